@@ -80,7 +80,7 @@ static pfc_measurement *add_canary(pfc_run *run, const double *before, const dou
     return m;
 }
 
-static void add_facts(const pfc_bracket *b, const double *after, pfc_pairs *extra)
+static void add_facts(const pfc_bracket *b, const double *after, pfc_labels *extra)
 {
     const size_t n = PFC_CANARY_SAMPLES;
     pfc_load load;
@@ -110,7 +110,7 @@ static void add_facts(const pfc_bracket *b, const double *after, pfc_pairs *extr
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(facts); i++) {
         snprintf(text, sizeof(text), "%.9g", facts[i].value);
-        pfc_pairs_set(extra, facts[i].name, isnan(facts[i].value) ? PFC_NOT_AVAILABLE : text);
+        pfc_labels_set(extra, facts[i].name, isnan(facts[i].value) ? PFC_NOT_AVAILABLE : text);
     }
     if (b->quick)
         return;

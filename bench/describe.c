@@ -10,26 +10,26 @@
 #include "bench/program.h"
 #include "core/machine/topology.h"
 
-static void put_text(pfc_pairs *out, const char *name, const char *text)
+static void put_text(pfc_labels *out, const char *name, const char *text)
 {
-    pfc_pairs_set(out, name, text && *text ? text : PFC_NOT_AVAILABLE);
+    pfc_labels_set(out, name, text && *text ? text : PFC_NOT_AVAILABLE);
 }
 
-static void put_number(pfc_pairs *out, const char *name, double value)
+static void put_number(pfc_labels *out, const char *name, double value)
 {
     char text[40];
 
     snprintf(text, sizeof(text), "%.10g", value);
-    pfc_pairs_set(out, name, isfinite(value) ? text : PFC_NOT_AVAILABLE);
+    pfc_labels_set(out, name, isfinite(value) ? text : PFC_NOT_AVAILABLE);
 }
 
 /* 0 says that it cannot be known. */
-static void put_count(pfc_pairs *out, const char *name, int64_t n)
+static void put_count(pfc_labels *out, const char *name, int64_t n)
 {
     put_number(out, name, n > 0 ? (double)n : (double)NAN);
 }
 
-static void add_topology(pfc_pairs *out)
+static void add_topology(pfc_labels *out)
 {
     pfc_topology t;
 
@@ -45,7 +45,7 @@ static void add_topology(pfc_pairs *out)
     put_text(out, "read_by", t.by);
 }
 
-static void add_gpu(const pfc_gpu *gpu, pfc_pairs *out)
+static void add_gpu(const pfc_gpu *gpu, pfc_labels *out)
 {
     put_text(out, "name", gpu->name);
     put_text(out, "uuid", gpu->uuid);
@@ -60,7 +60,7 @@ static void add_gpu(const pfc_gpu *gpu, pfc_pairs *out)
     put_text(out, "throttled", gpu->throttled ? "true" : "false");
 }
 
-static void add_quiet(pfc_pairs *out)
+static void add_quiet(pfc_labels *out)
 {
     pfc_quiet q;
 
@@ -76,7 +76,7 @@ static void add_quiet(pfc_pairs *out)
     put_number(out, "cpu_throttled", q.throttled);
 }
 
-static void add_canary(const pfc_machine *machine, pfc_pairs *out)
+static void add_canary(const pfc_machine *machine, pfc_labels *out)
 {
     double samples[PFC_CANARY_SAMPLES];
     char *path = pfc_band_path(machine);
@@ -98,18 +98,18 @@ static void add_canary(const pfc_machine *machine, pfc_pairs *out)
     free(path);
 }
 
-static void add_pages(const pfc_machine *machine, pfc_pairs *out)
+static void add_pages(const pfc_machine *machine, pfc_labels *out)
 {
     const int64_t granted = pfc_pages_probe();
 
-    put_text(out, "transparent", pfc_pairs_get(&machine->fingerprint, "hugepages"));
+    put_text(out, "transparent", pfc_labels_get(&machine->fingerprint, "hugepages"));
     put_text(out, "granted_when_asked",
              granted < 0   ? PFC_NOT_AVAILABLE
              : granted > 0 ? "true"
                            : "false");
 }
 
-static void print_section(const char *title, const pfc_pairs *pairs)
+static void print_section(const char *title, const pfc_labels *pairs)
 {
     printf("%s\n", title);
     for (size_t i = 0; i < pairs->len; i++)
@@ -117,13 +117,13 @@ static void print_section(const char *title, const pfc_pairs *pairs)
 }
 
 /* One part of the answer: a section of the text, a member of the document. Takes the pairs. */
-static void emit(json_t *doc, const char *name, const char *title, pfc_pairs *pairs)
+static void emit(json_t *doc, const char *name, const char *title, pfc_labels *pairs)
 {
     if (doc)
-        json_object_set_new(doc, name, pfc_pairs_to_json(pairs));
+        json_object_set_new(doc, name, pfc_labels_to_json(pairs));
     else
         print_section(title, pairs);
-    pfc_pairs_clear(pairs);
+    pfc_labels_clear(pairs);
 }
 
 static void emit_gpus(json_t *doc)
@@ -133,7 +133,7 @@ static void emit_gpus(json_t *doc)
 
     pfc_gpus_open(NULL, &gpus);
     for (size_t i = 0; i < pfc_gpus_count(gpus); i++) {
-        pfc_pairs pairs = { 0 };
+        pfc_labels pairs = { 0 };
         char title[32];
         pfc_gpu gpu;
 
@@ -141,10 +141,10 @@ static void emit_gpus(json_t *doc)
         add_gpu(&gpu, &pairs);
         snprintf(title, sizeof(title), "GPU %zu", i);
         if (doc)
-            json_array_append_new(list, pfc_pairs_to_json(&pairs));
+            json_array_append_new(list, pfc_labels_to_json(&pairs));
         else
             print_section(title, &pairs);
-        pfc_pairs_clear(&pairs);
+        pfc_labels_clear(&pairs);
     }
     if (doc)
         json_object_set(doc, "gpus", list);
@@ -170,7 +170,7 @@ int pfc_bench_describe(const pfc_bench_args *args)
     pfc_backends backends;
     json_t *doc = args->json ? json_object() : NULL;
     pfc_run *run = pfc_run_new(); /* owns the machine */
-    pfc_pairs pairs = { 0 };
+    pfc_labels pairs = { 0 };
     pfc_timing timing;
 
     pfc_backends_list(&backends);

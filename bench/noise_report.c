@@ -19,7 +19,7 @@
 
 static double extra(const pfc_measurement *m, const char *name)
 {
-    const char *text = pfc_pairs_get(&m->extra, name);
+    const char *text = pfc_labels_get(&m->extra, name);
 
     return text ? strtod(text, NULL) : (double)NAN;
 }
@@ -28,17 +28,17 @@ static double extra(const pfc_measurement *m, const char *name)
 static bool has_noise(const pfc_measurement *m)
 {
     return m->status == PFC_STATUS_OK && strcmp(m->metric, "time_ns") == 0 &&
-           pfc_pairs_get(&m->extra, "pair_gates") != NULL;
+           pfc_labels_get(&m->extra, "pair_gates") != NULL;
 }
 
 static bool gates(const pfc_measurement *m)
 {
-    return pfc_streq(pfc_pairs_get(&m->extra, "pair_gates"), "true");
+    return pfc_streq(pfc_labels_get(&m->extra, "pair_gates"), "true");
 }
 
 static bool alarmed(const pfc_measurement *m)
 {
-    return pfc_streq(pfc_pairs_get(&m->extra, "pair_verdict"), "different");
+    return pfc_streq(pfc_labels_get(&m->extra, "pair_verdict"), "different");
 }
 
 /* 0..1 along the axis. */

@@ -16,14 +16,14 @@
 
 static double extra(const pfc_measurement *m, const char *name)
 {
-    const char *text = pfc_pairs_get(&m->extra, name);
+    const char *text = pfc_labels_get(&m->extra, name);
 
     return text ? strtod(text, NULL) : (double)NAN;
 }
 
 static void print_row(FILE *out, int width, const pfc_measurement *m)
 {
-    const char *verdict = pfc_pairs_get(&m->extra, "pair_verdict");
+    const char *verdict = pfc_labels_get(&m->extra, "pair_verdict");
 
     if (m->status == PFC_STATUS_BROKEN)
         fprintf(out, "%-*s %-12s BROKEN: %s\n", width, m->benchmark, m->backend, m->reason);

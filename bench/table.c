@@ -33,15 +33,15 @@ static void print_ok(FILE *out, const pfc_measurement *m)
     snprintf(interval, sizeof(interval), "[%.4g, %.4g]", iv.low, iv.high);
     fprintf(out, "%12.4g %-8s %-23s %5zu %7.2f", iv.value, m->unit, interval, m->samples_len,
             noise);
-    if (pfc_pairs_get(&m->extra, "bound"))
-        fprintf(out, " %6s  %s", pfc_pairs_get(&m->extra, "percent_of_peak"),
-                pfc_pairs_get(&m->extra, "bound"));
-    fprintf(out, "%s\n", pfc_pairs_get(&m->extra, "throttled") ? "  !" : "");
+    if (pfc_labels_get(&m->extra, "bound"))
+        fprintf(out, " %6s  %s", pfc_labels_get(&m->extra, "percent_of_peak"),
+                pfc_labels_get(&m->extra, "bound"));
+    fprintf(out, "%s\n", pfc_labels_get(&m->extra, "throttled") ? "  !" : "");
 }
 
 static double extra_number(const pfc_measurement *m, const char *name)
 {
-    const char *text = pfc_pairs_get(&m->extra, name);
+    const char *text = pfc_labels_get(&m->extra, name);
     double value = 0.0;
 
     return text && !pfc_parse_double(text, 0.0, 1e9, name, &value, NULL) ? value : 0.0;
@@ -57,7 +57,7 @@ static void print_costs(FILE *out, const pfc_run *run)
 
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *m = &run->measurements[i];
-        if (!pfc_pairs_get(&m->extra, "harness_seconds"))
+        if (!pfc_labels_get(&m->extra, "harness_seconds"))
             continue;
         measured += extra_number(m, "measured_seconds");
         harness += extra_number(m, "harness_seconds");
@@ -101,7 +101,7 @@ void pfc_bench_table(FILE *out, const pfc_run *run)
             fprintf(out, "%-*s %-12s skipped: %s\n", width, m->benchmark, m->backend, m->reason);
     }
     for (size_t i = 0; i < run->measurements_len; i++) {
-        const char *why = pfc_pairs_get(&run->measurements[i].extra, "throttled");
+        const char *why = pfc_labels_get(&run->measurements[i].extra, "throttled");
         if (why) {
             fprintf(out, "!: the machine was held back while this was measured (%s).\n", why);
             break;

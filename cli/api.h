@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "cli/cli.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/git/repo.h"
 #include "core/http/client.h"
 #include "runner/build/products.h"

@@ -107,7 +107,7 @@ needs() {
 
 needs_postgres() {
     local bin
-    # The folders that core/base/pgbin.h names; the programs ask for the version themselves.
+    # The folders that core/base/process/pgbin.h names; the programs ask for the version themselves.
     for bin in ${PERFCI_PG_BIN:-/usr/lib/postgresql/1[5-8]/bin /usr/pgsql-1[5-8]/bin "$(pg_config --bindir 2>/dev/null || true)"}; do
         [ ! -x "$bin/postgres" ] || return 0
     done

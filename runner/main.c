@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "core/base/rng.h"
 #include "runner/agent/agent.h"
+#include "runner/sandbox/sandbox.h"
 #include "runner/spool/spool.h"
 
 static int stop_pipe[2] = { -1, -1 };
@@ -49,6 +51,13 @@ static void usage(FILE *to)
         "with\n"
         "                    the reason; default: not at all\n"
         "  --executor local  where jobs run\n"
+        "  --sandbox MODE    auto: jobs are isolated by bubblewrap where this machine can, else a\n"
+        "                    warning; require: or the runner does not start; off; default auto\n"
+        "                    (PERFCI_SANDBOX)\n"
+        "  --sandbox-path D  a folder that jobs see, read-only, besides /usr, such as /opt/rocm;\n"
+        "                    may be repeated (PERFCI_SANDBOX_PATHS, separated by colons)\n"
+        "  --job-env NAME    a variable of this environment that jobs get besides PATH, LANG,\n"
+        "                    LC_* and TZ; may be repeated (PERFCI_JOB_ENV, separated by colons)\n"
         "  --once            at most one job, then end\n"
         "  --resend          after a restore of the server's database: the runner of --work DIR\n"
         "                    sends again what the server acknowledged within 24 hours; only says "
@@ -71,6 +80,9 @@ enum {
     OPT_TIMEOUT,
     OPT_WAIT_QUIET,
     OPT_EXECUTOR,
+    OPT_SANDBOX,
+    OPT_SANDBOX_PATH,
+    OPT_JOB_ENV,
     OPT_ONCE,
     OPT_RESEND,
     OPT_LOG,
@@ -82,7 +94,36 @@ typedef struct flags {
     const char *token_file;
     bool done; /* --help or --version was answered */
     bool resend;
+    bool sandbox_given;
+    char *stored[2]; /* texts of variables that paths and variables point into */
+    const char *paths[PFC_SANDBOX_MAX_PATHS + 1];
+    const char *variables[PFC_SANDBOX_MAX_PATHS + 1];
 } flags;
+
+static pfc_code add_name(const char **to, const char *text, const char *flag, pfc_err *err)
+{
+    size_t n = 0;
+
+    while (to[n])
+        n++;
+    if (n == PFC_SANDBOX_MAX_PATHS)
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected at most %d of them", flag,
+                           PFC_SANDBOX_MAX_PATHS);
+    to[n] = text;
+    return PFC_OK;
+}
+
+static pfc_code take_sandbox_mode(const char *text, pfc_sandbox_mode *out, pfc_err *err)
+{
+    static const char *const names[] = { "auto", "require", "off" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++)
+        if (pfc_streq(text, names[i])) {
+            *out = (pfc_sandbox_mode)i;
+            return PFC_OK;
+        }
+    return pfc_err_set(err, PFC_EINVAL, "--sandbox: expected auto, require or off, got '%s'", text);
+}
 
 static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *err)
 {
@@ -116,6 +157,16 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
         return pfc_streq(optarg, "local")
                    ? PFC_OK
                    : pfc_err_set(err, PFC_EINVAL, "--executor: expected local, got '%s'", optarg);
+    case OPT_SANDBOX:
+        more->sandbox_given = true;
+        return take_sandbox_mode(optarg, &opts->sandbox, err);
+    case OPT_SANDBOX_PATH:
+        return optarg[0] == '/'
+                   ? add_name(more->paths, optarg, "--sandbox-path", err)
+                   : pfc_err_set(err, PFC_EINVAL,
+                                 "--sandbox-path: expected an absolute path, got '%s'", optarg);
+    case OPT_JOB_ENV:
+        return add_name(more->variables, optarg, "--job-env", err);
     case OPT_ONCE:
         opts->once = true;
         return PFC_OK;
@@ -152,6 +203,9 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
         { "timeout", required_argument, NULL, OPT_TIMEOUT },
         { "wait-quiet", required_argument, NULL, OPT_WAIT_QUIET },
         { "executor", required_argument, NULL, OPT_EXECUTOR },
+        { "sandbox", required_argument, NULL, OPT_SANDBOX },
+        { "sandbox-path", required_argument, NULL, OPT_SANDBOX_PATH },
+        { "job-env", required_argument, NULL, OPT_JOB_ENV },
         { "once", no_argument, NULL, OPT_ONCE },
         { "resend", no_argument, NULL, OPT_RESEND },
         { "log", required_argument, NULL, OPT_LOG },
@@ -188,6 +242,39 @@ static pfc_code read_token(const char *file, char **token, pfc_err *err)
     return pfc_conf_secret_file(file, token, err) ? pfc_err_wrap(err, "--token-file") : PFC_OK;
 }
 
+/* "a:b" of a variable: the names in `store`, which the caller frees. */
+static pfc_code read_names(const char *variable, const char **to, char **store, pfc_err *err)
+{
+    const char *text = getenv(variable);
+    char *rest = NULL;
+    pfc_code code = PFC_OK;
+
+    if (to[0] || !text)
+        return PFC_OK;
+    *store = pfc_strdup(text);
+    for (char *name = strtok_r(*store, ":", &rest); name && !code;
+         name = strtok_r(NULL, ":", &rest))
+        code = add_name(to, name, variable, err);
+    return code;
+}
+
+static pfc_code read_sandbox(pfc_agent_opts *opts, flags *more, pfc_err *err)
+{
+    const char *mode = getenv("PERFCI_SANDBOX");
+    pfc_code code = PFC_OK;
+
+    if (mode && !more->sandbox_given)
+        code = take_sandbox_mode(mode, &opts->sandbox, err) ? pfc_err_wrap(err, "PERFCI_SANDBOX")
+                                                            : PFC_OK;
+    if (!code)
+        code = read_names("PERFCI_SANDBOX_PATHS", more->paths, &more->stored[0], err);
+    if (!code)
+        code = read_names("PERFCI_JOB_ENV", more->variables, &more->stored[1], err);
+    opts->sandbox_paths = more->paths;
+    opts->sandbox_variables = more->variables;
+    return code;
+}
+
 static pfc_code catch_signals(pfc_err *err)
 {
     struct sigaction act = { .sa_handler = on_signal };
@@ -214,6 +301,15 @@ static pfc_code resend(const char *work, pfc_err *err)
     return code;
 }
 
+/* Its memory and /proc/PID/environ hold the token: no other process of this user may read them, and no
+ * core file is written. The leak checker of sanitizer builds has to. */
+static void hide_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+    (void)prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     pfc_agent_opts opts = { .stop_fd = -1 };
@@ -224,6 +320,7 @@ int main(int argc, char **argv)
     pfc_code code;
 
     pfc_fs_open_standard();
+    hide_memory();
     pfc_log_set_program("perfci-runner");
     code = parse(argc, argv, &opts, &more, &err);
     if (!code && more.resend && !more.done)
@@ -232,6 +329,8 @@ int main(int argc, char **argv)
         goto done;
     opts.url = pfc_conf_pick(opts.url, "PERFCI_URL", NULL, PFC_DEFAULT_URL);
     code = read_token(more.token_file, &token, &err);
+    if (code == PFC_OK)
+        code = read_sandbox(&opts, &more, &err);
     if (code == PFC_OK)
         code = catch_signals(&err);
     if (code)
@@ -249,5 +348,7 @@ done:
     if (code)
         (void)fprintf(stderr, "perfci-runner: %s\n", err.msg);
     free(token);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(more.stored); i++)
+        free(more.stored[i]);
     return code == PFC_EINVAL ? 2 : code ? 5 : 0;
 }

@@ -7,11 +7,8 @@ import pathlib
 import re
 import sys
 
-NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$")
-
-
-def fail(path, line, message):
-    sys.exit(f"{path}:{line}: {message}")
+import named_sql
+from named_sql import fail
 
 
 def migrations(folder):
@@ -24,29 +21,6 @@ def migrations(folder):
             fail(path, 1, f"expected number {len(found) + 1:04d}: versions have no gaps")
         found.append((int(match[1]), path.stem, path.read_text(encoding="utf-8")))
     return found
-
-
-def statements(folder):
-    found = {}
-    for path in sorted(folder.glob("*.sql")):
-        name = None
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            match = NAME.match(line)
-            if match:
-                name = match[1]
-                if name in found:
-                    fail(path, number, f"statement {name} is there twice")
-                found[name] = []
-            elif line.strip() and not line.startswith("--"):
-                if name is None:
-                    fail(path, number, "SQL before the first '-- name:'")
-                found[name].append(line)
-    for name, lines in found.items():
-        text = "\n".join(lines).strip()
-        if not text.endswith(";") or ";" in text[:-1]:
-            sys.exit(f"{folder}: statement {name}: expected exactly one, ended by a semicolon")
-        found[name] = text[:-1]
-    return sorted(found.items())
 
 
 def c_string(text):
@@ -70,10 +44,10 @@ def main():
         parts.append(f'    {{ {version}, "{name}",\n{c_string(sql)} }},')
     parts += ["};", f"const size_t pfc_migrations_len = {len(found)};", ""]
     parts.append("const pfc_statement pfc_statements[] = {")
-    named = statements(schema / "queries")
-    for name, sql in named:
-        copy = "true" if sql.startswith("COPY ") else "false"
-        parts.append(f'    {{ "{name}",\n{c_string(sql)}, {copy} }},')
+    named = named_sql.read(schema / "queries")
+    for statement in named:
+        copy = "true" if statement.is_copy else "false"
+        parts.append(f'    {{ "{statement.name}",\n{c_string(statement.sql)}, {copy} }},')
     parts += ["};", f"const size_t pfc_statements_len = {len(named)};", ""]
     out.write_text("\n".join(parts), encoding="utf-8")
 

@@ -1,9 +1,9 @@
 /*
- * perfci-server: listens, brings the schema up to date, relays the database's events to those who
- * wait, and stops in order.
+ * perfci-server: listens, migrates the schema, relays the database's events to waiting requests and event
+ * streams, and stops in order.
  *
- * It listens before the database answers, so that a taken port is told at once and /healthz says
- * that the process lives; everything else is 503 until the schema is in place.
+ * It listens before the database answers, so that a port in use is reported at once and /healthz answers while the
+ * server starts; every other route answers 503 until the schema is in place.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,13 +17,14 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "core/base/proc_memory.h"
+#include "core/base/process/proc_memory.h"
 #include "server/handlers/handlers.h"
 #include "server/manager.h"
 #include "server/running.h"
 
-#define STOP_GRACE_S 6 /* and 2 for what is cut off then */
-#define CUT_AFTER_S  8 /* of stopping: over within 10 s, whatever clients and database do */
+#define STOP_GRACE_S 6 /* and 2 s for the requests that are cut off then */
+#define CUT_AFTER_S                                                                                \
+    8 /* after the first signal: stops within 10 s, whatever clients and database do */
 #define STATUS_CUT   5
 #define RETRY_MS     500
 #define RETRY_MAX_MS 4000
@@ -31,8 +32,8 @@
 #define JOIN_STEP_MS 5
 #define WRITERS      2
 #define READERS      2
-#define KEPT_BYTES   (64u * 1024 * 1024) /* of freed memory, for the next crowd */
-#define CACHE_TTL_S  4 /* a revoked token ends within 5 s, should word of it be lost */
+#define KEPT_BYTES   (64u * 1024 * 1024) /* of freed memory, kept for the next burst of requests */
+#define CACHE_TTL_S  4 /* a revoked token ends within 5 s even when the database's event is lost */
 #define SILENT_MAX_S 10
 #define STUCK_MAX_S                                                                                \
     60 /* statements end after 10 s, and so do the handlers that make a few of them */
@@ -47,11 +48,10 @@ static void our_signals(sigset_t *set)
     sigaddset(set, SIGINT);
 }
 
-/* Asked a second time: whoever waits for the end waits no longer. What was answered is committed, and
- * what was not is sent again by its client. */
+/* On the second signal. Every answered request is committed; clients repeat the others. */
 static void stop_at_once(void)
 {
-    pfc_log(PFC_WARN, "stopping at once: a second signal");
+    pfc_log(PFC_WARN, "stopping_at_once");
     _exit(STATUS_CUT);
 }
 
@@ -70,11 +70,11 @@ static int next_signal(const sigset_t *set, bool within)
     return PFC_MAX(signal_number, 0);
 }
 
-/* What still waits for the database at the end of the grace, or while nothing is ready anyway, is not
- * waited for: a database that hangs must not make the server hang. */
+/* Cancels the statements that are still running at the end of the grace, or while the server is not ready yet: a
+ * database that hangs must not keep the server from stopping. */
 static void cut_database(server *s)
 {
-    pfc_log(PFC_WARN, "stopping: what waits for the database is cut off");
+    pfc_log(PFC_WARN, "stopping_statements_cancelled");
     pfc_db_abort(s->app.db);
 }
 
@@ -167,7 +167,7 @@ static pfc_code write_endpoint(const server *s, pfc_err *err)
         return PFC_OK;
     if (pfc_fs_mkdirs(s->settings.data, 0700, err) != PFC_OK)
         return pfc_err_wrap(err, "--data");
-    /* Who waits for the first finds the second, too. */
+    /* Written first: a program that waits for `endpoint` then finds this one, too. */
     if (!code && pfc_httpd_ops_url(s->app.http)[0])
         code = write_url(s, "ops-endpoint", pfc_httpd_ops_url(s->app.http), err);
     if (!code)
@@ -187,12 +187,14 @@ static pfc_code start_http(server *s, pfc_err *err)
         .rate_token = (double)s->settings.rate_token,
         .connections = (unsigned)s->settings.connections,
         .connections_each = (unsigned)s->settings.connections_each,
+        .hosts = s->settings.hosts,
+        .public_url = s->settings.public_url,
         .trusted = s->settings.trusted,
         .threads = (unsigned)s->settings.threads,
         .request_timeout_s = s->settings.request_timeout_s,
         .public_read = s->settings.public_read,
         .docs = docs,
-        .plain_far = s->settings.plain_http,
+        .allow_plain = s->settings.plain_http,
         .routes = pfc_routes,
         .routes_len = pfc_routes_len,
         .check = pfc_app_check_token,
@@ -215,13 +217,13 @@ static pfc_code start_http(server *s, pfc_err *err)
     return write_endpoint(s, err);
 }
 
-/* A step of the start that needs the database; one that is away, or takes no writes because it is yet
- * to be promoted, is waited for. */
+/* Runs a step of the start that needs the database. Retries while the database is unreachable, or read-only because
+ * it is not promoted yet. */
 static pfc_code when_there(server *s, pfc_code (*step)(server *, pfc_err *), pfc_err *err)
 {
     int64_t begun_ns = pfc_clock_ns(), took_ms;
     const int64_t end_ns = begun_ns + (int64_t)(s->settings.database_wait_s * 1e9);
-    bool told = false;
+    bool logged = false;
     pfc_code code;
 
     for (; (code = step(s, err)) != PFC_OK; begun_ns = pfc_clock_ns()) {
@@ -230,11 +232,12 @@ static pfc_code when_there(server *s, pfc_code (*step)(server *, pfc_err *), pfc
             return code;
         if (atomic_load(&s->stop))
             return PFC_OK;
-        if (!told)
-            pfc_log(PFC_WARN, "database away, waiting", "reason",
+        if (!logged)
+            pfc_log(PFC_WARN, "database_unavailable_waiting", "reason",
                     (const char *)(err ? err->msg : ""), "wait_s", s->settings.database_wait_s);
-        told = true;
-        /* Others wait while a migration waits for a table: for a third of the time at most. */
+        logged = true;
+        /* While a migration waits for a table lock, other sessions queue behind it: wait for at most a third of
+         * the time. */
         took_ms = (pfc_clock_ns() - begun_ns) / PFC_NS_PER_MS;
         pause_ms(s, (int)PFC_MIN(PFC_MAX(RETRY_MS, 2 * took_ms), RETRY_MAX_MS));
     }
@@ -249,11 +252,11 @@ static pfc_code migrate(server *s, pfc_err *err)
     if (code)
         return code;
     atomic_store(&s->app.schema_version, version);
-    pfc_log(PFC_INFO, "schema in place", "version", version);
+    pfc_log(PFC_INFO, "schema_ready", "version", version);
     return PFC_OK;
 }
 
-/* Is the file's first line a token that works? */
+/* True when the file's first line is a valid admin token. */
 static bool token_file_works(server *s, const char *path)
 {
     pfc_principal who = { 0 };
@@ -288,12 +291,12 @@ static pfc_code bootstrap_token(server *s, pfc_err *err)
     code = pfc_fs_write_atomic(path, line, strlen(line), 0600, err);
     free(line);
     if (!code) {
-        pfc_log(PFC_INFO, "admin token written", "file", path, "token_id", id);
+        pfc_log(PFC_INFO, "admin_token_written", "file", path, "token_id", id);
         return PFC_OK;
     }
-    /* One that nobody can use: each start would leave another. */
+    /* The token is in no file, so it cannot be used; without this every start would add one. */
     if (pfc_token_revoke(s->app.db, "perfci-server", id, NULL) != PFC_OK)
-        pfc_log(PFC_WARN, "a token that nobody has is left: revoke it", "token_id", id);
+        pfc_log(PFC_WARN, "unused_token_not_revoked", "token_id", id);
     return pfc_err_wrap(err, "--bootstrap-token-file");
 }
 
@@ -313,7 +316,7 @@ static pfc_code start_writer(server *s, pfc_err *err)
     return pfc_writer_start(&s->app.writer, &opts, err);
 }
 
-/* Events are heard on connections that no pooler may hand to others. */
+/* LISTEN needs a session of its own, which a pooler in transaction mode does not provide. */
 static const char *events_url(const server *s)
 {
     return s->settings.direct_database ? s->settings.direct_database : s->settings.database;
@@ -340,21 +343,21 @@ static pfc_code start_workers(server *s, pfc_err *err)
     return pfc_workers_start(&s->workers, &opts, err);
 }
 
-/* Before the service says that it is ready: what happens from then on must not go unheard. */
+/* Called before the service reports that it is ready: later events must not be missed. */
 static void start_listening(server *s)
 {
     char event[PFC_EVENT_MAX];
     pfc_err err = { 0 };
     pfc_code code = pfc_listener_next(s->listener, 0, event, &err);
 
-    /* relay_events tries again; nobody has waited yet, so an event that is here already is no loss. */
+    /* relay_events retries. No request waits yet, so an event that this call reads may be dropped. */
     if (code != PFC_OK && code != PFC_ETIMEOUT)
-        pfc_log(PFC_WARN, "events of the database not heard yet", "reason", (const char *)err.msg);
+        pfc_log(PFC_WARN, "database_events_not_received", "reason", (const char *)err.msg);
 }
 
-/* What hangs, or NULL: locks, all threads that answer, this server's own work, the main thread, or what is
- * to be stored. Each is asked of the one that does the work, so none can be told for another. */
-static const char *what_hangs(server *s)
+/* Names the part of the server that makes no progress; NULL: all do. Each part records its own progress, so that
+ * no thread can report for another. */
+static const char *stalled_part(server *s)
 {
     const int64_t now_ns = pfc_clock_ns();
     pfc_writer_counts counts = { 0 };
@@ -367,33 +370,33 @@ static const char *what_hangs(server *s)
         s->stored_ns = now_ns;
     }
     if (pfc_httpd_silent_s(s->app.http) > SILENT_MAX_S)
-        return "the clock of the connections";
+        return "connection_timer";
     if (pfc_httpd_stuck_s(s->app.http) > STUCK_MAX_S)
-        return "all threads that answer requests";
+        return "http_threads";
     if (pfc_pulse_silent_s(&s->app.pulse) > PFC_PULSE_SILENT_S)
-        return "a worker";
+        return "worker";
     if ((double)(now_ns - atomic_load(&s->seen_ns)) * 1e-9 > STUCK_MAX_S)
-        return "the thread that hears events";
+        return "main_loop";
     if ((double)(now_ns - s->stored_ns) * 1e-9 > STUCK_MAX_S)
-        return "the storing of runs";
+        return "run_writer";
     return NULL;
 }
 
-/* For the watchdog's thread alone. */
+/* Called by the watchdog's thread only. */
 static bool is_alive(void *context)
 {
     server *s = context;
-    const char *hangs = what_hangs(s);
+    const char *stalled = stalled_part(s);
 
-    if (hangs && !s->hangs)
-        pfc_log(PFC_ERROR, "the watchdog is not fed any more: it hangs", "what", hangs);
-    s->hangs = hangs != NULL;
-    return !hangs;
+    if (stalled && !s->hangs)
+        pfc_log(PFC_ERROR, "watchdog_missed", "part", stalled);
+    s->hangs = stalled != NULL;
+    return !stalled;
 }
 
 static pfc_code start(server *s, pfc_err *err)
 {
-    /* As many connections as may be asked for at once, so that no thread waits for another's. */
+    /* One connection for each thread that uses the database, so that none waits for another's. */
     const pfc_db_opts db = {
         .url = s->settings.database,
         .read_url = s->settings.read_database,
@@ -405,8 +408,9 @@ static pfc_code start(server *s, pfc_err *err)
     pfc_code code;
 
     s->app.lease_s = s->settings.lease_s;
-    pthread_mutex_init(&s->app.snapshot.turn.lock, NULL);
-    pthread_mutex_init(&s->app.seen_schema.turn.lock, NULL);
+    s->app.sources = s->settings.sources;
+    pthread_mutex_init(&s->app.snapshot.gate.lock, NULL);
+    pthread_mutex_init(&s->app.seen_schema.gate.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
     code = pfc_manager_sockets(&s->listen_fd, &s->ops_fd, err);
     if (!code)
@@ -446,38 +450,39 @@ static pfc_code start(server *s, pfc_err *err)
 
 /* ---- events ---- */
 
-/* Until told to stop. After a gap all who wait look again: news may have been missed. */
+/* Runs until the server stops. After a lost connection all waiting requests run again, because events may have been
+ * missed. */
 static void relay_events(server *s)
 {
     char event[PFC_EVENT_MAX];
-    bool down = false, heard = false;
+    bool down = false, trusted = false;
 
     while (!atomic_load(&s->stop)) {
         pfc_err err = { 0 };
         pfc_code code = pfc_listener_next(s->listener, 5000, event, &err);
-        bool hears = code == PFC_OK || code == PFC_ETIMEOUT;
+        bool listening = code == PFC_OK || code == PFC_ETIMEOUT;
 
         atomic_store(&s->seen_ns, pfc_clock_ns());
         if (atomic_exchange(&s->reload, false))
             server_reload(s);
-        if (hears != heard)
-            pfc_cache_trust(s->app.cache, hears);
-        heard = hears;
-        if (hears) {
+        if (listening != trusted)
+            pfc_cache_trust(s->app.cache, listening);
+        trusted = listening;
+        if (listening) {
             if (down) {
-                pfc_log(PFC_INFO, "database back");
+                pfc_log(PFC_INFO, "database_available");
                 pfc_httpd_wake_all(s->app.http);
                 pfc_httpd_end_streams(s->app.http, 0);
             }
             down = false;
             if (code == PFC_OK)
                 server_relay(s, event);
-            else if (pfc_memory_give_back(KEPT_BYTES)) /* nothing has happened for a while */
-                pfc_log(PFC_DEBUG, "memory given back");
+            else if (pfc_memory_give_back(KEPT_BYTES)) /* no event for a while */
+                pfc_log(PFC_DEBUG, "memory_returned");
             continue;
         }
         if (!down)
-            pfc_log(PFC_WARN, "database away", "reason", (const char *)err.msg);
+            pfc_log(PFC_WARN, "database_unavailable", "reason", (const char *)err.msg);
         down = true;
         pause_ms(s, RETRY_MS);
     }
@@ -496,7 +501,7 @@ static void stop(server *s)
     }
     pfc_workers_stop(s->workers);
     pfc_notifier_close(s->notifier);
-    /* After HTTP, which waits for the answers of what is being stored. */
+    /* After HTTP, which waits for the runs that are being stored. */
     pfc_writer_stop(s->app.writer);
     if (s->signals_running) {
         atomic_store(&s->over, true);
@@ -531,7 +536,7 @@ static pfc_code migrate_alone(server *s, pfc_err *err)
     if (!code && s->settings.server_role)
         code = when_there(s, grant, err);
     if (!code && s->settings.server_role)
-        pfc_log(PFC_INFO, "role may serve", "role", s->settings.server_role);
+        pfc_log(PFC_INFO, "role_granted", "role", s->settings.server_role);
     return code;
 }
 

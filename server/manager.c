@@ -20,8 +20,8 @@ struct pfc_watchdog {
     bool stop; /* guarded by lock */
 };
 
-/* Which of the two is which, by their names; false: that is not to be told. */
-static bool tell_apart(char **names, int count, int *fd, int *ops_fd)
+/* Assigns the sockets by their names; false: the names are ambiguous. */
+static bool assign_sockets(char **names, int count, int *fd, int *ops_fd)
 {
     for (int i = 0; i < count; i++) {
         int *which = names && names[i] && strcmp(names[i], "ops") == 0 ? ops_fd : fd;
@@ -47,7 +47,7 @@ pfc_code pfc_manager_sockets(int *fd, int *ops_fd, pfc_err *err)
                            "LISTEN_FDS=%.32s: the service manager's sockets cannot be used: %s; "
                            "expected as many open descriptors from %d on",
                            number, strerror(-count), SD_LISTEN_FDS_START);
-    else if (!tell_apart(names, count, fd, ops_fd))
+    else if (!assign_sockets(names, count, fd, ops_fd))
         code = pfc_err_set(
             err, PFC_EINVAL,
             "%d sockets were passed; expected one ListenStream=, and at most one more in "

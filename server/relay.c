@@ -1,5 +1,5 @@
 /*
- * What the database tells every server, passed on to those who wait here: handlers and event streams.
+ * Passes events of the database, which reach every server, on to the waiting requests and event streams of this one.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "server/running.h"
 #include "server/services/services.h"
 
-/* In the form that our answers have, not the one that PostgreSQL prints. */
+/* In the compact form of the API, not as PostgreSQL prints it. */
 static void publish(pfc_httpd *http, const char *topic, const char *project, const json_t *event)
 {
     char *text = json_dumps(event, JSON_COMPACT);
@@ -18,8 +18,8 @@ static void publish(pfc_httpd *http, const char *topic, const char *project, con
     free(text);
 }
 
-/* A group of runs is told at once, {"type":"run","project":p,"runs":[{...}, ...]}; who listens to a
- * stream hears of each. */
+/* The database sends one event for a group of runs, {"type":"run","project":p,"runs":[{...}, ...]}; event streams
+ * get one event for each run. */
 static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
 {
     json_t *run;
@@ -41,8 +41,8 @@ void server_relay(server *s, const char *event)
     json_t *json, *runs;
     const char *type, *project;
 
-    /* Runs come by the thousand, and mostly nobody listens. Whoever begins to wait from here on has a
-     * generation that counts this event. */
+    /* Runs arrive by the thousand, mostly without a reader. A request that begins to wait from here on has a
+     * generation that includes this event. */
     if (!pfc_httpd_news(s->app.http) && strncmp(event, "{\"type\" : \"run\"", 15) == 0)
         return;
     json = json_loads(event, 0, NULL);
@@ -53,7 +53,7 @@ void server_relay(server *s, const char *event)
         pfc_cache_forget(s->app.cache);
         pfc_httpd_end_streams(s->app.http, json_integer_value(json_object_get(json, "id")));
     }
-    if (json_is_array(runs) && project) { /* a search tells how many it has had */
+    if (json_is_array(runs) && project) { /* in events of bisections `runs` is a number */
         publish_runs(s->app.http, project, runs);
     } else {
         for (size_t i = 0; type && i < PFC_ARRAY_LEN(topics); i++) {

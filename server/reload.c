@@ -1,4 +1,4 @@
-/* What is read at the start and again on SIGHUP. */
+/* The files that are read at the start and again on SIGHUP. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, p
     return settings->notify ? pfc_notifier_open(out, &opts, err) : PFC_OK;
 }
 
-/* Renewed certificate files. */
+/* Replaces the certificate when its files changed. */
 static pfc_code reload_tls(server *s, pfc_err *err)
 {
     char *cert = NULL, *key = NULL;
@@ -62,14 +62,13 @@ static pfc_code reload_tls(server *s, pfc_err *err)
     free(cert);
     server_wipe(key);
     if (code)
-        pfc_log(PFC_ERROR, "certificate not renewed, the old one holds", "reason",
-                (const char *)err->msg);
+        pfc_log(PFC_ERROR, "certificate_not_reloaded", "reason", (const char *)err->msg);
     else if (renewed)
-        pfc_log(PFC_INFO, "certificate renewed", "file", s->settings.tls_cert);
+        pfc_log(PFC_INFO, "certificate_reloaded", "file", s->settings.tls_cert);
     return code;
 }
 
-/* All of it can be used, or nothing is taken over. */
+/* Adopts all of the new settings, or none when one is invalid. */
 static pfc_code reload_settings(server *s, pfc_err *err)
 {
     pfc_server_settings fresh = { 0 };
@@ -80,8 +79,7 @@ static pfc_code reload_settings(server *s, pfc_err *err)
     if (!code)
         code = server_open_notifier(&fresh, s->app.db, &notifier, err);
     if (code) {
-        pfc_log(PFC_ERROR, "settings not reloaded, the old ones hold", "reason",
-                (const char *)err->msg);
+        pfc_log(PFC_ERROR, "settings_not_reloaded", "reason", (const char *)err->msg);
         pfc_server_settings_clear(&fresh);
         return code;
     }
@@ -94,10 +92,10 @@ static pfc_code reload_settings(server *s, pfc_err *err)
                            (int)s->settings.day_months);
     else
         pfc_notifier_close(notifier);
-    pfc_log(PFC_INFO, "reloaded", "file", s->settings.file ? s->settings.file : "", "receivers",
-            s->settings.notify ? s->settings.notify : "");
+    pfc_log(PFC_INFO, "settings_reloaded", "file", s->settings.file ? s->settings.file : "",
+            "receivers", s->settings.notify ? s->settings.notify : "");
     if (restart)
-        pfc_log(PFC_WARN, "changed settings need a restart", "settings", (const char *)restart);
+        pfc_log(PFC_WARN, "settings_need_restart", "settings", (const char *)restart);
     free(restart);
     return PFC_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * The running server, as main.c and reload.c share it; nobody else includes this.
+ * The running server, shared by main.c, relay.c and reload.c only.
  */
 #ifndef PFC_SERVER_RUNNING_H
 #define PFC_SERVER_RUNNING_H
@@ -17,29 +17,29 @@ typedef struct server {
     pfc_app app;
     pfc_listener *listener;
     pfc_workers *workers;
-    pfc_notifier *notifier; /* until the workers have it */
+    pfc_notifier *notifier; /* until the workers take it over */
     pthread_t signals;
     bool signals_running;
     pfc_watchdog *watchdog;
     int listen_fd, ops_fd; /* passed by the service manager; -1: none */
     atomic_bool stop, reload;
-    atomic_bool over;        /* the thread for the signals shall end */
-    _Atomic int64_t seen_ns; /* the main thread came round */
-    uint64_t stored;         /* runs so far, and when it last was another number or none waited; */
-    int64_t stored_ns;       /* the watchdog's */
-    bool hangs;              /* the watchdog's */
+    atomic_bool over;        /* ends the signal thread */
+    _Atomic int64_t seen_ns; /* last pass of the main loop */
+    uint64_t stored;         /* runs stored so far, and the time of the last progress; */
+    int64_t stored_ns;       /* used by the watchdog's thread only */
+    bool hangs;              /* used by the watchdog's thread only */
 } server;
 
-/** The PEM texts of the settings' files, caller frees the key with server_wipe; both NULL: plain HTTP. */
+/** Reads the PEM files of the settings; the caller frees the key with server_wipe. Both NULL: plain HTTP. */
 pfc_code server_read_tls(const server *s, char **cert, char **key, pfc_err *err) PFC_MUSTCHECK;
 /** Overwrites and frees; accepts NULL. */
 void server_wipe(char *key);
-/** Who hears of notices; *out NULL when the settings name nobody. */
+/** Opens the notifier; *out NULL when the settings have no file of receivers. */
 pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, pfc_notifier **out,
                               pfc_err *err) PFC_MUSTCHECK;
-/** Passes an event of the database (repo/db.h, pfc_listener_next) on to those who wait or listen here. */
+/** Passes an event of the database (pfc_listener_next) on to waiting requests and event streams. */
 void server_relay(server *s, const char *event);
-/** On SIGHUP: settings, receivers, certificates, tokens. What cannot be used changes nothing. */
+/** On SIGHUP: reads settings, receivers, certificates and tokens again. Invalid files change nothing. */
 void server_reload(server *s);
 
 #endif

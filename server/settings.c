@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
@@ -22,17 +22,17 @@ static const char help[] =
     "  PERFCI_DATABASE_READ_URL  a replica (or a file with it: _FILE) that answers series, "
     "compare\n"
     "                            and suspects while it is at most 5 s behind\n"
-    "  PERFCI_DATABASE_DIRECT_URL  past a connection pooler, to hear events\n"
+    "  PERFCI_DATABASE_DIRECT_URL  bypasses a connection pooler, for LISTEN\n"
     "  --database-prepare 0|1    0: no prepared statements, for a pooler that pools transactions\n"
     "                            and cannot follow them; default 1 (PERFCI_DATABASE_PREPARE)\n"
-    "  --database-unsafe         takes a database whose fsync or synchronous_commit is off, which\n"
-    "                            forgets results in a crash (PERFCI_DATABASE_UNSAFE=1)\n"
-    "  --listen ADDRESS:PORT     default 127.0.0.1:7420; port 0 takes a free one (PERFCI_LISTEN)\n"
-    "  --ops-listen ADDRESS:PORT another port that answers /healthz, /readyz, /metrics and "
-    "/version\n"
-    "                            alone, in plain HTTP, whatever the first is busy with; default:\n"
-    "                            none (PERFCI_OPS_LISTEN)\n"
-    "  --data DIR                folder for `endpoint`, the URL that was taken, and "
+    "  --database-unsafe         accepts a database whose fsync or synchronous_commit is off, "
+    "which\n"
+    "                            loses results in a crash (PERFCI_DATABASE_UNSAFE=1)\n"
+    "  --listen ADDRESS:PORT     default 127.0.0.1:7420; port 0: any free port (PERFCI_LISTEN)\n"
+    "  --ops-listen ADDRESS:PORT another port, in plain HTTP, with threads of its own, for\n"
+    "                            /healthz, /readyz, /metrics and /version only; default: none\n"
+    "                            (PERFCI_OPS_LISTEN)\n"
+    "  --data DIR                folder for `endpoint`, the server's URL, and "
     "`ops-endpoint`\n"
     "                            (PERFCI_DATA)\n"
     "  --bootstrap-token-file F  writes an admin token to F (0600) unless F holds a valid one\n"
@@ -42,8 +42,8 @@ static const char help[] =
     "  --threads N               threads that answer requests, default 8 (PERFCI_HTTP_THREADS)\n"
     "  --request-timeout T       a request must be complete within T, default 30s\n"
     "                            (PERFCI_REQUEST_TIMEOUT)\n"
-    "  --lease T                 a job whose runner is not heard of for T is another's, default\n"
-    "                            60s (PERFCI_LEASE)\n"
+    "  --lease T                 a job whose runner sends no heartbeat for T is queued again,\n"
+    "                            default 60s (PERFCI_LEASE)\n"
     "  --database-wait T         how long to wait for the database at start, default 60s\n"
     "                            (PERFCI_DATABASE_WAIT)\n"
     "  --rate-address N          requests a second of one address, then 429; 0: no limit. Default "
@@ -53,47 +53,52 @@ static const char help[] =
     "  --connections N           at once, default 1024 (PERFCI_CONNECTIONS)\n"
     "  --connections-per-address N  0: no limit; default 0 on a loopback address, else a quarter\n"
     "                            of all (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
-    "  --trusted-proxies LIST    addresses and networks (10.0.0.0/8, ::1) that no limit of an\n"
-    "                            address holds for; the last other address of their\n"
-    "                            X-Forwarded-For counts. Default: this machine, unless the\n"
-    "                            server listens on a loopback address (PERFCI_TRUSTED_PROXIES)\n"
+    "  --trusted-proxies LIST    addresses and networks (10.0.0.0/8, ::1) of proxies: limits\n"
+    "                            apply to the last other address of their X-Forwarded-For.\n"
+    "                            Default: this machine, unless the server listens on a loopback\n"
+    "                            address (PERFCI_TRUSTED_PROXIES)\n"
     "  --tls-cert F --tls-key F  PEM files: HTTPS; SIGHUP reads renewed ones (PERFCI_TLS_CERT,\n"
     "                            PERFCI_TLS_KEY)\n"
-    "  --plain-http              plain HTTP off this machine is meant so: a proxy or a tunnel\n"
-    "                            encrypts (PERFCI_PLAIN_HTTP=1)\n"
-    "  --retain-raw N            months that measurements stay as they came in; older ones become\n"
-    "                            one a series and day, but never those that a change, an alert or\n"
-    "                            a bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
-    "  --retain-days N           months after which these go, too; default 0: never\n"
+    "  --plain-http              allows plain HTTP on other addresses than loopback, for a\n"
+    "                            proxy or a tunnel that encrypts (PERFCI_PLAIN_HTTP=1)\n"
+    "  --retain-raw N            months with all measurements; of older ones, one for each series\n"
+    "                            and day is kept, and those that a change, an alert or a\n"
+    "                            bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
+    "  --retain-days N           months after which these are deleted; default 0: never\n"
     "                            (PERFCI_RETAIN_DAYS)\n"
-    "  --backfill-delay T        how old an alert must be before commits of its range are "
-    "measured\n"
-    "                            unasked; default 1h (PERFCI_BACKFILL_DELAY)\n"
-    "  --backfill-budget N       such jobs of a project within a day; 0: none, default 24\n"
+    "  --backfill-delay T        age of an alert at which the server begins to measure commits\n"
+    "                            of its range; default 1h (PERFCI_BACKFILL_DELAY)\n"
+    "  --backfill-budget N       such jobs of one project per day; 0: none, default 24\n"
     "                            (PERFCI_BACKFILL_BUDGET)\n";
 
-/* Two texts: compilers need not take one over 4095 bytes. */
+/* Two strings: C compilers need not accept literals over 4095 bytes. */
 static const char more_help[] =
-    "  --notify F                who hears of a confirmed culprit: webhooks, chats, GitHub;\n"
-    "                            docs/how-to/notices.md has the lines (PERFCI_NOTIFY)\n"
-    "  --notify-networks LIST    networks beside the public ones that they may be in, by http, "
-    "too\n"
+    "  --notify F                receivers of notices: webhooks, chats, GitHub; the format is in\n"
+    "                            docs/how-to/notices.md (PERFCI_NOTIFY)\n"
+    "  --notify-networks LIST    private networks of receivers, which may use http, too\n"
     "                            (PERFCI_NOTIFY_NETWORKS)\n"
     "  --notify-timeout T        for one call, default 10s (PERFCI_NOTIFY_TIMEOUT)\n"
     "  --notify-retry T          before the second try, doubled up to an hour; default 30s\n"
     "                            (PERFCI_NOTIFY_RETRY)\n"
-    "  --notify-tries N          then it is a dead letter, default 10 (PERFCI_NOTIFY_TRIES)\n"
+    "  --notify-tries N          after which a delivery is given up, default 10 "
+    "(PERFCI_NOTIFY_TRIES)\n"
     "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
-    "  --docs DIR                built documentation, served at /docs/; default: beside the\n"
+    "  --hosts LIST              names of this server besides localhost and its addresses; other\n"
+    "                            names get 421. Default: that of --public-url; any off loopback\n"
+    "                            (PERFCI_HOSTS)\n"
+    "  --sources LIST            patterns of repositories that jobs may name besides their "
+    "project's\n"
+    "                            own, such as https://git.example/team/* (PERFCI_SOURCES)\n"
+    "  --docs DIR                built documentation, served at /docs/; default: next to the\n"
     "                            programs (PERFCI_DOCS)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
-    "  --migrate                 brings the database to this program's schema, then ends; to be\n"
-    "                            done by the tables' owner where the server is not that one\n"
-    "  --server-role NAME        with --migrate: NAME gets what a server needs, and no more\n"
+    "  --migrate                 migrates the database to this program's schema, then exits;\n"
+    "                            run it as the owner of the tables if the server is not\n"
+    "  --server-role NAME        with --migrate: grants NAME the rights that a server needs\n"
     "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
-    "                            SIGHUP, which takes over rates, public reading, log level,\n"
+    "                            SIGHUP, which changes rates, public reading, log level,\n"
     "                            retention, and receivers of notices (PERFCI_SETTINGS)\n"
-    "  --openapi                 prints the OpenAPI document of the HTTP API, then ends\n"
+    "  --openapi                 prints the OpenAPI document of the HTTP API, then exits\n"
     "  --version, --help\n"
     "\n"
     "examples:\n"
@@ -103,7 +108,7 @@ static const char more_help[] =
     "--tls-key k.pem\n"
     "\n"
     "SIGHUP reads the settings file, receivers, certificates and tokens again.\n"
-    "SIGTERM and SIGINT stop it in order within 10 s, a second one at once.\n"
+    "SIGTERM and SIGINT stop the server in order within 10 s, a second one at once.\n"
     "Exit status: 0 stopped, 2 usage, 5 port, database, or stopped at once.\n";
 
 enum {
@@ -129,6 +134,8 @@ enum {
     OPT_CONNECTIONS,
     OPT_CONNECTIONS_EACH,
     OPT_TRUSTED,
+    OPT_SOURCES,
+    OPT_HOSTS,
     OPT_TLS_CERT,
     OPT_TLS_KEY,
     OPT_PLAIN_HTTP,
@@ -171,6 +178,8 @@ static const struct option options[] = {
     { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
     { "connections-per-address", required_argument, NULL, OPT_CONNECTIONS_EACH },
+    { "hosts", required_argument, NULL, OPT_HOSTS },
+    { "sources", required_argument, NULL, OPT_SOURCES },
     { "trusted-proxies", required_argument, NULL, OPT_TRUSTED },
     { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
     { "tls-key", required_argument, NULL, OPT_TLS_KEY },
@@ -194,7 +203,7 @@ static const struct option options[] = {
 
 _Static_assert(OPT_END - OPT_DATABASE <= PFC_SERVER_FLAGS, "one place for each option");
 
-/* What may stand in the settings file. Not the database's URL: it may hold a password. */
+/* The names that the settings file may have. The database's URL is not one: it can contain a password. */
 static const char *const known[] = {
     "PERFCI_LISTEN",
     "PERFCI_OPS_LISTEN",
@@ -202,6 +211,8 @@ static const char *const known[] = {
     "PERFCI_DOCS",
     "PERFCI_PUBLIC_READ",
     "PERFCI_WORKERS",
+    "PERFCI_SOURCES",
+    "PERFCI_HOSTS",
     "PERFCI_HTTP_THREADS",
     "PERFCI_REQUEST_TIMEOUT",
     "PERFCI_LEASE",
@@ -354,6 +365,8 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
             "--connections-per-address", &out->connections_each, err);
     out->trusted =
         pick(out, OPT_TRUSTED, "PERFCI_TRUSTED_PROXIES", near ? NULL : "127.0.0.0/8, ::1");
+    out->hosts = pick(out, OPT_HOSTS, "PERFCI_HOSTS", NULL);
+    out->sources = pick(out, OPT_SOURCES, "PERFCI_SOURCES", NULL);
     out->tls_cert = pick(out, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
     out->tls_key = pick(out, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);
     if (!code && !out->tls_cert != !out->tls_key)
@@ -395,7 +408,7 @@ static pfc_code read_switch(const pfc_server_settings *s, int option, const char
     return PFC_OK;
 }
 
-/* A file that NAME_FILE names must not be open to everybody. */
+/* The file that NAME_FILE names must not be readable by other users. */
 static pfc_code read_secret(const char *name, char **out, pfc_err *err)
 {
     char *file_name = pfc_format("%s_FILE", name);
@@ -405,7 +418,7 @@ static pfc_code read_secret(const char *name, char **out, pfc_err *err)
     if (file && !pfc_conf_pick(NULL, name, NULL, NULL))
         code = pfc_fs_private(file, err);
     if (code == PFC_ENOTFOUND)
-        code = PFC_OK; /* the next says it better */
+        code = PFC_OK; /* pfc_conf_secret has the better message */
     code = code ? pfc_err_wrap(err, "%s", file_name) : pfc_conf_secret(name, out, err);
     free(file_name);
     return code;
@@ -417,10 +430,11 @@ static pfc_code read_database(pfc_server_settings *s, pfc_err *err)
     pfc_code code;
 
     if (flag && pfc_conf_url_has_password(flag))
-        return pfc_err_set(err, PFC_EINVAL,
-                           "--database: it holds a password, which everybody on this machine can "
-                           "see in the list of processes; put the URL into a file of mode 0600 and "
-                           "name that in PERFCI_DATABASE_URL_FILE");
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "--database: expected a URL without a password, because all users of this "
+            "machine can read the list of processes; write the URL to a file of "
+            "mode 0600 and set PERFCI_DATABASE_URL_FILE to its name");
     if (flag) {
         s->database = pfc_strdup(flag);
         return PFC_OK;
@@ -461,9 +475,10 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
     out->migrate = out->flags[OPT_MIGRATE - OPT_DATABASE] != NULL;
     out->server_role = out->flags[OPT_SERVER_ROLE - OPT_DATABASE];
     if (out->server_role && !out->migrate)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "--server-role: only with --migrate: the role that the server connects "
-                           "as stands in the database's URL");
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "--server-role: expected --migrate with it; the database's URL names the "
+            "role that the server connects as");
     code = read_numbers(out, err);
     if (!code)
         code = read_guard(out, err);

@@ -1,7 +1,7 @@
 /*
- * Settings of perfci-server: flag, then environment, then the settings file. What a running server
- * takes over from a changed file: the two rates, public reading, the log level, retention, and
- * all about the receivers of notices.
+ * Settings of perfci-server, from flags, environment and the settings file, in this order of precedence. A running
+ * server adopts these from a changed file: the two rates, public reading, the log level, retention, and the
+ * receivers of notices.
  */
 #ifndef PFC_SERVER_SETTINGS_H
 #define PFC_SERVER_SETTINGS_H
@@ -10,30 +10,33 @@
 #include "core/base/log.h"
 #include "server/settings_file.h"
 
-#define PFC_SERVER_FLAGS 40
+#define PFC_SERVER_FLAGS 48
 
 typedef struct pfc_server_settings {
     const char *listen;     /* --listen, PERFCI_LISTEN */
     const char *ops_listen; /* --ops-listen, PERFCI_OPS_LISTEN; NULL: none */
     char *database;         /* --database, PERFCI_DATABASE_URL or its _FILE; owned */
     char *read_database;    /* PERFCI_DATABASE_READ_URL: a replica; NULL: none; owned */
-    char *direct_database;  /* PERFCI_DATABASE_DIRECT_URL: to hear events past a pooler; owned */
+    char *direct_database;  /* PERFCI_DATABASE_DIRECT_URL: bypasses a pooler, for LISTEN; owned */
     bool prepare;     /* --database-prepare, PERFCI_DATABASE_PREPARE=0: no prepared statements */
-    bool unsafe;      /* --database-unsafe, PERFCI_DATABASE_UNSAFE=1: commits may be forgotten */
+    bool unsafe;      /* --database-unsafe, PERFCI_DATABASE_UNSAFE=1: a crash may lose commits */
     const char *data; /* --data, PERFCI_DATA; NULL: nothing is written */
     const char *
         docs; /* --docs, PERFCI_DOCS: folder of the built documentation; NULL: where it is installed */
-    bool openapi;                /* --openapi: prints the API's description, then ends */
+    bool openapi;                /* --openapi: prints the API's description, then exits */
     const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
-    bool migrate;                /* --migrate: brings the schema up to date, then ends */
-    const char *server_role;     /* --server-role: who gets a server's rights then; NULL: none */
-    bool public_read;            /* --public-read, PERFCI_PUBLIC_READ=1 */
-    int64_t workers;             /* --workers, PERFCI_WORKERS; 0: this server only answers */
-    int64_t threads;             /* --threads, PERFCI_HTTP_THREADS */
+    bool migrate;                /* --migrate: migrates the schema, then exits */
+    const char
+        *server_role; /* --server-role: the role that gets the server's rights then; NULL: none */
+    bool public_read; /* --public-read, PERFCI_PUBLIC_READ=1 */
+    int64_t workers;  /* --workers, PERFCI_WORKERS; 0: this server only answers requests */
+    int64_t threads;  /* --threads, PERFCI_HTTP_THREADS */
     int64_t rate_address;        /* --rate-address, PERFCI_RATE_ADDRESS; 0: no limit */
     int64_t rate_token;          /* --rate-token, PERFCI_RATE_TOKEN; 0: no limit */
     int64_t connections;         /* --connections, PERFCI_CONNECTIONS */
     int64_t connections_each;    /* --connections-per-address; 0: no limit */
+    const char *hosts;           /* --hosts, PERFCI_HOSTS; NULL: none */
+    const char *sources;         /* --sources, PERFCI_SOURCES; NULL: none */
     const char *trusted;         /* --trusted-proxies, PERFCI_TRUSTED_PROXIES; NULL: none */
     const char *tls_cert;        /* --tls-cert, PERFCI_TLS_CERT: file; NULL: plain HTTP */
     const char *tls_key;         /* --tls-key, PERFCI_TLS_KEY */
@@ -54,20 +57,21 @@ typedef struct pfc_server_settings {
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
     const char *file;            /* --settings, PERFCI_SETTINGS; NULL: none */
     bool done;                   /* --help or --version was answered */
-    pfc_settings_file lines;     /* of the file at the start; the strings above may be its, or */
-    pfc_settings_file lines_now; /* of the file as it was adopted last */
-    const char *flags[PFC_SERVER_FLAGS]; /* as given, for reading the file again */
+    pfc_settings_file
+        lines; /* of the file at the start; the strings above may point into it or into */
+    pfc_settings_file lines_now;         /* the file that was adopted last */
+    const char *flags[PFC_SERVER_FLAGS]; /* as given, for reading the settings again */
 } pfc_server_settings;
 
-/** Clear *out, also on failure. PFC_EINVAL with a sentence for a usage error. */
+/** Clear *out, also on failure. PFC_EINVAL for a usage error. */
 pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *out,
                                   pfc_err *err) PFC_MUSTCHECK;
-/** Reads the settings file again (flags and environment are as they were; without a file they are all).
- *  *fresh is the caller's to give to pfc_server_settings_adopt or to clear, also on failure. */
+/** Reads the settings file again; flags and environment do not change. The caller passes *fresh to
+ *  pfc_server_settings_adopt or clears it, also on failure. */
 pfc_code pfc_server_settings_again(const pfc_server_settings *settings, pfc_server_settings *fresh,
                                    pfc_err *err) PFC_MUSTCHECK;
-/** Takes over what may change while the server runs (see above). Returns the names of the lines that are
- *  others than at the start and need a restart, "A, B"; caller frees; NULL: none. */
+/** Adopts the settings that may change while the server runs (see above). Returns the names of changed lines that
+ *  need a restart, "A, B"; caller frees; NULL: none. */
 char *pfc_server_settings_adopt(pfc_server_settings *settings, pfc_server_settings *fresh);
 void pfc_server_settings_clear(pfc_server_settings *settings);
 

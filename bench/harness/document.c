@@ -21,10 +21,10 @@ pfc_measurement *pfc_cell_measurement(pfc_run *run, const pfc_cell *c, const cha
     m->exact = c->backend && c->backend->exact;
     m->status = c->status;
     m->reason = pfc_strdup(c->reason);
-    pfc_pairs_set(&m->params, "dtype", c->c->dtype);
+    pfc_labels_set(&m->params, "dtype", c->c->dtype);
     for (size_t i = 0; i < c->c->op->params_len; i++) {
         snprintf(text, sizeof(text), "%lld", (long long)c->c->params[i]);
-        pfc_pairs_set(&m->params, c->c->op->params[i].name, text);
+        pfc_labels_set(&m->params, c->c->op->params[i].name, text);
     }
     return m;
 }
@@ -34,7 +34,7 @@ void pfc_extra_set(pfc_measurement *m, const char *name, double value)
     char text[40];
 
     snprintf(text, sizeof(text), "%.9g", value);
-    pfc_pairs_set(&m->extra, name, text);
+    pfc_labels_set(&m->extra, name, text);
 }
 
 /* The launch's count of that name, or NULL when it has none: absent, which is not zero. */
@@ -65,7 +65,7 @@ static void add_count(pfc_measurement *m, const pfc_cell *c, const char *event)
     }
     snprintf(name, sizeof(name), "count_%s", event);
     if (n == 0)
-        pfc_pairs_set(&m->extra, name, "not available");
+        pfc_labels_set(&m->extra, name, "not available");
     else
         pfc_extra_set(m, name, pfc_stats_median(values, n));
     if (n > 0 && share < 1.0) { /* took turns with other events: an estimate */
@@ -96,7 +96,7 @@ static void add_throttled(pfc_measurement *m, const pfc_cell *c)
     if (n == 0)
         return;
     pfc_extra_set(m, "throttled_blocks", (double)n);
-    pfc_pairs_set(&m->extra, "throttled", why);
+    pfc_labels_set(&m->extra, "throttled", why);
 }
 
 /* How the samples were taken: what a sceptic asks first. */
@@ -116,7 +116,7 @@ static void add_facts(pfc_measurement *m, const pfc_cell *c)
         setup += c->blocks[b].setup_seconds;
         work += c->blocks[b].warmup_seconds + c->blocks[b].sampling_seconds;
     }
-    pfc_pairs_set(&m->extra, "clock", first->clock);
+    pfc_labels_set(&m->extra, "clock", first->clock);
     pfc_extra_set(m, "calls_per_sample", (double)first->batch);
     pfc_extra_set(m, "clock_resolution_ns", first->resolution_ns);
     pfc_extra_set(m, "preempted", preempted);
@@ -125,13 +125,13 @@ static void add_facts(pfc_measurement *m, const pfc_cell *c)
     if (first->huge_bytes >= 0)
         pfc_extra_set(m, "huge_page_bytes", (double)first->huge_bytes);
     else
-        pfc_pairs_set(&m->extra, "huge_page_bytes", "not available");
+        pfc_labels_set(&m->extra, "huge_page_bytes", "not available");
     pfc_extra_set(m, "measured_seconds", c->seconds);
     pfc_extra_set(m, "setup_seconds", setup);
     if (work > 0.0 && !c->backend->exact)
         pfc_extra_set(m, "harness_seconds", fmax(c->seconds - work, 0.0));
-    pfc_pairs_set(&m->extra, "pinned", first->pinned ? "true" : "false");
-    pfc_pairs_set(&m->extra, "scheduler", first->fifo ? "fifo" : "other");
+    pfc_labels_set(&m->extra, "pinned", first->pinned ? "true" : "false");
+    pfc_labels_set(&m->extra, "scheduler", first->fifo ? "fifo" : "other");
     /* Beside the median: of arithmetic the most stable number there is, of DRAM the least. */
     pfc_extra_set(m, "fastest",
                   pfc_stats_quantile(m->samples, m->samples_len, m->higher_is_better ? 1.0 : 0.0));

@@ -98,7 +98,7 @@ static void add_group(pfc_run *run, const group *g)
     m->higher_is_better = true;
     m->exact = g->exact;
     snprintf(text, sizeof(text), "%zu", g->size);
-    pfc_pairs_set(&m->extra, "members", text);
+    pfc_labels_set(&m->extra, "members", text);
     if (g->measured < g->size) {
         free(samples);
         m->status = PFC_STATUS_SKIPPED;

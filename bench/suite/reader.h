@@ -7,7 +7,7 @@
 
 #include "bench/suite/suite.h"
 #include "core/base/buf.h"
-#include "core/base/yaml.h"
+#include "core/base/config/yaml.h"
 
 /** One text that was read: the suite itself, or an included one. */
 typedef struct pfc_suite_file {

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bisect/answer.h"
+#include "cli/bisect/cost.h"
+#include "cli/bisect/report.h"
 #include "cli/bisect/search.h"
 #include "cli/measure/measure.h"
 #include "core/base/parse.h"
@@ -57,16 +60,17 @@ enum {
 };
 
 static const struct argp_option bisect_options[] = {
-    { 0, 0, 0, 0, "Where to look:", 1 },
+    { 0, 0, 0, 0, "Range:", 1 },
     { "repo", KEY_REPO, "DIR", 0, "The repository (default: here)", 1 },
     { "good", KEY_GOOD, "REV", 0, "A commit before the regression", 1 },
     { "bad", KEY_BAD, "REV", 0, "A commit with it", 1 },
     { "commits", KEY_COMMITS, "FILE", 0,
-      "Ids instead of history: oldest first, the good one first, perhaps a tab and touched paths",
+      "Ids instead of history: oldest first, the good one first, optionally a tab and touched "
+      "paths",
       1 },
     { "paths", KEY_PATHS, "GLOB", 0, "The benchmark's files, for the prior; repeatable", 1 },
-    { "all-parents", KEY_ALL_PARENTS, 0, 0, "When a merge did it, search the branch it brought",
-      1 },
+    { "all-parents", KEY_ALL_PARENTS, 0, 0,
+      "When the culprit is a merge, search the branch that it merged", 1 },
     { "axis", KEY_AXIS, "toolchain|dependency", 0,
       "Search compilers, flags or versions with the code fixed", 1 },
     { "points", KEY_POINTS, "FILE", 0,
@@ -74,7 +78,7 @@ static const struct argp_option bisect_options[] = {
     { "submodule", KEY_SUBMODULE, "PATH", 0,
       "Of --axis dependency: its commits between what --good and --bad pin", 1 },
     { "at", KEY_AT, "REV", 0, "Of --axis: the code (default HEAD)", 1 },
-    { 0, 0, 0, 0, "How to measure:", 2 },
+    { 0, 0, 0, 0, "Measurement:", 2 },
     PFC_CONFIG_OPTION(2),
     { "metric", KEY_METRIC, "M", 0, "E.g. gemm_tflops", 2 },
     { "benchmark", KEY_BENCHMARK, "B", 0, "One benchmark instead of the headline", 2 },
@@ -85,45 +89,46 @@ static const struct argp_option bisect_options[] = {
     PFC_TIME_OPTION(2),
     { "suite", KEY_SUITE, "F", 0, "Suite for perfci-bench", 2 },
     { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 2 },
-    { "no-checkout", KEY_NO_CHECKOUT, 0, 0, "Run --measure here; it finds PERFCI_COMMIT by itself",
-      2 },
+    { "no-checkout", KEY_NO_CHECKOUT, 0, 0,
+      "Run --measure here, without a checkout; it reads PERFCI_COMMIT", 2 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 2 },
     { "paired", KEY_PAIRED, 0, 0,
       "Measure interleaved with the good commit's build (default with checkouts where the machine "
-      "has "
-      "states)",
+      "has speed states)",
       2 },
-    { "no-paired", KEY_NO_PAIRED, 0, 0, "Measure each commit by itself, whatever the machine", 2 },
+    { "no-paired", KEY_NO_PAIRED, 0, 0, "Measure each commit in single runs, on any machine", 2 },
     { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 2 },
-    { "higher-is-better", KEY_HIGHER, 0, 0, "The metric's direction, when it does not say", 2 },
+    { "higher-is-better", KEY_HIGHER, 0, 0,
+      "The metric's direction, when the measurement does not state it", 2 },
     { "lower-is-better", KEY_LOWER, 0, 0, "Likewise", 2 },
-    { 0, 0, 0, 0, "What is known, and how sure to be:", 3 },
+    { 0, 0, 0, 0, "Known figures and confidence:", 3 },
     { "confidence", KEY_CONFIDENCE, "P", 0, "Stop at this probability (default 0.99)", 3 },
     { "max-runs", KEY_MAX_RUNS, "N", 0, "Give up after N runs", 3 },
     { "noise", KEY_NOISE, "R", 0, "Relative noise of one run", 3 },
     { "layout-noise", KEY_LAYOUT, "R", 0, "Relative noise between builds", 3 },
-    { "delta", KEY_DELTA, "R", 0, "Relative change, signed: 0.05 = the bad end is 5 % larger", 3 },
+    { "delta", KEY_DELTA, "R", 0, "Relative change, signed: 0.05 = the bad commit is 5 % larger",
+      3 },
     { "margin", KEY_MARGIN, "R", 0,
-      "Change to worse that does not matter (default: half of --delta, else half of what one run "
-      "shows, "
-      "0.03 at most)",
+      "Largest change to worse that does not count (default: half of --delta, else half of the "
+      "step that one run shows, at most 0.03)",
       3 },
     { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
-    { "first", KEY_FIRST, 0, 0, "Stop at the first commit named; further ones stay unsearched", 3 },
+    { "first", KEY_FIRST, 0, 0, "Stop at the first commit named; do not search for further ones",
+      3 },
     { "confirm", KEY_CONFIRM, 0, 0,
       "Compare the named commit with the commit before it in new interleaved pairs (default with "
       "checkouts)",
       3 },
-    { "no-confirm", KEY_NO_CONFIRM, 0, 0, "Name without it", 3 },
+    { "no-confirm", KEY_NO_CONFIRM, 0, 0, "Name commits without that comparison", 3 },
     { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 3 },
     { "verbose", KEY_VERBOSE, 0, 0,
-      "Without a terminal a line for each run, not only for each decision; and the whole report",
+      "Without a terminal: a line for each run, not only for each decision; print the whole report",
       3 },
     { "dry-run", KEY_DRY_RUN, 0, 0, "Print the expected cost and measure nothing", 3 },
-    { "resume", KEY_RESUME, 0, 0, "Go on where the same command stopped", 3 },
+    { "resume", KEY_RESUME, 0, 0, "Continue where the same command stopped", 3 },
     { 0, 0, 0, 0, "The service:", 4 },
     { "post", KEY_POST, 0, 0, "Post the report", 4 },
-    { "remote", KEY_REMOTE, 0, 0, "Let the service's runners search, and follow them", 4 },
+    { "remote", KEY_REMOTE, 0, 0, "Search on the service's runners, and follow them", 4 },
     { "alert", KEY_ALERT, "N", 0, "With --remote: metric, range and suspects of this alert", 4 },
     { "url", KEY_URL, "U", 0, "The service (implies --post)", 4 },
     { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 4 },
@@ -133,9 +138,10 @@ static const struct argp_option bisect_options[] = {
 
 static const char bisect_doc[] =
     "Finds the commits that made a metric worse, with as few runs as possible."
-    "\vNoise is expected: commits are measured as often as it takes to be sure, the ends first. "
-    "Commits that do not build are stepped over. Every measurement is kept as soon as it is made; "
-    "--resume goes on after Ctrl-C or a crash.\n"
+    "\vMeasurements may be noisy: commits are measured as often as the confidence needs, the ends "
+    "first. "
+    "Commits that do not build are skipped. Every measurement is saved at once; "
+    "--resume continues after Ctrl-C or a crash.\n"
     "\n"
     "Exit status 1 when a culprit was found or narrowed down, 0 when the interval of the ends' "
     "difference "
@@ -150,8 +156,8 @@ static const char bisect_doc[] =
     "  perfci bisect --remote --alert 7\n"
     "  perfci bisect --commits ids.txt --no-checkout --measure './measure.sh \"$PERFCI_COMMIT\"'\n";
 
-/* Flags that are texts go straight to their field. */
-static const char **text_field(pfc_hunt_opts *o, int key)
+/* The field of a flag whose value is a text. */
+static const char **text_field(bisect_opts *o, int key)
 {
     switch (key) {
     case KEY_REPO:
@@ -197,7 +203,7 @@ static const char **text_field(pfc_hunt_opts *o, int key)
     }
 }
 
-static bool take_switch(pfc_hunt_opts *o, int key)
+static bool take_switch(bisect_opts *o, int key)
 {
     switch (key) {
     case KEY_RELINK:
@@ -258,7 +264,7 @@ static bool take_switch(pfc_hunt_opts *o, int key)
 
 static error_t parse_bisect(int key, char *arg, struct argp_state *state)
 {
-    pfc_hunt_opts *o = state->input;
+    bisect_opts *o = state->input;
     const char **text = text_field(o, key);
     pfc_err err = { 0 };
 
@@ -297,15 +303,15 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
             pfc_cli_usage(state, "%s", err.msg);
         return 0;
     case KEY_PATHS:
-        if (o->globs_len == PFC_HUNT_MAX_GLOBS)
-            pfc_cli_usage(state, "--paths: at most %d", PFC_HUNT_MAX_GLOBS);
+        if (o->globs_len == BISECT_MAX_GLOBS)
+            pfc_cli_usage(state, "--paths: at most %d", BISECT_MAX_GLOBS);
         o->globs[o->globs_len++] = arg;
         return 0;
     case KEY_AXIS:
-        o->axis = strcmp(arg, "toolchain") == 0    ? PFC_AXIS_TOOLCHAIN
-                  : strcmp(arg, "dependency") == 0 ? PFC_AXIS_DEPENDENCY
-                                                   : PFC_AXIS_COMMITS;
-        if (o->axis == PFC_AXIS_COMMITS)
+        o->axis = strcmp(arg, "toolchain") == 0    ? BISECT_TOOLCHAIN
+                  : strcmp(arg, "dependency") == 0 ? BISECT_DEPENDENCY
+                                                   : BISECT_COMMITS;
+        if (o->axis == BISECT_COMMITS)
             pfc_cli_usage(state, "--axis: expected toolchain or dependency, got \"%s\"", arg);
         return 0;
     case ARGP_KEY_ARG:
@@ -318,48 +324,57 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
 
 enum { BRANCHES_DEEP = 8 };
 
-/* The branch that a named merge brought in, searched like any history; *named: it names somebody and
- * has printed it. A merge whose branch alone does not show the step is itself the answer. */
-static int search(const pfc_cli *cli, const pfc_hunt_opts *opts, int depth, bool *named)
+static int bisect_range(const pfc_cli *cli, const bisect_opts *opts, int depth, bool *named);
+
+/* When the culprit is a merge, searches the branch that it merged; *named: a culprit on it is
+ * reported. */
+static int bisect_branch(bisect_session *session, int depth, bool *named)
 {
-    pfc_hunt_opts inner = *opts;
+    bisect_opts inner = *session->opts;
     pfc_commit_id base;
     pfc_commit_id tip;
-    pfc_hunt hunt;
+
+    if (!inner.all_parents || depth >= BRANCHES_DEEP || !bisect_merged_branch(session, &base, &tip))
+        return PFC_EXIT_OK;
+    pfc_cli_note(session->cli,
+                 "the culprit is a merge; searching the branch that it merged, %.12s to %.12s",
+                 base.hex, tip.hex);
+    bisect_builds_release(&session->builds);
+    inner.good = base.hex;
+    inner.bad = tip.hex;
+    return bisect_range(session->cli, &inner, depth + 1, named);
+}
+
+/* One search. The report of a branch replaces that of its merge if it names a culprit; when no
+ * commit of the branch alone shows the step, the merge itself is the answer. */
+static int bisect_range(const pfc_cli *cli, const bisect_opts *opts, int depth, bool *named)
+{
+    bisect_session session;
     pfc_err err = { 0 };
     int status = PFC_EXIT_OK;
 
     *named = false;
-    if (pfc_hunt_open(&hunt, cli, opts, &err)) {
+    if (bisect_session_open(&session, cli, opts, &err)) {
         status = pfc_cli_fail(cli, &err);
     } else if (opts->dry_run) {
-        status = pfc_hunt_dry_run(&hunt);
-    } else if (pfc_hunt_run(&hunt, &err)) {
+        status = bisect_dry_run(&session);
+    } else if (bisect_search(&session, &err)) {
         status = pfc_cli_fail(cli, &err);
     } else {
-        if (opts->all_parents && depth < BRANCHES_DEEP && pfc_hunt_branch(&hunt, &base, &tip)) {
-            pfc_cli_note(cli, "a merge did it; searching the branch it brought, %.12s to %.12s",
-                         base.hex, tip.hex);
-            /* One process a folder of checkouts: the branch's search needs it. */
-            pfc_workspace_close(hunt.ws);
-            hunt.ws = NULL;
-            inner.good = base.hex;
-            inner.bad = tip.hex;
-            status = search(cli, &inner, depth + 1, named);
-        }
-        if (!*named && (depth == 0 || pfc_hunt_names(&hunt))) {
+        status = bisect_branch(&session, depth, named);
+        if (!*named && (depth == 0 || bisect_names_culprit(&session))) {
             *named = depth > 0;
-            status = pfc_hunt_report(&hunt);
+            status = bisect_report(&session);
         }
     }
-    pfc_hunt_close(&hunt);
+    bisect_session_close(&session);
     return status;
 }
 
 int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { bisect_options, parse_bisect, NULL, bisect_doc, NULL };
-    pfc_hunt_opts *opts = pfc_alloc(sizeof(*opts));
+    bisect_opts *opts = pfc_alloc(sizeof(*opts));
     bool named;
     int status;
 
@@ -383,7 +398,7 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
         return PFC_EXIT_USAGE;
     }
     pfc_cli_catch_signals();
-    status = opts->remote ? pfc_remote_bisect(cli, opts) : search(cli, opts, 0, &named);
+    status = opts->remote ? bisect_remote(cli, opts) : bisect_range(cli, opts, 0, &named);
     free(opts);
     return status;
 }

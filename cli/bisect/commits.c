@@ -1,45 +1,42 @@
 /*
  * The commits of a bisection: from a file or from a repository.
  */
+#include "cli/bisect/commits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bisect/search.h"
 #include "core/base/fs.h"
+#include "core/bisect/bisect.h"
 #include "core/suspects/suspects.h"
 
-bool pfc_hunt_touches(const char *path, char *const *globs, size_t globs_len)
-{
-    return pfc_path_fits(path, globs, globs_len);
-}
-
-static void add(pfc_hunt_commits *commits, const char *id, bool touches)
+static void add(bisect_commits *commits, const char *id, bool touches)
 {
     commits->items =
         pfc_grow(commits->items, commits->len, &commits->cap, sizeof(commits->items[0]));
-    commits->items[commits->len++] = (pfc_hunt_commit){ pfc_strdup(id), touches };
+    commits->items[commits->len++] = (bisect_commit){ pfc_strdup(id), touches };
 }
 
-void pfc_hunt_commits_add(pfc_hunt_commits *commits, const char *id)
+void bisect_commits_add(bisect_commits *commits, const char *id)
 {
     add(commits, id, false);
 }
 
-void pfc_hunt_commits_clear(pfc_hunt_commits *commits)
+void bisect_commits_clear(bisect_commits *commits)
 {
     for (size_t i = 0; i < commits->len; i++)
         free(commits->items[i].id);
     free(commits->items);
-    *commits = (pfc_hunt_commits){ 0 };
+    *commits = (bisect_commits){ 0 };
 }
 
 /* ---- from a file ---- */
 
-bool pfc_hunt_is_id(const char *text)
+bool bisect_is_id(const char *text)
 {
     const size_t len = strlen(text);
 
-    if (len == 0 || len > PFC_HUNT_MAX_ID)
+    if (len == 0 || len > BISECT_MAX_ID)
         return false;
     for (size_t i = 0; i < len; i++)
         if (text[i] <= ' ' || text[i] > '~')
@@ -47,9 +44,9 @@ bool pfc_hunt_is_id(const char *text)
     return true;
 }
 
-/* One line: the id, and perhaps a tab and paths with commas between. */
-static pfc_code read_line(char *line, const char *file, size_t number, char *const *globs,
-                          size_t globs_len, pfc_hunt_commits *out, pfc_err *err)
+/* One line: the id, optionally a tab and paths separated by commas. */
+static pfc_code read_line(char *line, const char *file, size_t number, const bisect_globs *globs,
+                          bisect_commits *out, pfc_err *err)
 {
     char *paths = strchr(line, '\t');
     char *save = NULL;
@@ -59,14 +56,14 @@ static pfc_code read_line(char *line, const char *file, size_t number, char *con
     if (paths) {
         *paths++ = '\0';
         for (char *p = strtok_r(paths, ",", &save); p; p = strtok_r(NULL, ",", &save))
-            touches = touches || pfc_hunt_touches(p, globs, globs_len);
+            touches = touches || pfc_path_fits(p, globs->items, globs->len);
     }
     if (!*line)
         return PFC_OK;
-    if (!pfc_hunt_is_id(line))
+    if (!bisect_is_id(line))
         return pfc_err_set(err, PFC_EINVAL,
                            "%.200s: line %zu: expected an id of at most %d printable characters",
-                           file, number, PFC_HUNT_MAX_ID);
+                           file, number, BISECT_MAX_ID);
     if (out->len == PFC_BISECT_MAX_COMMITS)
         return pfc_err_set(err, PFC_ETOOBIG, "%.200s: more than %d commits", file,
                            PFC_BISECT_MAX_COMMITS);
@@ -76,12 +73,12 @@ static pfc_code read_line(char *line, const char *file, size_t number, char *con
 
 static int by_id(const void *a, const void *b)
 {
-    return strcmp((*(pfc_hunt_commit *const *)a)->id, (*(pfc_hunt_commit *const *)b)->id);
+    return strcmp((*(bisect_commit *const *)a)->id, (*(bisect_commit *const *)b)->id);
 }
 
-static pfc_code refuse_twins(const pfc_hunt_commits *commits, const char *file, pfc_err *err)
+static pfc_code refuse_duplicates(const bisect_commits *commits, const char *file, pfc_err *err)
 {
-    const pfc_hunt_commit **sorted = pfc_calloc(commits->len + 1, sizeof(sorted[0]));
+    const bisect_commit **sorted = pfc_calloc(commits->len + 1, sizeof(sorted[0]));
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < commits->len; i++)
@@ -89,14 +86,14 @@ static pfc_code refuse_twins(const pfc_hunt_commits *commits, const char *file, 
     qsort(sorted, commits->len, sizeof(sorted[0]), by_id);
     for (size_t i = 1; i < commits->len && !code; i++)
         if (strcmp(sorted[i - 1]->id, sorted[i]->id) == 0)
-            code = pfc_err_set(err, PFC_EINVAL, "%.200s: commit %s stands there twice", file,
-                               sorted[i]->id);
+            code =
+                pfc_err_set(err, PFC_EINVAL, "%.200s: commit %s occurs twice", file, sorted[i]->id);
     free(sorted);
     return code;
 }
 
-static pfc_code find_id(const pfc_hunt_commits *commits, const char *id, const char *flag,
-                        size_t *at, pfc_err *err)
+static pfc_code find_id(const bisect_commits *commits, const char *id, const char *flag, size_t *at,
+                        pfc_err *err)
 {
     for (*at = 0; *at < commits->len; ++*at)
         if (strcmp(commits->items[*at].id, id) == 0)
@@ -105,7 +102,7 @@ static pfc_code find_id(const pfc_hunt_commits *commits, const char *id, const c
 }
 
 /* Keeps items first..last. */
-static void narrow(pfc_hunt_commits *commits, size_t first, size_t last)
+static void narrow(bisect_commits *commits, size_t first, size_t last)
 {
     const size_t len = last - first + 1;
 
@@ -116,12 +113,12 @@ static void narrow(pfc_hunt_commits *commits, size_t first, size_t last)
     commits->len = len;
 }
 
-pfc_code pfc_hunt_commits_ends(pfc_hunt_commits *commits, const char *file, const char *good,
-                               const char *bad, pfc_err *err)
+pfc_code bisect_commits_ends(bisect_commits *commits, const char *file, const char *good,
+                             const char *bad, pfc_err *err)
 {
     size_t first = 0;
     size_t last = commits->len ? commits->len - 1 : 0;
-    pfc_code code = refuse_twins(commits, file, err);
+    pfc_code code = refuse_duplicates(commits, file, err);
 
     if (!code && good)
         code = find_id(commits, good, "--good", &first, err);
@@ -143,28 +140,27 @@ pfc_code pfc_hunt_commits_ends(pfc_hunt_commits *commits, const char *file, cons
     return PFC_OK;
 }
 
-pfc_code pfc_hunt_commits_file(const char *path, const char *good, const char *bad,
-                               char *const *globs, size_t globs_len, pfc_hunt_commits *out,
-                               pfc_err *err)
+pfc_code bisect_commits_file(const char *path, const char *good, const char *bad,
+                             const bisect_globs *globs, bisect_commits *out, pfc_err *err)
 {
     char *text = NULL;
     char *save = NULL;
     size_t len = 0;
     size_t number = 0;
-    pfc_code code = pfc_fs_read(path, PFC_HUNT_MAX_FILE, &text, &len, err);
+    pfc_code code = pfc_fs_read(path, BISECT_MAX_FILE, &text, &len, err);
 
-    /* strsep rather than strtok: empty lines count. */
+    /* strsep, because strtok would skip empty lines in the count. */
     save = text;
     for (char *line = code ? NULL : strsep(&save, "\n"); line && !code; line = strsep(&save, "\n"))
-        code = read_line(line, path, ++number, globs, globs_len, out, err);
+        code = read_line(line, path, ++number, globs, out, err);
     free(text);
-    return code ? code : pfc_hunt_commits_ends(out, path, good, bad, err);
+    return code ? code : bisect_commits_ends(out, path, good, bad, err);
 }
 
 /* ---- from a repository ---- */
 
-static pfc_code touches_any(pfc_repo *repo, const pfc_commit_id *id, char *const *globs,
-                            size_t globs_len, bool *out, pfc_err *err)
+static pfc_code touches_any(pfc_repo *repo, const pfc_commit_id *id, const bisect_globs *globs,
+                            bool *out, pfc_err *err)
 {
     pfc_commit commit = { 0 };
     pfc_code code = pfc_repo_commit(repo, id, &commit, err);
@@ -173,14 +169,13 @@ static pfc_code touches_any(pfc_repo *repo, const pfc_commit_id *id, char *const
     if (code)
         return code;
     for (size_t i = 0; i < commit.paths_len && !*out; i++)
-        *out = pfc_hunt_touches(commit.paths[i], globs, globs_len);
+        *out = pfc_path_fits(commit.paths[i], globs->items, globs->len);
     pfc_commit_clear(&commit);
     return PFC_OK;
 }
 
-pfc_code pfc_hunt_commits_repo(pfc_repo *repo, const char *good, const char *bad,
-                               char *const *globs, size_t globs_len, pfc_hunt_commits *out,
-                               pfc_err *err)
+pfc_code bisect_commits_repo(pfc_repo *repo, const char *good, const char *bad,
+                             const bisect_globs *globs, bisect_commits *out, pfc_err *err)
 {
     pfc_commit_id good_id;
     pfc_commit_id bad_id;
@@ -207,8 +202,8 @@ pfc_code pfc_hunt_commits_repo(pfc_repo *repo, const char *good, const char *bad
     for (size_t i = 0; i < len && !code; i++) {
         bool touches = false;
 
-        if (globs_len > 0 && i > 0)
-            code = touches_any(repo, &ids[i], globs, globs_len, &touches, err);
+        if (globs->len > 0 && i > 0)
+            code = touches_any(repo, &ids[i], globs, &touches, err);
         if (!code)
             add(out, ids[i].hex, touches);
     }
@@ -216,18 +211,14 @@ pfc_code pfc_hunt_commits_repo(pfc_repo *repo, const char *good, const char *bad
     return code;
 }
 
-double *pfc_hunt_prior(const pfc_hunt_commits *commits)
+double *bisect_commits_prior(const bisect_commits *commits)
 {
-    const double even = (1 - PFC_HUNT_TOUCH_SHARE) / (double)(commits->len - 1);
-    size_t touching = 0;
+    double *weights = pfc_calloc(commits->len, sizeof(weights[0]));
     double *prior;
 
-    for (size_t i = 1; i < commits->len; i++)
-        touching += commits->items[i].touches;
-    if (touching == 0 || touching == commits->len - 1)
-        return NULL;
-    prior = pfc_calloc(commits->len, sizeof(prior[0]));
     for (size_t i = 0; i < commits->len; i++)
-        prior[i] = even + (commits->items[i].touches ? PFC_HUNT_TOUCH_SHARE / (double)touching : 0);
+        weights[i] = commits->items[i].touches;
+    prior = pfc_bisect_prior(weights, commits->len);
+    free(weights);
     return prior;
 }

@@ -1,146 +1,147 @@
 /*
- * The log of a bisection where there is no terminal: one line for each decision of the planner, which is a commit (or a
- * unit of interleaved pairs) and all runs that it got in a row. With --verbose one line for each run.
+ * The log of decisions.
  */
+#include "cli/bisect/decision_log.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bisect/search.h"
+#include "cli/bisect/runs.h"
 #include "core/stats/stats.h"
 
-/* Runs of one decision are next to each other in the list of steps. The two ends are one: they are compared with each
+/* Runs of one decision are consecutive. The two ends are one decision: they are compared with each
  * other. */
-static bool same_decision(const pfc_hunt *h, const pfc_hunt_step *a, const pfc_hunt_step *b)
+static bool same_decision(const bisect_axis *axis, const bisect_run *a, const bisect_run *b)
 {
     if (a->confirm || b->confirm)
         return a->confirm && b->confirm;
     if (a->unit || b->unit)
         return a->unit == b->unit;
-    if (pfc_hunt_is_end(h, a->commit) || pfc_hunt_is_end(h, b->commit))
-        return pfc_hunt_is_end(h, a->commit) && pfc_hunt_is_end(h, b->commit);
+    if (bisect_is_end(axis, a->commit) || bisect_is_end(axis, b->commit))
+        return bisect_is_end(axis, a->commit) && bisect_is_end(axis, b->commit);
     return a->commit == b->commit && a->build == b->build;
 }
 
-/* Median of the measured runs of one commit among steps from `from` on, NAN without any; *runs: their number. */
-static double median_of(const pfc_hunt *h, size_t from, size_t commit, size_t *runs)
+/* Median of the measured runs of a commit from `from` on, NAN without any; *runs: their number. */
+static double median_of(const bisect_state *state, size_t from, size_t commit, size_t *runs)
 {
-    double *values = pfc_calloc(h->state.len + 1, sizeof(*values));
-    size_t len = 0;
-    double median;
+    const bisect_state later = { .runs = state->runs + from, .len = state->len - from };
+    double *values = bisect_values_of(&later, commit, runs);
+    const double median = *runs ? pfc_stats_median(values, *runs) : (double)NAN;
 
-    for (size_t i = from; i < h->state.len; i++) {
-        const pfc_hunt_step *s = &h->state.steps[i];
-
-        if (s->kind == PFC_OUTCOME_MEASURED && s->commit == commit)
-            values[len++] = s->value;
-    }
-    median = len ? pfc_stats_median(values, len) : (double)NAN;
     free(values);
-    *runs = len;
     return median;
 }
 
-/* "0a1b2c3: 3 runs, 1.334 ms (-0.1 % against 9f8e7d6)": against the good commit, or as ratio of the unit of pairs. */
-static void say_commit(const pfc_hunt *h, const pfc_hunt_step *step, size_t commit, pfc_buf *out)
+/* "0a1b2c3: 3 runs, 1.334 ms (-0.1 % against 9f8e7d6)": against the good commit, or as ratio of the
+ * unit. */
+static void say_commit(const bisect_log *log, size_t commit, pfc_buf *out)
 {
-    size_t runs, unused;
-    const double value = median_of(h, h->log_from, commit, &runs);
-    const double good = median_of(h, 0, 0, &unused);
+    const bisect_planning *p = log->progress->planning;
+    const bisect_run *newest = &log->newest;
+    size_t runs, good_runs;
+    const double value = median_of(p->state, log->from, commit, &runs);
+    const double good = median_of(p->state, 0, 0, &good_runs);
     char text[96], change[32];
 
-    pfc_buf_printf(out, "%.12s: ", h->commits.items[commit].id);
-    if (step->build)
-        pfc_buf_printf(out, "layout %u, ", step->build);
+    pfc_buf_printf(out, "%.12s: ", bisect_id(p->axis, commit));
+    if (newest->build)
+        pfc_buf_printf(out, "layout %u, ", newest->build);
     pfc_buf_printf(out, "%zu run%s", runs, runs == 1 ? "" : "s");
     if (!isfinite(value))
         return;
     pfc_show_value(value, text);
     pfc_buf_printf(out, ", %s", text);
-    if (step->unit && h->told_len)
-        pfc_show_percent(h->told[h->told_len - 1].ratio - 1, change);
+    if (newest->unit && p->units.len)
+        pfc_show_percent(p->units.ratios[p->units.len - 1].ratio - 1, change);
     else if (commit != 0 && isfinite(good) && good != 0)
         pfc_show_percent(value / good - 1, change);
     else
         return;
-    pfc_buf_printf(out, " (%s against %.12s)", change, h->commits.items[0].id);
+    pfc_buf_printf(out, " (%s against %.12s)", change, bisect_id(p->axis, 0));
 }
 
-static void say_decision(const pfc_hunt *h, const pfc_hunt_step *step, pfc_buf *out)
+static void say_decision(const bisect_log *log, pfc_buf *out)
 {
+    const bisect_planning *p = log->progress->planning;
     pfc_buf suspects;
 
     pfc_buf_putc(out, ' ');
-    if (pfc_hunt_is_end(h, step->commit) && !step->unit) {
+    if (bisect_is_end(p->axis, log->newest.commit) && !log->newest.unit) {
         pfc_buf_puts(out, "ends: ");
-        say_commit(h, step, 0, out);
+        say_commit(log, 0, out);
         pfc_buf_puts(out, "; ");
-        say_commit(h, step, h->commits.len - 1, out);
+        say_commit(log, bisect_bad(p->axis), out);
         return;
     }
     pfc_buf_init(&suspects, 256);
-    say_commit(h, step, step->commit, out);
-    pfc_hunt_suspects_say(h, &suspects);
+    say_commit(log, log->newest.commit, out);
+    bisect_say_suspects(p, &suspects);
     pfc_buf_printf(out, "; suspects: %s", pfc_buf_text(&suspects));
     pfc_buf_clear(&suspects);
 }
 
-void pfc_hunt_log_flush(pfc_hunt *h)
+void bisect_log_flush(bisect_log *log)
 {
-    const pfc_hunt_step *step = &h->log_step;
     pfc_buf line;
 
-    if (!h->log_open)
+    if (!log->open)
         return;
-    h->log_open = false;
+    log->open = false;
     pfc_buf_init(&line, 1024);
-    pfc_hunt_count_say(h, step->confirm, &line);
-    if (step->confirm)
-        pfc_buf_printf(&line, " confirmation: %zu runs", h->state.len - h->log_from);
+    bisect_say_count(log->progress, log->newest.confirm, &line);
+    if (log->newest.confirm)
+        pfc_buf_printf(&line, " confirmation: %zu runs",
+                       log->progress->planning->state->len - log->from);
     else
-        say_decision(h, step, &line);
-    pfc_cli_note(h->cli, "%s", pfc_buf_text(&line));
+        say_decision(log, &line);
+    pfc_cli_note(log->progress->cli, "%s", pfc_buf_text(&line));
     pfc_buf_clear(&line);
 }
 
-void pfc_hunt_log_begin(pfc_hunt *h, const pfc_hunt_step *step)
+void bisect_log_begin(bisect_log *log, const bisect_run *run)
 {
-    if (h->log_open && !same_decision(h, &h->log_step, step))
-        pfc_hunt_log_flush(h);
+    if (log->open && !same_decision(log->progress->planning->axis, &log->newest, run))
+        bisect_log_flush(log);
 }
 
-static void log_run(pfc_hunt *h, const pfc_hunt_step *step)
+static void print_run(const bisect_log *log, const bisect_run *run)
 {
+    const bisect_planning *p = log->progress->planning;
     char value[96], layout[24] = "";
 
-    if (step->build)
-        snprintf(layout, sizeof(layout), ", layout %u", step->build);
-    pfc_show_value(step->value, value);
-    pfc_cli_note(h->cli, "run %zu: %.12s%s: %s%s", h->state.len, h->commits.items[step->commit].id,
-                 layout, value,
-                 step->confirm     ? ", to confirm"
-                 : step->reference ? ", reference of the pair"
-                                   : "");
+    if (run->build)
+        snprintf(layout, sizeof(layout), ", layout %u", run->build);
+    pfc_show_value(run->value, value);
+    pfc_cli_note(log->progress->cli, "run %zu: %.12s%s: %s%s", p->state->len,
+                 bisect_id(p->axis, run->commit), layout, value,
+                 run->confirm     ? ", to confirm"
+                 : run->reference ? ", reference of the pair"
+                                  : "");
 }
 
-void pfc_hunt_log(pfc_hunt *h, const pfc_hunt_step *step, const char *reason)
+void bisect_log_run(bisect_log *log, const bisect_run *run, const char *reason)
 {
-    if (h->cli->quiet || (h->cli->progress && step->kind == PFC_OUTCOME_MEASURED))
+    const pfc_cli *cli = log->progress->cli;
+    const bisect_planning *p = log->progress->planning;
+
+    if (cli->quiet || (cli->progress && run->kind == PFC_OUTCOME_MEASURED))
         return;
-    if (step->kind != PFC_OUTCOME_MEASURED) {
-        pfc_hunt_log_flush(h);
-        pfc_hunt_view_wipe(h);
-        pfc_cli_note(h->cli, "[%zu] %.12s: %s: %s", h->state.len, h->commits.items[step->commit].id,
-                     pfc_outcome_name(step->kind), reason);
+    if (run->kind != PFC_OUTCOME_MEASURED) {
+        bisect_log_flush(log);
+        bisect_view_erase(cli);
+        pfc_cli_note(cli, "[%zu] %.12s: %s: %s", p->state->len, bisect_id(p->axis, run->commit),
+                     pfc_outcome_name(run->kind), reason);
         return;
     }
-    if (h->opts->verbose)
-        log_run(h, step);
-    if (!h->log_open)
-        h->log_from = h->state.len - 1;
-    if (!h->log_open ||
-        !step->reference) /* a unit of pairs is about the commit, not its reference */
-        h->log_step = *step;
-    h->log_open = true;
+    if (p->opts->verbose)
+        print_run(log, run);
+    if (!log->open)
+        log->from = p->state->len - 1;
+    /* The decision is about the unit's commit, not about its reference. */
+    if (!log->open || !run->reference)
+        log->newest = *run;
+    log->open = true;
 }

@@ -1,5 +1,6 @@
 /*
- * perfci bisect --remote: the service's runners search, this command orders, watches and tells.
+ * perfci bisect --remote: starts a bisection on the service's runners, follows it and prints its
+ * report.
  */
 #include <math.h>
 #include <poll.h>
@@ -8,30 +9,30 @@
 #include <string.h>
 
 #include "cli/api.h"
-#include "cli/bisect/search.h"
+#include "cli/bisect/report.h"
 #include "cli/measure/coverage_line.h"
 #include "core/base/parse.h"
 
-#define LOOK_EVERY_MS 1000
+#define POLL_EVERY_MS 1000
 
-typedef struct watch {
+typedef struct remote_search {
     const pfc_cli *cli;
-    const pfc_hunt_opts *opts;
+    const bisect_opts *opts;
     pfc_http *http;
     pfc_conf conf;
     pfc_project_source source; /* where conf came from */
-    bool sent;                 /* it goes with the jobs */
-    pfc_repo *repo;            /* NULL: ids are taken as they were given */
+    bool sent;                 /* conf is posted for the jobs */
+    pfc_repo *repo;            /* NULL: ids are posted as given */
     char *project;
-    size_t told; /* steps that were shown */
-} watch;
+    size_t printed; /* steps */
+} remote_search;
 
 /* ---- the order ---- */
 
-/* Both ends as full ids, and the service told of the commits between them. */
-static pfc_code tell_commits(watch *w, json_t *body, pfc_err *err)
+/* Sets both ends as full ids, and posts the commits between them. */
+static pfc_code post_commits(remote_search *w, json_t *body, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     pfc_commit_id good, bad, *ids = NULL;
     const pfc_ensure want = { .project = w->project, .branch = w->conf.branch, .conf = &w->conf };
     size_t len = 0;
@@ -67,9 +68,9 @@ static void put_number(json_t *body, const char *key, double value)
         json_object_set_new(body, key, json_real(value));
 }
 
-static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
+static pfc_code make_order(remote_search *w, json_t *body, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     const char *metric = o->metric ? o->metric : w->conf.metric;
 
     if (o->alert)
@@ -101,15 +102,15 @@ static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
     if (!o->good || !o->bad)
         return pfc_err_set(err, PFC_EINVAL, "expected --good and --bad, or --alert N");
     if (w->repo)
-        return tell_commits(w, body, err);
+        return post_commits(w, body, err);
     put_text(body, "good", o->good);
     put_text(body, "bad", o->bad);
     return PFC_OK;
 }
 
-static pfc_code read_settings(watch *w, pfc_err *err)
+static pfc_code read_settings(remote_search *w, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     pfc_project_place place = { .file = o->config,
                                 .dir = o->repo ? o->repo : ".",
                                 .repo = w->repo };
@@ -117,7 +118,7 @@ static pfc_code read_settings(watch *w, pfc_err *err)
     pfc_commit_id *ids = NULL;
     pfc_code code;
 
-    /* What is wrong with the ends is said where they are told to the service. */
+    /* Errors of the two ends are reported where the commits are posted. */
     if (w->repo && o->good && o->bad && !pfc_repo_resolve(w->repo, o->good, &good, NULL) &&
         !pfc_repo_resolve(w->repo, o->bad, &bad, NULL) &&
         pfc_repo_path(w->repo, &good, &bad, &ids, &place.commits_len, NULL))
@@ -128,7 +129,7 @@ static pfc_code read_settings(watch *w, pfc_err *err)
     return code;
 }
 
-static pfc_code put_settings(watch *w, json_t *body, pfc_err *err)
+static pfc_code put_settings(remote_search *w, json_t *body, pfc_err *err)
 {
     const char *metric = w->opts->metric ? w->opts->metric : w->conf.metric;
     const char *text = pfc_measured_to_send(w->repo, w->conf.branch, &w->source);
@@ -138,12 +139,12 @@ static pfc_code put_settings(watch *w, json_t *body, pfc_err *err)
     return pfc_measured_remotely(w->cli, &w->conf, w->conf.branch, w->sent, metric, err);
 }
 
-static pfc_code open_service(watch *w, pfc_err *err)
+static pfc_code open_service(remote_search *w, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     pfc_code code = PFC_OK;
 
-    /* Without a repository the ends may still be ids that the service knows. */
+    /* Without a repository the ends can be ids of commits that the service stores. */
     if (pfc_repo_open(o->repo ? o->repo : ".", &w->repo, err) != PFC_OK) {
         if (o->repo)
             return err->code;
@@ -158,7 +159,7 @@ static pfc_code open_service(watch *w, pfc_err *err)
     return code;
 }
 
-/* ---- what it says ---- */
+/* ---- the answer of the service ---- */
 
 static const char *text_of(const json_t *obj, const char *key)
 {
@@ -167,7 +168,7 @@ static const char *text_of(const json_t *obj, const char *key)
     return text ? text : "";
 }
 
-/* Others' words in one line, fit for a terminal; caller frees. */
+/* Text from the service as one line without control characters; caller frees. */
 static char *line_of(const json_t *obj, const char *key)
 {
     char *text = pfc_strdup(text_of(obj, key));
@@ -201,15 +202,15 @@ static void print_cost(const json_t *cost)
     pfc_out(" on %.0f runners\n", number_of(cost, "runners"));
 }
 
-/* ", 3 stored runs used": one kind of step, when there are any. */
+/* Appends ", 3 stored runs used" for one kind of step, when there are any. */
 static void add_count(pfc_buf *out, double n, const char *what)
 {
     if (n > 0)
         pfc_buf_printf(out, "%s%.0f %s", out->len ? ", " : "", n, what);
 }
 
-/* What became of the steps, each kind by itself: a stored run is no measurement, a failed job none
- * either. */
+/* Appends the number of steps of each kind. Stored runs and failed jobs are not new
+ * measurements. */
 static void say_counts(const json_t *b, pfc_buf *out)
 {
     const json_t *n = json_object_get(b, "counts");
@@ -222,15 +223,15 @@ static void say_counts(const json_t *b, pfc_buf *out)
     add_count(out, number_of(n, "waiting"), "under way");
 }
 
-static void show_steps(watch *w, const json_t *b)
+static void show_steps(remote_search *w, const json_t *b)
 {
     const json_t *steps = json_object_get(b, "steps");
     char value[32];
     pfc_buf counts;
 
-    /* In the order of asking; one that is still under way holds the later ones back. */
-    for (; w->told < json_array_size(steps); w->told++) {
-        const json_t *s = json_array_get(steps, w->told);
+    /* In the order of the steps: a pending one delays those after it. */
+    for (; w->printed < json_array_size(steps); w->printed++) {
+        const json_t *s = json_array_get(steps, w->printed);
         const char *state = text_of(s, "state");
         char *reason;
 
@@ -292,12 +293,12 @@ static void print_culprits(const pfc_cli *cli, const json_t *b)
                 "%.12s .. %.12s: %s\n", json_string_value(json_array_get(commits, 0)),
                 json_string_value(json_array_get(commits, json_array_size(commits) - 1)),
                 json_is_true(json_object_get(c, "unmeasurable"))
-                    ? "no run can tell these apart, because the commits between cannot be measured"
+                    ? "no run can separate these, because the commits between cannot be measured"
                     : "another run would hardly narrow these down");
     }
 }
 
-/* Nothing new was measured, and not because nothing was needed: then the jobs' fault is the result. */
+/* No job gave a value and at least one failed: the failure is the result. */
 static bool nothing_measured(const json_t *b)
 {
     const json_t *counts = json_object_get(b, "counts");
@@ -356,7 +357,7 @@ static void print_none(const json_t *b)
     pfc_buf_clear(&text);
 }
 
-static void print_report(const watch *w, const json_t *b)
+static void print_report(const remote_search *w, const json_t *b)
 {
     char seconds[32];
     pfc_buf counts;
@@ -381,7 +382,7 @@ static void print_report(const watch *w, const json_t *b)
     pfc_buf_clear(&counts);
 }
 
-static int report(const watch *w, const json_t *b)
+static int report(const remote_search *w, const json_t *b)
 {
     if (w->cli->json)
         pfc_cli_print_json(json_incref((json_t *)(uintptr_t)b));
@@ -390,8 +391,9 @@ static int report(const watch *w, const json_t *b)
     return status_of(b);
 }
 
-/* Looks until it has ended, or this command is to end: the search then goes on without it. */
-static pfc_code follow(watch *w, int64_t id, json_t **out, pfc_err *err)
+/* Polls until the bisection ends, or until a signal; the bisection then continues without this
+ * command. */
+static pfc_code follow(remote_search *w, int64_t id, json_t **out, pfc_err *err)
 {
     char *path = pfc_format("/api/v1/bisections/%lld", (long long)id);
     pfc_code code = PFC_OK;
@@ -401,7 +403,7 @@ static pfc_code follow(watch *w, int64_t id, json_t **out, pfc_err *err)
 
         code = pfc_http_json(w->http, "GET", path, NULL, NULL, &b, err);
         if (pfc_http_retryable(code)) {
-            /* The service comes back and goes on: so do we. */
+            /* A restarted service continues the bisection. */
             pfc_cli_note(w->cli, "waiting for the service: %s", err->msg);
             *err = (pfc_err){ 0 };
             code = PFC_OK;
@@ -414,16 +416,16 @@ static pfc_code follow(watch *w, int64_t id, json_t **out, pfc_err *err)
         }
         json_decref(b);
         if (!code)
-            (void)poll(NULL, 0, LOOK_EVERY_MS); /* a signal ends it */
+            (void)poll(NULL, 0, POLL_EVERY_MS); /* a signal ends it */
     }
     pfc_cli_progress(w->cli, "%s", "");
     free(path);
     return code;
 }
 
-int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts)
+int bisect_remote(const pfc_cli *cli, const bisect_opts *opts)
 {
-    watch w = { .cli = cli, .opts = opts };
+    remote_search w = { .cli = cli, .opts = opts };
     json_t *body = json_pack("{s:s}", "mode", "remote");
     json_t *answer = NULL, *last = NULL;
     const char *source = NULL;

@@ -1,29 +1,32 @@
 /*
- * The state of a bisection on disk: every measurement that was paid for.
+ * The state file: JSON, written after every run.
  */
+#include "cli/bisect/state.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bisect/search.h"
 #include "core/base/fs.h"
+#include "core/bisect/bisect.h"
 
-/* The second knows no pairs: what holds some must not be read as single runs. */
+/* A perfci that reads version 2 only does not handle pairs and would take their runs for single
+ * ones. */
 enum { STATE_VERSION = 2, STATE_VERSION_PAIRED = 3, STATE_MAX_BYTES = 64 * 1024 * 1024 };
 
-void pfc_hunt_state_add(pfc_hunt_state *state, const pfc_hunt_step *step)
+void bisect_state_add(bisect_state *state, const bisect_run *run)
 {
-    state->steps = pfc_grow(state->steps, state->len, &state->cap, sizeof(*step));
-    state->steps[state->len++] = *step;
+    state->runs = pfc_grow(state->runs, state->len, &state->cap, sizeof(*run));
+    state->runs[state->len++] = *run;
 }
 
-void pfc_hunt_state_clear(pfc_hunt_state *state)
+void bisect_state_clear(bisect_state *state)
 {
     free(state->path);
-    free(state->steps);
-    *state = (pfc_hunt_state){ 0 };
+    free(state->runs);
+    *state = (bisect_state){ 0 };
 }
 
-static json_t *step_json(const pfc_hunt_step *s)
+static json_t *run_json(const bisect_run *s)
 {
     json_t *doc = json_pack("{s:I,s:I,s:s,s:b,s:f,s:f}", "commit", (json_int_t)s->commit, "build",
                             (json_int_t)s->build, "outcome", pfc_outcome_name(s->kind), "built",
@@ -47,7 +50,7 @@ static json_t *step_json(const pfc_hunt_step *s)
     return doc;
 }
 
-pfc_code pfc_hunt_state_save(const pfc_hunt_state *state, pfc_err *err)
+pfc_code bisect_state_save(const bisect_state *state, pfc_err *err)
 {
     json_t *steps = json_array();
     json_t *doc = json_pack("{s:i,s:s,s:f,s:i,s:o}", "version",
@@ -58,7 +61,7 @@ pfc_code pfc_hunt_state_save(const pfc_hunt_state *state, pfc_err *err)
     pfc_code code;
 
     for (size_t i = 0; i < state->len; i++)
-        json_array_append_new(steps, step_json(&state->steps[i]));
+        json_array_append_new(steps, run_json(&state->runs[i]));
     text = json_dumps(doc, JSON_COMPACT);
     *strrchr(folder, '/') = '\0';
     code = pfc_fs_mkdirs(folder, 0755, err);
@@ -85,13 +88,13 @@ static pfc_code read_outcome(const json_t *obj, const pfc_json_at *at, pfc_outco
             return PFC_OK;
         }
     }
-    code = pfc_json_fault(at, "outcome", err, "no outcome is called \"%.32s\"", name);
+    code = pfc_json_fault(at, "outcome", err, "expected an outcome, got \"%.32s\"", name);
     free(name);
     return code;
 }
 
-static pfc_code read_step(const json_t *obj, const pfc_json_at *at, size_t commits,
-                          pfc_hunt_step *out, pfc_err *err)
+static pfc_code read_run(const json_t *obj, const pfc_json_at *at, size_t commits, bisect_run *out,
+                         pfc_err *err)
 {
     int64_t commit = 0;
     int64_t build = 0;
@@ -131,7 +134,7 @@ static pfc_code read_step(const json_t *obj, const pfc_json_at *at, size_t commi
     return code;
 }
 
-static pfc_code read_state(pfc_hunt_state *state, const json_t *doc, size_t commits, bool *found,
+static pfc_code read_state(bisect_state *state, const json_t *doc, size_t commits, bool *found,
                            pfc_err *err)
 {
     const pfc_json_at root = { .key = "steps" };
@@ -142,7 +145,7 @@ static pfc_code read_state(pfc_hunt_state *state, const json_t *doc, size_t comm
     pfc_code code = pfc_json_i64(doc, NULL, "version", true, 0, INT32_MAX, &version, err);
 
     if (!code && version != STATE_VERSION && version != STATE_VERSION_PAIRED)
-        return PFC_OK; /* of another perfci: start afresh */
+        return PFC_OK; /* of another perfci: start again */
     if (!code)
         code = pfc_json_string(doc, NULL, "key", true, PFC_SHA256_HEX, &key, err);
     *found = !code && strcmp(key, state->key) == 0;
@@ -158,16 +161,16 @@ static pfc_code read_state(pfc_hunt_state *state, const json_t *doc, size_t comm
         code = pfc_json_array(doc, NULL, "steps", true, 2 * PFC_BISECT_MAX_RUNS, &steps, err);
     for (size_t i = 0; !code && i < json_array_size(steps); i++) {
         const pfc_json_at at = { .up = &root, .index = i };
-        pfc_hunt_step step = { 0 };
+        bisect_run run = { 0 };
 
-        code = read_step(json_array_get(steps, i), &at, commits, &step, err);
+        code = read_run(json_array_get(steps, i), &at, commits, &run, err);
         if (!code)
-            pfc_hunt_state_add(state, &step);
+            bisect_state_add(state, &run);
     }
     return code;
 }
 
-pfc_code pfc_hunt_state_load(pfc_hunt_state *state, size_t commits, bool *found, pfc_err *err)
+pfc_code bisect_state_load(bisect_state *state, size_t commits, bool *found, pfc_err *err)
 {
     char *text = NULL;
     json_t *doc = NULL;

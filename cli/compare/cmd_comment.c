@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/compare/comment.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 

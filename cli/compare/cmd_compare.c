@@ -364,7 +364,7 @@ static pfc_code compare_measured(const compare_opts *o, pfc_take *t, const pfc_c
 
 static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
 {
-    const pfc_select wanted = pfc_take_select(&o->take);
+    const pfc_benchmark_filter wanted = pfc_take_select(&o->take);
     const char *stored[2];
     pfc_commit_id ids[2] = { { "" }, { "" } };
     side_kind kinds[2] = { SIDE_FILE, SIDE_FILE };
@@ -387,7 +387,7 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
     for (int i = 0; i < 2 && !code; i++)
         code = load_side(o, t, o->sides[i], kinds[i], &runs[i], err);
     for (int i = 0; i < 2 && !code; i++)
-        if (pfc_run_select(runs[i], &wanted, err))
+        if (pfc_run_filter(runs[i], &wanted, err))
             code = pfc_err_wrap(err, "%.100s", o->sides[i]);
     if (!code)
         code = pfc_cmp_runs(runs[0], runs[1], o->sides[0], o->sides[1], o->margin, out, err);

@@ -134,7 +134,7 @@ static pfc_cmp_verdict verdict_of(const pfc_compare_result *r, bool higher_is_be
 
 static double extra_number(const pfc_measurement *m, const char *name)
 {
-    const char *text = pfc_pairs_get(&m->extra, name);
+    const char *text = pfc_labels_get(&m->extra, name);
     double v = NAN;
 
     if (text && pfc_parse_double(text, -1e308, 1e308, name, &v, NULL))
@@ -157,7 +157,7 @@ static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, 
                             pfc_cmp_row *row)
 {
     const double pairs = extra_number(b, "pairs");
-    const char *verdict = pfc_pairs_get(&b->extra, "pair_verdict");
+    const char *verdict = pfc_labels_get(&b->extra, "pair_verdict");
     pfc_compare_result r = { .verdict = PFC_VERDICT_INCONCLUSIVE };
 
     if (!verdict || a->samples_len == 0 || b->samples_len == 0)
@@ -173,7 +173,7 @@ static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, 
     row->noise_rel = extra_number(b, "pair_noise_rel");
     row->verdict = verdict_of(&r, row->higher_is_better);
     /* Too noisy here to show even a large change: shown, never a reason to fail. */
-    if (pfc_streq(pfc_pairs_get(&b->extra, "pair_gates"), "false") &&
+    if (pfc_streq(pfc_labels_get(&b->extra, "pair_gates"), "false") &&
         (row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT))
         row->verdict = PFC_CMP_INCONCLUSIVE;
     /* The test of "same" is by signs and sizes; the interval that is shown must say it, too. */
@@ -188,7 +188,7 @@ static pfc_code judge_values(const double *va, size_t na, const double *vb, size
                              const char *order, bool swapped, const pfc_compare_opts *opts,
                              pfc_compare_result *out, pfc_cmp_row *row, pfc_err *err)
 {
-    pfc_turns_result turns;
+    pfc_interleaved_result turns;
     pfc_code code;
 
     if (!order || opts->exact)
@@ -272,7 +272,7 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
     row->unit = pfc_strdup(b->unit);
     row->higher_is_better = b->higher_is_better;
     row->exact = a->exact && b->exact;
-    row->secondary = pfc_streq(pfc_pairs_get(&b->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
+    row->secondary = pfc_streq(pfc_labels_get(&b->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
     if (bad) {
         row->verdict = PFC_CMP_BROKEN;
         row->broken_a = a->status == PFC_STATUS_BROKEN;
@@ -311,7 +311,7 @@ static void judge_together(pfc_cmp *cmp)
     free(rows);
 }
 
-static void set_differences(pfc_cmp *cmp, const pfc_pairs *a, const pfc_pairs *b)
+static void set_differences(pfc_cmp *cmp, const pfc_labels *a, const pfc_labels *b)
 {
     char **names;
     size_t len;
@@ -321,8 +321,8 @@ static void set_differences(pfc_cmp *cmp, const pfc_pairs *a, const pfc_pairs *b
     cmp->differs_len = len;
     for (size_t i = 0; i < len; i++)
         cmp->differs[i] = (pfc_cmp_difference){ .field = names[i],
-                                                .a = pfc_strdup(pfc_pairs_get(a, names[i])),
-                                                .b = pfc_strdup(pfc_pairs_get(b, names[i])) };
+                                                .a = pfc_strdup(pfc_labels_get(a, names[i])),
+                                                .b = pfc_strdup(pfc_labels_get(b, names[i])) };
     free(names);
 }
 

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/stats/stats.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 #include "core/wire/wire.h"
 
 #define PFC_CMP_MAX_ROWS PFC_WIRE_MAX_MEASUREMENTS
@@ -85,8 +85,8 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
 void pfc_cmp_clear(pfc_cmp *cmp);
 void pfc_cmp_row_clear(pfc_cmp_row *row);
 /** Removes the rows that are not asked for, and their verdicts from the counts. Errors as of
- *  pfc_run_select; the comparison is then unchanged. */
-pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_select *what, pfc_err *err) PFC_MUSTCHECK;
+ *  pfc_run_filter; the comparison is then unchanged. */
+pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_benchmark_filter *what, pfc_err *err) PFC_MUSTCHECK;
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
 /** Appends the command that makes the comparison again, as it is typed; false: it cannot be written in a
  *  line. *whole false: without commands that were given by --measure or --build. */

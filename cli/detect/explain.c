@@ -177,7 +177,7 @@ static void add_spikes(const pfc_series_in *s, const pfc_detection *found, pfc_r
 
 static char *why_watched(const pfc_series_in *s, const pfc_detection *found)
 {
-    const double odds = pfc_stats_watch_odds(s->points, s->len, found);
+    const double odds = pfc_stats_change_or_spike(s->points, s->len, found);
     const double n = odds >= 1.0 ? odds : 1.0 / odds;
     /* Nothing measured is surer than that. */
     char *said = isfinite(odds)

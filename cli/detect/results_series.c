@@ -87,7 +87,7 @@ static void add_value(pfc_points *p, const pfc_measurement *m)
         memcpy(v->samples, m->samples, m->samples_len * sizeof(double));
         v->samples_len = m->samples_len;
     }
-    if (pfc_pairs_get(&m->extra, PFC_IMPORT_DIRECTION))
+    if (pfc_labels_get(&m->extra, PFC_IMPORT_DIRECTION))
         add_undirected(p, v->metric);
 }
 

@@ -14,9 +14,9 @@
 
 #include "cli/local/stack.h"
 #include "core/base/clock.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "core/http/client.h"
 
 enum { KEY_PORT = 0x100, KEY_DATA, KEY_DETACH, KEY_NO_RUNNER };

@@ -28,8 +28,8 @@
 #include "core/base/fs.h"
 #include "core/base/hash.h"
 #include "core/base/parse.h"
-#include "core/base/pgbin.h"
-#include "core/base/proc.h"
+#include "core/base/process/pgbin.h"
+#include "core/base/process/proc.h"
 #include "core/base/rng.h"
 #include "core/http/client.h"
 

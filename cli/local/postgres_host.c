@@ -16,7 +16,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/parse.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 enum { RUN_TIMEOUT_S = 120 };
 

@@ -6,7 +6,7 @@
 #define PFC_CLI_LOCAL_POSTGRES_HOST_H
 
 #include "cli/local/stack.h"
-#include "core/base/pgbin.h"
+#include "core/base/process/pgbin.h"
 
 #define PFC_STACK_FAR_ROOT "/var/lib/perfci" /* clusters whose user cannot reach the data folder */
 

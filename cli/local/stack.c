@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/http/client.h"
 #include "core/wire/wire.h"

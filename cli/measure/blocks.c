@@ -16,7 +16,7 @@ static void show(void *arg, const char *line)
 pfc_code pfc_take_blocks(pfc_take *t, const pfc_blocks_run_opts *opts, pfc_blocks_result *out,
                          pfc_err *err)
 {
-    const pfc_select wanted = pfc_take_select(t->opts);
+    const pfc_benchmark_filter wanted = pfc_take_select(t->opts);
     pfc_blocks_run_opts o = *opts;
     pfc_code code = pfc_take_workspace(t, o.len + o.anchors_len, err);
 

@@ -11,11 +11,11 @@ void pfc_turns_mark(pfc_run *run, char side, const char *session, const char *or
     const char name[2] = { side, '\0' };
 
     for (size_t i = 0; i < run->measurements_len; i++) {
-        pfc_pairs *extra = &run->measurements[i].extra;
+        pfc_labels *extra = &run->measurements[i].extra;
 
-        pfc_pairs_set(extra, "pair_session", session);
-        pfc_pairs_set(extra, "pair_side", name);
-        pfc_pairs_set(extra, "pair_order", order);
+        pfc_labels_set(extra, "pair_session", session);
+        pfc_labels_set(extra, "pair_side", name);
+        pfc_labels_set(extra, "pair_order", order);
     }
 }
 
@@ -26,16 +26,16 @@ void pfc_turns_mark_canary(pfc_run *const *runs, size_t len, const char *session
             pfc_measurement *m = &runs[i]->measurements[k];
 
             if (pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK))
-                pfc_pairs_set(&m->extra, "pair_session", session);
+                pfc_labels_set(&m->extra, "pair_session", session);
         }
 }
 
 bool pfc_turns_same_canary(const pfc_measurement *a, const pfc_measurement *b)
 {
-    const char *session = pfc_pairs_get(&a->extra, "pair_session");
+    const char *session = pfc_labels_get(&a->extra, "pair_session");
 
     return pfc_streq(a->benchmark, PFC_CANARY_BENCHMARK) && session &&
-           pfc_streq(session, pfc_pairs_get(&b->extra, "pair_session"));
+           pfc_streq(session, pfc_labels_get(&b->extra, "pair_session"));
 }
 
 static size_t turns_of(const char *order, char side)
@@ -49,14 +49,14 @@ static size_t turns_of(const char *order, char side)
 
 const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, bool *swapped)
 {
-    const char *order = pfc_pairs_get(&b->extra, "pair_order");
-    const char *session = pfc_pairs_get(&b->extra, "pair_session");
-    const char *side_a = pfc_pairs_get(&a->extra, "pair_side");
-    const char *side_b = pfc_pairs_get(&b->extra, "pair_side");
+    const char *order = pfc_labels_get(&b->extra, "pair_order");
+    const char *session = pfc_labels_get(&b->extra, "pair_session");
+    const char *side_a = pfc_labels_get(&a->extra, "pair_side");
+    const char *side_b = pfc_labels_get(&b->extra, "pair_side");
 
     if (!order || !session || !side_a || !side_b ||
-        !pfc_streq(session, pfc_pairs_get(&a->extra, "pair_session")) ||
-        !pfc_streq(order, pfc_pairs_get(&a->extra, "pair_order")) || strlen(side_a) != 1 ||
+        !pfc_streq(session, pfc_labels_get(&a->extra, "pair_session")) ||
+        !pfc_streq(order, pfc_labels_get(&a->extra, "pair_order")) || strlen(side_a) != 1 ||
         strlen(side_b) != 1 || strcmp(side_a, side_b) == 0)
         return NULL;
     *swapped = side_a[0] == 'b';
@@ -67,7 +67,7 @@ const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, 
 
 pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size_t nb,
                                const char *order, bool swapped, double margin,
-                               pfc_turns_result *out, pfc_err *err)
+                               pfc_interleaved_result *out, pfc_err *err)
 {
     const pfc_seq_opts opts = { .margin = margin };
     char *named = pfc_strdup(order);
@@ -75,7 +75,7 @@ pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size
 
     for (char *p = named; swapped && *p; p++)
         *p = *p == 'a' ? 'b' : 'a';
-    code = pfc_turns_compare(a, na, b, nb, named, &opts, out, err);
+    code = pfc_interleaved_compare(a, na, b, nb, named, &opts, out, err);
     free(named);
     return code;
 }

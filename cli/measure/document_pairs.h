@@ -23,6 +23,6 @@ const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, 
 /** Judges b against a by the session's rounds; the values are the blocks' medians. */
 pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size_t nb,
                                const char *order, bool swapped, double margin,
-                               pfc_turns_result *out, pfc_err *err) PFC_MUSTCHECK;
+                               pfc_interleaved_result *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/hash.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "core/base/rng.h"
 #include "core/import/import.h"
 #include "runner/measure/canary.h"
@@ -28,9 +28,9 @@ void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_sta
 
 /* ---- opening ---- */
 
-pfc_select pfc_take_select(const pfc_take_opts *o)
+pfc_benchmark_filter pfc_take_select(const pfc_take_opts *o)
 {
-    return (pfc_select){ o->filter, o->backends, o->backends_len };
+    return (pfc_benchmark_filter){ o->filter, o->backends, o->backends_len };
 }
 
 static void settle(pfc_take *t)
@@ -44,7 +44,7 @@ static void settle(pfc_take *t)
                                : NULL;
     m->measure = o->measure ? o->measure : o->suite ? NULL : t->conf.measure;
     m->suite = t->suite;
-    m->filter = m->measure ? NULL : o->filter; /* of a command: pfc_run_select */
+    m->filter = m->measure ? NULL : o->filter; /* of a command: pfc_run_filter */
     m->metric = t->conf.metric;
     m->resources = o->resources;
     m->unit = t->conf.unit;
@@ -231,7 +231,7 @@ static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_er
 {
     const bool command = t->measure.measure != NULL;
     const size_t backends = command ? 1 : PFC_MAX(t->opts->backends_len, (size_t)1);
-    const pfc_select wanted = pfc_take_select(t->opts);
+    const pfc_benchmark_filter wanted = pfc_take_select(t->opts);
     pfc_run *run = NULL;
     pfc_code code = PFC_OK;
 
@@ -250,7 +250,7 @@ static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_er
             t->noted = true;
         }
         if (!code && command)
-            code = pfc_run_select(outcome.run, &wanted, err);
+            code = pfc_run_filter(outcome.run, &wanted, err);
         if (!code && run) {
             pfc_run_merge(run, outcome.run);
             outcome.run = NULL;

@@ -7,9 +7,9 @@
 
 #include "cli/cli.h"
 #include "cli/results/direction.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/git/project_file.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 #include "runner/blocks/blocks.h"
 #include "runner/build/products.h"
 
@@ -86,7 +86,7 @@ pfc_code pfc_take_config_of(pfc_take *take, const pfc_commit_id *base, pfc_err *
 /** Prints what is measured; PFC_EINVAL when there is nothing. Every measurement below calls it. */
 pfc_code pfc_take_ready(pfc_take *take, pfc_err *err) PFC_MUSTCHECK;
 /** What --filter and --backend ask for. */
-pfc_select pfc_take_select(const pfc_take_opts *opts);
+pfc_benchmark_filter pfc_take_select(const pfc_take_opts *opts);
 
 /** Opens the checkouts of `take`, of which at least `builds` are kept at a time; once. */
 pfc_code pfc_take_workspace(pfc_take *take, size_t builds, pfc_err *err) PFC_MUSTCHECK;

@@ -147,7 +147,7 @@ static bool is_judged(const pfc_measurement *m)
 {
     return m->status == PFC_STATUS_OK && m->visits &&
            !pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK) &&
-           !pfc_streq(pfc_pairs_get(&m->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
+           !pfc_streq(pfc_labels_get(&m->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
 }
 
 static void find_series(judging *j)

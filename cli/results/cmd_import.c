@@ -113,9 +113,9 @@ static json_t *measurement_json(const pfc_measurement *m, bool primary)
     }
     json_object_set_new(doc, "samples", samples_json(m));
     if (m->params.len)
-        json_object_set_new(doc, "params", pfc_pairs_to_json(&m->params));
+        json_object_set_new(doc, "params", pfc_labels_to_json(&m->params));
     if (m->extra.len)
-        json_object_set_new(doc, "extra", pfc_pairs_to_json(&m->extra));
+        json_object_set_new(doc, "extra", pfc_labels_to_json(&m->extra));
     return doc;
 }
 

@@ -6,7 +6,7 @@
 #define PFC_CLI_RESULTS_DIRECTION_H
 
 #include "cli/cli.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 
 typedef struct pfc_directions {
     pfc_direction items[PFC_MAX_DIRECTIONS]; /* the first of a name counts */

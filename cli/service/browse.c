@@ -234,6 +234,6 @@ pfc_code pfc_browse_unknown(const char *what, const char *word, const char *cons
     for (size_t i = 0; known[i]; i++)
         (void)snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "",
                        known[i]);
-    return pfc_err_set(err, PFC_EINVAL, "%swant %s, got \"%.40s\"%s%s%s", what, all, word,
+    return pfc_err_set(err, PFC_EINVAL, "%sexpected %s, got \"%.40s\"%s%s%s", what, all, word,
                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "cli/local/stack.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #include "schema/schema.h"
 

@@ -213,7 +213,7 @@ static const char *main_metric(const pfc_run *run)
 
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *m = &run->measurements[i];
-        const char *role = pfc_pairs_get(&m->extra, PFC_ROLE);
+        const char *role = pfc_labels_get(&m->extra, PFC_ROLE);
         size_t n = 0;
 
         if (m->status != PFC_STATUS_OK || pfc_streq(role, PFC_ROLE_SECONDARY))

@@ -30,7 +30,8 @@ bool pfc_address_of(const struct sockaddr *address, pfc_address *out);
 bool pfc_address_parse(const char *text, size_t len, pfc_address *out);
 bool pfc_address_is_v4(const pfc_address *address);
 bool pfc_address_is_loopback(const pfc_address *address);
-/** Reachable by anybody: not of this machine, a private or link-local network, or one for special use. */
+/** True for an address that is routed on the public Internet; false for loopback, private, link-local and
+ *  special-use networks (RFC 6890). */
 bool pfc_address_is_public(const pfc_address *address);
 
 /** "10.0.0.0/8, ::1": at most 32, NULL and "" are none. PFC_EINVAL names the word; `what`: the setting. */

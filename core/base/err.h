@@ -1,9 +1,9 @@
 /*
  * Errors: a code to branch on and a sentence to read.
  *
- * Functions that can fail return pfc_code and take `pfc_err *err` last (may be NULL). The sentence
- * is set where the fault is found, names the thing, what was wanted and what came, and is logged
- * once, by whoever decides.
+ * Functions that can fail return pfc_code and take `pfc_err *err` last (may be NULL). The message is set
+ * where the fault is found; it names the thing, the expected and the received value. It is logged once,
+ * by the caller that handles the error.
  */
 #ifndef PFC_CORE_BASE_ERR_H
 #define PFC_CORE_BASE_ERR_H

@@ -57,7 +57,7 @@ pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out
 
     if (strcmp(path, "-") == 0)
         return read_fd(STDIN_FILENO, "standard input", max_bytes, out, out_len, err);
-    /* Non-blocking, so that a FIFO nobody writes to does not hang us before we see what it is. */
+    /* Non-blocking: open() of a FIFO without a writer would block before fstat can reject it. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return io_error(err, "open", path);
@@ -84,7 +84,7 @@ pfc_code pfc_fs_private(const char *path, pfc_err *err)
     if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
         return pfc_err_set(
             err, PFC_EDENIED,
-            "%.300s: everybody on this machine may read it; expected chmod o-rwx on it", path);
+            "%.300s: world-readable; expected no access for others (chmod o-rwx)", path);
     return PFC_OK;
 }
 

@@ -8,8 +8,8 @@
 
 #define PFC_PATH_MAX 4096
 
-/** PFC_EDENIED with a sentence when everybody may read this regular file: it is no place for a secret. A
- *  group may, as systemd's credentials have it. */
+/** PFC_EDENIED when this regular file is world-readable and so must not hold a secret. Access for its group
+ *  is accepted: systemd's credentials have it. */
 pfc_code pfc_fs_private(const char *path, pfc_err *err) PFC_MUSTCHECK;
 /** Reads a whole regular file of at most max_bytes; *out is NUL-terminated, caller frees.
  *  PFC_ENOTFOUND, PFC_ETOOBIG or PFC_EIO. "-" reads standard input. */

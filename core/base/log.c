@@ -30,7 +30,7 @@ static struct {
     pthread_mutex_t lock;
     int fd;
     bool socket, patient; /* patient: wait for the reader, however long */
-    int64_t stall_ns;     /* when it was waited for in vain; 0: never; guarded by lock */
+    int64_t stall_ns;     /* when waiting for the reader last timed out; 0: never; guarded by lock */
     char *rest;           /* of a line; guarded by lock */
     size_t rest_len;      /* guarded by lock */
     uint64_t told;        /* of `lost`; guarded by lock */
@@ -73,8 +73,8 @@ void pfc_log_set_request(const char *request_id)
     request_now = request_id;
 }
 
-/* How many bytes of the text's beginning are a token's secret: "pfc_" and many hexadecimal digits. They
- * come in where somebody put one into an address or a name, and no log is a place for it. */
+/* Length of a token's secret at the beginning of the text: "pfc_" and many hexadecimal digits. Users put
+ * tokens into URLs and names by mistake; the log must not repeat them. */
 static size_t secret_len(const char *text, size_t len)
 {
     size_t digits;
@@ -156,7 +156,7 @@ void pfc_log_never_wait(void)
     if (fstat(STDERR_FILENO, &what))
         return;
     sink.socket = S_ISSOCK(what.st_mode);
-    /* Opened anew: O_NONBLOCK on the file that was inherited would hold for those who share it. */
+    /* A new open file description: O_NONBLOCK on the inherited one would apply to every process that shares it. */
     if (S_ISFIFO(what.st_mode) || S_ISCHR(what.st_mode))
         fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_APPEND | O_CLOEXEC | O_NOCTTY);
     if (fd >= 0)
@@ -193,7 +193,7 @@ static size_t put_bytes(const char *text, size_t len)
             continue;
         }
         if (n == 0 || errno != EAGAIN)
-            return done; /* nobody reads, or no space is left */
+            return done; /* the reader stopped, or no space is left */
         if (sink.patient) {
             (void)poll(&reader, 1, -1);
             continue;
@@ -250,7 +250,7 @@ static void begin_line(pfc_buf *line, bool plain, pfc_log_level level, const cha
         pfc_buf_printf(line, ",\"program\":\"%s\"", program_name);
 }
 
-/* What is missing above this line. Called with the lock held. */
+/* Writes how many lines were dropped before this one. Called with the lock held. */
 static void tell_lost(bool plain)
 {
     const uint64_t now = atomic_load(&lost);

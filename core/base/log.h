@@ -5,8 +5,8 @@
  *
  * A constant event name first, then key, value pairs (at most eight); values may be any integer,
  * double, bool or string. ERROR: a person must act. WARN: handled, should be rare. INFO: one a
- * request or job. DEBUG: the rest. No secrets, no bodies. Thread-safe; lines do not mix, and one that
- * was written in part (the disk is full) is finished before the next. What cannot be written is counted.
+ * request or job. DEBUG: the rest. No secrets, no bodies. Thread-safe: lines never interleave. A line that
+ * was written in part (the disk is full) is completed before the next. Lines that cannot be written are counted.
  */
 #ifndef PFC_CORE_BASE_LOG_H
 #define PFC_CORE_BASE_LOG_H
@@ -35,10 +35,11 @@ bool pfc_log_level_parse(const char *text, pfc_log_level *out);
 void pfc_log_set_program(const char *program);
 /** Request id put on lines of this thread until cleared with NULL; the string must outlive it. */
 void pfc_log_set_request(const char *request_id);
-/** For a service: a reader of stderr that takes nothing costs at most a second a minute of those who log,
- *  then lines; "log lines lost" says how many once it reads again. Before there are threads. */
+/** For a service: a reader of stderr that stopped reading delays the logging threads by at most one second a
+ *  minute; after that, lines are dropped. Once it reads again, "log lines lost" reports how many. Call it
+ *  before any thread is started. */
 void pfc_log_never_wait(void);
-/** Lines that could not be written so far: nobody read, no space left, stderr closed. */
+/** Lines that were dropped so far: the reader stopped, no space left, stderr closed. Thread-safe. */
 uint64_t pfc_log_lost(void);
 void pfc_log_write(pfc_log_level level, const char *event, const pfc_log_arg *args, size_t len);
 

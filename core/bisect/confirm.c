@@ -1,5 +1,5 @@
 /*
- * Before against after, in pairs.
+ * The confirmation of a named commit.
  */
 #include "core/bisect/confirm.h"
 
@@ -9,8 +9,8 @@
 #include "core/base/rng.h"
 #include "core/stats/sequential.h"
 
-/* Of the stated change: a difference below it refutes. A tenth took over a hundred runs to refute a
- * small step that was none; the search overstates a true one by far less than threefold. */
+/* Share of the stated change: a smaller difference refutes. With a tenth, refuting a small false
+ * step took over a hundred runs; the search overstates a true step by far less than threefold. */
 #define SAME_SHARE (1.0 / 3.0)
 #define SAME_LEAST 0.001
 #define ALPHA      0.01
@@ -19,8 +19,8 @@ struct pfc_confirm {
     pfc_confirm_opts opts;
     pfc_seq seq;
     pfc_rng rng;
-    bool after_first; /* order of the pair under way */
-    bool half;        /* its first run is there */
+    bool after_first; /* order of the pair in progress */
+    bool half;        /* its first run has a value */
     double first;     /* its value */
     size_t pairs;
     double *d; /* differences of logarithms, room for max_pairs; owned */
@@ -105,7 +105,7 @@ static void judge_exact(pfc_confirm *c, double before, double after)
     judge(c, c->exact.verdict, rel);
 }
 
-pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
+pfc_code pfc_confirm_add_value(pfc_confirm *c, double value, pfc_err *err)
 {
     pfc_verdict verdict;
     double rel_change;
@@ -114,7 +114,7 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
     pfc_code code;
 
     if (c->over)
-        return pfc_err_set(err, PFC_EINVAL, "confirm: it is over, no value is wanted");
+        return pfc_err_set(err, PFC_EINVAL, "confirm: got a value after the last pair");
     if (!isfinite(value) || value <= 0)
         return pfc_err_set_field(err, PFC_EINVAL, "value",
                                  "confirm: expected a finite value above zero, got %g", value);
@@ -130,7 +130,7 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
         return code;
     c->half = false;
     c->d[c->pairs++] = log(after) - log(before);
-    /* The second pair of a block runs the other way round; the next block is drawn. */
+    /* The second pair of a block has the reverse order; the order of the next block is drawn. */
     c->after_first = c->pairs % 2 ? !c->after_first : pfc_rng_below(&c->rng, 2) == 1;
     if (c->opts.exact) {
         judge_exact(c, before, after);
@@ -139,6 +139,16 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
     verdict = pfc_seq_both_verdict(&c->seq, c->d, &rel_change);
     judge(c, verdict, rel_change);
     return PFC_OK;
+}
+
+pfc_code pfc_confirm_add_pair(pfc_confirm *c, double before, double after, pfc_err *err)
+{
+    pfc_confirm_step step;
+    pfc_code code = PFC_OK;
+
+    for (int half = 0; half < 2 && !code && pfc_confirm_next(c, &step); half++)
+        code = pfc_confirm_add_value(c, step.after ? after : before, err);
+    return code;
 }
 
 void pfc_confirm_result_get(const pfc_confirm *c, pfc_confirm_result *out)

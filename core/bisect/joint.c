@@ -1,47 +1,46 @@
 /*
- * What a run tells about all steps at once.
+ * The information of one run about all steps together.
  *
- * The courses drawn from the posterior are so many whole stories: where the level jumps, each time.
- * Within a story the level of a commit is the mean of the runs of its stretch; over the stories it
- * differs where they tell of other jumps. A run's value then tells the stories apart by as much as
- * the entropy of what is expected of it exceeds that of the noise alone. No step is looked at apart
- * from the others: one run may tell about the end of a step's search and the beginning of the next.
- * Where stories agree on all steps to worse, and differ in those to better only, nothing is gained.
+ * Each course drawn from the posterior places every jump of the level. Within a course the level of
+ * a commit is the mean of the runs of its stretch; between courses it differs where they place
+ * jumps differently. The information of a run about the courses is the entropy of its predicted
+ * value minus the entropy of the noise alone. Steps are not treated separately: one run may end the
+ * search for one step and begin the search for the next. Courses that agree on all steps to worse,
+ * and differ in steps to better only, count as one.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/choose.h"
 
-#define BIN    0.25 /* of the noise of the run that is looked at */
-#define BINS   160
-#define KERNEL 16   /* bins on either side: four standard deviations */
-#define SHARES 3    /* places looked at in a gap */
-#define WORTH  0.02 /* a gap with less doubt than this is looked at in its middle only */
+#define BIN      0.25 /* of the noise of the run that is considered */
+#define BINS     160
+#define KERNEL   16   /* bins on either side: four standard deviations */
+#define SHARES   3    /* commits considered in a gap */
+#define UNLIKELY 0.02 /* in a gap with less probability of a jump only the middle is considered */
 
-/* Means and variances of the level of each node, in each story. */
-typedef struct stories {
+/* Means and variances of the level of each node, in each course. */
+typedef struct courses {
     double *mean, *var; /* [nodes][PLAN_DRAWS] */
     double kernel[2 * KERNEL + 1];
-    double alone;            /* entropy of the kernel, nats */
-    bool common[PLAN_DRAWS]; /* those that agree on the steps to worse, as most do */
-} stories;
+    double noise_entropy;    /* of the kernel, nats */
+    bool common[PLAN_DRAWS]; /* courses with the most frequent set of steps to worse */
+} courses;
 
-/* The stretch of nodes a..b of story k, which lies at `level`: each run weighs as the t says. */
-static void tell_stretch(const pfc_bisect_plan *plan, stories *s, size_t k, size_t a, size_t b)
+/* Mean and variance of the stretch of nodes a..b of course k; each run has its Student-t weight. */
+static void fit_stretch(const plan_model *m, courses *s, size_t k, size_t a, size_t b)
 {
-    const plan_model *m = &plan->model;
-    double level = m->low + m->pitch * (double)m->course[a * PLAN_DRAWS + k];
+    double level = m->grid.low + m->grid.pitch * (double)m->posterior.courses[a * PLAN_DRAWS + k];
     double weights = 0;
     double sum = 0;
     for (size_t i = a; i <= b; i++) {
-        const plan_node *node = &m->nodes[i];
-        double offset = m->layout * m->layout * (double)node->len / node->builds;
+        const plan_node *node = &m->chain.nodes[i];
+        double offset = m->scales.layout * m->scales.layout * (double)node->len / node->builds;
         for (size_t r = node->first; r < node->first + node->len; r++) {
-            double noise = m->noise * m->scale[m->order[r]];
+            double noise = m->scales.noise * m->chain.scale[m->chain.order[r]];
             double var = noise * noise + offset;
-            double off = m->x[m->order[r]] - level;
+            double off = m->chain.x[m->chain.order[r]] - level;
             double w = (PLAN_NU + 1) / (PLAN_NU * var + off * off);
             weights += w;
             sum += w * off;
@@ -53,40 +52,39 @@ static void tell_stretch(const pfc_bisect_plan *plan, stories *s, size_t k, size
     }
 }
 
-static void tell(const pfc_bisect_plan *plan, stories *s)
+static void fit_courses(const plan_model *m, courses *s)
 {
-    const plan_model *m = &plan->model;
-    size_t n = m->nodes_len;
+    size_t n = m->chain.len;
     double all = 0;
     s->mean = pfc_calloc(2 * n * PLAN_DRAWS, sizeof *s->mean);
     s->var = s->mean + n * PLAN_DRAWS;
     for (size_t k = 0; k < PLAN_DRAWS; k++)
         for (size_t a = 0, i = 0; i < n; i++) {
-            const unsigned char *here = m->course + i * PLAN_DRAWS + k;
+            const unsigned char *here = m->posterior.courses + i * PLAN_DRAWS + k;
             if (i + 1 < n && here[0] == here[PLAN_DRAWS])
                 continue;
-            tell_stretch(plan, s, k, a, i);
+            fit_stretch(m, s, k, a, i);
             a = i + 1;
         }
     for (int j = -KERNEL; j <= KERNEL; j++) {
         s->kernel[j + KERNEL] = exp(-BIN * BIN * j * j / 2);
         all += s->kernel[j + KERNEL];
     }
-    s->alone = 0;
+    s->noise_entropy = 0;
     for (int j = 0; j <= 2 * KERNEL; j++) {
         s->kernel[j] /= all;
-        s->alone -= s->kernel[j] * log(s->kernel[j]);
+        s->noise_entropy -= s->kernel[j] * log(s->kernel[j]);
     }
 }
 
-/* Marks the stories with the commonest steps to worse among nodes from..to. */
-static void find_common(const plan_model *m, size_t from, size_t to, stories *s)
+/* Marks the courses with the most frequent set of steps to worse among nodes from..to. */
+static void find_common(const plan_model *m, size_t from, size_t to, courses *s)
 {
     uint64_t steps[PLAN_DRAWS] = { 0 };
     size_t most = 0;
     size_t which = 0;
     for (size_t i = from; i < to; i++) {
-        const unsigned char *here = m->course + i * PLAN_DRAWS;
+        const unsigned char *here = m->posterior.courses + i * PLAN_DRAWS;
         for (size_t k = 0; k < PLAN_DRAWS; k++)
             if (here[k + PLAN_DRAWS] > here[k])
                 steps[k] = (steps[k] + i + 1) * 0x9e3779b97f4a7c15u;
@@ -104,11 +102,11 @@ static void find_common(const plan_model *m, size_t from, size_t to, stories *s)
         s->common[k] = steps[k] == steps[which];
 }
 
-/* Levels as masses on a line of bins. */
+/* A distribution of levels on bins. */
 typedef struct spread {
     double low, pitch;
     size_t bins;
-    double mass[2][BINS + 1]; /* of the common stories, of the others */
+    double mass[2][BINS + 1]; /* of the common courses, of the others */
 } spread;
 
 static void spread_levels(const double *level, const bool *common, double low, double high,
@@ -127,8 +125,8 @@ static void spread_levels(const double *level, const bool *common, double low, d
     }
 }
 
-/* Adds what a value may be to density. */
-static void blur(const stories *s, const spread *p, size_t which, double *density)
+/* Adds the predicted value, levels plus noise, to density. */
+static void blur(const courses *s, const spread *p, size_t which, double *density)
 {
     for (size_t b = 0; b < p->bins; b++)
         for (size_t j = 0; p->mass[which][b] > 0 && j <= 2 * KERNEL; j++)
@@ -145,10 +143,10 @@ static double entropy_of(const double *density, double all)
     return sum;
 }
 
-/* Bits that a value of variance `noise` tells about the steps to worse, when it comes from each of
- * the levels as likely; 0 when it cannot be as many as `least`. */
-static double told(const stories *s, const double *level, const bool *common, double noise,
-                   double least)
+/* Bits that a value of variance `noise` gives about the steps to worse, when each of the levels has
+ * the same probability; 0 when it cannot be more than `least`. */
+static double information(const courses *s, const double *level, const bool *common, double noise,
+                          double least)
 {
     double density[BINS + 2 * KERNEL + 1] = { 0 };
     double low = INFINITY;
@@ -166,12 +164,12 @@ static double told(const stories *s, const double *level, const bool *common, do
         mean += (level[k] - low) / PLAN_DRAWS;
         square += (level[k] - low) * (level[k] - low) / PLAN_DRAWS;
     }
-    /* No source of that variance tells more. */
+    /* The capacity of a Gaussian channel is an upper bound. */
     if (log2(1 + fmax(0, square - mean * mean) / noise) / 2 <= least)
         return 0;
     spread_levels(level, common, low, high, noise, &p);
     blur(s, &p, 0, density);
-    double left = (1 - share) * s->alone + (share > 0 ? entropy_of(density, share) : 0);
+    double left = (1 - share) * s->noise_entropy + (share > 0 ? entropy_of(density, share) : 0);
     blur(s, &p, 1, density);
     return fmax(0, (entropy_of(density, 1) - left) / M_LN2);
 }
@@ -184,69 +182,70 @@ static double mean_of(const double *x)
     return sum / PLAN_DRAWS;
 }
 
-static void look_at_node(const pfc_bisect_plan *plan, const stories *s, size_t i, plan_best *best)
+static void consider_node(const plan_model *m, const courses *s, size_t i, plan_best *best)
 {
-    const plan_model *m = &plan->model;
-    const pfc_bisect_opts *o = &plan->opts;
-    const plan_node *node = &m->nodes[i];
+    const pfc_bisect_opts *o = &m->input->opts;
+    const plan_node *node = &m->chain.nodes[i];
     const double *level = s->mean + i * PLAN_DRAWS;
-    size_t runs = plan_runs_of_last_build(plan, node);
+    pfc_bisect_step step = { .commit = node->commit, .build = node->builds - 1 };
+    size_t runs = plan_runs_of_last_build(&m->chain, i);
     double var = mean_of(s->var + i * PLAN_DRAWS);
-    if (plan->broken[node->commit])
+    double noise = 1 / plan_precision(&m->scales, runs) + var;
+    double cost = o->run_cost;
+
+    if (m->seen->unmeasurable[node->commit])
         return;
-    plan_consider(
-        best, node->commit, node->builds - 1,
-        told(s, level, s->common, 1 / plan_precision(m, runs) + var, best->score * o->run_cost),
-        o->run_cost);
-    double cost = o->run_cost + o->build_cost;
-    if (o->relink && m->layout > 0)
-        plan_consider(best, node->commit, node->builds,
-                      told(s, level, s->common, 1 / plan_precision(m, 0) + var, best->score * cost),
-                      cost);
+    plan_consider(best, &step, information(s, level, s->common, noise, best->score * cost), cost);
+    if (!o->relink || !(m->scales.layout > 0))
+        return;
+    step.build = node->builds;
+    noise = 1 / plan_precision(&m->scales, 0) + var;
+    cost = o->run_cost + o->build_cost;
+    plan_consider(best, &step, information(s, level, s->common, noise, best->score * cost), cost);
 }
 
-static void look_into_gap(const pfc_bisect_plan *plan, const stories *s, size_t i, double share,
-                          plan_best *best)
+static void consider_gap(const plan_model *m, const courses *s, size_t i, double share,
+                         plan_best *best)
 {
-    const plan_model *m = &plan->model;
-    const pfc_bisect_opts *o = &plan->opts;
+    const pfc_bisect_opts *o = &m->input->opts;
     const double *left = s->mean + i * PLAN_DRAWS;
     const double *right = left + PLAN_DRAWS;
-    size_t a = m->nodes[i].commit;
-    size_t b = m->nodes[i + 1].commit;
-    size_t at = plan_pick(plan, a, b, plan_quantile(plan, a, b, share));
+    size_t a = m->chain.nodes[i].commit;
+    size_t b = m->chain.nodes[i + 1].commit;
+    size_t at = plan_pick(m->seen, a, b, plan_quantile(m->input, a, b, share));
     double level[PLAN_DRAWS];
     bool common[PLAN_DRAWS];
     double var = 0;
     if (!at)
         return;
-    double in = (plan->cumulative[at] - plan->cumulative[a]) / m->gaps[i].weight;
+    double in = (m->input->cumulative[at] - m->input->cumulative[a]) / m->chain.gaps[i].weight;
     for (size_t k = 0; k < PLAN_DRAWS; k++) {
-        /* Evenly spread, and unlike the order of the draws. */
+        /* Evenly spread; 79 is prime to PLAN_DRAWS, so the order differs from that of the draws. */
         double place = (double)((k * 79) % PLAN_DRAWS) / PLAN_DRAWS + 0.5 / PLAN_DRAWS;
-        const unsigned char *here = m->course + i * PLAN_DRAWS + k;
+        const unsigned char *here = m->posterior.courses + i * PLAN_DRAWS + k;
         level[k] = place < in ? right[k] : left[k];
         common[k] = s->common[k] && here[PLAN_DRAWS] <= here[0];
         var += s->var[(i + (place < in)) * PLAN_DRAWS + k] / PLAN_DRAWS;
     }
-    double cost = o->run_cost + o->build_cost + o->checkout_cost;
-    plan_consider(best, at, 0,
-                  told(s, level, common, 1 / plan_precision(m, 0) + var, best->score * cost), cost);
+    const double noise = 1 / plan_precision(&m->scales, 0) + var;
+    const double cost = o->run_cost + o->build_cost + o->checkout_cost;
+    plan_consider(best, &(pfc_bisect_step){ .commit = at },
+                  information(s, level, common, noise, best->score * cost), cost);
 }
 
-void plan_joint(const pfc_bisect_plan *plan, size_t from, size_t to, plan_best *best)
+void plan_joint(const plan_model *m, size_t from, size_t to, plan_best *best)
 {
     static const double shares[SHARES] = { 0.5, 0.25, 0.75 };
-    const plan_model *m = &plan->model;
-    stories s;
-    tell(plan, &s);
+    courses s;
+    fit_courses(m, &s);
     find_common(m, from, to, &s);
     for (size_t i = from; i <= to; i++) {
-        look_at_node(plan, &s, i, best);
-        if (i == to || m->gaps[i].atomic)
+        consider_node(m, &s, i, best);
+        if (i == to || m->chain.gaps[i].atomic)
             continue;
-        for (size_t k = 0; k < (m->gaps[i].up + m->gaps[i].down > WORTH ? SHARES : 1); k++)
-            look_into_gap(plan, &s, i, shares[k], best);
+        const bool likely = m->posterior.jumps[i].up + m->posterior.jumps[i].down > UNLIKELY;
+        for (size_t k = 0; k < (likely ? SHARES : 1); k++)
+            consider_gap(m, &s, i, shares[k], best);
     }
     free(s.mean);
 }

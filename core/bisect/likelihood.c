@@ -1,150 +1,71 @@
 /*
- * From runs to likelihoods of levels: order, noise, grid, Student-t, build offsets.
+ * Fits the model: noise, grid, Student-t likelihoods of levels, offsets of builds.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/fit.h"
 #include "core/stats/stats.h"
 
-#define NOISE_DOF   20.0 /* what history's noise counts for, in runs */
-#define NOISE_SHARE 0.87 /* scale of the t against the standard deviation of the same runs */
-#define FINE        0.2  /* grid points are this far apart, in standard deviations */
-#define HINT_LOW    0.7  /* of the step that the detector saw, where the noise hides smaller ones */
-#define SEEN_SD     1.3  /* steps of as many standard deviations are cheap to see */
-#define SMALL_SIZE  0.36 /* and less of the one looked for than this is never asked about */
-#define FIRST_MORE  0.30 /* odds of a further step, while none is found */
-#define MORE_MORE   0.70 /* once one is: who has found one step may expect another */
-#define NOISE_MIN   1e-7
+#define NOISE_DOF   20.0 /* weight of a given noise_rel, in runs */
+#define NOISE_SHARE 0.87 /* scale of the t / standard deviation of the same runs */
+#define FINE        0.2  /* distance of grid points in standard deviations */
+#define HINT_LOW                                                                                   \
+    0.7 /* share of the given step that still counts where the noise hides smaller ones */
+#define SEEN_SD       1.3  /* steps from this many standard deviations on take few runs to detect */
+#define SMALL_SIZE    0.36 /* a step below this share of the one searched for never counts */
+/* Prior of a further step against none. */
+#define FURTHER_FIRST 0.30 /* while none is found */
+#define FURTHER_NEXT  0.70 /* once one is found, another one is more probable */
+#define NOISE_MIN     1e-7
 
-void plan_model_clear(plan_model *m)
+/* A run that timed out counts as one at the bad commit's level; far above the good one's when the
+ * bad commit has no value either. */
+static void place_timed_out(plan_model *m, double noise)
 {
-    free(m->order);
-    free(m->x);
-    free(m->scale);
-    free(m->nodes);
-    free(m->gaps);
-    free(m->course);
-    memset(m, 0, sizeof *m);
-}
+    const double good = plan_node_median(&m->chain, 0);
+    double top = plan_node_median(&m->chain, m->chain.len - 1);
 
-/* ---- order ---- */
-
-static int by_place(const void *a, const void *b, void *arg)
-{
-    const plan_run *runs = arg;
-    size_t i = *(const size_t *)a;
-    size_t k = *(const size_t *)b;
-    if (runs[i].commit != runs[k].commit)
-        return runs[i].commit < runs[k].commit ? -1 : 1;
-    if (runs[i].build != runs[k].build)
-        return runs[i].build < runs[k].build ? -1 : 1;
-    return i < k ? -1 : i > k;
-}
-
-static bool anything_inside(const pfc_bisect_plan *plan, size_t a, size_t b)
-{
-    for (size_t i = a + 1; i < b; i++)
-        if (!plan->broken[i])
-            return true;
-    return false;
-}
-
-static void make_nodes(pfc_bisect_plan *plan)
-{
-    plan_model *m = &plan->model;
-    size_t n = plan->runs_len;
-    m->order = pfc_calloc(n, sizeof *m->order);
-    m->x = pfc_calloc(n, sizeof *m->x);
-    m->scale = pfc_calloc(n, sizeof *m->scale);
-    m->nodes = pfc_calloc(n, sizeof *m->nodes);
-    for (size_t i = 0; i < n; i++) {
-        m->order[i] = i;
-        m->scale[i] = 1;
-        m->x[i] = plan->runs[i].x;
-    }
-    qsort_r(m->order, n, sizeof *m->order, by_place, plan->runs);
-    for (size_t i = 0; i < n; i++) {
-        const plan_run *run = &plan->runs[m->order[i]];
-        if (!m->nodes_len || m->nodes[m->nodes_len - 1].commit != run->commit)
-            m->nodes[m->nodes_len++] = (plan_node){ .commit = run->commit, .first = i };
-        plan_node *node = &m->nodes[m->nodes_len - 1];
-        node->len++;
-        node->builds = PFC_MAX(node->builds, run->build + 1);
-    }
-    m->gaps = pfc_calloc(m->nodes_len, sizeof *m->gaps);
-    m->course = pfc_calloc(m->nodes_len * PLAN_DRAWS, sizeof *m->course);
-    for (size_t i = 0; i + 1 < m->nodes_len; i++) {
-        size_t a = m->nodes[i].commit;
-        size_t b = m->nodes[i + 1].commit;
-        m->gaps[i].weight = plan->cumulative[b] - plan->cumulative[a];
-        m->gaps[i].atomic = !anything_inside(plan, a, b);
-    }
-}
-
-/* Median of a node's runs; of those with a value only, NAN when there is none. */
-static double node_median(const pfc_bisect_plan *plan, const plan_node *node)
-{
-    const plan_model *m = &plan->model;
-    double *x = pfc_calloc(node->len, sizeof *x);
-    size_t len = 0;
-    for (size_t i = 0; i < node->len; i++)
-        if (!plan->runs[m->order[node->first + i]].slow)
-            x[len++] = m->x[m->order[node->first + i]];
-    double median = len ? pfc_stats_median(x, len) : (double)NAN;
-    free(x);
-    return median;
-}
-
-/* A run over its time counts as one at the bad end's level; far above the good one when the bad
- * end has no value either. Returns false when no run at all has a value. */
-static bool place_slow_runs(pfc_bisect_plan *plan, double noise)
-{
-    plan_model *m = &plan->model;
-    double top = node_median(plan, &m->nodes[m->nodes_len - 1]);
-    double good = node_median(plan, &m->nodes[0]);
     if (isnan(good) && isnan(top))
         top = 0;
-    else if (isnan(top) || (!isnan(good) && top < good + m->step))
-        top = good + fmax(20 * noise, m->step);
-    for (size_t i = 0; i < plan->runs_len; i++)
-        if (plan->runs[i].slow)
-            m->x[i] = top;
-    return !(isnan(good) && isnan(top));
+    else if (isnan(top) || (!isnan(good) && top < good + m->scales.step))
+        top = good + fmax(20 * noise, m->scales.step);
+    for (size_t i = 0; i < m->seen->len; i++)
+        if (m->seen->runs[i].timed_out)
+            m->chain.x[i] = top;
 }
 
 /* ---- noise ---- */
 
 /* One step of the t's scale from runs around the mean of their own build. */
-static double noise_step(const pfc_bisect_plan *plan, double noise, double start, double dof)
+static double noise_step(const plan_model *m, double noise, double start, double dof)
 {
-    const plan_model *m = &plan->model;
     double sum = dof * start * start;
     size_t i = 0;
-    while (i < plan->runs_len) {
-        const plan_run *first = &plan->runs[m->order[i]];
+    while (i < m->seen->len) {
+        const plan_run *first = &m->seen->runs[m->chain.order[i]];
         size_t end = i;
         double weights = 0;
         double mean = 0;
         double median;
         double x[64];
-        while (end < plan->runs_len && plan->runs[m->order[end]].commit == first->commit &&
-               plan->runs[m->order[end]].build == first->build)
+        while (end < m->seen->len && m->seen->runs[m->chain.order[end]].commit == first->commit &&
+               m->seen->runs[m->chain.order[end]].build == first->build)
             end++;
         size_t len = PFC_MIN(end - i, PFC_ARRAY_LEN(x));
         for (size_t k = 0; k < len; k++)
-            x[k] = m->x[m->order[i + k]];
+            x[k] = m->chain.x[m->chain.order[i + k]];
         median = pfc_stats_median(x, len);
         for (size_t k = i; k < end; k++) {
-            double r = (m->x[m->order[k]] - median) / noise;
+            double r = (m->chain.x[m->chain.order[k]] - median) / noise;
             double w = (PLAN_NU + 1) / (PLAN_NU + r * r);
             weights += w;
-            mean += w * m->x[m->order[k]];
+            mean += w * m->chain.x[m->chain.order[k]];
         }
         mean /= weights;
         for (size_t k = i; k < end && end - i > 1; k++) {
-            double r = (m->x[m->order[k]] - mean) / m->scale[m->order[k]];
+            double r = (m->chain.x[m->chain.order[k]] - mean) / m->chain.scale[m->chain.order[k]];
             double w = (PLAN_NU + 1) / (PLAN_NU + r * r / (noise * noise));
             sum += w * r * r;
         }
@@ -154,62 +75,60 @@ static double noise_step(const pfc_bisect_plan *plan, double noise, double start
     return sqrt(sum / dof);
 }
 
-static void estimate_noise(pfc_bisect_plan *plan)
+static void estimate_noise(plan_model *m)
 {
-    plan_model *m = &plan->model;
-    bool known = plan->opts.noise_rel > 0;
-    double start = plan->opts.noise_rel * NOISE_SHARE;
+    bool known = m->input->opts.noise_rel > 0;
+    double start = m->input->opts.noise_rel * NOISE_SHARE;
     if (!known) {
         double ends =
-            node_median(plan, &m->nodes[m->nodes_len - 1]) - node_median(plan, &m->nodes[0]);
+            plan_node_median(&m->chain, m->chain.len - 1) - plan_node_median(&m->chain, 0);
         start = fmax(isfinite(ends) ? fabs(ends) / 6 : 0, 1e-4);
     }
     double dof = known ? NOISE_DOF : 0.5;
-    m->noise = start;
+    m->scales.noise = start;
     for (int i = 0; i < 12; i++)
-        m->noise = noise_step(plan, fmax(m->noise, NOISE_MIN), start, dof);
-    m->noise = fmax(m->noise, NOISE_MIN);
+        m->scales.noise = noise_step(m, fmax(m->scales.noise, NOISE_MIN), start, dof);
+    m->scales.noise = fmax(m->scales.noise, NOISE_MIN);
 }
 
-static double wanted_step(const pfc_bisect_plan *plan, double noise)
+static double target_step(const plan_model *m, double noise)
 {
-    if (plan->opts.delta_rel != 0)
-        return fabs(log1p(plan->opts.delta_rel));
-    /* Nothing is known: what is smaller than 2.5 * 0.45 standard deviations does not count. */
+    if (m->input->opts.delta_rel != 0)
+        return fabs(log1p(m->input->opts.delta_rel));
+    /* Without a given step size, less than 2.5 * 0.45 standard deviations does not count. */
     return fmax(2.5 * noise, 1e-4);
 }
 
 /* ---- grid ---- */
 
-static void make_grid(pfc_bisect_plan *plan)
+static void make_grid(plan_model *m)
 {
-    plan_model *m = &plan->model;
-    double good = node_median(plan, &m->nodes[0]);
-    double bad = node_median(plan, &m->nodes[m->nodes_len - 1]);
+    double good = plan_node_median(&m->chain, 0);
+    double bad = plan_node_median(&m->chain, m->chain.len - 1);
     if (isnan(good))
-        good = m->x[m->order[0]];
+        good = m->chain.x[m->chain.order[0]];
     if (isnan(bad))
-        bad = m->x[m->order[plan->runs_len - 1]];
-    double wide = sqrt(m->noise * m->noise + m->layout * m->layout);
-    double reach = 20 * wide + 2.5 * fmax(m->step, fabs(bad - good));
+        bad = m->chain.x[m->chain.order[m->seen->len - 1]];
+    double wide = sqrt(m->scales.noise * m->scales.noise + m->scales.layout * m->scales.layout);
+    double reach = 20 * wide + 2.5 * fmax(m->scales.step, fabs(bad - good));
     double low = good;
     double high = good;
-    for (size_t i = 0; i < m->nodes_len; i++) {
-        double median = node_median(plan, &m->nodes[i]);
+    for (size_t i = 0; i < m->chain.len; i++) {
+        double median = plan_node_median(&m->chain, i);
         if (isnan(median))
-            median = m->x[m->order[m->nodes[i].first]];
+            median = m->chain.x[m->chain.order[m->chain.nodes[i].first]];
         low = fmin(low, fmax(median, fmin(good, bad) - reach));
         high = fmax(high, fmin(median, fmax(good, bad) + reach));
     }
-    low -= 3 * wide + 0.2 * m->step;
-    high += 3 * wide + 0.2 * m->step;
-    m->pitch = fmax(FINE * m->noise, (high - low) / (PLAN_GRID_MAX - 1));
-    m->grid = (size_t)ceil((high - low) / m->pitch) + 1;
-    m->grid = PFC_MIN(m->grid, (size_t)PLAN_GRID_MAX);
-    m->low = low;
+    low -= 3 * wide + 0.2 * m->scales.step;
+    high += 3 * wide + 0.2 * m->scales.step;
+    m->grid.pitch = fmax(FINE * m->scales.noise, (high - low) / (PLAN_GRID_MAX - 1));
+    m->grid.points = (size_t)ceil((high - low) / m->grid.pitch) + 1;
+    m->grid.points = PFC_MIN(m->grid.points, (size_t)PLAN_GRID_MAX);
+    m->grid.low = low;
     /* A coarse grid (steps of many standard deviations) must not fall between two of its points. */
-    if (m->pitch > 0.5 * m->noise)
-        m->noise = sqrt(m->noise * m->noise + m->pitch * m->pitch);
+    if (m->grid.pitch > 0.5 * m->scales.noise)
+        m->scales.noise = sqrt(m->scales.noise * m->scales.noise + m->grid.pitch * m->grid.pitch);
 }
 
 /* ---- likelihood ---- */
@@ -217,13 +136,13 @@ static void make_grid(pfc_bisect_plan *plan)
 /* Adds the runs order[i..end) of one build to e: products first, one logarithm for several. */
 static void add_runs(const plan_model *m, size_t i, size_t end, double *e)
 {
-    for (size_t l = 0; l < m->grid; l++) {
-        double level = m->low + m->pitch * (double)l;
+    for (size_t l = 0; l < m->grid.points; l++) {
+        double level = m->grid.low + m->grid.pitch * (double)l;
         double product = 1;
         double sum = 0;
         for (size_t k = i; k < end; k++) {
-            double scale = m->noise * m->scale[m->order[k]];
-            double r = (m->x[m->order[k]] - level) / scale;
+            double scale = m->scales.noise * m->chain.scale[m->chain.order[k]];
+            double r = (m->chain.x[m->chain.order[k]] - level) / scale;
             product *= 1 + r * r / PLAN_NU;
             if (product > 1e200) {
                 sum += log(product);
@@ -234,7 +153,8 @@ static void add_runs(const plan_model *m, size_t i, size_t end, double *e)
     }
 }
 
-/* The normal offset of a build in grid points: weights of 0..half, and what all of them sum to. */
+/* The normal offset of a build in grid points: weights of 0..half, and the sum of the weights of
+ * both sides. */
 typedef struct offsets {
     long half; /* below PLAN_GRID_MAX; 0: none */
     double weight[PLAN_GRID_MAX];
@@ -245,12 +165,12 @@ static void make_offsets(const plan_model *m, offsets *o)
 {
     o->half = 0;
     o->all = 1;
-    if (!(m->layout > 0))
+    if (!(m->scales.layout > 0))
         return;
-    o->half = PFC_MIN((long)ceil(3 * m->layout / m->pitch), (long)PLAN_GRID_MAX - 1);
+    o->half = PFC_MIN((long)ceil(3 * m->scales.layout / m->grid.pitch), (long)PLAN_GRID_MAX - 1);
     o->weight[0] = 1;
     for (long k = 1; k <= o->half; k++) {
-        double z = (double)k * m->pitch / m->layout;
+        double z = (double)k * m->grid.pitch / m->scales.layout;
         o->weight[k] = exp(-z * z / 2);
         o->all += 2 * o->weight[k];
     }
@@ -261,7 +181,7 @@ static void blur(const plan_model *m, const offsets *o, double *e)
 {
     double work[3 * PLAN_GRID_MAX];
     double *mid = work + o->half; /* with the grid's ends repeated on either side */
-    long grid = (long)m->grid;
+    long grid = (long)m->grid.points;
     double best = -INFINITY;
     for (long l = 0; l < grid; l++)
         best = fmax(best, e[l]);
@@ -279,83 +199,101 @@ static void blur(const plan_model *m, const offsets *o, double *e)
     }
 }
 
-static void likelihoods(const pfc_bisect_plan *plan, double *e)
+static void likelihoods(const plan_model *m, double *e)
 {
-    const plan_model *m = &plan->model;
     double one[PLAN_GRID_MAX];
     offsets o;
     make_offsets(m, &o);
-    for (size_t n = 0; n < m->nodes_len; n++) {
-        size_t i = m->nodes[n].first;
-        size_t last = i + m->nodes[n].len;
+    for (size_t n = 0; n < m->chain.len; n++) {
+        size_t i = m->chain.nodes[n].first;
+        size_t last = i + m->chain.nodes[n].len;
         while (i < last) {
             size_t end = i;
-            while (end < last && plan->runs[m->order[end]].build == plan->runs[m->order[i]].build)
+            while (end < last && m->seen->runs[m->chain.order[end]].build ==
+                                     m->seen->runs[m->chain.order[i]].build)
                 end++;
             memset(one, 0, sizeof one);
             add_runs(m, i, end, one);
             if (o.half)
                 blur(m, &o, one);
-            for (size_t l = 0; l < m->grid; l++)
-                e[n * m->grid + l] += one[l];
+            for (size_t l = 0; l < m->grid.points; l++)
+                e[n * m->grid.points + l] += one[l];
             i = end;
         }
     }
 }
 
-/* Once a step is found, a further one is looked for that is not much smaller than it. */
-static double largest_found(const pfc_bisect_plan *plan)
+/* Expected size of the largest settled step, 0: none. Further steps that are much smaller are not
+ * searched for. */
+static double largest_found(const plan_model *m)
 {
-    const plan_model *m = &plan->model;
     double size = 0;
-    for (size_t i = 0; i + 1 < m->nodes_len; i++)
-        if (plan_settled(plan, i))
-            size = fmax(size, m->gaps[i].up_size);
+    for (size_t i = 0; i + 1 < m->chain.len; i++)
+        if (plan_is_settled(m, i))
+            size = fmax(size, m->posterior.jumps[i].up_size);
     return size;
 }
 
-/* The smallest step that counts. To be sure that there is none of size s takes runs in proportion
- * to (noise / s)^2, so how small a step is looked for follows the noise, within what the hint may
- * be off by (upwards) and what matters beside the step that was seen (downwards). */
-static double smallest_of(const plan_model *m)
+/* The smallest step that counts. Excluding a step of size s takes runs in proportion to (noise /
+ * s)^2, so the smallest step follows the noise, between SMALL_SIZE and HINT_LOW of the step
+ * searched for. */
+static double smallest_of(const plan_scales *s)
 {
-    double seen = SEEN_SD * hypot(m->noise, m->layout);
-    return fmin(fmax(seen, SMALL_SIZE * m->step), HINT_LOW * m->step);
+    const double visible = SEEN_SD * hypot(s->noise, s->layout);
+
+    return fmin(fmax(visible, SMALL_SIZE * s->step), HINT_LOW * s->step);
 }
 
-static void judge(pfc_bisect_plan *plan)
+static void judge(plan_model *m)
 {
-    plan_model *m = &plan->model;
     double *e;
-    make_grid(plan);
-    e = pfc_calloc(m->nodes_len * m->grid, sizeof *e);
-    likelihoods(plan, e);
-    plan_posterior(plan, e);
+
+    make_grid(m);
+    e = pfc_calloc(m->chain.len * m->grid.points, sizeof *e);
+    likelihoods(m, e);
+    plan_posterior_compute(m, e);
     free(e);
 }
 
-void plan_model_fit(pfc_bisect_plan *plan)
+static void fit(plan_model *m)
 {
-    plan_model *m = &plan->model;
-    plan_model_clear(m);
-    make_nodes(plan);
-    m->layout = plan->opts.layout_noise_rel;
-    m->step = wanted_step(plan, plan->opts.noise_rel);
-    (void)place_slow_runs(plan, fmax(plan->opts.noise_rel, 0.01));
-    estimate_noise(plan);
-    m->step = wanted_step(plan, m->noise);
-    plan_state(plan);
-    if (m->state)
-        estimate_noise(plan);
-    m->smallest = smallest_of(m);
-    m->more = FIRST_MORE;
-    judge(plan);
-    double size = largest_found(plan);
+    const pfc_bisect_opts *o = &m->input->opts;
+    double size;
+
+    m->scales.layout = o->layout_noise_rel;
+    m->scales.step = target_step(m, o->noise_rel);
+    place_timed_out(m, fmax(o->noise_rel, 0.01));
+    estimate_noise(m);
+    m->scales.step = target_step(m, m->scales.noise);
+    plan_correct_drift(m);
+    if (m->scales.drift)
+        estimate_noise(m);
+    m->scales.smallest = smallest_of(&m->scales);
+    m->further_weight = FURTHER_FIRST;
+    judge(m);
+    size = largest_found(m);
     if (size > 0) {
-        m->step = size > 1.6 * m->step ? size : m->step;
-        m->smallest = smallest_of(m);
-        m->more = MORE_MORE;
-        m->further = plan_clear(plan);
-        judge(plan);
+        m->scales.step = size > 1.6 * m->scales.step ? size : m->scales.step;
+        m->scales.smallest = smallest_of(&m->scales);
+        m->further_weight = FURTHER_NEXT;
+        m->further = plan_is_clear(m);
+        judge(m);
     }
+}
+
+void plan_model_fit(plan_model *m, const plan_input *input, const plan_observations *seen)
+{
+    size_t nodes;
+
+    plan_model_clear(m);
+    m->input = input;
+    m->seen = seen;
+    plan_chain_init(&m->chain, input, seen);
+    nodes = m->chain.len;
+    if (!nodes)
+        return;
+    m->posterior.jumps = pfc_calloc(nodes, sizeof *m->posterior.jumps);
+    m->posterior.levels = pfc_calloc(nodes, sizeof *m->posterior.levels);
+    m->posterior.courses = pfc_calloc(nodes * PLAN_DRAWS, sizeof *m->posterior.courses);
+    fit(m);
 }

@@ -1,5 +1,5 @@
 /*
- * Units of pairs, and when a machine asks for them.
+ * Units of pairs, and the check whether a machine needs them.
  */
 #include "core/bisect/pairing.h"
 
@@ -9,20 +9,19 @@
 
 #include "core/stats/stats.h"
 
-#define MAD_TO_SD 1.4826
-#define LEARNT                                                                                     \
-    3 /* units, this one too, that tell how far two pairs lie apart; before, three are made */
-#define DISAGREE 4.0  /* standard deviations of the first two pairs' difference */
-#define TINY     1e-4 /* a difference that a clock's grain alone may make */
+#define MAD_TO_SD    1.4826
+#define SPREAD_UNITS 3    /* units, the current one included, that give the spread of two pairs */
+#define DISAGREE     4.0  /* standard deviations of the first two pairs' difference */
+#define TINY         1e-4 /* a difference within the resolution of a clock */
 
-#define FAR        6.0  /* standard deviations: of noise alone one in half a billion */
-#define FAR_RUNS   2    /* one is an accident */
-#define FAR_SHARE  0.08 /* so many outliers cost more than pairs do */
-#define RUNS_LEAST 8
-#define STEP_SHARE 0.25 /* a run that is off by less of the step hides none */
-#define CORR_PAIRS 14
-#define CORR_LEAST 0.3
-#define CORR_Z     2.6
+#define OUTLIER       6.0  /* standard deviations: of normal noise one in half a billion */
+#define OUTLIERS      2    /* a single one may be an accident */
+#define OUTLIER_SHARE 0.08 /* from this share on, outliers cost more runs than pairs do */
+#define RUNS_LEAST    8
+#define STEP_SHARE    0.25 /* a run that is off by a smaller share of the step does not hide it */
+#define CORR_PAIRS    14
+#define CORR_LEAST    0.3
+#define CORR_Z        2.6
 
 /* ---- units ---- */
 
@@ -42,7 +41,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lower one of two middles: of two units' spreads the larger may be a change of speed. */
+/* Of two spreads the lower one: the larger may include a change of speed. */
 static double tolerance(const pfc_pairing *p)
 {
     double *sorted = pfc_calloc(p->len, sizeof *sorted);
@@ -52,7 +51,7 @@ static double tolerance(const pfc_pairing *p)
     qsort(sorted, p->len, sizeof *sorted, ascending);
     middle = sorted[(p->len - 1) / 2];
     free(sorted);
-    return p->len < LEARNT ? (double)INFINITY : fmax(DISAGREE * MAD_TO_SD * middle, TINY);
+    return p->len < SPREAD_UNITS ? (double)INFINITY : fmax(DISAGREE * MAD_TO_SD * middle, TINY);
 }
 
 /* d ascending. */
@@ -64,7 +63,7 @@ static bool any_two_agree(const double *d, size_t n, double within)
     return false;
 }
 
-bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_pairing_unit *out)
+bool pfc_pairing_add_value(pfc_pairing *p, double value, pfc_pairing_unit *out)
 {
     const size_t at = p->runs / 2;
     double d[PFC_PAIRING_MOST];
@@ -81,8 +80,8 @@ bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_pairing_unit *out)
         p->spreads[p->len++] = fabs(d[0] - d[1]);
     }
     qsort(d, pairs, sizeof d[0], ascending);
-    /* An even number of pairs that disagree has no middle to trust. */
-    if (p->len < LEARNT && pairs == PFC_PAIRING_PAIRS)
+    /* An even number of pairs that disagree has no reliable median. */
+    if (p->len < SPREAD_UNITS && pairs == PFC_PAIRING_PAIRS)
         return false;
     if (pairs < PFC_PAIRING_MOST &&
         ((pairs % 2 == 0 && pairs > PFC_PAIRING_PAIRS) || !any_two_agree(d, pairs, tolerance(p))))
@@ -99,7 +98,7 @@ bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_pairing_unit *out)
 
 void pfc_pairing_drop(pfc_pairing *p)
 {
-    /* Its spread, if two pairs were there, was measured and stays. */
+    /* Its spread stays, if it had two pairs. */
     p->runs = 0;
 }
 
@@ -109,10 +108,10 @@ void pfc_pairing_clear(pfc_pairing *p)
     *p = (pfc_pairing){ 0 };
 }
 
-/* ---- when ---- */
+/* ---- the check ---- */
 
-/* Residuals of the logarithms, NAN for runs that are alone; returns how many there are. Two runs
- * differ by one number, and the median of three is one of them: these are no residuals. */
+/* Residuals of the logarithms about the median of the group, NAN for groups of one run; returns
+ * their number. Two runs have one residual, and of three the median itself has none. */
 static size_t residuals(const pfc_noise_run *runs, size_t len, double *out, double *scratch)
 {
     size_t count = 0;
@@ -158,33 +157,34 @@ static double correlation(const double *r, size_t len, bool *sure)
     return corr;
 }
 
-pfc_noise_look pfc_noise_look_at(const pfc_noise_run *runs, size_t len, double step)
+pfc_noise_check pfc_noise_check_runs(const pfc_noise_run *runs, size_t len, double step)
 {
     double *r = pfc_calloc(len + 1, sizeof *r);
     double *scratch = pfc_calloc(len + 1, sizeof *scratch);
-    pfc_noise_look look = { .runs = residuals(runs, len, r, scratch) };
+    pfc_noise_check check = { .runs = residuals(runs, len, r, scratch) };
     bool sure = false;
     double limit;
     size_t n = 0;
 
-    if (look.runs < RUNS_LEAST)
+    if (check.runs < RUNS_LEAST)
         goto done;
     for (size_t i = 0; i < len; i++)
         if (!isnan(r[i]))
             scratch[n++] = fabs(r[i]);
-    limit =
-        fmax(fmax(FAR * MAD_TO_SD * pfc_stats_median(scratch, n), STEP_SHARE * fabs(step)), TINY);
+    limit = fmax(fmax(OUTLIER * MAD_TO_SD * pfc_stats_median(scratch, n), STEP_SHARE * fabs(step)),
+                 TINY);
     for (size_t i = 0; i < n; i++) {
-        look.far += scratch[i] > limit;
-        look.farthest = fmax(look.farthest, scratch[i]);
+        check.outliers += scratch[i] > limit;
+        check.farthest = fmax(check.farthest, scratch[i]);
     }
-    look.correlation = correlation(r, len, &sure);
-    look.states = (look.far >= FAR_RUNS && (double)look.far >= FAR_SHARE * (double)n) ||
-                  (sure && look.farthest > fmax(STEP_SHARE * fabs(step), TINY));
-    look.farthest = expm1(look.farthest);
+    check.correlation = correlation(r, len, &sure);
+    check.has_states =
+        (check.outliers >= OUTLIERS && (double)check.outliers >= OUTLIER_SHARE * (double)n) ||
+        (sure && check.farthest > fmax(STEP_SHARE * fabs(step), TINY));
+    check.farthest = expm1(check.farthest);
 
 done:
     free(scratch);
     free(r);
-    return look;
+    return check;
 }

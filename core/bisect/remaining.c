@@ -1,13 +1,13 @@
 /*
- * What is open when a budget ends.
+ * The open question when a budget ends.
  */
 #include "core/bisect/remaining.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/finding.h"
+#include "core/bisect/plan.h"
 
 static int larger_first(const void *a, const void *b)
 {
@@ -29,7 +29,7 @@ size_t pfc_bisect_credible(const double *p, size_t n, double confidence, size_t 
         *likeliest = p[i] > p[*likeliest] ? i : *likeliest;
     }
     qsort(sorted, n, sizeof *sorted, larger_first);
-    /* The sum of n rounded terms is short of 1 by a few n epsilon. */
+    /* The sum of n rounded terms is below 1 by a few n epsilon. */
     while (len < n && sorted[len] > 0 && sum < confidence * all - 1e-12 * all)
         sum += sorted[len++];
     free(sorted);
@@ -38,30 +38,33 @@ size_t pfc_bisect_credible(const double *p, size_t n, double confidence, size_t 
 
 void pfc_bisect_remaining_get(const pfc_bisect_plan *plan, pfc_bisect_remaining *out)
 {
-    pfc_bisect_plan *twin = plan_clone(plan);
-    const size_t n = plan->opts.commits;
+    pfc_bisect_plan *clone = plan_clone(plan);
+    const plan_input *input = &plan->input;
+    const size_t n = input->opts.commits;
     double *p = pfc_calloc(n, sizeof *p);
     pfc_bisect_step step;
     pfc_finding finding;
-    *out = (pfc_bisect_remaining){ .budget = plan_budget(plan), .none = 1 };
-    out->budget_used = plan->spent >= out->budget;
-    twin->opts.max_runs = PFC_BISECT_MAX_RUNS;
-    out->wants_more = plan_next(twin, &step) == PLAN_GO_ON;
-    if (twin->fresh)
-        out->none = plan_is_exact(twin) ? 0 : twin->model.none;
-    pfc_bisect_posterior(twin, p);
-    /* Without noise nothing is a matter of probability: each commit of an open gap counts. */
-    out->candidates =
-        pfc_bisect_credible(p, n, plan_is_exact(plan) ? 1 : plan_confidence(plan), &out->likeliest);
+    *out = (pfc_bisect_remaining){ .budget = plan_budget(input), .none = 1 };
+    out->budget_used = plan->seen.spent >= out->budget;
+    clone->input.opts.max_runs = PFC_BISECT_MAX_RUNS;
+    out->wants_more = plan_next(clone, &step) == PLAN_GO_ON;
+    if (clone->fitted)
+        out->none = plan_is_exact(input) ? 0 : clone->model.posterior.none;
+    pfc_bisect_posterior(clone, p);
+    /* Values without noise leave no probabilities between 0 and 1: every commit of an open gap is a
+     * candidate. */
+    out->candidates = pfc_bisect_credible(p, n, plan_is_exact(input) ? 1 : plan_confidence(input),
+                                          &out->likeliest);
     out->probability = fmin(p[out->likeliest], 1);
     pfc_bisect_finding_get(plan, &finding);
-    /* Plays of the plan suppose a step; without one the ends' interval says what is missing. */
+    /* Simulations of the plan assume a step; where there is probably none, the interval of the
+     * ends' difference gives the number of runs. */
     if (out->wants_more && out->none > 0.5 && isfinite(finding.more_runs) && finding.more_runs > 0)
         out->runs = finding.more_runs;
     else if (out->wants_more)
-        out->runs = fmax(1, pfc_bisect_expected_runs(twin));
+        out->runs = fmax(1, pfc_bisect_expected_runs(clone));
     free(p);
-    pfc_bisect_free(twin);
+    pfc_bisect_free(clone);
 }
 
 void pfc_bisect_remaining_say(const pfc_bisect_remaining *r, size_t budget, const char *commit,

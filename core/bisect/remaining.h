@@ -1,7 +1,7 @@
 /*
- * What a bisection that ran out of its budget leaves open: how many commits can still be the culprit,
- * which of them is the most probable, and how many more runs the planner expects to need. Commits
- * that cannot be told apart because nothing between them builds are another case: no budget helps.
+ * The open question of a bisection that used up its budget: how many commits can be the culprit,
+ * which is the most probable, and how many more runs the planner expects. Sets of commits that no
+ * number of runs can separate are a different case.
  */
 #ifndef PFC_CORE_BISECT_REMAINING_H
 #define PFC_CORE_BISECT_REMAINING_H
@@ -10,7 +10,7 @@
 #include "core/bisect/bisect.h"
 
 typedef struct pfc_bisect_remaining {
-    bool wants_more;    /* without the budget the search would go on */
+    bool wants_more;    /* without the budget the search would continue */
     bool budget_used;   /* the plan's own budget is used up */
     size_t budget;      /* runs of the plan's own budget */
     size_t candidates;  /* commits in the credible set of the first bad one, at the confidence */
@@ -21,14 +21,14 @@ typedef struct pfc_bisect_remaining {
                             wants_more; the plan is played out as for pfc_bisect_expect */
 } pfc_bisect_remaining;
 
-/** As if the budget did not exist, from all that was told so far; the plan itself is not changed. */
+/** As if there were no budget, from the observations so far; the plan does not change. */
 void pfc_bisect_remaining_get(const pfc_bisect_plan *plan, pfc_bisect_remaining *out);
-/** "Budget of 40 runs used; 12 candidates remain; most likely COMMIT (probability 0.41); 9 more runs
- *  expected." `budget`: of the caller, else out->budget; `runs`: still to come. */
+/** "Budget of 40 runs used; 12 candidates remain; most likely COMMIT (probability 0.41); 9 more
+ * runs expected." `budget`: of the caller, else out->budget; `runs`: still to come. */
 void pfc_bisect_remaining_say(const pfc_bisect_remaining *r, size_t budget, const char *commit,
                               double runs, pfc_buf *out);
-/** The credible set of a posterior p[0..n): the fewest commits that together hold `confidence` of its
- *  sum. *likeliest: the index of its largest value. */
+/** Size of the credible set of a posterior p[0..n): the smallest set of commits with `confidence`
+ * of its sum. *likeliest: the index of its largest value. */
 size_t pfc_bisect_credible(const double *p, size_t n, double confidence, size_t *likeliest);
 
 #endif

@@ -1,63 +1,63 @@
 /*
- * The answer so far.
+ * The answer so far: posterior, culprits, verdict, the ends' difference. Reads the plan, changes
+ * nothing.
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/margin.h"
+#include "core/bisect/plan.h"
 
 #define Z95 1.959963984540054
 
-void plan_report_add(pfc_bisect_report *report, const pfc_culprit *culprit)
+static void add_culprit(pfc_bisect_report *report, const pfc_culprit *culprit)
 {
     report->culprits =
         pfc_realloc(report->culprits, report->culprits_len + 1, sizeof *report->culprits);
     report->culprits[report->culprits_len++] = *culprit;
 }
 
-static void add_gaps(const pfc_bisect_plan *plan, size_t from, size_t to, double probability,
+static void add_gaps(const plan_model *m, size_t from, size_t to, double probability,
                      pfc_bisect_report *out)
 {
-    const plan_model *m = &plan->model;
     double all = 0;
     double mean = 0;
     double square = 0;
     for (size_t i = from; i <= to; i++) {
-        const plan_gap *g = &m->gaps[i];
+        const plan_jump *g = &m->posterior.jumps[i];
         all += g->up;
         mean += g->up * g->up_size;
         square += g->up * (g->up_var + g->up_size * g->up_size);
     }
     mean = all > 0 ? mean / all : 0;
     double sd = all > 0 ? sqrt(fmax(0, square / all - mean * mean)) : 0;
-    double one = expm1(plan->sign * (mean - Z95 * sd));
-    double two = expm1(plan->sign * (mean + Z95 * sd));
-    plan_report_add(out, &(pfc_culprit){ .first = m->nodes[from].commit + 1,
-                                         .last = m->nodes[to + 1].commit,
-                                         .probability = fmin(probability, 1),
-                                         .rel_change = expm1(plan->sign * mean),
-                                         .rel_low = fmin(one, two),
-                                         .rel_high = fmax(one, two) });
+    double one = expm1(m->input->sign * (mean - Z95 * sd));
+    double two = expm1(m->input->sign * (mean + Z95 * sd));
+    add_culprit(out, &(pfc_culprit){ .first = m->chain.nodes[from].commit + 1,
+                                     .last = m->chain.nodes[to + 1].commit,
+                                     .probability = fmin(probability, 1),
+                                     .rel_change = expm1(m->input->sign * mean),
+                                     .rel_low = fmin(one, two),
+                                     .rel_high = fmax(one, two) });
 }
 
-/* The shortest row of gaps of from..to that holds the wanted part of their jumps. */
-static void add_credible(const pfc_bisect_plan *plan, size_t from, size_t to, double all,
+/* The credible set: the narrowest run of gaps among from..to with the plan's confidence of their
+ * jumps. */
+static void add_credible(const plan_model *m, size_t from, size_t to, double all,
                          pfc_bisect_report *out)
 {
-    const plan_model *m = &plan->model;
-    double want = plan_confidence(plan) * fmin(all, 1);
+    double target = plan_confidence(m->input) * fmin(all, 1);
     size_t best_a = from;
     size_t best_b = to;
     double best = all;
     for (size_t a = from; a <= to; a++) {
         double sum = 0;
         for (size_t b = a; b <= to; b++) {
-            sum += m->gaps[b].up;
-            if (sum < want)
+            sum += m->posterior.jumps[b].up;
+            if (sum < target)
                 continue;
-            size_t width = m->nodes[b + 1].commit - m->nodes[a].commit;
-            if (width < m->nodes[best_b + 1].commit - m->nodes[best_a].commit) {
+            size_t width = m->chain.nodes[b + 1].commit - m->chain.nodes[a].commit;
+            if (width < m->chain.nodes[best_b + 1].commit - m->chain.nodes[best_a].commit) {
                 best_a = a;
                 best_b = b;
                 best = sum;
@@ -65,28 +65,43 @@ static void add_credible(const pfc_bisect_plan *plan, size_t from, size_t to, do
             break;
         }
     }
-    add_gaps(plan, best_a, best_b, best, out);
+    add_gaps(m, best_a, best_b, best, out);
 }
 
-/* Settled gaps, and for each row of open ones that holds a jump more likely than not, its set. */
-static void noisy_culprits(const pfc_bisect_plan *plan, pfc_bisect_report *out, bool open)
+/* Settled gaps, and the credible set of each run of open gaps whose probability of a jump is above
+ * one half. */
+static void noisy_culprits(const plan_model *m, pfc_bisect_report *out, bool open)
 {
-    const plan_model *m = &plan->model;
     size_t from = 0;
     double up = 0;
-    for (size_t i = 0; i < m->nodes_len; i++) {
-        bool last = i + 1 == m->nodes_len;
-        bool sure = !last && plan_settled(plan, i);
-        if (!last && !sure) {
-            up += m->gaps[i].up;
+    for (size_t i = 0; i < m->chain.len; i++) {
+        bool last = i + 1 == m->chain.len;
+        bool settled = !last && plan_is_settled(m, i);
+        if (!last && !settled) {
+            up += m->posterior.jumps[i].up;
             continue;
         }
         if (open && up > 0.5 && i > from)
-            add_credible(plan, from, i - 1, up, out);
-        if (sure)
-            add_gaps(plan, i, i, m->gaps[i].up, out);
+            add_credible(m, from, i - 1, up, out);
+        if (settled)
+            add_gaps(m, i, i, m->posterior.jumps[i].up, out);
         from = i + 1;
         up = 0;
+    }
+}
+
+static void exact_culprits(const plan_model *m, pfc_bisect_report *out, bool open)
+{
+    for (size_t i = 0; i + 1 < m->chain.len; i++) {
+        if (!(plan_gap_up(m, i) > 0) || (!open && !m->chain.gaps[i].atomic))
+            continue;
+        const double rel = expm1(m->input->sign * (plan_first_x(m, i + 1) - plan_first_x(m, i)));
+        add_culprit(out, &(pfc_culprit){ .first = m->chain.nodes[i].commit + 1,
+                                         .last = m->chain.nodes[i + 1].commit,
+                                         .probability = 1,
+                                         .rel_change = rel,
+                                         .rel_low = rel,
+                                         .rel_high = rel });
     }
 }
 
@@ -99,38 +114,28 @@ static int by_probability(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static void count(const pfc_bisect_plan *plan, pfc_bisect_report *out)
+static void count(const plan_model *m, pfc_bisect_report *out)
 {
-    const plan_model *m = &plan->model;
-    out->runs = plan->spent;
-    out->commits_measured = m->nodes_len;
-    out->builds = plan->skipped;
-    for (size_t i = 0; i < plan->runs_len; i++) {
-        const plan_run *a = &plan->runs[m->order[i]];
-        const plan_run *b = i ? &plan->runs[m->order[i - 1]] : NULL;
+    const plan_observations *seen = m->seen;
+
+    out->runs = seen->spent;
+    out->commits_measured = m->chain.len;
+    out->builds = seen->unmeasurable_len;
+    for (size_t i = 0; i < seen->len; i++) {
+        const plan_run *a = &seen->runs[m->chain.order[i]];
+        const plan_run *b = i ? &seen->runs[m->chain.order[i - 1]] : NULL;
         out->builds += !b || a->commit != b->commit || a->build != b->build;
     }
 }
 
-static bool one_commit(const pfc_bisect_plan *plan, const pfc_culprit *c)
+/* A set whose commits no number of runs can separate. */
+static bool inseparable(const plan_observations *seen, const pfc_culprit *c)
 {
-    size_t len = 0;
-    for (size_t i = c->first; i <= c->last; i++)
-        len += !plan->broken[i];
-    return c->first == c->last && len <= 1;
+    return c->first < c->last &&
+           plan_unmeasurable_between(seen, c->first - 1, c->last) == c->last - c->first;
 }
 
-/* A set whose commits no run can tell apart, however many are made. */
-static bool unmeasurable(const pfc_bisect_plan *plan, const pfc_culprit *c)
-{
-    for (size_t i = c->first; i < c->last; i++)
-        if (!plan->broken[i])
-            return false;
-    return c->first < c->last;
-}
-
-static pfc_bisect_verdict verdict_of(const pfc_bisect_plan *plan, plan_reason reason,
-                                     const pfc_bisect_report *out)
+static pfc_bisect_verdict verdict_of(plan_reason reason, const pfc_bisect_report *out)
 {
     if (reason == PLAN_NULL)
         return PFC_BISECT_NO_REGRESSION;
@@ -139,7 +144,7 @@ static pfc_bisect_verdict verdict_of(const pfc_bisect_plan *plan, plan_reason re
     if (!out->culprits_len)
         return PFC_BISECT_INCONCLUSIVE;
     for (size_t i = 0; i < out->culprits_len; i++)
-        if (!one_commit(plan, &out->culprits[i]))
+        if (out->culprits[i].first != out->culprits[i].last)
             return PFC_BISECT_RANGE;
     return PFC_BISECT_FOUND;
 }
@@ -151,66 +156,69 @@ const char *pfc_bisect_verdict_name(pfc_bisect_verdict verdict)
     return names[verdict];
 }
 
+bool pfc_bisect_verdict_names(pfc_bisect_verdict verdict)
+{
+    return verdict == PFC_BISECT_FOUND || verdict == PFC_BISECT_RANGE;
+}
+
 void pfc_bisect_report_get(const pfc_bisect_plan *plan, pfc_bisect_report *out)
 {
-    pfc_bisect_plan *twin = plan_clone(plan);
+    pfc_bisect_plan *clone = plan_clone(plan);
     pfc_bisect_step step;
-    plan_reason reason = plan_next(twin, &step);
-    memset(out, 0, sizeof *out);
-    /* The last run of a budget can decide the search: then the answer counts, not the budget. */
+    plan_reason reason = plan_next(clone, &step);
+    const plan_model *m;
+
+    *out = (pfc_bisect_report){ 0 };
+    /* The last run of a budget may decide the search: then its verdict is reported, not the end of
+     * the budget. */
     if (reason == PLAN_BUDGET) {
-        twin->opts.max_runs = PFC_BISECT_MAX_RUNS;
-        plan_reason open = plan_next(twin, &step);
+        clone->input.opts.max_runs = PFC_BISECT_MAX_RUNS;
+        plan_reason open = plan_next(clone, &step);
         reason = open == PLAN_GO_ON ? PLAN_BUDGET : open;
     }
-    if (twin->runs_len && !twin->fresh) {
-        plan_model_fit(twin);
-        twin->fresh = true;
-    }
-    count(twin, out);
-    if (twin->model.nodes_len >= 2 && reason != PLAN_NULL) {
-        if (plan_is_exact(twin))
-            plan_exact_culprits(twin, out, reason != PLAN_DONE);
+    m = plan_fitted(clone);
+    count(m, out);
+    if (m->chain.len >= 2 && reason != PLAN_NULL) {
+        if (plan_is_exact(m->input))
+            exact_culprits(m, out, reason != PLAN_DONE);
         else
-            noisy_culprits(twin, out, reason != PLAN_DONE);
+            noisy_culprits(m, out, reason != PLAN_DONE);
         if (out->culprits_len > 1)
             qsort(out->culprits, out->culprits_len, sizeof *out->culprits, by_probability);
         for (size_t i = 0; i < out->culprits_len; i++)
-            out->culprits[i].unmeasurable = unmeasurable(twin, &out->culprits[i]);
+            out->culprits[i].unmeasurable = inseparable(m->seen, &out->culprits[i]);
     }
-    out->verdict = verdict_of(twin, reason, out);
-    pfc_bisect_free(twin);
+    out->verdict = verdict_of(reason, out);
+    pfc_bisect_free(clone);
 }
 
 void pfc_bisect_report_clear(pfc_bisect_report *report)
 {
     free(report->culprits);
-    memset(report, 0, sizeof *report);
-}
-
-double plan_gap_up(const pfc_bisect_plan *plan, size_t gap)
-{
-    const plan_model *m = &plan->model;
-    if (!plan_is_exact(plan))
-        return m->gaps[gap].up;
-    double x = m->x[m->order[m->nodes[gap + 1].first]] - m->x[m->order[m->nodes[gap].first]];
-    return x > 4 * plan->opts.noise_rel;
+    *report = (pfc_bisect_report){ 0 };
 }
 
 void pfc_bisect_posterior(const pfc_bisect_plan *plan, double *out)
 {
-    pfc_bisect_plan *twin = plan_clone(plan);
-    const plan_model *m = &twin->model;
-    size_t n = plan->opts.commits;
+    pfc_bisect_plan *clone = plan_clone(plan);
+    const plan_model *m = plan_fitted(clone);
+    const double *c = plan->input.cumulative;
+
     out[0] = 0;
-    for (size_t i = 1; i < n; i++)
-        out[i] = plan->cumulative[i] - plan->cumulative[i - 1];
-    if (twin->runs_len)
-        plan_model_fit(twin);
-    for (size_t k = 0; k + 1 < m->nodes_len; k++) {
-        double up = plan_gap_up(twin, k);
-        for (size_t i = m->nodes[k].commit + 1; i <= m->nodes[k + 1].commit; i++)
-            out[i] = up * (plan->cumulative[i] - plan->cumulative[i - 1]) / m->gaps[k].weight;
+    for (size_t i = 1; i < plan->input.opts.commits; i++)
+        out[i] = c[i] - c[i - 1];
+    for (size_t k = 0; k + 1 < m->chain.len; k++) {
+        const double up = plan_gap_up(m, k);
+        for (size_t i = m->chain.nodes[k].commit + 1; i <= m->chain.nodes[k + 1].commit; i++)
+            out[i] = up * (c[i] - c[i - 1]) / m->chain.gaps[k].weight;
     }
-    pfc_bisect_free(twin);
+    pfc_bisect_free(clone);
+}
+
+void pfc_bisect_finding_get(const pfc_bisect_plan *plan, pfc_finding *out)
+{
+    pfc_bisect_plan *clone = plan_clone(plan);
+
+    plan_finding(plan_fitted(clone), out);
+    pfc_bisect_free(clone);
 }

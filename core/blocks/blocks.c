@@ -136,7 +136,7 @@ static bool fill_round(const pfc_spot *spots, size_t i, size_t next, uint32_t fr
 
 pfc_round *pfc_rounds_of(const pfc_spot *spots, size_t n, uint32_t from, uint32_t to, size_t *len)
 {
-    pfc_round *rounds = pfc_calloc(n / PFC_TURNS_ROUND + 1, sizeof *rounds);
+    pfc_round *rounds = pfc_calloc(n / PFC_INTERLEAVED_ROUND + 1, sizeof *rounds);
     size_t out = 0;
 
     for (size_t i = 0, next; i < n; i = next) {
@@ -160,7 +160,7 @@ static pfc_seq_opts test_opts(const pfc_blocks_opts *opts)
 
 /* ---- looks ---- */
 
-static double known_p(const pfc_boundary_look *look, const pfc_boundary_look *known, size_t len)
+static double known_p(const pfc_boundary_test *look, const pfc_boundary_test *known, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (known[i].from == look->from && known[i].to == look->to &&
@@ -186,11 +186,12 @@ static void find_gaps(const pfc_blocks_opts *opts, const size_t *present, size_t
         gaps[i] = gap_between(opts, present[i - 1], present[i]);
 }
 
-pfc_boundary_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
-                                   pfc_orders *orders, const pfc_boundary_look *known,
-                                   size_t known_len, pfc_twoway *fit, size_t *len)
+pfc_boundary_test *pfc_blocks_test_boundaries(const pfc_spot *spots, size_t n,
+                                              const pfc_blocks_opts *opts, pfc_orders *orders,
+                                              const pfc_boundary_test *known, size_t known_len,
+                                              pfc_twoway *fit, size_t *len)
 {
-    pfc_boundary_look *looks = pfc_calloc(opts->builds, sizeof *looks);
+    pfc_boundary_test *looks = pfc_calloc(opts->builds, sizeof *looks);
     pfc_step *steps = pfc_calloc(opts->builds, sizeof *steps);
     size_t *present = pfc_calloc(opts->builds, sizeof *present);
     bool *gaps = pfc_calloc(opts->builds, sizeof *gaps);
@@ -206,7 +207,7 @@ pfc_boundary_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_bl
     find_gaps(opts, present, m, gaps);
     pfc_steps_find(fit, present, m, opts->first, gaps, steps);
     for (size_t i = 1; i < m; i++) {
-        pfc_boundary_look *look = &looks[*len];
+        pfc_boundary_test *look = &looks[*len];
         const pfc_seq_opts test = test_opts(opts);
         pfc_round *rounds;
 
@@ -214,7 +215,7 @@ pfc_boundary_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_bl
             skipped = i;
             continue;
         }
-        *look = (pfc_boundary_look){
+        *look = (pfc_boundary_test){
             .from = present[i - 1], .to = present[i], .gap = gaps[i], .step = steps[i]
         };
         look->step.place_low = PFC_MAX(steps[i].place_low, skipped + 1) - skipped - 1;
@@ -283,7 +284,7 @@ typedef struct session {
     const pfc_spot *spots;
     size_t n;
     const pfc_blocks_opts *opts;
-    const pfc_boundary_look *looks;
+    const pfc_boundary_test *looks;
     size_t looks_len;
     double wide; /* standard errors of half an interval */
 } session;
@@ -294,10 +295,10 @@ static void stretch_of(const session *s, size_t k, uint32_t *low, uint32_t *high
     size_t from = k;
     size_t to = k;
 
-    while (from > 0 && !pfc_look_ends(&s->looks[from - 1]) &&
+    while (from > 0 && !pfc_boundary_ends_stretch(&s->looks[from - 1]) &&
            s->looks[from - 1].from >= s->opts->apart)
         from--;
-    while (to + 1 < s->looks_len && !pfc_look_ends(&s->looks[to + 1]))
+    while (to + 1 < s->looks_len && !pfc_boundary_ends_stretch(&s->looks[to + 1]))
         to++;
     *low = (uint32_t)s->looks[from].from;
     *high = (uint32_t)s->looks[to].to;
@@ -367,8 +368,8 @@ static void take_order(const session *s, size_t k, pfc_boundary *out)
 static pfc_code judge_boundary(const session *s, size_t k, pfc_boundary *out, pfc_err *err)
 {
     const pfc_seq_opts o = test_opts(s->opts);
-    const pfc_boundary_look *look = &s->looks[k];
-    pfc_turns_result r;
+    const pfc_boundary_test *look = &s->looks[k];
+    pfc_interleaved_result r;
     size_t len;
     pfc_round *rounds =
         pfc_rounds_of(s->spots, s->n, (uint32_t)look->from, (uint32_t)look->to, &len);
@@ -407,11 +408,12 @@ static pfc_code judge_noisy(const pfc_spot *spots, size_t n, const pfc_blocks_op
     session s = { .spots = spots, .n = n, .opts = opts };
     pfc_orders *orders = pfc_orders_new();
     pfc_twoway fit;
-    pfc_boundary_look *looks;
+    pfc_boundary_test *looks;
     pfc_code code = PFC_OK;
 
     pfc_orders_take(orders, spots, n);
-    s.looks = looks = pfc_blocks_look(spots, n, opts, orders, NULL, 0, &fit, &s.looks_len);
+    s.looks = looks =
+        pfc_blocks_test_boundaries(spots, n, opts, orders, NULL, 0, &fit, &s.looks_len);
     pfc_orders_free(orders);
     s.wide = isnan(fit.sigma) ? (double)INFINITY : pfc_stats_student_cut(1.0 - LEVEL, fit.dof);
     out->noise_rel = expm1(fit.sigma);

@@ -12,7 +12,7 @@
  *   each build's ratio to the anchor, the noise of a visit, and for each boundary an estimate and a screening
  *   p-value. These direct the next block. They are no evidence: they were looked at after each block.
  * - Two tests of a boundary, which share its level. One takes the rounds that hold both builds, by the
- *   always-valid tests of pair_rounds.h; with two builds it is alone, and is pfc_turns_compare. The other
+ *   always-valid tests of pair_rounds.h; with two builds it is alone, and is pfc_interleaved_compare. The other
  *   (order_test.h) takes all builds of the stretch that the boundary divides, by their random order within
  *   blocks. Where it decides, the change has a place: the builds among which the fit cannot tell which one came
  *   first. Both may be asked after each round, and rounds may be added for any reason that lies in the past.

@@ -40,7 +40,7 @@ double pfc_twoway_se(const pfc_twoway *fit, size_t from, size_t to);
 void pfc_states_find(const pfc_spot *spots, size_t n, size_t builds, size_t anchor, double *effect,
                      double *level, double *sigma);
 
-/** What the steps say about one boundary. */
+/** Evidence of the steps about one boundary. */
 typedef struct pfc_step {
     double p;    /* that anything changed just here, given the steps elsewhere */
     double rel;  /* logarithm of the step, if there is one here */
@@ -59,7 +59,7 @@ void pfc_steps_find(const pfc_twoway *fit, const size_t *present, size_t m, size
 pfc_round *pfc_rounds_of(const pfc_spot *spots, size_t n, uint32_t from, uint32_t to, size_t *len);
 
 /** One boundary without intervals. */
-typedef struct pfc_boundary_look {
+typedef struct pfc_boundary_test {
     size_t from, to;
     bool gap; /* belongs to no commit of the session: never a step that is looked for */
     double log_change, log_se; /* by the fit */
@@ -70,7 +70,7 @@ typedef struct pfc_boundary_look {
     bool decided; /* by order_p, among the boundaries of this series: the stretch is divided here */
     double p;     /* of both tests together */
     size_t rounds; /* that hold both */
-} pfc_boundary_look;
+} pfc_boundary_test;
 
 struct pfc_orders;
 
@@ -80,19 +80,21 @@ pfc_code pfc_spots_sort(const pfc_visit *visits, size_t n, const pfc_blocks_opts
 /** Looks of all boundaries in the order of history; caller frees. The fit is the caller's to clear.
  *  known[0..known_len): earlier looks at fewer visits of the same builds, whose p is taken over where no
  *  round came; may be empty. orders: has taken in the spots. */
-pfc_boundary_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
-                                   struct pfc_orders *orders, const pfc_boundary_look *known,
-                                   size_t known_len, pfc_twoway *fit, size_t *len);
+pfc_boundary_test *pfc_blocks_test_boundaries(const pfc_spot *spots, size_t n,
+                                              const pfc_blocks_opts *opts,
+                                              struct pfc_orders *orders,
+                                              const pfc_boundary_test *known, size_t known_len,
+                                              pfc_twoway *fit, size_t *len);
 
 /** A stretch ends there. */
-static inline bool pfc_look_ends(const pfc_boundary_look *look)
+static inline bool pfc_boundary_ends_stretch(const pfc_boundary_test *look)
 {
     return look->decided || look->gap;
 }
 
 /** Divides the stretch of looks [first, len) at the steps that the order of the visits decides, one after the other: fills in
  *  order_p and decided. Each test is of the place that the fit names; its p counts the divisions before it. */
-void pfc_stretches_divide(struct pfc_orders *orders, pfc_boundary_look *looks, size_t first,
+void pfc_stretches_divide(struct pfc_orders *orders, pfc_boundary_test *looks, size_t first,
                           size_t len, double alpha);
 
 #endif

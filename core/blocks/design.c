@@ -132,7 +132,7 @@ static void look(const pfc_design *d, series *s)
     const pfc_blocks_opts opts = blocks_opts(d, s);
     pfc_twoway fit;
     pfc_spot *spots;
-    pfc_boundary_look *looks;
+    pfc_boundary_test *looks;
     size_t len;
 
     if (!s->stale)
@@ -141,7 +141,8 @@ static void look(const pfc_design *d, series *s)
     if (s->exact || pfc_spots_sort(s->visits, s->len, &opts, &spots, NULL))
         return;
     pfc_orders_take(s->orders, spots, s->len);
-    looks = pfc_blocks_look(spots, s->len, &opts, s->orders, s->looks, s->looks_len, &fit, &len);
+    looks = pfc_blocks_test_boundaries(spots, s->len, &opts, s->orders, s->looks, s->looks_len,
+                                       &fit, &len);
     clear_look(s);
     s->looks = looks;
     s->looks_len = len;
@@ -183,11 +184,11 @@ static bool different(const pfc_design *d, const series *s, size_t k)
 }
 
 /* By the test alone. */
-static bool decided(const pfc_design *d, const series *s, const pfc_boundary_look *at)
+static bool decided(const pfc_design *d, const series *s, const pfc_boundary_test *at)
 {
     const pfc_seq_opts opts = { .alpha = d->opts.alpha, .margin = d->opts.margin };
     const pfc_blocks_opts blocks = blocks_opts(d, s);
-    pfc_turns_result r = { .cmp = { .verdict = PFC_VERDICT_INCONCLUSIVE } };
+    pfc_interleaved_result r = { .cmp = { .verdict = PFC_VERDICT_INCONCLUSIVE } };
     pfc_spot *spots;
     pfc_round *rounds;
     size_t n;
@@ -202,7 +203,7 @@ static bool decided(const pfc_design *d, const series *s, const pfc_boundary_loo
     return r.cmp.verdict != PFC_VERDICT_INCONCLUSIVE;
 }
 
-static bool within(const pfc_design *d, const series *s, const pfc_boundary_look *at)
+static bool within(const pfc_design *d, const series *s, const pfc_boundary_test *at)
 {
     return fabs(at->log_change) + s->wide * at->log_se <= log1p(d->opts.margin);
 }
@@ -210,13 +211,13 @@ static bool within(const pfc_design *d, const series *s, const pfc_boundary_look
 /* The order of many builds decides that there is a step, but not yet which build brought it. */
 static bool has_no_place(const series *s, size_t k)
 {
-    const pfc_boundary_look *at = &s->looks[k];
+    const pfc_boundary_test *at = &s->looks[k];
 
     return at->decided && at->order_p < at->pair_p && at->step.place_low < at->step.place_high;
 }
 
 /* Many builds can decide a step whose own two builds have few visits; a comparison of the two needs more. */
-static bool has_few(const series *s, const pfc_boundary_look *at)
+static bool has_few(const series *s, const pfc_boundary_test *at)
 {
     size_t from = 0;
     size_t to = 0;
@@ -237,7 +238,7 @@ static void classify(pfc_design *d)
         series *s = &d->series[i];
 
         for (size_t k = 0; k < s->looks_len; k++) {
-            const pfc_boundary_look *at = &s->looks[k];
+            const pfc_boundary_test *at = &s->looks[k];
 
             s->suspect[k] = s->placing[k] = false;
             if (at->gap || at->rounds >= d->opts.most_rounds) {
@@ -483,7 +484,7 @@ static double seconds_of(const pfc_design *d, size_t build)
 }
 
 /* Further rounds of the pair that are likely to decide the boundary, either way. */
-static double rounds_needed(const pfc_design *d, const series *s, const pfc_boundary_look *at)
+static double rounds_needed(const pfc_design *d, const series *s, const pfc_boundary_test *at)
 {
     const double margin = log1p(d->opts.margin);
     const double change = fabs(at->log_change);
@@ -520,7 +521,7 @@ double pfc_design_needs_s(pfc_design *d, size_t build)
         const series *s = &d->series[i];
 
         for (size_t k = 0; k < s->looks_len; k++) {
-            const pfc_boundary_look *at = &s->looks[k];
+            const pfc_boundary_test *at = &s->looks[k];
 
             if (at->to != build || at->gap || different(d, s, k) ||
                 (!s->open[k] && at->rounds < d->opts.most_rounds))

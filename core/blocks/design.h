@@ -57,7 +57,7 @@ bool pfc_design_wants(const pfc_design *design, size_t series);
 /** The value of a series at a visit of that block. PFC_EINVAL: not finite or not above 0. */
 pfc_code pfc_design_add(pfc_design *design, size_t series, const pfc_visit *visit,
                         pfc_err *err) PFC_MUSTCHECK;
-/** What a visit took, whatever it brought: for the budget and the estimates. */
+/** Adds the duration of a visit, with or without a result, to the budget and to the time estimates. */
 void pfc_design_spent(pfc_design *design, size_t build, double seconds);
 /** The build cannot be measured: it is left out from now on, and its earlier visits count no longer. The
  *  boundary after it is judged against the build before it. */

@@ -29,9 +29,9 @@ static pfc_design_group beside(const pfc_design_one *s, size_t k)
     size_t before;
     size_t after;
 
-    while (low > 0 && !pfc_look_ends(&s->looks[low - 1]))
+    while (low > 0 && !pfc_boundary_ends_stretch(&s->looks[low - 1]))
         low--;
-    while (high + 1 < s->looks_len && !pfc_look_ends(&s->looks[high + 1]))
+    while (high + 1 < s->looks_len && !pfc_boundary_ends_stretch(&s->looks[high + 1]))
         high++;
     before = PFC_MIN(k - low + 1, (size_t)PFC_BLOCK_BUILDS / 2);
     after = PFC_MIN(high - k + 1, (size_t)PFC_BLOCK_BUILDS / 2);

@@ -19,7 +19,7 @@ typedef struct pfc_design_one {
     size_t len, cap;
     bool stale;  /* visits came since the look */
     bool wanted; /* by the block that was asked for last */
-    pfc_boundary_look *looks;
+    pfc_boundary_test *looks;
     bool *open;    /* of each look */
     bool *suspect; /* of each look: open since the fit suspects it, not since it is wide */
     bool *placing; /* of each look: decided, but its place is open or its builds have few visits */

@@ -134,7 +134,7 @@ static float move(const hmm *h, const float *from, const float *anew, bool back,
     return all;
 }
 
-/* What one visit's posterior says about its build's effect, the noise and the occupancy. */
+/* Adds one visit's posterior to the estimates of its build's effect, of the noise and of the occupancy. */
 static void collect(hmm *h, size_t at, const float *posterior)
 {
     const double r = h->residual[at];

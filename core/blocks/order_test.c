@@ -26,9 +26,9 @@
 #define OF_NORMAL   0.45376 /* that quantile of |N(0, 1)| */
 #define MOST        30.0 /* logarithm of one build's weight, at most: sums of products stay finite */
 
-/* In units of the noise as it is estimated; how wrong that may be; chance of a jump between two visits. The
- * last is for programs whose speed has several modes, drawn anew by each process: then every visit has a level
- * of its own, out of those that were there before. */
+/* Shifts in units of the estimated noise; ratios of the true to the estimated noise; probability of a jump
+ * between two visits. The last jump model is for programs with several speed modes, one drawn by each process:
+ * then every visit has a level of its own, out of the levels seen before. */
 static const double shifts[SHIFTS] = { 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0 };
 static const double scales[SCALES] = { 0.4, 0.8, 1.6 };
 static const double jumps[JUMPS] = { 0.04, 0.3, 0.9 };
@@ -380,7 +380,7 @@ void pfc_orders_take(pfc_orders *o, const pfc_spot *spots, size_t n)
 
 /* ---- the test ---- */
 
-/* What is bet on at once: visits whose builds may stand in any order. */
+/* The unit of one bet: visits whose builds can be in any order. */
 typedef struct unit {
     size_t n;
     size_t visit[PFC_BLOCK_BUILDS],
@@ -452,8 +452,8 @@ static bool parted(const unit *u)
     return u->behind > 0 && u->behind < u->n;
 }
 
-/* Two orders of n builds that were drawn alike are each other's reverse once in n! times, and are then taken
- * for one. What is left of the others' stakes: their mean is at most 1 with this. */
+/* Two independently drawn orders of n builds are the reverse of each other with probability 1/n!; they are
+ * then treated as one. This factor on the stakes of all other cases keeps the mean payout at most 1. */
 static double of_two_orders(size_t n)
 {
     double ways = 1.0;

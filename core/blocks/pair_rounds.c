@@ -12,7 +12,7 @@ static pfc_code rounds_of(const double *a, size_t na, const double *b, size_t nb
                           pfc_round **out, size_t *len, pfc_err *err)
 {
     const size_t turns = strlen(order);
-    pfc_round *rounds = pfc_calloc(turns / PFC_TURNS_ROUND + 1, sizeof *rounds);
+    pfc_round *rounds = pfc_calloc(turns / PFC_INTERLEAVED_ROUND + 1, sizeof *rounds);
     size_t at[2] = { 0, 0 };
     size_t taken[2] = { 0, 0 };
     *len = 0;
@@ -33,7 +33,7 @@ static pfc_code rounds_of(const double *a, size_t na, const double *b, size_t nb
         rounds[*len].y[place] = log(v);
         rounds[*len].to[place] = side;
         rounds[*len].gap[place] = 1;
-        if (place + 1 < PFC_TURNS_ROUND)
+        if (place + 1 < PFC_INTERLEAVED_ROUND)
             continue;
         if (taken[0] != taken[1])
             break;
@@ -41,7 +41,7 @@ static pfc_code rounds_of(const double *a, size_t na, const double *b, size_t nb
         taken[0] = taken[1] = 0;
     }
     if (at[0] + at[1] != turns || at[0] != na || at[1] != nb ||
-        taken[0] + taken[1] >= PFC_TURNS_ROUND) {
+        taken[0] + taken[1] >= PFC_INTERLEAVED_ROUND) {
         free(rounds);
         return pfc_err_set_field(
             err, PFC_EINVAL, "order",
@@ -127,7 +127,7 @@ static double nearest(const evidence *e, double from)
     return out;
 }
 
-/* What these two add where the normal test leaves it open. */
+/* Lets these two tests decide where the normal test is inconclusive. */
 static void decide(const evidence *e, double margin, bool zero, pfc_compare_result *out)
 {
     const double at = pfc_stats_median(e->d, e->n);
@@ -194,7 +194,7 @@ static size_t still_needed(const pfc_seq *seq, const evidence *e)
 }
 
 pfc_code pfc_rounds_judge(const pfc_round *rounds, size_t n, const pfc_seq_opts *opts,
-                          pfc_turns_result *out, pfc_err *err)
+                          pfc_interleaved_result *out, pfc_err *err)
 {
     double *d = differences(rounds, n);
     const evidence e = { rounds, d, n, alpha_of(opts) };
@@ -204,7 +204,7 @@ pfc_code pfc_rounds_judge(const pfc_round *rounds, size_t n, const pfc_seq_opts 
     if (!code) {
         pfc_compare_result *r = &out->cmp;
 
-        *out = (pfc_turns_result){ .rounds = n };
+        *out = (pfc_interleaved_result){ .rounds = n };
         pfc_seq_result(&seq, r);
         if (n >= seq.opts.min_values) {
             const bool zero = excluded(&e, 0.0);
@@ -238,9 +238,9 @@ double pfc_rounds_p(const pfc_round *rounds, size_t n, const pfc_seq_opts *opts)
     return r.p;
 }
 
-pfc_code pfc_turns_compare(const double *a, size_t na, const double *b, size_t nb,
-                           const char *order, const pfc_seq_opts *opts, pfc_turns_result *out,
-                           pfc_err *err)
+pfc_code pfc_interleaved_compare(const double *a, size_t na, const double *b, size_t nb,
+                                 const char *order, const pfc_seq_opts *opts,
+                                 pfc_interleaved_result *out, pfc_err *err)
 {
     pfc_round *rounds = NULL;
     size_t n = 0;

@@ -14,13 +14,13 @@
 #include "core/blocks/pair_order_test.h"
 #include "core/stats/sequential.h"
 
-#define PFC_TURNS_ROUND PFC_ROUND_VISITS /* turns: two of each side */
+#define PFC_INTERLEAVED_ROUND PFC_ROUND_VISITS /* turns: two of each side */
 
-typedef struct pfc_turns_result {
+typedef struct pfc_interleaved_result {
     pfc_compare_result cmp; /* valid at every look; noise_rel: of one round's ratio */
     size_t rounds;
     size_t more; /* rounds that are likely to be needed still; 0: it is decided */
-} pfc_turns_result;
+} pfc_interleaved_result;
 
 /**
  * a, b    values of the sides' turns, in the order they were taken, > 0 and finite
@@ -30,13 +30,13 @@ typedef struct pfc_turns_result {
  * Fewer than min_values rounds: inconclusive. PFC_EINVAL also when a round of the order has not two
  * turns of each side. Thread-safe.
  */
-pfc_code pfc_turns_compare(const double *a, size_t na, const double *b, size_t nb,
-                           const char *order, const pfc_seq_opts *opts, pfc_turns_result *out,
-                           pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_interleaved_compare(const double *a, size_t na, const double *b, size_t nb,
+                                 const char *order, const pfc_seq_opts *opts,
+                                 pfc_interleaved_result *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** The same for rounds in the order they were measured, their values finite. */
 pfc_code pfc_rounds_judge(const pfc_round *rounds, size_t n, const pfc_seq_opts *opts,
-                          pfc_turns_result *out, pfc_err *err) PFC_MUSTCHECK;
+                          pfc_interleaved_result *out, pfc_err *err) PFC_MUSTCHECK;
 /** Its p alone: a twentieth of the work. */
 double pfc_rounds_p(const pfc_round *rounds, size_t n, const pfc_seq_opts *opts);
 

@@ -15,7 +15,7 @@ typedef struct part {
 } part;
 
 /* May a decided step also lie at look k? */
-static bool taken(const pfc_boundary_look *looks, size_t len, size_t k)
+static bool taken(const pfc_boundary_test *looks, size_t len, size_t k)
 {
     for (size_t i = 0; i < len; i++) {
         if (looks[i].decided && looks[i].step.place_low <= k && k <= looks[i].step.place_high)
@@ -25,7 +25,7 @@ static bool taken(const pfc_boundary_look *looks, size_t len, size_t k)
 }
 
 /* The look of the part whose step is the clearest; false: there is none. */
-static bool clearest(const pfc_boundary_look *looks, size_t len, const part *p, size_t *out)
+static bool clearest(const pfc_boundary_test *looks, size_t len, const part *p, size_t *out)
 {
     bool any = false;
 
@@ -42,7 +42,7 @@ static bool clearest(const pfc_boundary_look *looks, size_t len, const part *p, 
     return any;
 }
 
-void pfc_stretches_divide(pfc_orders *orders, pfc_boundary_look *looks, size_t first, size_t len,
+void pfc_stretches_divide(pfc_orders *orders, pfc_boundary_test *looks, size_t first, size_t len,
                           double alpha)
 {
     part parts[2 * PFC_BLOCKS_MAX_BUILDS];

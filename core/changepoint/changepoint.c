@@ -1,15 +1,15 @@
-/* One look at a stretch of a series: the stages strung together, findings in the caller's terms. */
+/* One pass over a stretch of a series: runs the stages and converts their results to the caller's points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/fit.h"
+#include "core/changepoint/segment/fit.h"
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 
-#define FLOOR_REL   0.005 /* what nobody acts on */
-#define FLOOR_NOISE 1.0   /* ... unless the series is so calm that it is plain to see */
-#define PLACE_NATS  12.0  /* beyond which a place weighs nothing */
+#define FLOOR_REL   0.005 /* smaller changes are not worth acting on */
+#define FLOOR_NOISE 1.0   /* ... unless the noise is so low that the change is evident */
+#define PLACE_NATS  12.0  /* log-likelihood loss beyond which a location has no weight */
 /* A set of whole places that just reaches 0.9 holds more: with this share the sets of the development
  * corpus hold the truth in 93 % of its changes. */
 #define PLACE_SHARE 0.70
@@ -17,7 +17,7 @@
 #define WATCH_MOST  7
 
 /* The value at a level of y, back in the caller's unit. */
-static double value_at(const pfc_track *track, size_t from, size_t to, double *scratch)
+static double value_at(const pfc_clean_series *track, size_t from, size_t to, double *scratch)
 {
     memcpy(scratch, track->raw + from, (to - from) * sizeof *scratch);
     return pfc_stats_median_spend(scratch, to - from);
@@ -71,7 +71,7 @@ static void place_set(const pfc_fit *f, size_t k, pfc_change *out)
     out->index_high = f->track->place[at + high];
 }
 
-static double relative(const pfc_track *track, double shift, double before)
+static double relative(const pfc_clean_series *track, double shift, double before)
 {
     if (track->logged)
         return expm1(shift);
@@ -81,9 +81,9 @@ static double relative(const pfc_track *track, double shift, double before)
 /* Of a settled change a sparing look tells no more than that it is there: its place and levels were
  * told when it was settled. */
 static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, bool sparing,
-                     pfc_seen *seen)
+                     pfc_found_change *seen)
 {
-    const pfc_track *track = f->track;
+    const pfc_clean_series *track = f->track;
     size_t from = pfc_level_from(f, k);
     size_t at = f->starts[k];
     size_t to = pfc_level_to(f, k + 1);
@@ -92,11 +92,11 @@ static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, bo
     double z = pfc_fit_evidence(f, k);
     double shift = (f->mean[k + 1] - f->mean[k]) * f->unit * track->most;
     double half = 1.96 * f->unit * track->most * sqrt(f->noise.inflate * (1.0 / na + 1.0 / nb));
-    *seen = (pfc_seen){ .z = z,
-                        .jump = fabs(f->mean[k + 1] - f->mean[k]),
-                        .before = at - from,
-                        .after = to - at,
-                        .fixed = pfc_is_fixed(f, f->starts[k]) };
+    *seen = (pfc_found_change){ .z = z,
+                                .jump = fabs(f->mean[k + 1] - f->mean[k]),
+                                .before = at - from,
+                                .after = to - at,
+                                .fixed = pfc_is_confirmed_start(f, f->starts[k]) };
     pfc_change *out = &seen->change;
     out->index = track->place[at];
     if (sparing && seen->fixed)
@@ -120,14 +120,14 @@ static double mean_of(const double *x, size_t n)
 }
 
 /* A change of the states' shares moves the mean, not the states. */
-static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_seen *seen)
+static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_found_change *seen)
 {
     pfc_change *out = &seen->change;
     const double *raw = f->track->raw;
-    size_t at = f->mix_at;
+    size_t at = f->shares_at;
     size_t slack = PFC_MIN((size_t)3, PFC_MIN(at - 1, f->n - 1 - at));
-    *seen = (pfc_seen){
-        .z = sqrt(2.0 * f->mix_gain), .before = at, .after = f->n - at, .shares = true
+    *seen = (pfc_found_change){
+        .z = sqrt(2.0 * f->shares_gain), .before = at, .after = f->n - at, .shares = true
     };
     out->index = f->track->place[at];
     out->index_low = f->track->place[at - slack];
@@ -148,7 +148,7 @@ static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_seen
 }
 
 /* Points (missing ones not counted) from the last change on, when that is not settled yet. */
-static size_t since_open(const pfc_track *track, const pfc_look *out)
+static size_t since_open(const pfc_clean_series *track, const pfc_detect_pass *out)
 {
     if (out->len == 0 || out->seen[out->len - 1].fixed)
         return 0;
@@ -159,7 +159,7 @@ static size_t since_open(const pfc_track *track, const pfc_look *out)
     return len;
 }
 
-static size_t watched(const pfc_fit *f, const pfc_look *out)
+static size_t watched(const pfc_fit *f, const pfc_detect_pass *out)
 {
     size_t len = since_open(f->track, out);
     if (len > 0)
@@ -172,9 +172,9 @@ static size_t watched(const pfc_fit *f, const pfc_look *out)
     return len <= WATCH_MOST ? len : 0;
 }
 
-static void keep_level(const pfc_fit *f, pfc_look *out)
+static void keep_level(const pfc_fit *f, pfc_detect_pass *out)
 {
-    const pfc_track *track = f->track;
+    const pfc_clean_series *track = f->track;
     size_t last = f->n - 1;
     pfc_level *level = &out->level;
     level->unit = f->unit;
@@ -190,7 +190,7 @@ static void keep_level(const pfc_fit *f, pfc_look *out)
 }
 
 /* From positions in the stretch to positions in the caller's points. */
-static void move(pfc_look *look, size_t offset)
+static void move(pfc_detect_pass *look, size_t offset)
 {
     for (size_t k = 0; k < look->len; k++) {
         look->seen[k].change.index += offset;
@@ -200,16 +200,16 @@ static void move(pfc_look *look, size_t offset)
 }
 
 static void collect(const pfc_fit *f, const pfc_detect_opts *opts, const pfc_stretch *stretch,
-                    pfc_look *out)
+                    pfc_detect_pass *out)
 {
     size_t len = 0;
-    bool mix = f->mix_at > 0;
+    bool mix = f->shares_at > 0;
     free(out->seen);
     out->len = 0;
     out->seen = pfc_calloc(f->changes + 1, sizeof *out->seen);
     for (size_t k = 0; k <= f->changes; k++) {
         size_t at = k < f->changes ? f->starts[k] : f->n;
-        if (mix && f->mix_at < at) {
+        if (mix && f->shares_at < at) {
             describe_mix(f, opts, &out->seen[len++]);
             mix = false;
         }
@@ -230,7 +230,7 @@ static void collect(const pfc_fit *f, const pfc_detect_opts *opts, const pfc_str
 
 /* Without noise every lasting difference is a change. Lasting: three points, or two at the end. A
  * metric declared exact needs less: what does not return within two points has lasted. */
-static bool lasts(const pfc_track *track, size_t i, double level, bool declared)
+static bool lasts(const pfc_clean_series *track, size_t i, double level, bool declared)
 {
     const double *v = track->raw;
     size_t n = track->n;
@@ -244,8 +244,8 @@ static bool lasts(const pfc_track *track, size_t i, double level, bool declared)
 }
 
 /* Changes without noise; settled ones stay, found or not. */
-static void look_exact(const pfc_track *track, const pfc_detect_opts *opts, pfc_fixed fixed,
-                       size_t offset, pfc_look *out)
+static void look_exact(const pfc_clean_series *track, const pfc_detect_opts *opts,
+                       pfc_confirmed_starts fixed, size_t offset, pfc_detect_pass *out)
 {
     size_t cap = 0;
     size_t next = 0;
@@ -266,20 +266,20 @@ static void look_exact(const pfc_track *track, const pfc_detect_opts *opts, pfc_
             continue;
         out->seen = pfc_grow(out->seen, out->len, &cap, sizeof *out->seen);
         out->seen[out->len++] =
-            (pfc_seen){ .change = { .index = at,
-                                    .index_low = at,
-                                    .index_high = at,
-                                    .before = track->raw[i - 1],
-                                    .after = now,
-                                    .rel_change = rel,
-                                    .rel_low = rel,
-                                    .rel_high = rel,
-                                    .p = PFC_P_MIN,
-                                    .regression = (rel < 0.0) == opts->higher_is_better },
-                        .z = (double)INFINITY,
-                        .before = before,
-                        .after = track->n - i,
-                        .fixed = is_fixed };
+            (pfc_found_change){ .change = { .index = at,
+                                            .index_low = at,
+                                            .index_high = at,
+                                            .before = track->raw[i - 1],
+                                            .after = now,
+                                            .rel_change = rel,
+                                            .rel_low = rel,
+                                            .rel_high = rel,
+                                            .p = PFC_P_MIN,
+                                            .regression = (rel < 0.0) == opts->higher_is_better },
+                                .z = (double)INFINITY,
+                                .before = before,
+                                .after = track->n - i,
+                                .fixed = is_fixed };
     }
     out->level.at = level;
     out->watching = since_open(track, out);
@@ -289,8 +289,9 @@ static void look_exact(const pfc_track *track, const pfc_detect_opts *opts, pfc_
 }
 
 /* Levels in noise that is known; what stands of them tells whether a look of its own is worth it. */
-static void look_light(const pfc_track *track, const pfc_detect_opts *opts, pfc_fixed fixed,
-                       const pfc_stretch *stretch, pfc_segment_space *space, pfc_look *out)
+static void look_light(const pfc_clean_series *track, const pfc_detect_opts *opts,
+                       pfc_confirmed_starts fixed, const pfc_stretch *stretch,
+                       pfc_segment_space *space, pfc_detect_pass *out)
 {
     pfc_fit f;
     pfc_fit_init(&f, track, fixed, space);
@@ -302,8 +303,9 @@ static void look_light(const pfc_track *track, const pfc_detect_opts *opts, pfc_
     pfc_fit_clear(&f);
 }
 
-static void look_noisy(const pfc_track *track, const pfc_detect_opts *opts, pfc_fixed fixed,
-                       const pfc_stretch *stretch, pfc_segment_space *space, pfc_look *out)
+static void look_noisy(const pfc_clean_series *track, const pfc_detect_opts *opts,
+                       pfc_confirmed_starts fixed, const pfc_stretch *stretch,
+                       pfc_segment_space *space, pfc_detect_pass *out)
 {
     pfc_fit f;
     pfc_fit_init(&f, track, fixed, space);
@@ -322,14 +324,15 @@ static void look_noisy(const pfc_track *track, const pfc_detect_opts *opts, pfc_
     if (out->whole) {
         pfc_fit_explain(&f);
         pfc_fit_decide(&f);
-        pfc_fit_mix(&f);
+        pfc_fit_state_shares(&f);
         collect(&f, opts, stretch, out);
     }
     pfc_fit_clear(&f);
 }
 
 /* Positions in the caller's points as positions among those that are not missing. */
-static pfc_fixed on_track(const pfc_track *track, size_t from, pfc_fixed fixed, uint32_t *out)
+static pfc_confirmed_starts on_track(const pfc_clean_series *track, size_t from,
+                                     pfc_confirmed_starts fixed, uint32_t *out)
 {
     size_t i = 0;
     for (size_t k = 0; k < fixed.len; k++) {
@@ -337,26 +340,27 @@ static pfc_fixed on_track(const pfc_track *track, size_t from, pfc_fixed fixed, 
             i++;
         out[k] = (uint32_t)i;
     }
-    return (pfc_fixed){ out, fixed.len };
+    return (pfc_confirmed_starts){ out, fixed.len };
 }
 
-void pfc_look_run(pfc_look *look, const pfc_point *points, const pfc_stretch *stretch,
-                  const pfc_detect_opts *opts, pfc_segment_space *space)
+void pfc_detect_pass_run(pfc_detect_pass *look, const pfc_point *points, const pfc_stretch *stretch,
+                         const pfc_detect_opts *opts, pfc_segment_space *space)
 {
-    pfc_track track;
+    pfc_clean_series track;
     size_t from = stretch->from;
     memset(look, 0, sizeof *look);
     look->light = stretch->known != NULL;
-    if (!pfc_track_init(&track, points, from, stretch->to - from, opts, stretch->known, space) ||
+    if (!pfc_clean_series_init(&track, points, from, stretch->to - from, opts, stretch->known,
+                               space) ||
         (look->light && track.n < 4)) {
-        pfc_track_clear(&track);
+        pfc_clean_series_clear(&track);
         look->wanted = true;
         return;
     }
     uint32_t *at = pfc_calloc(stretch->fixed.len + 1, sizeof *at);
     track.places = PFC_MAX(stretch->places, (size_t)2);
     track.more = stretch->more;
-    pfc_fixed fixed = on_track(&track, from, stretch->fixed, at);
+    pfc_confirmed_starts fixed = on_track(&track, from, stretch->fixed, at);
     look->whole = true;
     look->from = from;
     look->points = track.n;
@@ -370,11 +374,11 @@ void pfc_look_run(pfc_look *look, const pfc_point *points, const pfc_stretch *st
         look_exact(&track, opts, fixed, from, look);
     else if (track.n >= 4)
         look_noisy(&track, opts, fixed, stretch, space, look);
-    pfc_track_clear(&track);
+    pfc_clean_series_clear(&track);
     free(at);
 }
 
-void pfc_look_clear(pfc_look *look)
+void pfc_detect_pass_clear(pfc_detect_pass *look)
 {
     free(look->seen);
     memset(look, 0, sizeof *look);

@@ -1,7 +1,7 @@
 /*
  * Change points of a series: points in the order of history in, levels and the changes between them out.
  * Deterministic, no I/O, no state kept; every function is thread-safe and leaves its inputs alone. online.h
- * replays a history point by point, stages.h has the parts.
+ * replays a history point by point, stages.h declares the stages.
  */
 #ifndef PFC_CORE_CHANGEPOINT_CHANGEPOINT_H
 #define PFC_CORE_CHANGEPOINT_CHANGEPOINT_H
@@ -23,8 +23,8 @@ typedef struct pfc_detect_opts {
     bool exact;     /* deterministic metric: any lasting difference is a change */
     double min_rel; /* policy floor of a relative change; 0: 0.005, or the noise of a point where
                        that is less; none for series without noise */
-    double alpha;   /* changes believed by mistake per series without any, 0.5 and more being the
-                       same; 0: 0.01, the value tuned on the development corpus */
+    double alpha;   /* expected false changes per series that has none; values of 0.5 and more are
+                       equivalent; 0: 0.01, the value tuned on the development corpus */
 } pfc_detect_opts;
 
 typedef struct pfc_change {
@@ -57,12 +57,12 @@ bool pfc_stats_series_order(const pfc_point *points, size_t n, size_t *order);
 pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_opts *opts,
                           pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_detection_clear(pfc_detection *d);
-/** Odds that the newest points, found->watching of them, are a change and not a spike: above 1 a
- *  change is likelier. Changes of the series so far against its excursions of at least half this size
- *  that returned, each of which went on for one more point as often as those did; a point most of
- *  whose own repeats lie on the old level counts for none. Rates start from half a case each
- *  (Jeffreys' prior): in a series without a past 1, 2, 4, ... for 1, 2, 3, ... points. NAN: nothing is
- *  watched, or its level is zero. O(n log n). */
-double pfc_stats_watch_odds(const pfc_point *points, size_t n, const pfc_detection *found);
+/** Posterior ratio of a change to a spike for the newest found->watching points; above 1 a change is more
+ *  likely. Compares the changes of the series so far with its excursions of at least half this size that
+ *  returned, and with how often those continued for one more point. A point most of whose repeats lie on the
+ *  old level is not counted. Rates start from half a case each (Jeffreys' prior): in a series without a history
+ *  the ratio is 1, 2, 4, ... for 1, 2, 3, ... points. NAN: no point is watched, or its level is zero.
+ *  O(n log n). */
+double pfc_stats_change_or_spike(const pfc_point *points, size_t n, const pfc_detection *found);
 
 #endif

@@ -1,10 +1,10 @@
-/* Which candidates stand: evidence against the neighbouring levels only, weakest first. */
+/* Decides which candidate changes are kept: each is tested against its neighbouring levels, weakest first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/fit.h"
-#include "core/changepoint/vector_width.h"
+#include "core/changepoint/segment/fit.h"
+#include "core/changepoint/segment/vector_width.h"
 #include "core/stats/sort.h"
 
 #define HUBER          1.5
@@ -110,8 +110,8 @@ static bool is_far(double r, double half)
     return half > 0.0 ? r > half : r < half;
 }
 
-/* One new point can be told from a spike only by its repeats: nearly all of them must lie beyond
- * half the jump. */
+/* A change of one point can be distinguished from a spike only by its repeats: nearly all of them must lie
+ * beyond half the jump. */
 static bool repeats_agree(const pfc_fit *f, double half)
 {
     const pfc_point *last = f->track->last;
@@ -139,7 +139,7 @@ static bool is_held(const pfc_fit *f, size_t from, size_t to, size_t other, doub
     return (double)far >= HELD_SHARE * (double)(to - from);
 }
 
-/* May a level this short be one? `other` is the level it is told from. */
+/* True when the level is long enough to count. `other` is the neighbouring level that it is compared with. */
 static bool long_enough(const pfc_fit *f, size_t k, size_t other)
 {
     size_t from = pfc_level_from(f, k);
@@ -187,7 +187,7 @@ static bool is_state(const pfc_fit *f, size_t k)
 
 static double margin(const pfc_fit *f, size_t k)
 {
-    if (pfc_is_fixed(f, f->starts[k]))
+    if (pfc_is_confirmed_start(f, f->starts[k]))
         return (double)INFINITY;
     double m = pfc_fit_evidence(f, k) / threshold(f, caution(f, k)) - 1.0;
     if (is_state(f, k) || !long_enough(f, k + 1, k) || !long_enough(f, k, k + 1))
@@ -195,8 +195,8 @@ static double margin(const pfc_fit *f, size_t k)
     return m;
 }
 
-/* Four changes and more between the same two levels are a machine with two states, even when it
- * switches too rarely for the states to be told from the differences. */
+/* Four changes and more between the same two levels are a machine with two states, even when it switches too
+ * rarely for the states to show in the distribution of the differences. */
 static bool only_alternates(const pfc_fit *f)
 {
     if (f->changes < ALTERNATIONS)
@@ -245,7 +245,7 @@ void pfc_fit_decide(pfc_fit *f)
     free(margins);
     if (only_alternates(f)) {
         for (size_t k = f->changes; k-- > 0;) {
-            if (!pfc_is_fixed(f, f->starts[k]))
+            if (!pfc_is_confirmed_start(f, f->starts[k]))
                 drop(f, k);
         }
     }

@@ -1,7 +1,6 @@
 /*
- * Slow drift: many small losses, none of which is a step. What is asked is whether the newest level of
- * a series differs from that of a reference stretch (a release, or some weeks ago) by more than its
- * steps account for.
+ * Slow drift: many small losses, none of which is a step. Tests whether the newest level of a series differs
+ * from that of a reference stretch (a release, or some weeks ago) by more than its steps account for.
  */
 #ifndef PFC_CORE_CHANGEPOINT_DRIFT_H
 #define PFC_CORE_CHANGEPOINT_DRIFT_H

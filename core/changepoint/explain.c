@@ -1,11 +1,11 @@
-/* What else moves a series besides changes: a trend, a wave, machine states. Each is tried only
- * where plain levels leave a trace of it, and kept when the whole explanation gets likelier. */
+/* Movements of a series that are not changes: a trend, a wave, machine states. Each is tried only where the
+ * residuals of plain levels show signs of it, and kept when it raises the penalised likelihood. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/fit.h"
 #include "core/changepoint/fourier.h"
+#include "core/changepoint/segment/fit.h"
 #include "core/stats/sort.h"
 
 #define TREND_MIN_POINTS 30
@@ -137,7 +137,7 @@ static void keep_high_steps(pfc_fit *f)
     for (size_t k = 0; k < f->changes; k++) {
         /* A polynomial bends to a few new points at the end: they stay a level of their own. */
         bool newest = k + 1 == f->changes && f->n - f->starts[k] < NEWEST;
-        if (newest || pfc_is_fixed(f, f->starts[k]) ||
+        if (newest || pfc_is_confirmed_start(f, f->starts[k]) ||
             fabs(f->mean[k + 1] - f->mean[k]) >= HIGH_STEP)
             f->starts[kept++] = f->starts[k];
     }
@@ -281,7 +281,7 @@ static void level_residual(const pfc_fit *f, double clip, double *out)
 static double near_calendar(const pfc_fit *f, double period)
 {
     static const double lengths_s[] = { 86400.0, 604800.0, 3600.0 };
-    double step_s = pfc_track_step_s(f->track, f->scratch);
+    double step_s = pfc_clean_series_step_s(f->track, f->scratch);
     for (size_t i = 0; i < PFC_ARRAY_LEN(lengths_s); i++) {
         double points = lengths_s[i] / step_s;
         if (fabs(period / points - 1.0) < 0.05)

@@ -71,7 +71,7 @@ double pfc_fdr_anywhere(const pfc_change *change, size_t points, bool exact)
     return PFC_MIN(1.0, PFC_MAX(p, PFC_P_MIN) * (double)PFC_MAX(points, (size_t)1));
 }
 
-bool pfc_alert_firm(const pfc_change *change, size_t end)
+bool pfc_alert_justified(const pfc_change *change, size_t end)
 {
     const size_t after = end - change->index;
     if (change->confirmed || after >= FIRM_LONG)
@@ -79,9 +79,9 @@ bool pfc_alert_firm(const pfc_change *change, size_t end)
     return after >= FIRM_POINTS && pfc_fdr_sureness(change, end) >= FIRM_EVIDENCE;
 }
 
-bool pfc_alert_firm_accepted(const pfc_change *change, size_t end, double odds)
+bool pfc_alert_justified_accepted(const pfc_change *change, size_t end, double odds)
 {
-    return pfc_alert_firm(change, end) ||
+    return pfc_alert_justified(change, end) ||
            (end - change->index >= ACCEPTED_POINTS && odds >= ACCEPTED_ODDS &&
             pfc_fdr_sureness(change, end) >= ACCEPTED_EVIDENCE);
 }

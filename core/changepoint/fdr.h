@@ -16,21 +16,24 @@
  *  Ann. Math. Stat. 30, 1959). From rel_low..rel_high where p has reached its floor. INFINITY: no noise.
  *  points: of the series, up to the end of the new level at least. */
 double pfc_fdr_sureness(const pfc_change *change, size_t points);
-/** Standard errors that a change must stand out by as the detector sees it, to be firm with few points
+/** Standard errors that a change must stand out by as the detector sees it, to justify an alert with few points
  *  of the new level in a history of so many points: the other way round. */
 double pfc_fdr_needed(size_t points);
 /** p of a change as clear as this one at any of the `points` places of its series, by the sureness
  *  above; a series without noise (exact) has no chance to search in, so its p is kept. */
 double pfc_fdr_anywhere(const pfc_change *change, size_t points, bool exact);
-/** Enough of a change to open an alert, whatever else is known of it: settled by the detector, or
- *  five points and seven standard errors by the sureness above (the next points will hardly take that
- *  back), or twenty points. end: of the new level, as an index of the series' points. */
-bool pfc_alert_firm(const pfc_change *change, size_t end);
+/** True when the evidence for a change justifies an alert: the detector has confirmed it, or it has five points
+ *  and seven standard errors by the sureness above (further points rarely revoke such a change), or twenty
+ *  points.
+ *
+ *  end   end of the new level, as an index of the series' points */
+bool pfc_alert_justified(const pfc_change *change, size_t end);
 /** The same for a change after a level that a person has accepted: three points and six standard errors
- *  are enough when the series' own past makes a change so much likelier than a spike. The level before
- *  needs no proof then, so only the new points can mislead; a series that had excursions of three points
- *  waits for five. odds: pfc_stats_watch_odds of the newest points; NAN: not known, five points. */
-bool pfc_alert_firm_accepted(const pfc_change *change, size_t end, double odds);
+ *  are enough when the series' history makes a change much more likely than a spike. The level before is
+ *  known then, so only the new points can mislead; a series that had excursions of three points requires five.
+ *
+ *  ratio   pfc_stats_change_or_spike of the newest points; NAN: not known, five points are required */
+bool pfc_alert_justified_accepted(const pfc_change *change, size_t end, double ratio);
 /** keep[i]: p[i] is a discovery at level q (Benjamini-Hochberg) among n changes at one place, where
  *  `measured` series were looked at; those without a change count with p = 1. measured < n is n. */
 void pfc_fdr_keep(const double *p, size_t n, size_t measured, double q, bool *keep);
@@ -43,8 +46,8 @@ void pfc_fdr_keep(const double *p, size_t n, size_t measured, double q, bool *ke
  * that of the commits accused over time at most the share `fdr` is innocent, and where nothing ever
  * changes the chance of any alert is at most that.
  *
- * The stream begins anew every PFC_FDR_EPOCH commits: what was found years ago says nothing of today,
- * and a level never sinks below what a clear change can reach. */
+ * The stream restarts every PFC_FDR_EPOCH commits: old discoveries must not change today's level, and the
+ * level never falls below the p that a clear change can reach. */
 
 #define PFC_FDR_EPOCH 1000 /* commits of a branch's line */
 

@@ -1,9 +1,9 @@
-/* What the residuals say about the noise: scale, tails, correlation. */
+/* Noise from the residuals: scale, tails, correlation. */
 #include <math.h>
 #include <string.h>
 
+#include "core/changepoint/segment/vector_width.h"
 #include "core/changepoint/stages.h"
-#include "core/changepoint/vector_width.h"
 #include "core/stats/sort.h"
 
 #define HEAD_START  1.5 /* nats */

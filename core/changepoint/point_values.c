@@ -97,7 +97,7 @@ static bool repeats_usable(const pfc_point *points, const uint32_t *place, size_
     return n > 0 && (double)with >= REPEATS_SHARE * (double)n;
 }
 
-static void choose_summary(pfc_track *track, const pfc_point *points, bool higher,
+static void choose_summary(pfc_clean_series *track, const pfc_point *points, bool higher,
                            pfc_segment_space *space, double *scratch)
 {
     size_t n = track->n;
@@ -151,7 +151,7 @@ static double coarse_noise(const double *y, size_t n)
     return n > 1 && isfinite(least) ? sum / (double)(n - 1) * 0.8862 : 0.0;
 }
 
-double pfc_track_step_s(const pfc_track *track, double *scratch)
+double pfc_clean_series_step_s(const pfc_clean_series *track, double *scratch)
 {
     size_t len = 0;
     size_t n = track->n;
@@ -163,7 +163,7 @@ double pfc_track_step_s(const pfc_track *track, double *scratch)
     return 2 * len > n ? pfc_stats_median_spend(scratch, len) : (double)NAN;
 }
 
-static void take_over(pfc_track *track, const pfc_point *points, bool higher,
+static void take_over(pfc_clean_series *track, const pfc_point *points, bool higher,
                       const pfc_level *known)
 {
     track->summary = known->summary;
@@ -171,8 +171,9 @@ static void take_over(pfc_track *track, const pfc_point *points, bool higher,
         track->raw[i] = pfc_summary_of(&points[track->place[i]], known->summary, higher);
 }
 
-bool pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
-                    const pfc_detect_opts *opts, const pfc_level *known, pfc_segment_space *space)
+bool pfc_clean_series_init(pfc_clean_series *track, const pfc_point *points, size_t from, size_t n,
+                           const pfc_detect_opts *opts, const pfc_level *known,
+                           pfc_segment_space *space)
 {
     points += from;
     memset(track, 0, sizeof *track);
@@ -216,7 +217,7 @@ bool pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size
     return true;
 }
 
-void pfc_track_clear(pfc_track *track)
+void pfc_clean_series_clear(pfc_clean_series *track)
 {
     pfc_segment_space_give(track->space, track->y);
     memset(track, 0, sizeof *track);

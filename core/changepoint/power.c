@@ -1,4 +1,4 @@
-/* What a series can show, from its noise: for people who wonder why nothing was found. */
+/* Smallest change that a series can show, from its noise: explains why none was found. */
 #include "core/changepoint/power.h"
 
 #include <math.h>

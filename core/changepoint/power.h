@@ -1,5 +1,5 @@
-/* What a series can show, from its noise and its length: an estimate of what to expect of it, by the
- * detector's own threshold for alerts (fdr.h). Pure functions. */
+/* Minimum detectable change of a series from its noise and its length, by the detector's own threshold for
+ * alerts (fdr.h). Pure functions, thread-safe. */
 #ifndef PFC_CORE_CHANGEPOINT_POWER_H
 #define PFC_CORE_CHANGEPOINT_POWER_H
 

@@ -57,7 +57,7 @@ static bool backed(const pfc_point *p, double level, double gate, double side)
     return 4 * off >= 3 * p->repeats_len;
 }
 
-double pfc_stats_watch_odds(const pfc_point *points, size_t n, const pfc_detection *found)
+double pfc_stats_change_or_spike(const pfc_point *points, size_t n, const pfc_detection *found)
 {
     const size_t start = n - PFC_MIN(found->watching, n);
     double *room = pfc_calloc(n + 1, sizeof(*room));

@@ -1,7 +1,7 @@
 /* Machine states that come in other shares from some point on: a slow path taken more often. */
 #include <math.h>
 
-#include "core/changepoint/fit.h"
+#include "core/changepoint/segment/fit.h"
 
 #define SIDE_MIN        8   /* points on each side of such a change */
 #define SHARE_MIN       0.3 /* by how much the share must have moved */
@@ -30,7 +30,7 @@ static double correlation(const pfc_fit *f, size_t at, double p, double q)
     return PFC_MAX(0.0, PFC_MIN(rho, CORRELATION_MAX));
 }
 
-void pfc_fit_mix(pfc_fit *f)
+void pfc_fit_state_shares(pfc_fit *f)
 {
     double n = (double)f->n;
     double all = 0.0;
@@ -38,7 +38,7 @@ void pfc_fit_mix(pfc_fit *f)
     double best = 0.0;
     double best_before = 0.0;
     size_t at = 0;
-    f->mix_at = 0;
+    f->shares_at = 0;
     if (!(f->gap > 0.0) || f->n < 4 * SIDE_MIN)
         return;
     for (size_t i = 0; i < f->n; i++)
@@ -69,6 +69,6 @@ void pfc_fit_mix(pfc_fit *f)
     double gain = best * (1.0 - rho) / (1.0 + rho);
     if (fabs(p - q) < SHARE_MIN || gain < log(n) + CERTAINTY)
         return;
-    f->mix_at = at;
-    f->mix_gain = gain;
+    f->shares_at = at;
+    f->shares_gain = gain;
 }

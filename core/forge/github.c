@@ -96,7 +96,7 @@ pfc_code pfc_comment_put(pfc_http *github, const pfc_comment_place *at, const ch
         free(one);
         if (!code || code != PFC_EDENIED || tries == FOREIGN_MAX)
             break;
-        /* Somebody else wrote our marker into a comment of theirs, which nobody else may edit. */
+        /* The marker was in another user's comment, which this token may not edit: search for the next one. */
         code = find_comment(github, list, marker, id, &id, err);
     }
     if (!code && !id)

@@ -1,5 +1,5 @@
 /*
- * Single commits: what the server is told about one, its files, its tree.
+ * Single commits: the metadata that is sent to the server, files, tree.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static pfc_code touched_paths(pfc_repo *repo, git_commit *commit, pfc_commit *ou
     if (out->parents_len > 0) {
         rc = git_commit_parentcount(commit) > 0 ? git_commit_parent(&parent, commit, 0)
                                                 : GIT_ENOTFOUND;
-        /* Beyond the edge of a shallow clone nobody can tell what was touched: none are named. */
+        /* The parent is missing in a shallow clone, so that the touched paths are unknown: none are listed. */
         if (rc == GIT_ENOTFOUND && repo->shallow)
             return PFC_OK;
         if (rc == 0)

@@ -1,5 +1,5 @@
 /*
- * What differs between any two commits.
+ * Files that differ between two commits.
  */
 #include "core/git/repo_priv.h"
 

@@ -158,7 +158,7 @@ pfc_code pfc_repo_path(pfc_repo *repo, const pfc_commit_id *good, const pfc_comm
     pfc_code code = pfc_git_commit(repo, good, &first, err);
 
     if (code)
-        return pfc_err_wrap(err, "good end");
+        return pfc_err_wrap(err, "good commit");
     git_oid_cpy(&until, git_commit_id(first));
     git_commit_free(first);
 

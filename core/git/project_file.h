@@ -12,7 +12,7 @@
 #ifndef PFC_CORE_GIT_PROJECT_FILE_H
 #define PFC_CORE_GIT_PROJECT_FILE_H
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/git/repo.h"
 
 #define PFC_PROJECT_FILE "perfci.yaml"

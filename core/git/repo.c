@@ -1,7 +1,7 @@
 /*
  * Opening a repository, with a plain sentence for each kind that cannot be used, and resolving
  * revisions. libgit2 1.5 says "unsupported extension name" of a SHA-256 repository, so that is
- * looked at first; owners are checked in owner.c.
+ * looked at first; owners are checked in safe_directory.c.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
  *
  * The user's repository is only ever read. No branch, worktree, index entry or configuration value
  * is written: a checkout goes into a folder of the caller's choosing, straight from the tree of a
- * commit. What git alone can do (fetching) is left to the git program.
+ * commit. Fetching is left to the git program, which knows the user's credentials.
  *
  * Refused when opening, each with its own sentence: a folder that lies in no repository, one that
  * belongs to another user (git's safe.directory rule, which holds for root, too), SHA-256 object
- * ids. A bare repository is fine. A shallow one opens, so that its tip can be measured; whatever
- * needs the missing history says so and how to get it.
+ * ids. A bare repository is fine. A shallow one opens, so that its tip can be measured;
+ * functions that need the missing history fail with a message that names the command which fetches it.
  *
  * A pfc_repo is used by one thread at a time; several may be open in several threads.
  */
@@ -92,7 +92,7 @@ pfc_code pfc_repo_merge_base(pfc_repo *repo, const pfc_commit_id *a, const pfc_c
                              pfc_commit_id *out, pfc_err *err) PFC_MUSTCHECK;
 
 /**
- * What the server is told about a commit: id, parents, author's name, committer's time, first line,
+ * The metadata of a commit that is sent to the server: id, parents, author's name, committer's time, first line,
  * touched paths against the first parent (all paths for a root commit; sorted; at most
  * PFC_WIRE_MAX_PATHS; none when the parent was cut off). Text that is not UTF-8, or control
  * characters, become '?'. Clear *out with pfc_commit_clear.

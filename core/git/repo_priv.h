@@ -1,5 +1,5 @@
 /*
- * What the parts of core/git share. Private to this folder.
+ * Declarations shared by the files of core/git. Private to this folder.
  */
 #ifndef PFC_CORE_GIT_REPO_PRIV_H
 #define PFC_CORE_GIT_REPO_PRIV_H

@@ -1,5 +1,5 @@
 /*
- * Release tags: which names are versions, and which commits they stand at.
+ * Release tags: which names are versions, and which commits they point to.
  */
 #include "core/git/tags.h"
 

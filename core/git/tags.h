@@ -1,6 +1,6 @@
 /*
- * Release tags of a repository. The server has no repository: whoever sends it commits sends their tags
- * along, so that it can say "since v1.2".
+ * Release tags of a repository. The server has no repository: clients send the tags together with
+ * the commits, so that it can show "since v1.2".
  */
 #ifndef PFC_CORE_GIT_TAGS_H
 #define PFC_CORE_GIT_TAGS_H
@@ -21,7 +21,7 @@ bool pfc_tag_is_release(const char *name);
 pfc_code pfc_repo_releases(pfc_repo *repo, pfc_release **out, size_t *len,
                            pfc_err *err) PFC_MUSTCHECK;
 void pfc_releases_free(pfc_release *releases, size_t len);
-/** Sets commit->tags, which must be empty, to those that stand at it: at most PFC_WIRE_MAX_TAGS. */
+/** Sets commit->tags, which must be empty, to the tags that point to it: at most PFC_WIRE_MAX_TAGS. */
 void pfc_releases_name(const pfc_release *releases, size_t len, pfc_commit *commit);
 
 #endif

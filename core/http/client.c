@@ -1,6 +1,6 @@
 /*
- * One libcurl easy handle a client, so that connections are kept alive; every option is set anew
- * for each call, so that nothing of one call leaks into the next.
+ * One libcurl easy handle a client, so that connections are kept alive; every option is set
+ * again for each call, so that no option of one call applies to the next.
  */
 #include "core/http/client.h"
 
@@ -251,7 +251,8 @@ static int64_t date_of(CURL *curl)
     return at > 0 ? (int64_t)at : 0;
 }
 
-/* What to branch on. Whatever may be over in a minute is EUNAVAIL; what needs a person is EIO. */
+/* The code for callers to branch on: EUNAVAIL for faults that a retry can solve, EIO for those that a person
+ * must solve. */
 static pfc_code code_of(CURLcode rc, bool overflow)
 {
     if (overflow)

@@ -64,9 +64,9 @@ const char *pfc_http_url(const pfc_http *http);
 
 /**
  * One call. PFC_OK whenever an answer came, whatever its status (clear *answer then); otherwise
- * PFC_EUNAVAIL (nobody listens, connection lost), PFC_ETIMEOUT, PFC_ETOOBIG (answer over the limit),
- * PFC_ECONFLICT (cancelled), PFC_EDENIED (may_reach), PFC_EIO (TLS and the rest), with a sentence that
- * names the URL (or what stands for it) and never the token.
+ * PFC_EUNAVAIL (connection refused or lost), PFC_ETIMEOUT, PFC_ETOOBIG (answer over the limit),
+ * PFC_ECONFLICT (cancelled), PFC_EDENIED (may_reach), PFC_EIO (TLS and the rest), with a message that
+ * names the URL (or its placeholder) and never the token.
  */
 pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
                        pfc_err *err) PFC_MUSTCHECK;

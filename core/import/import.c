@@ -4,12 +4,12 @@
 #include <strings.h>
 
 #include "core/base/parse.h"
-#include "core/import/reader.h"
+#include "core/import/reader/reader.h"
 
 enum { MAX_TALK = 100 }; /* lines with a bracket behind a document that are tried as another one */
 
-/* In the order in which they are tried: the more a format insists on, the earlier. CSV of one's own
- * and bare numbers take what nobody else knew. */
+/* In the order in which they are tried: the stricter a format, the earlier. Users' own CSV
+ * and bare numbers accept the text that no other format recognises. */
 static const pfc_import_format *const formats[] = {
     &pfc_import_perfci,
     &pfc_import_google_benchmark,
@@ -468,7 +468,7 @@ pfc_code pfc_import_text(const pfc_import_opts *opts, const char *text, size_t l
     return PFC_OK;
 }
 
-/* What a benchmark is about, where a format does not put it first. */
+/* True for a benchmark's primary metric, where a format does not list it first. */
 static bool is_headline(const char *metric)
 {
     static const char *const names[] = { "time_ns",    "gpu_time_ns",           "Duration",

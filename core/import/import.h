@@ -25,7 +25,7 @@
 /* Under "direction" in a measurement's extra, with opts.any_direction: nothing says it. */
 #define PFC_IMPORT_DIRECTION "direction"
 
-/** What the text itself does not say; every field may be left zero. */
+/** Facts that the text itself lacks; every field may be left zero. Not owned. */
 typedef struct pfc_import_opts {
     const char *format;    /* a name of pfc_import_formats(); NULL or "auto": found by content */
     const char *benchmark; /* name when the text has none; NULL: "command" */
@@ -33,19 +33,19 @@ typedef struct pfc_import_opts {
     const char *unit;      /* unit of values that come without one; NULL: from the metric's name */
     bool has_direction;    /* higher_is_better below counts for values without direction */
     bool higher_is_better;
-    const pfc_direction *directions; /* said by name: they count for more than the format's own */
+    const pfc_direction *directions; /* by metric name; they override the format's own */
     size_t directions_len;
     bool any_direction;  /* a metric of unknown direction counts as "lower": for callers that do not
-                             judge by it. Else it is asked for, see pfc_import_read */
+                             judge by it. Else it is an error, see pfc_import_read */
     bool number_is_cost; /* a bare number is better when lower, unless its name or unit says
                             otherwise */
     const char *map;     /* text of a CSV mapping (csv_map.c), which is YAML; NULL: none */
     const char *map_name; /* its file, for errors; NULL: "map" */
     bool split;           /* a history gives a run a commit; else one run with all samples */
-    bool allow_empty;     /* a document without any benchmark is no fault */
+    bool allow_empty;     /* a document without any benchmark is not an error */
 } pfc_import_opts;
 
-/** What came of a text. */
+/** Result of reading a text; the caller clears it with pfc_import_result_clear. */
 typedef struct pfc_import_result {
     const char *format; /* the one it was read as; static */
     pfc_run **runs;     /* one, or with opts.split one a point of a history, oldest first */
@@ -73,22 +73,21 @@ pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t l
                          pfc_import_result *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_import_result_clear(pfc_import_result *result);
 
-/** The same for who wants the numbers alone: one run, opts.split and opts.allow_empty are not
- *  looked at. *out is the caller's to free with pfc_run_free. */
+/** As pfc_import_read, for callers that need one run without notes; opts.split and opts.allow_empty are ignored.
+ *  The caller frees *out with pfc_run_free. */
 pfc_code pfc_import_text(const pfc_import_opts *opts, const char *text, size_t len, pfc_run **out,
                          pfc_err *err) PFC_MUSTCHECK;
 
 /** Names of the formats, NULL-terminated, in the order in which they are tried. */
 const char *const *pfc_import_formats(void);
 
-/** True for the one metric that a benchmark is about: its time, or what its format gives first. The
- *  benchmark's measurements stand together. */
+/** True when measurement i is its benchmark's primary metric: its time, or else the first one in the document.
+ *  i < run->measurements_len; the benchmark's measurements must be adjacent. */
 bool pfc_import_is_primary(const pfc_run *run, size_t i);
 
-/** What a metric's name and unit say of its direction: -1 lower is better, 1 higher, 0 nothing. `unit`
- *  may be NULL. */
+/** Direction by a metric's name and unit: -1 lower is better, 1 higher, 0 unknown. `unit` may be NULL. */
 int pfc_import_nature(const char *metric, const char *unit);
-/** True when they say that more is better. */
+/** True when pfc_import_nature is 1. */
 bool pfc_import_higher_is_better(const char *metric, const char *unit);
 
 #endif

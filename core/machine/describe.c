@@ -1,4 +1,4 @@
-/* What the machine is, as pairs of name and value. */
+/* Describes the machine as key/value labels. */
 #include "core/machine/describe.h"
 
 #include <gnu/libc-version.h>
@@ -43,7 +43,7 @@ static char *cpuinfo(const char *root, const char *key)
 
 void pfc_machine_put(pfc_machine *machine, const char *name, const char *value)
 {
-    pfc_pairs_set(&machine->fingerprint, name, value && *value ? value : PFC_NOT_AVAILABLE);
+    pfc_labels_set(&machine->fingerprint, name, value && *value ? value : PFC_NOT_AVAILABLE);
 }
 
 /* Takes `value`. */
@@ -99,7 +99,7 @@ static char *chosen(char *text)
     return out;
 }
 
-/* What all CPUs have set, or each value that some have: a machine half tuned is not a tuned one. */
+/* The governor of all CPUs, or the list of all values: a partly tuned machine differs from a tuned one. */
 static char *governors(const char *root)
 {
     size_t len = 0;

@@ -1,8 +1,8 @@
 /*
- * What machine this is: the one description that the run documents of perfci-bench and those of the
+ * Description of this machine: the one that the run documents of perfci-bench and those of the
  * runner's commands carry, so that a machine that did not change is not described in two ways. Reads
- * /proc and /sys, and asks the drivers of GPUs; what cannot be read is "not available", never guessed
- * and never empty. Thread-safe but for GPUs: one thread at a time.
+ * /proc and /sys, and asks the drivers of GPUs; values that cannot be read are "not available", never
+ * guessed and never empty. Thread-safe except for GPUs: one thread at a time.
  */
 #ifndef PFC_CORE_MACHINE_DESCRIBE_H
 #define PFC_CORE_MACHINE_DESCRIBE_H
@@ -13,9 +13,9 @@
  * Name (host name), class (CPU model, else the architecture) and the machine's part of the
  * fingerprint: cpu, cpus, topology, microcode, governor, turbo, smt, kernel, libc, hypervisor,
  * hugepages, aslr, gpu, gpu_driver. root: where /proc and /sys are, NULL or "" for the real ones;
- * gpus NULL: this machine's, or those below root where that is given. `out` is overwritten, without
- * a hash, which is set once whoever measured has added what it is (pfc_machine_hash); it is the
- * caller's, cleared by pfc_machine_clear.
+ * gpus NULL: this machine's, or those below root where that is given. `out` is overwritten. Its
+ * hash stays unset until the measuring program has added its own entries and calls pfc_machine_hash. The
+ * caller clears it with pfc_machine_clear.
  */
 void pfc_machine_describe(const char *root, const pfc_gpu_sources *gpus, pfc_machine *out);
 

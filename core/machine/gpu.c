@@ -1,4 +1,4 @@
-/* All GPUs of the machine, whoever made them. */
+/* All GPUs of the machine, of every vendor. */
 #include "core/machine/gpu.h"
 
 #include <math.h>
@@ -14,14 +14,6 @@
 struct pfc_gpus {
     pfc_gpu_source sources[2];
 };
-
-void pfc_gpu_reason(pfc_gpu *gpu, const char *reason, bool slows)
-{
-    const size_t len = strlen(gpu->reasons);
-
-    snprintf(gpu->reasons + len, sizeof(gpu->reasons) - len, "%s%s", len ? ", " : "", reason);
-    gpu->throttled = gpu->throttled || slows;
-}
 
 void pfc_gpus_open(const pfc_gpu_sources *sources, pfc_gpus **out)
 {
@@ -93,15 +85,15 @@ bool pfc_gpus_throttled(pfc_gpus *gpus, char *why, size_t cap)
     return false;
 }
 
-static void fact(pfc_pairs *out, size_t i, const char *name, const char *text)
+static void fact(pfc_labels *out, size_t i, const char *name, const char *text)
 {
     char *full = pfc_format("gpu%zu_%s", i, name);
 
-    pfc_pairs_set(out, full, text);
+    pfc_labels_set(out, full, text);
     free(full);
 }
 
-static void number(pfc_pairs *out, size_t i, const char *name, double value)
+static void number(pfc_labels *out, size_t i, const char *name, double value)
 {
     char text[40];
 
@@ -109,12 +101,12 @@ static void number(pfc_pairs *out, size_t i, const char *name, double value)
     fact(out, i, name, isnan(value) ? PFC_NOT_AVAILABLE : text);
 }
 
-void pfc_gpus_facts(pfc_gpus *gpus, pfc_pairs *out)
+void pfc_gpus_facts(pfc_gpus *gpus, pfc_labels *out)
 {
     const size_t n = pfc_gpus_count(gpus);
 
     if (n == 0)
-        pfc_pairs_set(out, "gpu", PFC_NOT_AVAILABLE);
+        pfc_labels_set(out, "gpu", PFC_NOT_AVAILABLE);
     for (size_t i = 0; i < PFC_MIN(n, (size_t)MAX_FACTS); i++) {
         pfc_gpu gpu;
         pfc_gpus_read(gpus, i, &gpu);

@@ -1,6 +1,6 @@
 /*
- * GPUs of this machine and the state they are in: what they are, how fast they run now, how hot they
- * are, and whether something holds them back.
+ * GPUs of this machine and their state: model, driver, clocks, temperature, power, and whether they are
+ * throttled.
  *
  * NVIDIA: the management library (NVML), loaded when it is there; nothing is linked against it, and
  * the few functions used are declared in nvml.h from its published interface. AMD: the files of the
@@ -41,13 +41,13 @@ typedef struct pfc_gpu_sources {
 void pfc_gpus_open(const pfc_gpu_sources *sources, pfc_gpus **out);
 void pfc_gpus_close(pfc_gpus *gpus);
 size_t pfc_gpus_count(const pfc_gpus *gpus);
-/** The state now of number i < count. What cannot be read is "not available" or NAN. */
+/** The state now of number i < count. Values that cannot be read are "not available" or NAN. */
 void pfc_gpus_read(pfc_gpus *gpus, size_t i, pfc_gpu *out);
-/** True when any GPU is throttled now; `why` gets which and by what. */
+/** True when any GPU is throttled now; `why` receives its number and the reasons. */
 bool pfc_gpus_throttled(pfc_gpus *gpus, char *why, size_t cap);
 /** gpu0_sm_mhz, gpu0_mem_mhz, gpu0_temperature_c, gpu0_power_w, gpu0_ecc_errors, gpu0_reasons,
  *  gpu0_uuid of each; "gpu": "not available" when there is none. At most four GPUs. */
-void pfc_gpus_facts(pfc_gpus *gpus, pfc_pairs *out);
+void pfc_gpus_facts(pfc_gpus *gpus, pfc_labels *out);
 /** Names and driver versions for the fingerprint, each kind once: "2 x NVIDIA H100 80GB HBM3"; caller
  *  frees. NULL when there is no GPU. */
 char *pfc_gpus_names(pfc_gpus *gpus);

@@ -24,7 +24,7 @@ typedef struct amd {
 } amd;
 
 /* Bits of indep_throttle_status (drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h) by group. The hot
- * spot's bit is told and not counted: newer boards set it all the time under load. */
+ * spot's bit is reported but does not count as throttling: newer boards set it all the time under load. */
 static const struct {
     int first, last;
     const char *what;

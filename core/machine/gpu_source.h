@@ -1,4 +1,4 @@
-/* What a family of GPUs answers to gpu.c. Shared by the files of this folder only. */
+/* Interface between gpu.c and the readers of one GPU family each. Private to this folder. */
 #ifndef PFC_CORE_MACHINE_GPU_SOURCE_H
 #define PFC_CORE_MACHINE_GPU_SOURCE_H
 

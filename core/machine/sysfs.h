@@ -1,5 +1,6 @@
 /*
- * One-line files of /proc and /sys below a root that tests replace. What is not there, empty or no number is answered as absent, never guessed.
+ * One-line files of /proc and /sys below a root that tests replace. A file that is missing, empty or not a
+ * number is reported as absent, never guessed.
  */
 #ifndef PFC_CORE_MACHINE_SYSFS_H
 #define PFC_CORE_MACHINE_SYSFS_H

@@ -1,10 +1,10 @@
 /*
- * What a program was built from, read out of what builds leave behind: compile_commands.json, the
+ * The sources that a program was built from, read from the files that builds write: compile_commands.json, the
  * compiler's depfiles, ninja's log of dependencies, the linker's map, and the program itself.
  *
- * Bytes in, names out: no I/O, thread-safe. All of it was written by the measured repository's own
- * build, so nothing in it is believed: names are cut at PFC_OBJECTS_NAME, a document that is not what
- * it says ends in a sentence, and whoever takes the names checks that they lie where they ought to.
+ * Bytes in, names out: no I/O, thread-safe. All input was written by the measured repository's own
+ * build and is not trusted: names are cut at PFC_OBJECTS_NAME, a malformed document is an error, and the
+ * caller must check that the names lie in the folders it expects.
  *
  * Formats: the JSON compilation database of Clang; rules as `cc -MD` and cargo write them (make's, with
  * its escapes); .ninja_deps of version 3 and 4 (ninja's src/deps_log.h); maps of GNU ld, gold, mold and lld,
@@ -49,11 +49,11 @@ bool pfc_objects_is_link_map(const char *text, size_t len);
 bool pfc_objects_is_program(const char *bytes, size_t len);
 /**
  * SHA-256 over all that a program brings into memory: code, constants, data, each section with its name,
- * flags and size. Left out are notes (the build's id) and what is not loaded (names, debug data). Where
- * `root`, the folder it was built in, stands in it, a blank of its length is taken, so that two checkouts
- * of equal code are equal.
+ * flags and size. Left out are notes (the build's id) and what is not loaded (names, debug data). Each
+ * occurrence of `root`, the folder of the build, is hashed as spaces of its length, so that two checkouts of
+ * equal code have equal hashes.
  *
- * PFC_EINVAL when it is no such program or its headers lie.
+ * PFC_EINVAL when it is not such a program or its headers are inconsistent.
  */
 pfc_code pfc_objects_code_hash(const char *bytes, size_t len, const char *root,
                                char out[PFC_SHA256_HEX], pfc_err *err) PFC_MUSTCHECK;

@@ -1,4 +1,4 @@
-/* What an ELF program loads, hashed section by section. */
+/* Hashes the loaded sections of an ELF program. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ bool pfc_objects_is_program(const char *bytes, size_t len)
            (type == ET_EXEC || type == ET_DYN);
 }
 
-/* Blanks, in a copy, for each time the folder of the build stands in it. NULL: it does not. */
+/* A copy in which each occurrence of the build folder is spaces. NULL: there is no occurrence. */
 static char *without_root(const char *bytes, size_t len, const char *root)
 {
     const size_t n = root ? strlen(root) : 0;

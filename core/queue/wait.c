@@ -104,7 +104,7 @@ static double draw(play *p, size_t history)
                : (double)INFINITY;
 }
 
-/* What a job that runs for elapsed_s still needs. */
+/* Remaining seconds of a job that has run for elapsed_s. */
 static double draw_rest(play *p, size_t history, double elapsed_s)
 {
     const size_t len = p->q->histories[history].len;

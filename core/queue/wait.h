@@ -1,13 +1,13 @@
 /*
- * When will a queued job begin? The queue as it stands is played forward many times: each runner takes
- * the first job in order that fits it, is due and has no parent open, and is busy with it for as long
- * as a finished job of its kind was, drawn anew every time. The spread over the rounds is the answer.
+ * Estimates when a queued job starts, by Monte Carlo simulation of the queue: each runner takes the first
+ * job in order that fits it, is due and has no open parent; the job lasts as long as a randomly drawn
+ * finished job of its kind. The quantiles over the simulated rounds are the result.
  * Pure, deterministic for a seed, no I/O; thread-safe.
  *
- * What a running job still needs is drawn from those of its kind that took longer than it has taken
- * already; when none did, it is given up to as long again. A kind with few finished jobs may be slower
- * or faster altogether: its draws share a log-normal factor of standard deviation 0.5/sqrt(n), new in
- * each round. What comes later and goes first, and runners that come or go, are not foreseen.
+ * The remaining time of a running job is drawn from the finished jobs of its kind that took longer than
+ * its elapsed time; when there are none, it is uniform between zero and the elapsed time. A kind with few finished jobs may be slower
+ * or faster altogether: its draws share a log-normal factor of standard deviation 0.5/sqrt(n), drawn
+ * once a round. Later jobs of higher priority, and runners that start or stop, are not modelled.
  */
 #ifndef PFC_CORE_QUEUE_WAIT_H
 #define PFC_CORE_QUEUE_WAIT_H
@@ -37,7 +37,7 @@ typedef struct pfc_wait_job {
     bool running;          /* held by a slot; those below are of waiting jobs */
     size_t history;        /* which of `histories`; of running jobs, too */
     size_t fit;            /* which row of `fits` */
-    double due_s;          /* from now, before which nobody takes it; <= 0: at once */
+    double due_s;          /* seconds from now before which no runner takes it; <= 0: at once */
     const size_t *parents; /* which of `jobs` must end first */
     size_t parents_len;
 } pfc_wait_job;
@@ -57,7 +57,7 @@ typedef struct pfc_wait_queue {
 typedef enum pfc_wait_known {
     PFC_WAIT_KNOWN,
     PFC_WAIT_NO_RUNNER,  /* no slot fits */
-    PFC_WAIT_NO_HISTORY, /* something before it takes nobody knows how long */
+    PFC_WAIT_NO_HISTORY, /* a job before it is of a kind without finished jobs */
     PFC_WAIT_PARENT,     /* a parent's end is not known */
 } pfc_wait_known;
 

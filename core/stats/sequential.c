@@ -375,7 +375,7 @@ void pfc_seq_result(const pfc_seq *seq, pfc_compare_result *out)
     };
     if (!enough(seq))
         return;
-    /* What the interval of this many values would exclude with the wanted power. */
+    /* The change that the interval of this many values excludes with the wanted power. */
     pfc_interval now = interval_now(seq);
     out->detectable_rel =
         expm1(0.5 * (now.high - now.low) + pfc_stats_normal_quantile(POWER) * standard_error(seq));

@@ -82,7 +82,7 @@ pfc_code pfc_seq_pair(pfc_seq *seq, double a, double b, pfc_err *err) PFC_MUSTCH
  *  depend on all that was seen. */
 pfc_code pfc_seq_add(pfc_seq *seq, pfc_seq_side side, double value, pfc_err *err) PFC_MUSTCHECK;
 
-/** What can be said now, in the terms of pfc_stats_compare. SAME: the interval lies within the
+/** The current result, in the terms of pfc_stats_compare. SAME: the interval lies within the
  *  margin; DIFFERENT: it excludes 0; INCONCLUSIVE otherwise, with fewer than min_values a side
  *  (interval infinite: rel_low -1, rel_high infinity), or when the looks contradict each other
  *  because the shift moves during the measurement (then the interval is the last look's). `p` is
@@ -117,9 +117,9 @@ pfc_interval pfc_seq_symmetric_interval(const double *d, size_t n, double alpha)
 #define PFC_SEQ_TESTS 2.0 /* each of the two below gets its part of alpha */
 
 /**
- * What PFC_SEQ_NORMAL and the symmetric test say together about the same pairs. The normal one decides
- * soonest while noise is even. Where a machine changes its speed between the runs of some pairs, those
- * few make its spread wide for good; the test by signs and sizes hardly notices them.
+ * Combines PFC_SEQ_NORMAL and the symmetric test on the same pairs. The normal one decides
+ * earliest while the noise is constant. Where a machine changes its speed between the runs of a few pairs, those
+ * pairs inflate its variance permanently; the test by signs and sizes is robust against them.
  *
  * seq   paired and normal, its alpha that of each test: the wanted one over PFC_SEQ_TESTS
  * d     its differences of logarithms in the order they came, seq->d.n of them

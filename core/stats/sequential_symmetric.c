@@ -5,7 +5,7 @@
 #include "core/stats/sequential.h"
 #include "core/stats/sort.h"
 
-/* What is bet on: a shift and the noise about it, both in units of the scale below. That scale is
+/* The alternatives: a shift and the noise about it, both in units of the scale below. That scale is
  * taken about the value under test, so a shift of x standard deviations makes it
  * 1.4826 * median |N(x, 1)| of them; the rows are x = 0.15, 0.3, 0.6, 1.2, 2.4, 5 and 10. */
 static const struct guess {
@@ -34,8 +34,8 @@ static double scale_of(const double *d, size_t n, double shift, double *scratch)
     return 1.4826 * pfc_stats_median_inplace(scratch, n);
 }
 
-/* Share of the money to put on "above" for a difference `size` scales off: the odds of its two
- * signs if the guess were true, from the density of t with 5 degrees of freedom. */
+/* Share of the wealth to bet on "above" for a difference of `size` scales: from the probabilities of its two
+ * signs under this alternative, by the density of t with 5 degrees of freedom. */
 static double stake_of(const struct guess *g, double size)
 {
     const double wide = FREEDOM * g->noise * g->noise;

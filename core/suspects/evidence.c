@@ -1,7 +1,9 @@
 /*
- * What a commit's paths and subject say about it. Weights are log-odds; where they come from is said
- * in suspects.h, and bench/studies/suspects/ measures what they are worth.
+ * Evidence from a commit's paths and subject. Weights are logarithms of probability ratios;
+ * suspects.h names their source, and bench/studies/suspects/ measures their effect.
  */
+#include "core/suspects/evidence.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,18 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/suspects/suspects_priv.h"
-
 enum { TOKEN_MAX = 24, TOKENS_MAX = 12, REASON_MAX = 400 };
 
 #define W_IDENTICAL     (-8.0)
-#define W_IDENTICAL_BUT (-1.5) /* and it touches what is read while the program runs */
-#define W_IDLE          (-6.0) /* documentation, or what runs elsewhere, and nothing else */
+#define W_IDENTICAL_BUT (-1.5) /* and it touches a file that is read at run time */
+#define W_IDLE          (-6.0) /* only documentation, or files used outside the build */
 #define W_TESTS_ONLY    (-4.5)
 #define W_IN_GRAPH      0.5
 #define W_GRAPH_LOG     0.5 /* x ln of the number of its files that are touched */
 #define W_OFF_GRAPH     (-3.0)
-#define W_SLICE         1.2 /* x (share of moved - share of still benchmarks that are touched) */
+#define W_SLICE         1.2 /* x (touched share of moved - of unchanged benchmarks) */
 #define W_IN_GLOBS      0.8
 #define W_OFF_GLOBS     (-2.0)
 #define W_BUILD         (-0.7)
@@ -32,7 +32,7 @@ enum { TOKEN_MAX = 24, TOKENS_MAX = 12, REASON_MAX = 400 };
 #define W_OTHER_ISA     (-2.5)
 #define W_SIZE          0.35 /* x ln(1 + sources touched) */
 #define W_UNKNOWN       (-0.3)
-#define W_PAST          0.8 /* x ln of how much guiltier than others its paths were */
+#define W_PAST          0.8 /* x ln of its paths' rate of culprits, relative to the mean */
 
 void pfc_evidence_add(pfc_evidences *e, double weight, const char *fmt, ...)
 {
@@ -96,7 +96,7 @@ static void tokenise(const char *text, tokens *out)
     }
 }
 
-/* Short tokens must stand alone ("f32"), long ones may be part of a word ("gemm" in "sgemm"). */
+/* Short tokens must be whole words ("f32"), long ones may be part of a word ("gemm" in "sgemm"). */
 static bool path_has_token(const char *path, const char *token)
 {
     const size_t len = strlen(token);
@@ -152,7 +152,7 @@ static char family_of(const char *text)
     return 0;
 }
 
-/* ---- one look over the paths ---- */
+/* ---- one pass over the paths ---- */
 
 typedef struct look {
     size_t count[PFC_PATH_OTHER + 1];
@@ -179,7 +179,8 @@ static void look_at_past(const pfc_suspect_case *c, const char *path, double bas
 
         if (strcmp(p->path, path) != 0)
             continue;
-        /* Two pseudo-observations at the base rate: one mishap does not mark a file for ever. */
+        /* Two pseudo-observations at the base rate: a single culprit does not dominate the record
+         * of a file. */
         ratio = log((p->guilty + 2 * base) / (p->seen + 2) / base);
         if (!l->past_path || ratio > l->past) {
             l->past = ratio;
@@ -268,7 +269,7 @@ static bool touches(const pfc_suspect_commit *commit, const pfc_suspect_sources 
     return false;
 }
 
-/* A commit explains a slice well when it is in what moved and not in what stood still (J9, J10). */
+/* A commit explains a slice when the benchmarks that moved use it and the unchanged ones do not. */
 static void of_slice(const pfc_suspect_case *c, const pfc_suspect_commit *commit, pfc_evidences *e)
 {
     size_t moved = 0, still = 0, in_moved = 0, in_still = 0;
@@ -350,7 +351,7 @@ static void of_rules(const look *l, pfc_evidences *e)
         pfc_evidence_add(e, W_HARNESS, "changes the benchmarks themselves");
 }
 
-/* True when nothing that it touches can reach the benchmark. */
+/* True when no file that it touches can affect the benchmark. */
 static bool is_idle(const look *l, pfc_evidences *e)
 {
     const size_t idle = l->count[PFC_PATH_DOC] + l->count[PFC_PATH_CI];
@@ -369,9 +370,9 @@ static bool is_idle(const look *l, pfc_evidences *e)
     return idle > 0;
 }
 
-/* Equal code rules out, unless the commit touches what the project names as read at run time. Nothing is guessed
- * from names: FAQ and a template of a header were taken for such files, and no program reads
-* them. */
+/* Equal code rules out, unless the commit touches what the project names as read at run time.
+ * Nothing is guessed from names: FAQ and a template of a header were taken for such files, and no
+ * program reads them. */
 static bool of_identity(const pfc_suspect_commit *commit, pfc_evidences *e)
 {
     if (!commit->identical)

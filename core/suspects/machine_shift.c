@@ -1,4 +1,5 @@
-/* A commit or the machine: what each series did on each machine, and what that says. */
+/* Attributes a shift of many series to a commit or to the machine, by the changes of each series on
+ * each machine. */
 #include "core/suspects/machine_shift.h"
 
 #include <math.h>
@@ -10,14 +11,14 @@
 #define NOISE_LEAST   0.001 /* of a point: clocks and rounding */
 #define BEFORE_LEAST  3
 #define AFTER_LEAST   2
-#define SURE          3.5 /* standard errors of a series that moved without having been found */
-#define HALF          0.5 /* of the step: what tells moved from still elsewhere */
-#define WITNESSES     3   /* that say the same, at least */
-#define OUTWEIGH      2   /* and so many times those that say otherwise */
-#define BREADTH       0.6 /* of what the machine measures, when others stood still */
-#define BREADTH_ALONE 0.8 /* ... when there is no other machine */
+#define SURE          3.5 /* standard errors that make a series without a change point moved */
+#define HALF          0.5 /* of the step: limit between moved and unchanged elsewhere */
+#define VOTES         3   /* equal votes needed */
+#define OUTWEIGH      2   /* factor by which they must outnumber the opposite votes */
+#define BREADTH       0.6 /* share of the series that moved, when other machines are unchanged */
+#define BREADTH_ALONE 0.8 /* likewise, when there is no other machine */
 #define KINDS         3   /* kinds of work that moved; fewer when fewer are measured, at least 2 */
-#define APART         0.5 /* of the machine's loss: more than that beyond it is not the machine's */
+#define APART         0.5 /* of the machine's loss: a series beyond it by more is separate */
 #define APART_LEAST   0.01
 #define EXACT_LEAST   0.0005
 
@@ -34,10 +35,10 @@ typedef struct table {
     seen *cells;     /* series by machine */
     size_t *start;   /* of each series' points in `order`, series_len + 1 */
     uint32_t *order; /* points by series, in their order */
-    double *since;   /* of each machine: when it first measured behind the place */
+    double *since;   /* of each machine: time of its first measurement after the place */
     double *scratch;
-    int *others; /* of each series of the machine that moved: what other machines say */
-    int *exact;  /* ... and metrics without noise */
+    int *others; /* of each series of the machine that moved: vote of the other machines */
+    int *exact;  /* likewise: vote of metrics without noise */
 } table;
 
 static seen *cell(const table *t, size_t series, size_t machine)
@@ -76,7 +77,8 @@ static void find_since(table *t)
 }
 
 /* Logarithms of a series' points on a machine: the newest before the place and measured before the
- * moment, the first behind the place, and those before the place that were measured after it. */
+ * moment, the first after the place, and those before the place that were measured after the
+ * moment. */
 typedef struct sides {
     double before[PFC_SHIFT_BEFORE], after[PFC_SHIFT_AFTER], again[PFC_SHIFT_AFTER];
     size_t before_len, after_len, again_len;
@@ -126,7 +128,7 @@ static double spread(const table *t, const sides *s, double before, double after
     return fmax(NOISE_LEAST, pfc_stats_mad(t->scratch, n));
 }
 
-/* A median is a quarter less sure than a mean. */
+/* The standard error of a median is a quarter larger than that of a mean. */
 static double error_of(double noise, size_t a, size_t b)
 {
     return 1.25 * noise * sqrt(1.0 / (double)a + 1.0 / (double)b);
@@ -172,8 +174,8 @@ static bool is_suspect(const table *t, size_t series, size_t machine)
     return t->c->series[series].suspect && !t->c->series[series].exact && s->measured && s->moved;
 }
 
-/* How the same work did on the other machines: 1 moved as much, -1 stood still, 0 unknown. One that
- * moved counts before any that did not. */
+/* The same work on the other machines: 1 moved as much, -1 unchanged, 0 unknown. One machine that
+ * moved takes precedence over all that did not. */
 static int elsewhere(const table *t, size_t series, size_t machine)
 {
     const double step = cell(t, series, machine)->loss;
@@ -216,7 +218,7 @@ static int exact_of(const table *t, size_t series)
     return answer;
 }
 
-/* Witnesses for the machine and for the commit. */
+/* Votes for the machine and for the commit. */
 typedef struct votes {
     size_t machine, commit;
 } votes;
@@ -227,14 +229,14 @@ static void vote(votes *v, int commit)
     v->commit += commit > 0;
 }
 
-static bool says_machine(votes v)
+static bool votes_machine(votes v)
 {
-    return v.machine >= WITNESSES && v.machine >= OUTWEIGH * v.commit;
+    return v.machine >= VOTES && v.machine >= OUTWEIGH * v.commit;
 }
 
-static bool says_commit(votes v)
+static bool votes_commit(votes v)
 {
-    return v.commit >= WITNESSES && v.commit > v.machine;
+    return v.commit >= VOTES && v.commit > v.machine;
 }
 
 static size_t kinds_of(const table *t, size_t machine, bool moved)
@@ -255,7 +257,7 @@ static size_t kinds_of(const table *t, size_t machine, bool moved)
     return len;
 }
 
-/* The machine with the most suspects, and how broadly it moved. */
+/* The machine with the most suspect series, and how many of its series moved. */
 static size_t choose_machine(const table *t, pfc_shift *out)
 {
     size_t best = 0;
@@ -305,7 +307,7 @@ static void find_edge(const table *t, pfc_shift *out)
     }
 }
 
-/* True when the machine came to another fingerprint there, one that it had not had before. */
+/* True when the machine's fingerprint changed there to one that it did not have before. */
 static bool state_changed(const table *t, const pfc_shift *out)
 {
     const pfc_shift_case *c = t->c;
@@ -347,15 +349,17 @@ static void weigh(const table *t, pfc_shift *out)
         vote(&again, -at->again);
         vote(&code, t->exact[s] ? t->exact[s] : -at->code);
     }
-    out->answer = says_commit(others) || says_commit(again) ? PFC_SHIFT_COMMIT : PFC_SHIFT_UNKNOWN;
-    /* Other object code is what any change of the sources makes: no word against the machine. */
+    out->answer =
+        votes_commit(others) || votes_commit(again) ? PFC_SHIFT_COMMIT : PFC_SHIFT_UNKNOWN;
+    /* Other object code follows from any change of the sources and is no vote against the
+     * machine. */
     if (out->answer == PFC_SHIFT_COMMIT || kinds < 2 || kinds < PFC_MIN((size_t)KINDS, all))
         return;
-    if (says_machine(others))
+    if (votes_machine(others))
         out->why |= PFC_SHIFT_ELSEWHERE;
-    if (says_machine(again))
+    if (votes_machine(again))
         out->why |= PFC_SHIFT_AGAIN;
-    if (breadth >= BREADTH_ALONE && says_machine(code))
+    if (breadth >= BREADTH_ALONE && votes_machine(code))
         out->why |= PFC_SHIFT_CODE;
     if (breadth >= BREADTH_ALONE && state_changed(t, out))
         out->why |= PFC_SHIFT_STATE;
@@ -367,7 +371,7 @@ static void weigh(const table *t, pfc_shift *out)
         out->why = 0;
 }
 
-/* Which suspects the machine explains, and how much it took. */
+/* The suspect series that the machine explains, and its loss. */
 static void divide(const table *t, pfc_shift *out)
 {
     double *losses = pfc_calloc(t->c->series_len + 1, sizeof(*losses)), centre, limit;

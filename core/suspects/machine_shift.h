@@ -1,29 +1,29 @@
 /*
- * Many series of a machine became slower at one place of the history: was it a commit, or the machine?
- * Pure, deterministic, no I/O; thread-safe.
+ * Attributes a shift, in which many series of one machine became slower at one place of the
+ * history, to a commit or to the machine. Pure, deterministic, no I/O; thread-safe.
  *
- * In one machine's ordinary history the two look the same: commits are measured in the order in which
- * they were made, so everything behind a commit is also everything after a moment. What tells them
- * apart is what breaks that order, or what cannot depend on one of the two:
+ * In the history of one machine the two look the same: commits are measured in the order in which
+ * they were made, so every point after a commit is also after a moment. These observations separate
+ * the two:
+ * - the same work at the same commits on other machines: unchanged, or moved too;
+ * - older commits measured again after the moment: at the new level (the machine's), or at the old
+ * one;
+ * - metrics without noise of the same kernels, and their object code: the same before and after;
+ * - the machine's fingerprint, if it changed there;
+ * - the files that the commits touched, if they cannot act on the series that moved.
  *
- *   - the same work at the same commits on other machines: it stood still, or it moved too;
- *   - older commits measured again after the moment: at the new level (the machine's), or the old one;
- *   - metrics without noise of the same kernels, and their object code: the same before and after;
- *   - the machine's fingerprint, which changed there;
- *   - what the commits in question touched, when it cannot act on what moved.
- *
- * Without one of these it stays a commit's: a regression that is taken for the machine's is worse than
- * alerts too many. For the same reason a machine is believed to have moved only where most of what it
- * measures did, of several kinds of work, and a series that lost much more than the others, or moved
- * elsewhere too, is left to the commit.
+ * Without any of these the shift is attributed to a commit: attributing a regression to the machine
+ * costs more than superfluous alerts. For the same reason the answer is the machine only where most
+ * of its series moved, of several kinds of work. A series that lost much more than the others, or
+ * that moved on other machines too, stays attributed to the commit.
  */
 #ifndef PFC_CORE_SUSPECTS_MACHINE_SHIFT_H
 #define PFC_CORE_SUSPECTS_MACHINE_SHIFT_H
 
 #include "core/base/base.h"
 
-#define PFC_SHIFT_MIN_SERIES 4  /* of a machine that moved; fewer have a cause of their own */
-#define PFC_SHIFT_BEFORE     12 /* measured points that a level is taken from, at most */
+#define PFC_SHIFT_MIN_SERIES 4  /* of a machine that moved; with fewer each has a separate cause */
+#define PFC_SHIFT_BEFORE     12 /* most measured points that give a level */
 #define PFC_SHIFT_AFTER      8
 
 typedef struct pfc_shift_series {
@@ -32,10 +32,10 @@ typedef struct pfc_shift_series {
     uint32_t kind;   /* ... same kind of work (family and backend) */
     bool higher_is_better;
     bool exact;   /* a metric without noise */
-    bool suspect; /* has a firm regression whose place may be here */
+    bool suspect; /* has a confirmed regression whose place may be here */
 } pfc_shift_series;
 
-/* One measured point. Those of a series stand in the order of position, then of time. */
+/* One measured point. The points of a series are in the order of position, then of time. */
 typedef struct pfc_shift_point {
     uint32_t series;  /* index into series */
     uint32_t machine; /* equal numbers: one machine */
@@ -47,8 +47,8 @@ typedef struct pfc_shift_point {
 } pfc_shift_point;
 
 typedef enum pfc_shift_scope {
-    PFC_SCOPE_UNKNOWN, /* what the commits touched may act on all that moved, or is not known */
-    PFC_SCOPE_NARROW,  /* it cannot act on most of what moved */
+    PFC_SCOPE_UNKNOWN, /* the touched files may act on every series that moved, or are unknown */
+    PFC_SCOPE_NARROW,  /* they cannot act on most series that moved */
 } pfc_shift_scope;
 
 typedef struct pfc_shift_case {
@@ -63,16 +63,16 @@ typedef struct pfc_shift_case {
 
 /* Why it is the machine: bits. */
 enum {
-    PFC_SHIFT_ELSEWHERE = 1, /* the same work stood still on other machines */
+    PFC_SHIFT_ELSEWHERE = 1, /* the same work is unchanged on other machines */
     PFC_SHIFT_AGAIN = 2,     /* older commits measured again are at the new level */
-    PFC_SHIFT_CODE = 4,      /* object code, or metrics without noise, are what they were */
+    PFC_SHIFT_CODE = 4,      /* object code, or metrics without noise, are unchanged */
     PFC_SHIFT_STATE = 8,     /* the machine's fingerprint changed there */
-    PFC_SHIFT_SCOPE = 16,    /* the commits cannot act on what moved */
+    PFC_SHIFT_SCOPE = 16,    /* the commits cannot act on the series that moved */
 };
 
 typedef enum pfc_shift_answer {
-    PFC_SHIFT_UNKNOWN, /* nothing tells: treat it as a commit's */
-    PFC_SHIFT_COMMIT,  /* it was seen elsewhere, or older commits are still at the old level */
+    PFC_SHIFT_UNKNOWN, /* no observation decides: treat it as a commit's */
+    PFC_SHIFT_COMMIT, /* it occurs on other machines, or older commits are still at the old level */
     PFC_SHIFT_MACHINE,
 } pfc_shift_answer;
 
@@ -89,7 +89,7 @@ typedef struct pfc_shift {
 } pfc_shift;
 
 /**
- * The machine on which most moved, and whether it was the machine. low <= high; machines and
+ * The machine on which most series moved, and the attribution. low <= high; machines and
  * series_len bounded by memory only; O(points log points). Clear *out.
  */
 void pfc_shift_judge(const pfc_shift_case *c, pfc_shift *out);

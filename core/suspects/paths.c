@@ -1,5 +1,5 @@
 /*
- * What a path is, by its name: the part of a suspect's evidence that needs no build.
+ * Classifies a path by its name: the part of a suspect's evidence that needs no build.
  */
 #include <fnmatch.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static const rule components[] = {
     { "vendored-meson", PFC_PATH_DEPENDENCY },
 };
 
-/* Whole file names; a '*' at the end stands for any rest. */
+/* Whole file names; a '*' at the end matches any suffix. */
 static const rule names[] = {
     { ".gitmodules", PFC_PATH_DEPENDENCY },
     { "requirements*", PFC_PATH_DEPENDENCY },

@@ -1,5 +1,5 @@
 /*
- * The ranking: evidence of each commit into weights, weights and places into probabilities.
+ * The ranking: the evidence of each commit gives its weight; weights and places give probabilities.
  */
 #include "core/suspects/suspects.h"
 
@@ -8,25 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/suspects/suspects_priv.h"
+#include "core/suspects/evidence.h"
 
-/* Log-weights of what is no commit, on the scale on which a commit that touches one of the
- * benchmark's files and is named like it has about 3: where a compiler changed at the very place, it is the likelier
- * cause by an order of magnitude, because a commit mostly costs nothing. */
+/* Log-weights of suspects that are no commits. A commit that touches one of the benchmark's files
+ * and has its name in the subject has about 3. A compiler that changed at the place is more
+ * probable by an order of magnitude, because most commits change no performance. */
 #define TOOLCHAIN_WEIGHT 5.0
 #define MACHINE_WEIGHT   4.0
-/* A deterministic metric that moved has seen no machine; one that stood still has seen the code. */
+/* Deterministic metrics do not depend on the machine: one that moved excludes it, an unchanged one
+ * is evidence against the code. */
 #define EXACT_MOVED      (-3.0)
 #define EXACT_STILL      (-1.2)
-/* What acts through the object code has not acted where that is the same. */
+/* Where the object code is the same, a cause that acts through it is excluded. */
 #define SAME_CODE        (-12.0)
-/* "None of these" weighs at least this much: so it wins when everybody is ruled out. */
+/* Least weight of "none of these", so that it ranks first when every suspect is ruled out. */
 #define NONE_WEIGHT      (-4.5)
 
 #define STUDENT_NU 4.0
 #define MIN_NOISE  0.01 /* of the step */
 
-/* ---- where ---- */
+/* ---- places ---- */
 
 static double log_student(double x, double scale)
 {
@@ -43,7 +44,7 @@ void pfc_suspects_place(const pfc_suspect_point *points, size_t n, double before
     double sum = 0, best;
     size_t i = 0;
 
-    /* Walking the place forward moves one point after another from the new level to the old one. */
+    /* Moving the place forward by one point moves that point from the new level to the old one. */
     for (size_t k = 0; k < len; k++) {
         for (; i < n && points[i].position < first + (int64_t)k; i++) {
             const double x = log(points[i].value);
@@ -102,7 +103,7 @@ static int weightiest_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The evidence's sum; its words become the suspect's. */
+/* The sum of the evidence; its sentences become the suspect's reasons. */
 static double conclude(pfc_evidences *e, pfc_suspect *s)
 {
     double sum = 0;
@@ -185,7 +186,7 @@ static int most_probable_first(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Log-weights, which stand in `probability`, into probabilities with their floors. */
+/* Replaces the log-weights in `probability` by probabilities with their floors. */
 static void normalise(pfc_suspects *s, size_t commits)
 {
     const double floor = PFC_SUSPECT_FLOOR / (double)commits;
@@ -193,7 +194,7 @@ static void normalise(pfc_suspects *s, size_t commits)
 
     for (size_t i = 0; i + 1 < s->len; i++)
         best = fmax(best, s->items[i].probability);
-    /* When even the best one is next to impossible, the others' words against it stand for none. */
+    /* When even the best suspect is almost excluded, that is evidence for none of them. */
     none = exp(NONE_WEIGHT - best);
     for (size_t i = 0; i + 1 < s->len; i++) {
         s->items[i].probability = exp(s->items[i].probability - best);

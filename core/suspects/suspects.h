@@ -1,17 +1,18 @@
 /*
- * Suspects: how probable it is, for every commit of an alert's range, measured or not, that it made
- * the change. Pure, deterministic, no I/O; thread-safe.
+ * Suspects: the probability of every commit of an alert's range, measured or not, of being the
+ * cause of the change. Pure, deterministic, no I/O; thread-safe.
  *
  * P(commit | everything) is proportional to weight(commit) x likelihood(series | change at commit).
- * The likelihood is that of a step between two levels, with Student-t noise, at the gap in which the
- * commit lies (pfc_suspects_place): commits between two measured ones share it and are told apart by
- * weight alone. The weight is the exponential of a sum of evidence: what the commit touched, against
- * the files that the benchmark is built from, its name and its past; identical object code and
- * documentation rule out. The sizes of the weights are those of a conditional logit (McFadden 1974),
- * rounded; bench/studies/suspects/ holds them against real histories and says how often the first is right.
+ * The likelihood is that of a step between two levels, with Student-t noise, at the gap in which
+ * the commit lies (pfc_suspects_place). Commits between the same two measured ones have the same
+ * likelihood, and only their weights differ. The weight is the exponential of a sum of evidence:
+ * the touched files compared with the files that the benchmark is built from, its name, and its
+ * past; identical object code and documentation rule a commit out. The sizes of the weights are
+ * those of a conditional logit (McFadden 1974), rounded; bench/studies/suspects/ compares the
+ * ranking with real histories.
  *
- * Nothing is ever quite impossible: a commit keeps PFC_SUSPECT_FLOOR of the mass spread over all,
- * and "none of these" keeps PFC_SUSPECT_NONE, because a range may simply be wrong.
+ * No probability is 0: a commit keeps PFC_SUSPECT_FLOOR of the mass spread over all, and "none of
+ * these" keeps PFC_SUSPECT_NONE, because the range itself may be wrong.
  */
 #ifndef PFC_CORE_SUSPECTS_SUSPECTS_H
 #define PFC_CORE_SUSPECTS_SUSPECTS_H
@@ -26,23 +27,23 @@
 /* ---- paths ---- */
 
 typedef enum pfc_path_kind {
-    PFC_PATH_SOURCE,     /* compiled, or included by what is */
+    PFC_PATH_SOURCE,     /* compiled, or included by a compiled file */
     PFC_PATH_BUILD,      /* rules and flags of the build */
     PFC_PATH_DEPENDENCY, /* a pinned version, a submodule, a vendored library */
     PFC_PATH_HARNESS,    /* the benchmark's own driver or suite */
     PFC_PATH_TEST,
     PFC_PATH_DOC,   /* documentation, licences, pictures */
-    PFC_PATH_CI,    /* what runs elsewhere: workflows, packaging, editor settings */
+    PFC_PATH_CI,    /* used outside the build: workflows, packaging, editor settings */
     PFC_PATH_OTHER, /* data, scripts: unknown */
 } pfc_path_kind;
 
 /** By the path's name alone; bounded by its length. */
 pfc_path_kind pfc_path_kind_of(const char *path);
-/** Does `path` lie under, or fit, one of the globs? "kernels" and "kernels/" fit all below; '*'
- *  crosses slashes. */
+/** Does `path` match one of the globs, or lie below one? "kernels" and "kernels/" match every path
+ *  below; '*' matches slashes too. */
 bool pfc_path_fits(const char *path, char *const *globs, size_t len);
 
-/* ---- where in the series ---- */
+/* ---- places in the series ---- */
 
 typedef struct pfc_suspect_point {
     int64_t position; /* of the measured commit along the branch */
@@ -50,7 +51,7 @@ typedef struct pfc_suspect_point {
 } pfc_suspect_point;
 
 /**
- * Log-likelihood that the first commit at the new level stands at each position first .. first+len-1.
+ * Log-likelihood that the first commit at the new level is at each position first .. first+len-1.
  *
  * points, n      measured medians in the order of positions; several may share one
  * before, after  the two levels, > 0 and different
@@ -66,24 +67,24 @@ typedef struct pfc_suspect_commit {
     const char *subject;      /* NULL: not known */
     const char *const *paths; /* touched; from the repository's root */
     size_t paths_len;
-    bool paths_known; /* false: a commit that is known from a run only */
-    bool
-        identical; /* its object code equals that of the measured commit before it: ruled out, unless
-                         it touches what the project names as read at run time */
-    const char *runtime; /* the path of it that is named so; NULL: it touches none */
+    bool paths_known; /* false: the commit is known from a run only */
+    /* Its object code equals that of the measured commit before it: ruled out, unless it touches a
+     * file that the project lists as read at run time. */
+    bool identical;
+    const char *runtime; /* the listed path that it touches; NULL: none */
     double place;        /* log-likelihood, as from pfc_suspects_place */
 } pfc_suspect_commit;
 
-/* What one benchmark is built from, by the build graph. */
+/* The sources of one benchmark, by the build graph. */
 typedef struct pfc_suspect_sources {
     const char *benchmark;
     const char *const *files;
     size_t len;
-    bool moved; /* it changed together with the alert's; false: measured there, and stood still */
+    bool moved; /* it changed together with the alert's; false: measured there, and unchanged */
 } pfc_suspect_sources;
 
-/* What is known of a path from earlier alerts: of `seen` commits of ranges that touched it, `guilty`
- * were the culprit in the end. */
+/* The record of a path in earlier alerts: of `seen` commits of their ranges that touched it,
+ * `guilty` were the culprit. */
 typedef struct pfc_suspect_past {
     const char *path;
     double guilty, seen;
@@ -127,7 +128,7 @@ typedef struct pfc_suspect {
     size_t index; /* of the commit, or of the boundary */
     double probability;
     bool ruled_out;                         /* by object code or by what it touched */
-    char *reasons[PFC_SUSPECT_MAX_REASONS]; /* in words, the weightiest first */
+    char *reasons[PFC_SUSPECT_MAX_REASONS]; /* sentences, the largest weight first */
     size_t reasons_len;
 } pfc_suspect;
 
@@ -143,7 +144,7 @@ pfc_code pfc_suspects_rank(const pfc_suspect_case *c, pfc_suspects *out,
 void pfc_suspects_clear(pfc_suspects *suspects);
 /** "commit", "toolchain", "harness", "machine", "none". */
 const char *pfc_suspect_kind_name(pfc_suspect_kind kind);
-/** Which of them a fingerprint's entry belongs to. */
+/** The kind to which an entry of a fingerprint belongs. */
 pfc_suspect_kind pfc_suspect_kind_of_field(const char *field);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Memory for one JSON tree that is read and thrown away: jansson allocates every number by itself,
- * and for a run document that costs more than parsing it. Between begin and seal its allocations on
- * this thread come from chunks that are freed together; everything else goes to malloc as ever.
+ * Memory for one JSON tree that is read and thrown away: jansson allocates every number
+ * separately, which for a run document costs more than parsing it. Between begin and seal its allocations on
+ * this thread come from chunks that are freed together; everything else goes to malloc.
  */
 #include "core/wire/arena.h"
 
@@ -51,7 +51,7 @@ static void *take(size_t size)
     return at;
 }
 
-/* What the arena gave is freed with it. */
+/* Memory of the arena is freed with the arena, all other memory here. */
 static void give(void *at)
 {
     for (const chunk *c = chunks; c; c = c->next) {

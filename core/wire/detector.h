@@ -28,16 +28,16 @@
 #define PFC_DETECTOR_FDR_LEAST        1e-6
 #define PFC_DETECTOR_FDR_MOST         0.5
 
-/** What a series is called; for rules. */
+/** Names that rules match a series by. */
 typedef struct pfc_series_name {
     const char *benchmark, *metric, *backend, *machine_class, *branch;
 } pfc_series_name;
 
 typedef struct pfc_detector_rule {
     char *benchmark, *metric, *backend, *machine_class, *branch; /* globs; NULL: any */
-    double min_change; /* relative change that nobody acts on; NAN: not said */
-    double alpha;      /* changes believed by mistake a series; NAN: not said */
-    int judged;        /* 0: never an alert; 1: judged; -1: not said */
+    double min_change; /* relative change that is too small to act on; NAN: not set */
+    double alpha;      /* expected false changes a series; NAN: not set */
+    int judged;        /* 0: never an alert; 1: judged; -1: not set */
 } pfc_detector_rule;
 
 typedef struct pfc_detector {
@@ -46,7 +46,7 @@ typedef struct pfc_detector {
     size_t rules_len;
 } pfc_detector;
 
-/** What the rules come to for one series; zeros are the detector's defaults. */
+/** Result of all rules for one series; zeros are the detector's defaults. */
 typedef struct pfc_detector_settings {
     double min_change, alpha;
     bool judged;

@@ -5,13 +5,13 @@
 #include <string.h>
 
 /* The entries of the brief description, all of them and no other. */
-static bool is_brief(const pfc_pairs *p)
+static bool is_brief(const pfc_labels *p)
 {
     static const char *const names[] = { "cpu",    "microcode", "cpus",     "arch",
                                          "kernel", "libc",      "governor", "smt" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++)
-        if (!pfc_pairs_get(p, names[i]))
+        if (!pfc_labels_get(p, names[i]))
             return false;
     return p->len == PFC_ARRAY_LEN(names);
 }
@@ -48,7 +48,7 @@ static bool lists(const char *full, const char *one)
 
 /* True when the brief text says the same, as far as it goes: the CPU without family, model and
  * stepping, the kernel without the architecture, the first CPU's governor, 0 and 1. */
-static bool same_in_brief(const pfc_pairs *brief, const char *name, const char *text,
+static bool same_in_brief(const pfc_labels *brief, const char *name, const char *text,
                           const char *full)
 {
     if (strcmp(text, PFC_NOT_AVAILABLE) == 0)
@@ -59,7 +59,7 @@ static bool same_in_brief(const pfc_pairs *brief, const char *name, const char *
         const char *last = strrchr(full, ' ');
 
         return begins(full, text, " ") && full + strlen(text) == last &&
-               strcmp(last + 1, pfc_pairs_get(brief, "arch")) == 0;
+               strcmp(last + 1, pfc_labels_get(brief, "arch")) == 0;
     }
     if (strcmp(name, "governor") == 0)
         return lists(full, text);
@@ -68,14 +68,14 @@ static bool same_in_brief(const pfc_pairs *brief, const char *name, const char *
 }
 
 typedef struct sides {
-    const pfc_pairs *a, *b;
+    const pfc_labels *a, *b;
     bool brief_a, brief_b; /* at most one: two brief ones are compared as any two */
     pfc_fingerprint_view view;
 } sides;
 
 static bool differs(const sides *s, const char *name)
 {
-    const char *x = pfc_pairs_get(s->a, name), *y = pfc_pairs_get(s->b, name);
+    const char *x = pfc_labels_get(s->a, name), *y = pfc_labels_get(s->b, name);
 
     if (x && y)
         return strcmp(x, y) != 0 && !(s->brief_a && same_in_brief(s->a, name, x, y)) &&
@@ -88,7 +88,7 @@ static bool differs(const sides *s, const char *name)
     return !(x ? s->brief_b : s->brief_a);
 }
 
-void pfc_fingerprint_diff(const pfc_pairs *a, const pfc_pairs *b, pfc_fingerprint_view view,
+void pfc_fingerprint_diff(const pfc_labels *a, const pfc_labels *b, pfc_fingerprint_view view,
                           char ***names, size_t *len)
 {
     sides s = { .a = a, .b = b, .brief_a = is_brief(a), .brief_b = is_brief(b), .view = view };
@@ -101,7 +101,7 @@ void pfc_fingerprint_diff(const pfc_pairs *a, const pfc_pairs *b, pfc_fingerprin
     for (size_t i = 0; i < a->len + b->len; i++) {
         const char *name = i < a->len ? a->items[i].name : b->items[i - a->len].name;
 
-        if ((i >= a->len && pfc_pairs_get(a, name)) || !differs(&s, name))
+        if ((i >= a->len && pfc_labels_get(a, name)) || !differs(&s, name))
             continue;
         *names = pfc_grow(*names, *len, &cap, sizeof(char *));
         (*names)[(*len)++] = pfc_strdup(name);

@@ -1,11 +1,11 @@
 /*
- * In what two fingerprints differ, by what they say and not by how: a machine that stayed the same must
- * not seem changed because it was described in fewer words. Thread-safe.
+ * Compares two fingerprints by content, not by wording: an unchanged machine must not count as changed
+ * because an earlier version recorded fewer entries. Thread-safe.
  *
  * Runs that a project's own command made were once described by cpu, microcode, cpus, arch, kernel,
  * libc, governor and smt alone, and three of these in other words (server/API.md, "Fingerprints"). Such
- * a description is known by having just these entries. What it does not have was not recorded then,
- * which is no change.
+ * a fingerprint is recognised by having exactly these entries. An entry that it lacks was not recorded at
+ * that time and does not count as a change.
  */
 #ifndef PFC_CORE_WIRE_FINGERPRINT_H
 #define PFC_CORE_WIRE_FINGERPRINT_H
@@ -15,14 +15,14 @@
 typedef enum pfc_fingerprint_view {
     /* Values are compared: what made them counts, also where one of the two does not say it. */
     PFC_FINGERPRINT_VALUES,
-    /* Has the machine changed? What measured (compiler, flags, harness, simulator, chips, suite)
-     * counts where both say it: the run of a command has none of it, beside a suite's that does. */
+    /* The machine only. Entries about the measuring program (compiler, flags, harness, simulator, chips,
+     * suite) count where both fingerprints have them: a command's run has none, a suite's run has all. */
     PFC_FINGERPRINT_MACHINE,
 } pfc_fingerprint_view;
 
 /** Names of the entries in which they differ, those of `a` first, each in its order; absent on one
  *  side is different, but for the above. *names and its texts are the caller's; NULL when none. */
-void pfc_fingerprint_diff(const pfc_pairs *a, const pfc_pairs *b, pfc_fingerprint_view view,
+void pfc_fingerprint_diff(const pfc_labels *a, const pfc_labels *b, pfc_fingerprint_view view,
                           char ***names, size_t *len);
 
 #endif

@@ -11,13 +11,13 @@
 #define KEY_SHOWN   60     /* bytes of a member's name in a path */
 #define EXACT_WHOLE 0x1p53 /* as far as a double holds every whole number */
 
-/* What a text would become, as far as its brackets and commas tell. */
+/* Upper bounds of a text's tree, from its brackets and commas. */
 typedef struct extent {
     int depth;
     size_t nested, values;
 } extent;
 
-/* jansson recurses and counts nothing: look before it sees the text. What is inside strings is skipped. */
+/* jansson recurses without a limit, so that depth and size are checked before it parses. Strings are skipped. */
 static extent measure(const char *text, size_t len)
 {
     extent e = { .values = 1 };

@@ -35,7 +35,7 @@ void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, 
     m->blocks[0] = 1;
     m->samples_len = m->blocks_len = 1;
     if (secondary)
-        pfc_pairs_set(&m->extra, PFC_ROLE, PFC_ROLE_SECONDARY);
+        pfc_labels_set(&m->extra, PFC_ROLE, PFC_ROLE_SECONDARY);
 }
 
 void pfc_measurement_clear(pfc_measurement *m)
@@ -50,8 +50,8 @@ void pfc_measurement_clear(pfc_measurement *m)
     free(m->samples);
     free(m->blocks);
     free(m->visits);
-    pfc_pairs_clear(&m->params);
-    pfc_pairs_clear(&m->extra);
+    pfc_labels_clear(&m->params);
+    pfc_labels_clear(&m->extra);
     *m = (pfc_measurement){ 0 };
 }
 
@@ -60,7 +60,7 @@ void pfc_machine_clear(pfc_machine *machine)
     free(machine->name);
     free(machine->machine_class);
     free(machine->fingerprint_hash);
-    pfc_pairs_clear(&machine->fingerprint);
+    pfc_labels_clear(&machine->fingerprint);
     *machine = (pfc_machine){ 0 };
 }
 
@@ -91,7 +91,7 @@ double pfc_measurement_median(const pfc_measurement *m)
 
 void pfc_machine_hash(pfc_machine *machine)
 {
-    json_t *pairs = pfc_pairs_to_json(&machine->fingerprint);
+    json_t *pairs = pfc_labels_to_json(&machine->fingerprint);
     char *text = json_dumps(pairs, JSON_COMPACT);
     char hex[PFC_SHA256_HEX];
 

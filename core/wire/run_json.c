@@ -29,7 +29,7 @@ static bool is_pair_name(const char *name)
 }
 
 static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
-                           pfc_pairs *out, pfc_err *err)
+                           pfc_labels *out, pfc_err *err)
 {
     pfc_json_at here = { .up = at, .key = key };
     json_t *pairs = NULL;
@@ -53,7 +53,7 @@ static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char 
         code = pfc_json_string(pairs, &here, name, true, PFC_WIRE_MAX_TEXT, &text, err);
         if (code != PFC_OK)
             return code;
-        pfc_pairs_set(out, name, text);
+        pfc_labels_set(out, name, text);
         free(text);
     }
     return PFC_OK;
@@ -156,7 +156,7 @@ static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *
     return PFC_OK;
 }
 
-/* Of what is deterministic, two values are a fault of the benchmark or of its metric. */
+/* An exact metric with two different values is a fault of the benchmark or of its metric. */
 static pfc_code refuse_unequal(const pfc_measurement *m, const pfc_json_at *at, pfc_err *err)
 {
     pfc_unequal values;
@@ -292,7 +292,7 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
         code = read_name(m, &here, "class", true, &machine->machine_class, err);
     if (code == PFC_OK)
         code = read_pairs(m, &here, "fingerprint", false, &machine->fingerprint, err);
-    /* Computed again, but what stands there is a text all the same. */
+    /* The hash is computed again, but the member must still be a string. */
     if (code == PFC_OK)
         code = pfc_json_string(m, &here, "hash", false, PFC_SHA256_HEX - 1, &hash, err);
     free(hash);
@@ -452,9 +452,9 @@ static json_t *measurement_to_json(const pfc_measurement *m)
     set_text(obj, "status", status_names[m->status]);
     set_text(obj, "reason", m->reason);
     if (m->params.len > 0)
-        json_object_set_new(obj, "params", pfc_pairs_to_json(&m->params));
+        json_object_set_new(obj, "params", pfc_labels_to_json(&m->params));
     if (m->extra.len > 0)
-        json_object_set_new(obj, "extra", pfc_pairs_to_json(&m->extra));
+        json_object_set_new(obj, "extra", pfc_labels_to_json(&m->extra));
     if (m->status == PFC_STATUS_OK)
         json_object_set_new(obj, "samples", samples_to_json(m));
     if (m->visits != NULL)
@@ -487,7 +487,7 @@ json_t *pfc_run_to_json(const pfc_run *run)
         json_object_set_new(doc, "session", pfc_wire_session_to_json(run));
     set_text(machine, "name", run->machine.name);
     set_text(machine, "class", run->machine.machine_class);
-    json_object_set_new(machine, "fingerprint", pfc_pairs_to_json(&run->machine.fingerprint));
+    json_object_set_new(machine, "fingerprint", pfc_labels_to_json(&run->machine.fingerprint));
     set_text(machine, "hash", run->machine.fingerprint_hash);
     json_object_set_new(doc, "machine", machine);
     for (size_t i = 0; i < run->measurements_len; i++)

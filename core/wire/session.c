@@ -130,7 +130,7 @@ static const pfc_session_commit *find(const pfc_session *s, const char *commit, 
     return NULL;
 }
 
-/* What one commit must be among the others. */
+/* Checks one commit against the others. */
 static pfc_code check_commit(const pfc_session *s, size_t i, const pfc_json_at *at, pfc_err *err)
 {
     const pfc_session_commit *c = &s->commits[i], *same;

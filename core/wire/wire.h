@@ -34,27 +34,27 @@
 #define PFC_WIRE_MAX_TEXT         4096    /* subjects, reasons, paths */
 #define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
 
-/* What a fingerprint's entry says where it could not be read; never empty, never a guess. */
+/* Value of a fingerprint's entry that could not be read. Entries are never empty and never guessed. */
 #define PFC_NOT_AVAILABLE "not available"
 
-/** A name and a text, as in fingerprints, parameters and labels. */
-typedef struct pfc_pair {
+/** A key with its value: an entry of a fingerprint, a benchmark parameter, a label of a runner. */
+typedef struct pfc_label_entry {
     char *name;
     char *value;
-} pfc_pair;
+} pfc_label_entry;
 
-typedef struct pfc_pairs {
-    pfc_pair *items;
+typedef struct pfc_labels {
+    pfc_label_entry *items;
     size_t len;
     size_t cap;
-} pfc_pairs;
+} pfc_labels;
 
-void pfc_pairs_set(pfc_pairs *pairs, const char *name, const char *value); /* adds or replaces */
-const char *pfc_pairs_get(const pfc_pairs *pairs, const char *name);       /* NULL: absent */
-void pfc_pairs_clear(pfc_pairs *pairs);
-json_t *pfc_pairs_to_json(const pfc_pairs *pairs); /* object, sorted by name */
-/** Adds the texts of a JSON object, which is as pfc_pairs_to_json made it, in its order. */
-pfc_code pfc_pairs_parse(const char *text, pfc_pairs *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_labels_set(pfc_labels *pairs, const char *name, const char *value); /* adds or replaces */
+const char *pfc_labels_get(const pfc_labels *pairs, const char *name);       /* NULL: absent */
+void pfc_labels_clear(pfc_labels *pairs);
+json_t *pfc_labels_to_json(const pfc_labels *pairs); /* object, sorted by name */
+/** Adds the texts of a JSON object, which is as pfc_labels_to_json made it, in its order. */
+pfc_code pfc_labels_parse(const char *text, pfc_labels *out, pfc_err *err) PFC_MUSTCHECK;
 
 typedef enum pfc_status {
     PFC_STATUS_OK,      /* has samples */
@@ -63,9 +63,9 @@ typedef enum pfc_status {
 } pfc_status;
 
 /** Where in a session a launch was made: the block, and the position in it, both from 0. */
-typedef struct pfc_visit_at {
+typedef struct pfc_session_position {
     uint32_t block, position;
-} pfc_visit_at;
+} pfc_session_position;
 
 /**
  * All samples of one benchmark, metric and backend in one run. Samples are raw and lie in blocks,
@@ -84,16 +84,17 @@ typedef struct pfc_measurement {
     size_t samples_len;
     uint32_t *blocks; /* samples in each process; sums to samples_len */
     size_t blocks_len;
-    pfc_visit_at *visits; /* of each entry of `blocks`, strictly ascending by block, then position;
+    pfc_session_position
+        *visits;       /* of each entry of `blocks`, strictly ascending by block, then position;
                              NULL: not measured in a session */
-    pfc_pairs params;     /* benchmark parameters: "m", "n", "k", "causal", ... */
-    pfc_pairs extra; /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+    pfc_labels params; /* benchmark parameters: "m", "n", "k", "causal", ... */
+    pfc_labels extra;  /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
 } pfc_measurement;
 
 typedef struct pfc_machine {
     char *name;             /* host label, e.g. the runner's name */
     char *machine_class;    /* the runner's label, by default the CPU model */
-    pfc_pairs fingerprint;  /* cpu, microcode, governor, turbo, smt, kernel, libc, compiler, flags,
+    pfc_labels fingerprint; /* cpu, microcode, governor, turbo, smt, kernel, libc, compiler, flags,
                                harness, simulator, ... ; "not available" where it cannot be read */
     char *fingerprint_hash; /* SHA-256 over the sorted pairs; computed, not trusted, on reading */
 } pfc_machine;

@@ -1,4 +1,4 @@
-/* What the files of core/wire share, and what its fuzz target looks at. */
+/* Declarations shared by the files of core/wire and its fuzz target. */
 #ifndef PFC_CORE_WIRE_PRIV_H
 #define PFC_CORE_WIRE_PRIV_H
 
@@ -9,7 +9,7 @@ void pfc_wire_drop_empty(char **text);
 
 #define PFC_WIRE_MAX_LAUNCHES 10000 /* inner arrays of a measurement's samples */
 
-/* visits.c: members "session" and "visits"; both optional. `visits` after status and samples. */
+/* run_session.c: members "session" and "visits"; both optional. `visits` after status and samples. */
 pfc_code pfc_wire_read_session(const json_t *obj, const pfc_json_at *at, pfc_run *run,
                                pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_wire_read_visits(const json_t *obj, const pfc_json_at *at, const pfc_run *run,

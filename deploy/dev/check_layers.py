@@ -2,7 +2,7 @@
 """Holds the tree to its floors: an #include names a folder below, never one above or beside.
 
 Usage: check_layers.py ROOT     prints each include that breaks the order, and each public type that two headers
-                                define; exit 1 if there is any.
+                                define, and each service that binds a statement by position; exit 1 if there is any.
        check_layers.py ROOT --headers CC FLAG...   also compiles every header alone.
 """
 
@@ -53,6 +53,11 @@ MUTE = {
     "bench/suite": (r"core/git|core/http|[.>]commit\b|PERFCI_COMMIT", "commits"),
     "bench/counters": (r"core/git|core/http|[.>]commit\b|PERFCI_COMMIT", "commits"),
 }
+# Rules see structs: server/repo binds parameters by position and reads rows by column, by the functions that
+# schema/statements.py makes of schema/queries.
+BY_POSITION = re.compile(r"\bpfc_args_\w+|\bpfc_args\b|\bpfc_res_(?!free\b)\w+|\bpfc_tx_(?:query|copy)\w*|"
+                         r"\bpfc_rows_(?:query|read|page|one)\b|\bpfc_query_id\b")
+NOT_YET_BY_STRUCT = ("server/services/bisect", "server/services/internal.c", "server/services/internal.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # Files made by the build are in build/PRESET/generated and belong to the folder they are named for.
 # A header for one instruction set is compiled as the files that include it are.
@@ -135,6 +140,26 @@ def check_mute(root):
     return faults
 
 
+def check_statements(root):
+    faults, left = [], set()
+    for path in sources(root):
+        if not within(path, "server/services"):
+            continue
+        exempt = next((there for there in NOT_YET_BY_STRUCT if within(path, there)), None)
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                match = BY_POSITION.search(line)
+                if match and exempt:
+                    left.add(exempt)
+                elif match:
+                    faults.append(f"{path}:{number}: {match.group()}: a statement is called by its function")
+    faults += [f"{path}: is not exempt from calling statements by their functions any more"
+               for path in NOT_YET_BY_STRUCT if path not in left and os.path.exists(os.path.join(root, path))]
+    for path in sorted(left):
+        print(f"layers: {path} binds statements by position still")
+    return faults
+
+
 def check_headers(root, compiler):
     faults = []
     with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +182,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit("usage: check_layers.py ROOT [--headers CC FLAG...]")
     root = os.path.abspath(sys.argv[1])
-    faults = check_includes(root) + check_types(root) + check_mute(root)
+    faults = check_includes(root) + check_types(root) + check_mute(root) + check_statements(root)
     if "--headers" in sys.argv:
         faults += check_headers(root, sys.argv[sys.argv.index("--headers") + 1 :])
     for fault in faults:

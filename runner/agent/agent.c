@@ -28,6 +28,7 @@ static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *leas
     char *dir = NULL;
     pfc_workspace_opts opts = { .source = job->source ? job->source : "",
                                 .build_timeout_s = a->opts->timeout_s,
+                                .sandbox = a->sandbox,
                                 .cancelled = pfc_lease_cancelled,
                                 .cancelled_arg = lease };
     pfc_workspace *ws = NULL;
@@ -214,6 +215,28 @@ static pfc_code take_lock(pfc_agent *a, pfc_err *err)
     return code;
 }
 
+static pfc_code open_sandbox(pfc_agent *a, pfc_err *err)
+{
+    const pfc_sandbox_opts opts = { .dir = a->opts->dir,
+                                    .read_only = a->opts->sandbox_paths,
+                                    .variables = a->opts->sandbox_variables };
+    pfc_code code;
+
+    if (a->opts->sandbox == PFC_SANDBOX_OFF) {
+        pfc_log(PFC_WARN, "jobs_not_isolated", "reason", "--sandbox off");
+        return PFC_OK;
+    }
+    code = pfc_sandbox_open(&opts, &a->sandbox, err);
+    if (!code)
+        pfc_log(PFC_INFO, "jobs_isolated", "by", pfc_sandbox_description(a->sandbox));
+    if (code != PFC_EUNAVAIL || a->opts->sandbox == PFC_SANDBOX_REQUIRE)
+        return code ? pfc_err_wrap(err, "sandbox") : PFC_OK;
+    pfc_log(PFC_WARN, "jobs_not_isolated", "reason", err->msg, "consequence",
+            "a job can read and change everything that this user can");
+    *err = (pfc_err){ 0 };
+    return PFC_OK;
+}
+
 pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc_err *err)
 {
     pfc_agent a = { .opts = opts, .report = report, .lock_fd = -1 };
@@ -232,6 +255,8 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
     if (code == PFC_OK)
         code = take_lock(&a, &own);
     if (code == PFC_OK)
+        code = open_sandbox(&a, &own);
+    if (code == PFC_OK)
         code = pfc_spool_open(spool_dir, &a.spool, &own);
     if (code == PFC_OK && opts->backoff_s > 0)
         pfc_spool_backoff(a.spool, opts->backoff_s);
@@ -243,6 +268,7 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
     }
     pfc_http_free(a.http);
     pfc_spool_close(a.spool);
+    pfc_sandbox_close(a.sandbox);
     if (a.lock_fd >= 0)
         (void)close(a.lock_fd);
     pfc_machine_clear(&a.machine);

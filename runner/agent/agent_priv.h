@@ -9,6 +9,7 @@
 #include "runner/agent/agent.h"
 #include "runner/build/products.h"
 #include "runner/job/job.h"
+#include "runner/sandbox/sandbox.h"
 #include "runner/spool/spool.h"
 #include "runner/workspace/workspace.h"
 
@@ -20,7 +21,8 @@ typedef struct pfc_agent {
     pfc_agent_report *report;
     pfc_http *http;
     pfc_spool *spool;
-    pfc_machine machine; /* name and class */
+    pfc_sandbox *sandbox; /* NULL: jobs are not isolated */
+    pfc_machine machine;  /* name and class */
     pfc_rng rng;
     int lock_fd;
     unsigned failures;                 /* in a row, for the back-off */

@@ -25,8 +25,8 @@ void pfc_agent_label(const pfc_leased_job *job, pfc_run *run)
 
 /* One launch, tried again when it failed for a reason that may pass; twice the same reason will not pass. */
 static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
-                       const pfc_select *wanted, const pfc_commit_id *id, const pfc_leased_job *job,
-                       pfc_outcome *out, pfc_err *err)
+                       const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
+                       const pfc_leased_job *job, pfc_outcome *out, pfc_err *err)
 {
     char before[sizeof(out->reason)] = "";
     pfc_code code = PFC_OK;
@@ -117,6 +117,7 @@ pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_con
         .machine_name = a->machine.name,
         .timeout_s = conf->timeout_s,
         .wait_quiet = a->opts->wait_quiet,
+        .sandbox = a->sandbox,
         .cancelled = pfc_lease_cancelled,
         .cancelled_arg = lease,
     };
@@ -132,9 +133,9 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     char *filter = pfc_measure_filter(task->benchmark);
     const char *backend = task->backend && task->backend[0] ? task->backend : NULL;
     const pfc_commit_measure_opts opts = pfc_agent_measure_opts(a, conf, lease);
-    pfc_select wanted = { .filter = task->filter,
-                          .backends = (const char *const *)task->backends,
-                          .backends_len = task->backends_len };
+    pfc_benchmark_filter wanted = { .filter = task->filter,
+                                    .backends = (const char *const *)task->backends,
+                                    .backends_len = task->backends_len };
     const int64_t launches = task->launches > 0 ? task->launches : COMMAND_REPEATS;
     const int64_t repeats = conf->measure ? launches : 1;
     pfc_canary canary = { 0 };

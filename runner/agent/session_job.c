@@ -83,9 +83,9 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
 {
     const pfc_task *task = &lease->job->task;
     const pfc_commit_measure_opts measure = pfc_agent_measure_opts(a, conf, lease);
-    const pfc_select wanted = { .filter = task->filter,
-                                .backends = (const char *const *)task->backends,
-                                .backends_len = task->backends_len };
+    const pfc_benchmark_filter wanted = { .filter = task->filter,
+                                          .backends = (const char *const *)task->backends,
+                                          .backends_len = task->backends_len };
     progress_line t = { .lease = lease };
     const pfc_blocks_run_opts opts = { .commits = builds->commits,
                                        .len = builds->len,

@@ -72,7 +72,7 @@ static void drop(pfc_blocks_session *s, size_t build, pfc_outcome *outcome)
 }
 
 /* Measures once; what failed for no reason of the commit's own is made once more. */
-static pfc_code measure(pfc_blocks_session *s, size_t build, const pfc_select *wanted,
+static pfc_code measure(pfc_blocks_session *s, size_t build, const pfc_benchmark_filter *wanted,
                         pfc_outcome *outcome, pfc_err *err)
 {
     const pfc_block_commit *c = commit_of(s, build);
@@ -86,7 +86,7 @@ static pfc_code measure(pfc_blocks_session *s, size_t build, const pfc_select *w
     return pfc_workspace_measure_some(s->ws, s->measure, wanted, &c->id, 0, outcome, err);
 }
 
-static pfc_code visit(pfc_blocks_session *s, const pfc_select *wanted, pfc_block_visit *v,
+static pfc_code visit(pfc_blocks_session *s, const pfc_benchmark_filter *wanted, pfc_block_visit *v,
                       pfc_err *err)
 {
     const int64_t from_ns = pfc_clock_ns();
@@ -142,8 +142,8 @@ static bool all_known(const pfc_blocks_session *s, const pfc_design_block *b)
 static pfc_code measure_block(pfc_blocks_session *s, const pfc_design_block *b,
                               pfc_block_visit *visits, pfc_err *err)
 {
-    static const pfc_select everything = { 0 };
-    pfc_select wanted = s->opts->wanted ? *s->opts->wanted : everything;
+    static const pfc_benchmark_filter everything = { 0 };
+    pfc_benchmark_filter wanted = s->opts->wanted ? *s->opts->wanted : everything;
     const char *backend = NULL;
     char *filter = s->measure->measure || !all_known(s, b) ? NULL : pfc_blocks_narrow(s, &backend);
     pfc_code code = PFC_OK;

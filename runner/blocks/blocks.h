@@ -11,7 +11,7 @@
 #ifndef PFC_RUNNER_BLOCKS_BLOCKS_H
 #define PFC_RUNNER_BLOCKS_BLOCKS_H
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/blocks/design.h"
 #include "runner/build/products.h"
 #include "runner/workspace/workspace.h"
@@ -42,8 +42,8 @@ typedef struct pfc_blocks_run_opts {
     uint64_t seed;
     const pfc_conf
         *conf; /* the perfci.yaml that applies, for the built files and `runtime_files` */
-    bool measure_identical;   /* also commits of identical object code */
-    const pfc_select *wanted; /* NULL: everything */
+    bool measure_identical;             /* also commits of identical object code */
+    const pfc_benchmark_filter *wanted; /* NULL: everything */
     /* Receives one line of progress. NULL: none. */
     void (*progress)(void *arg, const char *line);
     void *progress_arg;

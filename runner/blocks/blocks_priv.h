@@ -19,7 +19,7 @@ typedef struct pfc_block_series {
 /** A visit of the block that is being measured. */
 typedef struct pfc_block_visit {
     size_t build; /* index in the design */
-    pfc_visit_at at;
+    pfc_session_position at;
     pfc_run *run; /* NULL: the build was left out */
 } pfc_block_visit;
 

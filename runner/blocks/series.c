@@ -39,7 +39,7 @@ static bool counts(const pfc_measurement *m)
 {
     return m->status == PFC_STATUS_OK && m->samples_len &&
            !pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK) &&
-           !pfc_streq(pfc_pairs_get(&m->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
+           !pfc_streq(pfc_labels_get(&m->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
 }
 
 pfc_code pfc_blocks_tell(pfc_blocks_session *s, const pfc_block_visit *visit, pfc_err *err)
@@ -147,7 +147,7 @@ char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend)
 /* ---- runs ---- */
 
 /* A visit is one launch as the document counts them, however many processes a suite starts in it. */
-static void place(pfc_run *run, const pfc_visit_at *at)
+static void place(pfc_run *run, const pfc_session_position *at)
 {
     for (size_t i = 0; i < run->measurements_len; i++) {
         pfc_measurement *m = &run->measurements[i];

@@ -5,7 +5,7 @@
 #ifndef PFC_RUNNER_BUILD_PRODUCTS_H
 #define PFC_RUNNER_BUILD_PRODUCTS_H
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/hash.h"
 #include "runner/workspace/workspace.h"
 

@@ -4,7 +4,7 @@
 #ifndef PFC_RUNNER_JOB_JOB_H
 #define PFC_RUNNER_JOB_JOB_H
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/git/repo.h"
 #include "core/http/client.h"
 #include "runner/spool/spool.h"

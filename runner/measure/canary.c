@@ -12,7 +12,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #define TIMEOUT_S  10.0 /* it takes milliseconds; a machine that needs more is no witness */
 #define MAX_OUTPUT (256u * 1024)
@@ -73,7 +73,7 @@ void pfc_canary_begin(pfc_canary *c, const char *bench)
 static double fact(const pfc_run *run, const char *name)
 {
     const char *text =
-        run->measurements_len ? pfc_pairs_get(&run->measurements[0].extra, name) : NULL;
+        run->measurements_len ? pfc_labels_get(&run->measurements[0].extra, name) : NULL;
     double value = (double)NAN;
 
     return text && !pfc_parse_double(text, 0, 1e18, name, &value, NULL) ? value : (double)NAN;

@@ -22,6 +22,7 @@ static pfc_code can_serve(pfc_command *cmd, const char *bench, bool *out, pfc_er
     pfc_code code;
 
     cmd->argv = argv;
+    cmd->program = bench;
     code = pfc_command_run(cmd, &res, err);
     if (code)
         return code;
@@ -109,6 +110,9 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
                            pfc_run **run_a, pfc_outcome *out, pfc_err *err)
 {
     pfc_command cmd = { .dir = pair->dirs[1],
+                        .trees = { pair->dirs[0] },
+                        .read_only = true,
+                        .sandbox = opts->sandbox,
                         .timeout_s =
                             TIMEOUT_FACTOR *
                             (opts->timeout_s > 0 ? opts->timeout_s : PFC_WORKSPACE_TIMEOUT_S),
@@ -134,6 +138,7 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
         code = pfc_fs_temp_dir("perfci-pairs", &temp, err);
     if (!code) {
         files.result = pfc_fs_join(temp, "pairs.json");
+        cmd.scratch = temp;
         code = measure(opts, &cmd, &files, pair, out, run_a, err);
         if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
             pfc_log(PFC_WARN, "temporary_folder_left", "reason", leftover.msg);

@@ -26,7 +26,7 @@ void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
     /* A document with a fingerprint is complete: mixing in this machine's facts would make it wrong. */
     if (machine->fingerprint.len == 0) {
         machine->fingerprint = here.fingerprint;
-        here.fingerprint = (pfc_pairs){ 0 };
+        here.fingerprint = (pfc_labels){ 0 };
     }
     pfc_machine_hash(machine);
     pfc_machine_clear(&here);

@@ -403,6 +403,9 @@ static pfc_code by_suite(const pfc_commit_measure_opts *opts, pfc_command *cmd, 
         code = pfc_fs_temp_dir("perfci-run", &temp, err);
     if (code == PFC_OK) {
         result = pfc_fs_join(temp, "run.json");
+        cmd->read_only = true; /* perfci-bench writes its result alone */
+        cmd->scratch = temp;
+        cmd->program = bench;
         code = run_bench(opts, cmd, bench, result, out, err);
         if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
             pfc_log(PFC_WARN, "temporary_folder_left", "reason", leftover.msg);
@@ -438,6 +441,7 @@ pfc_code pfc_measure(const pfc_commit_measure_opts *opts, const char *dir, const
         .dir = dir,
         .commit = commit,
         .build = build,
+        .sandbox = opts->sandbox,
         .timeout_s = opts->timeout_s > 0 ? opts->timeout_s : PFC_WORKSPACE_TIMEOUT_S,
         .cancelled = opts->cancelled,
         .cancelled_arg = opts->cancelled_arg,

@@ -20,8 +20,8 @@ static void add(pfc_outcome *out, pfc_outcome *next)
 }
 
 static pfc_code by_suite(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
-                         const pfc_select *wanted, const pfc_commit_id *id, unsigned build,
-                         pfc_outcome *out, pfc_err *err)
+                         const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
+                         unsigned build, pfc_outcome *out, pfc_err *err)
 {
     const size_t rounds = PFC_MAX(wanted->backends_len, (size_t)1);
     pfc_commit_measure_opts one = *opts;
@@ -45,7 +45,7 @@ static pfc_code by_suite(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
 }
 
 pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
-                                    const pfc_select *wanted, const pfc_commit_id *id,
+                                    const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err)
 {
     pfc_err none = { 0 };
@@ -55,7 +55,7 @@ pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_
     if (!opts->measure)
         return by_suite(ws, opts, wanted, id, build, out, err);
     code = pfc_workspace_measure(ws, opts, id, build, out, err);
-    if (code || out->kind != PFC_OUTCOME_MEASURED || !pfc_run_select(out->run, wanted, &none))
+    if (code || out->kind != PFC_OUTCOME_MEASURED || !pfc_run_filter(out->run, wanted, &none))
         return code;
     out->kind = PFC_OUTCOME_BROKEN;
     out->refused = true;

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/proc_memory.h"
+#include "core/base/process/proc_memory.h"
 #include "runner/workspace/workspace_priv.h"
+
+#define MIN_DISK_FREE_BYTES ((uint64_t)256 << 20) /* of the checkouts' disk, while a command runs */
 
 extern char **environ;
 
@@ -81,6 +83,50 @@ static pfc_code memory_limit(uint64_t *out, pfc_err *err)
     return PFC_OK;
 }
 
+static void add_mount(pfc_sandbox_command *box, const char *path, bool writable)
+{
+    if (path && box->mounts_len < PFC_SANDBOX_MAX_MOUNTS)
+        box->mounts[box->mounts_len++] = (pfc_sandbox_mount){ path, writable };
+}
+
+/* bubblewrap ends with 128 + N where its command was ended by signal N, as a shell does. */
+static void restore_signal(pfc_proc_result *res)
+{
+    if (res->exit_status > 128 && res->exit_status < 128 + 65) {
+        res->signal = res->exit_status - 128;
+        res->exit_status = -1;
+    }
+}
+
+static pfc_code run_sandboxed(const pfc_command *cmd, pfc_proc_opts *opts, pfc_proc_result *res,
+                              pfc_err *err)
+{
+    pfc_sandbox_command box = { .argv = opts->argv, .cwd = cmd->dir, .env = opts->env };
+    pfc_sandbox_start start;
+    pfc_code code;
+
+    add_mount(&box, cmd->program, false);
+    add_mount(&box, cmd->dir, !cmd->read_only);
+    for (size_t i = 0; i < PFC_COMMAND_TREES; i++)
+        add_mount(&box, cmd->trees[i], false);
+    add_mount(&box, cmd->scratch, true);
+    code = cmd->scratch ? pfc_sandbox_own(cmd->sandbox, cmd->scratch, err) : PFC_OK;
+    if (!code)
+        code = pfc_sandbox_wrap(cmd->sandbox, &box, &start, err);
+    if (code)
+        return code;
+    opts->argv = (const char *const *)start.argv;
+    opts->inherit_fd = start.seccomp_fd;
+    opts->disk_path = cmd->dir;
+    opts->disk_free_bytes = MIN_DISK_FREE_BYTES;
+    opts->cwd = NULL;
+    code = pfc_proc_run(opts, res, err);
+    pfc_sandbox_start_clear(&start);
+    if (!code)
+        restore_signal(res);
+    return code;
+}
+
 pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err)
 {
     const char *const shell[] = { "/bin/sh", "-c", cmd->text, NULL };
@@ -103,7 +149,7 @@ pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *
                            PFC_WORKSPACE_MAX_COMMAND, strlen(cmd->text));
     make_env(cmd, &env);
     opts.env = (const char *const *)env.items;
-    code = pfc_proc_run(&opts, res, err);
+    code = cmd->sandbox ? run_sandboxed(cmd, &opts, res, err) : pfc_proc_run(&opts, res, err);
     env_clear(&env);
     return code;
 }

@@ -4,6 +4,7 @@
  *   checkouts/COMMIT-BUILD-HASH/   HASH: of the build commands, so that changed ones build again
  *     tree/       the checkout, built in place
  *     build.log   what the build printed
+ *     manifest    of a sandboxed build: its files (sandbox/manifest.h)
  *     state       "ok", or "broken" and the reason; written last, by rename: without it the entry
  *                 is unfinished and is thrown away
  */
@@ -21,6 +22,7 @@
 #include "core/base/fs.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
+#include "runner/sandbox/manifest.h"
 #include "runner/workspace/workspace_priv.h"
 
 #define MAX_LOG_BYTES   (16u * 1024 * 1024)
@@ -33,6 +35,8 @@ struct pfc_workspace {
     char *mirror;    /* NULL: the source is a folder */
     pfc_repo *repo;
     int lock_fd;
+    char **checked; /* names of entries whose manifest held since the workspace was opened */
+    size_t checked_len, checked_cap;
 };
 
 static pfc_code take_lock(pfc_workspace *ws, pfc_err *err)
@@ -94,6 +98,9 @@ void pfc_workspace_close(pfc_workspace *ws)
     free(ws->dir);
     free(ws->checkouts);
     free(ws->mirror);
+    for (size_t i = 0; i < ws->checked_len; i++)
+        free(ws->checked[i]);
+    free(ws->checked);
     free(ws);
 }
 
@@ -109,6 +116,7 @@ typedef struct checkout {
     char *tree;
     char *log;
     char *state;
+    char *manifest;
 } checkout;
 
 static void checkout_init(const pfc_workspace *ws, const pfc_commit_id *id, unsigned build,
@@ -127,6 +135,7 @@ static void checkout_init(const pfc_workspace *ws, const pfc_commit_id *id, unsi
     co->tree = pfc_fs_join(co->dir, "tree");
     co->log = pfc_fs_join(co->dir, "build.log");
     co->state = pfc_fs_join(co->dir, "state");
+    co->manifest = pfc_fs_join(co->dir, "manifest");
 }
 
 static void checkout_clear(checkout *co)
@@ -136,6 +145,23 @@ static void checkout_clear(checkout *co)
     free(co->tree);
     free(co->log);
     free(co->state);
+    free(co->manifest);
+}
+
+static bool is_checked(const pfc_workspace *ws, const checkout *co)
+{
+    for (size_t i = 0; i < ws->checked_len; i++)
+        if (strcmp(ws->checked[i], co->name) == 0)
+            return true;
+    return false;
+}
+
+static void set_checked(pfc_workspace *ws, const checkout *co)
+{
+    if (is_checked(ws, co))
+        return;
+    ws->checked = pfc_grow(ws->checked, ws->checked_len, &ws->checked_cap, sizeof(*ws->checked));
+    ws->checked[ws->checked_len++] = pfc_strdup(co->name);
 }
 
 /* "Used now". The time is given, because the file system's own stands still for some milliseconds
@@ -210,6 +236,7 @@ static pfc_code build_step(const pfc_workspace *ws, const checkout *co, const ch
         .text = command,
         .dir = co->tree,
         .ceiling = co->dir,
+        .sandbox = ws->opts.sandbox,
         .commit = id->hex,
         .build = build,
         .merge = true,
@@ -253,6 +280,8 @@ static pfc_code make_entry(pfc_workspace *ws, const checkout *co, const pfc_comm
         code = pfc_fs_mkdirs(co->dir, 0755, err);
     if (code == PFC_OK)
         code = pfc_repo_checkout(ws->repo, id, co->tree, err);
+    if (code == PFC_OK && ws->opts.sandbox)
+        code = pfc_sandbox_own(ws->opts.sandbox, co->tree, err);
     if (code)
         return code;
     out->kind = PFC_OUTCOME_MEASURED;
@@ -266,7 +295,29 @@ static pfc_code make_entry(pfc_workspace *ws, const checkout *co, const pfc_comm
         out->kind = PFC_OUTCOME_BROKEN;
         return PFC_OK; /* not remembered: on a quieter machine it may finish */
     }
+    if (ws->opts.sandbox && out->kind == PFC_OUTCOME_MEASURED) {
+        code = pfc_manifest_write(co->tree, co->manifest, err);
+        if (code)
+            return code;
+        set_checked(ws, co);
+    }
     return write_state(co, out, err);
+}
+
+/* A build from the cache is used as it was made, or not at all. It is checked once while the workspace is
+ * open: in this time no other job runs, and what the commit's own measurement changes is its own. */
+static bool is_intact(pfc_workspace *ws, const checkout *co)
+{
+    pfc_err err = { 0 };
+
+    if (!ws->opts.sandbox || is_checked(ws, co))
+        return true;
+    if (pfc_manifest_check(co->tree, co->manifest, &err) != PFC_OK) {
+        pfc_log(PFC_WARN, "cached_build_changed", "entry", co->name, "reason", err.msg);
+        return false;
+    }
+    set_checked(ws, co);
+    return true;
 }
 
 pfc_code pfc_workspace_find(pfc_workspace *ws, const char *revision, pfc_commit_id *out,
@@ -321,7 +372,8 @@ pfc_code pfc_workspace_prepare(pfc_workspace *ws, const pfc_commit_id *id, unsig
     if (code)
         return code;
     checkout_init(ws, id, build, &co);
-    if (!read_state(&co, out)) {
+    if (!read_state(&co, out) || (out->kind == PFC_OUTCOME_MEASURED && !is_intact(ws, &co))) {
+        *out = (pfc_outcome){ 0 };
         note_submodules(ws, id);
         code = make_entry(ws, &co, id, build, out, err);
     }

@@ -15,7 +15,7 @@
 
 #include "core/base/direction.h"
 #include "core/git/repo.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 #include "core/wire/wire.h"
 
 #define PFC_MEASURE_CANNOT         125 /* exit status of a command: this commit cannot be measured */
@@ -77,7 +77,8 @@ typedef struct pfc_commit_measure_opts {
     const char *wait_quiet;    /* of suites: how long perfci-bench waits for a quiet machine ("5m"),
                                      then fails with the reason; NULL: it measures at once */
     double timeout_s;          /* of one measurement; 0: PFC_WORKSPACE_TIMEOUT_S */
-    bool (*cancelled)(void *arg); /* asked about ten times a second; NULL: never */
+    const struct pfc_sandbox *sandbox; /* for commands and suites; NULL: none */
+    bool (*cancelled)(void *arg);      /* asked about ten times a second; NULL: never */
     void *cancelled_arg;
 } pfc_commit_measure_opts;
 
@@ -133,8 +134,9 @@ typedef struct pfc_workspace_opts {
                             program mirrors below `dir` */
     const char *build;  /* shell command; NULL or "": nothing to build */
     const char *relink; /* shell command run after `build` when build > 0; NULL: none */
-    double build_timeout_s; /* 0: PFC_WORKSPACE_TIMEOUT_S */
-    size_t max_checkouts;   /* 0: PFC_WORKSPACE_CHECKOUTS; the least recently used goes first */
+    double build_timeout_s;            /* 0: PFC_WORKSPACE_TIMEOUT_S */
+    const struct pfc_sandbox *sandbox; /* for the build; NULL: none */
+    size_t max_checkouts; /* 0: PFC_WORKSPACE_CHECKOUTS; the least recently used goes first */
     bool (*cancelled)(void *arg); /* as above, for fetching and building */
     void *cancelled_arg;
 } pfc_workspace_opts;
@@ -178,7 +180,7 @@ pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts 
  *  measured once for each backend (opts' filter and backend are ignored). Without a match: BROKEN and
  *  out->refused, and the reason lists the results. */
 pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
-                                    const pfc_select *wanted, const pfc_commit_id *id,
+                                    const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

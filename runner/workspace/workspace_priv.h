@@ -4,8 +4,11 @@
 #ifndef PFC_RUNNER_WORKSPACE_WORKSPACE_PRIV_H
 #define PFC_RUNNER_WORKSPACE_WORKSPACE_PRIV_H
 
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
+#include "runner/sandbox/sandbox.h"
 #include "runner/workspace/workspace.h"
+
+#define PFC_COMMAND_TREES 2
 
 /** One shell command of the project. */
 typedef struct pfc_command {
@@ -16,6 +19,12 @@ typedef struct pfc_command {
     const char *commit;  /* PERFCI_COMMIT; NULL: not set */
     unsigned build;      /* PERFCI_BUILD */
     bool merge;          /* stderr into stdout */
+    const pfc_sandbox
+        *sandbox; /* NULL: the command runs as this user and sees what this user sees */
+    const char *trees[PFC_COMMAND_TREES]; /* further checkouts that it reads; NULL: none */
+    bool read_only;                       /* `dir` cannot be written in the sandbox */
+    const char *scratch;                  /* a folder for its results; NULL: none */
+    const char *program;                  /* a program outside of the checkout; NULL: none */
     size_t max_output_bytes;
     double timeout_s;
     bool (*cancelled)(void *arg);
@@ -23,7 +32,8 @@ typedef struct pfc_command {
 } pfc_command;
 
 /** Runs the command without the secrets of this environment and with at most $PERFCI_MEMORY_LIMIT of memory
- *  for its process tree (not set: three quarters of the machine; 0: no limit). As pfc_proc_run;
+ *  for its process tree (not set: three quarters of the machine; 0: no limit). In the sandbox it is isolated
+ *  as runner/sandbox/sandbox.h says, and ends when the disk of `dir` is nearly full. As pfc_proc_run;
  *  PFC_EINVAL: the variable is not a number of bytes. */
 pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err) PFC_MUSTCHECK;
 

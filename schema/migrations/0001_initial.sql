@@ -18,8 +18,8 @@ CREATE TABLE projects (
     created_at timestamptz NOT NULL DEFAULT now()
 );
 
--- History is a graph: parents as they are, first parent first. A stub is a commit that a run named
--- before anybody told us about it.
+-- History is a graph: parents as git lists them, first parent first. A stub is a commit that a run named
+-- before a client posted the commit itself.
 CREATE TABLE commits (
     project_id bigint NOT NULL REFERENCES projects (id),
     id         bigint GENERATED ALWAYS AS IDENTITY,
@@ -174,7 +174,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- What a run could not measure, so that its document can be given back whole.
+-- Benchmarks that a run could not measure; stored so that GET /runs/{id} returns the complete document.
 CREATE TABLE unmeasured (
     project_id bigint NOT NULL,
     run_id     bigint NOT NULL,

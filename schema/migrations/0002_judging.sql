@@ -1,5 +1,5 @@
--- What the detector says beyond the change itself: whether the level came back, which alerts have one
--- cause, that a level was accepted, and that a machine, not the code, has moved.
+-- Results of the detector beside the change itself: whether the level came back, which alerts share a
+-- cause, that a level was accepted, and that the machine, not the code, changed.
 
 -- The first commit after which the level was back where it had been; NULL: it was not.
 ALTER TABLE change_points ADD COLUMN undone_commit_id bigint;

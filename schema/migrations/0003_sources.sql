@@ -1,5 +1,5 @@
--- What a benchmark is built from, as whoever built it last said: its files by the build graph, and the
--- globs of perfci.yaml. '*' stands for every benchmark that has no row of its own.
+-- The sources of each benchmark as its newest build reported them: files by the build graph, and the
+-- globs of perfci.yaml. '*' is used for every benchmark without a row of its own.
 CREATE TABLE benchmark_sources (
     project_id bigint NOT NULL REFERENCES projects (id),
     benchmark  text NOT NULL,

@@ -1,5 +1,5 @@
--- Bisections that the service runs itself, on its runners: what was asked, the range, every step
--- before it is measured and after. A row with mode `report` is what somebody's desk sent, as before.
+-- Bisections that the service runs itself, on its runners: the request, the range, and every step
+-- before and after its measurement. A row with mode `report` was posted by a local `perfci bisect`.
 
 ALTER TABLE bisections ALTER COLUMN verdict DROP NOT NULL,
     ADD COLUMN mode text NOT NULL DEFAULT 'report' CHECK (mode IN ('report', 'remote')),
@@ -11,7 +11,7 @@ ALTER TABLE bisections ALTER COLUMN verdict DROP NOT NULL,
     ADD COLUMN higher_is_better boolean,
     ADD COLUMN exact boolean NOT NULL DEFAULT false,
     ADD COLUMN options jsonb NOT NULL DEFAULT '{}',
-    -- The commits searched, the good end first, and the planner's weights and belief for each.
+    -- The commits searched, the good commit first, with the planner's prior and posterior for each.
     ADD COLUMN line text[] NOT NULL DEFAULT '{}',
     ADD COLUMN prior float8[],
     ADD COLUMN posterior float8[],
@@ -21,8 +21,8 @@ ALTER TABLE bisections ALTER COLUMN verdict DROP NOT NULL,
     ADD CHECK (verdict IS NOT NULL OR state <> 'done');
 CREATE INDEX bisections_running ON bisections (id) WHERE state = 'running';
 
--- What a bisection has asked for or taken from storage, in the planner's order. `place` is an index
--- into the line. A step and its job are made in one transaction, so no crash asks twice.
+-- The measurements that a bisection requested or took from storage, in the planner's order. `place` is
+-- an index into the commits. A step and its job are inserted in one transaction: no crash requests twice.
 CREATE TABLE bisection_steps (
     project_id   bigint NOT NULL,
     bisection_id bigint NOT NULL,
@@ -41,6 +41,6 @@ CREATE TABLE bisection_steps (
     CHECK ((state = 'measured') = (value IS NOT NULL))
 );
 
--- What a job is more precisely: {"layout", "benchmark", "backend", "metric", "launches"}.
--- avoid_runner: whoever measured before, so that another machine confirms; not for ever, though.
+-- Details of a job: {"layout", "benchmark", "backend", "metric", "launches"}.
+-- avoid_runner: the runner that measured before, so that another machine confirms; for a limited time.
 ALTER TABLE jobs ADD COLUMN task jsonb NOT NULL DEFAULT '{}', ADD COLUMN avoid_runner text;

@@ -1,7 +1,7 @@
 -- Old measurements become one a series and day; a month is rewritten whole, so that its space comes
 -- back at once and no row is deleted one by one.
 
--- What was done to a month: `days` has one measurement for each series, machine and day of the
+-- The thinning applied to a month: `days` has one measurement for each series, machine and day of the
 -- history, `referred` only what something refers to.
 CREATE TABLE retention (
     month       date PRIMARY KEY,
@@ -62,8 +62,8 @@ JOIN named_runs n ON n.project_id = m.project_id AND n.run_id = m.run_id;
 
 -- Rewrites the partition of a month (its first day, UTC): what is referred to stays, of the rest stays
 -- one measurement a series, machine and day of the commits' time (keep_days), or nothing. Returns the
--- rows before and after; NULLs when there is no such partition. One transaction: whoever reads sees
--- the month as it was or as it is afterwards.
+-- rows before and after; NULLs when there is no such partition. One transaction: a reader sees the
+-- month either as it was or as it is afterwards.
 CREATE FUNCTION retention_apply(month date, keep_days boolean, OUT rows_before bigint,
                                 OUT rows_after bigint)
 LANGUAGE plpgsql SET timezone = 'UTC' SET search_path = public AS $$
@@ -128,7 +128,7 @@ BEGIN
             FROM ranked WHERE place = 1$sql$, fresh, old);
     END IF;
     EXECUTE format('SELECT count(*) FROM %I', fresh) INTO rows_after;
-    -- Only here does anybody who reads have to wait, for the moment of the exchange.
+    -- Readers wait only here, while the partitions are exchanged.
     EXECUTE format('ALTER TABLE measurements DETACH PARTITION %I', old);
     EXECUTE format('DROP TABLE %I', old);
     EXECUTE format('ALTER TABLE %I RENAME TO %I', fresh, old);

@@ -9,7 +9,7 @@ CREATE TABLE verifications (
     after        text NOT NULL CHECK (after ~ '^[0-9a-f]{40}$'),
     expected_rel float8 NOT NULL,
     first_build  int NOT NULL,
-    avoid_runner text, -- whoever measured most of the search
+    avoid_runner text, -- the runner that measured most of the search
     state        text NOT NULL DEFAULT 'running'
         CHECK (state IN ('running', 'confirmed', 'refuted', 'open', 'cancelled')),
     pairs        int NOT NULL DEFAULT 0,

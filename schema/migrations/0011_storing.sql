@@ -1,2 +1,2 @@
--- A measurement is stored when its transaction began, unless somebody says otherwise.
+-- A measurement is stored when its transaction began, unless the statement gives another time.
 ALTER TABLE measurements ALTER COLUMN stored_at SET DEFAULT now();

@@ -3,7 +3,7 @@
 -- chunk is read from the measurements, and a series without chunks is read from them alone.
 
 -- Counts up whenever measured commits get other positions (or times): chunks with another number are
--- not used, and made anew.
+-- not used, and are built again.
 ALTER TABLE branches ADD COLUMN line_version bigint NOT NULL DEFAULT 0;
 
 -- Measurements stored from from_at (of one month, UTC) to before until_at; a series' chunks leave no

@@ -1,6 +1,6 @@
--- What somebody ought to be told, written in the transaction that made it true: whoever sends it (a forge's
--- bot, a mailer) reads what is open and closes it once it is sent, so that a crash in between repeats it
--- and loses nothing.
+-- Notices to deliver, written in the transaction that made each one true. A delivery worker (a forge's
+-- bot, a mailer) reads the open notices and closes each one after it is sent, so that a crash in between
+-- repeats a notice and loses none.
 CREATE TABLE notices (
     project_id bigint NOT NULL REFERENCES projects (id),
     id         bigint GENERATED ALWAYS AS IDENTITY,

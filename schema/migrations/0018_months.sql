@@ -1,9 +1,9 @@
--- Months that nobody prepared, and what else refers to old measurements.
+-- Months without a partition of their own, and further references to old measurements.
 
 -- Makes the partition of a month (its first day, UTC) when there is none, and moves into it what came in
--- meanwhile and lies in the default partition: a service that stood still for months, or ran without
+-- before it and is in the default partition: a service that was stopped for months, or ran without
 -- workers, would otherwise never get that month's partition again. Returns the rows moved; NULL when the
--- partition was there. One transaction, one at a time; whoever stores waits while rows are moved.
+-- partition was there. One transaction, one at a time; transactions that store a run wait while rows are moved.
 CREATE FUNCTION measurements_month(month date) RETURNS bigint
 LANGUAGE plpgsql SET timezone = 'UTC' SET search_path = public AS $$
 DECLARE
@@ -96,7 +96,7 @@ SELECT m.project_id, m.series_id, m.run_id, m.stored_at FROM measurements m
 JOIN named_runs n ON n.project_id = m.project_id AND n.run_id = m.run_id;
 
 -- As in migration 0005, and: the month's indexes are built, and its rows known to be the month's, before
--- anybody has to wait; the counts of series follow; a month is done once.
+-- any reader has to wait; the counts of series follow; a month is done once.
 CREATE OR REPLACE FUNCTION retention_apply(month date, keep_days boolean, OUT rows_before bigint,
                                 OUT rows_after bigint)
 LANGUAGE plpgsql SET timezone = 'UTC' SET search_path = public AS $$
@@ -164,7 +164,7 @@ BEGIN
             FROM ranked WHERE place = 1$sql$, fresh, old);
     END IF;
     EXECUTE format('SELECT count(*) FROM %I', fresh) INTO rows_after;
-    -- What series count of points must not count those that go: a series that seems to have more points than
+    -- The point counts of series must leave out the deleted points: a series that seems to have more points than
     -- there are would be packed again and again, and judged from the wrong place on.
     EXECUTE format($sql$
         CREATE TEMP TABLE retention_gone ON COMMIT DROP AS
@@ -180,7 +180,7 @@ BEGIN
                           AND j.kind IN ('bisect', 'verify'))
         GROUP BY m.project_id, m.series_id$sql$, old, fresh);
     ANALYZE retention_gone;
-    -- Before the exchange: whoever judges locks its series first, so nobody waits in a circle.
+    -- Before the exchange: judging locks its series first, so that no two transactions wait for each other (deadlock).
     UPDATE series s
     SET points = greatest(0, s.points - g.points),
         settled_points = CASE WHEN below THEN s.settled_points - g.points ELSE 0 END,
@@ -191,7 +191,7 @@ BEGIN
           FROM retention_gone q
           JOIN series t ON t.project_id = q.project_id AND t.id = q.series_id) g
     WHERE s.project_id = g.project_id AND s.id = g.series_id;
-    -- Only here does anybody who reads have to wait, for the moment of the exchange.
+    -- Readers wait only here, while the partitions are exchanged.
     EXECUTE format('ALTER TABLE measurements DETACH PARTITION %I', old);
     EXECUTE format('DROP TABLE %I', old);
     EXECUTE format('ALTER TABLE %I RENAME TO %I', fresh, old);

@@ -1,5 +1,5 @@
 -- The queue, whole: jobs that wait for others, a back-off after a lost lease, how long the try at hand
--- has taken, and what a runner may take, so that a waiting job can be told when it will begin.
+-- has taken, and which jobs a runner may take, so that the start of a waiting job can be estimated.
 ALTER TABLE jobs ADD COLUMN parents bigint[] NOT NULL DEFAULT '{}', -- of the same project; all done first
                  ADD COLUMN leased_at timestamptz,                  -- of the newest try
                  ADD COLUMN lease_s float8;                         -- ... and how long its lease is

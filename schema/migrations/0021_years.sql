@@ -1,5 +1,5 @@
--- A queue of years: what the server did for itself (judging, sending) is of no use after a month and goes;
--- whoever looks for jobs of runners does not walk over the rest.
+-- A queue of years: the server's own jobs (judging, sending) are deleted after a month;
+-- a search for the jobs of runners does not read the remaining ones.
 CREATE INDEX jobs_by_age ON jobs USING brin (created_at);
 CREATE INDEX jobs_of_runners ON jobs (id) WHERE kind NOT IN ('detect', 'notify');
 CREATE INDEX jobs_backfilled ON jobs (project_id, created_at) WHERE kind = 'backfill';

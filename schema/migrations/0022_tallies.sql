@@ -1,7 +1,7 @@
--- What there is of something, counted as it comes: whoever asks for it does not count tables that grow for
--- years. A row a process of the database that stored some, so that nobody waits for another's: `n` of a
--- `what` is the sum over the processes. process 0: of those whose rows were put together (statement
--- tallies_fold). of: the machine, for runs; 0 for the others. measurements: as told by the parts of runs.
+-- Numbers of rows, kept up to date at each insert, because counting a table that grows for years is slow.
+-- One row for each PostgreSQL backend that stored some, so that no backend waits for another's row lock: the
+-- count of a `what` is the sum of `n` over the backends. process 0: the sum of rows that statement
+-- tallies_fold has merged. of: the machine, for runs; else 0. measurements: as the parts of runs state them.
 CREATE TABLE tallies (
     project_id bigint NOT NULL,
     what       text NOT NULL,
@@ -11,7 +11,7 @@ CREATE TABLE tallies (
     PRIMARY KEY (project_id, what, of, process)
 ) WITH (fillfactor = 50);
 
--- In the order of the foreign keys, as those who store take them. From here to the end nothing is stored
+-- In the order of the foreign keys, in which transactions that store a run take their locks. From here to the end nothing is stored
 -- that would be counted twice or not at all.
 LOCK TABLE commits, series, runs, run_parts IN SHARE ROW EXCLUSIVE MODE;
 

@@ -69,7 +69,7 @@ BEGIN
             FROM ranked WHERE place = 1$sql$, fresh, old);
     END IF;
     EXECUTE format('SELECT count(*) FROM %I', fresh) INTO rows_after;
-    -- What series count of points must not count those that go: a series that seems to have more points than
+    -- The point counts of series must leave out the deleted points: a series that seems to have more points than
     -- there are would be packed again and again, and judged from the wrong place on.
     EXECUTE format($sql$
         CREATE TEMP TABLE retention_gone ON COMMIT DROP AS
@@ -85,7 +85,7 @@ BEGIN
                           AND j.kind IN ('bisect', 'verify'))
         GROUP BY m.project_id, m.series_id$sql$, old, fresh);
     ANALYZE retention_gone;
-    -- Before the exchange: whoever judges locks its series first, so nobody waits in a circle.
+    -- Before the exchange: judging locks its series first, so that no two transactions wait for each other (deadlock).
     UPDATE series s
     SET points = greatest(0, s.points - g.points),
         settled_points = CASE WHEN below THEN s.settled_points - g.points ELSE 0 END,
@@ -106,7 +106,7 @@ BEGIN
                           AND k.series_id = m.series_id AND k.project_id = m.project_id)) THEN
         RAISE serialization_failure USING MESSAGE = format('something refers to %s since it is being thinned: another time', old);
     END IF;
-    -- Only here does anybody who reads have to wait, for the moment of the exchange.
+    -- Readers wait only here, while the partitions are exchanged.
     EXECUTE format('ALTER TABLE measurements DETACH PARTITION %I', old);
     EXECUTE format('DROP TABLE %I', old);
     EXECUTE format('ALTER TABLE %I RENAME TO %I', fresh, old);

@@ -1,5 +1,5 @@
--- Leases are numbered, so that what a runner still sends of one that it lost is told from what it sends of
--- the next, though both have the same secret and the same job.
+-- Leases are numbered (a fencing token), so that results of a lost lease are distinguished from results of
+-- the next lease, although both have the same secret and the same job.
 ALTER TABLE jobs ADD COLUMN fence bigint NOT NULL DEFAULT 0; -- of the newest lease; never the same again
 ALTER TABLE runs ADD COLUMN job_fence bigint; -- the lease that it was measured under; NULL: it did not say
 

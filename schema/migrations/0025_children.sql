@@ -1,2 +1,2 @@
--- Has a commit children? Whoever adds one that nobody has told of asks, and does not read the whole history for it.
+-- Whether a commit has children: an insert of a commit that no client has posted checks this by index.
 CREATE INDEX commits_of_parents ON commits USING gin (parents);

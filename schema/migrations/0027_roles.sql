@@ -1,5 +1,5 @@
--- The server may connect as a role that owns nothing. What changes tables while it runs is done by these two,
--- as their owner; a role of the server may call them, and nobody else.
+-- The server may connect as a role that owns nothing. Changes of tables at run time are done by these two
+-- functions, as their owner; only roles of a server may call them.
 ALTER FUNCTION measurements_month(date) SECURITY DEFINER SET search_path = public, pg_temp;
 ALTER FUNCTION retention_apply(date, boolean) SECURITY DEFINER SET search_path = public, pg_temp;
 REVOKE EXECUTE ON FUNCTION measurements_month(date), retention_apply(date, boolean) FROM PUBLIC;

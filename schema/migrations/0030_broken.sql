@@ -1,4 +1,4 @@
--- What an alert is about beyond a step and a drift: a benchmark that is broken since a commit, and a change that
+-- Kinds of alert beside step and drift: a benchmark that is broken since a commit, and a change that
 -- came with another compiler or another harness. A broken benchmark has no values: before, after and what is
 -- derived from them are NaN there, and `reason` says what is wrong.
 ALTER TABLE change_points DROP CONSTRAINT change_points_kind_check,

@@ -1,4 +1,4 @@
--- What /readyz asks: a write that reaches the table, its WAL record and PL/pgSQL, as the storing of a run does.
+-- The check of /readyz: a write that reaches the table, its WAL record and PL/pgSQL, as the storing of a run does.
 -- It is always rolled back, so the table stays empty.
 CREATE TABLE readiness (
     asked_at timestamptz NOT NULL DEFAULT now()

@@ -1,5 +1,5 @@
--- What changed of toolchain or harness where a step lies, when that and no commit is its most probable cause.
--- A culprit that fresh pairs have confirmed, or a person has named, says otherwise and counts more.
+-- The change of toolchain or harness at a step, when that change and no commit is the most probable cause.
+-- A culprit that new interleaved pairs confirmed, or that a user named, takes precedence.
 ALTER TABLE alerts
     ADD COLUMN boundary_kind text CHECK (boundary_kind IN ('toolchain', 'harness')),
     ADD COLUMN boundary jsonb, -- [{"name", "before", "now"}]

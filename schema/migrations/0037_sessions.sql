@@ -1,7 +1,7 @@
 -- Sessions: builds measured together on one machine in blocks. Each run of a session names it, and each of its
 -- measurements says where in the session its processes were launched.
 
--- What a session was to measure and what came of it; it is posted after its runs. number: for pages, newest first.
+-- The plan of a session and its outcome; it is posted after its runs. number: for pages, newest first.
 CREATE TABLE sessions (
     project_id    bigint NOT NULL REFERENCES projects (id),
     id            text NOT NULL CHECK (id ~ '^[0-9a-f]{32}$'),

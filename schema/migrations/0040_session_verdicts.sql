@@ -1,5 +1,5 @@
--- What a session said of each commit when it was last judged, for lists: one session is judged anew when it is asked
--- for. NULL: not judged yet. worst: {"series_id", "benchmark", "metric", "backend", "rel_change", ...} or NULL.
+-- A session's verdict of each commit when it was last judged, for lists: a request for one session judges it
+-- again. NULL: not judged yet. worst: {"series_id", "benchmark", "metric", "backend", "rel_change", ...} or NULL.
 ALTER TABLE session_commits
     ADD COLUMN verdict text CHECK (verdict IN ('slower', 'faster', 'same', 'undecided', 'identical', 'broken',
                                                'not_measured')),

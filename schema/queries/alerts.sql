@@ -1,8 +1,18 @@
 -- name: alerts_list
--- The page first, then what belongs to it, commits by subquery: with nine joins it took longer to plan
--- than to run, and a plan for any parameters joined everything before it cut the page.
--- $1 project_id, $2 series_id, $3 state or 'open', $4 alert_id, $5 cursor, $6 limit, $7 alert_id[],
--- $8 event, $9 group; NULL: any
+-- First the page, then what belongs to its alerts; commits by subquery. With nine joins the statement took longer to
+-- plan than to run, and a generic plan joined all tables before it cut the page. A parameter that is NULL does not
+-- restrict. state: a state, or 'open' for every state that is not closed.
+-- also: once
+-- in: project_id id, series_id id, state text?, alert_id id, cursor id, limit i64, alert_ids i64[]?, event_id id,
+--    group_id id
+-- out: id i64, project_id i64, project text, series_id i64, benchmark text, metric text, backend text,
+--    machine_class text, unit text, branch text, higher_is_better bool, state text, regression bool, before f64,
+--    after f64, rel_change f64, rel_low f64, rel_high f64, p f64, commit text, commit_low text, commit_high text,
+--    culprit text, created_at f64, updated_at f64, note text, group_id i64, group_series i64, group_measured i64,
+--    group_summary text, accepted bool, evidence text, reason text, event_id i64, two_speeds json, blocks json,
+--    kind text, boundary json, drift_commits i64, drift_weeks f64, reference_tag text, reference_rel f64,
+--    reference_low f64, reference_high f64, reference_commit text, worth f64, undone_commit text,
+--    suspect_subject text, suspect_author text
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
     WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
@@ -54,8 +64,11 @@ LEFT JOIN LATERAL (
 ORDER BY a.id DESC;
 
 -- name: alert_leaders
--- $1 project_id, $2 series_id, $3 state or 'open', $4 limit, $5 event; NULL: any; $6 cursor, $7 by worth
--- -> of every group the id of the alert that is most worth looking at; one that is not grouped leads itself
+-- The id of the most relevant alert of every group; an alert without a group is listed, too. A parameter that is
+-- NULL does not restrict. state: a state, or 'open' for every state that is not closed.
+-- row: alert_id
+-- in: project_id id, series_id id, state text?, limit i64, event_id id, cursor id, by_worth bool
+-- out: id i64
 WITH leaders AS (
     SELECT DISTINCT ON (a.project_id, coalesce(a.group_id, -a.id)) a.id,
            alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth
@@ -71,7 +84,11 @@ ORDER BY CASE WHEN $7::boolean THEN worth END DESC NULLS LAST, id DESC
 LIMIT $4::int;
 
 -- name: alerts_by_worth
--- $1 project_id, $2 series_id, $3 state or 'open', $4 limit, $5 event; NULL: any  -> id, the worthiest first
+-- The most relevant alerts first. A parameter that is NULL does not restrict. state: a state, or 'open' for every
+-- state that is not closed.
+-- row: alert_id
+-- in: project_id id, series_id id, state text?, limit i64, event_id id
+-- out: id i64
 SELECT a.id
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
@@ -83,14 +100,19 @@ ORDER BY alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) DESC, a.
 LIMIT $4::int;
 
 -- name: alert_events
--- $1 alert_id
+-- also: once
+-- in: alert_id i64
+-- out: id i64, at f64, actor text, state_from text, state_to text, reason text
 SELECT e.id, extract(epoch FROM e.at)::float8 AS at, e.actor, e.state_from, e.state_to, e.reason
 FROM alert_events e JOIN alerts a ON a.project_id = e.project_id AND a.id = e.alert_id
 WHERE a.id = $1::bigint ORDER BY e.id;
 
 -- name: alert_commits
--- $1 alert_id  -> the commits that the change may lie in, on the series' branch. Ranges are short, histories
--- are not: LIMIT and OFFSETs keep it a look-up for each commit. The first 1,000.
+-- The commits of the series' branch in which the change may lie, at most 1,000. Ranges are short and histories are
+-- long: LIMIT and the OFFSETs make the plan look up each commit.
+-- also: once
+-- in: alert_id i64
+-- out: position i64, sha text, author text, subject text, paths json, time f64, measured bool
 SELECT bc.position, c.sha, c.author, c.subject, to_json(c.paths)::text AS paths,
        extract(epoch FROM c.time)::float8 AS time,
        EXISTS (SELECT 1 FROM measurements m WHERE m.project_id = bc.project_id
@@ -113,36 +135,44 @@ WHERE a.id = $1::bigint
 ORDER BY bc.position;
 
 -- name: alert_lock
--- $1 alert_id  -> project_id, state, culprit, drift: it is one, and has no culprit
+-- drift: the alert is a drift, which has no culprit.
+-- in: alert_id i64
+-- out: project_id i64, state text, culprit text, drift bool
 SELECT a.project_id, a.state, a.culprit, x.kind = 'drift' AS drift
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 WHERE a.id = $1::bigint FOR UPDATE OF a;
 
 -- name: alert_last_actor
--- $1 project_id, $2 alert_id  -> whose word was the last
+-- The actor of the alert's newest event.
+-- in: project_id i64, alert_id i64
+-- out: actor text
 SELECT actor FROM alert_events WHERE project_id = $1::bigint AND alert_id = $2::bigint
 ORDER BY id DESC LIMIT 1;
 
 -- name: alert_set
--- $1 project_id, $2 alert_id, $3 state, $4 note or NULL, $5 culprit or NULL ('' removes)
+-- A note or culprit that is NULL keeps its value; an empty culprit removes it.
+-- in: project_id i64, alert_id i64, state text, note text?, culprit text?
 UPDATE alerts SET state = $3, note = coalesce($4, note),
        culprit = CASE WHEN $5::text IS NULL THEN culprit ELSE nullif($5, '') END, updated_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: alert_event_insert
--- $1 project_id, $2 alert_id, $3 actor, $4 from, $5 to, $6 reason
+-- in: project_id i64, alert_id i64, actor text, from text?, to text, reason text?
 INSERT INTO alert_events (project_id, alert_id, actor, state_from, state_to, reason)
 VALUES ($1::bigint, $2::bigint, $3, $4, $5, coalesce($6, ''));
 
 -- name: alert_open
--- $1 project_id, $2 change_point_id, $3 series_id  -> id, when there was none for this change
+-- The id of the new alert; no row when the change point has one.
+-- in: project_id i64, change_point_id i64, series_id i64
+-- value: id i64
 INSERT INTO alerts (project_id, change_point_id, series_id) VALUES ($1::bigint, $2::bigint, $3::bigint)
 ON CONFLICT (project_id, change_point_id) DO NOTHING RETURNING id;
 
 -- name: alert_for_culprit
--- $1 project_id, $2 metric, $3 benchmark or NULL, $4 backend or NULL, $5 culprit sha
--- -> id of the open alert of that metric whose range holds the commit, the largest change first
+-- The open alert of the metric whose range contains the culprit; the largest change first.
+-- in: project_id i64, metric text, benchmark text?, backend text?, culprit text
+-- value: id i64
 SELECT a.id
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
@@ -163,8 +193,9 @@ WHERE a.project_id = $1::bigint AND s.metric = $2
 ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
 
 -- name: alert_culprit
--- $1 alert_id, $2 sha  -> the commit before it on the line and the series' nature, when the alert's range
--- holds it
+-- The commit before the culprit on the branch, when the alert's range contains the culprit.
+-- in: alert_id i64, sha text
+-- out: before text, higher_is_better bool, exact bool
 SELECT p.sha AS before, s.higher_is_better, s.exact
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
@@ -182,7 +213,8 @@ LEFT JOIN commits p ON p.project_id = a.project_id AND p.id = bp.commit_id
 WHERE a.id = $1::bigint AND bc.position BETWEEN bl.position AND bh.position;
 
 -- name: alert_notify
--- $1 alert_id: tells listeners how the alert is now
+-- Sends the alert's present state to listeners.
+-- in: alert_id i64
 SELECT pg_notify('perfci', json_build_object('type', 'alert', 'project', p.name, 'id', a.id,
                  'state', a.state, 'series_id', a.series_id)::text)
 FROM alerts a JOIN projects p ON p.id = a.project_id WHERE a.id = $1::bigint;

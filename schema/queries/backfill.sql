@@ -1,13 +1,15 @@
 -- name: backfill_next
--- $1 seconds that an alert must be old, $2 jobs of a project in a day, $3 fewest commits of a range
--- -> the commit nearest to the middle of the oldest wide range, where its project was measured before
--- What was asked for once is not asked again, whatever became of it; one at a time on a branch.
+-- The commit nearest to the middle of the oldest wide range whose project was measured before. A commit for which a
+-- job existed is not chosen again, whatever became of the job; a branch has one such job at a time. min_age_s: age of
+-- the alert. max_jobs_a_day: of a project. min_commits: in the range.
+-- in: min_age_s f64, max_jobs_a_day i64, min_commits i64
+-- out: project_id i64, alert_id i64, branch text, machine_class text, source text, sha text
 WITH wide AS (
     SELECT a.project_id, a.id AS alert_id, s.id AS series_id, s.branch, s.machine_class,
            bl.position AS low, bh.position AS high,
-           coalesce((SELECT j.source FROM jobs j WHERE j.project_id = a.project_id
-                     AND j.state = 'done' AND j.source IS NOT NULL ORDER BY j.id DESC LIMIT 1),
-                    p.repo_url) AS source
+           coalesce(p.repo_url, -- without one, the source that an administrator's token named last
+                    (SELECT j.source FROM jobs j WHERE j.project_id = a.project_id
+                     AND j.state = 'done' AND j.source IS NOT NULL ORDER BY j.id DESC LIMIT 1)) AS source
     FROM alerts a
     JOIN projects p ON p.id = a.project_id
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id

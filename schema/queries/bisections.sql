@@ -1,5 +1,11 @@
 -- name: bisections_list
--- $1 project_id, $2 id, $3 cursor, $4 limit; NULL: any
+-- A parameter that is NULL does not restrict.
+-- also: once
+-- in: project_id id, id id, cursor id, limit i64
+-- out: id i64, project_id i64, project text, mode text, state text, reason text, branch text, machine_class text,
+--    metric text, benchmark text, backend text, good text, bad text, verdict text, culprits json, steps json,
+--    runs i64, builds i64, commits_measured i64, seconds f64, alert_id i64, actor text, expected_runs f64,
+--    commits i64, created_at f64, finished_at f64, stopped json, counts json, failure json
 SELECT x.id, x.project_id, p.name AS project, x.mode, x.state, x.reason, x.branch, x.machine_class,
        x.metric, x.benchmark, x.backend, x.good, x.bad, x.verdict, x.culprits::text AS culprits,
        CASE WHEN x.mode = 'report' THEN x.steps::text END AS steps, x.runs, x.builds,
@@ -21,8 +27,8 @@ LEFT JOIN LATERAL (
         'waiting', count(*) FILTER (WHERE s.state = 'asked')) AS counts
     FROM bisection_steps s WHERE s.project_id = x.project_id AND s.bisection_id = x.id
 ) n ON x.mode = 'remote'
--- The first job that brought no value, in its own words. No runner has brought it to an end, or it
--- ran over its time: then the machines are at fault as far as anybody knows.
+-- The first job without a value, with its reason. Where no runner completed it, or it exceeded its time, the fault is
+-- probably with the machines and not with the commit.
 LEFT JOIN LATERAL (
     SELECT json_build_object(
         'commit', x.line[s.place + 1], 'job_id', s.job_id, 'state', s.state,
@@ -40,9 +46,9 @@ WHERE ($1::bigint IS NULL OR x.project_id = $1) AND ($2::bigint IS NULL OR x.id 
 ORDER BY x.id DESC LIMIT $4::int;
 
 -- name: bisection_insert
--- $1 project_id, $2 metric, $3 benchmark, $4 backend, $5 good, $6 bad, $7 verdict, $8 culprits,
--- $9 steps, $10 runs, $11 builds, $12 commits_measured, $13 seconds, $14 alert_id, $15 actor,
--- $16 stopped or NULL  -> id
+-- in: project_id i64, metric text, benchmark text, backend text, good text, bad text, verdict text, culprits json,
+--    steps text?, runs i64, builds i64, commits_measured i64, seconds f64, alert_id id, actor text, stopped json?
+-- value: id i64
 INSERT INTO bisections (project_id, metric, benchmark, backend, good, bad, verdict, culprits, steps,
                         runs, builds, commits_measured, seconds, alert_id, actor, stopped)
 VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb, $10::bigint,
@@ -50,8 +56,9 @@ VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb
 RETURNING id;
 
 -- name: bisection_line
--- $1 project_id, $2 branch, $3 good or its first digits, $4 bad likewise
--- -> sha, position, which: both ends, as the branch has them
+-- Both ends as the branch has them. good, bad: ids of commits or their first digits.
+-- in: project_id i64, branch text, good text, bad text
+-- out: sha text, position i64, which text
 SELECT c.sha, b.position, CASE WHEN c.sha LIKE $3 || '%' THEN 'good' ELSE 'bad' END AS which
 FROM commits c
 LEFT JOIN branch_commits b ON b.project_id = c.project_id AND b.commit_id = c.id AND b.branch = $2
@@ -59,7 +66,9 @@ WHERE c.project_id = $1::bigint AND (c.sha LIKE $3 || '%' OR c.sha LIKE $4 || '%
 ORDER BY c.sha LIMIT 5;
 
 -- name: bisection_before
--- $1 project_id, $2 branch, $3 sha  -> the commit before it on the branch's line
+-- The commit before this one on the branch.
+-- in: project_id i64, branch text, sha text
+-- out: sha text
 SELECT p.sha FROM commits c
 JOIN branch_commits b ON b.project_id = c.project_id AND b.commit_id = c.id AND b.branch = $2
 JOIN branch_commits q ON q.project_id = b.project_id AND q.branch = b.branch
@@ -68,15 +77,20 @@ JOIN commits p ON p.project_id = q.project_id AND p.id = q.commit_id
 WHERE c.project_id = $1::bigint AND c.sha = $3;
 
 -- name: bisection_range
--- $1 project_id, $2 branch, $3 first, $4 last position, $5 limit  -> oldest first
+-- Oldest first.
+-- in: project_id i64, branch text, position_from i64, position_to i64, limit i64
+-- out: sha text, paths json
 SELECT c.sha, to_json(c.paths)::text AS paths
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
 ORDER BY b.position LIMIT $5::int;
 
 -- name: bisection_series
--- $1 project_id, $2 branch, $3 metric, $4 benchmark, $5 backend, $6 machine_class; NULL: any
--- -> the series that fit, those of a headline first, then the one with most points
+-- The series that match, headline series first, then those with most points. A parameter that is NULL does not
+-- restrict.
+-- in: project_id i64, branch text, metric text, benchmark text?, backend text?, machine_class text?
+-- out: id i64, benchmark text, backend text, machine_class text, higher_is_better bool, exact bool, headline bool,
+--    noise_rel f64
 SELECT s.id, b.name AS benchmark, s.backend, s.machine_class, s.higher_is_better, s.exact,
        s.headline, s.noise_rel
 FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
@@ -86,9 +100,10 @@ WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.metric = $3
 ORDER BY s.headline DESC, s.points DESC, s.id LIMIT 20;
 
 -- name: bisection_stored
--- $1 project_id, $2 series_id, $3 sha[]
--- -> runs of the series at these commits on the machine that has most of them, newest first; not those of
--- leases that were overtaken
+-- Runs of the series at these commits on the machine that has most of them, newest first; without runs of overtaken
+-- leases.
+-- in: project_id i64, series_id i64, shas text[]
+-- out: sha text, run_id i64, layout i64, suite text, median f64, samples f64[], blocks u32[], started_at timestamp
 WITH found AS MATERIALIZED (
     SELECT c.sha, r.id AS run_id, r.machine_id, r.suite, m.median, m.samples, m.blocks, r.started_at,
            coalesce((j.task ->> 'layout')::int, 0) AS layout
@@ -105,8 +120,9 @@ FROM found WHERE machine_id = (SELECT machine_id FROM best)
 ORDER BY started_at DESC, run_id DESC LIMIT 2000;
 
 -- name: bisection_start
--- $1 project_id, $2 metric, $3 benchmark, $4 backend, $5 branch, $6 machine_class, $7 line, $8 prior,
--- $9 options, $10 higher_is_better, $11 exact, $12 alert_id, $13 actor, $14 expected_runs  -> id
+-- in: project_id i64, metric text, benchmark text, backend text, branch text, machine_class text, line text[],
+--    prior f64[], options json, higher_is_better bool, exact bool, alert_id i64, actor text, expected_runs f64
+-- value: id i64
 INSERT INTO bisections (project_id, mode, state, metric, benchmark, backend, branch, machine_class,
                         line, prior, options, higher_is_better, exact, alert_id, actor, good, bad,
                         culprits, runs, builds, commits_measured, seconds, expected_runs)
@@ -116,8 +132,8 @@ VALUES ($1::bigint, 'remote', 'running', $2, $3, $4, $5, $6, $7::text[], $8::flo
 RETURNING id;
 
 -- name: bisection_step_put
--- $1 project_id, $2 bisection_id, $3 n, $4 place, $5 layout, $6 job_id, $7 run_id, $8 value (NULL:
--- asked for)
+-- A step without a value is requested and not measured yet.
+-- in: project_id i64, bisection_id i64, n i64, place i64, layout i64, job_id id, run_id id, value f64
 INSERT INTO bisection_steps (project_id, bisection_id, n, place, layout, state, job_id, run_id,
                              value, ended_at)
 VALUES ($1::bigint, $2::bigint, $3::int, $4::int, $5::int,
@@ -125,7 +141,8 @@ VALUES ($1::bigint, $2::bigint, $3::int, $4::int, $5::int,
         $8::float8, CASE WHEN $8::float8 IS NOT NULL THEN now() END);
 
 -- name: bisection_due
--- -> id, project_id of a running bisection that has something to do
+-- A running bisection that has a step to do.
+-- out: id i64, project_id i64
 SELECT x.id, x.project_id FROM bisections x
 WHERE x.state = 'running' AND (
     NOT EXISTS (SELECT 1 FROM bisection_steps s WHERE s.project_id = x.project_id
@@ -137,14 +154,20 @@ WHERE x.state = 'running' AND (
 ORDER BY x.updated_at, x.id LIMIT 1 FOR UPDATE SKIP LOCKED;
 
 -- name: bisection_load
--- $1 project_id, $2 id
+-- in: project_id i64, id i64
+-- out: metric text, benchmark text, backend text, branch text, machine_class text, line json, prior f64[],
+--    options json, higher_is_better bool, exact bool, alert_id i64, state text, seconds f64, posterior f64[],
+--    expected_runs f64
 SELECT metric, benchmark, backend, branch, machine_class, to_json(line)::text AS line, prior,
        options::text AS options, higher_is_better, exact, alert_id, state,
        extract(epoch FROM now() - created_at)::float8 AS seconds, posterior, expected_runs
 FROM bisections WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: bisection_steps
--- $1 project_id, $2 bisection_id  -> in the planner's order
+-- In the planner's order.
+-- in: project_id i64, bisection_id i64
+-- out: n i64, place i64, layout i64, state text, job_id i64, run_id i64, value f64, reason text, job_state text,
+--    job_reason text, runner text, commit text, run text, seconds f64
 SELECT s.n, s.place, s.layout, s.state, s.job_id, s.run_id, s.value, s.reason, j.state AS job_state,
        j.reason AS job_reason, j.runner, x.line[s.place + 1] AS commit, r.run_id AS run,
        extract(epoch FROM coalesce(j.finished_at, now()) - j.started_at)::float8 AS seconds
@@ -156,8 +179,11 @@ WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint
 ORDER BY s.n;
 
 -- name: job_values
--- $1 project_id, $2 job_id, $3 metric, $4 benchmark, $5 backend; NULL: any
--- -> what the job's runs say of it, a headline before anything else
+-- The values that the job's runs have for the metric, headline series first. A parameter that is NULL does not
+-- restrict.
+-- in: project_id i64, job_id i64, metric text, benchmark text?, backend text?
+-- out: run_id i64, benchmark text, backend text, median f64, headline bool, higher_is_better bool, exact bool,
+--    sha text
 SELECT r.id AS run_id, b.name AS benchmark, s.backend, m.median, s.headline, s.higher_is_better,
        s.exact, c.sha
 FROM jobs j
@@ -171,28 +197,31 @@ WHERE j.project_id = $1::bigint AND j.id = $2::bigint AND s.metric = $3
 ORDER BY s.headline DESC, b.name, s.backend LIMIT 10;
 
 -- name: bisection_step_end
--- $1 project_id, $2 bisection_id, $3 n, $4 state, $5 run_id, $6 value, $7 reason
+-- in: project_id i64, bisection_id i64, n i64, state text, run_id id, value f64, reason text?
 UPDATE bisection_steps SET state = $4, run_id = $5::bigint, value = $6::float8,
        reason = coalesce($7, ''), ended_at = now()
 WHERE project_id = $1::bigint AND bisection_id = $2::bigint AND n = $3::int AND state = 'asked';
 
 -- name: bisection_runners
--- $1 machine_class or NULL  -> runners that were heard of lately or hold a job
+-- The number of runners with a recent heartbeat or a job.
+-- in: machine_class text?
+-- value: count i64
 SELECT count(*) FROM runners k
 WHERE ($1::text IS NULL OR k.machine_class = $1)
   AND (k.last_seen_at > now() - interval '2 minutes'
        OR EXISTS (SELECT 1 FROM jobs j WHERE j.runner = k.name AND j.state = 'leased'));
 
 -- name: bisection_progress
--- $1 project_id, $2 id, $3 posterior, $4 expected_runs, $5 runs, $6 builds, $7 commits_measured,
--- $8 higher_is_better, $9 exact
+-- in: project_id i64, id i64, posterior f64[], expected_runs f64, runs i64, builds i64, commits_measured i64,
+--    higher_is_better bool, exact bool
 UPDATE bisections SET posterior = $3::float8[], expected_runs = $4::float8, runs = $5::bigint,
        builds = $6::bigint, commits_measured = $7::bigint, higher_is_better = $8::boolean,
        exact = $9::boolean, updated_at = clock_timestamp()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: bisection_finish
--- $1 project_id, $2 id, $3 state, $4 verdict, $5 culprits, $6 reason, $7 stopped or NULL  -> id
+-- in: project_id i64, id i64, state text, verdict text, culprits text?, reason text?, stopped json?
+-- value: id i64
 UPDATE bisections SET state = $3, verdict = $4, culprits = coalesce($5, '[]')::jsonb,
        stopped = $7::jsonb,
        reason = coalesce($6, ''), expected_runs = 0, updated_at = clock_timestamp(),
@@ -201,8 +230,9 @@ WHERE project_id = $1::bigint AND id = $2::bigint AND state = 'running'
 RETURNING id;
 
 -- name: bisection_jobs_cancel
--- $1 project_id, $2 bisection_id  -> job_id
--- A queued job ends at once, a leased one when its runner hears of it.
+-- A queued job ends at once, a leased job when its runner reports next.
+-- in: project_id i64, bisection_id i64
+-- out: id i64
 UPDATE jobs j SET cancel_requested = true,
        state = CASE WHEN j.state = 'queued' THEN 'cancelled' ELSE j.state END,
        finished_at = CASE WHEN j.state = 'queued' THEN clock_timestamp() ELSE j.finished_at END
@@ -212,7 +242,8 @@ WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint AND s.state = 'a
 RETURNING j.id;
 
 -- name: bisection_notify
--- $1 id: tells listeners how the bisection is now
+-- Sends the bisection's present state to listeners.
+-- in: id i64
 SELECT pg_notify('perfci', json_build_object('type', 'bisection', 'project', p.name, 'id', x.id,
                  'state', x.state, 'verdict', x.verdict, 'runs', x.runs,
                  'expected_runs', x.expected_runs)::text)

@@ -1,8 +1,9 @@
 -- Steps that a change of toolchain or harness explains (server/services/detect/toolchain_change.c).
 
 -- name: boundaries_due
--- $1 project_id, $2 branch, $3 limit  -> of every group and machine class with alerts to be asked, the sharpest:
--- alert_id, group_id, machine_class, commit
+-- For every group and machine class with unchecked alerts, the alert with the shortest range.
+-- in: project_id i64, branch text, limit i64
+-- out: alert_id i64, group_id i64, machine_class text, commit text
 SELECT DISTINCT ON (coalesce(a.group_id, -a.id), s.machine_class)
        a.id AS alert_id, coalesce(a.group_id, 0) AS group_id, s.machine_class,
        (SELECT sha FROM commits c WHERE c.project_id = x.project_id AND c.id = x.commit_id) AS commit
@@ -18,8 +19,9 @@ ORDER BY coalesce(a.group_id, -a.id), s.machine_class, bh.position - bl.position
 LIMIT $3::int;
 
 -- name: boundary_set
--- $1 project_id, $2 alert_id that was asked, $3 its group or 0, $4 machine class, $5 kind or NULL, $6 fields or NULL
--- -> id of the alerts about which something else is said now
+-- The alerts whose boundary changed. alert_id: the alert that was checked. group_id: its group, 0 without one.
+-- in: project_id i64, alert_id i64, group_id i64, machine_class text, kind text?, fields json?
+-- out: id i64, news bool
 WITH due AS MATERIALIZED (
     SELECT a.id, a.boundary_kind, a.boundary FROM alerts a
     JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id

@@ -3,15 +3,18 @@
 -- of a machine whose canary moved do not count, as for the points of a series.
 
 -- name: broken_branches
--- $1 project_id, $2 run_id[], $3 branch[]  -> branches to look at, and whether all of their history has news
+-- The branches to judge. whole: their complete history is to be judged.
+-- in: project_id i64, run_ids i64[], branches text[]
+-- out: branch text, whole bool
 SELECT branch, bool_or(whole) AS whole FROM (
     SELECT branch, false AS whole FROM runs WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
     UNION ALL SELECT unnest($3::text[]), true) AS t
 GROUP BY branch ORDER BY branch;
 
 -- name: broken_keys
--- $1 project_id, $2 branch, $3 run_id[], $4 whole  -> benchmark, backend, machine_class: what is broken in these runs (of
--- the whole branch: in any), and what is measured in them and was broken at some time
+-- Benchmarks that are broken in these runs, or measured in them and broken before. whole: in any run of the branch.
+-- in: project_id i64, branch text, run_ids i64[], whole bool
+-- out: benchmark text, backend text, machine_class text
 SELECT u.benchmark, u.backend, k.class AS machine_class
 FROM runs r
 JOIN machines k ON k.id = r.machine_id
@@ -35,10 +38,12 @@ WHERE NOT $4::boolean AND r.project_id = $1::bigint AND r.id = ANY ($3::bigint[]
 ORDER BY 1, 2, 3;
 
 -- name: broken_state
--- $1 project_id, $2 branch, $3 benchmark, $4 backend, $5 machine_class
--- -> series_id (NULL: never measured on the branch), seen (it was broken somewhere on the line), since_commit_id (NULL:
--- not broken now), since_position, low_commit_id (the first commit that may be it), reason (of the newest result),
--- undone_commit_id (the first that measured again after the newest broken one)
+-- series_id NULL: never measured on the branch. seen: it was broken somewhere on the branch. since_commit_id NULL: it
+-- is not broken now. low_commit_id: the first commit that may be the cause. reason: of the newest result.
+-- undone_commit_id: the first commit that was measured after the newest broken one.
+-- in: project_id i64, branch text, benchmark text, backend text, machine_class text
+-- out: series_id i64, seen bool, since_commit_id i64, since_position i64, low_commit_id i64, reason text,
+--    undone_commit_id i64
 WITH own AS MATERIALIZED (
     SELECT s.id, s.last_commit_id FROM benchmarks n
     JOIN series s ON s.project_id = n.project_id AND s.benchmark_id = n.id
@@ -87,8 +92,9 @@ SELECT (SELECT min(id) FROM own) AS series_id, EXISTS (SELECT 1 FROM bad) AS see
         ORDER BY p.position LIMIT 1) AS undone_commit_id;
 
 -- name: broken_alerts
--- $1 project_id, $2 series_id  -> the alerts about it that stand, the newest last: id of the change, commit_id, ended, and of
--- the alert id, state, last_actor
+-- Change points of the series with their alerts, oldest first. ended: a later commit was measured.
+-- in: project_id i64, series_id i64
+-- out: id i64, commit_id i64, ended bool, alert_id i64, state text, last_actor text
 SELECT x.id, x.commit_id, x.undone_commit_id IS NOT NULL AS ended, a.id AS alert_id, a.state,
        (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
         ORDER BY e.id DESC LIMIT 1) AS last_actor
@@ -98,8 +104,9 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'broke
 ORDER BY x.id;
 
 -- name: broken_put
--- $1 project_id, $2 id or NULL (new), $3 series_id, $4 first commit that may be it, $5 since, $6 reason  -> id. One that begins
--- at another commit now leaves its group.
+-- id NULL: a new one. A change point that begins at another commit than before leaves its group.
+-- in: project_id i64, id id, series_id i64, commit_low_id i64, since i64, reason text
+-- value: id i64
 WITH moved AS (
     UPDATE alerts a SET group_id = NULL FROM change_points x
     WHERE x.project_id = $1::bigint AND x.id = $2::bigint AND x.commit_id <> $5::bigint
@@ -117,7 +124,8 @@ made AS (
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
 -- name: broken_group
--- $1 project_id, $2 branch: what broke at one commit is one group
+-- What broke at one commit is one group.
+-- in: project_id i64, branch text
 WITH standing AS (
     SELECT a.id, a.group_id, x.commit_id, s.machine_class, n.name AS benchmark, s.backend
     FROM change_points x
@@ -137,7 +145,12 @@ WHERE a.project_id = $1::bigint AND a.id = t.id
   AND (a.group_id, a.group_series, a.group_summary) IS DISTINCT FROM (g.id, g.n, g.summary);
 
 -- name: broken_of_series
--- $1 series_id, $2 and $3 positions or NULL, $4 limit  -> one row a commit, the newest first
+-- One row a commit, newest first. A position that is NULL does not restrict.
+-- row: broken_result
+-- also: once
+-- in: series_id i64, position_from id, position_to id, limit i64
+-- out: commit text, subject text, position i64, time f64, benchmark text, metric text, backend text,
+--    machine_class text, reason text, run_id i64
 SELECT DISTINCT ON (p.position) c.sha AS commit, c.subject, p.position, extract(epoch FROM c.time)::float8 AS time,
        u.benchmark, u.metric, u.backend, k.class AS machine_class, u.reason, r.id AS run_id
 FROM series s
@@ -155,7 +168,12 @@ WHERE s.id = $1::bigint AND ($2::bigint IS NULL OR p.position >= $2) AND ($3::bi
 ORDER BY p.position DESC, r.started_at DESC, r.run_id DESC LIMIT $4::int;
 
 -- name: broken_of_commit
--- $1 project_id, $2 commit_id, $3 limit  -> one row a benchmark, backend and machine class
+-- One row a benchmark, backend and machine class.
+-- row: broken_result
+-- also: once
+-- in: project_id i64, commit_id i64, limit i64
+-- out: commit text, subject text, position i64, time f64, benchmark text, metric text, backend text,
+--    machine_class text, reason text, run_id i64
 SELECT DISTINCT ON (u.benchmark COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C")
        c.sha AS commit, c.subject, 0::bigint AS position, extract(epoch FROM c.time)::float8 AS time,
        u.benchmark, u.metric, u.backend, k.class AS machine_class, u.reason, r.id AS run_id

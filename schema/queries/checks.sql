@@ -1,7 +1,8 @@
--- What must hold in every database, at every moment, whatever went down in between.
+-- Invariants of every database at every moment, whatever failed before.
 
 -- name: store_checks
--- -> what text, wrong bigint: each counts what must not be
+-- Each row counts violations of one invariant; 0 is expected.
+-- out: what text, wrong i64
 SELECT 'parts without their run' AS what, count(*) AS wrong FROM run_parts q
 WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.project_id = q.project_id AND r.id = q.run_id)
 UNION ALL

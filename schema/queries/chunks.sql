@@ -1,8 +1,9 @@
 -- Chunks of long series: see migration 0012.
 
 -- name: chunks_due
--- $1 cursor (a series), $2 points that make a new chunk worth it, $3 limit
--- -> project_id, id, branch of series whose chunks are stale or lack that many points
+-- Series whose chunks are stale, or that have min_points points outside of chunks. cursor: a series.
+-- in: cursor i64, min_points i64, limit i64
+-- out: project_id i64, id i64, branch text
 SELECT s.project_id, s.id, s.branch
 FROM series s
 LEFT JOIN branches b ON b.project_id = s.project_id AND b.name = s.branch
@@ -13,15 +14,16 @@ WHERE s.id > $1::bigint AND (h.stale OR s.points - coalesce(h.points, 0) >= $2::
 ORDER BY s.id LIMIT $3::int;
 
 -- name: chunks_drop_stale
--- $1 project_id, $2 series_id, $3 branch
+-- in: project_id i64, series_id i64, branch text
 DELETE FROM series_chunks c USING branches b
 WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
   AND b.project_id = c.project_id AND b.name = $3 AND c.line_version <> b.line_version;
 
 -- name: chunks_add
--- $1 project_id, $2 series_id, $3 branch, $4 seconds
--- What was stored that long ago, or longer, and is in no chunk yet. That long no transaction lives, so
--- nothing older appears afterwards.
+-- Packs the points that were stored min_age_s ago or earlier and are in no chunk. No transaction lasts that long, so
+-- that no older point appears later.
+-- in: project_id i64, series_id i64, branch text, min_age_s f64
+-- out: count
 INSERT INTO series_chunks (project_id, series_id, from_at, until_at, line_version, points, packed)
 SELECT $1::bigint, $2::bigint, greatest(q.month, q.after),
        least(q.month + interval '1 month', now() - make_interval(secs => $4::float8)),
@@ -39,7 +41,8 @@ GROUP BY q.month, q.after, q.line_version
 ON CONFLICT DO NOTHING;
 
 -- name: chunks_thinned
--- $1 month date: its measurements are others now
+-- Drops the chunks of a month whose measurements were thinned.
+-- in: month date
 UPDATE series_chunks c
 SET (points, packed) = (
     SELECT count(*), coalesce(string_agg(p.packed, '' ORDER BY p.position, p.run_id), '')
@@ -51,8 +54,9 @@ WHERE c.from_at >= $1::date::timestamp AT TIME ZONE 'UTC'
   AND c.from_at < ($1::date + interval '1 month') AT TIME ZONE 'UTC';
 
 -- name: window_chunks
--- $1 project_id, $2 series_id, $3 branch  -> until, packed, from (texts both); the last row's until is where
--- the measurements go on
+-- The measurements that are in no chunk begin at the last row's `until`.
+-- in: project_id i64, series_id i64, branch text
+-- out: until text, packed bytes, from text
 SELECT c.until_at::text AS until, c.packed, c.from_at::text AS "from"
 FROM series_chunks c
 JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
@@ -60,19 +64,27 @@ WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
 ORDER BY c.from_at;
 
 -- name: window_rest
--- $1 project_id, $2 series_id, $3 branch, $4 timestamptz: stored from then on  -> packed (NULL: none)
+-- The points that were stored at or after stored_from; NULL: there is none.
+-- in: project_id i64, series_id i64, branch text, stored_from timestamp
+-- out: packed bytes
 SELECT string_agg(packed, '') AS packed FROM series_points
 WHERE project_id = $1::bigint AND series_id = $2::bigint AND branch = $3
   AND stored_at >= $4::timestamptz;
 
 -- name: window_infra
--- $1 project_id, $2 and $3 runs: from, to  -> id of those whose machine had moved
+-- The runs from run_from to run_to whose machine had moved.
+-- in: project_id i64, run_from i64, run_to i64
+-- out: id i64
 SELECT id FROM runs WHERE project_id = $1::bigint AND infra AND id BETWEEN $2::bigint AND $3::bigint
 ORDER BY id;
 
 -- name: window_runs
--- $1 project_id, $2 run[]  -> what stands beside a point, in the order asked. A look-up for each (the
--- OFFSET keeps it one): a few thousand of them are cheaper than reading all runs and commits.
+-- Data of the commit and the machine of each run, in the order of run_ids. The OFFSET makes the plan look up each
+-- run: for a few thousand runs this is cheaper than reading all runs and commits.
+-- in: project_id i64, run_ids i64[]
+-- row: window_point
+-- out: position i64, commit text, subject text, author text, time f64, median f64, low f64, high f64, min f64, n i64,
+--    run_id i64, machine_id i64, fingerprint text, infra bool, session text
 SELECT 0::bigint AS position, r.commit, r.subject, r.author, r.time, NULL::float8 AS median,
        NULL::float8 AS low, NULL::float8 AS high, NULL::float8 AS min, 0::bigint AS n, r.id AS run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra, r.session_id AS session

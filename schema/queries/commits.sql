@@ -1,6 +1,10 @@
 -- name: commits_list
--- $1 project_id, $2 branch or NULL, $3 cursor (a commit's id: older ones than that, wherever it lies by
--- now) or NULL, $4 limit
+-- cursor: id of a commit; the page has older commits, wherever that commit lies now.
+-- row: commit
+-- also: once
+-- in: project_id i64, branch text?, cursor id, limit i64
+-- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
+--    stub bool, branch text, runs i64, alerts i64
 SELECT b.position, c.id, c.sha, to_json(c.parents)::text AS parents, to_json(c.paths)::text AS paths,
        to_json(c.tags)::text AS tags, c.author, extract(epoch FROM c.time)::float8 AS time, c.subject,
        c.stub, b.branch,
@@ -18,7 +22,12 @@ WHERE b.project_id = $1::bigint
 ORDER BY b.position DESC LIMIT $4::int;
 
 -- name: commits_get
--- $1 project_id, $2 sha or its beginning  -> at most two rows: two mean that it fits several
+-- Two rows: the first digits match several commits.
+-- row: commit
+-- also: once
+-- in: project_id i64, sha text
+-- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
+--    stub bool, branch text, runs i64, alerts i64
 SELECT coalesce(b.position, 0) AS position, c.id, c.sha, to_json(c.parents)::text AS parents,
        to_json(c.paths)::text AS paths, to_json(c.tags)::text AS tags, c.author,
        extract(epoch FROM c.time)::float8 AS time, c.subject, c.stub, b.branch,
@@ -36,7 +45,10 @@ WHERE c.project_id = $1::bigint AND c.sha LIKE $2 || '%'
 ORDER BY c.sha LIMIT 2;
 
 -- name: commit_values
--- $1 project_id, $2 commit_id
+-- also: once
+-- in: project_id i64, commit_id i64
+-- out: series_id i64, benchmark text, metric text, backend text, machine_class text, unit text,
+--    higher_is_better bool, median f64, low f64, high f64, n i64, parent_median f64
 SELECT DISTINCT ON (b.name, s.metric, s.backend, s.machine_class, s.id)
        s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit,
        s.higher_is_better, m.median, m.low, m.high, m.n,
@@ -52,10 +64,11 @@ WHERE m.project_id = $1::bigint AND m.commit_id = $2::bigint
 ORDER BY b.name, s.metric, s.backend, s.machine_class, s.id, m.run_id DESC;
 
 -- name: commits_upsert
--- $1 project_id, $2 sha[], $3 parents[] (joined by spaces), $4 author[], $5 time float8[],
--- $6 subject[], $7 paths[] (array literals)  -> id, sha, fresh
--- In the order of ids, so that two servers storing the same commits do not wait for each other in a
--- circle. A commit never changes, but a stub is completed.
+-- In the order of ids, so that two servers that store the same commits do not deadlock. A commit never changes, but a
+-- stub is completed. fresh: it is new. parents: joined by spaces. paths: array literals.
+-- arrays: len
+-- in: project_id i64, shas text[], parents text[], authors text[], times f64[], subjects text[], paths text[]
+-- out: id i64, sha text, fresh bool
 INSERT INTO commits AS c (project_id, sha, parents, author, time, subject, paths)
 SELECT DISTINCT ON (u.sha) $1::bigint, u.sha, string_to_array(u.parents, ' '), u.author, to_timestamp(u.time), u.subject,
        u.paths::text[]
@@ -69,7 +82,9 @@ WHERE c.stub
 RETURNING c.id, c.sha, (xmax = 0) AS fresh;
 
 -- name: commits_tag
--- $1 project_id, $2 sha[], $3 tags[] (array literals). A tag that has moved leaves the commit where it was.
+-- A tag that is given to another commit is removed from the commit that had it. tags: array literals.
+-- arrays: len
+-- in: project_id i64, shas text[], tags text[]
 WITH given AS MATERIALIZED (
     SELECT DISTINCT ON (u.sha) u.sha, u.tags::text[] AS tags
     FROM unnest($2::text[], $3::text[]) AS u (sha, tags) ORDER BY u.sha),
@@ -83,7 +98,9 @@ UPDATE commits c SET tags = g.tags FROM given g
 WHERE c.project_id = $1::bigint AND c.sha = g.sha AND c.tags <> g.tags;
 
 -- name: commits_named
--- $1 project_id, $2 sha[], $3 time float8[]: those that are not known yet; of one that is there twice the first
+-- Inserts stubs of the commits that are not stored. Of a commit that is given twice the first time counts.
+-- arrays: len
+-- in: project_id i64, shas text[], times f64[]
 INSERT INTO commits (project_id, sha, time, stub)
 SELECT DISTINCT ON (u.sha) $1::bigint, u.sha, to_timestamp(u.time), true
 FROM unnest($2::text[], $3::float8[]) WITH ORDINALITY AS u (sha, time, ordinal)
@@ -91,36 +108,43 @@ ORDER BY u.sha, u.ordinal
 ON CONFLICT (project_id, sha) DO NOTHING;
 
 -- name: commit_id
--- $1 project_id, $2 sha, $3 branch  -> id, member (posted for this branch), time
+-- member: it was posted for this branch.
+-- in: project_id i64, sha text, branch text
+-- out: id i64, time f64, stub bool, member bool
 SELECT c.id, extract(epoch FROM c.time)::float8 AS time, c.stub,
        EXISTS (SELECT 1 FROM branch_commits b WHERE b.project_id = c.project_id
                AND b.branch = $3 AND b.commit_id = c.id) AS member
 FROM commits c WHERE c.project_id = $1::bigint AND c.sha = $2;
 
 -- name: branch_ensure
--- $1 project_id, $2 name
+-- in: project_id i64, name text
 INSERT INTO branches (project_id, name) VALUES ($1::bigint, $2) ON CONFLICT DO NOTHING;
 
 -- name: history_lock
--- $1 project_id: one writer of positions at a time. Taken before any commit is written, so that
--- writers never wait for each other in a circle.
+-- Serialises writers of positions. It is taken before any commit is written, so that writers do not deadlock.
+-- in: project_id i64
+-- value: id i64
 SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
 
 -- name: branches_of
--- $1 project_id, $2 commit_id[]  -> branch
+-- in: project_id i64, commit_ids i64[]
+-- out: branch text
 SELECT DISTINCT branch FROM branch_commits
 WHERE project_id = $1::bigint AND commit_id = ANY ($2::bigint[]) ORDER BY branch;
 
 -- name: branch_tail
--- $1 project_id, $2 branch, $3 limit  -> id, sha, parent (the first one), time, position; the newest first
+-- The newest first. parent: the first parent.
+-- in: project_id i64, branch text, limit i64
+-- out: id i64, sha text, parent text, time f64, position i64
 SELECT c.id, c.sha, c.parents[1] AS parent, extract(epoch FROM c.time)::float8 AS time, b.position
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
 ORDER BY b.position DESC LIMIT $3::bigint;
 
 -- name: branch_members_add
--- $1 project_id, $2 branch, $3 sha[]  -> id, sha, time of those that are new on the branch, and whether one stands
--- alone: known from runs only, and nobody's parent
+-- The commits that are new on the branch. alone: the commit is known from runs only, and no commit has it as parent.
+-- in: project_id i64, branch text, shas text[]
+-- out: id i64, sha text, time f64, alone bool
 WITH added AS (
     INSERT INTO branch_commits (project_id, branch, commit_id)
     SELECT c.project_id, $2, c.id FROM commits c
@@ -134,7 +158,9 @@ SELECT c.id, c.sha, extract(epoch FROM c.time)::float8 AS time,
 FROM added a JOIN commits c ON c.project_id = $1::bigint AND c.id = a.commit_id;
 
 -- name: branch_members
--- $1 project_id, $2 branch  -> id, sha, parents, time, position; in the order of ids byte by byte
+-- In the byte order of ids.
+-- in: project_id i64, branch text
+-- out: id i64, sha text, parents text, time f64, position i64
 SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
        extract(epoch FROM c.time)::float8 AS time, b.position
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
@@ -142,9 +168,12 @@ WHERE b.project_id = $1::bigint AND b.branch = $2
 ORDER BY c.sha COLLATE "C";
 
 -- name: branch_positions_set
--- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line), $5 seconds. Where one moved that
--- was measured that long ago, or longer, chunks of the branch's series hold no longer (migration 0012): what is
--- younger is in none yet, and in none that is being made before this transaction ends.
+-- Chunks of the branch's series become invalid where a commit moved that was measured `seconds` ago or earlier
+-- (migration 0012). Younger points are in no chunk yet, and in none that is built before this transaction ends.
+-- positions: 0 for a commit that is not on the branch.
+-- arrays: len
+-- in: project_id i64, branch text, commit_ids i64[], positions i64[], seconds f64
+-- out: count
 WITH moved AS (
     UPDATE branch_commits b SET position = nullif(u.position, 0)
     FROM unnest($3::bigint[], $4::bigint[]) AS u (commit_id, position)
@@ -157,7 +186,8 @@ WHERE v.project_id = $1::bigint AND v.name = $2 AND EXISTS (
         AND r.received_at < clock_timestamp() - make_interval(secs => $5::float8) OFFSET 0) AS seen);
 
 -- name: branch_times_set
--- $1 project_id, $2 commit_id[]: completed stubs, whose time is another now
+-- For completed stubs, whose times have changed.
+-- in: project_id i64, commit_ids i64[]
 UPDATE branches v SET line_version = v.line_version + 1
 WHERE v.project_id = $1::bigint AND v.name IN (
     SELECT b.branch FROM branch_commits b
@@ -165,8 +195,10 @@ WHERE v.project_id = $1::bigint AND v.name IN (
     WHERE b.project_id = $1::bigint AND b.commit_id = ANY ($2::bigint[]));
 
 -- name: branch_append
--- $1 project_id, $2 branch, $3 sha[] (oldest first), $4 position before the first. Nothing, where others know one
--- of them as their parent already: those may have to move.
+-- Appends nothing when another commit has one of them as its parent: that commit may have to move. shas: oldest
+-- first. position_before: position of the commit before the first.
+-- in: project_id i64, branch text, shas text[], position_before i64
+-- out: count
 UPDATE branch_commits b SET position = $4::bigint + u.ordinal
 FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
 JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha

@@ -1,12 +1,13 @@
 -- Housekeeping: schema, events, audit, partitions, figures.
 
 -- name: migration_insert
--- $1 version int, $2 name text
+-- in: version i64, name text
 INSERT INTO schema_migrations (version, name) VALUES ($1::int, $2);
 
 -- name: migration_standing
--- -> me text, owner text: whom the schema belongs to, or the database that has none; acts boolean: may I act as that
--- one; readable boolean, mine boolean: may I read the schema's version, and change it
+-- owner: of the schema, or of the database that has none. acts: this role may act as the owner. readable, mine: this
+-- role may read, and change, the schema's version.
+-- out: me text, owner text, acts bool, readable bool, mine bool
 SELECT current_user::text AS me, pg_get_userbyid(o.owner)::text AS owner,
        pg_has_role(o.owner, 'USAGE') AND has_schema_privilege(o.owner, 'public', 'CREATE') AS acts,
        o.tab IS NULL OR has_table_privilege(o.tab, 'SELECT') AS readable,
@@ -16,31 +17,35 @@ FROM (SELECT coalesce(t.relowner, d.datdba) AS owner, t.oid AS tab FROM pg_datab
       WHERE d.datname = current_database()) AS o;
 
 -- name: migration_as
--- $1 role: for the rest of the transaction
+-- For the rest of the transaction.
+-- in: role text
+-- out: set_config text
 SELECT set_config('role', $1, true);
 
 -- name: server_grant
--- $1 role
+-- in: role text
 SELECT server_grant($1);
 
 -- name: server_grant_again
--- Those that were given a server's rights, for what a migration has brought.
+-- Extends the rights of every role that has a server's rights to what a migration has added.
 SELECT server_rights(pg_get_userbyid(a.grantee)::text)
 FROM (SELECT DISTINCT x.grantee FROM pg_class c CROSS JOIN aclexplode(c.relacl) x
       WHERE c.oid = 'runs'::regclass AND x.privilege_type = 'INSERT' AND x.grantee NOT IN (0, c.relowner)) a;
 
 -- name: event_notify
--- $1 payload text
+-- in: payload text
 SELECT pg_notify('perfci', $1);
 
 -- name: audit_insert
--- $1 actor, $2 action, $3 project_id, $4 object, $5 detail
+-- in: actor text, action text, project_id id, object text, detail text?
 INSERT INTO audit (actor, action, project_id, object, detail)
 VALUES ($1, $2, $3::bigint, $4, coalesce($5, ''));
 
 -- name: months_due
--- $1 months ahead int  -> month text (its first day): those without a partition, from this one to that many
--- ahead, then those of which something lies in the default partition
+-- The months without a partition, from the present one to months_ahead later; then those with rows in the default
+-- partition. month: its first day.
+-- in: months_ahead i64
+-- out: month text
 SELECT to_char(m, 'YYYY-MM-DD') AS month
 FROM (SELECT m, 0 AS late
       FROM generate_series(date_trunc('month', now()),
@@ -51,12 +56,17 @@ WHERE to_regclass('measurements_' || to_char(m, 'YYYYMM')) IS NULL
 GROUP BY m ORDER BY min(late), m;
 
 -- name: month_create
--- $1 month date  -> moved bigint: rows that lay in the default partition (NULL: it was there already)
+-- moved: rows that were in the default partition; NULL: the partition exists.
+-- in: month date
+-- out: moved i64
 SELECT measurements_month($1::date) AS moved;
 
 -- name: figures
--- $1 project_id bigint or NULL. Nothing of it reads a table that grows for years: tallies (migration 0022) count what
--- there is, indexes of what is open the rest.
+-- Reads no table that grows for years: tallies (migration 0022) have the totals, indexes of open rows the rest.
+-- also: once
+-- in: project_id id
+-- out: runs i64, measurements i64, series i64, alerts_open i64, jobs_queued i64, jobs_leased i64, notices_open i64,
+--    notices_dead i64, runners i64, detection_lag_s f64
 SELECT t.runs, t.measurements, t.series,
        (SELECT count(*) FROM alerts WHERE ($1::bigint IS NULL OR project_id = $1)
         AND state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
@@ -83,8 +93,8 @@ FROM (SELECT coalesce(sum(n) FILTER (WHERE what = 'runs'), 0)::bigint AS runs,
       FROM tallies WHERE $1::bigint IS NULL OR project_id = $1) AS t;
 
 -- name: tallies_fold
--- Rows of processes that nobody writes to just now become one. Who wants one of them meanwhile waits for us and then makes
--- it anew; two of us take the sums in one order.
+-- Merges the rows of processes that do not write at present. A process that wants its row waits for this transaction
+-- and then inserts a new row; concurrent calls take the sums in one order.
 WITH free AS MATERIALIZED (
     SELECT project_id, what, of, process FROM tallies WHERE process <> 0
     FOR UPDATE SKIP LOCKED),
@@ -98,7 +108,9 @@ GROUP BY project_id, what, of ORDER BY project_id, what, of
 ON CONFLICT (project_id, what, of, process) DO UPDATE SET n = t.n + excluded.n;
 
 -- name: job_counts
--- -> kind, state, jobs, oldest_s: open jobs of all projects, each part by the index of its own
+-- Open jobs of all projects. oldest_s: age of the oldest.
+-- also: once
+-- out: kind text, state text, jobs i64, oldest_s f64
 SELECT kind, state, count(*) AS jobs,
        coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS oldest_s
 FROM (SELECT kind, state, created_at FROM jobs WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
@@ -111,7 +123,10 @@ FROM (SELECT kind, state, created_at FROM jobs WHERE state = 'queued' AND kind N
 GROUP BY kind, state ORDER BY kind, state;
 
 -- name: audit_list
--- $1 project_id or NULL, $2 cursor, $3 limit: newest first
+-- Newest first.
+-- also: once
+-- in: project_id id, cursor id, limit i64
+-- out: id i64, at f64, actor text, action text, project text, object text, detail text
 SELECT a.id, extract(epoch FROM a.at)::float8 AS at, a.actor, a.action, p.name AS project, a.object,
        a.detail
 FROM audit a LEFT JOIN projects p ON p.id = a.project_id
@@ -119,5 +134,5 @@ WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.id 
 ORDER BY a.id DESC LIMIT $3::int;
 
 -- name: readiness_write
--- A write that its transaction never commits; fails where the database takes none
+-- A write that its transaction never commits; it fails where the database takes no writes.
 SELECT readiness_write();

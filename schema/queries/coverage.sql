@@ -1,16 +1,19 @@
--- What was measured at which of a branch's newest commits.
+-- Coverage: which benchmarks have a result at which of a branch's newest commits.
 
 -- name: coverage_commits
--- $1 project_id, $2 branch, $3 limit  -> newest first
+-- Newest first.
+-- in: project_id i64, branch text, limit i64
+-- out: position i64, commit text, subject text, time f64
 SELECT b.position, c.sha AS commit, c.subject, extract(epoch FROM c.time)::float8 AS time
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
 ORDER BY b.position DESC LIMIT $3::int;
 
 -- name: coverage_rows
--- $1 project_id, $2 branch, $3 commits, $4 benchmark, $5 backend, $6 machine_class (NULL: any), $7 limit
--- -> a row a benchmark, backend and class: id of its first series, before (it was measured at an older
--- commit), and at which positions it was measured, and ran but was broken (JSON arrays)
+-- A row for each benchmark, backend and machine class. id: of its first series. before: measured at an older commit.
+-- measured, broken: positions, as JSON arrays. A parameter that is NULL does not restrict.
+-- in: project_id i64, branch text, commits i64, benchmark text?, backend text?, machine_class text?, limit i64
+-- out: id i64, benchmark text, params json, backend text, machine_class text, before bool, measured json, broken json
 WITH line AS MATERIALIZED (
     SELECT commit_id, position FROM branch_commits
     WHERE project_id = $1::bigint AND branch = $2 AND position IS NOT NULL
@@ -50,8 +53,10 @@ WHERE $4::text IS NULL OR n.name = $4
 ORDER BY o.id LIMIT $7::int;
 
 -- name: coverage_never
--- $1 project_id, $2 branch, $3 benchmark, $4 backend, $5 machine_class (NULL: any), $6 limit
--- -> what others of the same kind (the name up to its first slash) have and the benchmark has not
+-- What other benchmarks of the same family (the name up to its first slash) have and the benchmark does not. A
+-- parameter that is NULL does not restrict.
+-- in: project_id i64, branch text, benchmark text?, backend text?, machine_class text?, limit i64
+-- out: benchmark text, backend text, machine_class text
 WITH have AS MATERIALIZED (
     SELECT DISTINCT n.name, split_part(n.name, '/', 1) AS kind, s.backend, s.machine_class
     FROM series s JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id

@@ -1,6 +1,7 @@
 -- name: drift_of_series
--- $1 project_id, $2 series_id, $3 branch  -> the newest drift of the series: id, gone, position_high,
--- its alert, whether its level was accepted
+-- The newest drift of the series. accepted: its level was accepted.
+-- in: project_id i64, series_id i64, branch text
+-- out: id i64, gone bool, position_high i64, alert_id i64, state text, accepted bool, last_actor text
 SELECT x.id, x.gone_at IS NOT NULL AS gone, bh.position AS position_high, a.id AS alert_id, a.state,
        a.accepted_at IS NOT NULL AS accepted,
        (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
@@ -13,9 +14,11 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'drift
 ORDER BY x.id DESC LIMIT 1;
 
 -- name: drift_put
--- $1 project_id, $2 id or NULL (new), $3 series_id, $4 first commit, $5 last commit, $6 before, $7 after,
--- $8 rel_change, $9 rel_low, $10 rel_high, $11 p, $12 reference's commit, $13 its tag, $14 change since, $15 and $16
--- its interval; NULL: no reference  -> id
+-- id NULL: a new one. reference_rel: the change since the reference, reference_low and reference_high its interval.
+-- in: project_id i64, id id, series_id i64, commit_low_id i64, commit_high_id i64, before f64, after f64,
+--    rel_change f64, rel_low f64, rel_high f64, p f64, reference_commit_id id, reference_tag text?,
+--    reference_rel f64, reference_low f64, reference_high f64
+-- value: id i64
 WITH changed AS (
     UPDATE change_points SET commit_id = $5::bigint, commit_low_id = $4::bigint,
            commit_high_id = $5::bigint, before = $6::float8, after = $7::float8,
@@ -35,7 +38,9 @@ made AS (
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
 -- name: drift_releases
--- $1 project_id, $2 branch, $3 and $4 positions  -> position, commit_id, tag; the newest first
+-- The newest first.
+-- in: project_id i64, branch text, position_from i64, position_to i64
+-- out: position i64, commit_id i64, tag text
 SELECT b.position, c.id AS commit_id, t.tag
 FROM commits c
 JOIN branch_commits b ON b.project_id = c.project_id AND b.branch = $2 AND b.commit_id = c.id

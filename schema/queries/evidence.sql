@@ -1,6 +1,9 @@
 -- name: alert_evidence
--- $1 project_id, $2 alert_id[]  -> alert_id, every other series of the alert's benchmark, and how it did there: moved
--- 'worse', 'better', 'still' (measured on both sides), 'unknown'
+-- Every other series of the alert's benchmark. moved: 'worse', 'better', 'still' (measured on both sides) or
+-- 'unknown'.
+-- in: project_id i64, alert_ids i64[]
+-- out: alert_id i64, series_id i64, metric text, backend text, machine_class text, unit text, exact bool,
+--    rel_change f64, moved text
 SELECT a.id AS alert_id, s.id AS series_id, s.metric, s.backend, s.machine_class, s.unit, s.exact,
        o.rel_change,
        CASE WHEN o.regression THEN 'worse' WHEN NOT o.regression THEN 'better'
@@ -41,18 +44,23 @@ WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[])
 ORDER BY a.id, o.regression DESC NULLS LAST, s.exact DESC, s.metric, s.backend, s.id LIMIT 20000;
 
 -- name: alert_evidence_set
--- $1 project_id, $2 alert_id[], $3 evidence[]
+-- arrays: len
+-- in: project_id i64, alert_ids i64[], evidence text[]
 UPDATE alerts a SET evidence = n.evidence
 FROM unnest($2::bigint[], $3::text[]) AS n (id, evidence)
 WHERE a.project_id = $1::bigint AND a.id = n.id AND a.evidence <> n.evidence;
 
 -- name: alert_is_exact
--- $1 project_id, $2 alert_id[]  -> id of those whose own metric has no noise
+-- The alerts whose own metric has no noise.
+-- in: project_id i64, alert_ids i64[]
+-- out: id i64
 SELECT a.id FROM alerts a JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND s.exact;
 
 -- name: alert_effects
--- $1 project_id, $2 alert_id  -> a row a source that states a size: history first, then by bisection
+-- A row for each source that states a size: history first, then bisections.
+-- in: project_id i64, alert_id i64
+-- out: source text, bisection_id i64, commit text, rel_change f64, rel_low f64, rel_high f64, n i64
 SELECT source, bisection_id, commit, rel_change, rel_low, rel_high, n FROM (
     SELECT 1 AS place, 'history' AS source, NULL::bigint AS bisection_id, NULL::text AS commit, x.rel_change,
            x.rel_low, x.rel_high, s.points AS n

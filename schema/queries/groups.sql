@@ -1,11 +1,14 @@
 -- name: branch_lock
--- $1 project_id, $2 branch: two servers open and group the alerts of a branch one after the other. Commits
--- that come meanwhile refer to the row, and do not wait.
+-- Serialises servers that open and group the alerts of a branch. Commits that are inserted meanwhile refer to the row
+-- and do not wait.
+-- in: project_id i64, branch text
+-- out: name text
 SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR NO KEY UPDATE;
 
 -- name: groups_wanted
--- $1 project_id, $2 branch  -> position_low, position_high: where an alert may have to be opened or
--- grouped anew, in that order
+-- The ranges of positions in which an alert may have to be opened or grouped again, in order.
+-- in: project_id i64, branch text
+-- out: position_low i64, position_high i64
 SELECT bl.position AS position_low, bh.position AS position_high
 FROM change_points x
 JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
@@ -19,9 +22,14 @@ WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regressio
 ORDER BY bl.position, bh.position LIMIT 10000;
 
 -- name: group_members
--- $1 project_id, $2 branch, $3 and $4 positions: live firm regressions whose place may be there and that no
--- setting withholds; own_state: of an alert on which no person has acted
--- The canary's code never changes: when it moves, the machine did, which is no commit's regression.
+-- Live confirmed regressions that may lie in the range and that no setting withholds. own_state: state of an alert
+-- that no person has changed. The canary's code never changes: when its series moves, the machine has moved, and no
+-- commit is the cause.
+-- in: project_id i64, branch text, position_from i64, position_to i64
+-- out: id i64, series_id i64, commit_id i64, position i64, position_low i64, position_high i64, p f64,
+--    rel_change f64, rel_low f64, rel_high f64, undone bool, points i64, exact bool, alert_id i64, group_id i64,
+--    commit_low_id i64, commit_high_id i64, event_id i64, identical bool, blocks bool, waits bool, asked bool,
+--    against text, commit_high text, own_state text
 SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
        bh.position AS position_high, x.p, x.rel_change, x.rel_low, x.rel_high,
        x.undone_commit_id IS NOT NULL AS undone, s.points, s.exact, a.id AS alert_id, a.group_id,
@@ -49,8 +57,9 @@ WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regressio
 ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
 
 -- name: group_places
--- $1 project_id, $2 branch, $3 and $4 positions  -> one position for every group of alerts that stands
--- there and accuses a commit: that of its sharpest change
+-- A position for every group of alerts in the range that accuses a commit: the position of its sharpest change.
+-- in: project_id i64, branch text, position_from i64, position_to i64
+-- out: position i64
 SELECT position FROM (
     SELECT DISTINCT ON (coalesce(a.group_id, -a.id)) b.position
     FROM alerts a
@@ -69,7 +78,9 @@ SELECT position FROM (
 ORDER BY position;
 
 -- name: group_slices
--- $1 project_id, $2 branch, $3 commit_id[]  -> every series measured at one of these commits
+-- Every series that was measured at one of these commits.
+-- in: project_id i64, branch text, commit_ids i64[]
+-- out: id i64, benchmark text, metric text, backend text, machine_class text, params json, headline bool
 SELECT s.id, b.name AS benchmark, s.metric, s.backend, s.machine_class, b.params::text AS params,
        s.headline
 FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
@@ -79,26 +90,31 @@ WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.id IN (
 ORDER BY s.id;
 
 -- name: group_next
+-- value: id i64
 SELECT nextval('alert_group_ids') AS id;
 
 -- name: group_set
--- $1 project_id, $2 alert_id[], $3 group_id, $4 series with it, $5 series measured, $6 summary
+-- series: number of its series. measured: number of series that were measured there.
+-- in: project_id i64, alert_ids i64[], group_id i64, series i64, measured i64, summary text
 UPDATE alerts SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
        group_summary = $6, regroup = false, boundary_due = true
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
 
 -- name: alert_regroup
--- $1 project_id, $2 alert_id: it and those grouped with it
+-- Has the alert and those of its group grouped again.
+-- in: project_id i64, alert_id i64
 UPDATE alerts SET regroup = true
 WHERE project_id = $1::bigint AND (id = $2::bigint OR group_id = (
     SELECT group_id FROM alerts WHERE project_id = $1::bigint AND id = $2::bigint));
 
 -- name: alert_accept
--- $1 project_id, $2 alert_id
+-- in: project_id i64, alert_id i64
 UPDATE alerts SET accepted_at = now() WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: environment_moved
--- $1 project_id, $2 machine_id, $3 run: its canary moved  -> id, whether the event is new
+-- The run's canary moved. opened: the event is new.
+-- in: project_id i64, machine_id i64, run_id i64
+-- out: id i64, opened bool
 INSERT INTO environment_events AS e (project_id, machine_id, first_run_id, last_run_id)
 VALUES ($1::bigint, $2::bigint, $3::bigint, $3::bigint)
 ON CONFLICT (project_id, machine_id) WHERE closed_at IS NULL
@@ -106,18 +122,27 @@ DO UPDATE SET runs = e.runs + 1, last_run_id = excluded.last_run_id, updated_at 
 RETURNING id, runs = 1 AS opened;
 
 -- name: environment_still
--- $1 project_id, $2 machine_id: a run whose canary stood still  -> id of the event that it ends
+-- The run's canary did not move: the id of the event that ends.
+-- in: project_id i64, machine_id i64
+-- value: id i64
 UPDATE environment_events SET closed_at = now(), updated_at = now()
 WHERE project_id = $1::bigint AND machine_id = $2::bigint AND closed_at IS NULL RETURNING id;
 
 -- name: environment_notify
--- $1 id: tells listeners how the event is now
+-- Sends the event's present state to listeners.
+-- in: id i64
 SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p.name, 'id', e.id,
                  'open', e.closed_at IS NULL)::text)
 FROM environment_events e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
 
 -- name: environment_list
--- $1 project_id or NULL, $2 open ones only, $3 cursor, $4 limit, $5 id or NULL: of canaries and of steps
+-- Events of canaries and of steps.
+-- also: once
+-- in: project_id id, open_only bool, cursor id, limit i64, id id
+-- out: id i64, project_id i64, project text, kind text, machine_class text, machine text, runs i64, first_run_id i64,
+--    last_run_id i64, first_commit text, last_commit text, opened_at f64, closed_at f64, branch text, loss f64,
+--    loss_low f64, loss_high f64, series i64, moved i64, judged i64, reasons json, cause text, dismissed_by text,
+--    dismissed_reason text
 WITH all_events AS (
     SELECT e.id, e.project_id, 'canary' AS kind, e.machine_id, false AS whole_class, e.runs,
            e.first_run_id, e.last_run_id, e.opened_at, e.closed_at, NULL::text AS branch,

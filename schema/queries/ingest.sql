@@ -2,10 +2,13 @@
 -- measurement. They only insert; what needs more is stored run by run (runs.sql).
 
 -- name: group_resolve
--- $1 project_id[], $2 branch[] (null: the project's), $3 sha[], $4 class[], $5 name[],
--- $6 fingerprint_hash[], $7 key[] (null: none)
--- -> project, branch, commit_id (null: not known on that branch), machine_id (null: unknown or not
--- seen for a minute), key_used, moved (its machine has an open event), in the order asked; the row is missing where the project is
+-- In the order of the arrays; without a row for a project that does not exist. branches: NULL for the project's
+-- branch. keys: NULL for none. commit_id NULL: not known on the branch. machine_id NULL: unknown, or not seen for a
+-- minute. key_used: the key belongs to a stored document. moved: the machine has an open event.
+-- arrays: len
+-- in: project_ids i64[], branches text[], shas text[], machine_classes text[], machine_names text[],
+--    fingerprint_hashes text[], keys text[]
+-- out: ordinal i64, project text, branch text, commit_id i64, machine_id i64, key_used bool, moved bool
 SELECT u.ordinal, p.name AS project, coalesce(u.branch, p.branch) AS branch, c.id AS commit_id,
        k.id AS machine_id,
        u.key IS NOT NULL AND EXISTS (
@@ -23,8 +26,10 @@ LEFT JOIN machines k ON k.class = u.class AND k.name = u.name AND k.fingerprint_
 ORDER BY u.ordinal;
 
 -- name: series_find
--- $1 project_id[], $2 machine_class[], $3 branch[], $4 benchmark[], $5 metric[], $6 backend[]
--- -> id (null: there is none yet), unit, higher_is_better, in the order asked
+-- In the order of the arrays. id NULL: the series does not exist.
+-- arrays: len
+-- in: project_ids i64[], machine_classes text[], branches text[], benchmarks text[], metrics text[], backends text[]
+-- out: id i64, unit text, higher_is_better bool
 SELECT s.id, s.unit, s.higher_is_better
 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
      WITH ORDINALITY AS u (project_id, class, branch, benchmark, metric, backend, ordinal)
@@ -34,17 +39,23 @@ LEFT JOIN series s ON s.project_id = u.project_id AND s.benchmark_id = b.id AND 
 ORDER BY u.ordinal;
 
 -- name: exact_lock
--- $1 project_id[], $2 commit_id[]: in one order, so that no two wait in a circle
+-- In one order, so that transactions do not deadlock.
+-- arrays: len
+-- in: project_ids i64[], commit_ids i64[]
+-- out: count i64
 SELECT count(pg_advisory_xact_lock(k)) FROM (
     SELECT DISTINCT hashtextextended('exact ' || u.project_id || ' ' || u.commit_id, 0) AS k
     FROM unnest($1::bigint[], $2::bigint[]) AS u (project_id, commit_id) ORDER BY 1) t;
 
 -- name: exact_conflicts
--- $1 place[], $2 project_id[], $3 commit_id[], $4 fingerprint_hash[], $5 series_id[], $6 value[], $7 job_id[] (0: none): exact
--- results about to be stored; of one place those of one run
--- -> ordinal (from 1, in the arrays), value and run_id of the first stored result that should be the same and is not;
--- run_id 0: it is an earlier one of the arrays. All stored ones are the same, so that the oldest tells. Builds of a
--- search are laid out anew each time, which may change them.
+-- Exact results about to be stored that differ from the first stored result of their place. ordinal: index in the
+-- arrays, from 1. run_id 0: the other result is an earlier one of the arrays. All stored results of a place are
+-- equal, so that the oldest is compared. Builds of a search have another layout each time, which may change exact
+-- results. job_ids: 0 for none.
+-- arrays: len
+-- in: places i64[], project_ids i64[], commit_ids i64[], fingerprint_hashes text[], series_ids i64[], values f64[],
+--    job_ids i64[]
+-- out: ordinal i64, value f64, run_id i64
 WITH u AS MATERIALIZED (
     SELECT t.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::float8[], $7::bigint[])
          WITH ORDINALITY AS t (place, project_id, commit_id, fingerprint, series_id, value, job_id, ordinal)
@@ -70,15 +81,16 @@ FROM u JOIN u e ON e.project_id = u.project_id AND e.commit_id = u.commit_id AND
 ORDER BY 1;
 
 -- name: group_store
--- $1 project_id[], $2 run_id[], $3 header_hash[], $4 commit_id[], $5 branch[], $6 suite[],
--- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none; what is no job of runners in the project is
--- left out: it may become another's), $10 infra[], $11 started[], $12 finished[],
--- $13 body_hash[], $14 key[], $15 measurements[], $16 series[], $17 samples[], $18 actor[],
--- $19 project[], $20 sha[], $21 job_fence[] (0: none),
--- $22 session[], $23 its anchor[], $24 its base[] (NULL: none)
--- -> place (from 1, in the arrays) and id of those that are new: stored with their part, their job
--- when they have a result, their line in the audit log and the word of them. Sorted, so that
--- two groups with the same runs wait for each other instead of in a circle.
+-- Stores the new runs with their part, their detect job where they have results, their row in the audit log and their
+-- event. place: index in the arrays, from 1. Sorted, so that two groups with the same runs do not deadlock. job_ids:
+-- 0 for none; a number that is no runner's job of the project is dropped, because another job may get it later.
+-- job_fences: 0 for none. sessions, session_anchors, session_bases: NULL for none.
+-- arrays: len
+-- in: project_ids i64[], run_ids text[], header_hashes text[], commit_ids i64[], branches text[], suites text[],
+--    suite_hashes text[], machine_ids i64[], job_ids i64[], infra bool[], started_at f64[], finished_at f64[],
+--    body_hashes text[], keys text[], measurements i64[], series i64[], samples i64[], actors text[],
+--    projects text[], shas text[], job_fences i64[], sessions text[], session_anchors text[], session_bases text[]
+-- out: place i64, id i64, count void, pg_notify void
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
                          $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],
@@ -125,5 +137,7 @@ SELECT r.place, r.id,
 FROM r;
 
 -- name: measurements_copy
+-- copy: project_id i64, series_id i64, run_id i64, commit_id i64, n i32, median f64, low f64, high f64, min f64,
+--    samples f64[], blocks u32[], extra json, visit_blocks u32[]?, visit_positions u32[]?
 COPY measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min, samples,
                    blocks, extra, visit_blocks, visit_positions) FROM STDIN (FORMAT binary);

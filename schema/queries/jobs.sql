@@ -1,6 +1,12 @@
 -- name: jobs_list
--- $1 project_id, $2 state, $3 kind, $4 job_id, $5 cursor, $6 limit; NULL: any, but the server's own
--- (detect, notify) only when asked for. Places in the queue are counted once, not for each row.
+-- A parameter that is NULL does not restrict, but the server's own jobs (detect, notify) are listed only by their
+-- kind. Places in the queue are counted once and not for each row.
+-- also: once
+-- in: project_id id, state text?, kind text?, job_id id, cursor id, limit i64
+-- out: id i64, project_id i64, project text, kind text, state text, commit text, branch text, suite text,
+--    source text, build text, measure text, labels json, priority i64, tries i64, fence i64, runner text,
+--    reason text, progress text, run_ids json, parents json, task json, session text, cancel_requested bool,
+--    run_id i64, created_at f64, started_at f64, finished_at f64, position i64
 WITH page AS MATERIALIZED (
     SELECT * FROM jobs
     WHERE ($1::bigint IS NULL OR project_id = $1) AND ($2::text IS NULL OR state = $2)
@@ -24,8 +30,10 @@ FROM page j JOIN projects p ON p.id = j.project_id LEFT JOIN queue q ON q.id = j
 ORDER BY j.id DESC;
 
 -- name: job_insert
--- $1 project_id, $2 kind, $3 priority, $4 sha, $5 branch, $6 suite, $7 source, $8 labels, $9 run,
--- $10 dedupe, $11 task, $12 avoid_runner, $13 parents[]  -> id, unless an open job has the same dedupe
+-- No row when an open job has the same dedupe.
+-- in: project_id i64, kind text, priority i64, sha text, branch text, suite text, source text, labels text?,
+--    run_id id, dedupe text, task text?, avoid_runner text, parent_ids i64[]?
+-- value: id i64
 INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, run_id, dedupe,
                   task, avoid_runner, parents)
 VALUES ($1::bigint, $2, $3::int, $4, $5, $6, $7, coalesce($8, '{}')::jsonb, $9::bigint, $10,
@@ -34,16 +42,18 @@ ON CONFLICT (project_id, dedupe) WHERE state IN ('queued', 'leased') DO NOTHING
 RETURNING id;
 
 -- name: job_open
--- $1 project_id, $2 dedupe  -> id
+-- in: project_id i64, dedupe text
+-- value: id i64
 SELECT id FROM jobs
 WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 
 -- name: job_lease
--- $1 runner, $2 machine_class, $3 labels, $4 backends[], $5 project_id or NULL, $6 lease_hash,
--- $7 seconds  -> id, fence: the lease's number
--- Here and at every end of a job clock_timestamp(), not now(): a statement may begin before a parent has
--- ended, be held up, and take the child of what is done by then; its start must not lie before that end.
--- Materialized, so that the subquery with its lock is evaluated once and picks one row.
+-- fence: the lease's number. Here and at the end of a job the time is clock_timestamp() and not now(): a statement
+-- may begin before a parent job has ended, be delayed, and take a child that is ready by then; the child's start must
+-- not lie before the parent's end. Materialized, so that the subquery with its lock is evaluated once and picks one
+-- row.
+-- in: runner text, machine_class text, labels text?, backends text[], project_id id, lease_hash text, seconds f64
+-- out: id i64, fence i64
 WITH pick AS MATERIALIZED (
     SELECT project_id, id FROM jobs w
     WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
@@ -63,7 +73,9 @@ FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
 RETURNING j.id, j.fence;
 
 -- name: job_overtaken
--- $1 job_id  -> project_id, id of its runs that an earlier lease brought: points of their series no longer
+-- The runs that an earlier lease of the job has stored: they are no longer points of their series.
+-- in: job_id i64
+-- out: project_id i64, id i64
 SELECT r.project_id, r.id FROM jobs j
 -- With blocks there is a run of each commit of the session.
 JOIN commits c ON c.project_id = j.project_id AND c.sha = ANY (ARRAY[j.sha, j.task #>> '{blocks,base}'] || ARRAY(
@@ -73,27 +85,31 @@ JOIN runs r ON r.project_id = c.project_id AND r.commit_id = c.id AND r.job_id =
 WHERE j.id = $1::bigint AND r.job_fence < j.fence;
 
 -- name: job_heartbeat
--- $1 job_id, $2 lease_hash, $3 seconds, $4 progress, $5 fence or NULL (any)  -> cancel_requested
+-- fence NULL: of any lease.
+-- in: job_id i64, lease_hash text, seconds f64, progress text?, fence id
+-- out: cancel_requested bool
 UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $3::float8),
        progress = coalesce($4, progress)
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($5::bigint IS NULL OR fence = $5)
 RETURNING cancel_requested;
 
 -- name: job_complete
--- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[], $6 fence or NULL (any),
--- $7 session or NULL  -> project_id, state, actor
--- The hash stays: the same completion again, its answer lost, finds what it did.
+-- The hash stays, so that the same request again, after a lost answer, finds the result. fence NULL: of any lease.
+-- in: job_id i64, lease_hash text, state text, reason text, run_ids text[], fence id, session text?
+-- out: project_id i64, state text, actor text
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
        reason = $4, run_ids = $5::text[], session_id = $7, lease_until = NULL, finished_at = clock_timestamp()
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($6::bigint IS NULL OR fence = $6)
 RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
 
 -- name: job_state
--- $1 job_id  -> project_id, state, lease_hash, fence
+-- in: job_id i64
+-- out: project_id i64, state text, lease_hash text, fence i64
 SELECT project_id, state, lease_hash, fence FROM jobs WHERE id = $1::bigint;
 
 -- name: job_cancel
--- $1 job_id  -> project_id, state
+-- in: job_id i64
+-- out: project_id i64, state text
 UPDATE jobs SET cancel_requested = true,
        state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END,
        finished_at = CASE WHEN state = 'queued' THEN clock_timestamp() ELSE finished_at END
@@ -101,8 +117,10 @@ WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect
 RETURNING project_id, state;
 
 -- name: lease_question
--- $1 lease_hash, $2 number of the question  -> late: a later one was heard, or this one was answered
--- Written only when there is something new: who waits for a job is asked for again and again.
+-- late: a later request was received, or this one was answered. Written only when the number is new: a runner that
+-- waits for a job repeats its request often. question: the request's number.
+-- in: lease_hash text, question i64
+-- value: late bool
 WITH news AS (
     INSERT INTO lease_questions AS q (lease_hash, heard_from)
     SELECT $1, $2::bigint WHERE NOT EXISTS (
@@ -112,17 +130,22 @@ WITH news AS (
 SELECT EXISTS (SELECT 1 FROM lease_questions WHERE lease_hash = $1 AND heard_from > $2) AS late;
 
 -- name: lease_answered
--- $1 lease_hash, $2 number of the question: it was not late up to now, and is from now on  -> heard_from
+-- A row when the request was not late; it is late from now on. question: the request's number.
+-- in: lease_hash text, question i64
+-- out: heard_from i64
 UPDATE lease_questions SET heard_from = heard_from + 1, asked_at = now()
 WHERE lease_hash = $1 AND heard_from = $2::bigint RETURNING heard_from;
 
 -- name: lease_questions_prune
--- $1 days: nothing of a question is under way for so long
+-- Removes the numbers of requests that are older than `days`: no request lasts so long.
+-- in: days i64
 DELETE FROM lease_questions WHERE asked_at < now() - make_interval(days => $1::int);
 
 -- name: job_release
--- $1 job_id or NULL (any), $2 lease_hash, $3 fence or NULL (any), $4 number of the question that gives it
--- back, unless it is late, or NULL  -> id; jobs_expire then says what becomes of it
+-- jobs_expire decides what becomes of the job. job_id, fence NULL: any. question: number of the request that releases
+-- it, NULL for none; a late request releases nothing.
+-- in: job_id id, lease_hash text, fence id, question id
+-- value: id i64
 UPDATE jobs SET lease_until = '-infinity'
 WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
   AND ($3::bigint IS NULL OR fence = $3)
@@ -131,9 +154,10 @@ WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
 RETURNING id;
 
 -- name: lease_undo
--- $1 lease_hash: a fault of the database came between the lease and its work, which is no try of the job;
--- $2 job_id and $3 fence, or NULL: not known; then $4 number of the question, unless it is late, or NULL
--- -> id, kind
+-- After a fault of the database between the lease and its work, which does not count as a try of the job. job_id,
+-- fence NULL: not known; then question is the number of the request, which must not be late, or NULL.
+-- in: lease_hash text, job_id id, fence id, question id
+-- out: id i64, kind text
 UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
        finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
        lease_until = NULL, lease_hash = NULL, tries = greatest(tries - 1, 0)
@@ -143,9 +167,10 @@ WHERE state = 'leased' AND lease_hash = $1 AND ($2::bigint IS NULL OR (id = $2 A
 RETURNING id, kind;
 
 -- name: jobs_expire
--- $1 most tries (a notice says itself how often it is tried)  -> id, state, kind, project_id
--- Whose lease ran out waits a sixth of it, then a third, so that whatever ended its runner may pass;
--- what was given back in order is for the next one who asks.
+-- The job of an expired lease waits for a sixth of the lease, the second time for a third, so that a temporary fault
+-- of the runner may pass. A released job is free at once. max_tries: a notice has its own limit.
+-- in: max_tries i64
+-- out: id i64, state text, kind text
 WITH late AS MATERIALIZED (
     SELECT project_id, id FROM jobs
     WHERE state = 'leased' AND lease_until < clock_timestamp()
@@ -168,7 +193,9 @@ WHERE j.project_id = late.project_id AND j.id = late.id
 RETURNING j.id, j.state, j.kind;
 
 -- name: jobs_due
--- -> id: their back-off is over, which those who wait for jobs must hear
+-- Jobs whose back-off has ended: runners that wait for jobs are informed.
+-- row: job_id
+-- out: id i64
 WITH due AS MATERIALIZED (
     SELECT project_id, id FROM jobs
     WHERE state = 'queued' AND not_before <= clock_timestamp() AND kind NOT IN ('detect', 'notify')
@@ -178,8 +205,11 @@ WHERE j.project_id = due.project_id AND j.id = due.id AND j.state = 'queued'
 RETURNING j.id;
 
 -- name: jobs_orphaned
--- $1 a job that ended without being done, NULL: any  -> id: what waits for it is cancelled, and what waits
--- for that
+-- Cancels the jobs that depend on a job that ended without success, and those that depend on them. job_id NULL: on
+-- any such job.
+-- in: job_id id
+-- row: job_id
+-- out: id i64
 WITH RECURSIVE lost AS (
     SELECT j.project_id, j.id, p.id AS parent, p.state FROM jobs j
     CROSS JOIN LATERAL (SELECT q.id, q.state FROM jobs q
@@ -204,14 +234,19 @@ WHERE j.project_id = mine.project_id AND j.id = mine.id AND j.state = 'queued'
 RETURNING j.id;
 
 -- name: job_parents
--- $1 project_id, $2 id[]  -> id, state of those that are there and that a runner does
+-- The jobs of these ids that exist and that a runner does.
+-- in: project_id i64, ids i64[]
+-- out: id i64, state text
 SELECT id, state FROM jobs
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND kind NOT IN ('detect', 'notify')
 ORDER BY id;
 
 -- name: job_parents_raise
--- $1 project_id, $2 id[], $3 priority  -> id: what is waited for is as urgent as what waits for it. In one
--- order, whatever the caller's, so that no two wait in a circle.
+-- A job on which another one depends is as urgent as that one. In one order, whatever the caller's, so that
+-- transactions do not deadlock.
+-- in: project_id i64, ids i64[], priority i64
+-- row: job_id
+-- out: id i64
 WITH RECURSIVE up AS (
     SELECT unnest($2::bigint[]) AS id
     UNION SELECT unnest(p.parents) FROM up JOIN jobs p ON p.project_id = $1::bigint AND p.id = up.id),
@@ -224,14 +259,16 @@ WHERE j.project_id = mine.project_id AND j.id = mine.id
 RETURNING j.id;
 
 -- name: job_notify
--- $1 job_id: tells listeners how the job is now
+-- Sends the job's present state to listeners.
+-- in: job_id i64
 SELECT pg_notify('perfci', json_build_object('type', 'job', 'project', p.name, 'id', j.id, 'kind',
                  j.kind, 'state', j.state, 'commit', j.sha)::text)
 FROM jobs j JOIN projects p ON p.id = j.project_id WHERE j.id = $1::bigint;
 
 -- name: detect_take
--- $1 lease_hash, $2 seconds, $3 most jobs  -> id, project_id, run_id, branch
--- The oldest waiting one and the others of its project: judging a series once serves all of them.
+-- The oldest job that waits and the others of its project: judging a series once serves all of them.
+-- in: lease_hash text, seconds f64, limit i64
+-- out: id i64, project_id i64, run_id i64, branch text
 WITH first AS MATERIALIZED (
     SELECT project_id FROM jobs WHERE state = 'queued' AND kind = 'detect'
     ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED),
@@ -247,19 +284,23 @@ FROM batch WHERE j.project_id = batch.project_id AND j.id = batch.id
 RETURNING j.id, j.project_id, j.run_id, j.branch;
 
 -- name: lease_prolong
--- $1 lease_hash, $2 seconds: of what the servers do themselves  -> id, no row when the lease is lost
+-- For jobs of the server itself; no row when the lease is lost.
+-- in: lease_hash text, seconds f64
+-- value: id i64
 UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
 WHERE state = 'leased' AND lease_hash = $1
 RETURNING id;
 
 -- name: detect_finish
--- $1 lease_hash, $2 state, $3 reason
+-- in: lease_hash text, state text, reason text
 UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = clock_timestamp()
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
--- $1 project_id, $2 run[], $3 branch[]  -> series_id, its names, higher_is_better, exact, and the first
--- position at which something is new (0: the whole branch, or a point off the line)
+-- from_position: the first position that has a new point; 0: judge the complete branch, or a point is not on it.
+-- in: project_id i64, run_ids i64[], branches text[]
+-- out: id i64, branch text, higher_is_better bool, exact bool, benchmark text, metric text, backend text,
+--    machine_class text, from_position i64
 SELECT s.id, s.branch, s.higher_is_better, s.exact, n.name AS benchmark, s.metric, s.backend,
        s.machine_class,
        CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE f.position END AS from_position
@@ -279,12 +320,17 @@ WHERE s.project_id = $1::bigint AND (s.branch = ANY ($3::text[]) OR f.series_id 
 ORDER BY s.branch, s.id;
 
 -- name: series_lock
--- $1 project_id, $2 series_id  -> how far it is settled
+-- Also how far the series is settled.
+-- in: project_id i64, series_id i64
+-- out: settled_points i64, settled_position i64, anchor_points i64, anchor_position i64
 SELECT settled_points, settled_position, anchor_points, anchor_position
 FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR NO KEY UPDATE;
 
 -- name: detect_points
--- $1 project_id, $2 series_id, $3 branch, $4 with samples, $5 from this position on
+-- From position_from on.
+-- in: project_id i64, series_id i64, branch text, with_samples bool, position_from i64
+-- out: commit_id i64, position i64, sha text, time f64, median f64, samples f64[], fingerprint_hash text,
+--    machine text, run_id i64
 SELECT m.commit_id, b.position, c.sha, extract(epoch FROM c.time)::float8 AS time, m.median,
        CASE WHEN $4::boolean THEN m.samples END AS samples, k.fingerprint_hash, k.name AS machine, m.run_id
 FROM measurements m
@@ -301,11 +347,16 @@ WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS N
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: detect_size
--- $1 project_id, $2 series_id
+-- in: project_id i64, series_id i64
+-- value: count i64
 SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
 
 -- name: change_points_of_series
--- $1 project_id, $2 series_id, $3 branch  -> also those that are gone: they may come back
+-- With those that are gone: they may return.
+-- in: project_id i64, series_id i64, branch text
+-- out: id i64, position i64, position_low i64, position_high i64, regression bool, gone bool, before f64, after f64,
+--    undone bool, alert_id i64, state text, accepted bool, last_actor text, rel_change f64, withheld text,
+--    last_event_at f64, session text, blocks bool, same bool, may_return bool
 SELECT x.id, b.position, coalesce(bl.position, b.position) AS position_low,
        coalesce(bh.position, b.position) AS position_high, x.regression, x.gone_at IS NOT NULL AS gone,
        x.before, x.after, x.undone_commit_id IS NOT NULL AS undone, a.id AS alert_id, a.state,
@@ -330,10 +381,13 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'step'
 ORDER BY x.gone_at IS NOT NULL, x.id;
 
 -- name: change_point_put
--- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first
--- suspect, $7 commit_high_id, $8 before, $9 after, $10 rel_change, $11 rel_low, $12 rel_high, $13 p,
--- $14 regression, $15 confirmed, $16 commit that undid it or NULL, $17 firm, $18 why it has no alert or NULL
--- (decided among the series of its commit), $19 the numbers of that (JSON)  -> id
+-- id NULL: a new one. position_low: of the first suspect. undone_commit_id: the commit that restored the level.
+-- withheld: why it has no alert, NULL for one that has, or that is decided among the series of its commit.
+-- withheld_detail: the figures of that reason.
+-- in: project_id i64, id id, series_id i64, branch text, commit_id i64, position_low i64, commit_high_id i64,
+--    before f64, after f64, rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool,
+--    undone_commit_id id, firm bool, withheld text?, withheld_detail json
+-- value: id i64
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
@@ -358,19 +412,21 @@ made AS (
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
 -- name: change_point_undone
--- $1 project_id, $2 id, $3 commit after which the level was back
+-- undone_commit_id: the commit after which the level was restored.
+-- in: project_id i64, id i64, undone_commit_id i64
 UPDATE change_points SET undone_commit_id = $3::bigint, updated_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: change_points_gone
--- $1 project_id, $2 id[]; of firm ones it is counted how often they went away
+-- Counts for confirmed change points how often they disappeared.
+-- in: project_id i64, ids i64[]
 UPDATE change_points SET gone_at = now(), went_away = went_away + firm::int
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND gone_at IS NULL;
 
 -- name: series_judged
--- $1 project_id, $2 series_id, $3 points, $4 last_commit_id, $5 last_median, $6 spark, $7 noise_rel,
--- $8 watching, $9 detectable_rel, $10 judged, $11 settled_points, $12 settled_position,
--- $13 anchor_points, $14 anchor_position, $15 level_points, $16 watching_of
+-- in: project_id i64, series_id i64, points i64, last_commit_id id, last_median f64, spark f64[], noise_rel f64,
+--    watching i64, detectable_rel f64, judged bool, settled_points i64, settled_position i64, anchor_points i64,
+--    anchor_position i64, level_points i64, watching_of i64
 UPDATE series SET points = $3::bigint, last_commit_id = $4::bigint, last_median = $5::float8,
        spark = $6::float8[], noise_rel = $7::float8, watching = $8::bigint,
        detectable_rel = $9::float8, judged = $10::boolean, settled_points = $11::bigint,

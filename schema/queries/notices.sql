@@ -1,5 +1,6 @@
 -- name: notice_put
--- $1 project_id, $2 kind, $3 alert_id, $4 sha, $5 text; the same is said once
+-- Equal notices are stored once.
+-- in: project_id i64, kind text, alert_id i64, sha text, text text
 WITH made AS (
     INSERT INTO notices (project_id, kind, alert_id, sha, text)
     VALUES ($1::bigint, $2, $3::bigint, $4, $5)
@@ -8,7 +9,10 @@ WITH made AS (
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
 -- name: notices_open
--- $1 project_id, $2 cursor, $3 limit; NULL: any  -> the oldest first; deliveries: a JSON array
+-- The oldest first. A parameter that is NULL does not restrict. deliveries: a JSON array.
+-- in: project_id id, cursor id, limit i64
+-- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
+--    created_at f64, deliveries json
 SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at,
        (SELECT coalesce(json_agg(json_build_object('receiver', j.task ->> 'receiver', 'state',
@@ -27,17 +31,23 @@ WHERE n.done_at IS NULL AND ($1::bigint IS NULL OR n.project_id = $1)
 ORDER BY n.id LIMIT $3::int;
 
 -- name: notice_project
--- $1 id
+-- in: id i64
+-- value: project_id i64
 SELECT project_id FROM notices WHERE id = $1::bigint;
 
 -- name: notice_done
--- $1 id, $2 actor; done is done  -> project_id, no row when it was
+-- The project of the notice; no row when it is closed already.
+-- in: id i64, actor text
+-- value: project_id i64
 UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_at IS NULL
 RETURNING project_id;
 
 -- name: notices_dispatch
--- $1 receiver[], $2 the project of each, '' for all, $3 days  -> how many became jobs
--- What is older is no news any more, and what nobody is to receive stays for who reads the outbox.
+-- The number of new delivery jobs. Older notices are not delivered; a notice without receivers stays for readers of
+-- the outbox. projects: of each receiver, '' for all.
+-- arrays: len
+-- in: receivers text[], projects text[], days i64
+-- value: count i64
 WITH receivers AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::text[]) AS r (name, project)),
 picked AS MATERIALIZED (
@@ -58,7 +68,9 @@ marked AS (
 SELECT count(*) FROM marked;
 
 -- name: notify_take
--- $1 lease_hash, $2 seconds  -> job_id, project_id, notice_id, receiver, tries (with this one), closed
+-- tries: with this one.
+-- in: lease_hash text, seconds f64
+-- out: job_id i64, project_id i64, notice_id i64, receiver text, tries i64, closed bool
 WITH pick AS MATERIALIZED (
     SELECT project_id, id FROM jobs
     WHERE state = 'queued' AND kind = 'notify' AND not_before <= clock_timestamp()
@@ -73,12 +85,16 @@ RETURNING j.id AS job_id, j.project_id, n.id AS notice_id, j.task ->> 'receiver'
           n.done_at IS NOT NULL AS closed;
 
 -- name: notify_due
--- seconds until the next one is due; NULL: none waits
+-- Seconds until the next delivery is due; NULL: there is none.
+-- out: extract f64
 SELECT extract(epoch FROM min(not_before) - clock_timestamp())::float8
 FROM jobs WHERE state = 'queued' AND kind = 'notify';
 
 -- name: notify_content
--- $1 project_id, $2 notice_id  -> it, and the others of its kind about the same commit, the oldest first
+-- The notice and the others of its kind about the same commit, the oldest first.
+-- in: project_id i64, notice_id i64
+-- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
+--    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64
 SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, x.rel_change
@@ -94,11 +110,14 @@ WHERE this.project_id = $1::bigint AND this.id = $2::bigint
 ORDER BY n.id LIMIT 1000;
 
 -- name: notice_lock
--- $1 project_id, $2 id: two of its deliveries may end at the same time
+-- Two deliveries of a notice may end at the same time.
+-- in: project_id i64, id i64
+-- out: id i64
 SELECT id FROM notices WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
 
 -- name: notify_finish
--- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 seconds until it is tried again, $6 tries to take back
+-- tries_back: tries that do not count.
+-- in: job_id i64, lease_hash text, state text, reason text, retry_after_s f64, tries_back i64
 UPDATE jobs SET state = $3, reason = $4, lease_until = NULL, lease_hash = NULL,
        tries = greatest(tries - $6::int, 0),
        not_before = clock_timestamp() + make_interval(secs => $5::float8),
@@ -106,14 +125,17 @@ UPDATE jobs SET state = $3, reason = $4, lease_until = NULL, lease_hash = NULL,
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2;
 
 -- name: notify_close
--- $1 project_id, $2 notice_id: everybody has it
+-- Closes the notice when all of its receivers have it.
+-- in: project_id i64, notice_id i64
 UPDATE notices SET done_at = now(), done_by = 'notify'
 WHERE project_id = $1::bigint AND id = $2::bigint AND done_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM jobs WHERE project_id = $1::bigint AND kind = 'notify'
                   AND (task ->> 'notice')::bigint = $2::bigint AND state <> 'done');
 
 -- name: notify_again
--- $1 project_id, $2 notice_id  -> the dead letters that are tried anew
+-- Queues the failed deliveries of the notice again.
+-- in: project_id i64, notice_id i64
+-- out: id i64
 UPDATE jobs SET state = 'queued', tries = 0, not_before = now(), finished_at = NULL
 WHERE project_id = $1::bigint AND kind = 'notify' AND (task ->> 'notice')::bigint = $2::bigint
   AND state = 'failed'

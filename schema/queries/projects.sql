@@ -1,5 +1,8 @@
 -- name: projects_list
--- $1 project_id or NULL, $2 name or NULL, $3 cursor or NULL, $4 limit
+-- also: once
+-- in: project_id id, name text?, cursor id, limit i64
+-- out: id i64, name text, branch text, repo_url text, commits i64, runs i64, alerts_open i64, last_run_at f64,
+--    created_at f64
 SELECT p.id, p.name, p.branch, p.repo_url,
        (SELECT coalesce(sum(t.n), 0)::bigint FROM tallies t
         WHERE t.project_id = p.id AND t.what = 'commits') AS commits,
@@ -16,20 +19,26 @@ WHERE ($1::bigint IS NULL OR p.id = $1) AND ($2::text IS NULL OR p.name = $2)
 ORDER BY p.id LIMIT $4::int;
 
 -- name: project_insert
--- $1 name, $2 branch, $3 repo_url  -> id, when it is new
+-- No row when the project exists.
+-- in: name text, branch text?, repo_url text?
+-- value: id i64
 INSERT INTO projects (name, branch, repo_url) VALUES ($1, coalesce($2, 'main'), $3)
 ON CONFLICT (name) DO NOTHING RETURNING id;
 
 -- name: project_id
--- $1 name  -> id
+-- in: name text
+-- value: id i64
 SELECT id FROM projects WHERE name = $1;
 
 -- name: project_branch
--- $1 project_id  -> name, branch
+-- in: project_id i64
+-- out: name text, branch text
 SELECT name, branch FROM projects WHERE id = $1::bigint;
 
 -- name: project_lock
--- $1 name  -> id, leased jobs of runners, leased jobs of the server itself
+-- leased: leased jobs of runners; own: leased jobs of the server itself.
+-- in: name text
+-- out: id i64, leased i64, own i64
 SELECT p.id,
        (SELECT count(*) FROM jobs j WHERE j.project_id = p.id AND j.state = 'leased'
         AND j.kind NOT IN ('detect', 'notify')) AS leased,
@@ -38,21 +47,27 @@ SELECT p.id,
 FROM projects p WHERE p.name = $1 FOR UPDATE;
 
 -- name: project_cancel_jobs
--- $1 project_id
+-- in: project_id i64
 UPDATE jobs SET state = 'cancelled', finished_at = now(), reason = 'the project is deleted'
 WHERE project_id = $1::bigint AND state = 'queued';
 
 -- name: project_retire
--- $1 project_id, $2 name: frees its old name
+-- Frees the project's name.
+-- in: project_id i64, name text
 UPDATE projects SET name = $2 WHERE id = $1::bigint;
 
 -- name: project_clear
--- $1 project_id, $2 rows at most  -> rows removed; 0: the project is gone
+-- The number of removed rows; 0: the project is removed.
+-- in: project_id i64, limit i64
+-- value: removed i64
 SELECT project_clear($1::bigint, $2::int) AS removed;
 
 -- name: project_standing
--- $1 project_id  -> one row: open alerts by kind, headline series by their newest change. A change whose
--- alert somebody has closed (accepted, noise, fixed) is settled; one without an alert is still watched.
+-- One row: open alerts by kind, headline series by their newest change. A change whose alert a person has closed
+-- (accepted, noise, fixed) is settled; a change without an alert is still watched.
+-- in: project_id i64
+-- out: open i64, regressions i64, broken i64, drifts i64, toolchain i64, harness i64, headline i64, regressed i64,
+--    watching i64, improved i64
 WITH waiting AS (
     SELECT x.kind, x.regression FROM alerts a
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id

@@ -1,16 +1,17 @@
 -- name: queue_look
--- $1 most jobs, and a job as if it were queued now, behind those as urgent, its id the highest there is:
--- $2 project_id (NULL: none), $3 kind, $4 labels, $5 priority
--- -> the queue as it stands, in one document (of one snapshot):
---   jobs    [id, runs already, fit, took, seconds until due, seconds since leased, runner,
---            seconds for which a runner is avoided, parents]: those that run, then in the order in
---            which they are taken
---   fits    [labels, whom to avoid, runners that may take it, of nobody there: who could and was heard
---            of last, seconds since]
---   took    seconds of the newest that finished: of the same work, else kind, else project,
---            else of any; of a job with blocks its budget alone, unless its rounds are given
---   known   whether what is in the same place of took is a budget
---   runners their names: heard of lately, or at work
+-- The queue as it is, in one document (of one snapshot):
+--   jobs: [id, runs already, fit, took, seconds until due, seconds since leased, runner, seconds for which a runner
+--   is avoided, parents]; leased jobs, then queued ones in the order in which they are taken
+--   fits: [labels, runner to avoid, runners that may take it, the runner that could and was seen last where no runner
+--   may, seconds since then]
+--   took: seconds of the newest that finished: of the same work, else kind, else project, else of any; of a job with
+--   blocks only its budget, unless its rounds are given
+--   known: whether the value at the same index of `took` is a budget
+--   runners: names of those that were seen lately or hold a job
+-- project_id, kind, labels, priority describe a job as if it were queued now, behind those of its priority; its id is
+-- the highest possible one. project_id NULL: no such job.
+-- in: limit i64, project_id id, kind text, labels text?, priority i64
+-- out: json_build_object text
 WITH alive AS MATERIALIZED (
     SELECT r.name, r.machine_class, r.labels, r.backends, r.project_id FROM runners r
     WHERE r.last_seen_at > now() - interval '2 minutes'

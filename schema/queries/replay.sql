@@ -1,7 +1,10 @@
 -- Trying other settings on what is stored: nothing here writes.
 
 -- name: replay_series
--- $1 project_id, $2 branch  -> the series of the branch that can have alerts
+-- The series of the branch that can have alerts.
+-- in: project_id i64, branch text
+-- out: id i64, benchmark text, metric text, backend text, machine_class text, branch text, higher_is_better bool,
+--    exact bool, points i64
 SELECT s.id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, s.higher_is_better,
        s.exact, s.points
 FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
@@ -9,8 +12,10 @@ WHERE s.project_id = $1::bigint AND s.branch = $2 AND b.name <> 'canary'
 ORDER BY s.id;
 
 -- name: replay_labels
--- $1 project_id, $2 branch  -> alerts on which a person has said something, with what it comes to:
--- a regression (fixed, accepted, being looked at), or nothing that deserved an alert
+-- Alerts that a person has classified: as a regression (fixed, accepted, in work), or as one that should not have
+-- been opened.
+-- in: project_id i64, branch text
+-- out: id i64, series_id i64, position_low i64, position_high i64, real bool
 SELECT a.id, a.series_id, coalesce(bl.position, b.position) AS position_low,
        coalesce(bh.position, b.position) AS position_high,
        a.state NOT IN ('noise', 'infrastructure') AS real

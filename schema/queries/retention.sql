@@ -1,8 +1,10 @@
 -- Old months: see migrations 0005, 0018 and 0023.
 
 -- name: retention_due
--- $1 months kept raw int, $2 months kept as days int (0: for ever)
--- -> month text, keep_days boolean: oldest first, those that are not yet as they should be
+-- Months whose measurements are not thinned as the settings say, oldest first. raw_months: months with all
+-- measurements. day_months: months with a measurement a day, 0 for ever.
+-- in: raw_months i64, day_months i64
+-- out: month text, keep_days bool
 SELECT to_char(p.month, 'YYYY-MM-DD') AS month, p.keep_days
 FROM (SELECT q.month, $2::int = 0 OR q.month >= date_trunc('month', now())
                  - make_interval(months => $2::int) AS keep_days
@@ -15,17 +17,22 @@ WHERE r.month IS NULL OR (r.kept = 'days' AND NOT p.keep_days)
 ORDER BY p.month;
 
 -- name: upkeep_limits
--- $1 lock_timeout: for this transaction; it may take as long as moving rows takes, but who reads or stores
--- waits no longer than that.
+-- For this transaction. It may last as long as moving rows lasts, but a transaction that waits for its locks waits no
+-- longer than lock_timeout.
+-- in: lock_timeout text
+-- out: set_config void, set_config void
 SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', $1, true);
 
 -- name: retention_apply
--- $1 month date, $2 keep_days  -> rows_before, rows_after
+-- in: month date, keep_days bool
+-- out: rows_before i64, rows_after i64
 SELECT rows_before, rows_after FROM retention_apply($1::date, $2::boolean);
 
 -- name: jobs_prune
--- $1 days, $2 limit: what the server did for itself that long ago. It was made when its run came in, or its
--- notice, so whoever looks for the job of a younger run finds it.
+-- Finished jobs of the server itself. The job of a run is made when the run is stored, and that of a notice with the
+-- notice: the job of a younger run still exists.
+-- in: days i64, limit i64
+-- out: count
 DELETE FROM jobs j USING (
     SELECT project_id, id FROM jobs
     WHERE created_at < now() - make_interval(days => $1::int)

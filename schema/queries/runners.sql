@@ -1,6 +1,6 @@
 -- name: runner_seen
--- $1 name, $2 machine_class, $3 labels, $4 backends[], $5 its token's project or NULL: written only when there is something new, or
--- the last time is some seconds old
+-- Written only when something has changed, or the last write is some seconds old. project_id: of its token.
+-- in: name text, machine_class text, labels text?, backends text[], project_id id
 INSERT INTO runners AS r (name, machine_class, labels, backends, project_id)
 VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[], $5::bigint)
 ON CONFLICT (name) DO UPDATE
@@ -11,7 +11,10 @@ WHERE r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> exclud
    OR r.project_id IS DISTINCT FROM excluded.project_id;
 
 -- name: runners_list
--- $1 project_id or NULL: those that work for it, and the jobs that are its own
+-- Runners that work for the project, with jobs of that project only; NULL: all.
+-- also: once
+-- in: project_id id
+-- out: name text, machine_class text, labels json, backends json, last_seen_at f64, job_id i64
 SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::text AS backends,
        extract(epoch FROM r.last_seen_at)::float8 AS last_seen_at,
        (SELECT j.id FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
@@ -19,8 +22,12 @@ SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::t
 FROM runners r WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id = $1 ORDER BY r.name LIMIT 1000;
 
 -- name: machines_list
--- $1 project_id or NULL: those that it has runs of, $2 cursor, $3 limit
--- before: the fingerprint that was new before this one was, of the same machine; NULL: none
+-- before: the fingerprint that the machine had before this one; NULL: this is its first. project_id: machines that
+-- have runs of it.
+-- also: once
+-- in: project_id id, cursor id, limit i64
+-- out: id i64, class text, name text, fingerprint_hash text, fingerprint json, before json, first_seen_at f64,
+--    last_seen_at f64, runs i64
 SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerprint,
        (SELECT b.fingerprint::text FROM machines b
         WHERE b.class = k.class AND b.name = k.name AND b.id < k.id

@@ -1,5 +1,10 @@
 -- name: runs_list
--- $1 project_id, $2 commit or its beginning or NULL, $3 cursor, $4 limit
+-- sha: a commit or its first digits; NULL: all.
+-- row: run
+-- also: once
+-- in: project_id i64, sha text?, cursor id, limit i64
+-- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
+--    started_at f64, finished_at f64, infra bool, extra bool, measurements i64
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
@@ -16,8 +21,13 @@ WHERE r.project_id = $1::bigint AND ($2::text IS NULL OR c.sha LIKE $2 || '%')
 ORDER BY r.id DESC LIMIT $4::int;
 
 -- name: runs_get
--- $1 project_id or NULL, $2 our id or NULL, $3 the measurer's id or NULL  -> one row, or two where
--- several projects have it
+-- Two rows where several projects have the run_id. id: our number; run_id: the id in the document; one of them is
+-- NULL.
+-- row: run
+-- also: once
+-- in: project_id id, id id, run_id text?
+-- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
+--    started_at f64, finished_at f64, infra bool, extra bool, measurements i64
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
@@ -36,24 +46,26 @@ WHERE $1::bigint IS NULL OR p.id = $1
 ORDER BY r.id LIMIT 2;
 
 -- name: machine_find
--- $1 class, $2 name, $3 fingerprint_hash  -> id, stale
+-- in: machine_class text, name text, fingerprint_hash text
+-- out: id i64, stale bool
 SELECT id, last_seen_at < now() - interval '1 minute' AS stale FROM machines
 WHERE class = $1 AND name = $2 AND fingerprint_hash = $3;
 
 -- name: machine_insert
--- $1 class, $2 name, $3 fingerprint_hash, $4 fingerprint
+-- in: machine_class text, name text, fingerprint_hash text, fingerprint json
 INSERT INTO machines (class, name, fingerprint_hash, fingerprint) VALUES ($1, $2, $3, $4::jsonb)
 ON CONFLICT DO NOTHING;
 
 -- name: machine_touch
--- $1 id
+-- in: id i64
 UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
 
 -- name: run_insert
--- $1 project_id, $2 run_id, $3 header_hash, $4 commit_id, $5 branch, $6 suite, $7 suite_hash,
--- $8 machine_id, $9 job_id (as in group_store), $10 infra, $11 started, $12 finished, $13 fence or NULL,
--- $14 session, $15 its anchor, $16 its base (NULL: none)
--- -> id, when it is new
+-- No row when the run exists. job_id: as in group_store. session, session_anchor, session_base NULL: none.
+-- in: project_id i64, run_id text, header_hash text, commit_id i64, branch text, suite text, suite_hash text,
+--    machine_id i64, job_id id, infra bool, started_at f64, finished_at f64, job_fence id, session text,
+--    session_anchor text, session_base text
+-- value: id i64
 INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
                   job_id, infra, started_at, finished_at, job_fence, session_id, session_anchor, session_base)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint,
@@ -63,27 +75,34 @@ VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint,
 ON CONFLICT (project_id, run_id) DO NOTHING RETURNING id;
 
 -- name: run_lock
--- $1 project_id, $2 run_id  -> id, header_hash
+-- in: project_id i64, run_id text
+-- out: id i64, header_hash text
 SELECT id, header_hash FROM runs WHERE project_id = $1::bigint AND run_id = $2 FOR UPDATE;
 
 -- name: run_part_find
--- $1 project_id, $2 run (ours), $3 body_hash  -> the stored answer
+-- The stored answer to a document.
+-- in: project_id i64, run_id i64, body_hash text
+-- out: series i64, samples i64
 SELECT series, samples FROM run_parts
 WHERE project_id = $1::bigint AND run_id = $2::bigint AND body_hash = $3;
 
 -- name: run_part_by_key
--- $1 project_id, $2 key  -> what it was used for
+-- The document for which a key was used.
+-- in: project_id i64, key text
+-- out: run_id i64, id text, body_hash text, series i64, samples i64
 SELECT q.run_id, r.run_id AS id, q.body_hash, q.series, q.samples
 FROM run_parts q JOIN runs r ON r.project_id = q.project_id AND r.id = q.run_id
 WHERE q.project_id = $1::bigint AND q.key = $2;
 
 -- name: run_part_insert
--- $1 project_id, $2 run, $3 body_hash, $4 key, $5 measurements, $6 series, $7 samples
+-- in: project_id i64, run_id i64, body_hash text, key text, measurements i64, series i64, samples i64
 INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
 VALUES ($1::bigint, $2::bigint, $3, $4, $5::bigint, $6::bigint, $7::bigint);
 
 -- name: benchmarks_ensure
--- $1 project_id, $2 name[], $3 params[]: in the order of names, so that no two wait in a circle
+-- In the order of names, so that transactions do not deadlock.
+-- arrays: len
+-- in: project_id i64, names text[], params text[]
 INSERT INTO benchmarks (project_id, name, params)
 SELECT DISTINCT ON (u.name) $1::bigint, u.name, u.params::jsonb
 FROM unnest($2::text[], $3::text[]) AS u (name, params)
@@ -92,8 +111,9 @@ ORDER BY u.name
 ON CONFLICT DO NOTHING;
 
 -- name: series_ensure
--- $1 project_id, $2 machine_class, $3 branch, $4 benchmark[], $5 metric[], $6 backend[], $7 unit[],
--- $8 higher_is_better[], $9 exact[]
+-- arrays: len
+-- in: project_id i64, machine_class text, branch text, benchmarks text[], metrics text[], backends text[],
+--    units text[], higher_is_better bool[], exact bool[]
 INSERT INTO series (project_id, benchmark_id, metric, backend, machine_class, branch, unit,
                     higher_is_better, exact, headline)
 SELECT $1::bigint, b.id, u.metric, u.backend, $2, $3, u.unit, u.higher, u.exact, b.name = 'headline'
@@ -107,13 +127,16 @@ ORDER BY b.id, u.metric, u.backend
 ON CONFLICT DO NOTHING;
 
 -- name: measurements_overlap
--- $1 project_id, $2 run, $3 series_id[]  -> those that the run has already
+-- The number of these series that the run has already.
+-- in: project_id i64, run_id i64, series_ids i64[]
+-- value: series_id i64
 SELECT series_id FROM measurements
 WHERE project_id = $1::bigint AND run_id = $2::bigint AND series_id = ANY ($3::bigint[]) LIMIT 1;
 
 -- name: unmeasured_insert
--- $1 project_id, $2 run, $3 benchmark[], $4 metric[], $5 backend[], $6 unit[], $7 higher[],
--- $8 exact[], $9 broken[], $10 reason[], $11 params[]
+-- arrays: len
+-- in: project_id i64, run_id i64, benchmarks text[], metrics text[], backends text[], units text[],
+--    higher_is_better bool[], exact bool[], broken bool[], reasons text[], params text[]
 INSERT INTO unmeasured (project_id, run_id, benchmark, metric, backend, unit, higher_is_better,
                         exact, broken, reason, params)
 SELECT $1::bigint, $2::bigint, u.benchmark, u.metric, u.backend, u.unit, u.higher, u.exact,
@@ -123,7 +146,11 @@ FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::b
      AS u (benchmark, metric, backend, unit, higher, exact, broken, reason, params);
 
 -- name: run_document
--- $1 project_id, $2 run  -> the header
+-- The run without its measurements.
+-- in: project_id i64, run_id i64
+-- out: run_id text, project text, sha text, branch text, suite text, suite_hash text, job_id i64, job_fence i64,
+--    infra bool, session_id text, session_anchor text, session_base text, started_at f64, finished_at f64,
+--    machine text, class text, fingerprint json
 SELECT r.run_id, p.name AS project, c.sha, r.branch, r.suite, r.suite_hash, r.job_id, r.job_fence, r.infra,
        r.session_id, r.session_anchor, r.session_base,
        extract(epoch FROM r.started_at)::float8 AS started_at,
@@ -136,7 +163,10 @@ JOIN machines k ON k.id = r.machine_id
 WHERE r.project_id = $1::bigint AND r.id = $2::bigint;
 
 -- name: run_measurements
--- $1 project_id, $2 run  -> measured and not, by name
+-- Measured and unmeasured results, by name.
+-- in: project_id i64, run_id i64
+-- out: benchmark text, metric text, backend text, unit text, higher_is_better bool, exact bool, status i64,
+--    reason text, samples f64[], blocks u32[], visit_blocks u32[], visit_positions u32[], params json, extra json
 SELECT b.name AS benchmark, s.metric, s.backend, s.unit, s.higher_is_better, s.exact, 0 AS status,
        NULL AS reason, m.samples, m.blocks, m.visit_blocks, m.visit_positions, b.params::text AS params,
        m.extra::text AS extra
@@ -152,8 +182,10 @@ FROM unmeasured WHERE project_id = $1::bigint AND run_id = $2::bigint
 ORDER BY benchmark, metric, backend;
 
 -- name: compare_side
--- $1 project_id, $2 commit_id or NULL, $3 run or NULL, $4 backend or NULL
--- Runs whose canary moved count only when there is nothing else.
+-- Runs whose canary moved count only when there are no others.
+-- in: project_id i64, commit_id id, run_id id, backend text?
+-- out: series_id i64, benchmark text, metric text, backend text, machine_class text, branch text, unit text,
+--    higher_is_better bool, exact bool, samples f64[], blocks u32[], run text, machine_id i64, started_at f64
 SELECT s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, s.unit,
        s.higher_is_better, s.exact, m.samples, m.blocks, r.run_id AS run, r.machine_id,
        extract(epoch FROM r.started_at)::float8 AS started_at
@@ -172,7 +204,10 @@ ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",
          s.machine_class COLLATE "C", r.id;
 
 -- name: compare_broken
--- $1 project_id, $2 commit_id or NULL, $3 run or NULL, $4 backend or NULL  -> the newest broken result of each name
+-- The newest broken result of each name.
+-- in: project_id i64, commit_id id, run_id id, backend text?
+-- out: benchmark text, metric text, backend text, machine_class text, unit text, higher_is_better bool, exact bool,
+--    reason text, run text, machine_id i64, started_at f64
 SELECT DISTINCT ON (u.benchmark COLLATE "C", u.metric COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C")
        u.benchmark, u.metric, u.backend, k.class AS machine_class, u.unit, u.higher_is_better, u.exact, u.reason,
        r.run_id AS run, r.machine_id, extract(epoch FROM r.started_at)::float8 AS started_at

@@ -1,6 +1,14 @@
 -- name: series_list
--- $1 project_id or NULL, $2 series_id or NULL, $3 metric, $4 benchmark, $5 backend, $6 machine_class,
--- $7 branch, $8 words, $9 headline only, $10 spark length, $11 cursor, $12 limit; NULL: any
+-- A parameter that is NULL does not restrict.
+-- also: once
+-- in: project_id id, series_id id, metric text?, benchmark text?, backend text?, machine_class text?, branch text?,
+--    words text?, headline_only bool, spark_length i64, cursor id, limit i64
+-- out: id i64, project_id i64, project text, benchmark text, metric text, backend text, machine_class text,
+--    branch text, unit text, higher_is_better bool, exact bool, headline bool, points i64, last_commit text,
+--    last_time f64, last_median f64, noise_rel f64, watching i64, watching_of i64, detectable_rel f64,
+--    level_points i64, judged bool, spark json, change_rel f64, change_regression bool, two_speeds json,
+--    change_confirmed bool, change_firm bool, change_withheld text, change_withheld_detail json, change_alert_id i64,
+--    change_commit text, anchor text
 SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.branch, s.unit, s.higher_is_better, s.exact, s.headline, s.points,
        c.sha AS last_commit, extract(epoch FROM c.time)::float8 AS last_time, s.last_median,
@@ -36,8 +44,12 @@ WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id 
 ORDER BY s.id LIMIT $12::int;
 
 -- name: window_points
--- $1 project_id, $2 series_id, $3 branch, $4 position from, $5 position to, $6 time from, $7 time to, $8 and $9
--- timestamptz: when they were stored, from and to; the other months are not looked into. $10 and $11: runs, from and to
+-- Only the months between stored_from and stored_until are read, and the runs from run_from to run_to.
+-- in: project_id i64, series_id i64, branch text, position_from id, position_to id, time_from f64, time_to f64,
+--    stored_from timestamp, stored_until timestamp, run_from i64, run_to i64
+-- row: window_point
+-- out: position i64, commit text, subject text, author text, time f64, median f64, low f64, high f64, min f64, n i64,
+--    run_id i64, machine_id i64, fingerprint text, infra bool, session text
 SELECT b.position, c.sha AS commit, c.subject, c.author,
        extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra, r.session_id AS session
@@ -55,8 +67,12 @@ WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS N
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: window_changes
--- What belongs to a change by subquery: nine joins took longer to plan than to run.
--- $1 project_id, $2 series_id, $3 branch
+-- The data of a change point by subquery: nine joins took longer to plan than to run.
+-- in: project_id i64, series_id i64, branch text
+-- out: id i64, position i64, position_low i64, position_high i64, commit text, commit_low text, commit_high text,
+--    before f64, after f64, rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool,
+--    firm bool, alert_id i64, withheld text, withheld_detail json, blocks json, index i64, index_low i64,
+--    index_high i64
 SELECT x.id, b.position,
        coalesce((SELECT l.position FROM branch_commits l WHERE l.project_id = x.project_id
                  AND l.commit_id = x.commit_low_id AND l.branch = $3), b.position) AS position_low,
@@ -76,11 +92,14 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.gone_at IS NU
 ORDER BY b.position;
 
 -- name: machine_fingerprints
--- $1 machine_id[]  -> id, fingerprint
+-- in: machine_ids i64[]
+-- out: id i64, fingerprint json
 SELECT id, fingerprint::text AS fingerprint FROM machines WHERE id = ANY ($1::bigint[]);
 
 -- name: commit_position
--- $1 project_id, $2 branch, $3 sha or its beginning  -> position (NULL: off the line)
+-- position NULL: the commit is not on the branch. sha: its id or its first digits.
+-- in: project_id i64, branch text, sha text
+-- out: position i64
 SELECT b.position FROM commits c
 LEFT JOIN branch_commits b ON b.project_id = c.project_id AND b.commit_id = c.id AND b.branch = $2
 WHERE c.project_id = $1::bigint AND c.sha LIKE $3 || '%' ORDER BY c.sha LIMIT 2;

@@ -1,8 +1,10 @@
 -- Sessions, judged: see server/services/sessions/judge.h.
 
 -- name: session_builds
--- $1 project_id, $2 session, $3 limit  -> commit_id, commit, position, whether it is the base or the anchor, session,
--- branch, whether its document has it not among the commits: what its runs measured that lies on the branch's line, in the order of history
+-- The builds that the session's runs measured and that lie on the branch, in the order of history. known: the
+-- session's document does not list the commit.
+-- in: project_id i64, session text, limit i64
+-- out: commit_id i64, commit text, position i64, is_base bool, is_anchor bool, session text, branch text, known bool
 SELECT r.commit_id, c.sha AS commit, b.position, bool_or(c.sha = r.session_base) AS is_base,
        bool_or(c.sha = r.session_anchor) AS is_anchor, $2 AS session, r.branch,
        EXISTS (SELECT 1 FROM sessions s WHERE s.project_id = $1::bigint AND s.id = $2)
@@ -20,9 +22,11 @@ GROUP BY r.commit_id, c.sha, b.position, r.branch
 ORDER BY b.position LIMIT $3::int;
 
 -- name: session_visits
--- $1 project_id, $2 session, $3 branch  -> of every measurement with visits its series, commit and launches, series by
--- series. Runs of leases that another one has overtaken are left out, as everywhere. A moved canary is no reason: the
--- machine's part is removed within the blocks.
+-- Every measurement with visits, series by series. Runs of overtaken leases are left out. A run whose canary moved
+-- counts: the machine's part is removed within the blocks.
+-- in: project_id i64, session text, branch text
+-- out: id i64, benchmark text, metric text, backend text, machine_class text, unit text, higher_is_better bool,
+--    exact bool, commit_id i64, samples f64[], blocks u32[], visit_blocks u32[], visit_positions u32[]
 SELECT s.id, n.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit, s.higher_is_better, s.exact,
        m.commit_id, m.samples, m.blocks, m.visit_blocks, m.visit_positions
 FROM runs r
@@ -34,8 +38,9 @@ WHERE r.project_id = $1::bigint AND r.session_id = $2 AND m.visit_blocks IS NOT 
 ORDER BY n.name, s.metric, s.backend, s.machine_class, s.id, m.commit_id, m.run_id;
 
 -- name: session_changes
--- $1 project_id, $2 session, $3 branch  -> live change points of its series: series_id, place, commit_id, alert_id, and
--- whether this session is their evidence
+-- Live change points of the session's series. own: this session is their evidence.
+-- in: project_id i64, session text, branch text
+-- out: series_id i64, position i64, position_low i64, position_high i64, commit_id i64, own bool, alert_id i64
 SELECT x.series_id, b.position, coalesce(bl.position, b.position) AS position_low,
        coalesce(bh.position, b.position) AS position_high, x.commit_id,
        coalesce(x.evidence ->> 'session' = $2, false) AS own,
@@ -54,17 +59,23 @@ WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.kind = 'step' AND x.
 ORDER BY x.series_id, b.position, x.id;
 
 -- name: detect_sessions
--- $1 project_id, $2 run_id[]  -> sessions of these runs that are stored whole
+-- The sessions of these runs that are stored completely.
+-- in: project_id i64, run_ids i64[]
+-- out: id text
 SELECT DISTINCT s.id FROM runs r
 JOIN sessions s ON s.project_id = r.project_id AND s.id = r.session_id
 WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) ORDER BY s.id;
 
 -- name: session_when
--- $1 project_id, $2 session  -> branch, received_at: by our clock, as gone_at is; the runner's may step
+-- received_at: by the server's clock, as gone_at is; the runner's clock may step.
+-- in: project_id i64, session text
+-- out: branch text, extract f64
 SELECT branch, extract(epoch FROM received_at)::float8 FROM sessions WHERE project_id = $1::bigint AND id = $2;
 
 -- name: session_series_lock
--- $1 project_id, $2 session: its series, in the order of ids
+-- Locks the session's series in the order of ids.
+-- in: project_id i64, session text
+-- out: id i64
 SELECT s.id FROM series s
 WHERE s.project_id = $1::bigint AND s.id IN (
     SELECT m.series_id FROM runs r
@@ -75,7 +86,8 @@ WHERE s.project_id = $1::bigint AND s.id IN (
 ORDER BY s.id FOR NO KEY UPDATE OF s;
 
 -- name: session_series_mark
--- $1 project_id, $2 session: its series are measured in blocks from now on
+-- The session's series are measured in blocks from now on.
+-- in: project_id i64, session text
 UPDATE series s SET in_blocks = true
 WHERE s.project_id = $1::bigint AND NOT s.in_blocks AND s.id IN (
     SELECT m.series_id FROM runs r
@@ -85,9 +97,12 @@ WHERE s.project_id = $1::bigint AND NOT s.in_blocks AND s.id IN (
     WHERE r.project_id = $1::bigint AND r.session_id = $2);
 
 -- name: change_point_decide
--- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first suspect, $7 before,
--- $8 after, $9 rel_change, $10 rel_low, $11 rel_high, $12 p, $13 regression, $14 why it has no alert or NULL,
--- $15 evidence (JSON), $16 position of the last suspect  -> id: a session decided that it is there
+-- A session decided that the change exists. id NULL: a new one. position_low, position_high: of the first and the
+-- last suspect. withheld: why it has no alert.
+-- in: project_id i64, id id, series_id i64, branch text, commit_id i64, position_low i64, before f64, after f64,
+--    rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, withheld text?, evidence json,
+--    position_high i64
+-- value: id i64
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
@@ -110,20 +125,25 @@ made AS (
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
 -- name: change_point_refute
--- $1 project_id, $2 id, $3 evidence (JSON) or NULL (none any longer): it is gone
+-- The change point is gone. evidence NULL: there is none left.
+-- in: project_id i64, id i64, evidence json
 UPDATE change_points SET gone_at = now(), updated_at = now(), withheld = 'gone', withheld_detail = NULL,
        evidence = $3::jsonb
 WHERE project_id = $1::bigint AND id = $2::bigint AND gone_at IS NULL;
 
 -- name: change_point_undone_by
--- $1 project_id, $2 id, $3 id of the change that brought the level back, or NULL
+-- undone_by_id: the change point that restored the level.
+-- in: project_id i64, id i64, undone_by_id id
 UPDATE change_points x SET updated_at = now(), undone_commit_id = (
     SELECT y.commit_id FROM change_points y WHERE y.project_id = x.project_id AND y.id = $3::bigint)
 WHERE x.project_id = $1::bigint AND x.id = $2::bigint;
 
 -- name: candidates_list
--- $1 project_id, $2 branch or NULL, $3 machine_class or NULL, $4 limit  -> changes that only single measurements show,
--- on series that sessions measure: the two commits to measure in blocks, the largest change first
+-- Changes in series that sessions measure, of which only single measurements exist: the two commits to measure in
+-- blocks, the largest change first.
+-- in: project_id i64, branch text?, machine_class text?, limit i64
+-- out: id i64, series_id i64, benchmark text, metric text, backend text, machine_class text, branch text,
+--    against text, commit text, rel_change f64, p f64, withheld text, withheld_detail json
 SELECT x.id, x.series_id, n.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch,
        x.withheld_detail ->> 'against' AS against, x.withheld_detail ->> 'commit' AS commit, x.rel_change, x.p,
        x.withheld, x.withheld_detail::text AS withheld_detail

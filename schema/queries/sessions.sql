@@ -1,12 +1,15 @@
 -- Sessions: builds measured together in blocks.
 
 -- name: session_find
--- $1 project_id, $2 id  -> body_hash
+-- in: project_id i64, id text
+-- out: body_hash text
 SELECT body_hash FROM sessions WHERE project_id = $1::bigint AND id = $2;
 
 -- name: session_insert
--- $1 project_id, $2 id, $3 branch, $4 anchor commit_id, $5 base commit_id, $6 machine_class, $7 machine, $8 started,
--- $9 finished, $10 budget_s, $11 spent_s, $12 blocks, $13 note or NULL, $14 body_hash  -> number, when it is new
+-- The number of the new session; no row when it exists.
+-- in: project_id i64, id text, branch text, anchor_commit_id i64, base_commit_id i64, machine_class text,
+--    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text?, body_hash text
+-- value: number i64
 INSERT INTO sessions (project_id, id, branch, anchor_id, base_id, machine_class, machine, started_at, finished_at,
                       budget_s, spent_s, blocks, note, body_hash)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5::bigint, $6, $7, to_timestamp($8::float8), to_timestamp($9::float8),
@@ -14,18 +17,26 @@ VALUES ($1::bigint, $2, $3, $4::bigint, $5::bigint, $6, $7, to_timestamp($8::flo
 ON CONFLICT (project_id, id) DO NOTHING RETURNING number;
 
 -- name: session_commits_insert
--- $1 project_id, $2 session, $3 commit_id[], $4 status[], $5 reason[], $6 same_as_id[] (0: none), $7 needs_s[]
+-- same_as_ids: 0 for none.
+-- arrays: len
+-- in: project_id i64, session text, commit_ids i64[], statuses text[], reasons text[], same_as_ids i64[],
+--    needs_s f64[]
 INSERT INTO session_commits (project_id, session_id, ordinal, commit_id, status, reason, same_as_id, needs_s)
 SELECT $1::bigint, $2, u.ordinal - 1, u.commit_id, u.status, u.reason, nullif(u.same_as_id, 0), u.needs_s
 FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::float8[]) WITH ORDINALITY
      AS u (commit_id, status, reason, same_as_id, needs_s, ordinal);
 
 -- name: session_runs
--- $1 project_id, $2 session  -> id of its runs
+-- The session's runs.
+-- in: project_id i64, session text
+-- out: id i64
 SELECT id FROM runs WHERE project_id = $1::bigint AND session_id = $2 ORDER BY id;
 
 -- name: sessions_list
--- $1 project_id, $2 id or NULL, $3 cursor, $4 limit: newest first
+-- Newest first.
+-- in: project_id i64, id text?, cursor id, limit i64
+-- out: number i64, id text, branch text, anchor text, base text, anchor_id i64, base_id i64, machine_class text,
+--    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text
 SELECT s.number, s.id, s.branch, a.sha AS anchor, b.sha AS base, s.anchor_id, s.base_id, s.machine_class, s.machine,
        extract(epoch FROM s.started_at)::float8 AS started_at,
        extract(epoch FROM s.finished_at)::float8 AS finished_at, s.budget_s, s.spent_s, s.blocks, s.note
@@ -36,7 +47,10 @@ WHERE s.project_id = $1::bigint AND ($2::text IS NULL OR s.id = $2) AND ($3::big
 ORDER BY s.number DESC LIMIT $4::int;
 
 -- name: session_commits
--- $1 project_id, $2 session[]  -> the commits of each, in the order of history
+-- The commits of each session in the order of history.
+-- in: project_id i64, sessions text[]
+-- out: session_id text, commit_id i64, commit text, status text, reason text, same_as_id i64, same_as text,
+--    needs_s f64, verdict text, within f64, open_s f64, worst json
 SELECT x.session_id, x.commit_id, c.sha AS commit, x.status, x.reason, x.same_as_id, o.sha AS same_as, x.needs_s,
        x.verdict, x.within, x.open_s, x.worst::text AS worst
 FROM session_commits x
@@ -46,7 +60,9 @@ WHERE x.project_id = $1::bigint AND x.session_id = ANY ($2::text[])
 ORDER BY x.session_id, x.ordinal;
 
 -- name: session_verdicts_set
--- $1 project_id, $2 session, $3 commit_id[], $4 verdict[], $5 within[], $6 open_s[], $7 worst[] (JSON texts or NULL)
+-- worst: JSON texts or NULL.
+-- arrays: len
+-- in: project_id i64, session text, commit_ids i64[], verdicts text[], within f64[], open_s f64[], worst text[]
 UPDATE session_commits x
 SET verdict = u.verdict, within = u.within, open_s = u.open_s, worst = u.worst::jsonb
 FROM unnest($3::bigint[], $4::text[], $5::float8[], $6::float8[], $7::text[])

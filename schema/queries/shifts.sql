@@ -1,8 +1,9 @@
--- Machines that moved, as far as no canary says it: what a decision is made from, and what is kept of it.
+-- Machines that moved, where no canary shows it: the data of the decision, and the stored events.
 
 -- name: shift_window
--- $1 project_id, $2 branch, $3 low, $4 high, $5 measured commits on either side
--- -> position_from, position_to
+-- The range extended on either side by `commits` measured commits.
+-- in: project_id i64, branch text, position_from i64, position_to i64, commits i64
+-- out: position_from i64, position_to i64
 SELECT coalesce((SELECT min(q.position) FROM (
            SELECT b.position FROM branch_commits b
            WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position < $3::bigint
@@ -17,8 +18,10 @@ SELECT coalesce((SELECT min(q.position) FROM (
            ORDER BY b.position LIMIT $5::int) q), $4::bigint) AS position_to;
 
 -- name: shift_points
--- $1 project_id, $2 branch, $3 and $4 positions, $5 at most
--- -> of every series, in the order of history; code 0: no object code is known
+-- Points of every series in the order of history. code 0: the object code is not known.
+-- in: project_id i64, branch text, position_from i64, position_to i64, limit i64
+-- out: series_id i64, position i64, time f64, median f64, run_id i64, machine_id i64, class text, name text,
+--    state i64, code i64
 SELECT m.series_id, b.position, extract(epoch FROM r.started_at)::float8 AS time, m.median,
        r.id AS run_id, k.id AS machine_id, k.class, k.name,
        dense_rank() OVER (ORDER BY k.fingerprint_hash) AS state,
@@ -35,7 +38,9 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::big
 ORDER BY m.series_id, b.position, r.started_at, r.id LIMIT $5::int;
 
 -- name: shift_series
--- $1 project_id, $2 series_id[]  -> in the order of ids: equal numbers are the same work, kernel, kind
+-- In the order of ids. Equal numbers stand for the same work, kernel or kind.
+-- in: project_id i64, series_ids i64[]
+-- out: id i64, family text, higher_is_better bool, exact bool, work i64, kernel i64, kind i64
 SELECT s.id, split_part(b.name, '/', 1) AS family, s.higher_is_better, s.exact,
        dense_rank() OVER (ORDER BY s.benchmark_id, s.metric, s.backend) AS work,
        dense_rank() OVER (ORDER BY s.benchmark_id, s.backend) AS kernel,
@@ -45,15 +50,19 @@ WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])
 ORDER BY s.id;
 
 -- name: shift_paths
--- $1 project_id, $2 branch, $3 and $4 positions  -> paths; an empty list: not known what it touched
+-- An empty list: the commit's paths are not known.
+-- in: project_id i64, branch text, position_from i64, position_to i64
+-- out: paths json
 SELECT to_json(c.paths)::text AS paths
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
 LIMIT 201;
 
 -- name: shift_find
--- $1 project_id, $2 branch, $3 machine_id, $4 whole class, $5 and $6 positions
--- -> id, dismissed: the event of that machine (with whatever fingerprint) whose range meets this one
+-- The event of that machine, with any fingerprint, whose range overlaps this one. dismissed: a person has dismissed
+-- it.
+-- in: project_id i64, branch text, machine_id i64, whole_class bool, position_from i64, position_to i64
+-- out: id i64, dismissed bool
 SELECT e.id, e.dismissed_at IS NOT NULL AS dismissed
 FROM machine_shifts e
 JOIN machines k ON k.id = e.machine_id
@@ -67,9 +76,12 @@ WHERE e.project_id = $1::bigint AND e.branch = $2
 ORDER BY e.dismissed_at IS NULL, e.id LIMIT 1;
 
 -- name: shift_put
--- $1 project_id, $2 id or NULL (new), $3 branch, $4 machine now, $5 machine before, $6 whole class,
--- $7 first run, $8 last run, $9 commit, $10 first commit, $11 last commit, $12 loss, $13 and $14 its
--- ends, $15 series, $16 moved, $17 judged, $18 reasons, $19 cause  -> id, whether it is news
+-- id NULL: a new event. news: the event is to be announced. machine_id: the machine as it is now. loss_low,
+-- loss_high: the range of the middle half.
+-- in: project_id i64, id id, branch text, machine_id i64, machine_before_id i64, whole_class bool, first_run_id i64,
+--    last_run_id i64, commit_id i64, commit_low_id i64, commit_high_id i64, loss f64, loss_low f64, loss_high f64,
+--    series i64, moved i64, judged i64, reasons text[], cause text
+-- out: id i64, news bool
 WITH old AS (
     SELECT id, closed_at FROM machine_shifts WHERE project_id = $1::bigint AND id = $2::bigint),
 changed AS (
@@ -91,12 +103,14 @@ made AS (
 SELECT id, news FROM changed UNION ALL SELECT id, true FROM made;
 
 -- name: shift_alert
--- $1 project_id, $2 alert_id[], $3 event or NULL
+-- in: project_id i64, alert_ids i64[], event_id id
 UPDATE alerts SET event_id = $3::bigint WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
   AND event_id IS DISTINCT FROM $3::bigint;
 
 -- name: shift_settle
--- $1 project_id, $2 branch  -> events of the branch that end, because nothing is explained by them any more
+-- Ends the branch's events that no longer explain an alert.
+-- in: project_id i64, branch text
+-- out: id i64
 UPDATE machine_shifts e SET closed_at = now(), updated_at = now()
 WHERE e.project_id = $1::bigint AND e.branch = $2 AND e.closed_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM alerts a WHERE a.project_id = e.project_id AND a.event_id = e.id
@@ -104,15 +118,17 @@ WHERE e.project_id = $1::bigint AND e.branch = $2 AND e.closed_at IS NULL AND NO
 RETURNING e.id;
 
 -- name: shift_notify
--- $1 id: tells listeners how the event is now
+-- Sends the event's present state to listeners.
+-- in: id i64
 SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p.name, 'id', e.id,
                  'open', e.closed_at IS NULL)::text)
 FROM machine_shifts e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
 
 -- name: shift_reconsider
--- $1 project_id, $2 run_id[] that were judged: alerts near them of groups wide enough to be a machine's are
--- looked at again, since another machine, or an old commit measured again, may say otherwise
--- In steps from the few alerts on: planned as one join, PostgreSQL 17 began with every commit of the branch.
+-- Marks alerts near these judged runs for grouping again where the group is so large that a machine may be the cause:
+-- a run of another machine, or of an old commit, may change the answer. In steps, beginning with the few alerts:
+-- planned as one join, PostgreSQL 17 began with every commit of the branch.
+-- in: project_id i64, run_ids i64[]
 WITH wide AS MATERIALIZED (
     SELECT id, series_id, change_point_id FROM alerts
     WHERE project_id = $1::bigint AND NOT regroup AND group_series >= 4
@@ -136,26 +152,30 @@ WHERE a.project_id = $1::bigint AND a.id = p.id AND NOT a.regroup
               WHERE j.branch = p.branch AND j.position BETWEEN b.position - 40 AND b.position + 40);
 
 -- name: shift_lock
--- $1 id  -> project_id, branch, dismissed
+-- in: id i64
+-- out: project_id i64, branch text, dismissed bool
 SELECT project_id, branch, dismissed_at IS NOT NULL AS dismissed FROM machine_shifts
 WHERE id = $1::bigint FOR UPDATE;
 
 -- name: shift_alerts
--- $1 project_id, $2 event  -> id, state, last_actor
+-- in: project_id i64, event_id i64
+-- out: id i64, state text, last_actor text
 SELECT a.id, a.state,
        (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
         ORDER BY e.id DESC LIMIT 1) AS last_actor
 FROM alerts a WHERE a.project_id = $1::bigint AND a.event_id = $2::bigint ORDER BY a.id;
 
 -- name: shift_dismiss
--- $1 id, $2 actor or NULL (taken back), $3 reason
+-- actor NULL: the dismissal is withdrawn.
+-- in: id i64, actor text?, reason text?
 UPDATE machine_shifts SET dismissed_at = CASE WHEN $2::text IS NULL THEN NULL ELSE now() END,
        dismissed_by = $2, dismissed_reason = coalesce($3, ''), updated_at = now(),
        closed_at = CASE WHEN $2::text IS NULL THEN closed_at ELSE coalesce(closed_at, now()) END
 WHERE id = $1::bigint;
 
 -- name: shift_ask_again
--- $1 id: the alerts in its range are looked at anew
+-- Marks the alerts in the event's range for grouping again.
+-- in: id i64
 UPDATE alerts a SET regroup = true
 FROM machine_shifts e, change_points x, series s, machines k, branch_commits bl, branch_commits bh,
      branch_commits xb

@@ -1,5 +1,7 @@
 -- name: suspects_series
--- $1 alert_id  -> the alert's series first, then those grouped with it, with the levels of their change
+-- The alert's series first, then those of its group, with the levels of their change.
+-- in: alert_id i64
+-- out: series_id i64, benchmark text, before f64, after f64, noise_rel f64
 SELECT s.id AS series_id, b.name AS benchmark, x.before, x.after, s.noise_rel
 FROM alerts o
 JOIN alerts a ON a.project_id = o.project_id
@@ -11,8 +13,10 @@ WHERE o.id = $1::bigint AND x.before > 0 AND x.after > 0 AND x.before <> x.after
 ORDER BY a.id <> o.id, a.id LIMIT 16;
 
 -- name: suspects_points
--- $1 project_id, $2 series_id, $3 branch, $4 and $5 positions  -> in the order of positions. A look-up for each run (the
--- OFFSETs keep it one): a plan that joins reads the whole series for a few dozen points.
+-- In the order of positions. The OFFSETs make the plan look up each run: a plan with joins reads the complete series
+-- for a few dozen points.
+-- in: project_id i64, series_id i64, branch text, position_from i64, position_to i64
+-- out: position i64, median f64, machine_id i64, fingerprint text, object text
 SELECT b.position, m.median, r.machine_id, k.fingerprint_hash AS fingerprint,
        m.extra ->> 'object' AS object
 FROM branch_commits b
@@ -28,7 +32,10 @@ WHERE b.project_id = $1::bigint AND b.branch = $3 AND b.position BETWEEN $4::big
 ORDER BY b.position, r.started_at, r.run_id LIMIT 20000;
 
 -- name: suspects_exact
--- $1 alert_id  -> exact series of the same benchmark and branch measured in the range: moved, still
+-- Exact series of the same benchmark and branch that were measured in the range. moved, still: whether their value
+-- changed.
+-- in: alert_id i64
+-- out: moved i64, still i64
 SELECT count(*) FILTER (WHERE hit) AS moved, count(*) FILTER (WHERE NOT hit) AS still
 FROM (
     SELECT EXISTS (
@@ -54,8 +61,10 @@ FROM (
           AND mb.position BETWEEN bl.position AND bh.position)) q;
 
 -- name: suspects_sources
--- $1 project_id, $2 the benchmark, $3 benchmarks that moved with it
--- -> benchmark, files, globs, moved; its own row (or the one for all) first
+-- The benchmark's own row, or the row for all benchmarks, first. moved: other benchmarks that moved at the same
+-- place.
+-- in: project_id i64, benchmark text, moved text[]
+-- out: benchmark text, files json, globs json, moved bool, own bool
 SELECT benchmark, to_json(files)::text AS files, to_json(globs)::text AS globs,
        benchmark = ANY ($3::text[]) AS moved, benchmark = $2 AS own
 FROM benchmark_sources
@@ -63,8 +72,10 @@ WHERE project_id = $1::bigint
 ORDER BY benchmark <> $2, benchmark <> '*', benchmark LIMIT 200;
 
 -- name: suspects_past
--- $1 project_id, $2 path[], $3 the alert that asks  -> path, guilty, seen
--- Of the last 2,000 commits: how many touched the path, and how many of them were a culprit.
+-- Of the last 2,000 commits: how many touched the path, and how many of those were a culprit. alert_id: the alert to
+-- leave out.
+-- in: project_id i64, paths text[], alert_id i64
+-- out: path text, guilty f64, seen f64
 WITH recent AS MATERIALIZED (
     SELECT sha, paths FROM commits WHERE project_id = $1::bigint AND NOT stub
     ORDER BY id DESC LIMIT 2000),
@@ -79,8 +90,9 @@ WHERE u.path = ANY ($2::text[])
 GROUP BY u.path ORDER BY u.path;
 
 -- name: sources_put
--- $1 project_id, $2 benchmark, $3 sha, $4 files[], $5 globs[], $6 globs of files that are read at run time
--- What an older commit of the same branch was built from does not replace what a newer one is.
+-- The sources of an older commit of the branch do not replace those of a newer one. runtime_globs: of files that
+-- programs read while they run.
+-- in: project_id i64, benchmark text, sha text, files text[], globs text[], runtime_globs text[]
 INSERT INTO benchmark_sources AS s (project_id, benchmark, sha, files, globs, runtime)
 VALUES ($1::bigint, $2, $3, $4::text[], $5::text[], $6::text[])
 ON CONFLICT (project_id, benchmark) DO UPDATE

@@ -1,5 +1,10 @@
 -- name: tokens_list
--- $1 id, $2 hash, $3 cursor, $4 limit; NULL: any
+-- A parameter that is NULL does not restrict.
+-- row: token
+-- also: once
+-- in: id id, hash text?, cursor id, limit i64
+-- out: id i64, name text, scopes i64, project_id i64, project text, hash text, created_at f64, expires_at f64,
+--    revoked_at f64, last_used_at f64
 SELECT t.id, t.name, t.scopes, t.project_id, p.name AS project, t.hash,
        extract(epoch FROM t.created_at)::float8 AS created_at,
        extract(epoch FROM t.expires_at)::float8 AS expires_at,
@@ -11,7 +16,9 @@ WHERE ($1::bigint IS NULL OR t.id = $1) AND ($2::text IS NULL OR t.hash = $2)
 ORDER BY t.id LIMIT $4::int;
 
 -- name: token_find
--- $1 hash  -> valid or not, seconds until it expires (null: never), whether last_used_at is old
+-- valid_s: seconds until it expires, NULL: never. stale: last_used_at is old.
+-- in: hash text
+-- out: id i64, name text, scopes i64, project_id i64, hash text, valid_s f64, valid bool, stale bool
 SELECT id, name, scopes, project_id, hash,
        extract(epoch FROM expires_at - now())::float8 AS valid_s,
        revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS valid,
@@ -19,25 +26,32 @@ SELECT id, name, scopes, project_id, hash,
 FROM tokens WHERE hash = $1;
 
 -- name: token_insert
--- $1 hash, $2 name, $3 scopes, $4 project_id, $5 expires (Unix seconds or NULL)  -> id
+-- expires_at: Unix seconds, NULL for a token without an end.
+-- in: hash text, name text?, scopes i64, project_id id, expires_at f64
+-- value: id i64
 INSERT INTO tokens (hash, name, scopes, project_id, expires_at)
 VALUES ($1, coalesce($2, ''), $3::int, $4::bigint, to_timestamp($5::float8))
 RETURNING id;
 
 -- name: token_ensure
--- $1 hash, $2 name: an admin token of every project, valid again if it was revoked
+-- An admin token of every project; valid again if it was revoked.
+-- in: hash text, name text
 INSERT INTO tokens (hash, name, scopes) VALUES ($1, $2, 31)
 ON CONFLICT (hash) DO UPDATE SET scopes = 31, project_id = NULL, expires_at = NULL, revoked_at = NULL
 WHERE tokens.scopes <> 31 OR tokens.project_id IS NOT NULL OR tokens.expires_at IS NOT NULL
    OR tokens.revoked_at IS NOT NULL;
 
 -- name: token_used
--- $1 id
+-- in: id i64
 UPDATE tokens SET last_used_at = now() WHERE id = $1::bigint;
 
 -- name: token_rotate
--- $1 id, $2 hash of the new one, $3 seconds that the old one stays  -> the new one; no row: it is no more.
--- The new one has the old one's name, scopes, project and length of life.
+-- The new token, with the name, scopes, project and length of life of the old one; no row when that has ended. hash:
+-- of the new token. overlap_s: seconds for which the old token stays valid.
+-- row: token
+-- in: id i64, hash text, overlap_s f64
+-- out: id i64, name text, scopes i64, project_id i64, project text, hash text, created_at f64, expires_at f64,
+--    revoked_at f64, last_used_at f64
 WITH old AS (
     SELECT id, name, scopes, project_id, expires_at - created_at AS life FROM tokens
     WHERE id = $1::bigint AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
@@ -57,5 +71,6 @@ SELECT m.id, m.name, m.scopes, m.project_id, p.name AS project, m.hash,
 FROM made m LEFT JOIN projects p ON p.id = m.project_id;
 
 -- name: token_revoke
--- $1 id  -> id
+-- in: id i64
+-- value: id i64
 UPDATE tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1::bigint RETURNING id;

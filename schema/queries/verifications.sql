@@ -1,6 +1,7 @@
 -- name: verification_insert
--- $1 project_id, $2 bisection_id, $3 before, $4 after, $5 expected_rel  -> id
--- Layouts begin above those of the search; the runner that measured most of it is left out.
+-- Layouts begin above those of the search; the runner that measured most of the search is left out.
+-- in: project_id i64, bisection_id i64, before text, after text, expected_rel f64
+-- value: id i64
 INSERT INTO verifications (project_id, bisection_id, before, after, expected_rel, first_build,
                            avoid_runner)
 SELECT $1::bigint, $2::bigint, $3, $4, $5::float8,
@@ -13,7 +14,8 @@ SELECT $1::bigint, $2::bigint, $3, $4, $5::float8,
 RETURNING id;
 
 -- name: verification_due
--- -> id, project_id of a running one that has something to do
+-- A running verification that has a pair to do.
+-- out: id i64, project_id i64
 SELECT v.id, v.project_id FROM verifications v
 WHERE v.state = 'running' AND NOT EXISTS (
     SELECT 1 FROM verification_pairs q
@@ -23,8 +25,9 @@ WHERE v.state = 'running' AND NOT EXISTS (
 ORDER BY v.updated_at, v.id LIMIT 1 FOR UPDATE SKIP LOCKED;
 
 -- name: verification_load
--- $1 project_id, $2 id
--- Another machine only where there is one: a runner of the class that is not the one to avoid.
+-- avoid_runner only where the class has another runner.
+-- in: project_id i64, id i64
+-- out: bisection_id i64, before text, after text, expected_rel f64, first_build i64, state text, avoid_runner text
 SELECT v.bisection_id, v.before, v.after, v.expected_rel, v.first_build, v.state,
        CASE WHEN EXISTS (
            SELECT 1 FROM runners k WHERE k.name <> v.avoid_runner
@@ -35,7 +38,10 @@ JOIN bisections x ON x.project_id = v.project_id AND x.id = v.bisection_id
 WHERE v.project_id = $1::bigint AND v.id = $2::bigint;
 
 -- name: verification_pairs
--- $1 project_id, $2 verification_id  -> in order
+-- In order.
+-- in: project_id i64, verification_id i64
+-- out: n i64, build i64, after_first bool, state text, job_id i64, before f64, after f64, job_state text,
+--    job_reason text
 SELECT q.n, q.build, q.after_first, q.state, q.job_id, q.before, q.after, j.state AS job_state,
        j.reason AS job_reason
 FROM verification_pairs q
@@ -44,20 +50,21 @@ WHERE q.project_id = $1::bigint AND q.verification_id = $2::bigint
 ORDER BY q.n;
 
 -- name: verification_pair_put
--- $1 project_id, $2 verification_id, $3 n, $4 build, $5 after_first, $6 job_id
+-- in: project_id i64, verification_id i64, n i64, build i64, after_first bool, job_id i64
 INSERT INTO verification_pairs (project_id, verification_id, n, build, after_first, job_id)
 VALUES ($1::bigint, $2::bigint, $3::int, $4::int, $5::boolean, $6::bigint);
 
 -- name: verification_pair_end
--- $1 project_id, $2 verification_id, $3 n, $4 before, $5 after; NULL: it failed
+-- before, after NULL: the pair failed.
+-- in: project_id i64, verification_id i64, n i64, before f64, after f64
 UPDATE verification_pairs
 SET state = CASE WHEN $4::float8 IS NULL THEN 'failed' ELSE 'measured' END,
     before = $4::float8, after = $5::float8
 WHERE project_id = $1::bigint AND verification_id = $2::bigint AND n = $3::int AND state = 'asked';
 
 -- name: verification_note
--- $1 project_id, $2 id, $3 state, $4 pairs, $5 layouts, $6 rel_change, $7 rel_low, $8 rel_high, $9 p,
--- $10 reason
+-- in: project_id i64, id i64, state text, pairs i64, layouts i64, rel_change f64, rel_low f64, rel_high f64, p f64,
+--    reason text?
 UPDATE verifications SET state = $3, pairs = $4::int, layouts = $5::int, rel_change = $6::float8,
        rel_low = $7::float8, rel_high = $8::float8, p = $9::float8, reason = coalesce($10, ''),
        updated_at = clock_timestamp(),
@@ -65,7 +72,9 @@ UPDATE verifications SET state = $3, pairs = $4::int, layouts = $5::int, rel_cha
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: verifications_of
--- $1 project_id, $2 bisection_id
+-- in: project_id i64, bisection_id i64
+-- out: id i64, before text, after text, state text, pairs i64, layouts i64, rel_change f64, rel_low f64,
+--    rel_high f64, p f64, reason text, runners text
 SELECT v.id, v.before, v.after, v.state, v.pairs, v.layouts, v.rel_change, v.rel_low, v.rel_high,
        v.p, v.reason,
        (SELECT string_agg(DISTINCT j.runner, ', ') FROM verification_pairs q

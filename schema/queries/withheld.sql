@@ -1,12 +1,18 @@
 -- name: withheld_set
--- $1 project_id, $2 change_point id[], $3 withheld[], $4 withheld_detail[] (JSON): why they have no alert
+-- Why these change points have no alert. details: JSON texts.
+-- arrays: len
+-- in: project_id i64, change_point_ids i64[], withheld text[], details text[]
 UPDATE change_points x SET withheld = u.code, withheld_detail = u.detail::jsonb
 FROM unnest($2::bigint[], $3::text[], $4::text[]) AS u (id, code, detail)
 WHERE x.project_id = $1::bigint AND x.id = u.id
   AND (x.withheld IS DISTINCT FROM u.code OR x.withheld_detail IS DISTINCT FROM u.detail::jsonb);
 
 -- name: commit_changes
--- $1 project_id, $2 commit_id  -> change points that most likely lie there, the largest first
+-- Change points that most likely lie at the commit, the largest first.
+-- in: project_id i64, commit_id i64
+-- out: id i64, series_id i64, benchmark text, metric text, backend text, machine_class text, branch text,
+--    rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool, firm bool, alert_id i64,
+--    withheld text, withheld_detail json
 SELECT x.id, x.series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, x.rel_change,
        x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm,
        (SELECT a.id FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id) AS alert_id,
@@ -18,9 +24,10 @@ WHERE x.project_id = $1::bigint AND x.commit_id = $2::bigint AND x.gone_at IS NU
 ORDER BY abs(x.rel_change) DESC, x.id LIMIT 1000;
 
 -- name: identical_code
--- $1 project_id, $2 branch, $3 change_point id[]  -> id, benchmark, against, commit, position_low, position_high of
--- those in whose place, with the commit before it, every measured commit has one known object code, the same,
--- under one harness. Runs that make no points of a series (detect_points) say nothing here either.
+-- The change points for which every measured commit of their place, and the commit before it, has one known object
+-- code, the same, under one harness. Runs that are no points of a series (detect_points) do not count.
+-- in: project_id i64, branch text, change_point_ids i64[]
+-- out: id i64, benchmark text, against text, commit text, position_low i64, position_high i64
 SELECT p.id, p.benchmark, p.against, p.commit, p.position_low, p.position_high
 FROM (
     SELECT x.id, n.name AS benchmark, s.id AS series_id, bl.position AS position_low, bh.position AS position_high,
@@ -59,15 +66,19 @@ CROSS JOIN LATERAL (
 WHERE i.identical AND p.against IS NOT NULL;
 
 -- name: runtime_files
--- $1 project_id, $2 benchmark  -> glob, of files that its programs read while they run; of its own row, else of
--- the one for all benchmarks
+-- Globs of files that the benchmark's programs read while they run: of its own row, else of the row for all
+-- benchmarks.
+-- in: project_id i64, benchmark text
+-- out: glob text
 SELECT unnest(t.runtime) AS glob FROM (
     SELECT runtime FROM benchmark_sources
     WHERE project_id = $1::bigint AND benchmark IN ($2, '*') AND cardinality(runtime) > 0
     ORDER BY benchmark = '*' LIMIT 1) t;
 
 -- name: range_paths
--- $1 project_id, $2 branch, $3 and $4 positions  -> every path that the commits touch; NULL: of one it is not known
+-- Every path that the commits touch; NULL: the paths of one commit are not known.
+-- in: project_id i64, branch text, position_from i64, position_to i64
+-- out: path text
 SELECT u.path FROM branch_commits q
 JOIN commits c ON c.project_id = q.project_id AND c.id = q.commit_id
 LEFT JOIN LATERAL unnest(c.paths) AS u (path) ON true
@@ -75,13 +86,15 @@ WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.position BETWEEN $3::big
   AND (u.path IS NOT NULL OR c.stub) LIMIT 100000;
 
 -- name: alert_ungroup
--- $1 project_id, $2 alert_id: it accuses no commit any longer
+-- The alert no longer accuses a commit.
+-- in: project_id i64, alert_id i64
 UPDATE alerts SET group_id = NULL, regroup = false
 WHERE project_id = $1::bigint AND id = $2::bigint AND (regroup OR group_id IS NOT NULL);
 
 -- name: identical_reconsider
--- $1 project_id, $2 run_id[] that were judged: alerts in whose place one of them says what code it ran are looked
--- at again. In steps from the runs on.
+-- Marks alerts for grouping again where one of these judged runs, in the alert's place, states its object code. In
+-- steps, beginning with the runs.
+-- in: project_id i64, run_ids i64[]
 WITH told AS MATERIALIZED (
     SELECT DISTINCT m.series_id, r.commit_id
     FROM unnest($2::bigint[]) AS u (id)
@@ -108,8 +121,9 @@ WHERE project_id = $1::bigint AND id IN (
     WHERE q.position BETWEEN bl.position - 1 AND bh.position);
 
 -- name: series_flaps
--- $1 project_id, $2 series_id, $3 branch, $4 position  -> before, after of the changes from there on that went away
--- twice or more at the same place, there now or not
+-- Change points at or after the position that disappeared twice or more at the same place, present now or not.
+-- in: project_id i64, series_id i64, branch text, position i64
+-- out: before f64, after f64
 SELECT x.before, x.after FROM change_points x
 JOIN branch_commits b ON b.project_id = x.project_id AND b.branch = $3 AND b.commit_id = x.commit_id
 WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'step' AND x.went_away >= 2
@@ -117,6 +131,6 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'step'
 ORDER BY x.id LIMIT 100;
 
 -- name: series_two_speeds
--- $1 project_id, $2 series_id, $3 names of machines
+-- in: project_id i64, series_id i64, machines text[]
 UPDATE series SET two_speeds = $3::text[]
 WHERE project_id = $1::bigint AND id = $2::bigint AND two_speeds IS DISTINCT FROM $3::text[];

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 

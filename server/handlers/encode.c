@@ -74,7 +74,7 @@ static json_t *encode_spark(const char *text, int spark)
     return tail;
 }
 
-/* What one per cent takes; without an answer, why there is none. */
+/* The number of points that detect a change of 1 %, or the reason why that is not known. */
 static void encode_outlook(json_t *json, const pfc_series *s)
 {
     const double noise = s->exact && s->points > 0 ? 0 : s->noise_rel;
@@ -104,33 +104,46 @@ json_t *pfc_encode_why_no_alert(const pfc_withheld *change)
     return json;
 }
 
-json_t *pfc_encode_series(const pfc_series *s, int spark)
+static const pfc_field series_fields[] = {
+    PFC_FIELD(pfc_series, id),
+    PFC_FIELDS_SERIES(pfc_series),
+    PFC_FIELD(pfc_series, branch),
+    PFC_FIELD(pfc_series, unit),
+    PFC_FIELD_AS(pfc_series, "direction", higher_is_better, DIRECTION),
+    PFC_FIELD(pfc_series, exact),
+    PFC_FIELD(pfc_series, headline),
+    PFC_FIELD(pfc_series, points),
+};
+
+static json_t *encode_last(const pfc_series *s)
+{
+    if (!s->last_commit)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(s->last_commit), "time",
+                     pfc_encode_time(s->last_time), "median", pfc_reply_number(s->last_median));
+}
+
+static json_t *encode_newest_change(const pfc_series *s)
 {
     const pfc_withheld why = { s->change_alert_id, s->change_regression, s->change_firm,
-                               s->change_withheld, s->change_withheld_detail };
-    json_t *last = json_null();
-    json_t *change = json_null();
-    json_t *json;
+                               s->change_withheld, s->change_withheld_detail_json };
 
-    if (s->last_commit)
-        last = json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(s->last_commit), "time",
-                         pfc_encode_time(s->last_time), "median", pfc_reply_number(s->last_median));
-    if (isfinite(s->change_rel))
-        change = json_pack("{s:f, s:o, s:s, s:b, s:o, s:o, s:o}", "rel_change", s->change_rel,
-                           "direction", pfc_encode_change(s->change_regression), "status",
-                           s->change_confirmed ? "confirmed" : "provisional", "firm",
-                           s->change_firm, "commit", pfc_reply_string(s->change_commit), "alert_id",
-                           pfc_encode_id(s->change_alert_id), "why_no_alert",
-                           pfc_encode_why_no_alert(&why));
-    json = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "id",
-                     (json_int_t)s->id, "benchmark", pfc_reply_string(s->benchmark), "metric",
-                     pfc_reply_string(s->metric), "backend", pfc_reply_string(s->backend),
-                     "machine_class", pfc_reply_string(s->machine_class), "branch",
-                     pfc_reply_string(s->branch), "unit", pfc_reply_string(s->unit), "direction",
-                     pfc_encode_direction(s->higher_is_better), "exact", s->exact, "headline",
-                     s->headline, "points", (json_int_t)s->points);
-    json_object_set_new(json, "last", last);
-    json_object_set_new(json, "change", change);
+    if (!isfinite(s->change_rel))
+        return json_null();
+    return json_pack("{s:f, s:o, s:s, s:b, s:o, s:o, s:o}", "rel_change", s->change_rel,
+                     "direction", pfc_encode_change(s->change_regression), "status",
+                     s->change_confirmed ? "confirmed" : "provisional", "firm", s->change_firm,
+                     "commit", pfc_reply_string(s->change_commit), "alert_id",
+                     pfc_encode_id(s->change_alert_id), "why_no_alert",
+                     pfc_encode_why_no_alert(&why));
+}
+
+json_t *pfc_encode_series(const pfc_series *s, int spark)
+{
+    json_t *json = pfc_encode_fields(PFC_FIELDS(series_fields), s);
+
+    json_object_set_new(json, "last", encode_last(s));
+    json_object_set_new(json, "change", encode_newest_change(s));
     json_object_set_new(json, "noise_rel", pfc_reply_number(s->noise_rel));
     json_object_set_new(json, "watching", json_integer((json_int_t)s->watching));
     json_object_set_new(json, "watching_of", json_integer((json_int_t)s->watching_of));
@@ -144,13 +157,33 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
     return json;
 }
 
-json_t *pfc_encode_run_row(const pfc_run_row *r)
+static const pfc_field run_fields[] = {
+    PFC_FIELD(pfc_run_row, run_id),
+    PFC_FIELD(pfc_run_row, id),
+    PFC_FIELD(pfc_run_row, commit),
+    PFC_FIELD(pfc_run_row, suite),
+    PFC_FIELD(pfc_run_row, machine_class),
+    PFC_FIELD_AS(pfc_run_row, "started_at", started_at, TIME),
+    PFC_FIELD_AS(pfc_run_row, "finished_at", finished_at, TIME),
+    PFC_FIELD(pfc_run_row, measurements),
+    PFC_FIELD(pfc_run_row, infra),
+    PFC_FIELD(pfc_run_row, extra),
+};
+
+const pfc_fields pfc_run_fields = { run_fields, PFC_ARRAY_LEN(run_fields) };
+
+pfc_code pfc_reply_rows(pfc_reply *reply, const char *name, pfc_row_view rows,
+                        pfc_row_encoder encode, const void *context, int64_t next, pfc_err *err)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b}", "run_id",
-                     (json_int_t)r->run_id, "id", pfc_reply_string(r->id), "commit",
-                     pfc_reply_string(r->commit), "suite", pfc_reply_string(r->suite),
-                     "machine_class", pfc_reply_string(r->machine_class), "started_at",
-                     pfc_encode_time(r->started_at), "finished_at", pfc_encode_time(r->finished_at),
-                     "measurements", (json_int_t)r->measurements, "infra", r->infra, "extra",
-                     r->extra);
+    json_t *items = pfc_encode_rows(rows, encode, context);
+
+    return pfc_reply_json(reply, 200, pfc_encode_list(name, items, next), err);
+}
+
+pfc_code pfc_reply_table(pfc_reply *reply, const char *name, pfc_row_view rows, pfc_fields fields,
+                         int64_t next, pfc_err *err)
+{
+    json_t *items = pfc_encode_table(rows, fields);
+
+    return pfc_reply_json(reply, 200, pfc_encode_list(name, items, next), err);
 }

@@ -1,13 +1,12 @@
 /*
- * The door: one thread accepts connections, waits for their first bytes and hands them to
- * libmicrohttpd. Who asks after health gets a thread that does nothing else: the pool's threads have
- * a burst of answers to give whenever a group of runs was committed, and a monitor that waited behind
- * one would report a busy server as a sick one. For the same reason there are a few places beyond the
- * limit of connections for those who ask after health; who asks for anything else there is closed, and
- * who says nothing makes way for the next.
+ * The acceptor: one thread accepts connections, waits for their first bytes and hands them to libmicrohttpd.
+ * GET /healthz goes to a thread that serves nothing else: the pool's threads answer a burst of requests whenever
+ * a group of runs was committed, and a probe that waited behind it would report a busy server as failed. For the
+ * same reason a few connections are accepted beyond the limit, for /healthz only: the server closes such a
+ * connection when it requests anything else, and closes the oldest silent one when a new one arrives.
  *
- * A second door, for operations, is always plain: under TLS the first bytes of the main one are a
- * handshake, and nobody can tell what will be asked.
+ * A second acceptor, for operations, is always plain HTTP: under TLS the first bytes of a connection are a
+ * handshake, which does not show the path.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,21 +23,21 @@
 #include "core/base/log.h"
 #include "server/http/internal.h"
 
-#define EVENTS     64
-#define FULL_MS    50 /* no descriptor left: how long to leave the others in the kernel's queue */
-#define PEEK_BYTES 32
-#define BEGIN_S    1.0
-#define HURRY_NICE (-10)
-#define SLICE_NS   100000
+#define EVENTS        64
+#define FULL_MS       50 /* out of descriptors: how long to leave new connections in the kernel's queue */
+#define PEEK_BYTES    32
+#define BEGIN_S       1.0
+#define PRIORITY_NICE (-10)
+#define SLICE_NS      100000
 
-struct httpd_door {
+struct httpd_acceptor {
     pfc_httpd *http;
     bool ops;
     int listener, epoll, stop; /* stop: an eventfd */
     pthread_t thread;
 };
 
-/* As the kernel has it (linux/sched/types.h, first version): the C library knows no such call. */
+/* The first version of the kernel's structure (linux/sched/types.h): the C library has no wrapper. */
 typedef struct sched_attr_v0 {
     uint32_t size, policy;
     uint64_t flags;
@@ -47,17 +46,18 @@ typedef struct sched_attr_v0 {
     uint64_t runtime, deadline, period;
 } sched_attr_v0;
 
-void httpd_hurry(void)
+void httpd_raise_priority(void)
 {
     static _Thread_local bool done;
     sched_attr_v0 attr = {
-        .size = sizeof(attr), .policy = SCHED_OTHER, .nice = HURRY_NICE, .runtime = SLICE_NS
+        .size = sizeof(attr), .policy = SCHED_OTHER, .nice = PRIORITY_NICE, .runtime = SLICE_NS
     };
 
     if (done)
         return;
     done = true;
-    /* The short slice needs no right, but Linux 6.12. Without either it is a thread like the others. */
+    /* The negative nice value needs a privilege, the short slice needs Linux 6.12. Without both the thread runs as
+     * the others do. */
     if (syscall(SYS_sched_setattr, 0, &attr, 0)) {
         attr.nice = 0;
         (void)syscall(SYS_sched_setattr, 0, &attr, 0);
@@ -80,7 +80,7 @@ static bool asks_health(const char *text)
     return false;
 }
 
-static void close_unheard(httpd_door *d, httpd_conn *conn)
+static void close_accepted(httpd_acceptor *d, httpd_conn *conn)
 {
     const int fd = conn->fd;
 
@@ -89,19 +89,19 @@ static void close_unheard(httpd_door *d, httpd_conn *conn)
     (void)close(fd);
 }
 
-static void hand_over(httpd_door *d, httpd_conn *conn, bool health)
+static void hand_over(httpd_acceptor *d, httpd_conn *conn, bool health)
 {
     struct MHD_Daemon *to = health ? d->http->health : (d->ops ? d->http->ops : d->http->daemon);
     const int fd = conn->fd;
     struct sockaddr_storage from = conn->from;
 
-    httpd_conn_moves(d->http, conn, health);
+    httpd_conn_hand_over(d->http, conn, health);
     if (MHD_add_connection(to, fd, (const struct sockaddr *)&from, conn->from_len) != MHD_YES)
         httpd_conn_drop(d->http, conn); /* libmicrohttpd has closed the socket */
 }
 
 /* Returns false when there is nothing to read yet. */
-static bool look_at(httpd_door *d, httpd_conn *conn)
+static bool peek(httpd_acceptor *d, httpd_conn *conn)
 {
     char text[PEEK_BYTES + 1];
     const ssize_t n = recv(conn->fd, text, PEEK_BYTES, MSG_PEEK | MSG_DONTWAIT);
@@ -109,41 +109,40 @@ static bool look_at(httpd_door *d, httpd_conn *conn)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (epoll_ctl(d->epoll, EPOLL_CTL_DEL, conn->fd, NULL) && errno != ENOENT)
-        pfc_log(PFC_WARN, "a connection cannot be handed over", "reason",
-                (const char *)strerror(errno));
+        pfc_log(PFC_WARN, "connection_handover_failed", "reason", (const char *)strerror(errno));
     if (n <= 0) {
-        close_unheard(d, conn);
+        close_accepted(d, conn);
         return true;
     }
     text[n] = '\0';
     if (conn->spare && !asks_health(text)) {
-        atomic_fetch_add(&d->http->crowded, 1);
-        close_unheard(d, conn);
+        atomic_fetch_add(&d->http->refused, 1);
+        close_accepted(d, conn);
         return true;
     }
     hand_over(d, conn, asks_health(text));
     return true;
 }
 
-static bool looks(const httpd_door *d)
+static bool can_peek(const httpd_acceptor *d)
 {
     return d->ops || !d->http->tls;
 }
 
-static void wait_for_bytes(httpd_door *d, httpd_conn *conn)
+static void wait_for_bytes(httpd_acceptor *d, httpd_conn *conn)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
 
-    if (!looks(d)) /* its first bytes are a handshake, and that is libmicrohttpd's */
+    if (!can_peek(d)) /* its first bytes are a handshake, and that is libmicrohttpd's */
         hand_over(d, conn, false);
-    else if (!look_at(d, conn) && epoll_ctl(d->epoll, EPOLL_CTL_ADD, conn->fd, &event))
-        close_unheard(d, conn);
+    else if (!peek(d, conn) && epoll_ctl(d->epoll, EPOLL_CTL_ADD, conn->fd, &event))
+        close_accepted(d, conn);
 }
 
 /* ---- the thread ---- */
 
 /* A few at a time: those that are here already have waited longer. False: no more wait. */
-static bool accept_some(httpd_door *d)
+static bool accept_some(httpd_acceptor *d)
 {
     for (int i = 0; i < EVENTS; i++) {
         struct sockaddr_storage from = { 0 };
@@ -159,11 +158,11 @@ static bool accept_some(httpd_door *d)
                 (void)poll(&stop, 1, FULL_MS);
             return false;
         }
-        /* Who asks after health does so at once; whoever holds a place in silence does not. */
-        silent = looks(d) ? httpd_conns_silent(d->http, d->ops) : NULL;
-        if (silent && !look_at(d, silent))
-            close_unheard(d, silent);
-        conn = httpd_conn_admit(d->http, fd, &from, len, looks(d), d->ops);
+        /* A health probe sends its request at once, so a connection that is still silent can be closed. */
+        silent = can_peek(d) ? httpd_conns_silent(d->http, d->ops) : NULL;
+        if (silent && !peek(d, silent))
+            close_accepted(d, silent);
+        conn = httpd_conn_admit(d->http, fd, &from, len, can_peek(d), d->ops);
         if (conn)
             wait_for_bytes(d, conn);
         else
@@ -172,12 +171,12 @@ static bool accept_some(httpd_door *d)
     return true;
 }
 
-static void *door_main(void *arg)
+static void *acceptor_main(void *arg)
 {
-    httpd_door *d = arg;
+    httpd_acceptor *d = arg;
     bool stop = false;
 
-    httpd_hurry();
+    httpd_raise_priority();
     while (!stop) {
         struct epoll_event events[EVENTS];
         const int n = epoll_wait(d->epoll, events, EVENTS, -1);
@@ -189,7 +188,7 @@ static void *door_main(void *arg)
             else if (events[i].data.ptr == &d->listener)
                 news = true;
             else
-                (void)look_at(d, events[i].data.ptr);
+                (void)peek(d, events[i].data.ptr);
         }
         if (news && !stop)
             (void)accept_some(d);
@@ -197,7 +196,7 @@ static void *door_main(void *arg)
     return NULL;
 }
 
-static pfc_code watch(httpd_door *d, int fd, int *what, pfc_err *err)
+static pfc_code watch(httpd_acceptor *d, int fd, int *what, pfc_err *err)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
 
@@ -206,9 +205,10 @@ static pfc_code watch(httpd_door *d, int fd, int *what, pfc_err *err)
     return PFC_OK;
 }
 
-pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **out, pfc_err *err)
+pfc_code httpd_acceptor_open(pfc_httpd *http, int listener, bool ops, httpd_acceptor **out,
+                             pfc_err *err)
 {
-    httpd_door *d = pfc_alloc(sizeof(*d));
+    httpd_acceptor *d = pfc_alloc(sizeof(*d));
     pfc_code code = PFC_OK;
 
     d->http = http;
@@ -222,7 +222,7 @@ pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **o
         code = watch(d, d->listener, &d->listener, err);
     if (!code)
         code = watch(d, d->stop, &d->stop, err);
-    if (!code && pthread_create(&d->thread, NULL, door_main, d) != 0)
+    if (!code && pthread_create(&d->thread, NULL, acceptor_main, d) != 0)
         code = pfc_err_set(err, PFC_EIO, "http: no thread to accept connections");
     if (code) {
         if (d->epoll >= 0)
@@ -236,28 +236,29 @@ pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **o
     return PFC_OK;
 }
 
-static bool is_lent(const httpd_door *d)
+static bool is_lent(const httpd_acceptor *d)
 {
     return (d->ops ? d->http->opts.ops_fd : d->http->opts.listen_fd) > 0;
 }
 
-/* Who was let in a moment ago is about to ask, and would take an end without a word for a fault. */
-static void hear_out(httpd_door *d)
+/* A client that has just connected is about to send a request, and reports a connection that is closed without an
+ * answer as an error. */
+static void await_first_bytes(httpd_acceptor *d)
 {
     const double begin_s = d->http->opts.begin_s > 0 ? d->http->opts.begin_s : BEGIN_S;
     const int64_t end_ns = pfc_clock_ns() + (int64_t)(begin_s * 1e9);
     int64_t left_ns;
 
-    while (httpd_conns_unheard(d->http, d->ops) && (left_ns = end_ns - pfc_clock_ns()) > 0) {
+    while (httpd_conns_accepted(d->http, d->ops) && (left_ns = end_ns - pfc_clock_ns()) > 0) {
         struct epoll_event events[EVENTS];
         const int n = epoll_wait(d->epoll, events, EVENTS, (int)(left_ns / PFC_NS_PER_MS) + 1);
 
         for (int i = 0; i < n; i++)
-            (void)look_at(d, events[i].data.ptr);
+            (void)peek(d, events[i].data.ptr);
     }
 }
 
-void httpd_door_close(httpd_door *d)
+void httpd_acceptor_close(httpd_acceptor *d)
 {
     const uint64_t one = 1;
     httpd_conn *conn;
@@ -265,20 +266,20 @@ void httpd_door_close(httpd_door *d)
     if (!d)
         return;
     if (write(d->stop, &one, sizeof(one)) != (ssize_t)sizeof(one))
-        pfc_die("http: the thread that accepts cannot be told to stop: %s", strerror(errno));
+        pfc_die("http: cannot stop the accepting thread: %s", strerror(errno));
     pthread_join(d->thread, NULL);
-    /* Whoever connected before the end is served: the kernel would reset them with the listener. One that the
-     * service manager holds, too, keeps them for the next server. */
+    /* Connections in the kernel's queue are served: closing the socket would reset them. A socket that the service
+     * manager also holds keeps its queue for the next server. */
     for (int i = 0; i < EVENTS && !is_lent(d) && accept_some(d); i++)
         continue;
     (void)epoll_ctl(d->epoll, EPOLL_CTL_DEL, d->listener, NULL);
     (void)epoll_ctl(d->epoll, EPOLL_CTL_DEL, d->stop, NULL);
     (void)close(d->listener);
-    hear_out(d);
-    /* What had begun to speak is answered; the others have asked for nothing. */
-    while ((conn = httpd_conns_unheard(d->http, d->ops)) != NULL) {
-        if (!look_at(d, conn))
-            close_unheard(d, conn);
+    await_first_bytes(d);
+    /* Connections that have sent bytes are served; silent ones have no request that could be lost. */
+    while ((conn = httpd_conns_accepted(d->http, d->ops)) != NULL) {
+        if (!peek(d, conn))
+            close_accepted(d, conn);
     }
     (void)close(d->epoll);
     (void)close(d->stop);

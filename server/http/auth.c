@@ -1,4 +1,4 @@
-/* Who asks: the bearer token, its scopes, and the project it is bound to. */
+/* Authentication: the bearer token, its scopes, and the project that it is bound to. */
 #include <string.h>
 #include <strings.h>
 

@@ -1,6 +1,6 @@
 /*
- * Connections: how many there may be, and the clock of our own that ends those whose client is slow
- * (libmicrohttpd's counts inactivity only).
+ * Connections: their limit, and the deadlines that end slow ones (libmicrohttpd's time-out measures inactivity
+ * only).
  */
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -16,7 +16,7 @@
 
 #define OTHER_FILES 256 /* database connections, logs, libmicrohttpd's own */
 
-unsigned httpd_make_room(unsigned connections)
+unsigned httpd_raise_file_limit(unsigned connections)
 {
     struct rlimit limit;
     rlim_t want = (rlim_t)connections + OTHER_FILES;
@@ -29,13 +29,13 @@ unsigned httpd_make_room(unsigned connections)
         return connections;
     connections =
         limit.rlim_cur > 2 * OTHER_FILES ? (unsigned)(limit.rlim_cur - OTHER_FILES) : OTHER_FILES;
-    pfc_log(PFC_WARN, "fewer connections than asked for: raise the limit of open files",
-            "connections", connections, "open_files", (unsigned)limit.rlim_cur);
+    pfc_log(PFC_WARN, "connections_limited_by_open_files", "connections", connections, "open_files",
+            (unsigned)limit.rlim_cur);
     return connections;
 }
 
 /* Has this address all it may have? Under the lock. */
-static bool is_crowding(const pfc_httpd *http, const pfc_address *peer)
+static bool is_over_address_limit(const pfc_httpd *http, const pfc_address *peer)
 {
     const unsigned char *key, *other;
     size_t len = httpd_peer_key(peer, &key);
@@ -50,21 +50,21 @@ static bool is_crowding(const pfc_httpd *http, const pfc_address *peer)
 }
 
 /* Finds it a place. Under the lock. */
-static bool seat(pfc_httpd *http, httpd_conn *conn, bool looks)
+static bool reserve(pfc_httpd *http, httpd_conn *conn, bool can_peek)
 {
     const size_t ordinary = http->conns_len - http->spares_len - http->ops_len;
 
     if (conn->ops)
         return http->ops_len < PFC_HTTPD_OPS;
-    if (ordinary < http->opts.connections && !is_crowding(http, &conn->peer))
+    if (ordinary < http->opts.connections && !is_over_address_limit(http, &conn->peer))
         return true;
     /* A full house must not look like a dead one. */
-    conn->spare = looks;
-    return looks && http->spares_len < PFC_HTTPD_SPARE;
+    conn->spare = can_peek;
+    return can_peek && http->spares_len < PFC_HTTPD_SPARE;
 }
 
 httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_storage *from,
-                             socklen_t len, bool looks, bool ops)
+                             socklen_t len, bool can_peek, bool ops)
 {
     httpd_conn *conn = pfc_alloc(sizeof(*conn));
     bool room;
@@ -77,7 +77,7 @@ httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_stor
     conn->ops = ops;
     (void)pfc_address_of((const struct sockaddr *)from, &conn->peer);
     pthread_mutex_lock(&http->lock);
-    room = seat(http, conn, looks);
+    room = reserve(http, conn, can_peek);
     if (room) {
         conn->next = http->conns;
         if (http->conns)
@@ -90,15 +90,15 @@ httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_stor
     pthread_mutex_unlock(&http->lock);
     if (room)
         return conn;
-    atomic_fetch_add(&http->crowded, 1);
+    atomic_fetch_add(&http->refused, 1);
     free(conn);
     return NULL;
 }
 
-void httpd_conn_moves(pfc_httpd *http, httpd_conn *conn, bool health)
+void httpd_conn_hand_over(pfc_httpd *http, httpd_conn *conn, bool health)
 {
     pthread_mutex_lock(&http->lock);
-    conn->stage = HTTPD_MOVES;
+    conn->stage = HTTPD_HANDED_OVER;
     conn->health = health;
     pthread_mutex_unlock(&http->lock);
 }
@@ -123,19 +123,19 @@ void httpd_conn_drop(pfc_httpd *http, httpd_conn *conn)
 static httpd_conn *find(const pfc_httpd *http, int fd)
 {
     for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
-        if (conn->stage == HTTPD_MOVES && conn->fd == fd)
+        if (conn->stage == HTTPD_HANDED_OVER && conn->fd == fd)
             return conn;
     }
     return NULL;
 }
 
-httpd_conn *httpd_conns_unheard(pfc_httpd *http, bool ops)
+httpd_conn *httpd_conns_accepted(pfc_httpd *http, bool ops)
 {
     httpd_conn *conn;
 
     pthread_mutex_lock(&http->lock);
     conn = http->conns;
-    while (conn && (conn->stage != HTTPD_UNHEARD || conn->ops != ops))
+    while (conn && (conn->stage != HTTPD_ACCEPTED || conn->ops != ops))
         conn = conn->next;
     pthread_mutex_unlock(&http->lock);
     return conn;
@@ -148,7 +148,7 @@ httpd_conn *httpd_conns_silent(pfc_httpd *http, bool ops)
     pthread_mutex_lock(&http->lock);
     if (ops ? http->ops_len == PFC_HTTPD_OPS : http->spares_len == PFC_HTTPD_SPARE) {
         for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
-            if (conn->stage == HTTPD_UNHEARD && (ops ? conn->ops : conn->spare))
+            if (conn->stage == HTTPD_ACCEPTED && (ops ? conn->ops : conn->spare))
                 found = conn;
         }
     }
@@ -161,16 +161,16 @@ void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns,
     pthread_mutex_lock(&http->lock);
     conn->deadline_ns = deadline_ns;
     conn->reading = reading;
-    conn->resting = false;
+    conn->idle = false;
     pthread_mutex_unlock(&http->lock);
 }
 
-void httpd_conn_rests(pfc_httpd *http, httpd_conn *conn, int64_t now_ns)
+void httpd_conn_idle(pfc_httpd *http, httpd_conn *conn, int64_t now_ns)
 {
     pthread_mutex_lock(&http->lock);
     conn->deadline_ns = now_ns + (int64_t)(PFC_HTTPD_IDLE * http->opts.request_timeout_s * 1e9);
     conn->reading = true;
-    conn->resting = true;
+    conn->idle = true;
     conn->received = 0;
     pthread_mutex_unlock(&http->lock);
 }
@@ -184,14 +184,14 @@ static uint64_t received(int fd)
     return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_bytes_received : 0;
 }
 
-void httpd_conns_listen(pfc_httpd *http, int64_t now_ns)
+void httpd_conns_check_idle(pfc_httpd *http, int64_t now_ns)
 {
     pthread_mutex_lock(&http->lock);
     for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
-        uint64_t bytes = conn->resting ? received(conn->fd) : 0;
+        uint64_t bytes = conn->idle ? received(conn->fd) : 0;
 
-        if (conn->resting && conn->received && bytes != conn->received) {
-            conn->resting = false;
+        if (conn->idle && conn->received && bytes != conn->received) {
+            conn->idle = false;
             conn->deadline_ns = now_ns + (int64_t)(http->opts.request_timeout_s * 1e9);
         }
         conn->received = bytes;
@@ -216,7 +216,7 @@ void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_co
         pthread_mutex_unlock(&http->lock);
         *socket_context = conn;
         if (http->tls)
-            httpd_tls_begins(http->tls, mhd);
+            httpd_tls_connected(http->tls, mhd);
     } else if (*socket_context) {
         /* Before libmicrohttpd closes the socket, so a deadline never meets a reused number. */
         httpd_conn_drop(http, *socket_context);
@@ -238,7 +238,7 @@ bool httpd_conns_unread(pfc_httpd *http)
 
     pthread_mutex_lock(&http->lock);
     for (const httpd_conn *conn = http->conns; conn && !unread; conn = conn->next)
-        unread = conn->stage == HTTPD_MOVES || has_unread(conn->fd);
+        unread = conn->stage == HTTPD_HANDED_OVER || has_unread(conn->fd);
     pthread_mutex_unlock(&http->lock);
     return unread;
 }
@@ -246,7 +246,7 @@ bool httpd_conns_unread(pfc_httpd *http)
 /* While it moves, the socket is about to become libmicrohttpd's, which may close it without a word. */
 static bool is_late(const httpd_conn *conn, int64_t now_ns)
 {
-    return conn->stage != HTTPD_MOVES && conn->deadline_ns && conn->deadline_ns <= now_ns &&
+    return conn->stage != HTTPD_HANDED_OVER && conn->deadline_ns && conn->deadline_ns <= now_ns &&
            !(conn->reading && has_unread(conn->fd));
 }
 
@@ -256,7 +256,7 @@ void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all)
 
     pthread_mutex_lock(&http->lock);
     for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
-        if ((all && conn->stage != HTTPD_MOVES) || is_late(conn, now_ns)) {
+        if ((all && conn->stage != HTTPD_HANDED_OVER) || is_late(conn, now_ns)) {
             conn->deadline_ns = 0;
             (void)shutdown(conn->fd, SHUT_RDWR);
             ended++;
@@ -265,6 +265,6 @@ void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all)
     pthread_mutex_unlock(&http->lock);
     if (ended && !all) {
         atomic_fetch_add(&http->timeouts, ended);
-        pfc_log(PFC_DEBUG, "slow clients ended", "connections", ended);
+        pfc_log(PFC_DEBUG, "slow_clients_disconnected", "connections", ended);
     }
 }

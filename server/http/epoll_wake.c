@@ -1,6 +1,6 @@
 /*
  * Waking a thread of libmicrohttpd that sleeps on work. Its MHD_epoll asks for 128 events and,
- * when it gets exactly as many, asks again, with the time-out of the first question, before it looks at
+ * when it gets exactly as many, asks again, with the time-out of the first question, before it can_peek at
  * what it got: with 128 requests at once and nothing after them, they lie there for up to a minute
  * (0.9.75, daemon.c, "drain 'epoll' event queue").
  *
@@ -40,10 +40,10 @@ static int number_like(int fd, int like, int threads)
     return found;
 }
 
-/* *to is looked at under the lock: whoever stops the daemons takes them away. */
-static void nudge(pfc_httpd *http, struct MHD_Daemon *const *to, int like, int threads)
+/* *to is read under the lock: stopping the server clears it. */
+static void wake_thread(pfc_httpd *http, struct MHD_Daemon *const *to, int like, int threads)
 {
-    const struct sockaddr_un nobody = { .sun_family = AF_UNIX };
+    const struct sockaddr_un unnamed = { .sun_family = AF_UNIX };
     int pair[2], fd;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair))
@@ -53,12 +53,12 @@ static void nudge(pfc_httpd *http, struct MHD_Daemon *const *to, int like, int t
     (void)close(pair[1]);
     if (fd < 0)
         return;
-    pfc_log(PFC_DEBUG, "a thread that may sleep on requests is woken", "thread", like % threads);
+    pfc_log(PFC_DEBUG, "http_thread_woken", "thread", like % threads);
     pthread_mutex_lock(&http->lock);
     if (http->ended)
         (void)close(fd);
-    else /* it is libmicrohttpd's from here on, whatever becomes of it */
-        (void)MHD_add_connection(*to, fd, (const struct sockaddr *)&nobody, sizeof(nobody));
+    else /* libmicrohttpd owns the socket from here on, also on failure */
+        (void)MHD_add_connection(*to, fd, (const struct sockaddr *)&unnamed, sizeof(unnamed));
     pthread_mutex_unlock(&http->lock);
 }
 
@@ -73,7 +73,7 @@ static bool has_waited(httpd_conn *conn)
     return unread > 0 && unread == before;
 }
 
-void httpd_conns_nudge(pfc_httpd *http)
+void httpd_conns_wake_threads(pfc_httpd *http)
 {
     const int threads = (int)http->opts.threads;
     int *asleep =
@@ -94,11 +94,11 @@ void httpd_conns_nudge(pfc_httpd *http)
     pthread_mutex_unlock(&http->lock);
     for (int i = 0; i < threads; i++) {
         if (asleep[i])
-            nudge(http, &http->daemon, asleep[i], threads);
+            wake_thread(http, &http->daemon, asleep[i], threads);
     }
     if (health)
-        nudge(http, &http->health, 0, 1);
+        wake_thread(http, &http->health, 0, 1);
     if (ops)
-        nudge(http, &http->ops, 0, 1);
+        wake_thread(http, &http->ops, 0, 1);
     free(asleep);
 }

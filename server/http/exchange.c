@@ -35,7 +35,7 @@ void *httpd_on_request_line(void *cls, const char *uri, struct MHD_Connection *m
     pfc_random_id(x->id);
     pfc_buf_init(&x->body, PFC_HTTPD_MAX_BODY);
     if (x->conn && x->conn->health)
-        httpd_hurry();
+        httpd_raise_priority();
     if (x->conn)
         httpd_conn_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s),
                             true);
@@ -59,7 +59,7 @@ static void log_exchange(const httpd_exchange *x, int64_t now_ns,
 
     if (pfc_log_get_level() > PFC_INFO)
         return;
-    /* Without the query: it may hold names that are nobody's business. */
+    /* Without the query, which can contain confidential names. */
     (void)snprintf(path, sizeof(path), "%.*s", (int)PFC_MIN(len, sizeof(path) - 1), x->uri);
     pfc_log_set_request(x->id);
     pfc_log_write(PFC_INFO, "request", args, PFC_ARRAY_LEN(args) - (x->run_id == 0));
@@ -77,14 +77,14 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (!x)
         return;
     *con_cls = NULL;
-    httpd_hub_forget(x);
+    httpd_events_forget(x);
     if (x->later)
         x->later->release(x->ticket);
     httpd_request_release(x);
     httpd_metrics_count(http, x, now_ns);
     log_exchange(x, now_ns, how);
     if (x->conn)
-        httpd_conn_rests(http, x->conn, now_ns);
+        httpd_conn_idle(http, x->conn, now_ns);
     httpd_request_forget(x);
     free(x->uri);
     free(x->decoded);
@@ -95,11 +95,13 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
 static pfc_code answer_options(const char *allow, pfc_reply *reply)
 {
     (void)pfc_reply_empty(reply);
-    (void)snprintf(reply->allow, sizeof(reply->allow), "%s%sOPTIONS", allow, allow[0] ? ", " : "");
+    if (snprintf(reply->allow, sizeof(reply->allow), "%s, OPTIONS", allow) >=
+        (int)sizeof(reply->allow))
+        pfc_die("http: the methods of one path exceed the Allow header");
     return PFC_OK;
 }
 
-/* What the listener for operations answers, and no limit holds for. */
+/* The paths that the listener for operations serves; rate limits do not apply to them. */
 static const char *const operational[] = { "/healthz", "/readyz", "/metrics", "/version", NULL };
 static const char *const probes[] = { "/healthz", "/readyz", NULL };
 
@@ -110,20 +112,19 @@ static bool is_one_of(const char *path, size_t len, const char *const *paths)
     return *paths != NULL;
 }
 
-/* libmicrohttpd leaves the body of a HEAD's answer out by itself. */
+/* For HEAD, libmicrohttpd omits the body of the answer. */
 static const char *method_of(const httpd_exchange *x)
 {
     return strcmp(x->method, "HEAD") == 0 ? "GET" : x->method;
 }
 
-/* Path and query to a route; *status says what a failure means. */
+/* Matches path and query with a route; on failure *status is the HTTP status. */
 static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, int *status,
                            bool *answered, pfc_err *err)
 {
     const pfc_httpd *http = x->http;
     size_t path_len = strcspn(x->uri, "?");
-    size_t used = 0;
-    httpd_match match;
+    httpd_routed found;
 
     if (strlen(x->uri) > PFC_HTTPD_MAX_URI) {
         *status = 414;
@@ -135,24 +136,23 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
     /* Parameters never grow by decoding; names and terminators take the rest. */
     free(x->decoded);
     x->decoded = pfc_alloc(2 * strlen(x->uri) + 256);
-    match =
-        httpd_route(http->opts.routes, http->opts.routes_len, req->method, x->uri, path_len,
-                    x->decoded, &used, req, &x->route_index, reply->allow, sizeof(reply->allow));
-    if (match == HTTPD_BAD_PATH)
+    found =
+        httpd_route(http->opts.routes, http->opts.routes_len, x->uri, path_len, x->decoded, req);
+    memcpy(reply->allow, found.allow, sizeof(reply->allow));
+    if (req->route)
+        x->route_index = (size_t)(req->route - http->opts.routes);
+    if (found.match == HTTPD_BAD_PATH)
         return pfc_err_set(err, PFC_EINVAL, "the path holds a broken escape or control byte");
-    if (match == HTTPD_NO_METHOD && strcmp(req->method, "OPTIONS") == 0) {
-        char allow[sizeof(reply->allow)];
-
-        memcpy(allow, reply->allow, sizeof(allow));
+    if (found.match == HTTPD_NO_METHOD && strcmp(req->method, "OPTIONS") == 0) {
         *answered = true;
-        return answer_options(allow, reply);
+        return answer_options(found.allow, reply);
     }
-    if (match == HTTPD_NO_METHOD) {
+    if (found.match == HTTPD_NO_METHOD) {
         *status = 405;
         return pfc_err_set(err, PFC_EINVAL, "%s is not answered here; try %s", x->method,
                            reply->allow);
     }
-    if (match == HTTPD_NO_PATH) {
+    if (found.match == HTTPD_NO_PATH) {
         char *path = pfc_strndup(x->uri, path_len);
         pfc_code code = PFC_ENOTFOUND;
 
@@ -166,11 +166,11 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
         return code;
     }
     return httpd_query_parse(x->uri[path_len] ? x->uri + path_len + 1 : "", req->route->query,
-                             x->decoded + used, req, err);
+                             x->decoded + found.used, req, err);
 }
 
-/* Health and readiness are never refused: what watches the service must see it. All else counts, found
- * or not: metrics and errors are work, too. */
+/* The limit does not apply to health and readiness probes, because monitoring must always get an answer. It applies
+ * to every other request, including metrics and unknown paths. */
 static bool over_address_limit(httpd_exchange *x)
 {
     const pfc_httpd *http = x->http;
@@ -202,11 +202,11 @@ static pfc_code handle(httpd_exchange *x, const pfc_req *req, pfc_reply *reply, 
 
     if (!pooled)
         return req->route->handle(http->opts.app, req, reply, err);
-    atomic_store(&http->turn_ns, pfc_clock_ns());
+    atomic_store(&http->handler_ns, pfc_clock_ns());
     atomic_fetch_add(&http->handling, 1);
     code = req->route->handle(http->opts.app, req, reply, err);
     atomic_fetch_sub(&http->handling, 1);
-    atomic_store(&http->turn_ns, pfc_clock_ns());
+    atomic_store(&http->handler_ns, pfc_clock_ns());
     return code;
 }
 
@@ -259,7 +259,7 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
     if (status == 0)
         status = httpd_status_of(code);
     if (status >= 500)
-        pfc_log(status == 500 ? PFC_ERROR : PFC_WARN, "request failed", "status", status, "reason",
+        pfc_log(status == 500 ? PFC_ERROR : PFC_WARN, "request_failed", "status", status, "reason",
                 (const char *)err.msg);
     if (status != 405)
         reply->allow[0] = '\0';
@@ -274,7 +274,7 @@ static bool give_away(httpd_exchange *x, const pfc_reply *reply)
     x->later = reply->later;
     x->ticket = reply->ticket;
     httpd_request_release(x);
-    tag = httpd_hub_wait_later(x, pfc_clock_ns() + seconds_ns(reply->wait_s));
+    tag = httpd_events_wait_tag(x, pfc_clock_ns() + seconds_ns(reply->wait_s));
     if (tag)
         reply->later->start(x->http->opts.app, reply->ticket, tag);
     return tag != 0;
@@ -285,8 +285,8 @@ static enum MHD_Result dispatch(httpd_exchange *x)
     pfc_httpd *http = x->http;
 
     for (;;) {
-        uint64_t generation = httpd_hub_generation(&http->hub);
-        uint64_t ends = atomic_load(&http->hub.ends);
+        uint64_t generation = httpd_events_generation(&http->events);
+        uint64_t ends = atomic_load(&http->events.ends);
         pfc_reply reply = { 0 };
         int64_t now_ns, end_ns;
 
@@ -297,7 +297,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
 
         if (reply.events) {
             httpd_request_release(x);
-            return httpd_hub_stream(x, reply.project, ends);
+            return httpd_events_stream(x, reply.project, ends);
         }
         if (reply.later) {
             if (give_away(x, &reply))
@@ -314,13 +314,13 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         }
         end_ns = x->complete_ns + seconds_ns(reply.wait_s);
         end_ns = PFC_MIN(end_ns, now_ns + PFC_HTTPD_RECHECK_S * PFC_NS_PER_S);
-        if (httpd_hub_wait(x, reply.wait_topic, generation, end_ns))
+        if (httpd_events_wait(x, reply.wait_topic, generation, end_ns))
             return MHD_YES;
     }
 }
 
-/* Who waited for something to do and has gone meanwhile: libmicrohttpd does not look at a suspended
- * connection, and a job that is leased to nobody lies until the lease runs out. */
+/* True when the client disconnected while its long poll was pending: libmicrohttpd does not read suspended
+ * connections, and a job leased to a disconnected runner would be blocked until the lease expires. */
 static bool hung_up(const httpd_exchange *x)
 {
     struct pollfd client = { .fd = x->conn ? x->conn->fd : -1, .events = POLLRDHUP };
@@ -328,9 +328,10 @@ static bool hung_up(const httpd_exchange *x)
     return x->waited && !x->later && poll(&client, 1, 0) > 0;
 }
 
-/* A long body of somebody who may not send it is not kept, nor is one that the route has no use for, so
- * that strangers cannot fill the memory; it is still read, or the client would not get to see why. */
-static void look_before_the_body(httpd_exchange *x)
+/* Refuses a long body before it is stored when the client may not send it or the route takes none, so that
+ * unauthorised clients cannot fill the memory. The body is still read: a client that cannot send all of it does
+ * not read the error. */
+static void check_before_body(httpd_exchange *x)
 {
     pfc_httpd *http = x->http;
     pfc_req req = { .id = x->id, .path = x->uri, .method = method_of(x) };
@@ -375,7 +376,7 @@ static enum MHD_Result begin(httpd_exchange *x, const char *method, const char *
         httpd_reply_error(&reply, status, &x->fault);
         return httpd_reply_send(x, &reply, true);
     }
-    look_before_the_body(x);
+    check_before_body(x);
     body_s = (double)httpd_request_length(x) / PFC_HTTPD_BODY_RATE;
     if (x->conn)
         httpd_conn_deadline(http, x->conn,
@@ -397,12 +398,14 @@ enum MHD_Result httpd_on_access(void *cls, struct MHD_Connection *mhd, const cha
     if (!x->seen)
         return begin(x, method, version);
     if (*upload_size > 0) {
+        x->received += *upload_size;
         httpd_request_data(x, upload, *upload_size);
         *upload_size = 0;
         return x->dropped > PFC_HTTPD_DRAIN_BYTES ? MHD_NO : MHD_YES;
     }
     if (!x->complete) {
         x->complete = true;
+        httpd_request_ends(x);
         x->complete_ns = pfc_clock_ns();
         if (x->conn)
             httpd_conn_deadline(x->http, x->conn, 0, false);

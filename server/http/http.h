@@ -1,26 +1,26 @@
 /*
- * The HTTP floor of the server: libmicrohttpd with epoll and a fixed pool of threads, a route table
+ * The HTTP layer of the server: libmicrohttpd with epoll and a fixed pool of threads, a route table
  * that main.c passes in, strict requests, and replies whose statuses only reply.c decides.
  *
- * A thread of our own accepts, waits for the first bytes and hands the connection to the pool; one that
- * asks for /healthz goes to a thread that does nothing else and is closed after its answer, so that a
- * monitor never waits behind work, and has a few places of its own when all connections are taken. Under
- * TLS the first bytes tell nothing, and the pool answers all: there, and wherever monitoring shall not
- * meet the service's clients, a second listener (ops_listen) answers /healthz, /readyz, /metrics and
- * /version in plain HTTP and nothing else, on threads and places of its own.
+ * An acceptor thread accepts connections, waits for the first bytes and hands the connection to the pool. A
+ * request for /healthz goes to a thread that serves nothing else and closes the connection after its answer, so
+ * that a health probe never waits behind other requests; a few connections are reserved for it when the limit is
+ * reached. Under TLS the first bytes do not show the path, and the pool answers everything: there, and wherever
+ * monitoring uses another network than clients, a second listener (ops_listen) serves only /healthz, /readyz,
+ * /metrics and /version, in plain HTTP, with its own threads and connections.
  *
  * A handler runs on a pool thread, keeps no state between calls and answers in one of five ways:
  * with JSON or text; with nothing (204); later (pfc_reply_later: the connection is suspended until
- * pfc_httpd_resume, and the handler is called again with what it left); "not yet" (pfc_reply_wait: the connection is suspended and
- * the same handler is called again after the topic was published, or at the deadline); or with a
- * stream of events (pfc_reply_events). A failure code becomes {"error": {...}} with its status.
+ * pfc_httpd_resume, then the handler is called again with its ticket); after an event (pfc_reply_wait: the
+ * connection is suspended, and the handler is called again when the topic is published, or at the deadline); or
+ * with a stream of events (pfc_reply_events). A failure code becomes {"error": {...}} with its status.
  *
- * What libmicrohttpd 0.9.75 leaves open is closed here: its time-out counts inactivity only, so a
- * clock of our own ends sockets whose request, the first or a later one, is not complete in time; Content-Length together with
- * Transfer-Encoding is refused; a suspended connection has no time-out, so every wait has a deadline
- * and every stream gets a comment line from time to time; all are resumed before the daemon stops.
- * Requests that libmicrohttpd refuses before our code runs (an unreadable request line, headers over
- * its memory) get its own HTML answers: no JSON there.
+ * Gaps of libmicrohttpd 0.9.75 that this layer closes: its time-out measures inactivity only, so a timer shuts
+ * down sockets whose request, the first or a later one, is not complete in time; Content-Length together with
+ * Transfer-Encoding is refused; a suspended connection has no time-out, so every wait has a deadline and every
+ * stream gets a comment line periodically; all are resumed before the daemon stops. Requests that libmicrohttpd
+ * refuses before our code runs (an unreadable request line, headers over its memory) get its own HTML answers,
+ * not JSON.
  */
 #ifndef PFC_SERVER_HTTP_HTTP_H
 #define PFC_SERVER_HTTP_HTTP_H
@@ -73,11 +73,11 @@ typedef struct pfc_req {
     void *later;                 /* second call after pfc_reply_later: its ticket; else NULL */
 } pfc_req;
 
-/** Work that a request has given away. */
+/** Work that another thread does for a request. */
 typedef struct pfc_later {
-    /* Begins it, once the connection is suspended; pfc_httpd_resume(http, &tag, 1) ends the wait. */
+    /* Starts the work, after the connection is suspended; pfc_httpd_resume(http, &tag, 1) ends the wait. */
     void (*start)(pfc_app *app, void *ticket, uint64_t tag);
-    void (*release)(void *ticket); /* the request is over */
+    void (*release)(void *ticket); /* called at the end of the request */
 } pfc_later;
 
 typedef struct pfc_reply {
@@ -124,7 +124,7 @@ typedef struct pfc_route {
 typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_principal *out,
                                           pfc_err *err);
 
-/** May the routes that are not open be answered at all? PFC_EUNAVAIL while they may not. */
+/** PFC_EUNAVAIL while the server cannot answer routes that need a token. */
 typedef pfc_code (*pfc_httpd_gate)(pfc_app *app, pfc_err *err);
 
 typedef struct pfc_httpd_opts {
@@ -134,87 +134,93 @@ typedef struct pfc_httpd_opts {
     int ops_fd;             /* > 0: goes before it, as listen_fd does */
     unsigned threads;       /* 0: 8 */
     double
-        request_timeout_s;   /* for a request to be complete; twice that between two, four times for
+        request_timeout_s; /* for a request to be complete; twice that between two, four times for
                                   an answer to be taken; 0: 30 */
-    double begin_s;          /* at the end: for who has connected to begin a request; 0: 1 */
-    bool public_read;        /* routes of PFC_SCOPE_READ need no token */
-    const pfc_route *routes; /* lives as long as the server */
-    size_t routes_len;       /* at most PFC_HTTPD_MAX_ROUTES */
-    double rate_address;     /* requests a second of one address; 0: no limit */
-    double rate_token;       /* requests a second of one token; 0: no limit */
-    unsigned connections;    /* 0: 1024 */
+    double begin_s;   /* at a stop: how long connected clients may take to begin a request; 0: 1 */
+    bool public_read; /* routes of PFC_SCOPE_READ need no token */
+    const pfc_route *routes;   /* lives as long as the server */
+    size_t routes_len;         /* at most PFC_HTTPD_MAX_ROUTES */
+    double rate_address;       /* requests a second of one address; 0: no limit */
+    double rate_token;         /* requests a second of one token; 0: no limit */
+    unsigned connections;      /* 0: 1024 */
     unsigned connections_each; /* of one address; 0: no limit */
     size_t bodies_bytes;       /* of requests' bodies at once, then 503; 0: 256 MiB */
+    const char *hosts;         /* names of the server, see host_names.h; NULL: none */
+    const char *public_url;    /* its host is one more; NULL: none */
     const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
                                   counts instead; borrowed until the server listens; NULL: none */
     const char *
         docs; /* folder of the built documentation, borrowed until the server listens; NULL: none */
     const char *tls_cert; /* PEM text, borrowed until the server listens; NULL: plain HTTP */
     const char *tls_key;
-    bool plain_far;              /* plain HTTP on an address that others reach, too, is meant so */
-    pfc_httpd_check_token check; /* NULL: no token is ever right */
+    bool allow_plain;            /* allows plain HTTP on an address other than loopback */
+    pfc_httpd_check_token check; /* NULL: refuses every token */
     pfc_httpd_gate gate;         /* NULL: always */
     pfc_app *app;
 } pfc_httpd_opts;
 
-/** The folder for opts.docs: `given`, else the installed one beside the running program, else that of a build tree;
- *  caller frees. NULL: there is none. */
+/** The folder for opts.docs: `given`, else the installed one next to the running program, else that of a build
+ *  tree; caller frees. NULL: none exists. */
 char *pfc_httpd_docs_dir(const char *given);
-/** Starts listening; *out is the caller's to free. PFC_EIO when the address is taken,
- *  PFC_EINVAL when it or another setting is wrong. */
+/** Starts listening; the caller frees *out. PFC_EIO when the address is in use, PFC_EINVAL when it or another
+ *  setting is invalid. */
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err) PFC_MUSTCHECK;
-/** Changes what may change while it runs: requests a second of one address and of one token (0: no
+/** Changes the settings of a running server: requests per second of one address and of one token (0: no
  *  limit), and whether reading needs no token. Thread-safe. */
 void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, bool public_read);
-/** Shows another certificate from the next handshake on; *renewed: it is another. On failure nothing
- *  changes: PFC_EINVAL with a sentence, also when the server speaks plain HTTP. Thread-safe. */
+/** Uses another certificate from the next handshake on; *renewed: it differs from the current one. On failure
+ *  nothing changes: PFC_EINVAL with a message, also when the server uses plain HTTP. Thread-safe. */
 pfc_code pfc_httpd_renew(pfc_httpd *http, const char *tls_cert, const char *tls_key, bool *renewed,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Seconds since the server's clock last went over its connections, normally under 0.3: longer means
- *  that its locks are stuck. Thread-safe. */
+/** Seconds since the timer last checked the connections, normally under 0.3: longer means that a lock is
+ *  stuck. Thread-safe. */
 double pfc_httpd_silent_s(const pfc_httpd *http);
-/** Seconds for which all threads of the pool have been in handlers and none has come out; 0: one is free.
+/** Seconds for which all threads of the pool have been in handlers without one returning; 0: a thread is free.
  *  Thread-safe. */
 double pfc_httpd_stuck_s(const pfc_httpd *http);
 /** "http://127.0.0.1:7420": where it listens, with the real port. Lives as long as the server. */
 const char *pfc_httpd_url(const pfc_httpd *http);
+/** The table of opts. Lives as long as the server. */
+const pfc_route *pfc_httpd_routes(const pfc_httpd *http, size_t *len);
 /** Likewise of the listener for operations; "" when there is none. */
 const char *pfc_httpd_ops_url(const pfc_httpd *http);
-/** Stops accepting, answers what waits, ends streams, and lets running requests finish within
- *  grace_s, after which their sockets are shut. Then only pfc_httpd_free is left to call. */
+/** Stops accepting, answers suspended requests, ends streams, and lets running requests finish within grace_s;
+ *  then it shuts their sockets down. The only call allowed after it is pfc_httpd_free. */
 void pfc_httpd_stop(pfc_httpd *http, double grace_s);
-/** From now on pfc_httpd_stopping is true, connections end after their answer; all is answered. */
+/** From now on pfc_httpd_stopping is true and every connection closes after its answer; requests are still
+ *  answered. */
 void pfc_httpd_drain(pfc_httpd *http);
 /** True since pfc_httpd_drain or pfc_httpd_stop was called: /readyz answers 503. */
 bool pfc_httpd_stopping(const pfc_httpd *http);
-/** Stops first when that has not been done. Accepts NULL. */
+/** Stops the server first if it runs. Accepts NULL. */
 void pfc_httpd_free(pfc_httpd *http);
 
-/** Tells waiting handlers and event streams. `topic` is one word; `json` a small document, may be
- *  NULL (then only waiting handlers are woken). project "" concerns everyone. Thread-safe. */
+/** Wakes the handlers that wait for `topic`, one word, and sends `json`, a small document, to the event streams
+ *  of the project; json NULL: wakes handlers only; project "": all streams. Thread-safe. */
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
-/** Counts news without telling them: whoever waits from an earlier generation looks again. True when
- *  somebody waits or listens, or did a moment ago and may come back: then they want to be published. When
- *  not, a stream that names an earlier event is told to begin anew. Thread-safe. */
+/** Counts an event without publishing it: a handler that is about to wait with an earlier generation runs again.
+ *  True when a handler waits, a stream is open, or a stream ended a moment ago and its client may reconnect:
+ *  then the caller must publish the event. When false, a stream that resumes from an earlier event gets `reset`.
+ *  Thread-safe. */
 bool pfc_httpd_news(pfc_httpd *http);
-/** Ends the waits that were begun with these tags; tags that are gone do no harm. Thread-safe. */
+/** Ends the waits with these tags; tags of finished waits are ignored. Thread-safe. */
 void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len);
-/** Ends the event streams that this token opened, 0: that any token did; their clients connect again and
- *  are looked at anew. Thread-safe. */
+/** Ends the event streams of this token, 0: of every token; their clients reconnect and are authorised again.
+ *  Thread-safe. */
 void pfc_httpd_end_streams(pfc_httpd *http, int64_t token_id);
-/** Wakes every waiting handler, and tells event streams to start afresh (event `reset`): after news may
- *  have been missed. Thread-safe. */
+/** Wakes every waiting handler, and sends the event `reset` to all streams: call it after events may have been
+ *  missed. Thread-safe. */
 void pfc_httpd_wake_all(pfc_httpd *http);
 /** Requests, durations, connections and streams in OpenMetrics text, without the final # EOF. */
 void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out);
 
 /* ---- for handlers ---- */
 
-/** Of an Accept header (NULL: any), how much the client wants this media type, 0 to 1. */
+/** The weight of this media type in the request's Accept header, 0 to 1; 1 without a header. */
 double pfc_req_type_weight(const pfc_req *req, const char *type);
-/** A path parameter; ends the process when the pattern has none of that name. */
+/** A path parameter; ends the process when the route's pattern does not have it. */
 const char *pfc_req_param(const pfc_req *req, const char *name);
-/** A path parameter that is a positive number; PFC_ENOTFOUND when it is none. */
+/** A path parameter as a positive number; PFC_ENOTFOUND for anything else. */
 pfc_code pfc_req_param_id(const pfc_req *req, const char *name, int64_t *out,
                           pfc_err *err) PFC_MUSTCHECK;
 /** A query parameter of at most max_len bytes; *out NULL when absent. */
@@ -240,16 +246,16 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
 pfc_code pfc_reply_borrowed(pfc_reply *reply, int status, const char *content_type,
                             const char *text);
 pfc_code pfc_reply_empty(pfc_reply *reply);
-/** Adds the session cookie with this token; "": takes it away. After the reply's body was set. */
+/** Sets the session cookie to this token; "": deletes the cookie. Call it after the body was set. */
 void pfc_reply_session(pfc_reply *reply, const char *token);
-/** Not yet: suspends until `topic` is published, at most wait_s after the first call. Nobody is called again
- *  for a client that has closed its side. */
+/** Suspends the request until `topic` is published, at most wait_s after the first call. The handler does not run
+ *  again when the client has disconnected. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
 /**
- * Not yet: suspends, then starts `later` with `ticket`, which belongs to the request from now on.
- * The handler is called again, with req->later, when the tag was resumed or after wait_s; only the
- * route is matched anew, the token is not asked again. Work may not have been started at all then
- * (the server stops): the ticket must know.
+ * Suspends the request, then starts `later` with `ticket`, which the request owns from now on. The handler is
+ * called again, with req->later, when the tag is resumed or after wait_s. The route is matched a second time; the
+ * token is not checked again. When the server stops, the work may not have been started: the ticket must record
+ * that.
  */
 pfc_code pfc_reply_later(pfc_reply *reply, const pfc_later *later, void *ticket, double wait_s);
 /** Answers with server-sent events; project "": of all. */
@@ -259,7 +265,7 @@ json_t *pfc_reply_number(double value);
 /** A JSON string, or null when text is NULL or no UTF-8. */
 json_t *pfc_reply_string(const char *text);
 
-/** The dashboard's page or file for a path; PFC_ENOTFOUND when it is neither. */
+/** The dashboard's page or file for a path; PFC_ENOTFOUND for any other path. */
 pfc_code pfc_static_serve(const char *path, pfc_reply *reply, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

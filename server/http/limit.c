@@ -1,10 +1,9 @@
 /*
  * Rate limits: a token bucket for each client address and for each bearer token.
  *
- * A bucket holds at most `burst` requests and fills at `rate` a second. There is a fixed number of
- * them; a newcomer takes the place of the one that was full longest among the few places its key may
- * have, so an attacker with many addresses cannot make the server grow, and one who is being limited
- * cannot be forgotten by it.
+ * A bucket holds at most `burst` requests and fills at `rate` a second. The number of buckets is fixed: a new key
+ * replaces the bucket that has been full longest among the few slots of its hash. An attacker with many addresses
+ * therefore cannot make the server grow, and cannot evict a bucket that is limiting a client.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,10 @@ typedef struct bucket {
 struct httpd_limits {
     pthread_mutex_t lock;
     bucket buckets[SETS][WAYS]; /* guarded by lock */
-    uint64_t seed;              /* so that nobody can aim at another's bucket */
+    uint64_t seed; /* random, so that a client cannot choose a key with another client's slots */
 };
 
-/* How fast requests of one key may come: a burst of that many, then so many a second. */
+/* The limit of one key: the size of a burst, then requests per second. */
 typedef struct httpd_rate {
     double per_s, burst;
 } httpd_rate;

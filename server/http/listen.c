@@ -1,4 +1,5 @@
-/* Address to listening socket: our own, so that a taken port is a sentence and port 0 is told. */
+/* From an address to a listening socket. Not left to libmicrohttpd: this reports a port in use as an error message
+ * and the port that the kernel chose for port 0. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/parse.h"
-#include "server/http/internal.h"
+#include "server/http/conns.h"
 
 /* "127.0.0.1:7420", "[::1]:7420": host without brackets, port as text. */
 static pfc_code split(const char *flag, const char *address, char *host, size_t host_cap,
@@ -109,7 +110,7 @@ done:
     return code;
 }
 
-bool httpd_is_near(int fd)
+bool httpd_is_loopback(int fd)
 {
     struct sockaddr_storage at = { 0 };
     socklen_t len = sizeof(at);

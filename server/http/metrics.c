@@ -107,10 +107,10 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
     pthread_mutex_lock(&http->lock);
     conns = http->conns_len;
     pthread_mutex_unlock(&http->lock);
-    pthread_mutex_lock(&http->hub.lock);
-    streams = http->hub.streams_len;
-    waiters = http->hub.waiters_len;
-    pthread_mutex_unlock(&http->hub.lock);
+    pthread_mutex_lock(&http->events.lock);
+    streams = http->events.streams_len;
+    waiters = http->events.waiters_len;
+    pthread_mutex_unlock(&http->events.lock);
 
     put_counts(http, out);
     put_durations(http, out);
@@ -124,13 +124,13 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
                        "# TYPE perfci_http_certificate_expires gauge\n"
                        "# HELP perfci_http_certificate_expires When the certificate shown ends, "
                        "Unix seconds.\nperfci_http_certificate_expires %lld\n",
-                       (long long)httpd_tls_ends(http->tls));
+                       (long long)httpd_tls_expires(http->tls));
     put_figure(out, "gauge", "connections", "Connections open.", conns);
     put_figure(out, "gauge", "streams", "Event streams open.", streams);
     put_figure(out, "gauge", "waiting", "Requests that wait for news.", waiters);
     put_figure(out, "counter", "timeouts", "Connections ended because their client was too slow.",
                atomic_load(&http->timeouts));
-    put_figure(out, "counter", "crowded", "Connections refused: there were too many.",
-               atomic_load(&http->crowded));
+    put_figure(out, "counter", "refused", "Connections refused: there were too many.",
+               atomic_load(&http->refused));
     put_figure(out, "counter", "limited", "Requests refused by 429.", atomic_load(&http->limited));
 }

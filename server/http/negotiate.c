@@ -1,9 +1,9 @@
-/* What a client will take: codings (RFC 9110, 12.5.3) and the versions it has already (13.1.2). */
+/* Content negotiation: codings (RFC 9110, 12.5.3), media types, and entity tags of conditional requests (13.1.2). */
 #include <string.h>
 #include <strings.h>
 
 #include "core/base/parse.h"
-#include "server/http/internal.h"
+#include "server/http/parse.h"
 
 static const char *skip_blanks(const char *at)
 {

@@ -1,14 +1,14 @@
-/* Who is at the other end, and whom a trusted proxy speaks for. */
+/* The client's address: the peer's, or the one that a trusted proxy forwards for. */
 #include <string.h>
 
-#include "server/http/internal.h"
+#include "server/http/conns.h"
 
 size_t httpd_peer_key(const pfc_address *peer, const unsigned char **bytes)
 {
     const size_t v4_at = sizeof(peer->bytes) - 4;
 
     *bytes = pfc_address_is_v4(peer) ? peer->bytes + v4_at : peer->bytes;
-    /* One customer has a whole /64. */
+    /* Providers assign a whole /64 to one customer. */
     return pfc_address_is_v4(peer) ? 4 : 8;
 }
 
@@ -16,7 +16,7 @@ bool httpd_forwarded_for(const char *header, const pfc_nets *trusted, pfc_addres
 {
     size_t end = header ? strlen(header) : 0;
 
-    /* From the right: each proxy adds whom it heard, and only those that are trusted tell the truth. */
+    /* From the right: each proxy appends the address of its client, and only trusted proxies are believed. */
     while (end > 0) {
         size_t begin = end;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "server/http/internal.h"
+#include "server/http/parse.h"
 
 static int hex_digit(char c)
 {
@@ -58,7 +58,7 @@ static bool listed(const char *allowed, const char *name)
     return false;
 }
 
-/* What follows `name` in the list: "integer(1..1000)", "(new|worth)". It is there. */
+/* The type of `name` in the list, which contains it: "integer(1..1000)", "(new|worth)". */
 static const char *type_of(const char *allowed, const char *name)
 {
     const size_t len = strlen(name);

@@ -47,7 +47,8 @@ const char *httpd_error_word(int status)
         { 400, "invalid" },     { 401, "unauthorized" },       { 403, "forbidden" },
         { 404, "not_found" },   { 405, "method_not_allowed" }, { 406, "not_acceptable" },
         { 409, "conflict" },    { 413, "too_large" },          { 414, "too_large" },
-        { 415, "unsupported" }, { 429, "too_many" },           { 503, "unavailable" },
+        { 415, "unsupported" }, { 421, "misdirected" },        { 429, "too_many" },
+        { 503, "unavailable" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
@@ -145,7 +146,8 @@ pfc_code pfc_reply_events(pfc_reply *reply, const char *project)
     return PFC_OK;
 }
 
-/* What PostgreSQL and libpq quote are hosts, sockets and users: the log has them, strangers need not. */
+/* Messages of PostgreSQL and libpq quote hosts, sockets and users. The log keeps them; the answer does not, because
+ * clients without a token can read it. */
 static void hide_places(char *text)
 {
     static const char digits[] = "0123456789abcdefABCDEF.:%";
@@ -325,7 +327,7 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
         add_retry(response, x->retry_s);
     if (reply->status == 503)
         MHD_add_response_header(response, "Retry-After", "1");
-    if (close)
+    if (close || x->closing)
         MHD_add_response_header(response, "Connection", "close");
     sent = MHD_queue_response(x->mhd, (unsigned)reply->status, response);
     MHD_destroy_response(response);

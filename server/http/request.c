@@ -8,14 +8,15 @@
 #include "server/http/internal.h"
 
 #define MAX_KEY    200 /* bytes of an Idempotency-Key */
-/* Run documents shrink 3 to 30 times, DEFLATE at most 1,032 times. Below the first bound nobody asks. */
+/* Run documents compress by a factor of 3 to 30, DEFLATE by at most 1,032. Small bodies are not checked. */
 #define BOMB_BYTES (1024u * 1024)
 #define BOMB_RATIO 100
 
-/* What one pass over the headers finds. */
+/* The result of one pass over the headers. */
 typedef struct headers {
     httpd_exchange *x;
     size_t hosts;
+    const char *host;
     size_t lengths;
     size_t encodings; /* Transfer-Encoding */
     size_t tokens;    /* Authorization */
@@ -41,8 +42,8 @@ static bool clean(const char *value, size_t size)
     return true;
 }
 
-/* No blanks, no control bytes (RFC 9110, 5.1). libmicrohttpd takes "Content-Length : 4" for a header of another
- * name, and whoever is before us may not: then the body would be a request of its own. */
+/* No blanks, no control bytes (RFC 9110, 5.1). libmicrohttpd reads "Content-Length : 4" as a header of another
+ * name. A proxy may read it as Content-Length, and then the body would be a second request (request smuggling). */
 static bool is_name(const char *name)
 {
     const char *at = name;
@@ -50,6 +51,21 @@ static bool is_name(const char *name)
     while (*at > 0x20 && *at < 0x7f)
         at++;
     return at > name && !*at;
+}
+
+/* libmicrohttpd 0.9.75 appends what a folded line holds ("Content-Length:\r\n 38") to the name, and sees no
+ * body; whoever is before us sees one. No header in use has a name that goes on after one of these. */
+static bool is_folded(const char *name)
+{
+    static const char *const framing[] = { "Content-Length", "Transfer-Encoding", "Host" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(framing); i++) {
+        const size_t len = strlen(framing[i]);
+
+        if (strncasecmp(name, framing[i], len) == 0 && name[len])
+            return true;
+    }
+    return false;
 }
 
 static void keep(char **slot, const char *value)
@@ -119,7 +135,7 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
     (void)name_size;
     if (!value)
         value = "";
-    if (!is_name(name)) {
+    if (!is_name(name) || is_folded(name)) {
         h->bad_name = true;
     } else if (value_size > PFC_HTTPD_MAX_HEADER || !clean(value, value_size)) {
         h->control_bytes = true;
@@ -127,6 +143,7 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
         h->bad_encoding = h->bad_encoding || strcasecmp(name, "Transfer-Encoding") == 0;
     } else if (strcasecmp(name, "Host") == 0) {
         h->hosts++;
+        h->host = value;
     } else if (strcasecmp(name, "Content-Length") == 0) {
         h->lengths++;
         if (pfc_parse_i64(value, 0, INT64_MAX, name, &length, NULL))
@@ -180,17 +197,20 @@ static bool is_key(const char *text)
     return len >= 1 && len <= MAX_KEY;
 }
 
-/* The first fault wins; it is told once the body was read, so that the client gets to see it. */
+/* Keeps the first fault. It is answered after the body was read: a client that is still sending does not read.
+ * After a 400 or 421 of the headers the connection is closed, because a proxy in front of the server may see
+ * another end of this request, and what follows may not be a request of the same client. */
 static void fault(httpd_exchange *x, int status, const char *message)
 {
+    x->closing = x->closing || status == 400 || status == 421;
     if (x->fault_status)
         return;
     x->fault_status = status;
     (void)pfc_err_set(&x->fault, status == 503 ? PFC_EUNAVAIL : PFC_EINVAL, "%s", message);
 }
 
-/* Who calls us may know the request by a name already. One that is not well formed is no reason to refuse
- * it: it keeps the random one. */
+/* Takes the request id that the client sent. A malformed id does not fail the request, which keeps its random
+ * id then. */
 static void take_id(httpd_exchange *x, const headers *h)
 {
     if (h->request_id && is_request_id(h->request_id)) {
@@ -209,9 +229,14 @@ int httpd_request_headers(httpd_exchange *x)
     MHD_get_connection_values_n(x->mhd, MHD_HEADER_KIND, on_header, &h);
     take_id(x, &h);
     codings = httpd_codings_of(x->accept_text);
+    x->declared = h.length;
+    x->chunked = h.encodings > 0;
+    /* Ends of lines in chunks are read more freely by libmicrohttpd than by others. */
+    x->closing = x->chunked;
     if (h.bad_name) {
         fault(x, 400,
-              "a header's name is none; expected NAME: VALUE, without a blank before the colon");
+              "a header's name is none; expected NAME: VALUE on one line, without a blank before "
+              "the colon");
         return 400;
     }
     /* Before 1.1 there were no chunks, and a hop of that age sees none (RFC 9112, 6.1). */
@@ -232,6 +257,11 @@ int httpd_request_headers(httpd_exchange *x)
         fault(x, 400, "a header holds control bytes or is over its limit");
     if (h.hosts > 1)
         fault(x, 400, "expected one Host header");
+    if (h.hosts == 1 && !(x->conn && (x->conn->ops || x->conn->health)) &&
+        !httpd_hosts_hold(&x->http->hosts, h.host))
+        fault(x, 421,
+              "Host: this name is not known here; expected localhost, an address, or a name of "
+              "--public-url or --hosts");
     if (h.tokens > 1)
         fault(x, 400, "expected one Authorization header");
     if (h.keys > 1)
@@ -284,6 +314,13 @@ void httpd_request_forget(httpd_exchange *x)
         free(*texts[i]);
         *texts[i] = NULL;
     }
+}
+
+/* Where headers were folded or the like, libmicrohttpd may take another length than it shows. */
+void httpd_request_ends(httpd_exchange *x)
+{
+    if (!x->chunked && x->declared != x->received)
+        fault(x, 400, "the body is not as long as Content-Length says");
 }
 
 uint64_t httpd_request_length(httpd_exchange *x)

@@ -1,8 +1,8 @@
-/* Method and path to a row of the table. Patterns have {names} that stand for one segment. */
+/* Matches method and path with a row of the route table. A {name} in a pattern matches one segment. */
 #include <stdio.h>
 #include <string.h>
 
-#include "server/http/internal.h"
+#include "server/http/parse.h"
 
 /* One pattern against one path; {names} are recorded undecoded in params. */
 static bool matches(const char *pattern, const char *path, size_t path_len, pfc_httpd_pair *params,
@@ -33,7 +33,7 @@ static bool matches(const char *pattern, const char *path, size_t path_len, pfc_
     return path == end;
 }
 
-/* Copies names and decoded values behind one another into storage. */
+/* Copies names and decoded values one after another into storage. */
 static bool keep(pfc_req *req, const size_t *lens, char *storage, size_t *used)
 {
     char *at = storage;
@@ -56,33 +56,31 @@ static bool keep(pfc_req *req, const size_t *lens, char *storage, size_t *used)
     return true;
 }
 
-httpd_match httpd_route(const pfc_route *routes, size_t len, const char *method, const char *path,
-                        size_t path_len, char *storage, size_t *used, pfc_req *req, size_t *index,
-                        char *allow, size_t allow_cap)
+httpd_routed httpd_route(const pfc_route *routes, size_t len, const char *path, size_t path_len,
+                         char *storage, pfc_req *req)
 {
+    httpd_routed out = { .match = HTTPD_NO_PATH };
     size_t allow_len = 0;
 
-    *used = 0;
-    if (allow_cap > 0)
-        allow[0] = '\0';
     for (size_t i = 0; i < len; i++) {
         size_t lens[PFC_HTTPD_MAX_PARAMS] = { 0 };
 
         if (!matches(routes[i].pattern, path, path_len, req->params, lens, &req->params_len))
             continue;
-        if (strcmp(routes[i].method, method) == 0) {
+        if (strcmp(routes[i].method, req->method) == 0) {
             req->route = &routes[i];
-            *index = i;
-            return keep(req, lens, storage, used) ? HTTPD_MATCH : HTTPD_BAD_PATH;
+            out.match = keep(req, lens, storage, &out.used) ? HTTPD_MATCH : HTTPD_BAD_PATH;
+            return out;
         }
-        if (allow_len < allow_cap) {
-            int n =
-                snprintf(allow + allow_len, allow_cap - allow_len, "%s%s%s", allow_len ? ", " : "",
-                         routes[i].method, strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
+        out.match = HTTPD_NO_METHOD;
+        if (allow_len < sizeof(out.allow)) {
+            int n = snprintf(out.allow + allow_len, sizeof(out.allow) - allow_len, "%s%s%s",
+                             allow_len ? ", " : "", routes[i].method,
+                             strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
 
             allow_len += n > 0 ? (size_t)n : 0;
         }
     }
     req->params_len = 0;
-    return allow_len ? HTTPD_NO_METHOD : HTTPD_NO_PATH;
+    return out;
 }

@@ -25,12 +25,12 @@ static void *timer_main(void *arg)
 
     while (!stop) {
         int64_t now_ns = pfc_clock_ns();
-        int64_t next_ns = httpd_hub_tick(&http->hub, now_ns);
+        int64_t next_ns = httpd_events_tick(&http->events, now_ns);
         struct timespec until;
 
-        if (now_ns - listen_ns >= PFC_HTTPD_LISTEN_NS) {
-            httpd_conns_listen(http, now_ns);
-            httpd_conns_nudge(http);
+        if (now_ns - listen_ns >= PFC_HTTPD_IDLE_CHECK_NS) {
+            httpd_conns_check_idle(http, now_ns);
+            httpd_conns_wake_threads(http);
             listen_ns = now_ns;
         }
         httpd_conns_reap(http, now_ns, false);
@@ -64,7 +64,7 @@ static void on_mhd_log(void *cls, const char *fmt, va_list args)
     (void)cls;
     (void)vsnprintf(text, sizeof(text), fmt, args);
     text[strcspn(text, "\r\n")] = '\0';
-    pfc_log(PFC_DEBUG, "libmicrohttpd", "message", (const char *)text);
+    pfc_log(PFC_DEBUG, "libmicrohttpd_message", "message", (const char *)text);
 }
 
 static void init_timer_cond(pfc_httpd *http)
@@ -77,7 +77,7 @@ static void init_timer_cond(pfc_httpd *http)
     pthread_condattr_destroy(&attr);
 }
 
-/* Without a listening socket: the door accepts. */
+/* Without a listening socket: the acceptor has it. */
 static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool secure)
 {
     struct MHD_OptionItem tls[] = {
@@ -103,8 +103,8 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool s
     /* The logger first: libmicrohttpd wants it before every other option. */
     return MHD_start_daemon(
         flags, 0, NULL, NULL, httpd_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
-        /* libmicrohttpd gives each thread of the pool its share of this limit and one of them may
-         * have most connections: ours is the door's. */
+        /* libmicrohttpd divides this limit among the threads of the pool, and one thread may have most of the
+         * connections. The acceptor enforces the real limit. */
         MHD_OPTION_CONNECTION_LIMIT,
         http->opts.connections * threads + PFC_HTTPD_SPARE + PFC_HTTPD_OPS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)PFC_HTTPD_POOL_BYTES,
@@ -142,7 +142,7 @@ static pfc_code prepare(pfc_httpd *http, const pfc_httpd_opts *opts, pfc_err *er
         http->opts.threads = 8;
     if (http->opts.connections == 0)
         http->opts.connections = 1024;
-    http->opts.connections = httpd_make_room(http->opts.connections);
+    http->opts.connections = httpd_raise_file_limit(http->opts.connections);
     if (http->opts.bodies_bytes == 0)
         http->opts.bodies_bytes = PFC_HTTPD_BODIES_BYTES;
     if (!(http->opts.request_timeout_s > 0))
@@ -150,7 +150,7 @@ static pfc_code prepare(pfc_httpd *http, const pfc_httpd_opts *opts, pfc_err *er
     http->stats = pfc_calloc(opts->routes_len + 1, sizeof(*http->stats));
     pthread_mutex_init(&http->lock, NULL);
     init_timer_cond(http);
-    httpd_hub_init(&http->hub);
+    httpd_events_init(&http->events);
     http->limits = httpd_limits_new();
     pfc_httpd_tune(http, opts->rate_address, opts->rate_token, opts->public_read);
     atomic_store(&http->tick_ns, pfc_clock_ns());
@@ -168,12 +168,14 @@ static pfc_code take_sockets(pfc_httpd *http, bool with_ops, int *fd, int *ops_f
     pfc_code code = take_socket("--listen", opts->listen, opts->listen_fd, fd, http->url,
                                 sizeof(http->url), err);
 
-    if (!code && !http->tls && !opts->plain_far && !httpd_is_near(*fd))
+    if (!code && !http->tls && !opts->allow_plain && !httpd_is_loopback(*fd))
         code = pfc_err_set(err, PFC_EINVAL,
                            "%s: plain HTTP shows tokens to the network; expected --tls-cert and "
                            "--tls-key, or --plain-http when a proxy or a tunnel in front of it "
                            "encrypts (a loopback address needs neither)",
                            http->url);
+    if (!code)
+        httpd_hosts_init(&http->hosts, opts->hosts, opts->public_url, httpd_is_near(*fd));
     if (!code && http->tls) {
         memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
         http->url[4] = 's';
@@ -211,12 +213,12 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     if (!code)
         code = start_threads(http, with_ops, err);
     if (!code)
-        code = httpd_door_open(http, fd, false, &http->door, err);
+        code = httpd_acceptor_open(http, fd, false, &http->acceptor, err);
     if (code)
         goto done;
-    fd = -1; /* the door's */
+    fd = -1; /* owned by the acceptor */
     if (with_ops)
-        code = httpd_door_open(http, ops_fd, true, &http->ops_door, err);
+        code = httpd_acceptor_open(http, ops_fd, true, &http->ops_acceptor, err);
     if (code)
         goto done;
     ops_fd = -1;
@@ -237,14 +239,14 @@ void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, boo
     atomic_store(&http->rate_address, rate_address);
     atomic_store(&http->rate_token, rate_token);
     if (atomic_exchange(&http->public_read, public_read) && !public_read)
-        httpd_hub_end_public(&http->hub);
+        httpd_events_end_public(&http->events);
 }
 
 pfc_code pfc_httpd_renew(pfc_httpd *http, const char *tls_cert, const char *tls_key, bool *renewed,
                          pfc_err *err)
 {
     if (!http->tls)
-        return pfc_err_set(err, PFC_EINVAL, "--tls-cert: the server speaks plain HTTP");
+        return pfc_err_set(err, PFC_EINVAL, "--tls-cert: the server uses plain HTTP");
     return httpd_tls_renew(http->tls, tls_cert, tls_key, renewed, err);
 }
 
@@ -257,12 +259,18 @@ double pfc_httpd_stuck_s(const pfc_httpd *http)
 {
     if (atomic_load(&http->handling) < http->opts.threads)
         return 0;
-    return (double)(pfc_clock_ns() - atomic_load(&http->turn_ns)) * 1e-9;
+    return (double)(pfc_clock_ns() - atomic_load(&http->handler_ns)) * 1e-9;
 }
 
 const char *pfc_httpd_url(const pfc_httpd *http)
 {
     return http->url;
+}
+
+const pfc_route *pfc_httpd_routes(const pfc_httpd *http, size_t *len)
+{
+    *len = http->opts.routes_len;
+    return http->opts.routes;
 }
 
 const char *pfc_httpd_ops_url(const pfc_httpd *http)
@@ -296,14 +304,14 @@ static bool settle(pfc_httpd *http, double seconds)
 void pfc_httpd_stop(pfc_httpd *http, double grace_s)
 {
     pfc_httpd_drain(http);
-    httpd_door_close(http->door);
-    httpd_door_close(http->ops_door);
-    http->door = http->ops_door = NULL;
+    httpd_acceptor_close(http->acceptor);
+    httpd_acceptor_close(http->ops_acceptor);
+    http->acceptor = http->ops_acceptor = NULL;
     if (!http->daemon)
         return;
-    httpd_hub_stop(&http->hub);
+    httpd_events_stop(&http->events);
     if (!settle(http, grace_s)) {
-        httpd_hub_abandon(&http->hub);
+        httpd_events_abandon(&http->events);
         httpd_conns_reap(http, 0, true);
         (void)settle(http, 2);
     }
@@ -330,10 +338,11 @@ void pfc_httpd_free(pfc_httpd *http)
         pthread_mutex_unlock(&http->lock);
         pthread_join(http->timer, NULL);
     }
-    httpd_hub_clear(&http->hub);
+    httpd_events_clear(&http->events);
     httpd_limits_free(http->limits);
     httpd_tls_free(http->tls);
     httpd_docs_free(http->docs);
+    httpd_hosts_clear(&http->hosts);
     pthread_cond_destroy(&http->timer_wake);
     pthread_mutex_destroy(&http->lock);
     free(http->stats);

@@ -3,15 +3,18 @@
  * while the server runs. A handshake may still hold an older pair, so those stay until the end; they
  * are few, because the same files again are no new pair.
  */
+#include "server/http/tls.h"
+
 #include <gnutls/abstract.h>
 #include <gnutls/x509.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
-#include "server/http/internal.h"
 
 #define MAX_CHAIN 16
 
@@ -96,10 +99,9 @@ static void warn_of_dates(const pair *p)
     const double now_s = pfc_clock_unix_s();
 
     if (now_s < (double)p->begins)
-        pfc_log(PFC_WARN, "the TLS certificate is not valid yet", "seconds",
-                (double)p->begins - now_s);
+        pfc_log(PFC_WARN, "certificate_not_valid_yet", "seconds", (double)p->begins - now_s);
     if (now_s > (double)p->ends)
-        pfc_log(PFC_WARN, "the TLS certificate has expired", "seconds", now_s - (double)p->ends);
+        pfc_log(PFC_WARN, "certificate_expired", "seconds", now_s - (double)p->ends);
 }
 
 pfc_code httpd_tls_renew(httpd_tls *tls, const char *cert, const char *key, bool *renewed,
@@ -161,7 +163,7 @@ void httpd_tls_free(httpd_tls *tls)
     free(tls);
 }
 
-int64_t httpd_tls_ends(httpd_tls *tls)
+int64_t httpd_tls_expires(httpd_tls *tls)
 {
     int64_t ends;
 
@@ -171,7 +173,7 @@ int64_t httpd_tls_ends(httpd_tls *tls)
     return ends;
 }
 
-void httpd_tls_begins(httpd_tls *tls, struct MHD_Connection *mhd)
+void httpd_tls_connected(httpd_tls *tls, struct MHD_Connection *mhd)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);

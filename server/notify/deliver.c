@@ -1,4 +1,4 @@
-/* Takes what is due from the queue and sends it. */
+/* Takes the deliveries that are due from the queue and sends them. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #include "server/services/queue/queue.h"
 
 #define FILE_MAX_      (256u * 1024)
-#define NEWS_DAYS      7 /* what lay longer when a first receiver is set up is no news */
+#define NEWS_DAYS      7 /* older notices are not sent when the first receiver is configured */
 #define MAX_WAIT_S     3600.0
-#define LEASE_MIN_S    3.0 /* the sending is asked about once a second whether it goes on */
+#define LEASE_MIN_S    3.0 /* a delivery checks about once a second whether it may continue */
 #define ANSWER_BYTES   (8u * 1024 * 1024)
-#define READ_WAIT_S    1.0 /* for the database, which is no try of the receiver */
-#define FINISH_TRIES   5   /* after the first, each waits twice as long: 6 s in all */
+#define READ_WAIT_S    1.0 /* after a failure of the database, which does not count as a try */
+#define FINISH_TRIES   5   /* after the first; each waits twice as long, 6 s in total */
 #define FINISH_WAIT_MS 200
 
 struct pfc_notifier {
@@ -32,7 +32,7 @@ struct pfc_notifier {
     atomic_bool stopping;
 };
 
-/* It goes into Markdown and into chats as it is. */
+/* The URL is inserted into Markdown and chat messages without escaping. */
 static pfc_code take_link(pfc_notifier *n, pfc_err *err)
 {
     const char *url = n->opts.public_url;
@@ -101,19 +101,20 @@ static bool is_stopping(const pfc_notifier *n)
     return atomic_load(&n->stopping);
 }
 
-/* One delivery, while it is sent. */
+/* One delivery under way. */
 typedef struct sending {
     pfc_notifier *notifier;
     const pfc_receiver *receiver;
     const pfc_delivery *delivery;
-    int64_t renewed_ns; /* or tried to be */
-    bool lost;          /* the lease: it is another server's by now */
+    int64_t renewed_ns; /* time of the last try to renew the lease */
+    bool lost;          /* the lease expired and another server has it */
 } sending;
 
-/* ---- for how long ---- */
+/* ---- cancellation ---- */
 
-/* However long the calls take (GitHub's comments have pages), the lease is short, so that what a killed
- * server held is soon another's. A database that is away ends no call: nobody else gets a lease then. */
+/* The lease is short, so that another server soon takes over the deliveries of a killed one, and is renewed during
+ * long calls (GitHub's comments are paged). An unreachable database does not end a call: no other server can take
+ * the lease then. */
 static bool must_end(void *arg)
 {
     sending *s = arg;
@@ -128,9 +129,10 @@ static bool must_end(void *arg)
     return s->lost || is_stopping(s->notifier);
 }
 
-/* ---- where it may go ---- */
+/* ---- allowed addresses ---- */
 
-/* A name that says it is public and leads to this machine is refused, and so is what is not listed. */
+/* Checked after name resolution: refuses public names that resolve to this machine, and networks that are not
+ * listed. */
 static bool may_reach(void *arg, const struct sockaddr *to)
 {
     const sending *s = arg;
@@ -144,7 +146,7 @@ static bool may_reach(void *arg, const struct sockaddr *to)
 
 /* ---- one call ---- */
 
-/* The receiver's own sentence stays out of our rows: it may hold anything. */
+/* The body of the receiver's answer is not stored: its content is not trusted. */
 static pfc_code judge_status(const pfc_http_answer *answer, pfc_err *err)
 {
     const int status = answer->status;
@@ -152,12 +154,12 @@ static pfc_code judge_status(const pfc_http_answer *answer, pfc_err *err)
     if (status >= 200 && status < 300)
         return PFC_OK;
     if (status == 408 || status == 425 || status == 429 || status >= 500)
-        return pfc_err_set(err, PFC_EUNAVAIL, "it answers %d", status);
-    return pfc_err_set(err, PFC_EINVAL, "it answers %d%s", status,
+        return pfc_err_set(err, PFC_EUNAVAIL, "the receiver answered %d", status);
+    return pfc_err_set(err, PFC_EINVAL, "the receiver answered %d%s", status,
                        status >= 300 && status < 400 ? ", a redirect, which is not followed" : "");
 }
 
-/* Id and time are signed with the body, so that neither can be exchanged. */
+/* Id and time are signed with the body, so that neither can be replaced. */
 static char *sign(const pfc_receiver *r, const char *id, const char *time, const char *body)
 {
     char hex[PFC_SHA256_HEX];
@@ -232,9 +234,9 @@ static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *no
     char *body = NULL;
     pfc_code code = pfc_http_new(&opts, &http, err);
 
-    /* A commit that is not to blame gets no comment. */
+    /* Only a confirmed culprit gets a comment on its commit. */
     if (!code && r->kind == PFC_RECEIVER_GITHUB && strcmp(notice->kind, "culprit_confirmed") != 0) {
-        pfc_log(PFC_DEBUG, "notice_not_of_a_commit", "notice", notice->id, "kind", notice->kind);
+        pfc_log(PFC_DEBUG, "notice_without_commit", "notice", notice->id, "kind", notice->kind);
     } else if (!code && r->kind == PFC_RECEIVER_GITHUB) {
         body = notify_github(all, n->link);
         code = comment(http, r, notice, body, err);
@@ -260,7 +262,7 @@ static const pfc_receiver *find_receiver(const pfc_notifier *n, const char *name
     return NULL;
 }
 
-/* *read: the notice could be read, so that a fault is the receiver's. */
+/* *read: false when the database failed, which is not the receiver's fault. */
 static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, double *retry_after_s,
                         pfc_err *err)
 {
@@ -274,7 +276,7 @@ static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, doub
 
     *read = true;
     if (!s.receiver)
-        return pfc_err_set(err, PFC_EINVAL, "no receiver of this name is set up any more");
+        return pfc_err_set(err, PFC_EINVAL, "the receiver is no longer configured");
     code = pfc_notice_content(n->opts.db, d, &all, err);
     *read = code != PFC_EUNAVAIL && code != PFC_ETIMEOUT;
     for (size_t i = 0; !code && i < all.len; i++)
@@ -282,7 +284,7 @@ static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, doub
             notice = &all.items[i];
     if (!code)
         code = notice ? send_to(&s, &all, notice, retry_after_s, err)
-                      : pfc_err_set(err, PFC_EINVAL, "the notice is gone");
+                      : pfc_err_set(err, PFC_EINVAL, "the notice was deleted");
     pfc_rows_clear(&all);
     return code;
 }
@@ -300,30 +302,30 @@ static pfc_delivery_end end_of(const pfc_notifier *n, const pfc_delivery *d, pfc
         return PFC_DELIVERY_SENT;
     if (code == PFC_ECONFLICT)
         return PFC_DELIVERY_BACK;
-    /* A wrong certificate or name may be put right within the hours that the tries take; a refusal is not. */
+    /* A wrong certificate or host name may be corrected within the hours of the tries; a refusal is final. */
     if (code == PFC_EINVAL || code == PFC_EDENIED || code == PFC_ENOTFOUND ||
         d->tries >= n->opts.tries)
         return PFC_DELIVERY_DEAD;
     return PFC_DELIVERY_LATER;
 }
 
-static void tell(const pfc_delivery *d, pfc_delivery_end end, double wait_s, const pfc_err *why)
+static void log_end(const pfc_delivery *d, pfc_delivery_end end, double wait_s, const pfc_err *why)
 {
     const char *receiver = d->receiver;
 
     if (end == PFC_DELIVERY_SENT)
-        pfc_log(PFC_INFO, "notice sent", "notice", d->notice_id, "receiver", receiver, "tries",
+        pfc_log(PFC_INFO, "notice_sent", "notice", d->notice_id, "receiver", receiver, "tries",
                 d->tries);
     else if (end == PFC_DELIVERY_LATER)
-        pfc_log(PFC_WARN, "notice not sent yet", "notice", d->notice_id, "receiver", receiver,
-                "tries", d->tries, "again_s", wait_s, "why", (const char *)why->msg);
+        pfc_log(PFC_WARN, "notice_retry", "notice", d->notice_id, "receiver", receiver, "tries",
+                d->tries, "retry_s", wait_s, "why", (const char *)why->msg);
     else if (end == PFC_DELIVERY_DEAD)
-        pfc_log(PFC_ERROR, "notice given up", "notice", d->notice_id, "receiver", receiver, "tries",
+        pfc_log(PFC_ERROR, "notice_given_up", "notice", d->notice_id, "receiver", receiver, "tries",
                 d->tries, "why", (const char *)why->msg);
 }
 
-/* It was sent: that the database is away for a moment must not make it be sent again, once the lease
- * has run out. The same end twice is one. */
+/* Retries: the notice is sent, and without its end in the database another server sends it again after the lease
+ * expires. Storing the same end twice has no effect. */
 static pfc_code finish(pfc_notifier *n, const pfc_delivery *d, pfc_delivery_end end,
                        const char *reason, double wait_s, pfc_err *err)
 {
@@ -350,13 +352,13 @@ pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
 
     *due_s = INFINITY;
     if (is_stopping(n))
-        return pfc_err_set(err, PFC_ENOTFOUND, "the notifier stops");
+        return pfc_err_set(err, PFC_ENOTFOUND, "the notifier is stopping");
     code = pfc_notices_dispatch(n->opts.db, n->names, n->projects, n->receivers.len, NEWS_DAYS,
                                 &notices, err);
     if (!code)
         code = pfc_delivery_take(n->opts.db, n->opts.lease_s, &d, err);
     if (code == PFC_ENOTFOUND && pfc_delivery_due(n->opts.db, due_s, NULL))
-        *due_s = INFINITY; /* the caller looks again before long, whatever happens */
+        *due_s = INFINITY; /* the caller tries again soon anyway */
     if (code)
         return code;
     if (d.closed) {
@@ -366,13 +368,13 @@ pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
         code = deliver(n, &d, &read, &retry_after_s, &why);
         end = read ? end_of(n, &d, code) : PFC_DELIVERY_BACK;
         if (!read) {
-            pfc_log(PFC_WARN, "notice not read", "notice", d.notice_id, "why",
+            pfc_log(PFC_WARN, "notice_not_read", "notice", d.notice_id, "why",
                     (const char *)why.msg);
             wait_s = READ_WAIT_S;
         }
     }
     if (end == PFC_DELIVERY_LATER)
         wait_s = wait_of(n, &d, retry_after_s);
-    tell(&d, end, wait_s, &why);
+    log_end(&d, end, wait_s, &why);
     return finish(n, &d, end, end == PFC_DELIVERY_SENT ? NULL : why.msg, wait_s, err);
 }

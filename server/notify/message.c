@@ -1,4 +1,4 @@
-/* What the receivers read. */
+/* The messages that receivers get. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +68,8 @@ char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
     return text;
 }
 
-/* https://api.slack.com/reference/surfaces/formatting#escaping: these three, and nothing else, are markup
- * that could call people; to Mattermost an @ does by itself, unless something without width follows it. */
+/* https://api.slack.com/reference/surfaces/formatting#escaping: only these three characters can form a mention.
+ * Mattermost reads a plain @ as a mention, unless a zero-width character follows it. */
 static void put_slack(pfc_buf *out, const char *text)
 {
     for (const char *p = text ? text : ""; *p; p++) {

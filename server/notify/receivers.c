@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/address.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/parse.h"
 #include "core/http/client.h"
 #include "server/notify/internal.h"
@@ -153,7 +153,7 @@ static pfc_code take_word(line *l, pfc_receiver *r, char *word, pfc_err *err)
         if (strcmp(word, words[i].name) != 0)
             continue;
         if (*words[i].to)
-            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s stands there twice", l->where,
+            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected %s once, got it twice", l->where,
                                l->number, word);
         *words[i].to = pfc_strdup(value);
         return PFC_OK;

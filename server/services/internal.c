@@ -4,30 +4,31 @@
 #include "server/services/internal.h"
 
 #include "core/base/parse.h"
+#include "server/repo/sql/core.h"
 
 pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
                   const char *object, const char *detail, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_text(&args, actor);
-    pfc_args_text(&args, action);
-    pfc_args_id(&args, project_id);
-    pfc_args_text(&args, object);
-    pfc_args_text(&args, detail);
-    return pfc_tx_query(tx, "audit_insert", &args, NULL, err);
+    return pfc_sql_audit_insert(tx,
+                                &(pfc_sql_audit_insert_args){ .actor = actor,
+                                                              .action = action,
+                                                              .project_id = project_id,
+                                                              .object = object,
+                                                              .detail = detail },
+                                err);
 }
 
 pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err)
 {
-    pfc_args args = { 0 };
     char *text = json_dumps(event, JSON_COMPACT);
+    pfc_code code;
 
     json_decref(event);
     if (!text)
         return pfc_err_set(err, PFC_EBUG, "event: cannot be written");
-    pfc_args_own(&args, text);
-    return pfc_tx_query(tx, "event_notify", &args, NULL, err);
+    code = pfc_sql_event_notify(tx, &(pfc_sql_event_notify_args){ .payload = text }, err);
+    free(text);
+    return code;
 }
 
 pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id, pfc_err *err)

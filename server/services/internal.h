@@ -7,6 +7,7 @@
 #include "core/base/parse.h"
 #include "core/changepoint/changepoint.h"
 #include "core/wire/fingerprint.h"
+#include "server/repo/sql/jobs.h"
 #include "server/services/services.h"
 
 /** Leaves a row in the audit log: "ingest" of "run 7". detail may be NULL. */
@@ -18,7 +19,7 @@ pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
                       pfc_err *err) PFC_MUSTCHECK;
 /** What is known of a machine, added to *out; nothing where nothing is. */
-pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out,
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out,
                                  pfc_err *err) PFC_MUSTCHECK;
 
 /** A remembered token; *generation is for pfc_cache_keep_token, whatever comes back. */
@@ -136,8 +137,8 @@ pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int
                      pfc_err *err) PFC_MUSTCHECK;
 /** Announces the job as it is now, when tx commits. */
 pfc_code pfc_job_tell(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
-/** Runs a statement that changes jobs, whose first column are their ids, and announces each. Takes args. */
-pfc_code pfc_jobs_change(pfc_tx *tx, const char *name, pfc_args *args, pfc_err *err) PFC_MUSTCHECK;
+/** Announces each of the jobs as pfc_job_tell does. */
+pfc_code pfc_jobs_tell(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err) PFC_MUSTCHECK;
 /** What waits for the job (0: for any) is cancelled when that ended without being done. */
 pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 /** Labels, an object of texts (NULL: none), written one way so that equal ones compare equal; *out is

@@ -6,55 +6,58 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "server/repo/rows.h"
+#include "server/repo/sql/jobs.h"
+#include "server/repo/sql/notices.h"
 #include "server/services/internal.h"
-
-#define BASIC_COLS                                                                                 \
-    PFC_COL(pfc_notice, id, "id", I64), PFC_COL(pfc_notice, project, "project", TEXT),             \
-        PFC_COL(pfc_notice, kind, "kind", TEXT), PFC_COL(pfc_notice, alert_id, "alert_id", I64),   \
-        PFC_COL(pfc_notice, commit, "commit", TEXT),                                               \
-        PFC_COL(pfc_notice, subject, "subject", TEXT),                                             \
-        PFC_COL(pfc_notice, author, "author", TEXT), PFC_COL(pfc_notice, text, "text", TEXT),      \
-        PFC_COL(pfc_notice, created_at, "created_at", F64)
-
-static const pfc_col notice_cols[] = {
-    BASIC_COLS,
-    PFC_COL(pfc_notice, deliveries, "deliveries", TEXT),
-};
-static const pfc_shape notice_shape = PFC_SHAPE(notice_cols, pfc_notice);
-static const pfc_col content_cols[] = {
-    BASIC_COLS,
-    PFC_COL(pfc_notice, benchmark, "benchmark", TEXT),
-    PFC_COL(pfc_notice, metric, "metric", TEXT),
-    PFC_COL(pfc_notice, backend, "backend", TEXT),
-    PFC_COL(pfc_notice, machine_class, "machine_class", TEXT),
-    PFC_COL(pfc_notice, rel_change, "rel_change", F64),
-};
-static const pfc_shape content_shape = PFC_SHAPE(content_cols, pfc_notice);
 
 pfc_code pfc_notices_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_notices *out,
                           pfc_err *err)
 {
-    pfc_rows rows = { 0 };
-    pfc_code code = pfc_rows_page(db, "notices_open", project_id, page, &notice_shape, &rows, err);
+    pfc_sql_notices_open_rows rows = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
     if (!code)
-        PFC_ROWS_INTO(out, rows);
-    return code;
+        code = pfc_sql_notices_open(tx,
+                                    &(pfc_sql_notices_open_args){ .project_id = project_id,
+                                                                  .cursor = page.cursor,
+                                                                  .limit = pfc_page_fetch(page) },
+                                    &rows, err);
+    pfc_tx_free(tx);
+    if (code)
+        return code;
+    pfc_rows_cut(&rows, page, id);
+    *out = (pfc_notices){ .items = pfc_calloc(rows.len, sizeof(*out->items)),
+                          .len = rows.len,
+                          .next = rows.next };
+    for (size_t i = 0; i < rows.len; i++) {
+        const pfc_sql_notices_open_row *row = &rows.items[i];
+
+        out->items[i] = (pfc_notice){ .id = row->id,
+                                      .project = row->project,
+                                      .kind = row->kind,
+                                      .alert_id = row->alert_id,
+                                      .commit = row->commit,
+                                      .subject = row->subject,
+                                      .author = row->author,
+                                      .text = row->text,
+                                      .created_at = row->created_at,
+                                      .deliveries_json = row->deliveries_json };
+    }
+    pfc_rows_keep_texts(&rows, &out->hold);
+    return PFC_OK;
 }
 
 pfc_code pfc_notice_project(pfc_db *db, int64_t id, int64_t *project_id, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     /* Not a replica's: the notice may be new. */
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
     *project_id = 0;
-    if (!code) {
-        pfc_args_i64(&args, id);
-        code = pfc_query_id(tx, "notice_project", &args, project_id, err);
-    }
+    if (!code)
+        code =
+            pfc_sql_notice_project(tx, &(pfc_sql_notice_project_args){ .id = id }, project_id, err);
     pfc_tx_free(tx);
     if (!code && !*project_id)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such notice");
@@ -63,17 +66,14 @@ pfc_code pfc_notice_project(pfc_db *db, int64_t id, int64_t *project_id, pfc_err
 
 pfc_code pfc_notice_done(pfc_db *db, const char *actor, int64_t id, pfc_err *err)
 {
-    pfc_args args = { 0 };
     int64_t project_id = 0;
     pfc_tx *tx = NULL;
     char object[48];
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    if (!code) {
-        pfc_args_i64(&args, id);
-        pfc_args_text(&args, actor);
-        code = pfc_query_id(tx, "notice_done", &args, &project_id, err);
-    }
+    if (!code)
+        code = pfc_sql_notice_done(tx, &(pfc_sql_notice_done_args){ .id = id, .actor = actor },
+                                   &project_id, err);
     if (!code && project_id) {
         (void)snprintf(object, sizeof(object), "notice %lld", (long long)id);
         code = pfc_note(tx, actor, "close", project_id, object, NULL, err);
@@ -87,19 +87,17 @@ pfc_code pfc_notice_done(pfc_db *db, const char *actor, int64_t id, pfc_err *err
 pfc_code pfc_notice_again(pfc_db *db, const char *actor, int64_t project_id, int64_t id,
                           size_t *deliveries, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_notify_again_rows rows = { 0 };
     pfc_tx *tx = NULL;
     char object[48];
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     *deliveries = 0;
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64(&args, id);
-        code = pfc_tx_query(tx, "notify_again", &args, &res, err);
-    }
-    if (!code && pfc_res_rows(res)) {
+    if (!code)
+        code = pfc_sql_notify_again(
+            tx, &(pfc_sql_notify_again_args){ .project_id = project_id, .notice_id = id }, &rows,
+            err);
+    if (!code && rows.len) {
         (void)snprintf(object, sizeof(object), "notice %lld", (long long)id);
         code = pfc_note(tx, actor, "notify", project_id, object, "dead letters tried again", err);
         if (!code)
@@ -109,8 +107,8 @@ pfc_code pfc_notice_again(pfc_db *db, const char *actor, int64_t project_id, int
     if (!code)
         code = pfc_tx_commit(tx, err);
     if (!code)
-        *deliveries = pfc_res_rows(res);
-    pfc_res_free(res);
+        *deliveries = rows.len;
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     return code;
 }
@@ -120,17 +118,16 @@ pfc_code pfc_notice_again(pfc_db *db, const char *actor, int64_t project_id, int
 pfc_code pfc_notices_dispatch(pfc_db *db, const char *const *receivers, const char *const *projects,
                               size_t len, int days, size_t *notices, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     int64_t made = 0;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    if (!code) {
-        pfc_args_texts(&args, receivers, len);
-        pfc_args_texts(&args, projects, len);
-        pfc_args_i64(&args, days);
-        code = pfc_query_id(tx, "notices_dispatch", &args, &made, err);
-    }
+    if (!code)
+        code = pfc_sql_notices_dispatch(
+            tx,
+            &(pfc_sql_notices_dispatch_args){
+                .receivers = receivers, .projects = projects, .days = days, .len = len },
+            &made, err);
     if (!code)
         *notices = (size_t)made;
     pfc_tx_free(tx);
@@ -140,8 +137,7 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const char *const *receivers, const ch
 pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_err *err)
 {
     char secret[33];
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_notify_take_rows rows = { 0 };
     pfc_tx *tx = NULL;
     bool begun;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
@@ -149,23 +145,21 @@ pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_er
     *out = (pfc_delivery){ 0 };
     pfc_random_id(secret);
     pfc_sha256_hex(secret, strlen(secret), out->lease_hash);
-    if (!code) {
-        pfc_args_text(&args, out->lease_hash);
-        pfc_args_f64(&args, lease_s);
-        code = pfc_tx_query(tx, "notify_take", &args, &res, err);
-    }
-    if (!code && pfc_res_rows(res) == 0)
+    if (!code)
+        code = pfc_sql_notify_take(
+            tx, &(pfc_sql_notify_take_args){ .lease_hash = out->lease_hash, .seconds = lease_s },
+            &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no notice waits to be sent");
     if (!code) {
-        out->job_id = pfc_res_i64(res, 0, pfc_res_column(res, "job_id"));
-        out->project_id = pfc_res_i64(res, 0, pfc_res_column(res, "project_id"));
-        out->notice_id = pfc_res_i64(res, 0, pfc_res_column(res, "notice_id"));
-        out->tries = pfc_res_i64(res, 0, pfc_res_column(res, "tries"));
-        out->closed = pfc_res_bool(res, 0, pfc_res_column(res, "closed"));
-        (void)snprintf(out->receiver, sizeof(out->receiver), "%s",
-                       pfc_res_text(res, 0, pfc_res_column(res, "receiver")));
+        out->job_id = rows.items[0].job_id;
+        out->project_id = rows.items[0].project_id;
+        out->notice_id = rows.items[0].notice_id;
+        out->tries = rows.items[0].tries;
+        out->closed = rows.items[0].closed;
+        (void)snprintf(out->receiver, sizeof(out->receiver), "%s", rows.items[0].receiver);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     begun = tx != NULL;
     pfc_tx_free(tx);
     /* Also when only the answer was lost: nobody would work under that lease. */
@@ -177,16 +171,15 @@ pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_er
 pfc_code pfc_delivery_prolong(pfc_db *db, const pfc_delivery *delivery, double lease_s,
                               pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     int64_t id = 0;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    if (!code) {
-        pfc_args_text(&args, delivery->lease_hash);
-        pfc_args_f64(&args, lease_s);
-        code = pfc_query_id(tx, "lease_prolong", &args, &id, err);
-    }
+    if (!code)
+        code = pfc_sql_lease_prolong(
+            tx,
+            &(pfc_sql_lease_prolong_args){ .lease_hash = delivery->lease_hash, .seconds = lease_s },
+            &id, err);
     pfc_tx_free(tx);
     if (!code && !id)
         code = pfc_err_set(err, PFC_ENOTFOUND, "the lease of delivery %lld is lost",
@@ -196,18 +189,18 @@ pfc_code pfc_delivery_prolong(pfc_db *db, const pfc_delivery *delivery, double l
 
 pfc_code pfc_delivery_due(pfc_db *db, double *seconds, pfc_err *err)
 {
-    pfc_res *res = NULL;
+    pfc_sql_notify_due_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
     if (!code)
-        code = pfc_tx_query(tx, "notify_due", NULL, &res, err);
+        code = pfc_sql_notify_due(tx, &rows, err);
     if (!code) {
-        const double s = pfc_res_f64(res, 0, 0);
+        const double s = rows.items[0].extract;
 
         *seconds = isfinite(s) ? fmax(s, 0) : HUGE_VAL;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     return code;
 }
@@ -215,46 +208,72 @@ pfc_code pfc_delivery_due(pfc_db *db, double *seconds, pfc_err *err)
 pfc_code pfc_notice_content(pfc_db *db, const pfc_delivery *delivery, pfc_notices *out,
                             pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_sql_notify_content_rows rows = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    pfc_args_i64(&args, delivery->project_id);
-    pfc_args_i64(&args, delivery->notice_id);
-    code = pfc_rows_read(db, "notify_content", &args, &content_shape, NULL, &rows, err);
     if (!code)
-        PFC_ROWS_INTO(out, rows);
-    return code;
+        code = pfc_sql_notify_content(
+            tx,
+            &(pfc_sql_notify_content_args){ .project_id = delivery->project_id,
+                                            .notice_id = delivery->notice_id },
+            &rows, err);
+    pfc_tx_free(tx);
+    if (code)
+        return code;
+    *out = (pfc_notices){ .items = pfc_calloc(rows.len, sizeof(*out->items)), .len = rows.len };
+    for (size_t i = 0; i < rows.len; i++) {
+        const pfc_sql_notify_content_row *row = &rows.items[i];
+
+        out->items[i] = (pfc_notice){ .id = row->id,
+                                      .project = row->project,
+                                      .kind = row->kind,
+                                      .alert_id = row->alert_id,
+                                      .commit = row->commit,
+                                      .subject = row->subject,
+                                      .author = row->author,
+                                      .text = row->text,
+                                      .created_at = row->created_at,
+                                      .benchmark = row->benchmark,
+                                      .metric = row->metric,
+                                      .backend = row->backend,
+                                      .machine_class = row->machine_class,
+                                      .rel_change = row->rel_change };
+    }
+    pfc_rows_keep_texts(&rows, &out->hold);
+    return PFC_OK;
 }
 
 pfc_code pfc_delivery_finish(pfc_db *db, const pfc_delivery *delivery, pfc_delivery_end end,
                              const char *reason, double after_s, pfc_err *err)
 {
     static const char *const states[] = { "done", "queued", "queued", "failed", "cancelled" };
-    pfc_args args[3] = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    pfc_args_i64(&args[0], delivery->project_id);
-    pfc_args_i64(&args[0], delivery->notice_id);
-    pfc_args_i64(&args[1], delivery->job_id);
-    pfc_args_text(&args[1], delivery->lease_hash);
-    pfc_args_text(&args[1], states[end]);
-    pfc_args_text(&args[1], reason);
-    pfc_args_f64(&args[1], after_s);
-    pfc_args_i64(&args[1], end == PFC_DELIVERY_BACK);
-    pfc_args_i64(&args[2], delivery->project_id);
-    pfc_args_i64(&args[2], delivery->notice_id);
     if (!code)
-        code = pfc_tx_query(tx, "notice_lock", &args[0], NULL, err);
+        code = pfc_sql_notice_lock(tx,
+                                   &(pfc_sql_notice_lock_args){ .project_id = delivery->project_id,
+                                                                .id = delivery->notice_id },
+                                   NULL, err);
     if (!code)
-        code = pfc_tx_query(tx, "notify_finish", &args[1], NULL, err);
+        code = pfc_sql_notify_finish(
+            tx,
+            &(pfc_sql_notify_finish_args){ .job_id = delivery->job_id,
+                                           .lease_hash = delivery->lease_hash,
+                                           .state = states[end],
+                                           .reason = reason,
+                                           .retry_after_s = after_s,
+                                           .tries_back = end == PFC_DELIVERY_BACK },
+            err);
     if (!code)
-        code = pfc_tx_query(tx, "notify_close", &args[2], NULL, err);
+        code =
+            pfc_sql_notify_close(tx,
+                                 &(pfc_sql_notify_close_args){ .project_id = delivery->project_id,
+                                                               .notice_id = delivery->notice_id },
+                                 err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
-    for (size_t i = 0; i < PFC_ARRAY_LEN(args); i++)
-        pfc_args_clear(&args[i]);
     return code;
 }

@@ -15,11 +15,12 @@
 
 typedef struct pfc_notice {
     int64_t id, alert_id;
-    char *project, *kind, *commit, *subject, *author, *text; /* subject, author: or NULL */
+    const char *project, *kind, *commit, *text;
+    const char *subject, *author; /* NULL: not known */
     double created_at;
-    char *deliveries; /* pfc_notices_list: a JSON array */
+    const char *deliveries_json; /* pfc_notices_list: a JSON array */
     /* pfc_notice_content: the alert's, NULL and NAN when it is gone */
-    char *benchmark, *metric, *backend, *machine_class;
+    const char *benchmark, *metric, *backend, *machine_class;
     double rel_change;
 } pfc_notice;
 PFC_ROWS(pfc_notices, pfc_notice);

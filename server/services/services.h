@@ -1,7 +1,7 @@
 /*
  * What the service does: the rules, without HTTP and without JSON of the API.
  *
- * Reads that have no rule are the repository's lists (server/repo/repo.h), which handlers may call
+ * Reads that have no rule are the repository's lists (server/repo/tables/repo.h), which handlers may call
  * as they are. Everything here takes the pool, is thread-safe, and either happens whole or not at
  * all. `actor` says who did it ("token 3 (ci)", "detector"); every change leaves a row in `audit`.
  * Changes that others wait for are told through LISTEN/NOTIFY (pfc_listener in db.h).
@@ -13,7 +13,8 @@
 #include "core/suspects/suspects.h"
 #include "core/wire/detector.h"
 #include "core/wire/wire.h"
-#include "server/repo/repo.h"
+#include "server/repo/sql/evidence.h"
+#include "server/repo/tables/repo.h"
 #include "server/services/queue/queue.h"
 
 /* ---- projects ---- */
@@ -319,15 +320,10 @@ bool pfc_alert_state_known(const char *state);
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** Another series of an alert's benchmark, and how it did where the alert's changed. */
-typedef struct pfc_witness {
-    int64_t alert_id, series_id;
-    const char *metric, *backend, *machine_class, *unit;
-    bool exact;
-    double rel_change; /* NAN: it did not move */
-    const char *moved; /* worse, better, still (measured on both sides), unknown */
-} pfc_witness;
-PFC_ROWS(pfc_witnesses, pfc_witness);
+/** Another series of an alert's benchmark, and how it did where the alert's changed. rel_change NAN: it did
+ *  not move; moved: worse, better, still (measured on both sides), unknown. */
+typedef pfc_sql_alert_evidence_row pfc_witness;
+typedef pfc_sql_alert_evidence_rows pfc_witnesses;
 
 /** Those that moved first. Clear *out with pfc_rows_clear. */
 pfc_code pfc_alert_witnesses(pfc_db *db, int64_t project_id, int64_t alert_id, pfc_witnesses *out,
@@ -476,7 +472,7 @@ pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 typedef struct pfc_bisection_detail {
     pfc_bisection_steps steps; /* in order */
     pfc_verifications verifications;
-    json_t *line;      /* ids, the good end first */
+    json_t *line;      /* ids, the good commit first */
     double *posterior; /* one a commit of the line; NULL: not yet */
     char *options;     /* JSON */
     pfc_bisection_cost cost;

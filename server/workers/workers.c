@@ -1,7 +1,7 @@
 /*
- * The server's own threads. One hears the database's events and wakes the detectors; it also gives
- * expired leases back. Another does what may take long and nobody waits for: partitions, old months, old
- * jobs, chunks. Detectors take jobs until none waits, then sleep.
+ * The background threads. The keeper listens for the database's events, wakes the detectors, and returns jobs with
+ * expired leases to the queue. The upkeep thread does long work without a deadline: partitions, old months, old
+ * jobs, chunks. The messenger sends notices. Detectors take jobs until the queue is empty, then sleep.
  */
 #include "server/workers/workers.h"
 
@@ -20,7 +20,7 @@
 #define MAX_DETECTORS       64
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
 #define PARTITIONS_EVERY_NS (6 * 3600 * PFC_NS_PER_S)
-#define PARTITIONS_AGAIN_NS (60 * PFC_NS_PER_S) /* not at once: each try holds readers up */
+#define PARTITIONS_AGAIN_NS (60 * PFC_NS_PER_S) /* with a delay: each try blocks readers */
 #define PARTITIONS_AHEAD    2
 #define PRUNE_EVERY_NS      (3600 * PFC_NS_PER_S)
 #define QUESTION_DAYS       2
@@ -28,33 +28,33 @@
 #define PRUNE_LIMIT         5000
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
 #define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
-#define BACKFILL_NARROWEST  4 /* commits; fewer are told apart by a search when somebody asks */
+#define BACKFILL_NARROWEST  4 /* commits; a bisection searches narrower ranges on request */
 
 enum {
     KEEPER,
     MESSENGER,
     FIRST_DETECTOR
-}; /* of the pulse; upkeep has none: a month may take hours */
+}; /* entries of the pulse; upkeep has none, because a month may take hours */
 
 struct pfc_workers {
     pfc_db *db;
     pfc_pulse *pulse, own_pulse; /* pulse: the caller's, or own_pulse */
     atomic_size_t next_detector;
     unsigned idle_ms;
-    int64_t expire_ns; /* between two looks at the leases */
+    int64_t expire_ns; /* between two checks of the leases */
     pfc_backfill_opts backfill;
     pfc_retention retention; /* guarded by lock */
     pfc_listener *listener;
     pthread_t keeper, messenger, upkeep;
     bool keeper_runs, messenger_runs, upkeep_runs;
-    pfc_notifier *notifier; /* the messenger's; NULL: none; set under lock */
-    pfc_notifier *next;     /* takes its place; guarded by lock */
-    bool renew;             /* there is a next, NULL or not; guarded by lock */
+    pfc_notifier *notifier; /* used by the messenger; NULL: none; set under lock */
+    pfc_notifier *next;     /* replaces it; guarded by lock */
+    bool renew;             /* `next` is set, even to NULL; guarded by lock */
     pthread_t detectors[MAX_DETECTORS];
     size_t detectors_len;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    uint64_t events; /* guarded by lock: counts what a detector may have missed */
+    uint64_t events; /* guarded by lock: number of wake-ups, so that a detector misses none */
     bool stopping;   /* guarded by lock */
 };
 
@@ -96,14 +96,14 @@ static void wait_for_work(pfc_workers *w, uint64_t *seen, unsigned wait_ms)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* True when there may be more of it now. What failed for a reason that stays is marked so and does
- * not come back: the next one may be fine. */
+/* True when more work may be queued. A job that failed for good is marked failed and not taken again, so that the
+ * next one can be tried. */
 static bool go_on(pfc_code code, const char *what, const pfc_err *err)
 {
     if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
-        pfc_log(PFC_WARN, "work waits", "what", what, "why", err->msg);
+        pfc_log(PFC_WARN, "work_delayed", "work", what, "why", err->msg);
     else if (code && code != PFC_ENOTFOUND)
-        pfc_log(PFC_ERROR, "work failed", "what", what, "why", err->msg);
+        pfc_log(PFC_ERROR, "work_failed", "work", what, "why", err->msg);
     return code != PFC_ENOTFOUND && code != PFC_EUNAVAIL && code != PFC_ETIMEOUT;
 }
 
@@ -125,7 +125,7 @@ static void *detector_main(void *arg)
         if (code != PFC_ENOTFOUND)
             atomic_fetch_add(code ? &w->pulse->not_judged : &w->pulse->judged, 1);
 
-        /* Searches wait for runners, never for the judging of everything that was just stored. */
+        /* One step after each batch: bisections must not wait until all stored runs are judged. */
         code = pfc_bisections_advance(w->db, &err);
         more |= go_on(code, "bisection", &err);
         code = pfc_verifications_advance(w->db, &err);
@@ -137,7 +137,7 @@ static void *detector_main(void *arg)
     return NULL;
 }
 
-/* Between two deliveries. */
+/* Called between two deliveries. */
 static pfc_notifier *current_notifier(pfc_workers *w)
 {
     pfc_notifier *old = NULL, *now;
@@ -171,7 +171,7 @@ void pfc_workers_retune(pfc_workers *w, pfc_notifier *notifier, int raw_months, 
     wake_all(w);
 }
 
-/* Receivers may be slow, so they wait for each other and nobody waits for them. */
+/* Deliveries run one after another in a thread of their own: a slow receiver delays only other deliveries. */
 static void *messenger_main(void *arg)
 {
     pfc_workers *w = arg;
@@ -190,8 +190,8 @@ static void *messenger_main(void *arg)
     return NULL;
 }
 
-/* Events that mean work for us: runs to judge, a search, a job of one, a notice. */
-static bool is_for_us(const char *event)
+/* True for events that mean work: runs to judge, bisections and their jobs, notices. */
+static bool means_work(const char *event)
 {
     static const char *const words[] = { "\"detect\"", "\"bisection\"", "\"bisect\"",
                                          "\"verify\"", "\"notice\"",    "\"notify\"" };
@@ -209,13 +209,13 @@ static bool create_months(pfc_workers *w)
     pfc_code code = pfc_partitions_create(w->db, PARTITIONS_AHEAD, &moved, &err);
 
     if (moved)
-        pfc_log(PFC_WARN, "measurements lay outside of their month", "moved", moved);
+        pfc_log(PFC_WARN, "measurements_moved_to_partition", "moved", moved);
     if (code)
-        pfc_log(PFC_WARN, "partitions not made", "why", err.msg);
+        pfc_log(PFC_WARN, "partitions_not_created", "why", err.msg);
     return !code;
 }
 
-/* One month a call. False: nothing was due, or not now. */
+/* Thins one month. False: none is due, or it failed. */
 static bool thin_month(pfc_workers *w)
 {
     pfc_retained done = { 0 };
@@ -226,25 +226,25 @@ static bool thin_month(pfc_workers *w)
     retention = w->retention;
     pthread_mutex_unlock(&w->lock);
     if (pfc_retention_step(w->db, &retention, &done, &err) != PFC_OK) {
-        pfc_log(PFC_WARN, "old month not thinned", "why", err.msg);
+        pfc_log(PFC_WARN, "month_not_thinned", "why", err.msg);
         return false;
     }
     if (done.month[0])
-        pfc_log(PFC_INFO, "old month thinned", "month", (const char *)done.month, "rows_before",
+        pfc_log(PFC_INFO, "month_thinned", "month", (const char *)done.month, "rows_before",
                 done.rows_before, "rows_after", done.rows_after);
     return done.month[0] != '\0';
 }
 
-/* True: there may be more. */
+/* True: more of them may be due. */
 static bool prune_jobs(pfc_workers *w)
 {
     size_t pruned = 0;
     pfc_err err = { 0 };
 
     if (pfc_jobs_prune(w->db, PRUNE_DAYS, PRUNE_LIMIT, &pruned, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "old jobs not removed", "why", err.msg);
+        pfc_log(PFC_WARN, "jobs_not_pruned", "why", err.msg);
     if (pruned)
-        pfc_log(PFC_INFO, "old jobs of the server removed", "jobs", pruned);
+        pfc_log(PFC_INFO, "jobs_pruned", "jobs", pruned);
     return pruned == PRUNE_LIMIT;
 }
 
@@ -253,12 +253,12 @@ static void tidy_up(pfc_workers *w)
     pfc_err err = { 0 };
 
     if (pfc_questions_prune(w->db, QUESTION_DAYS, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "old questions not removed", "why", err.msg);
+        pfc_log(PFC_WARN, "lease_requests_not_pruned", "why", err.msg);
     if (pfc_tallies_fold(w->db, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "counts not put together", "why", err.msg);
+        pfc_log(PFC_WARN, "tallies_not_folded", "why", err.msg);
 }
 
-/* One middle a look; the next look takes another range's, while the budget lasts. */
+/* Queues one commit in the middle of a range; the next call takes another range, within the budget. */
 static void backfill(pfc_workers *w)
 {
     int64_t job = 0;
@@ -270,32 +270,32 @@ static void backfill(pfc_workers *w)
     code = pfc_backfill_next(w->db, &w->backfill, &job, &err);
 
     if (code == PFC_OK)
-        pfc_log(PFC_INFO, "range is being narrowed", "job", job);
+        pfc_log(PFC_INFO, "backfill_queued", "job", job);
     else if (code != PFC_ENOTFOUND)
-        pfc_log(PFC_WARN, "ranges not looked at", "why", err.msg);
+        pfc_log(PFC_WARN, "backfill_failed", "why", err.msg);
 }
 
-/* A few series a call. True: there may be more. */
+/* Packs a few series. True: more may be due. */
 static bool pack_series(pfc_workers *w, int64_t *cursor)
 {
     pfc_err err = { 0 };
     size_t built = 0;
 
     if (pfc_chunks_step(w->db, PFC_CHUNKS_QUIET_S, cursor, &built, &err) != PFC_OK) {
-        pfc_log(PFC_WARN, "series not packed", "why", err.msg);
+        pfc_log(PFC_WARN, "series_not_packed", "why", err.msg);
         return false;
     }
     if (built)
-        pfc_log(PFC_DEBUG, "series packed", "series", built);
+        pfc_log(PFC_DEBUG, "series_packed", "series", built);
     return *cursor != 0;
 }
 
-typedef struct house {
+typedef struct schedule {
     int64_t next_expire, next_backfill;
-} house;
+} schedule;
 
-/* Returns for how long nothing of it is due. */
-static int keep_house(pfc_workers *w, house *h)
+/* Returns the milliseconds until the next call. */
+static int run_due(pfc_workers *w, schedule *h)
 {
     int64_t now = pfc_clock_ns();
     pfc_err err = { 0 };
@@ -307,17 +307,17 @@ static int keep_house(pfc_workers *w, house *h)
     }
     if (now >= h->next_expire) {
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
-            pfc_log(PFC_WARN, "leases not looked at", "why", err.msg);
+            pfc_log(PFC_WARN, "leases_not_checked", "why", err.msg);
         else if (expired) {
             atomic_fetch_add(&w->pulse->expired, expired);
-            pfc_log(PFC_INFO, "leases expired", "jobs", expired);
+            pfc_log(PFC_INFO, "leases_expired", "jobs", expired);
         }
         h->next_expire = now + w->expire_ns;
     }
     return (int)(w->expire_ns / PFC_NS_PER_MS);
 }
 
-/* Not the keeper's: a month of millions of rows must not hold up leases and events. */
+/* Not in the keeper: thinning a month of millions of rows must not delay leases and events. */
 static void *upkeep_main(void *arg)
 {
     pfc_workers *w = arg;
@@ -348,7 +348,7 @@ static void *upkeep_main(void *arg)
 static void *keeper_main(void *arg)
 {
     pfc_workers *w = arg;
-    house h = { 0 };
+    schedule h = { 0 };
     char event[PFC_EVENT_MAX];
     bool down = false;
 
@@ -357,14 +357,14 @@ static void *keeper_main(void *arg)
         pfc_code code;
 
         pfc_pulse_beat(w->pulse, KEEPER);
-        code = pfc_listener_next(w->listener, keep_house(w, &h), event, &err);
+        code = pfc_listener_next(w->listener, run_due(w, &h), event, &err);
         if (code == PFC_EUNAVAIL && !down)
-            pfc_log(PFC_WARN, "database away", "why", err.msg);
+            pfc_log(PFC_WARN, "database_unavailable", "why", err.msg);
         if (code != PFC_EUNAVAIL && down)
-            pfc_log(PFC_INFO, "database back");
+            pfc_log(PFC_INFO, "database_available");
         down = code == PFC_EUNAVAIL;
-        /* A time-out may also mean a fresh connection, with events lost before it. */
-        if (code == PFC_ETIMEOUT || (code == PFC_OK && is_for_us(event)))
+        /* A time-out can hide a reconnect, before which events were lost. */
+        if (code == PFC_ETIMEOUT || (code == PFC_OK && means_work(event)))
             wake_all(w);
     }
     pfc_pulse_end(w->pulse, KEEPER);

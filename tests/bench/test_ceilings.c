@@ -98,10 +98,10 @@ Test(ceilings, every_line_of_a_benchmark_carries_its_share_and_the_canary_the_ce
     pfc_ceilings_annotate(&made_up, suite, run);
     for (int i = 0; i < 2; i++) {
         cr_assert(
-            eq(str, (char *)pfc_pairs_get(&run->measurements[i].extra, "percent_of_peak"), "50"));
-        cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[i].extra, "bound"), "fma"));
+            eq(str, (char *)pfc_labels_get(&run->measurements[i].extra, "percent_of_peak"), "50"));
+        cr_assert(eq(str, (char *)pfc_labels_get(&run->measurements[i].extra, "bound"), "fma"));
     }
-    cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[2].extra, "ceiling_dram_read_gbps"),
+    cr_assert(eq(str, (char *)pfc_labels_get(&run->measurements[2].extra, "ceiling_dram_read_gbps"),
                  "10"));
     pfc_run_free(run);
 }
@@ -131,7 +131,8 @@ Test(ceilings, a_headline_carries_the_geometric_mean_of_its_members_shares)
     add(run, "gemm/f32/m1n1000k1000", "gemm_tflops", 0.003);
     add(run, "headline", "gemm_tflops", 0.01);
     pfc_ceilings_annotate(&made_up, suite, run);
-    cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[4].extra, "percent_of_peak"), "25"));
+    cr_assert(
+        eq(str, (char *)pfc_labels_get(&run->measurements[4].extra, "percent_of_peak"), "25"));
     pfc_run_free(run);
 }
 
@@ -154,7 +155,7 @@ Test(ceilings, the_document_says_what_one_core_and_all_can_do_and_what_is_missin
     add(run, "canary", "canary_ns", 1);
     pfc_ceilings_annotate(&made_up, suite, run);
     for (size_t i = 0; i < PFC_ARRAY_LEN(want); i++)
-        cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[0].extra, want[i].name),
+        cr_assert(eq(str, (char *)pfc_labels_get(&run->measurements[0].extra, want[i].name),
                      (char *)want[i].value),
                   "%s", want[i].name);
     pfc_run_free(run);

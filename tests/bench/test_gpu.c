@@ -79,7 +79,7 @@ Test(gpu, reasons_that_slow_the_work_are_told_from_those_that_do_not)
 Test(gpu, sensors_that_do_not_answer_are_not_available)
 {
     pfc_gpus *gpus = open_nvml();
-    pfc_pairs facts = { 0 };
+    pfc_labels facts = { 0 };
     pfc_gpu g;
 
     cr_assert(eq(int, setenv("STUB_NVML_FAIL", "sensors", 1), 0));
@@ -90,9 +90,9 @@ Test(gpu, sensors_that_do_not_answer_are_not_available)
     cr_assert(eq(str, g.reasons, PFC_NOT_AVAILABLE));
     cr_assert(not(g.throttled));
     pfc_gpus_facts(gpus, &facts);
-    cr_assert(eq(str, (char *)pfc_pairs_get(&facts, "gpu0_sm_mhz"), PFC_NOT_AVAILABLE));
-    cr_assert(eq(str, (char *)pfc_pairs_get(&facts, "gpu1_uuid"), "GPU-stub-1"));
-    pfc_pairs_clear(&facts);
+    cr_assert(eq(str, (char *)pfc_labels_get(&facts, "gpu0_sm_mhz"), PFC_NOT_AVAILABLE));
+    cr_assert(eq(str, (char *)pfc_labels_get(&facts, "gpu1_uuid"), "GPU-stub-1"));
+    pfc_labels_clear(&facts);
     pfc_gpus_close(gpus);
 }
 
@@ -100,14 +100,14 @@ Test(gpu, a_library_that_is_absent_or_does_not_start_is_no_gpu)
 {
     const pfc_gpu_sources absent = { .nvml = "libno-such-nvml.so.1", .root = root };
     pfc_gpus *gpus = NULL;
-    pfc_pairs facts = { 0 };
+    pfc_labels facts = { 0 };
 
     pfc_gpus_open(&absent, &gpus);
     cr_assert(eq(sz, pfc_gpus_count(gpus), 0));
     cr_assert(eq(ptr, pfc_gpus_names(gpus), NULL));
     pfc_gpus_facts(gpus, &facts);
-    cr_assert(eq(str, (char *)pfc_pairs_get(&facts, "gpu"), PFC_NOT_AVAILABLE));
-    pfc_pairs_clear(&facts);
+    cr_assert(eq(str, (char *)pfc_labels_get(&facts, "gpu"), PFC_NOT_AVAILABLE));
+    pfc_labels_clear(&facts);
     pfc_gpus_close(gpus);
     cr_assert(eq(int, setenv("STUB_NVML_FAIL", "init", 1), 0));
     gpus = open_nvml();

@@ -269,7 +269,7 @@ Test(harness, an_exact_backend_gives_one_exact_sample_and_its_counters)
     cr_assert(m->exact);
     cr_assert(eq(sz, m->samples_len, 1));
     cr_assert(epsilon_eq(dbl, m->samples[0], 500, 0));
-    cr_assert(eq(str, (char *)pfc_pairs_get(&m->extra, "dram_bytes"), "4096"));
+    cr_assert(eq(str, (char *)pfc_labels_get(&m->extra, "dram_bytes"), "4096"));
     cr_assert(epsilon_eq(dbl, find("gemm/f32/m10n10k10", "dram_bytes", "accel:test")->samples[0],
                          4096, 0));
     cr_assert(epsilon_eq(dbl, find("gemm/f32/m10n10k10", "gemm_tflops", "accel:test")->samples[0],
@@ -351,7 +351,7 @@ Test(harness, the_run_document_goes_round)
     run->id = pfc_strdup("0123456789abcdef0123456789abcdef");
     run->machine.name = pfc_strdup("host");
     run->machine.machine_class = pfc_strdup("class");
-    pfc_pairs_set(&run->machine.fingerprint, "cpu", "x");
+    pfc_labels_set(&run->machine.fingerprint, "cpu", "x");
     pfc_machine_hash(&run->machine);
     text = pfc_run_to_text(run);
     cr_assert(eq(int, pfc_run_from_json(text, strlen(text), &back, &err), PFC_OK), "%s: %s",

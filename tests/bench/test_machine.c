@@ -18,7 +18,7 @@ static void clear(pfc_machine *m)
 
 static char *value(const pfc_machine *m, const char *name)
 {
-    const char *v = pfc_pairs_get(&m->fingerprint, name);
+    const char *v = pfc_labels_get(&m->fingerprint, name);
 
     cr_assert(ne(ptr, (void *)v, NULL), "%s", name);
     return (char *)v;
@@ -91,13 +91,13 @@ static void expect_one_machine(const char *where)
     cr_assert(eq(str, command.name, suite.name));
     cr_assert(eq(str, command.machine_class, suite.machine_class));
     for (size_t i = 0; i < command.fingerprint.len; i++) {
-        const pfc_pair *entry = &command.fingerprint.items[i];
+        const pfc_label_entry *entry = &command.fingerprint.items[i];
         cr_assert(eq(str, value(&suite, entry->name), entry->value), "%s", entry->name);
     }
     cr_assert(eq(sz, suite.fingerprint.len, command.fingerprint.len + PFC_ARRAY_LEN(measured_by)));
     for (size_t i = 0; i < PFC_ARRAY_LEN(measured_by); i++) {
         value(&suite, measured_by[i]);
-        cr_assert(eq(ptr, (void *)pfc_pairs_get(&command.fingerprint, measured_by[i]), NULL));
+        cr_assert(eq(ptr, (void *)pfc_labels_get(&command.fingerprint, measured_by[i]), NULL));
     }
     pfc_fingerprint_diff(&command.fingerprint, &suite.fingerprint, PFC_FINGERPRINT_MACHINE, &names,
                          &len);
@@ -124,7 +124,7 @@ Test(machine, what_is_given_or_there_already_stands)
     pfc_machine m = { 0 };
 
     put("/proc/cpuinfo", "model name : Test CPU 9000\n");
-    pfc_pairs_set(&m.fingerprint, "board", "7");
+    pfc_labels_set(&m.fingerprint, "board", "7");
     pfc_host_describe(root, &m, NULL, "lab");
     cr_assert(eq(str, m.machine_class, "lab"));
     cr_assert(gt(sz, strlen(m.name), 0));
@@ -375,7 +375,7 @@ Test(machine, another_microcode_has_another_history)
 
 Test(machine, clocks_are_calibrated)
 {
-    pfc_pairs facts = { 0 };
+    pfc_labels facts = { 0 };
     pfc_timing t;
 
     put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
@@ -388,8 +388,8 @@ Test(machine, clocks_are_calibrated)
     cr_assert(t.tsc_ghz > 0.1 && t.tsc_ghz < 10);
 #endif
     pfc_timing_facts(&t, &facts);
-    cr_assert(ne(ptr, (void *)pfc_pairs_get(&facts, "core_cycles_per_tsc_tick"), NULL));
-    pfc_pairs_clear(&facts);
+    cr_assert(ne(ptr, (void *)pfc_labels_get(&facts, "core_cycles_per_tsc_tick"), NULL));
+    pfc_labels_clear(&facts);
 }
 
 Test(machine, huge_pages_that_were_granted_are_read_back)

@@ -416,7 +416,7 @@ Test(pairs, as_many_launches_as_said_confirm_nine_times_in_ten)
 
 static char *extra(const pfc_measurement *m, const char *name)
 {
-    const char *v = pfc_pairs_get(&m->extra, name);
+    const char *v = pfc_labels_get(&m->extra, name);
 
     return v ? (char *)v : "";
 }

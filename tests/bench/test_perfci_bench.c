@@ -10,7 +10,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "core/wire/wire.h"
 
 #define SUITE                                                                                      \
@@ -92,11 +92,11 @@ Test(perfci_bench, a_suite_is_measured_into_a_document_that_the_wire_reads)
     cr_assert(eq(sz, strlen(doc->id), 32));
     cr_assert(eq(str, doc->suite, "tiny"));
     for (size_t i = 0; i < PFC_ARRAY_LEN(fields); i++) {
-        const char *value = pfc_pairs_get(&doc->machine.fingerprint, fields[i]);
+        const char *value = pfc_labels_get(&doc->machine.fingerprint, fields[i]);
         cr_assert(value != NULL && value[0], "%s", fields[i]);
     }
-    cr_assert(eq(sz, strlen(pfc_pairs_get(&doc->machine.fingerprint, "harness")), 64));
-    cr_assert(eq(sz, strlen(pfc_pairs_get(&doc->machine.fingerprint, "chips")), 64));
+    cr_assert(eq(sz, strlen(pfc_labels_get(&doc->machine.fingerprint, "harness")), 64));
+    cr_assert(eq(sz, strlen(pfc_labels_get(&doc->machine.fingerprint, "chips")), 64));
     for (size_t i = 0; i < doc->measurements_len; i++) {
         const pfc_measurement *m = &doc->measurements[i];
         if (!pfc_streq(m->metric, "gemm_tflops") || m->status != PFC_STATUS_OK)

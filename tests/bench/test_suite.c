@@ -7,7 +7,7 @@
 
 #include "bench/suite/suite.h"
 #include "core/base/buf.h"
-#include "core/base/yaml.h"
+#include "core/base/config/yaml.h"
 
 static pfc_suite *parse(const char *text)
 {

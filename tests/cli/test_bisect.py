@@ -188,7 +188,7 @@ class Listed(support.Case):
     def test_an_end_that_cannot_be_measured_is_status_four(self):
         self.history("broken", *[100] * 8)
         done = self.expect(self.perfci(*self.command()), 4)
-        self.assertIn("good end, c00", done.stderr)
+        self.assertIn("good commit, c00", done.stderr)
         self.assertEqual(done.stdout, "")
 
     def test_the_ends_may_lie_inside_the_list(self):
@@ -233,11 +233,11 @@ class Listed(support.Case):
             done = self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--measure", f"echo '{text}'")
             self.expect(done, 4)
             last = done.stderr.strip().splitlines()[-2]
-            self.assertIn("the good end, c00, cannot be measured", last)
+            self.assertIn("the good commit, c00, cannot be measured", last)
             self.assertIn(said, last.lower(), text)
 
     def test_what_one_commit_prints_instead_of_a_number_costs_that_commit_alone(self):
-        # The commit before the step answers so: it cannot be told from the step, and the sentence says why.
+        # The commit before the step has no value: it cannot be separated from the step, and the sentence gives the reason.
         self.history(*[100] * 8, "odd", *[120] * 7)
         for does, said in (("true", "got nothing"), ("echo fast", "fast"),
                            ("echo nan", 'got "nan"'), ("echo 1e400", 'got "1e400"'), ("echo 100; echo nan", "printed no result"),
@@ -249,7 +249,7 @@ class Listed(support.Case):
             self.assertEqual((doc["verdict"], [c["commits"] for c in doc["culprits"]]), ("range", [["c08", "c09"]]), does)
             line = next(line for line in done.stderr.splitlines() if "] c08: " in line and "suspects" not in line)
             self.assertIn(said, line)
-        # What does not end is slow: one commit, not two.
+        # A command that does not end counts as slow: one commit, not two.
         self.env["ODD"] = "exec sleep 600"
         done = self.perfci(*self.command("--timeout", "4s"))
         self.assertEqual([c["commits"] for c in self.json_of(done, 1)["culprits"]], [["c08"]])
@@ -261,11 +261,11 @@ class Listed(support.Case):
                                        f'v=$({self.script} "$PERFCI_COMMIT"); echo "$v"; echo 5000; echo "$v"'), 1)
         self.assertEqual(doc["culprits"][0]["commits"], ["c08"])
 
-    def test_a_command_that_hangs_at_the_good_end_ends_by_its_time_limit(self):
+    def test_a_command_that_hangs_at_the_good_commit_ends_by_its_time_limit(self):
         self.history(100, 120)
         done = self.expect(self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--timeout", "0.1s",
                                        "--measure", "exec sleep 600"), 4)
-        self.assertIn("the good end, c00, cannot be measured", done.stderr)
+        self.assertIn("the good commit, c00, cannot be measured", done.stderr)
 
     def test_a_spent_budget_is_inconclusive_and_says_what_is_known(self):
         self.history(*[100] * 16, *[115] * 16)
@@ -280,8 +280,8 @@ class Listed(support.Case):
             done = self.expect(self.perfci(*plain, *form), 3)
             self.assertIn(said, done.stdout)
             self.assertNotIn("no run can tell", done.stdout)
-        self.assertIn("the budget of 10 runs ended before they were told apart", done.stdout)
-        # So many more runs do decide it, give or take what a few plays of the plan can foresee.
+        self.assertIn("the budget of 10 runs ended before they were separated", done.stdout)
+        # That many more runs decide it, within the precision of a few simulations of the plan.
         more = str(10 + 3 * int(doc["expected_more_runs"]))
         self.assertEqual(self.bisect("--resume", "--max-runs", more)["culprits"][0]["commits"], ["c16"])
 
@@ -292,7 +292,7 @@ class Listed(support.Case):
         self.assertEqual((doc["verdict"], culprit["commits"], culprit["unmeasurable"], doc["stopped"]),
                          ("range", ["c04", "c05", "c06", "c07"], True, None))
         done = self.expect(self.perfci(*[a for a in self.command("--resume") if a != "--json"]), 1)
-        self.assertIn("no run can tell them apart, because the commits between the two cannot be measured", done.stdout)
+        self.assertIn("no run can separate them, because the commits between the two cannot be measured", done.stdout)
         self.assertNotIn("Budget", done.stdout)
 
     def test_a_named_commit_is_confirmed_by_new_interleaved_pairs(self):
@@ -377,6 +377,67 @@ class Listed(support.Case):
         self.assertEqual(doc["commits"], 64)
         self.assertGreater(doc["expected_runs"], 2)
         self.assertEqual(self.calls(), [])
+
+    def plain(self, *more):
+        return self.expect(self.perfci(*[a for a in self.command(*more) if a != "--json"]), 0).stdout.splitlines()
+
+    def test_a_dry_run_prints_runs_time_and_queue_and_builds_only_where_it_builds(self):
+        self.history(*[100] * 16, *[120] * 16)
+        known = ["--dry-run", "--noise", "0.01", "--delta", "0.2"]
+        alone = self.json_of(self.perfci(*self.command(*known)))
+        lines = self.plain(*known)
+        self.assertEqual(lines[0], f"32 commits, about {alone['expected_runs']:.0f} runs, "
+                                   f"{alone['expected_runs_most']:.0f} at most in a few simulations")
+        self.assertEqual(lines[1:], ["time: unknown before the first run", "queue wait: none, everything runs here"])
+        # The confirmation comes on top, of the mean and of the most; its pairs are two runs each.
+        both = self.json_of(self.perfci(*self.command(*known, "--confirm")))
+        confirm = both["expected_confirmation_runs"]
+        self.assertEqual((alone["expected_confirmation_runs"], alone["queue_wait_seconds"]), (0, 0))
+        self.assertGreaterEqual(confirm, 2)
+        for key in ("expected_runs", "expected_runs_most"):
+            self.assertAlmostEqual(both[key], alone[key] + confirm)
+        self.assertIn(f" ({confirm:.0f} of them confirm the answer), ", self.plain(*known, "--confirm")[0])
+        # A smaller change takes more pairs, in either direction.
+        less = self.json_of(self.perfci(*self.command("--dry-run", "--confirm", "--noise", "0.01", "--delta", "0.01")))
+        drop = self.json_of(self.perfci(*self.command("--dry-run", "--confirm", "--noise", "0.01", "--delta", "-0.01")))
+        self.assertGreater(less["expected_confirmation_runs"], confirm)
+        self.assertGreater(drop["expected_confirmation_runs"], confirm)
+        # Every layout is a build, and so is each of the confirmation's runs.
+        layouts = self.json_of(self.perfci(*self.command(*known, "--confirm", "--relink")))
+        self.assertAlmostEqual(layouts["expected_builds"], both["expected_builds"] + layouts["expected_confirmation_runs"], delta=2)
+        # In pairs a question of the plan takes two runs.
+        pairs = self.plain("--dry-run", "--paired")
+        self.assertEqual(pairs[1], "interleaved with the good commit's build: the runs of both sides are counted")
+        self.assertEqual(self.calls(), [])
+
+    def test_a_dry_run_multiplies_runs_by_the_time_of_kept_ones(self):
+        self.history(*[100] * 8, *[120] * 8)
+        self.bisect()
+        doc = self.json_of(self.perfci(*self.command("--dry-run")))
+        [path] = [name for name in os.listdir(self.path(".perfci")) if name.endswith(".json")]
+        with open(self.path(".perfci", path)) as file:
+            state = json.load(file)
+        times = sorted(step["measure_s"] for step in state["steps"])
+        middle = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+        self.assertAlmostEqual(doc["expected_seconds"], doc["expected_runs"] * middle, places=9)
+        self.assertRegex("\n".join(self.plain("--dry-run")), r"\nabout [^\n]+, by the times of an earlier call\n")
+
+    def test_the_largest_step_is_confirmed_first_and_further_ones_get_few_pairs(self):
+        for sign, flag in ((1, "--lower-is-better"), (-1, "--higher-is-better")):
+            self.write("calls", "")
+            self.history(*[100] * 8, *[100 * 1.1 ** sign] * 8, *[100 * 1.5 ** sign] * 8)
+            doc = self.bisect("--confirm", flag)
+            self.assertEqual(sorted(c["commits"][0] for c in doc["culprits"]), ["c08", "c16"])
+            [path] = [name for name in os.listdir(self.path(".perfci")) if name.endswith(".json")]
+            with open(self.path(".perfci", path)) as file:
+                order = [step["commit"] for step in json.load(file)["steps"] if step.get("confirm")]
+            pairs = {tuple(sorted({a["before"]["commit"], a["after"]["commit"]})): a["confirmation"]["pairs"]
+                     for a in doc["evidence"]["attribution"]}
+            large, small = pairs[("c15", "c16")], pairs[("c07", "c08")]
+            self.assertEqual(set(order[:2 * large]), {15, 16})
+            self.assertEqual(set(order[2 * large:]), {7, 8})
+            self.assertLessEqual(small, max(16, 1.5 * large))
+            os.remove(self.path(".perfci", path))
 
     def test_a_dry_run_plans_what_a_call_would_do(self):
         self.history(*[100] * 8, *[120] * 8)

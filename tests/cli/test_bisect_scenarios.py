@@ -37,7 +37,7 @@ def right(doc, truth):
 
 
 class Bound(unittest.TestCase):
-    """bench/studies/bisect/bound.py, whose figures stand beside what the planner takes."""
+    """bench/studies/bisect/bound.py, whose figures are printed beside those of the planner."""
 
     def setUp(self):
         spec = importlib.util.spec_from_file_location("bound", os.path.join(support.ROOT, "bench/studies/bisect/bound.py"))

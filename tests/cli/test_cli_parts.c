@@ -11,12 +11,13 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "cli/bisect/search.h"
+#include "cli/bisect/commits.h"
 #include "cli/compare/comment.h"
 #include "cli/detect/series_read.h"
 #include "cli/local/stack.h"
 #include "cli/measure/document_pairs.h"
 #include "cli/measure/measure.h"
+#include "core/suspects/suspects.h"
 
 /* ---- series ---- */
 
@@ -348,30 +349,30 @@ Test(take, merging_keeps_blocks_and_a_broken_side_breaks_the_whole)
 
 /* ---- the rest ---- */
 
-Test(hunt, globs_match_files_folders_and_all_below)
+Test(bisect, globs_match_files_folders_and_all_below)
 {
     char *globs[] = { "kernels", "src/*.c", "docs/" };
 
-    cr_assert(pfc_hunt_touches("kernels/cpu/gemm.c", globs, 3));
-    cr_assert(pfc_hunt_touches("src/a.c", globs, 3));
-    cr_assert(pfc_hunt_touches("docs/x", globs, 3));
-    cr_assert(not(pfc_hunt_touches("kernels2/x", globs, 3)));
-    cr_assert(not(pfc_hunt_touches("src/a.h", globs, 3)));
-    cr_assert(not(pfc_hunt_touches("a", globs, 0)));
+    cr_assert(pfc_path_fits("kernels/cpu/gemm.c", globs, 3));
+    cr_assert(pfc_path_fits("src/a.c", globs, 3));
+    cr_assert(pfc_path_fits("docs/x", globs, 3));
+    cr_assert(not(pfc_path_fits("kernels2/x", globs, 3)));
+    cr_assert(not(pfc_path_fits("src/a.h", globs, 3)));
+    cr_assert(not(pfc_path_fits("a", globs, 0)));
 }
 
 /* Two of four candidates touch: 0.8 / 2 + 0.2 / 4 each against 0.2 / 4. */
-Test(hunt, the_prior_leaves_a_floor_for_every_commit)
+Test(bisect, the_prior_leaves_a_floor_for_every_commit)
 {
-    pfc_hunt_commit items[5] = { { 0 }, { NULL, true }, { 0 }, { NULL, true }, { 0 } };
-    pfc_hunt_commits commits = { items, 5, 5 };
-    double *prior = pfc_hunt_prior(&commits);
+    bisect_commit items[5] = { { 0 }, { NULL, true }, { 0 }, { NULL, true }, { 0 } };
+    bisect_commits commits = { items, 5, 5 };
+    double *prior = bisect_commits_prior(&commits);
 
     cr_assert(epsilon_eq(dbl, prior[1], 0.45, 1e-12));
     cr_assert(epsilon_eq(dbl, prior[2], 0.05, 1e-12));
     free(prior);
     items[1].touches = items[3].touches = false;
-    cr_assert(pfc_hunt_prior(&commits) == NULL);
+    cr_assert(bisect_commits_prior(&commits) == NULL);
 }
 
 Test(frame, the_nearest_command_is_guessed_and_far_ones_are_not)

@@ -131,7 +131,7 @@ class Comment(support.Case):
             os.chmod(self.token, mode)
             done = self.comment(FINE)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual("everybody on this machine may read it" in done.stderr, warned, done.stderr)
+            self.assertEqual("world-readable; expected no access for others" in done.stderr, warned, done.stderr)
             self.assertNotIn("s3cret", done.stderr)
 
     def test_a_comment_of_somebody_else_with_our_marker_stops_nothing(self):

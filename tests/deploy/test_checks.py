@@ -87,6 +87,16 @@ class Checks(unittest.TestCase):
         (self.tree / "core/c.c").unlink()
         self.assertEqual(check("check_circles.py", self.tree, self.tree / "build")[0], 0)
 
+    def test_a_service_that_binds_parameters_by_position_is_found(self):
+        for line, found in (("pfc_args_i64(&args, id);", True), ("pfc_tx_query(tx, NAME, &args, &res, err);", True),
+                            ("id = pfc_res_i64(res, 0, 0);", True), ("pfc_rows_page(db, NAME);", True),
+                            ("pfc_sql_job_state(tx, &args, &rows, err);", False), ("pfc_res_free(hold);", False)):
+            path = self.tree / "server/services/queue/a.c"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(line + "\n", encoding="utf-8")
+            out = check("check_layers.py", self.tree)[1]
+            self.assertEqual("server/services/queue/a.c:1: " in out, found, line)
+
 
 if __name__ == "__main__":
     unittest.main()

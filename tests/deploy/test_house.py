@@ -34,6 +34,15 @@ class House(unittest.TestCase):
                 lines = sum(1 for _ in file)
             self.assertLessEqual(lines, 600, path)
 
+    def test_no_line_is_too_wide_to_read_beside_another_file(self):
+        for limit, endings in ((120, (".md",)),):
+            for path in files(*endings):
+                if "/tests/data/" in path and not path.endswith("README.md"):
+                    continue
+                with open(path, encoding="utf-8") as file:
+                    wide = [number for number, line in enumerate(file, 1) if len(line.rstrip("\n")) > limit]
+                self.assertEqual(wide, [], f"{path}: lines of more than {limit} columns")
+
     def test_package_lists_name_each_package_once(self):
         seen = {}
         for path in files(".txt"):

@@ -36,7 +36,13 @@ journalctl() { [ "$1" = -u ]; cat "$LOGS/$2.log"; }
 def commands(text, title):
     """The lines of the indented blocks of a section."""
     section = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## )", text, re.M | re.S).group(1)
-    return [line[4:] for line in section.splitlines() if line.startswith("    ")]
+    found = []  # a line that is indented further continues the command
+    for line in (line[4:] for line in section.splitlines() if line.startswith("    ")):
+        if found and line.startswith(" "):
+            found[-1] += "\n" + line
+        else:
+            found.append(line)
+    return found
 
 
 class Units:
@@ -108,9 +114,9 @@ class Units:
             if name.endswith(".timer"):
                 assert (self.root / "usr/local/lib/systemd/system" / re.sub(r"@.*\.", "@.", name)).exists(), name
             elif verb == "reload":
-                before = self.log(name).count('"reloaded"')
+                before = self.log(name).count('"settings_reloaded"')
                 self.running[name].send_signal(signal.SIGHUP)
-                support.until("reloaded", lambda: self.log(name).count('"reloaded"') > before)
+                support.until("reloaded", lambda: self.log(name).count('"settings_reloaded"') > before)
             else:
                 if verb in ("stop", "restart"):
                     self.stop(name)

@@ -229,7 +229,7 @@ def cut_connections(place, trials, seed):
     for trial in trials:
         n, = ledger.numbers(1)
         body = json.dumps(ledger.document(n)).encode()
-        head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ledger.token}\r\n"
+        head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {ledger.token}\r\n"
                 f"Content-Length: {len(body)}\r\n\r\n").encode()
         whole = head + body
         # Every 6th: all was sent and not a byte, or only the first, of the answer was read.

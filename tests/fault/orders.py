@@ -86,7 +86,7 @@ def cut_everywhere(place, trials, seed):
         n, = ledger.numbers(1)
         document = ledger.document(n)
         body = json.dumps(document).encode()
-        head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nX-Long: {'x' * 1200}\r\nAuthorization: Bearer {ledger.token}\r\n"
+        head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nX-Long: {'x' * 1200}\r\nAuthorization: Bearer {ledger.token}\r\n"
                 f"Content-Length: {len(body)}\r\n\r\n").encode()
         whole = head + body
         longest = len(whole)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ground import Ledger, programs, sql, support, want
 
-LAG_S = 5  # PFC_REPLICA_LAG_S of server/repo/db_internal.h
+LAG_S = 5  # PFC_REPLICA_LAG_S of server/repo/connection/db_internal.h
 
 
 def folder_of(url):

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 
 #include "tests/fuzz/fuzz.h"
 

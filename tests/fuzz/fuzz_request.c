@@ -126,23 +126,22 @@ static void check_address(const char *uri)
 {
     static pfc_req req;
     char *storage = pfc_alloc(2 * strlen(uri) + 256); /* as exchange.c does */
-    char allow[64];
-    size_t path_len = strcspn(uri, "?"), used = 0, index = PFC_ARRAY_LEN(routes);
+    size_t path_len = strcspn(uri, "?");
     pfc_err err = { 0 };
-    httpd_match match;
+    httpd_routed found;
 
     memset(&req, 0, sizeof(req));
-    match = httpd_route(routes, PFC_ARRAY_LEN(routes), "GET", uri, path_len, storage, &used, &req,
-                        &index, allow, sizeof(allow));
-    FUZZ_CHECK(strlen(allow) < sizeof(allow) && used <= 2 * strlen(uri) + 256);
-    FUZZ_CHECK((match == HTTPD_NO_METHOD) == (allow[0] != '\0') || match == HTTPD_MATCH ||
-               match == HTTPD_BAD_PATH);
-    if (match == HTTPD_MATCH) {
-        FUZZ_CHECK(req.route == &routes[index]);
+    req.method = "GET";
+    found = httpd_route(routes, PFC_ARRAY_LEN(routes), uri, path_len, storage, &req);
+    FUZZ_CHECK(strlen(found.allow) < sizeof(found.allow) && found.used <= 2 * strlen(uri) + 256);
+    FUZZ_CHECK((found.match == HTTPD_NO_METHOD) == (found.allow[0] != '\0') ||
+               found.match == HTTPD_MATCH || found.match == HTTPD_BAD_PATH);
+    if (found.match == HTTPD_MATCH) {
+        FUZZ_CHECK(req.route >= routes && req.route < routes + PFC_ARRAY_LEN(routes));
         for (size_t i = 0; i < req.params_len; i++)
             check_text(pfc_req_param(&req, req.params[i].name));
-        if (uri[path_len] &&
-            httpd_query_parse(uri + path_len + 1, req.route->query, storage + used, &req, &err))
+        if (uri[path_len] && httpd_query_parse(uri + path_len + 1, req.route->query,
+                                               storage + found.used, &req, &err))
             FUZZ_CHECK(err.msg[0] != '\0');
         else
             for (size_t i = 0; i < req.query_len; i++)

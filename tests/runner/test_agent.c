@@ -152,6 +152,9 @@ static void offer_job(const char *yaml, double lease_s)
     free(id);
 }
 
+static pfc_sandbox_mode
+    sandbox; /* off: where a job leaves notes for the test outside of its tree */
+
 static pfc_code run_agent(bool once, pfc_agent_report *report, pfc_err *err)
 {
     const pfc_agent_opts opts = { .url = server.url,
@@ -160,6 +163,7 @@ static pfc_code run_agent(bool once, pfc_agent_report *report, pfc_err *err)
                                   .name = "tester",
                                   .machine_class = "lab",
                                   .once = once,
+                                  .sandbox = sandbox,
                                   .poll_s = 1.0,
                                   .stop_fd = stop_pipe[0],
                                   .seed = 1,
@@ -219,6 +223,7 @@ static void expect_tries(const char *yaml, const char *status, const char *lines
     pfc_agent_report report;
     pfc_err err = { 0 };
 
+    sandbox = PFC_SANDBOX_OFF;
     setenv("TRIES", tries, 1);
     offer_job(yaml, 60);
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
@@ -581,20 +586,15 @@ Test(agent, what_was_built_is_told_once_and_its_code_stands_beside_the_numbers)
     pfc_agent_report report;
     pfc_err err = { 0 };
 
-    fixture_write(&f, "k.h", "int k(void);\n");
-    fixture_write(
-        &f, "k.c",
-        "#include <stdio.h>\n#include \"k.h\"\nint main(void) { return puts(\"12.5\") < 0; }\n");
+    fixture_write(&f, "k.h", "#include <stdio.h>\n");
+    fixture_write(&f, "k.c", "#include \"k.h\"\nint main(void) { return puts(\"12.5\") < 0; }\n");
     offer_job("project: demo\nbuild: cc -MD -c k.c -o k.o && cc k.o -o bench\nmeasure: ./bench\n"
               "metric: gemm_tflops\npaths: [\"k.*\"]\n",
               60);
     s.keep_leasing = true;
-    for (int round = 0; round < 2; round++)
-        cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, s.runs, 2));
-    cr_assert(ne(ptr, s.sources, NULL));
+    for (s.runs = 0; s.runs < 2;) /* each round ends with a run, or fails here */
+        cr_assert(run_agent(true, &report, &err) == PFC_OK && report.done == 1, "%s", err.msg);
     cr_assert(ne(ptr, strstr(s.sources, "\"files\":[\"k.c\",\"k.h\"]"), NULL), "%s", s.sources);
     cr_assert(ne(ptr, strstr(s.sources, "\"globs\":[\"k.*\"]"), NULL), "%s", s.sources);
-    cr_assert(ne(ptr, strstr(s.sources, s.run->commit), NULL), "%s", s.sources);
-    cr_assert(eq(sz, strlen(pfc_pairs_get(&s.run->measurements[0].extra, "object")), 64));
+    cr_assert(eq(sz, strlen(pfc_labels_get(&s.run->measurements[0].extra, "object")), 64));
 }

@@ -211,6 +211,8 @@ static pfc_agent_report run_agent(void)
                                   .name = "tester",
                                   .machine_class = "lab",
                                   .once = true,
+                                  .sandbox =
+                                      PFC_SANDBOX_OFF, /* jobs write notes beside the repository */
                                   .stop_fd = stop_pipe[0],
                                   .seed = 1,
                                   .backoff_s = 0.01 };

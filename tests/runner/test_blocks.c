@@ -374,7 +374,7 @@ Test(blocks_run, identical_builds_are_measured_once)
     cr_assert(eq(sz, r.commits[4].same_as, 3));
     cr_assert_null(r.commits[4].run);
     cr_assert(eq(sz, lines(visits_log, "\n"), 6));
-    cr_assert_not_null(pfc_pairs_get(&r.commits[3].run->measurements[0].extra, PFC_BUILT_OBJECT));
+    cr_assert_not_null(pfc_labels_get(&r.commits[3].run->measurements[0].extra, PFC_BUILT_OBJECT));
     pfc_blocks_result_clear(&r);
 }
 

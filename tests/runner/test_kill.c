@@ -10,7 +10,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "core/wire/wire.h"
 
 #include "tests/core/git/fixture.h"

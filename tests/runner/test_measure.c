@@ -160,7 +160,7 @@ Test(measure, a_run_carries_its_commit_and_machine)
     cr_assert(eq(sz, strlen(out.run->id), 32));
     cr_assert(eq(str, out.run->commit, COMMIT));
     cr_assert(eq(str, out.run->machine.machine_class, "lab"));
-    cr_assert(ne(ptr, (void *)pfc_pairs_get(&out.run->machine.fingerprint, "kernel"), NULL));
+    cr_assert(ne(ptr, (void *)pfc_labels_get(&out.run->machine.fingerprint, "kernel"), NULL));
     cr_assert(eq(int, pfc_run_value(out.run, "gemm_tflops", NULL, NULL, &m, &err), PFC_OK), "%s",
               err.msg);
     cr_assert(eq(str, m->unit, "TFLOP/s"));

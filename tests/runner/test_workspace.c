@@ -2,12 +2,14 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
+#include "runner/sandbox/sandbox.h"
 #include "runner/workspace/workspace.h"
 
 #include "tests/core/git/fixture.h"
@@ -283,4 +285,91 @@ Test(workspace, a_build_over_its_deadline_is_not_remembered)
     cr_assert(eq(int, out.built, 1)); /* tried again, not answered from the cache */
     pfc_outcome_clear(&out);
     pfc_workspace_close(ws);
+}
+
+/* ---- builds of isolated jobs ---- */
+
+static pfc_outcome measure_isolated(const pfc_sandbox *sandbox, const char *hex,
+                                    const char *measure_by)
+{
+    const pfc_workspace_opts ws_opts = { .sandbox = sandbox, .build = "cp value built" };
+    const pfc_commit_measure_opts opts = { .sandbox = sandbox,
+                                           .measure = measure_by,
+                                           .timeout_s = 60 };
+    const pfc_commit_id id = id_of(hex);
+    pfc_workspace *ws = open_ws(ws_opts);
+    pfc_outcome out;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_workspace_measure(ws, &opts, &id, 0, &out, &err), PFC_OK), "%s", err.msg);
+    pfc_workspace_close(ws);
+    return out;
+}
+
+static char *built_file(const char *hex)
+{
+    char *checkouts = pfc_fs_join(cache, "checkouts");
+    DIR *dir = opendir(checkouts);
+    char *found = NULL;
+
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (strncmp(e->d_name, hex, 40) == 0)
+            found = pfc_format("%s/%s/tree/built", checkouts, e->d_name);
+    closedir(dir);
+    free(checkouts);
+    cr_assert(ne(ptr, found, NULL));
+    return found;
+}
+
+Test(workspace, a_finished_build_that_was_changed_is_built_again, .timeout = 600)
+{
+    const pfc_sandbox_opts opts = { .dir = f.dir };
+    pfc_sandbox *sandbox = NULL;
+    pfc_err err = { 0 };
+
+    if (pfc_sandbox_open(&opts, &sandbox, &err) != PFC_OK)
+        cr_skip_test("this machine cannot isolate jobs: %s", err.msg);
+    for (int round = 0; round < 3; round++) { /* made, from the cache, from the cache */
+        pfc_outcome out = measure_isolated(sandbox, ids[0], "cat built");
+
+        cr_assert(eq(int, out.kind, PFC_OUTCOME_MEASURED), "%s", out.reason);
+        cr_assert(eq(int, out.built, round == 0));
+        pfc_outcome_clear(&out);
+    }
+    /* poisoned from outside: content, kind, permissions, and gone */
+    for (int how = 0; how < 4; how++) {
+        char *path = built_file(ids[0]);
+        pfc_outcome out;
+
+        if (how == 0)
+            cr_assert(eq(int, pfc_fs_write_atomic(path, "99\n", 3, 0644, &err), PFC_OK));
+        else if (how == 1)
+            cr_assert(unlink(path) == 0 && symlink("value", path) == 0);
+        else if (how == 2)
+            cr_assert(eq(int, chmod(path, 0755), 0));
+        else
+            cr_assert(eq(int, unlink(path), 0));
+        out = measure_isolated(sandbox, ids[0], "cat built");
+        cr_assert(eq(int, out.kind, PFC_OUTCOME_MEASURED), "%s", out.reason);
+        cr_assert(eq(int, out.built, true), "change %d was not noticed", how);
+        cr_assert(eq(dbl, pfc_measurement_median(&out.run->measurements[0]), 10.0));
+        pfc_outcome_clear(&out);
+        free(path);
+    }
+    /* a job of another commit does not see the tree, so it cannot change it */
+    {
+        char *path = built_file(ids[0]);
+        char *evil = pfc_format("echo 99 > %s; cat built", path);
+        pfc_outcome out = measure_isolated(sandbox, ids[1], evil);
+
+        cr_assert(eq(int, out.kind, PFC_OUTCOME_MEASURED), "%s", out.reason);
+        pfc_outcome_clear(&out);
+        out = measure_isolated(sandbox, ids[0], "cat built");
+        cr_assert(eq(int, out.built, false));
+        cr_assert(eq(dbl, pfc_measurement_median(&out.run->measurements[0]), 10.0));
+        pfc_outcome_clear(&out);
+        free(evil);
+        free(path);
+    }
+    pfc_sandbox_close(sandbox);
 }

@@ -101,8 +101,8 @@ pfc_run *fx_run(unsigned n)
     run->finished_at = START + 60.0 * n + 20;
     run->machine.name = pfc_strdup("host-1");
     run->machine.machine_class = pfc_strdup("test-cpu");
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", "gcc 12");
-    pfc_pairs_set(&run->machine.fingerprint, "kernel", "6.1");
+    pfc_labels_set(&run->machine.fingerprint, "compiler", "gcc 12");
+    pfc_labels_set(&run->machine.fingerprint, "kernel", "6.1");
     pfc_machine_hash(&run->machine);
     return run;
 }
@@ -119,7 +119,7 @@ void fx_measure(pfc_run *run, const char *benchmark, const char *metric, double 
     m->backend = pfc_strdup("cpu-scalar");
     m->unit = pfc_strdup("ns");
     m->status = PFC_STATUS_OK;
-    pfc_pairs_set(&m->params, "m", "64");
+    pfc_labels_set(&m->params, "m", "64");
     m->samples = pfc_calloc(count, sizeof(double));
     m->samples_len = count;
     for (size_t i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* Runners of a table: they measure what it says, so that searches on the runners can be told right from wrong. */
+/* Simulated runners: they report the values of a table, so that the results of remote bisections are known. */
 #ifndef PFC_TESTS_SERVER_FLEET_H
 #define PFC_TESTS_SERVER_FLEET_H
 
@@ -15,7 +15,7 @@ typedef struct fleet {
     int64_t project;
     unsigned broken;  /* a commit that does not build; 0: none */
     bool none_builds; /* from now on no commit does */
-    bool healed;      /* from now on nobody sees the step any more */
+    bool healed;      /* the step is gone from all later results */
     size_t jobs, pairs;
     unsigned seeds;
 } fleet;
@@ -29,7 +29,8 @@ pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[PFC_LEASE_S
 void fleet_do_job(fleet *f, const pfc_job *job, const char *secret);
 /** All turns that are due; each one a server of its own as far as the rows can tell. */
 void fleet_advance(pfc_db *db);
-/** Every runner takes a job, then all hand in; until nobody gets one. *most: jobs held at once. */
+/** Every runner leases a job, then all report results; repeated until the queue is empty. *most: largest number of
+ *  jobs leased at once. */
 void fleet_work(fleet *f, size_t runners, size_t *most);
 int64_t fleet_start(const fleet *f, const pfc_bisection_order *order);
 pfc_bisections fleet_bisection(const fleet *f, int64_t id);

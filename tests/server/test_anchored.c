@@ -48,7 +48,7 @@ static void put_visits(pfc_run *run, const made *s, size_t build, const char *me
                             exp(0.002 * pfc_rng_normal(rng));
 
         m->samples[b] = m->higher_is_better ? 1000 / time : time;
-        m->visits[b] = (pfc_visit_at){ b, b % 2 ? (uint32_t)s->len - 1 - first : first };
+        m->visits[b] = (pfc_session_position){ b, b % 2 ? (uint32_t)s->len - 1 - first : first };
     }
 }
 
@@ -296,7 +296,7 @@ Test(anchored, a_session_whose_anchor_is_broken_has_no_ratios)
     free(url);
 }
 
-/* What another sort of machine brings is another series, with an anchor of its own. */
+/* Another machine class has another series, with an anchor of its own. */
 Test(anchored, two_machine_classes_do_not_mix)
 {
     made other = third_night;

@@ -69,7 +69,7 @@ Test(backfill, a_wide_range_shrinks_by_its_middle_within_the_budget)
     pfc_db_close(db);
 }
 
-/* What does not build stays a hole: its neighbour is next. Ranges that are narrow enough, and those that a
+/* A commit that does not build is skipped: its neighbour is next. Ranges that are narrow enough, and those that a
  * search is at, are left alone. */
 Test(backfill, what_was_asked_for_once_is_not_asked_again)
 {
@@ -181,7 +181,7 @@ Test(backfill, parents_come_first_and_a_later_search_has_their_results)
               "%s", err.msg);
     cr_assert(lt(sz, with.commits, without.commits)); /* there is less to search through */
     cr_assert(lt(dbl, with.expected_runs, without.expected_runs));
-    /* over the old range, too: what backfill measured stands there as measured, without a job */
+    /* over the old range, too: commits that backfill measured count as measured, without a job */
     order = fleet_whole_line();
     (void)fleet_start(&f, &order);
     known =
@@ -195,7 +195,7 @@ Test(backfill, parents_come_first_and_a_later_search_has_their_results)
     pfc_db_close(db);
 }
 
-/* What the workers are told counts: an alert of this moment is old enough, and one job is all of the day. */
+/* The options of the workers apply: with these a new alert is old enough, and the budget is one job a day. */
 Test(backfill, delay_and_budget_are_the_workers_settings)
 {
     char *url = NULL;

@@ -74,7 +74,7 @@ static void ingest_build(pfc_db *db, int64_t p, const night *n, size_t build)
         const size_t place = (build + b / 2) % n->len;
 
         m->visits[b] =
-            (pfc_visit_at){ (uint32_t)b, (uint32_t)(b % 2 ? n->len - 1 - place : place) };
+            (pfc_session_position){ (uint32_t)b, (uint32_t)(b % 2 ? n->len - 1 - place : place) };
         m->samples[b] = level_of(n, n->commits[build]) * machine_at(n, b) *
                         exp((n->noise > 0 ? n->noise : 0.005) * pfc_rng_normal(&rng));
     }
@@ -211,7 +211,7 @@ Test(blocks_evidence, a_step_of_three_per_cent_is_an_alert_in_the_night_of_its_c
     pfc_db_close(db);
 }
 
-/* Commit 22 was undecided and is measured again with its predecessor; the new ones come after 30. What changed between
+/* Commit 22 was undecided and is measured again with its predecessor; the new ones come after 30. Changes between
  * 22 and 30 is not theirs: no alert, and no verdict of 30. */
 Test(blocks_evidence, what_changed_between_two_nights_of_builds_is_no_new_change)
 {
@@ -447,7 +447,7 @@ Test(blocks_evidence, a_candidate_that_blocks_leave_open_says_that_the_budget_en
     measure_night(db, p, &n2);
     c = candidates_of(db, p);
     cr_assert(eq(sz, c.len, 1));
-    cr_assert(eq(str, (char *)c.items[0].code, "budget"));
+    cr_assert(eq(str, (char *)c.items[0].withheld, "budget"));
     pfc_rows_clear(&c);
     pfc_db_close(db);
 }

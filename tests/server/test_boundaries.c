@@ -24,7 +24,7 @@ static void expect_kind(const char *field, const char *kind, int64_t notices)
         pfc_run *run = fx_run(n);
 
         if (field)
-            pfc_pairs_set(&run->machine.fingerprint, field, n < STEP_AT ? "1.0" : "2.0");
+            pfc_labels_set(&run->machine.fingerprint, field, n < STEP_AT ? "1.0" : "2.0");
         pfc_machine_hash(&run->machine);
         fx_measure(run, "gemm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 17);
         fx_ingest(db, p, run);

@@ -200,7 +200,7 @@ Test(commits, lists_page_from_the_newest_and_end)
     pfc_db_close(db);
 }
 
-/* What comes in between, at either end, neither repeats a commit nor leaves one out. */
+/* Commits inserted at either end while the pages are read neither repeat a commit nor leave one out. */
 Test(commits, pages_go_on_where_they_were_while_commits_come_in)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

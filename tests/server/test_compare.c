@@ -232,12 +232,12 @@ static int64_t store_as(pfc_db *db, int64_t p, unsigned n, const char *class_nam
 
     free(run->machine.machine_class);
     run->machine.machine_class = pfc_strdup(class_name);
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_labels_set(&run->machine.fingerprint, "compiler", compiler);
     pfc_machine_hash(&run->machine);
     return fx_ingest(db, p, run);
 }
 
-/* What a row says of the machines, the comparison says with both values. */
+/* Machine differences of a row are listed by the comparison with both values. */
 Test(compare, other_compilers_and_machines_are_said_with_their_values)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

@@ -1,4 +1,4 @@
-/* What there is, which nobody counts anew: the table of tallies. */
+/* Totals come from the table of tallies, without counting rows. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <libpq-fe.h>
@@ -69,7 +69,7 @@ Test(counts, follow_what_is_stored_taken_back_and_taken_out)
     fold(db);
     expect_counts(db, p, 5, 3, 3, 1);
 
-    /* Who stores just now neither counts nor is waited for, and goes on after its row went. */
+    /* An open transaction is neither counted nor waited for, and continues after its row is folded. */
 #define MORE                                                                                       \
     "INSERT INTO commits (project_id, sha, time) SELECT id, lpad('%s', 40, '0'), now() FROM "      \
     "projects;"
@@ -108,7 +108,7 @@ Test(counts, follow_what_is_stored_taken_back_and_taken_out)
     expect_counts(db, p, 8, 3, 3, 1);
     expect_counts(db, 0, 0, 4, 3, 1);
 
-    /* what somebody takes out */
+    /* rows that are deleted by hand */
     say(other, "DELETE FROM jobs");
     say(other, "DELETE FROM run_parts WHERE run_id = (SELECT min(id) FROM runs)");
     say(other, "DELETE FROM runs WHERE id = (SELECT min(id) FROM runs)");
@@ -125,7 +125,8 @@ Test(counts, follow_what_is_stored_taken_back_and_taken_out)
     pfc_db_close(db);
 }
 
-/* Open is what somebody has yet to end; the newest change is the last along the line, whichever came first. */
+/* Open alerts are those without a final state; the newest change is the last along the branch, in any order of
+ * detection. */
 Test(counts, open_alerts_and_the_newest_change_are_those_that_they_are_called)
 {
     char *url = NULL;

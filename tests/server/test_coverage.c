@@ -1,4 +1,4 @@
-/* What was measured at which commits. */
+/* Coverage: which commits have results. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

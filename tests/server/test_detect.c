@@ -203,8 +203,8 @@ Test(detect, triage_keeps_a_history_with_actor_and_reason)
     cr_assert(eq(int, pfc_alert_events_list(db, id, &events, &err), PFC_OK));
     cr_assert(eq(sz, events.len, 3));
     cr_assert(eq(str, (char *)events.items[1].actor, "ann"));
-    cr_assert(eq(str, (char *)events.items[1].from, "untriaged"));
-    cr_assert(eq(str, (char *)events.items[1].to, "fixed"));
+    cr_assert(eq(str, (char *)events.items[1].state_from, "untriaged"));
+    cr_assert(eq(str, (char *)events.items[1].state_to, "fixed"));
     cr_assert(eq(str, (char *)events.items[1].reason, "reverted"));
     pfc_rows_clear(&events);
     change = (pfc_alert_change){ .state = "gone" };
@@ -213,7 +213,7 @@ Test(detect, triage_keeps_a_history_with_actor_and_reason)
     pfc_db_close(db);
 }
 
-/* What the report of a local search does to the alert: its culprit (caller frees) or NULL. */
+/* Stores the report of a local bisection; returns the alert's culprit (caller frees) or NULL. */
 static char *culprit_after(pfc_db *db, int64_t p, int64_t id, pfc_bisection_report report)
 {
     pfc_bisections bisections = { 0 };
@@ -288,7 +288,7 @@ Test(detect, a_report_puts_its_culprit_on_the_alert_when_its_fresh_pairs_show_it
     culprit = culprit_after(
         db, p, id, (pfc_bisection_report){ .before = before, .pairs = worse, .pairs_len = 12 });
     cr_assert(eq(str, culprit, (char *)fx_sha(STEP_AT)));
-    /* Whoever tells people hears of it once, until he says that it is told. */
+    /* The outbox has it once, until it is marked as sent. */
     free(culprit_after(
         db, p, id, (pfc_bisection_report){ .before = before, .pairs = worse, .pairs_len = 12 }));
     cr_assert(eq(int, pfc_notices_list(db, p, (pfc_page){ 0 }, &notices, &err), PFC_OK));
@@ -384,7 +384,7 @@ static void *detect_in_thread(void *db)
     return pfc_detect_next(db, &judged, &err) ? pfc_strdup(err.msg) : NULL;
 }
 
-/* The detector has read that nobody looks at the alert, and is about to close it. */
+/* The detector has read the alert as untriaged, and is about to close it. */
 Test(detect, what_a_person_says_meanwhile_stands)
 {
     const pfc_alert_change word = { .state = "wont_fix", .reason = "as wanted" };

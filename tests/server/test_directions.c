@@ -205,7 +205,7 @@ Test(directions, the_newer_of_a_result_and_a_failure_counts_and_a_failure_at_the
     }
 }
 
-/* What another project has is not found, by commit or by run. */
+/* Commits and runs of another project are not found. */
 Test(directions, sides_are_looked_for_in_the_project_alone)
 {
     char *url = NULL;

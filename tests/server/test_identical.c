@@ -42,7 +42,7 @@ static void measure(pfc_db *db, int64_t p, const char *object, unsigned same)
 
         fx_measure(run, "gemm/a", "time_ns", n >= STEP_AT ? 110 : 100, 0.005, 12, 3, n * 17);
         if (object)
-            pfc_pairs_set(&run->measurements[0].extra, "object", n < same ? "0a0a0a0a" : object);
+            pfc_labels_set(&run->measurements[0].extra, "object", n < same ? "0a0a0a0a" : object);
         fx_ingest(db, p, run);
     }
     fx_detect(db);
@@ -87,7 +87,7 @@ static void expect_sentence(pfc_db *db, int64_t p, const char *expected)
     sentence = pfc_withheld_sentence(
         &(pfc_withheld){ rows.items[0].change_alert_id, rows.items[0].change_regression,
                          rows.items[0].change_firm, rows.items[0].change_withheld,
-                         rows.items[0].change_withheld_detail },
+                         rows.items[0].change_withheld_detail_json },
         &code);
     cr_assert(eq(str, sentence ? sentence : (char *)"", (char *)expected));
     free(sentence);

@@ -258,7 +258,7 @@ Test(ingest, eight_threads_with_different_documents_store_them_all)
     racer racers[8];
     pfc_run *runs[8];
 
-    /* A new project: commits, machine, benchmarks and series are all made by whoever is first. */
+    /* A new project: the first transaction creates commits, machine, benchmarks and series. */
     for (unsigned i = 0; i < 8; i++) {
         runs[i] = two_benchmarks(i + 1);
         racers[i] = (racer){ .db = db, .project = p, .run = runs[i] };
@@ -461,7 +461,7 @@ static pfc_run *exact_run(unsigned n, double value, const char *compiler)
 
     fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 12, 3, n);
     fx_exact(run, "gemm/a", "cycles", value);
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_labels_set(&run->machine.fingerprint, "compiler", compiler);
     pfc_machine_hash(&run->machine);
     return run;
 }
@@ -502,7 +502,7 @@ Test(ingest, another_value_of_an_exact_metric_at_the_same_commit_is_a_conflict)
         " || (SELECT count(*) FROM run_parts)");
     cr_expect(eq(str, count, "4 8 4"), "nothing of it is there");
     free(count);
-    /* the builds of a search are laid out anew: what they count is no conflict */
+    /* the builds of a bisection have new layouts: their numbers are no conflict */
     pfc_test_sql(url, "INSERT INTO jobs (project_id, kind, state) VALUES (1, 'bisect', 'done')");
     search = exact_run(1, 502, "gcc 12");
     count = pfc_test_sql_value(url, "SELECT max(id) FROM jobs");

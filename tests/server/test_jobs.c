@@ -230,7 +230,7 @@ Test(jobs, a_job_given_back_waits_again_at_once)
     cr_assert(eq(int, pfc_job_release(db, id, first, &err), PFC_ECONFLICT));
     cr_assert(eq(i64, lease(db, &runner, second), id));
     cr_assert(eq(int, pfc_job_complete(db, id, first, "done", NULL, NULL, 0, &err), PFC_ECONFLICT));
-    /* what its runner was told to stop is not waited for by anybody */
+    /* a job that is being cancelled does not block the queue */
     cr_assert(eq(int, pfc_job_cancel(db, "test", id, &jobs, &err), PFC_OK), "%s", err.msg);
     pfc_rows_clear(&jobs);
     cr_assert(eq(int, pfc_job_release(db, id, second, &err), PFC_OK), "%s", err.msg);
@@ -359,14 +359,14 @@ Test(jobs, what_an_overtaken_lease_brings_is_extra)
     cr_assert(eq(i64, lease(db, &runner, lost), id));
     early = brings(db, p, id, 1, 1);
     assert_points(db, url, "1");
-    /* lost, but nobody else has it: there is nothing that could be better */
+    /* expired, but no other runner has leased it: its results are kept */
     pfc_test_sql(
         url, "UPDATE jobs SET lease_until = now() - interval '1 second' WHERE kind = 'measure'");
     cr_assert(eq(int, pfc_jobs_expire(db, &expired, &err), PFC_OK), "%s", err.msg);
     assert_points(db, url, "1");
     pfc_test_sql(url, "UPDATE jobs SET not_before = now() WHERE kind = 'measure'");
     cr_assert(eq(i64, lease(db, &runner, held), id));
-    assert_points(db, url, "0"); /* and nobody had to bring a new one for that */
+    assert_points(db, url, "0"); /* without another run */
     late = brings(db, p, id, 1, 2);
     assert_points(db, url, "0");
     (void)brings(db, p, id, 2, 3);

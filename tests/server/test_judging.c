@@ -1,4 +1,4 @@
-/* What happens to alerts after the detector: opening, grouping, closing, accepting, moved machines. */
+/* Alerts after detection: opening, grouping, closing, accepting, changed machines. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -500,7 +500,7 @@ Test(judging, a_projects_settings_hold_from_when_they_are_stored)
         store_detector(db, p, "{\"rules\": [{\"metric\": \"time_*\", \"judged\": false}]}", PFC_OK);
     pfc_detector_version_clear(&version);
     fx_detect(db);
-    expect_state(db, p, "noise"); /* nobody had looked at it */
+    expect_state(db, p, "noise"); /* it was untriaged */
     cr_assert(eq(int, pfc_audit_list(db, p, (pfc_page){ 0 }, &audit, &err), PFC_OK), "%s", err.msg);
     size_t configured = 0;
     for (size_t i = 0; i < audit.len; i++)
@@ -551,7 +551,7 @@ static char *state_of_series(const char *url)
              " WHERE x.gone_at IS NULL), '') FROM series s");
 }
 
-/* Settled history is not judged again, its alerts live on, and a backfill before it begins anew. */
+/* Settled history is not judged again, its alerts live on, and a backfill before it starts again. */
 Test(judging, long_series_are_judged_from_their_settled_place_and_backfill_replays)
 {
     char *url = NULL, *grown, *backfilled;

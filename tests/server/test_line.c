@@ -60,7 +60,7 @@ Test(line, a_merged_history_with_a_root_of_its_own_is_not_on_it_either)
     cr_assert(eq(i64, position_of(line, 5, SHA("e")), 0));
 }
 
-/* Known from runs only, and committed within one second: by their ids, whoever came first. */
+/* Known from runs only, and committed within one second: ordered by their ids, in any order of arrival. */
 Test(line, fragments_of_one_moment_lie_in_the_order_of_their_ids)
 {
     pfc_line_commit line[] = {
@@ -226,7 +226,7 @@ static void expect_line(history *h, size_t looked, size_t newcomers, int round)
     for (size_t k = 0; k < newcomers; k++)
         cr_assert(eq(i64, h->newcomers[k].position,
                      position_of(h->line, KNOWN + newcomers, h->newcomers[k].sha)),
-                  "round %d: newcomer %zu of %zu", round, k, newcomers);
+                  "round %d: inserted commit %zu of %zu", round, k, newcomers);
 }
 
 Test(line, what_has_no_tie_is_put_in_from_the_end_where_the_graph_has_it)

@@ -38,7 +38,7 @@ Test(clusters, changes_with_a_commit_in_common_are_one_and_neighbours_are_not)
         /* All of a cluster: the third meets the first and second, but not what they share. */
         { { { 5, 4, 6 }, { 6, 6, 8 }, { 4, 3, 5 } }, 3, 2, { 0, 0, 1 } },
         { { { 6, 4, 6 }, { 4, 2, 4 }, { 6, 5, 7 } }, 3, 2, { 0, 0, 1 } },
-        /* What may be of two goes to the nearer one, from below and from above; a tie to the
+        /* A change that matches two goes to the nearer one, from below and from above; a tie to the
          * first. */
         { { { 10, 10, 10 }, { 20, 20, 20 }, { 14, 9, 21 } }, 3, 2, { 0, 1, 0 } },
         { { { 10, 10, 10 }, { 20, 20, 20 }, { 16, 9, 21 } }, 3, 2, { 0, 1, 1 } },
@@ -78,7 +78,7 @@ Test(clusters, have_the_place_of_their_sharpest_change_and_are_judged_oldest_fir
     free(order);
 }
 
-/* Benjamini-Hochberg at 0.1: p(k) <= k / n x 0.1. What has an alert keeps it. */
+/* Benjamini-Hochberg at 0.1: p(k) <= k / n x 0.1. Changes with an alert keep it. */
 Test(clusters, are_judged_among_the_series_that_were_measured_there)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What receivers read about a change that is no commit's. */
+/* The messages about changes that no commit caused. */
 #include <stdlib.h>
 
 #include <criterion/criterion.h>

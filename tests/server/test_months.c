@@ -1,4 +1,4 @@
-/* The partitions of the measurements: there ahead of time, and healed when nobody made them in time. */
+/* Partitions of measurements: created in advance, and repaired when they were not. */
 #include <pthread.h>
 
 #include <criterion/criterion.h>

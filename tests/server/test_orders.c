@@ -150,7 +150,7 @@ Test(orders, that_differ_in_anything_are_two_and_those_that_do_not_are_one)
     pfc_db_close(db);
 }
 
-/* What the server does for itself is no runner's and nobody's to cancel; what has ended stays as
+/* Jobs of the server itself cannot be leased or cancelled; finished jobs stay as
  * it is. */
 Test(orders, only_what_waits_or_runs_for_a_runner_is_cancelled)
 {
@@ -361,7 +361,7 @@ Test(leases, end_with_one_of_four_words_and_what_they_mean)
 {
     static const struct {
         const char *status, *reason, *session, *state, *stored;
-        bool cancelled; /* somebody wants it stopped */
+        bool cancelled; /* its cancellation is requested */
         const char *field;
     } rows[] = {
         { "done", NULL, NULL, "done", NULL, false, NULL },

@@ -171,7 +171,7 @@ Test(outbox, a_delivery_is_taken_when_it_is_due_the_longest_due_first)
     cr_expect(eq(i64, take(db).job_id, 0));
     cr_assert(eq(int, pfc_delivery_due(db, &due_s, &err), PFC_OK));
     cr_expect(due_s > 3500 && due_s <= 3600);
-    /* What somebody has closed meanwhile says so; a lease that is lost cannot be prolonged. */
+    /* A notice that was closed in the meantime is marked so; an expired lease cannot be renewed. */
     cr_assert(eq(int, pfc_notice_done(db, "ann", a, &err), PFC_OK));
     DUE(a, "0 minutes");
     cr_expect(take(db).closed);
@@ -280,7 +280,7 @@ Test(outbox, a_notice_is_closed_when_all_have_it_and_its_dead_letters_alone_are_
     pfc_db_close(db);
 }
 
-/* A receiver hears of all alerts of a commit at once: of this project, kind and commit. */
+/* One message has all alerts of the same project, kind and commit. */
 Test(outbox, a_message_holds_what_is_said_of_the_same_commit_in_the_project)
 {
     char *url = NULL;

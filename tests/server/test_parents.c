@@ -1,4 +1,4 @@
-/* Jobs that wait for others, and jobs that wait for a while: nobody takes them before it is time. */
+/* Jobs that depend on other jobs, and delayed jobs: neither can be leased before it is due. */
 #include <pthread.h>
 
 #include <criterion/criterion.h>
@@ -217,7 +217,7 @@ static void *enqueue_in_thread(void *arg)
     return try_enqueue(a->g, 9, 50, a->parents, 2, &id, &err) ? pfc_strdup(err.msg) : NULL;
 }
 
-/* Until somebody waits for a lock. */
+/* Returns when a session waits for a lock. */
 static void await_waiter(const ground *g)
 {
     const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
@@ -227,7 +227,7 @@ static void await_waiter(const ground *g)
         text = pfc_test_sql_value(g->url, "SELECT count(*) FROM pg_locks WHERE NOT granted");
         waiting = strcmp(text, "0") != 0;
         free(text);
-        cr_assert(pfc_clock_ns() < until, "nobody waits");
+        cr_assert(pfc_clock_ns() < until, "no session waits for a lock");
         pfc_clock_sleep_ns(2 * PFC_NS_PER_MS);
     }
 }
@@ -358,7 +358,7 @@ Test(back_off, grows_after_each_lost_lease_and_ends)
     lose_lease(&g, 10);
     cr_assert(eq(i64, lease(&g, secret), 0));
     other = enqueue(&g, 2, 0, NULL, 0);
-    cr_assert(eq(i64, lease(&g, secret), other)); /* nobody waits behind it */
+    cr_assert(eq(i64, lease(&g, secret), other)); /* the other job does not wait for it */
     complete(&g, other, secret, "done");
     expire(&g, 0);
     cr_assert(eq(i64, lease(&g, secret), 0)); /* not before */

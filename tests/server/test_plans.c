@@ -1,9 +1,9 @@
-/* What the newest schema promises as a whole: keys by project, indexes that are used, no large table read whole. */
+/* Properties of the newest schema: keys by project, indexes that are used, no full scan of a large table. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "core/base/buf.h"
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
 #include "tests/support/support.h"

@@ -69,7 +69,7 @@ Test(questions, a_late_question_takes_nothing_and_gives_nothing_back)
     assert_jobs(url, "leased 2 2, queued 0 0");
     cr_assert(eq(int, pfc_job_heartbeat(db, id, secret, NULL, 60, &cancel, &err), PFC_OK));
     cr_assert(eq(int, pfc_job_complete(db, id, secret, "done", NULL, NULL, 0, &err), PFC_OK));
-    cr_assert(eq(i64, ask(db, 8, other), -1)); /* nobody would hear of the job */
+    cr_assert(eq(i64, ask(db, 8, other), -1)); /* its answer would not reach the runner */
     assert_jobs(url, "done 2 2, queued 0 0");
     cr_assert(eq(i64, ask(db, 9, secret), next));
     cr_assert(eq(int, pfc_job_complete(db, next, secret, "done", NULL, NULL, 0, &err), PFC_OK));
@@ -92,7 +92,7 @@ Test(questions, a_late_question_takes_nothing_and_gives_nothing_back)
     pfc_db_close(db);
 }
 
-/* The later question is heard between any two statements of the one before it. */
+/* The later request runs between any two statements of the earlier one. */
 Test(questions, a_question_that_is_overtaken_in_its_midst_gives_back_what_it_took)
 {
     char *url = NULL;

@@ -1,4 +1,4 @@
-/* What is done about an alert by itself: narrowing its range, closing it, and what bears it out. */
+/* Automatic changes of an alert: narrowing its range, closing it, and its evidence. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -148,7 +148,7 @@ static pfc_code set_evidence(pfc_tx *tx, void *into, pfc_err *err)
     return pfc_evidence_set(tx, a->project, &a->alert, 1, err);
 }
 
-/* What the alert of time_ns at 4..6 says of it, with the other metric's change (low 0: none) and
+/* The evidence of the alert of time_ns at 4..6, with the other metric's change (low 0: none) and
  * what it is. */
 static void expect_evidence(pfc_db *db, const char *url, asking a, unsigned low, unsigned high,
                             bool exact, bool worse, const char *evidence)

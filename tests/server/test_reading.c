@@ -1,4 +1,4 @@
-/* What pages read: lists, windows, comparisons. */
+/* Reads of the dashboard: lists, windows, comparisons. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -261,7 +261,7 @@ Test(reading, packed_series_read_as_their_measurements_do)
     expect_value(url, valid, "1");
     expect_same(db, url, series, &all);
 
-    /* measured commits at other positions: the chunk is not used until it is made anew */
+    /* measured commits at other positions: the chunk is not used until it is rebuilt */
     fx_commit(db, p, 0, 0, 0); /* older, and its own chain: it comes first */
     cr_assert(eq(i64, fx_position(db, p, 1), 2));
     expect_value(url, valid, "0");
@@ -331,8 +331,8 @@ Test(reading, a_new_fingerprint_is_a_boundary_that_names_what_changed)
         pfc_run *run = fx_run(n);
 
         if (n > 3) {
-            pfc_pairs_set(&run->machine.fingerprint, "compiler", "gcc 13");
-            pfc_pairs_set(&run->machine.fingerprint, "turbo", "off");
+            pfc_labels_set(&run->machine.fingerprint, "compiler", "gcc 13");
+            pfc_labels_set(&run->machine.fingerprint, "turbo", "off");
             pfc_machine_hash(&run->machine);
         }
         fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 8, 2, n);
@@ -403,7 +403,7 @@ static void run_on(pfc_db *db, int64_t p, unsigned n, double value, const char *
 {
     pfc_run *run = fx_run(n);
 
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_labels_set(&run->machine.fingerprint, "compiler", compiler);
     pfc_machine_hash(&run->machine);
     run->infra = infra;
     fx_measure(run, "gemm/a", "time_ns", value, 0.001, 12, 3, n);

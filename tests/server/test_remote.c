@@ -96,7 +96,7 @@ Test(remote, the_cost_has_the_wait_of_the_queue)
     order.machine_class = "test-cpu";
     order.options.priority = 50;
     pfc_test_sql(
-        url, /* each tried an hour before in vain; then two before it, one of the same urgency */
+        url, /* each timed out an hour before; then two before it, one of the same priority */
         "INSERT INTO jobs (project_id, kind, state, sha, started_at, leased_at, finished_at) "
         "SELECT p.id, 'nightly', 'done', md5(i::text), now() - interval '1 hour', "
         "now() - interval '300 seconds', now() FROM projects p, generate_series(1, 60) i;"
@@ -107,7 +107,7 @@ Test(remote, the_cost_has_the_wait_of_the_queue)
                  PFC_OK),
               "%s", err.msg);
     cr_assert(eq(i64, cost.runners, 0));
-    cr_assert(eq(i64, cost.jobs_waiting, 3)); /* nobody there to tell which of them matter */
+    cr_assert(eq(i64, cost.jobs_waiting, 3)); /* without a runner, all of them count */
     cr_assert(eq(int, isnan(cost.wait_seconds) != 0, 1));
     cr_assert(eq(int, isnan(cost.seconds) != 0, 1));
     pfc_test_sql(url, "INSERT INTO runners (name, machine_class) VALUES ('r1', 'test-cpu')");
@@ -169,7 +169,7 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
         else
             cr_assert(ne(i64, detail.steps.items[i].run_id, late_id));
     }
-    /* both are there, and which one is extra is told */
+    /* both are stored, one of them marked as extra */
     cr_assert(eq(int, pfc_runs_list(db, f.project, NULL, (pfc_page){ 0 }, &runs, &err), PFC_OK));
     for (size_t i = 0; i < runs.len; i++)
         of_job += runs.items[i].extra ? runs.items[i].run_id : 0;
@@ -246,7 +246,7 @@ Test(remote, an_end_that_does_not_build_is_said_and_ends_it)
     fleet_work(&f, 1, &most);
     rows = fleet_bisection(&f, id);
     cr_assert(eq(str, (char *)rows.items[0].verdict, "inconclusive"));
-    cr_assert(not(zero(ptr, (void *)strstr(rows.items[0].reason, "the bad end"))), "%s",
+    cr_assert(not(zero(ptr, (void *)strstr(rows.items[0].reason, "the bad commit"))), "%s",
               rows.items[0].reason);
     cr_assert(not(zero(ptr, (void *)strstr(rows.items[0].reason, "cc1: error"))), "%s",
               rows.items[0].reason);

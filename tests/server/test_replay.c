@@ -1,4 +1,4 @@
-/* What a replay counts as an alert, and which of people's words it holds against one. */
+/* Which changes a replay counts as alerts, and which triage labels it compares them with. */
 #include <math.h>
 
 #include <criterion/criterion.h>

@@ -188,7 +188,7 @@ Test(retention, whoever_reads_for_long_delays_the_month_and_nothing_is_half_done
 }
 
 /* Copying takes minutes, and the detector goes on: here it sees a change at the very end of it. */
-Test(retention, what_comes_to_be_referred_to_meanwhile_is_not_thinned)
+Test(retention, a_measurement_that_becomes_referenced_meanwhile_is_not_thinned)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);
@@ -256,7 +256,7 @@ Test(retention, leases_end_while_a_month_is_thinned)
     free(url);
 }
 
-/* What refers to measurements: at(n), sha(n), run(n) are the n-th commit, its name and its run. */
+/* References to measurements: at(n), sha(n), run(n) are the n-th commit, its id and its run. */
 static const char references[] =
     "CREATE FUNCTION at(n bigint) RETURNS bigint LANGUAGE sql AS"
     " 'SELECT commit_id FROM branch_commits WHERE position = n';"
@@ -339,7 +339,7 @@ Test(retention, every_kind_of_reference_keeps_what_it_names)
            "SELECT min(c.position) || ' ' || max(c.position) || ' ' || count(*) FROM " ROWS
            "m.series_id = " A " AND c.position > 8",
            "10 70 61");
-    /* what is settled stays settled with what is left of it, or is judged anew (A) */
+    /* confirmed changes stay confirmed with the measurements that remain, or are judged again (A) */
     expect(url,
            "SELECT concat_ws(' ', points, points - settled_points, settled_points - anchor_points,"
            " settled_position, anchor_position) FROM series WHERE id = " B,

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
 #include "tests/support/cluster_hooks.h"

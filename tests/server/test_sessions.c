@@ -30,9 +30,9 @@ static pfc_run *visited(unsigned n, uint32_t first_block)
     run->session_base = pfc_strdup(fx_sha(2));
     run->branch = pfc_strdup("main");
     fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 6, 3, n);
-    run->measurements[0].visits = pfc_calloc(3, sizeof(pfc_visit_at));
+    run->measurements[0].visits = pfc_calloc(3, sizeof(pfc_session_position));
     for (uint32_t i = 0; i < 3; i++)
-        run->measurements[0].visits[i] = (pfc_visit_at){ first_block + i, (n + i) % 8 };
+        run->measurements[0].visits[i] = (pfc_session_position){ first_block + i, (n + i) % 8 };
     fx_measure(run, "gemm/b", "time_ns", 100, 0.01, 6, 3, n);
     return run;
 }

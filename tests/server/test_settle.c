@@ -37,7 +37,7 @@ static void make_history(uint64_t seed)
     }
 }
 
-/* What the service would have stored: places, settled ones first. */
+/* The places that the service would have stored, confirmed ones first. */
 typedef struct answer {
     size_t at[200];
     size_t len, settled;
@@ -90,7 +90,7 @@ Test(settle, points_in_any_portions_give_the_answer_of_the_whole)
     }
 }
 
-/* What a new point costs: no more than a stretch is looked at, however long the series. */
+/* The cost of a new point: only the last stretch is read, whatever the length of the series. */
 Test(settle, detection_starts_near_the_end_and_never_within_a_commit)
 {
     pfc_firm at = { 0 };
@@ -125,7 +125,7 @@ Test(power, steps_of_the_detectable_size_mostly_open_an_alert_within_five_points
         if (found.changes_len) {
             const pfc_change *c = &found.changes[found.changes_len - 1];
 
-            hits += pfc_alert_firm(c, before + after);
+            hits += pfc_alert_justified(c, before + after);
         }
         pfc_detection_clear(&found);
     }

@@ -27,11 +27,11 @@ static pfc_run *run_on(unsigned n, const char *host, const char *kernel, const d
     run->machine.name = pfc_strdup(host);
     run->machine.machine_class = pfc_format("class-%s", host);
     if (kernel[0] == '{') {
-        pfc_pairs_clear(&run->machine.fingerprint);
-        cr_assert(eq(int, pfc_pairs_parse(kernel, &run->machine.fingerprint, &err), PFC_OK), "%s",
+        pfc_labels_clear(&run->machine.fingerprint);
+        cr_assert(eq(int, pfc_labels_parse(kernel, &run->machine.fingerprint, &err), PFC_OK), "%s",
                   err.msg);
     } else {
-        pfc_pairs_set(&run->machine.fingerprint, "kernel", kernel);
+        pfc_labels_set(&run->machine.fingerprint, "kernel", kernel);
     }
     pfc_machine_hash(&run->machine);
     for (size_t k = 0; k < WORKS; k++)
@@ -336,7 +336,7 @@ Test(shift, other_words_for_the_same_machine_are_no_change_of_it)
     cr_assert(eq(sz, boundaries, 0));
 }
 
-/* What measured is another thing: the series is parted there, and the machine is not accused. */
+/* The harness changed: the series is split there, and the change is not attributed to the machine. */
 Test(shift, a_suite_after_a_command_is_no_change_of_the_machine)
 {
     size_t boundaries = 9;

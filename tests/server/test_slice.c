@@ -1,4 +1,4 @@
-/* What series that changed together have in common. */
+/* The common properties of series that changed together. */
 #include <math.h>
 
 #include <criterion/criterion.h>

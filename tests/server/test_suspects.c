@@ -47,12 +47,12 @@ static void measure(pfc_db *db, int64_t project, const char *object, const char 
             continue;
         run = fx_run(n);
         if (compiler)
-            pfc_pairs_set(&run->machine.fingerprint, "compiler",
-                          n >= CULPRIT ? compiler : "gcc 12.2");
+            pfc_labels_set(&run->machine.fingerprint, "compiler",
+                           n >= CULPRIT ? compiler : "gcc 12.2");
         pfc_machine_hash(&run->machine);
         fx_measure(run, "gemm/a", "time_ns", n >= CULPRIT ? 115 : 100, 0.005, 12, 3, n * 17);
         if (object)
-            pfc_pairs_set(&run->measurements[0].extra, "object", object);
+            pfc_labels_set(&run->measurements[0].extra, "object", object);
         fx_ingest(db, project, run);
     }
     fx_detect(db);
@@ -126,7 +126,7 @@ Test(suspects, the_same_object_code_throughout_leaves_none_of_these)
     pfc_db_close(db);
 }
 
-/* What a machine that had moved has measured, and with what code, says nothing of any commit. */
+/* Results of a machine whose speed changed are no evidence for or against a commit. */
 Test(suspects, runs_of_a_machine_that_had_moved_clear_nobody)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
@@ -141,10 +141,10 @@ Test(suspects, runs_of_a_machine_that_had_moved_clear_nobody)
         pfc_run *run = fx_run(n);
 
         run->infra = true;
-        pfc_pairs_set(&run->machine.fingerprint, "compiler", "gcc 13");
+        pfc_labels_set(&run->machine.fingerprint, "compiler", "gcc 13");
         pfc_machine_hash(&run->machine);
         fx_measure(run, "gemm/a", "time_ns", n < CULPRIT ? 115 : 100, 0.005, 12, 3, n * 31);
-        pfc_pairs_set(&run->measurements[0].extra, "object", "00ff00ff");
+        pfc_labels_set(&run->measurements[0].extra, "object", "00ff00ff");
         fx_ingest(db, p, run);
     }
     fx_detect(db);

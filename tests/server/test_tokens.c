@@ -211,7 +211,7 @@ Test(house, events_reach_a_listener)
     cr_assert(heard);
     pfc_listener_wake(listener);
     cr_assert(eq(int, pfc_listener_next(listener, 60000, event, &err), PFC_ETIMEOUT));
-    /* who has no time to wait hears what is there */
+    /* with a time-out of 0, only events that have arrived */
     pfc_test_sql(url, "NOTIFY perfci, 'at once'");
     for (heard = false; !heard && pfc_clock_ns() < until;)
         heard =
@@ -236,7 +236,7 @@ Test(cache, a_revoked_token_is_refused_although_it_was_remembered)
     pfc_cache_trust(cache, true);
     cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_OK));
     cr_assert(eq(int, pfc_token_revoke(db, "test", id, &err), PFC_OK));
-    /* remembered: nobody has passed the event on yet */
+    /* cached: the event is not delivered yet */
     cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_OK));
     pfc_cache_forget(cache);
     cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_EDENIED));
@@ -262,8 +262,8 @@ Test(cache, nothing_is_remembered_while_events_are_not_heard)
     pfc_db_close(db);
 }
 
-/* Whoever stops hearing may have missed anything: neither then nor when it hears again is what it had of use,
- * nor what it read before it heard. */
+/* Without the event connection revocations can be missed: the cache is unused then, and after the reconnect it is
+ * empty, without entries that were read before it. */
 Test(cache, what_was_remembered_ends_when_events_are_not_heard_and_stays_so)
 {
     const pfc_principal stale = { .token_id = 7, .scopes = PFC_SCOPE_ALL };
@@ -306,7 +306,7 @@ Test(cache, what_was_remembered_ends_when_events_are_not_heard_and_stays_so)
     free(url);
 }
 
-/* Whoever shares the place, or all of the hash but its end, is somebody else. */
+/* A token with the same slot, or the same hash except for its end, is another token. */
 Test(cache, only_the_whole_hash_is_remembered)
 {
     const pfc_principal who = { .token_id = 7, .scopes = PFC_SCOPE_ALL };

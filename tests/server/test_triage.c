@@ -1,4 +1,4 @@
-/* What may be said of an alert, by whom, and which alert a culprit belongs to. */
+/* Triage: allowed changes of an alert, their actors, and the alert that a culprit belongs to. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -369,7 +369,7 @@ Test(triage, of_several_alerts_the_largest_step_has_the_culprit)
     pfc_db_close(db);
 }
 
-/* Both sides of the first two rows: a time that fell and a throughput that rose accuse nobody. */
+/* Both directions of the first two rows: a shorter time and a higher throughput have no culprit. */
 Test(triage, fresh_pairs_accuse_in_the_direction_that_is_worse_for_the_series)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /*
  * From every older schema to the newest: nothing is lost, the result is the same as from nothing, nothing
- * that an older server uses goes, whoever is killed in the middle leaves what was there before.
+ * that an older server uses is removed, and a migration that is killed leaves the schema as it was.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <libpq-fe.h>
 
 #include "core/base/clock.h"
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
 #include "tests/support/support.h"
@@ -53,7 +53,7 @@ static const char helpers[] =
     " DELETE FROM test.kept_rows; FOR t IN SELECT name FROM test.tables LOOP"
     "  EXECUTE format('INSERT INTO test.kept_rows SELECT %L, to_jsonb(x) FROM %I x', t, t);"
     " END LOOP; END $$;"
-    /* rows that are not there any more, or not as they were */
+    /* rows that were deleted or changed */
     "CREATE FUNCTION test.lost() RETURNS text LANGUAGE plpgsql AS $$ DECLARE t text; n bigint;"
     " lost text := ''; BEGIN FOR t IN SELECT DISTINCT tab FROM test.kept_rows LOOP"
     "  EXECUTE format('SELECT count(*) FROM test.kept_rows k WHERE tab = %L AND NOT EXISTS (SELECT "
@@ -65,7 +65,7 @@ static const char helpers[] =
     " FOR s IN SELECT oid::regclass FROM pg_class WHERE relkind = 'S'"
     "  AND relnamespace = 'public'::regnamespace LOOP"
     "  EXECUTE format('ALTER SEQUENCE %s RESTART', s); END LOOP; END $$;"
-    /* the n-th change of the schema waits for whoever holds the lock */
+    /* the n-th statement waits for the session that has the lock */
     "CREATE SEQUENCE test.seen; CREATE TABLE test.halt (at bigint);"
     "CREATE FUNCTION test.halting() RETURNS event_trigger LANGUAGE plpgsql SET lock_timeout = 0 AS "
     "$$ BEGIN"

@@ -1,4 +1,4 @@
-/* What a session says of each commit, from boundaries made by hand. */
+/* The verdict of a session for each commit, from boundaries written by hand. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* When a queued job is expected to begin: what of the rows counts, and what is said when nobody knows. */
+/* The expected start of a queued job: the rows that count, and the reason when it is unknown. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -133,7 +133,7 @@ Test(waits, jobs_before_it_runners_and_what_runs_already)
     /* what is not queued waits for nothing */
     const pfc_job_wait running = wait_of(&g, ids[0]);
     cr_assert(isnan(running.middle_s) && !running.reason);
-    /* those who were not heard of for long are not counted, those who work are */
+    /* runners without a recent request do not count, unless they have a job */
     pfc_test_sql(g.url, "UPDATE runners SET last_seen_at = now() - interval '10 minutes'");
     assert_wait(&g, ids[1], 400);
     end(&g);
@@ -252,7 +252,7 @@ Test(waits, a_retry_does_not_count_the_tries_before_it)
     end(&g);
 }
 
-/* The urgent one first, however young; and nobody takes what is held back, or what waits for a parent. */
+/* The highest priority first, whatever its age; delayed jobs and jobs with an unfinished parent cannot be leased. */
 Test(waits, are_in_the_order_in_which_jobs_are_taken)
 {
     ground g = begin();
@@ -280,7 +280,7 @@ Test(waits, are_in_the_order_in_which_jobs_are_taken)
     cr_assert(wait.middle_s > 3000 && wait.middle_s <= 3600, "%g", wait.middle_s);
     cr_assert(eq(int, strncmp(wait.reason, "it may be taken in 3", 20), 0), "%s", wait.reason);
     free(wait.reason);
-    /* one whose parent's end nobody knows says which parent that is */
+    /* the reason names the parent whose end is unknown */
     sql =
         pfc_format("UPDATE jobs SET labels = '{\"rack\":\"9\"}' WHERE id = %lld", (long long)held);
     pfc_test_sql(g.url, sql);

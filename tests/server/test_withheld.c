@@ -60,7 +60,7 @@ static seen change_of(pfc_db *db, int64_t p, const char *benchmark, size_t chang
         /* The list of series says the same of its newest change. */
         why(&listed, &(pfc_withheld){ series->change_alert_id, series->change_regression,
                                       series->change_firm, series->change_withheld,
-                                      series->change_withheld_detail });
+                                      series->change_withheld_detail_json });
         cr_assert(eq(str, listed.sentence, s.sentence));
     }
     pfc_window_clear(&w);
@@ -164,7 +164,7 @@ Test(withheld, a_step_of_the_canary_is_the_machines)
     pfc_db_close(db);
 }
 
-/* What a commit's page lists is what its series list. */
+/* The page of a commit lists the same changes as its series. */
 Test(withheld, a_commit_lists_its_changes_with_the_same_sentence)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
@@ -184,7 +184,7 @@ Test(withheld, a_commit_lists_its_changes_with_the_same_sentence)
     cr_assert(eq(str, (char *)changes.items[0].benchmark, "step"));
     why(&listed, &(pfc_withheld){ changes.items[0].alert_id, changes.items[0].regression,
                                   changes.items[0].firm, changes.items[0].withheld,
-                                  changes.items[0].withheld_detail });
+                                  changes.items[0].withheld_detail_json });
     cr_assert(eq(str, listed.sentence, s.sentence));
     pfc_rows_clear(&changes);
     pfc_rows_clear(&commit);

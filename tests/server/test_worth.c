@@ -8,7 +8,7 @@
 
 #define STEP_AT 25
 
-/* What another metric bears out comes before what stands by itself; a short list is the top of it. */
+/* A change that another metric corroborates ranks before one that is alone; a short list has the highest ranks. */
 static void expect_worth_order(pfc_db *db, int64_t p)
 {
     const pfc_alert_filter filter = { .project_id = p, .state = "open" };
@@ -60,7 +60,7 @@ static void expect_one_group(pfc_db *db, int64_t p)
     pfc_rows_clear(&all);
 }
 
-/* One benchmark's time and cycles step together, another's time as much by itself. */
+/* Time and cycles of one benchmark change together; of another one only the time, by as much. */
 Test(worth, what_is_borne_out_comes_first)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);

@@ -10,7 +10,7 @@
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 
-/* Who waits for tickets: counts what is done. */
+/* Waits for tickets: counts the stored ones. */
 typedef struct waiter {
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -121,7 +121,7 @@ static void hold(barrier *b)
     pfc_args_i64(&args, project);
     cr_assert(eq(int, pfc_tx_query(b->tx, "history_lock", &args, NULL, &err), PFC_OK), "%s",
               err.msg);
-    /* A commit that nobody has told of needs that lock. */
+    /* A run of an unknown commit needs that lock. */
     b->held = ticket_of(one_benchmark(900, 1), NULL);
     submit(b->held);
     until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
@@ -189,7 +189,7 @@ Test(writer, those_who_wait_share_one_transaction)
     /* a job that there is none of is left out */
     cr_assert(eq(long, number("SELECT count(*) FROM runs WHERE job_id = 71"), N / 4));
     cr_assert(eq(long, number("SELECT count(*) FROM runs WHERE job_id IS NOT NULL"), N / 4));
-    /* every run is to be judged, like one that came by itself */
+    /* every run is queued for judging, like one that was stored alone */
     cr_assert(eq(long,
                  number("SELECT count(DISTINCT run_id) FROM jobs WHERE kind = 'detect'"
                         " AND run_id IS NOT NULL"),
@@ -505,7 +505,7 @@ Test(writer, one_that_the_database_cannot_store_now_does_not_stop_those_behind_i
     cr_assert(eq(long, number("SELECT count(*) FROM runs"), N - 1 + 2));
 }
 
-/* What the database gives up so that others go on is stored in the next try, alone or with others. */
+/* A transaction that the database aborts after a deadlock is stored by the next try, alone or with others. */
 Test(writer, a_circle_of_waiting_is_not_the_senders_concern)
 {
     pfc_run *run = one_benchmark(2, 3);

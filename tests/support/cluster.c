@@ -23,7 +23,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "core/base/pgbin.h"
+#include "core/base/process/pgbin.h"
 
 #include "tests/support/support.h"
 
@@ -49,7 +49,8 @@ static pfc_code find_user(pfc_cluster *c, pfc_err *err)
     if (!user)
         user = getpwnam("nobody");
     if (!user)
-        return pfc_err_set(err, PFC_ENOTFOUND, "neither of the users \"postgres\" and \"nobody\" exists");
+        return pfc_err_set(err, PFC_ENOTFOUND,
+                           "neither of the users \"postgres\" and \"nobody\" exists");
     c->uid = user->pw_uid;
     c->gid = user->pw_gid;
     return PFC_OK;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/pgbin.h"
+#include "core/base/process/pgbin.h"
 
 #include "tests/support/support.h"
 

@@ -12,7 +12,7 @@
 #ifndef PFC_TESTS_SUPPORT_SUPPORT_H
 #define PFC_TESTS_SUPPORT_SUPPORT_H
 
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 typedef struct pfc_cluster pfc_cluster;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/harness/harness.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #define BLOCK_GRACE_S 120.0 /* for building inputs and the reference, on a busy machine */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

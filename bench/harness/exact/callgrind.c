@@ -5,7 +5,7 @@
 #include "bench/harness/exact/exact.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #define MAX_OUT_BYTES (32u << 20)
 #define TIMEOUT_S     900.0 /* fifty times slower than the machine, and the machine may be busy */

@@ -141,7 +141,7 @@ static void add(pfc_run *run, const pfc_cell *c, const char *metric, const char 
     m->blocks = pfc_calloc(1, sizeof(*m->blocks));
     m->samples[m->samples_len++] = (double)n;
     m->blocks[m->blocks_len++] = 1;
-    pfc_pairs_set(&m->extra, "counted_by", "callgrind");
+    pfc_labels_set(&m->extra, "counted_by", "callgrind");
 }
 
 static void document(pfc_run *run, const pfc_cell *c, const pfc_call_counts *n)

@@ -10,7 +10,7 @@
 #include "bench/harness/block/reserved_core.h"
 #include "bench/harness/pairs/pairs.h"
 #include "core/base/clock.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #define ANSWER_S    120.0 /* input, reference and warm-up on a busy machine */
 #define MAX_ANSWER  (256u * 1024)

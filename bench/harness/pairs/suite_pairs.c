@@ -86,7 +86,7 @@ static void annotate(pfc_measurement *m, const pfc_pair_result *p, size_t max_pa
     };
     pfc_pair_noise noise;
 
-    pfc_pairs_set(&m->extra, "pair_verdict", verdict_name(p->verdict));
+    pfc_labels_set(&m->extra, "pair_verdict", verdict_name(p->verdict));
     add_facts(m, said, PFC_ARRAY_LEN(said));
     if (pfc_noise_of(p, max_pairs, &noise, NULL))
         return;
@@ -100,7 +100,7 @@ static void annotate(pfc_measurement *m, const pfc_pair_result *p, size_t max_pa
         { "pairs_half_pct", noise.pairs_half_pct },
     };
     add_facts(m, study, PFC_ARRAY_LEN(study));
-    pfc_pairs_set(&m->extra, "pair_gates", noise.gates ? "true" : "false");
+    pfc_labels_set(&m->extra, "pair_gates", noise.gates ? "true" : "false");
 }
 
 static pfc_code pair_timed(const pfc_side *a, const pfc_side *b, const pfc_cell *cell,

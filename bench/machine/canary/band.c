@@ -53,7 +53,7 @@ char *pfc_band_path(const pfc_machine *machine)
         return NULL;
     pfc_buf_init(&key, 16 * 1024);
     for (size_t i = 0; i < PFC_ARRAY_LEN(parts); i++) {
-        const char *value = pfc_pairs_get(&machine->fingerprint, parts[i]);
+        const char *value = pfc_labels_get(&machine->fingerprint, parts[i]);
         pfc_buf_printf(&key, "%s=%s\n", parts[i], value ? value : PFC_NOT_AVAILABLE);
     }
     pfc_sha256_hex(pfc_buf_text(&key), key.len, hash);

@@ -109,7 +109,7 @@ static void set(pfc_measurement *m, const char *name, double value)
     char text[40];
 
     snprintf(text, sizeof(text), "%.4g", value);
-    pfc_pairs_set(&m->extra, name, value > 0.0 ? text : "not available");
+    pfc_labels_set(&m->extra, name, value > 0.0 ? text : "not available");
 }
 
 static void add_rates(const pfc_rates *r, const char *prefix, pfc_measurement *m)
@@ -136,7 +136,7 @@ static void add_ceilings(const pfc_ceilings *c, pfc_measurement *m)
 
     add_rates(&c->one, "ceiling", m);
     for (int i = 0; i < PFC_COMPUTES; i++)
-        pfc_pairs_set(&m->extra, isa[i], c->isa[i][0] ? c->isa[i] : "not available");
+        pfc_labels_set(&m->extra, isa[i], c->isa[i][0] ? c->isa[i] : "not available");
     set(m, "ceiling_l3_reach_bytes", c->size_bytes[PFC_LEVEL_L3]);
     if (c->threads > 0) {
         add_rates(&c->all, "ceiling_all", m);
@@ -153,7 +153,7 @@ static void annotate_headline(const pfc_suite *suite, const pfc_run *run, pfc_me
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *m = &run->measurements[i];
         const pfc_case *k = case_of(suite, m->benchmark);
-        const char *percent = pfc_pairs_get(&m->extra, "percent_of_peak");
+        const char *percent = pfc_labels_get(&m->extra, "percent_of_peak");
         if (k && k->headline && percent && pfc_streq(m->metric, headline->metric) &&
             pfc_streq(m->backend, headline->backend))
             shares[n++] = strtod(percent, NULL);
@@ -178,7 +178,7 @@ void pfc_ceilings_annotate(const pfc_ceilings *c, const pfc_suite *suite, pfc_ru
         percent = share(c, k, run, m, &bound);
         if (percent > 0.0) {
             set(m, "percent_of_peak", percent);
-            pfc_pairs_set(&m->extra, "bound", bound);
+            pfc_labels_set(&m->extra, "bound", bound);
             if (pfc_case_gops(k) > 0.0)
                 set(m, "ops_per_byte", 1e9 * pfc_case_gops(k) / pfc_case_bytes(k));
         }

@@ -151,15 +151,15 @@ void pfc_timing_measure(const char *root, pfc_timing *out)
     free(source);
 }
 
-static void put(pfc_pairs *out, const char *name, double value)
+static void put(pfc_labels *out, const char *name, double value)
 {
     char text[40];
 
     snprintf(text, sizeof(text), "%.5g", value);
-    pfc_pairs_set(out, name, isfinite(value) ? text : PFC_NOT_AVAILABLE);
+    pfc_labels_set(out, name, isfinite(value) ? text : PFC_NOT_AVAILABLE);
 }
 
-void pfc_timing_facts(const pfc_timing *t, pfc_pairs *out)
+void pfc_timing_facts(const pfc_timing *t, pfc_labels *out)
 {
     put(out, "timer_resolution_ns", t->resolution_ns);
     put(out, "timer_step_ns", t->step_ns);
@@ -167,9 +167,9 @@ void pfc_timing_facts(const pfc_timing *t, pfc_pairs *out)
     put(out, "tsc_ghz", t->tsc_ghz);
     put(out, "core_ghz", t->core_ghz);
     put(out, "core_cycles_per_tsc_tick", t->core_ghz / t->tsc_ghz);
-    pfc_pairs_set(out, "tsc_invariant",
-                  isnan(t->tsc_ghz)  ? PFC_NOT_AVAILABLE
-                  : t->tsc_invariant ? "true"
-                                     : "false");
-    pfc_pairs_set(out, "clocksource", t->source);
+    pfc_labels_set(out, "tsc_invariant",
+                   isnan(t->tsc_ghz)  ? PFC_NOT_AVAILABLE
+                   : t->tsc_invariant ? "true"
+                                      : "false");
+    pfc_labels_set(out, "clocksource", t->source);
 }

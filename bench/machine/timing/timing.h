@@ -30,6 +30,6 @@ void pfc_timing_measure(const char *root, pfc_timing *out);
 double pfc_core_ghz(void);
 /** timer_resolution_ns, timer_step_ns, timer_overhead_ns, tsc_ghz, tsc_invariant, core_ghz,
  *  core_cycles_per_tsc_tick, clocksource. */
-void pfc_timing_facts(const pfc_timing *timing, pfc_pairs *out);
+void pfc_timing_facts(const pfc_timing *timing, pfc_labels *out);
 
 #endif

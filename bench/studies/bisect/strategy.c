@@ -81,14 +81,14 @@ static void perfci(session *n, finding *out)
             break;
         switch (session_measure(n, step.commit, step.build, &value)) {
         case ANSWER_VALUE:
-            if (pfc_bisect_tell(plan, step.commit, step.build, value, &err))
+            if (pfc_bisect_add_run(plan, step.commit, step.build, value, &err))
                 pfc_die("%s: %s", s->name, err.msg);
             break;
         case ANSWER_BROKEN:
             pfc_bisect_skip(plan, step.commit);
             break;
         case ANSWER_FAILED:
-            pfc_bisect_failed(plan, step.commit);
+            pfc_bisect_add_failure(plan, step.commit);
             break;
         }
     }

@@ -42,7 +42,7 @@ benchmarks:
   - {op: rmsnorm, dtype: f32, shapes: [{rows: 32, cols: 1024}], backends: [cpu-scalar, cpu-avx2, cpu-avx512]}
   - {op: softmax, dtype: f32, shapes: [{rows: 32, cols: 1024}], backends: [cpu-scalar, cpu-avx2, cpu-avx512]}
 """
-SURE = 7  # standard errors: core/changepoint/fdr.h, pfc_alert_firm
+SURE = 7  # standard errors: core/changepoint/fdr.h, pfc_alert_justified
 SHORTEST = 4  # points: fewer are never judged
 
 

@@ -11,7 +11,7 @@
 #include "bench/studies/changepoint/bench.h"
 #include "core/base/clock.h"
 #include "core/changepoint/fdr.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #define LEVEL 100.0
 #define NOISE 0.01
@@ -119,7 +119,7 @@ static int by_place(const void *a, const void *b)
 static void judge_one(simulation *s, size_t series, size_t n)
 {
     history *h = &s->histories[series];
-    pfc_settled settled;
+    pfc_confirmed_changes settled;
     pfc_detection found;
     if (pfc_online_append(&h->online, h->points, &s->space, &settled)) {
         for (size_t k = 0; k < settled.len; k++) {
@@ -132,7 +132,7 @@ static void judge_one(simulation *s, size_t series, size_t n)
     for (size_t i = 0; i < found.changes_len; i++) {
         const pfc_change *c = &found.changes[i];
         size_t end = i + 1 < found.changes_len ? found.changes[i + 1].index : n;
-        if (!c->regression || !pfc_alert_firm(c, end))
+        if (!c->regression || !pfc_alert_justified(c, end))
             continue;
         s->items = pfc_grow(s->items, s->len, &s->cap, sizeof *s->items);
         s->items[s->len++] = (candidate){ .series = series,

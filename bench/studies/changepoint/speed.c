@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/studies/changepoint/bench.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #define ROUNDS 3      /* the fastest of these counts */
 #define POINTS 200000 /* of each kind, in all */

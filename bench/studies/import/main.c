@@ -20,7 +20,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "core/base/rng.h"
 #include "core/import/import.h"
 

@@ -13,7 +13,7 @@
 #include "bench/studies/service/service.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "core/http/client.h"
 
 #define START_S  120

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "core/base/err.h"
-#include "core/base/pgbin.h"
+#include "core/base/process/pgbin.h"
 
 #define BENCH_MEASUREMENTS 8 /* of one run */
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the plots of docs/explanation/change-points.md: made series, and what `perfci detect` says of them.
+"""Draws the plots of docs/explanation/change-points.md: simulated series with the answers of `perfci detect`.
 
 usage: docs/explanation/plots/draw.py [PERFCI]      (default: build/release/bin/perfci)
 
-Standard library only; the same series and the same answers give the same files. What is said of a
-series stands in shapes and words, not in colours alone; colours follow the reader's light or dark theme.
+Standard library only; the same series and the same answers give the same files. The answers are
+shown by shapes and words, not by colours alone; colours follow the reader's light or dark theme.
 """
 
 import json
@@ -55,7 +55,7 @@ class Perfci:
         return self.ask([values])[0]["changes"]
 
     def prefixes(self, values, first):
-        """What is said when the series ends after `first` points, after one more, and so on."""
+        """The answers when the series ends after `first` points, after one more, and so on."""
         return self.ask([values[:n] for n in range(first, len(values) + 1)], "--explain")
 
 
@@ -143,7 +143,7 @@ def one(perfci, name, values, title, said=""):
 
 
 def told(perfci, make):
-    """How often series like a made one are told to have a change."""
+    """How often a change is reported in series like a simulated one."""
     like = [{c["status"] for c in answer["changes"]} for answer in perfci.ask([make(1000 + k) for k in range(LIKE)])]
     return (f"of {LIKE} like it, with other noise: {sum('confirmed' in s for s in like)} told to have a confirmed change, "
             f"{sum(s == {'provisional'} for s in like)} a provisional one")
@@ -173,7 +173,7 @@ def two_speeds(seed):
 
 
 def said_of(answer, at):
-    """What one answer says of the point `at`: a word for Drawing.mark, or nothing."""
+    """The status that one answer gives the point `at`: a word for Drawing.mark, or nothing."""
     for c in answer["changes"]:
         if abs(c["index"] - at) <= 2:
             return c["status"]
@@ -269,7 +269,7 @@ def many(perfci):
     kept = max((k for k, (p, _) in enumerate(found, 1) if p <= q * k / count), default=0)
     together = {k for _, k in found[:kept]}
     d = Drawing("many", 206)
-    for column, (alarms, words) in enumerate(((alone, "Each asked by itself, 1 mistake in 20 allowed"),
+    for column, (alarms, words) in enumerate(((alone, "Each series alone, 1 false alarm in 20 allowed"),
                                               (together, "perfci detect, and the rule across series"))):
         left, top, cell = EDGE + 340 * column, 50, 6
         d.text(left, 18, words, "title")

@@ -61,7 +61,7 @@ typedef struct pfc_accel_chip {
     uint64_t f32_passes;      /* the array takes this many passes for f32 */
     uint64_t vector_lanes;    /* elements a cycle */
     uint64_t vector_latency;  /* cycles from the last operand to the result */
-    uint64_t vector_reduce;   /* cycles of a reduction tree, a row */
+    uint64_t vector_reduce;   /* cycles of a reduction tree, once for each reduction of a command */
     uint64_t vector_exp;      /* passes of one exponential */
     uint64_t sram_bytes;      /* scratchpad */
     uint64_t sram_banks;      /* single-ported, contiguous address ranges */

@@ -233,8 +233,10 @@ static void step_vector(engine *e, unit *u, uint64_t at, source why)
 
     if (e->run->ideal & PFC_ACCEL_IDEAL_VECTOR)
         cost = (pfc_accel_cost){ 0 };
-    if (e->run->ideal & PFC_ACCEL_IDEAL_LATENCY)
+    if (e->run->ideal & PFC_ACCEL_IDEAL_LATENCY) {
+        cost.issue -= cost.trees;
         cost.drain = 0;
+    }
     wait = bank_wait(e, cmd, at, cost.issue);
     e->v[stalls[why]] += at - u->free_at;
     e->v[PFC_ACCEL_VECTOR_BUSY] += cost.issue;

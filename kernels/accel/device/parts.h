@@ -62,7 +62,8 @@ bool pfc_accel_dma_step(pfc_accel_dma *dma, pfc_accel_hbm *hbm, unsigned ideal);
 
 typedef struct pfc_accel_cost {
     uint64_t preload; /* before the first result, when the unit was empty */
-    uint64_t issue;   /* the unit is taken */
+    uint64_t issue;   /* the unit is occupied */
+    uint64_t trees;   /* part of issue: depth of reduction trees, whatever the number of elements */
     uint64_t drain;   /* from the end of issue to the last result */
 } pfc_accel_cost;
 

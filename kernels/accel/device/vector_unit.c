@@ -11,8 +11,8 @@ pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel
     uint64_t *v = counters->v;
     uint64_t passes = 0;
     uint64_t out_passes = 0;
+    pfc_accel_cost cost = { 0 };
     uint64_t trees = 0;
-    uint64_t issue;
 
     switch ((pfc_accel_op)cmd->op) {
     case PFC_ACCEL_OP_SOFTMAX: /* max; subtract, exp; sum; divide */
@@ -51,7 +51,9 @@ pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel
         v[PFC_ACCEL_SRAM_READ] += row * es;
         v[PFC_ACCEL_SRAM_WRITE] += row * es;
     }
-    issue = passes * pfc_accel_ceil_div(row, chip->vector_lanes) +
-            out_passes * pfc_accel_ceil_div(out, chip->vector_lanes) + trees * chip->vector_reduce;
-    return (pfc_accel_cost){ .issue = issue, .drain = issue ? chip->vector_latency : 0 };
+    cost.trees = trees * chip->vector_reduce;
+    cost.issue = passes * pfc_accel_ceil_div(row, chip->vector_lanes) +
+                 out_passes * pfc_accel_ceil_div(out, chip->vector_lanes) + cost.trees;
+    cost.drain = cost.issue ? chip->vector_latency : 0;
+    return cost;
 }

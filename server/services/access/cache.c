@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "server/repo/sql/projects.h"
 #include "server/services/internal.h"
 
 #define SLOTS 1024 /* a power of two; a newcomer takes the place of whoever was there */
@@ -144,7 +145,6 @@ static void keep_project(pfc_cache *cache, const char *name, int64_t id, uint64_
 pfc_code pfc_project_find(pfc_db *db, pfc_cache *cache, const char *name, int64_t *id, pfc_err *err)
 {
     uint64_t generation = 0;
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     int64_t found = 0;
     pfc_code code;
@@ -154,10 +154,8 @@ pfc_code pfc_project_find(pfc_db *db, pfc_cache *cache, const char *name, int64_
     if (cache && cached_project(cache, name, id, &generation))
         return PFC_OK;
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
-    if (!code) {
-        pfc_args_text(&args, name);
-        code = pfc_query_id(tx, "project_id", &args, &found, err);
-    }
+    if (!code)
+        code = pfc_sql_project_id(tx, &(pfc_sql_project_id_args){ .name = name }, &found, err);
     pfc_tx_free(tx);
     if (!code && !found)
         code = pfc_err_set(err, PFC_ENOTFOUND, "there is no project \"%.64s\"", name);

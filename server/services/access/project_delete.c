@@ -7,36 +7,25 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "server/repo/sql/projects.h"
 #include "server/services/internal.h"
 
 enum { ROWS_A_STEP = 2000, WAIT_MS = 50 };
 
-static pfc_code with_id(pfc_tx *tx, const char *query, int64_t id, const char *text, pfc_err *err)
-{
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, id);
-    if (text)
-        pfc_args_text(&args, text);
-    return pfc_tx_query(tx, query, &args, NULL, err);
-}
-
 /* *own: the server itself works on the project, which takes moments. */
 static pfc_code lock(pfc_tx *tx, const char *name, int64_t *id, bool *own, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_project_lock_rows rows = { 0 };
     int64_t leased = 0;
     pfc_code code;
 
-    pfc_args_text(&args, name);
-    code = pfc_tx_query(tx, "project_lock", &args, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+    code = pfc_sql_project_lock(tx, &(pfc_sql_project_lock_args){ .name = name }, &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no project \"%.63s\"", name);
     if (!code) {
-        *id = pfc_res_i64(res, 0, 0);
-        leased = pfc_res_i64(res, 0, 1);
-        *own = leased == 0 && pfc_res_i64(res, 0, 2) > 0;
+        *id = rows.items[0].id;
+        leased = rows.items[0].leased;
+        *own = leased == 0 && rows.items[0].own > 0;
     }
     if (!code && leased)
         code = pfc_err_set(err, PFC_ECONFLICT,
@@ -44,7 +33,7 @@ static pfc_code lock(pfc_tx *tx, const char *name, int64_t *id, bool *own, pfc_e
                            name, (long long)leased, leased == 1 ? "" : "s");
     else if (!code && *own)
         code = pfc_err_set(err, PFC_EUNAVAIL, "project \"%.63s\" is being judged: try again", name);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -71,12 +60,14 @@ static pfc_code retire(pfc_db *db, const char *actor, const char *name, int64_t 
     if (!code)
         retired_name(*id, name, gone->name);
     if (!code && strcmp(name, gone->name) != 0) {
-        code = with_id(tx, "project_retire", *id, gone->name, err);
+        code = pfc_sql_project_retire(
+            tx, &(pfc_sql_project_retire_args){ .project_id = *id, .name = gone->name }, err);
         if (!code)
             code = pfc_note(tx, actor, "delete", *id, name, NULL, err);
     }
     if (!code)
-        code = with_id(tx, "project_cancel_jobs", *id, NULL, err);
+        code = pfc_sql_project_cancel_jobs(
+            tx, &(pfc_sql_project_cancel_jobs_args){ .project_id = *id }, err);
     /* Every server forgets the tokens of the project, and which project the name is. */
     if (!code)
         code = pfc_tell(tx, json_pack("{s:s, s:i}", "type", "token", "id", 0), err);
@@ -88,15 +79,13 @@ static pfc_code retire(pfc_db *db, const char *actor, const char *name, int64_t 
 
 static pfc_code clear_some(pfc_db *db, int64_t id, int64_t *removed, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (code)
         return code;
-    pfc_args_i64(&args, id);
-    pfc_args_i64(&args, ROWS_A_STEP);
-    code = pfc_query_id(tx, "project_clear", &args, removed, err);
+    code = pfc_sql_project_clear(
+        tx, &(pfc_sql_project_clear_args){ .project_id = id, .limit = ROWS_A_STEP }, removed, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -4,7 +4,7 @@
 #ifndef PFC_SERVER_SERVICES_ACCESS_PROJECT_DELETE_H
 #define PFC_SERVER_SERVICES_ACCESS_PROJECT_DELETE_H
 
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 /** How far a deletion came. */
 typedef struct pfc_project_gone {

@@ -1,22 +1,22 @@
 /*
  * Projects: created once, found again.
  */
+#include "server/repo/sql/projects.h"
+
 #include "core/base/parse.h"
 #include "server/services/internal.h"
 
 static pfc_code insert_project(pfc_db *db, const char *actor, const char *name, const char *branch,
                                const char *repo_url, int64_t *id, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (code)
         goto done;
-    pfc_args_text(&args, name);
-    pfc_args_text(&args, branch);
-    pfc_args_text(&args, repo_url);
-    code = pfc_query_id(tx, "project_insert", &args, id, err);
+    code = pfc_sql_project_insert(
+        tx, &(pfc_sql_project_insert_args){ .name = name, .branch = branch, .repo_url = repo_url },
+        id, err);
     if (!code && *id)
         code = pfc_note(tx, actor, "create", *id, name, repo_url, err);
     if (!code)
@@ -61,23 +61,21 @@ pfc_code pfc_project_create(pfc_db *db, const char *actor, const char *name, con
 pfc_code pfc_project_headline(pfc_db *db, int64_t project_id, pfc_series_rows *out, pfc_err *err)
 {
     pfc_series_filter filter = { .headline = true, .spark = 60 };
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
-    pfc_res *res = NULL;
+    pfc_sql_project_branch_rows rows = { 0 };
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        code = pfc_tx_query(tx, "project_branch", &args, &res, err);
-    }
+    if (!code)
+        code = pfc_sql_project_branch(
+            tx, &(pfc_sql_project_branch_args){ .project_id = project_id }, &rows, err);
     pfc_tx_free(tx);
-    if (!code && pfc_res_rows(res) == 0)
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
     if (!code) {
-        filter.branch = pfc_res_text(res, 0, pfc_res_column(res, "branch"));
+        filter.branch = rows.items[0].branch;
         code =
             pfc_series_list(db, project_id, &filter, (pfc_page){ .limit = PFC_LIST_MAX }, out, err);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }

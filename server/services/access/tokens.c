@@ -1,6 +1,8 @@
 /*
  * Tokens: 256 random bits shown once and stored as their SHA-256.
  */
+#include "server/repo/sql/tokens.h"
+
 #include <math.h>
 
 #include "core/base/clock.h"
@@ -49,7 +51,6 @@ pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64
 {
     char fresh[PFC_TOKEN_TEXT], hash[PFC_SHA256_HEX];
     char *what = NULL;
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     int64_t made = 0;
     pfc_code code;
@@ -62,17 +63,15 @@ pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64
     make_secret(fresh);
     pfc_sha256_hex(fresh, strlen(fresh), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
-    if (!code) {
-        pfc_args_text(&args, hash);
-        pfc_args_text(&args, name);
-        pfc_args_i64(&args, scopes);
-        pfc_args_id(&args, project_id);
-        if (expires_at > 0)
-            pfc_args_f64(&args, expires_at);
-        else
-            pfc_args_text(&args, NULL);
-        code = pfc_query_id(tx, "token_insert", &args, &made, err);
-    }
+    if (!code)
+        code = pfc_sql_token_insert(
+            tx,
+            &(pfc_sql_token_insert_args){ .hash = hash,
+                                          .name = name,
+                                          .scopes = scopes,
+                                          .project_id = project_id,
+                                          .expires_at = expires_at > 0 ? expires_at : (double)NAN },
+            &made, err);
     if (!code) {
         what = pfc_format("token %lld", (long long)made);
         code = pfc_note(tx, actor, "create", project_id, what, name, err);
@@ -91,7 +90,6 @@ pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64
 pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_err *err)
 {
     char hash[PFC_SHA256_HEX];
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code;
 
@@ -99,11 +97,9 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_
         return pfc_err_set(err, PFC_EINVAL, "token: expected pfc_ and 64 hexadecimal digits");
     pfc_sha256_hex(secret, strlen(secret), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
-    if (!code) {
-        pfc_args_text(&args, hash);
-        pfc_args_text(&args, name);
-        code = pfc_tx_query(tx, "token_ensure", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_token_ensure(tx, &(pfc_sql_token_ensure_args){ .hash = hash, .name = name },
+                                    err);
     pfc_tx_free(tx);
     return code;
 }
@@ -112,38 +108,31 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_
 static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, bool *valid,
                            double *valid_s, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_token_find_rows rows = { 0 };
     bool stale = false;
-    pfc_code code;
+    pfc_code code = pfc_sql_token_find(tx, &(pfc_sql_token_find_args){ .hash = hash }, &rows, err);
 
     *valid = false;
-    pfc_args_text(&args, hash);
-    code = pfc_tx_query(tx, "token_find", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        const char *name = pfc_res_text(res, 0, pfc_res_column(res, "name"));
+    if (!code && rows.len) {
+        const pfc_sql_token_find_row *found = &rows.items[0];
 
-        out->token_id = pfc_res_i64(res, 0, pfc_res_column(res, "id"));
-        out->scopes = pfc_res_i64(res, 0, pfc_res_column(res, "scopes"));
-        if (out->scopes & PFC_SCOPE_ADMIN)
-            out->scopes = PFC_SCOPE_ALL;
-        out->project_id = pfc_res_i64(res, 0, pfc_res_column(res, "project_id"));
-        (void)snprintf(out->actor, sizeof(out->actor), *name ? "token %lld (%s)" : "token %lld",
-                       (long long)out->token_id, name);
-        *valid = pfc_res_bool(res, 0, pfc_res_column(res, "valid")) &&
-                 pfc_secret_equal(hash, pfc_res_text(res, 0, pfc_res_column(res, "hash")));
-        stale = pfc_res_bool(res, 0, pfc_res_column(res, "stale"));
-        if (pfc_res_text(res, 0, pfc_res_column(res, "valid_s"))) {
-            *valid_s = pfc_res_f64(res, 0, pfc_res_column(res, "valid_s"));
+        out->token_id = found->id;
+        out->scopes = found->scopes & PFC_SCOPE_ADMIN ? PFC_SCOPE_ALL : found->scopes;
+        out->project_id = found->project_id;
+        (void)snprintf(out->actor, sizeof(out->actor),
+                       *found->name ? "token %lld (%s)" : "token %lld", (long long)out->token_id,
+                       found->name);
+        *valid = found->valid && pfc_secret_equal(hash, found->hash);
+        stale = found->stale;
+        if (!isnan(found->valid_s)) {
+            *valid_s = found->valid_s;
             out->until_ns = pfc_clock_ns() + (int64_t)(fmin(*valid_s, YEAR_S) * 1e9);
         }
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     /* Once a minute is enough to see which tokens are in use, and spares a write a request. */
-    if (!code && *valid && stale) {
-        pfc_args_i64(&args, out->token_id);
-        code = pfc_tx_query(tx, "token_used", &args, NULL, err);
-    }
+    if (!code && *valid && stale)
+        code = pfc_sql_token_used(tx, &(pfc_sql_token_used_args){ .id = out->token_id }, err);
     return code;
 }
 
@@ -186,15 +175,12 @@ pfc_code pfc_token_verify_cached(pfc_db *db, pfc_cache *cache, const char *secre
 pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *err)
 {
     char *what = pfc_format("token %lld", (long long)id);
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     int64_t found = 0;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    if (!code) {
-        pfc_args_i64(&args, id);
-        code = pfc_query_id(tx, "token_revoke", &args, &found, err);
-    }
+    if (!code)
+        code = pfc_sql_token_revoke(tx, &(pfc_sql_token_revoke_args){ .id = id }, &found, err);
     if (!code && !found)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such token");
     if (!code)

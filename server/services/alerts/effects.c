@@ -2,34 +2,18 @@
 #include "server/services/alerts/effects.h"
 
 #include "core/base/buf.h"
-#include "server/repo/rows.h"
 #include "server/services/internal.h"
-
-static const pfc_col effect_cols[] = {
-    PFC_COL(pfc_effect, source, "source", TEXT),
-    PFC_COL(pfc_effect, bisection_id, "bisection_id", I64),
-    PFC_COL(pfc_effect, commit, "commit", TEXT),
-    PFC_COL(pfc_effect, rel_change, "rel_change", F64),
-    PFC_COL(pfc_effect, rel_low, "rel_low", F64),
-    PFC_COL(pfc_effect, rel_high, "rel_high", F64),
-    PFC_COL(pfc_effect, n, "n", I64),
-};
-static const pfc_shape effect_shape = PFC_SHAPE(effect_cols, pfc_effect);
 
 pfc_code pfc_alert_effects(pfc_db *db, int64_t project_id, int64_t alert_id, pfc_effects *out,
                            pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, alert_id);
     if (!code)
-        code = pfc_rows_query(tx, "alert_effects", &args, &effect_shape, NULL, &rows, err);
-    if (!code)
-        PFC_ROWS_INTO(out, rows);
+        code = pfc_sql_alert_effects(
+            tx, &(pfc_sql_alert_effects_args){ .project_id = project_id, .alert_id = alert_id },
+            out, err);
     pfc_tx_free(tx);
     return code;
 }

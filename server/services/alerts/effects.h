@@ -5,16 +5,13 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
 #define PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
 
+#include "server/repo/sql/evidence.h"
 #include "server/services/services.h"
 
-typedef struct pfc_effect {
-    const char *source;   /* "history", "bisection", "pairs" */
-    int64_t bisection_id; /* 0: the history */
-    const char *commit;   /* that is blamed there; NULL: none named */
-    double rel_change, rel_low, rel_high;
-    int64_t n; /* points, runs or pairs behind it */
-} pfc_effect;
-PFC_ROWS(pfc_effects, pfc_effect);
+/** source: "history", "bisection", "pairs"; bisection_id 0: the history; commit: that is blamed there,
+ *  NULL: none named; n: points, runs or pairs behind it. */
+typedef pfc_sql_alert_effects_row pfc_effect;
+typedef pfc_sql_alert_effects_rows pfc_effects;
 
 /** History first, then by bisection. */
 pfc_code pfc_alert_effects(pfc_db *db, int64_t project_id, int64_t alert_id, pfc_effects *out,

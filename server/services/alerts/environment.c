@@ -5,33 +5,47 @@
  */
 #include "server/services/alerts/environment.h"
 
+#include "server/repo/sql/groups.h"
+#include "server/repo/sql/shifts.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"
+
+/* *id: the event, 0: none; *news: it is told to those who listen. */
+static pfc_code note_canary(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
+                            int64_t *id, bool *news, pfc_err *err)
+{
+    pfc_sql_environment_moved_rows rows = { 0 };
+    pfc_code code = pfc_sql_environment_moved(
+        tx,
+        &(pfc_sql_environment_moved_args){
+            .project_id = project_id, .machine_id = machine_id, .run_id = run_id },
+        &rows, err);
+
+    if (!code && rows.len) {
+        *id = rows.items[0].id;
+        *news = rows.items[0].opened;
+    }
+    pfc_rows_clear(&rows);
+    return code;
+}
 
 pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
                               bool infra, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
     int64_t id = 0;
-    bool tell;
+    bool news = !infra;
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, machine_id);
     if (infra)
-        pfc_args_i64(&args, run_id);
-    code = pfc_tx_query(tx, infra ? "environment_moved" : "environment_still", &args, &res, err);
-    if (code)
+        code = note_canary(tx, project_id, machine_id, run_id, &id, &news, err);
+    else
+        code = pfc_sql_environment_still(
+            tx,
+            &(pfc_sql_environment_still_args){ .project_id = project_id, .machine_id = machine_id },
+            &id, err);
+    if (code || !id || !news)
         return code;
-    if (pfc_res_rows(res))
-        id = pfc_res_i64(res, 0, 0);
-    tell = id && (!infra || pfc_res_bool(res, 0, 1));
-    pfc_res_free(res);
-    if (!tell)
-        return PFC_OK;
-    pfc_args_i64(&args, id);
-    return pfc_tx_query(tx, "environment_notify", &args, NULL, err);
+    return pfc_sql_environment_notify(tx, &(pfc_sql_environment_notify_args){ .id = id }, err);
 }
 
 /* Its alerts are the commits' again. As the detector's own: it set them, and may again. */
@@ -42,25 +56,24 @@ static pfc_code release_alerts(pfc_tx *tx, int64_t project_id, int64_t id, const
     char *why = pfc_format("a person says that event %lld is no machine's%s%.400s", (long long)id,
                            reason && *reason ? ": " : "", reason ? reason : "");
     const pfc_alert_change change = { .state = "untriaged", .reason = why };
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_shift_alerts_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, id);
-    code = pfc_tx_query(tx, "shift_alerts", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const int64_t alert_id = pfc_res_i64(res, i, 0);
+    code = pfc_sql_shift_alerts(
+        tx, &(pfc_sql_shift_alerts_args){ .project_id = project_id, .event_id = id }, &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const int64_t alert_id = rows.items[i].id;
 
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64s(&args, &alert_id, 1);
-        pfc_args_id(&args, 0);
-        code = pfc_tx_query(tx, "shift_alert", &args, NULL, err);
-        if (!code && pfc_streq(pfc_res_text(res, i, 1), "infrastructure") &&
-            pfc_streq(pfc_res_text(res, i, 2), "detector"))
+        code = pfc_sql_shift_alert(tx,
+                                   &(pfc_sql_shift_alert_args){ .project_id = project_id,
+                                                                .alert_ids = &alert_id,
+                                                                .alert_ids_len = 1 },
+                                   err);
+        if (!code && pfc_streq(rows.items[i].state, "infrastructure") &&
+            pfc_streq(rows.items[i].last_actor, "detector"))
             code = pfc_alert_follow(tx, project_id, alert_id, "infrastructure", true, &change, err);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     free(why);
     return code;
 }
@@ -76,22 +89,19 @@ typedef struct word {
 /* Has the event, or it is a canary's. The branch goes first, as with all who write several of its alerts. */
 static pfc_code lock_event(pfc_tx *tx, const pfc_environment_event *event, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_shift_lock_rows rows = { 0 };
     pfc_code code = PFC_OK;
 
     if (event->branch)
         code = pfc_branch_lock(tx, event->project_id, event->branch, err);
-    if (!code) {
-        pfc_args_i64(&args, event->id);
-        code = pfc_tx_query(tx, "shift_lock", &args, &res, err);
-    }
-    if (!code && pfc_res_rows(res) == 0)
+    if (!code)
+        code = pfc_sql_shift_lock(tx, &(pfc_sql_shift_lock_args){ .id = event->id }, &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ECONFLICT,
                            "event %lld is a canary's: it was measured, and ends by itself when the "
                            "canary stands still; only one of kind step can be dismissed",
                            (long long)event->id);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -100,30 +110,25 @@ static pfc_code dismiss(pfc_tx *tx, void *into, pfc_err *err)
     word *w = into;
     const int64_t id = w->event->id, project_id = w->event->project_id;
     char *what = pfc_format("event %lld", (long long)id);
-    pfc_args args = { 0 };
     pfc_code code;
 
     pfc_detector_clear(&w->detector);
     code = lock_event(tx, w->event, err);
-    if (!code) {
-        pfc_args_i64(&args, id);
-        pfc_args_text(&args, w->dismissed ? w->actor : NULL);
-        pfc_args_text(&args, w->reason);
-        code = pfc_tx_query(tx, "shift_dismiss", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_shift_dismiss(
+            tx,
+            &(pfc_sql_shift_dismiss_args){
+                .id = id, .actor = w->dismissed ? w->actor : NULL, .reason = w->reason },
+            err);
     if (!code && w->dismissed)
         code = release_alerts(tx, project_id, id, w->reason, err);
-    if (!code) {
-        pfc_args_i64(&args, id);
-        code = pfc_tx_query(tx, "shift_ask_again", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_shift_ask_again(tx, &(pfc_sql_shift_ask_again_args){ .id = id }, err);
     if (!code)
         code = pfc_note(tx, w->actor, w->dismissed ? "dismiss" : "restore", project_id, what,
                         w->reason, err);
-    if (!code) {
-        pfc_args_i64(&args, id);
-        code = pfc_tx_query(tx, "shift_notify", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_shift_notify(tx, &(pfc_sql_shift_notify_args){ .id = id }, err);
     if (!code)
         code = pfc_detector_load(tx, project_id, &w->detector, err);
     free(what);

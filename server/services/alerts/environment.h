@@ -4,7 +4,7 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_ENVIRONMENT_H
 #define PFC_SERVER_SERVICES_ALERTS_ENVIRONMENT_H
 
-#include "server/repo/repo.h"
+#include "server/repo/tables/repo.h"
 
 /** A person says that an event of kind step is no machine's (its alerts are regressions again, and stay
  *  that), or takes that back. PFC_ENOTFOUND: there is no such event; PFC_ECONFLICT: it is a canary's.

@@ -3,37 +3,20 @@
  * instructions have no noise, so where they move the code did it; where only the wall time moves it may
  * be the machine.
  */
+#include "server/repo/sql/evidence.h"
+
 #include <stdlib.h>
 
-#include "server/repo/rows.h"
 #include "server/services/internal.h"
-
-static const pfc_col witness_cols[] = {
-    PFC_COL(pfc_witness, alert_id, "alert_id", I64),
-    PFC_COL(pfc_witness, series_id, "series_id", I64),
-    PFC_COL(pfc_witness, metric, "metric", TEXT),
-    PFC_COL(pfc_witness, backend, "backend", TEXT),
-    PFC_COL(pfc_witness, machine_class, "machine_class", TEXT),
-    PFC_COL(pfc_witness, unit, "unit", TEXT),
-    PFC_COL(pfc_witness, exact, "exact", BOOL),
-    PFC_COL(pfc_witness, rel_change, "rel_change", F64),
-    PFC_COL(pfc_witness, moved, "moved", TEXT),
-};
-static const pfc_shape witness_shape = PFC_SHAPE(witness_cols, pfc_witness);
 
 static pfc_code read_witnesses(pfc_tx *tx, int64_t project_id, const int64_t *alerts, size_t len,
                                pfc_witnesses *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64s(&args, alerts, len);
-    code = pfc_rows_query(tx, "alert_evidence", &args, &witness_shape, NULL, &rows, err);
-    if (!code)
-        PFC_ROWS_INTO(out, rows);
-    return code;
+    return pfc_sql_alert_evidence(tx,
+                                  &(pfc_sql_alert_evidence_args){ .project_id = project_id,
+                                                                  .alert_ids = alerts,
+                                                                  .alert_ids_len = len },
+                                  out, err);
 }
 
 pfc_code pfc_alert_witnesses(pfc_db *db, int64_t project_id, int64_t alert_id, pfc_witnesses *out,
@@ -68,10 +51,10 @@ static const char *evidence_of(const pfc_witnesses *all, int64_t alert_id, bool 
     return worse ? "corroborated" : still ? "alone" : "single";
 }
 
-static bool is_among(const pfc_res *res, int64_t id)
+static bool is_among(const pfc_sql_alert_is_exact_rows *rows, int64_t id)
 {
-    for (size_t i = 0; i < pfc_res_rows(res); i++) {
-        if (pfc_res_i64(res, i, 0) == id)
+    for (size_t i = 0; i < rows->len; i++) {
+        if (rows->items[i].id == id)
             return true;
     }
     return false;
@@ -82,24 +65,24 @@ pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts,
 {
     const char **evidence = pfc_calloc(len, sizeof(char *));
     pfc_witnesses all = { 0 };
-    pfc_args args = { 0 };
-    pfc_res *exact = NULL;
+    pfc_sql_alert_is_exact_rows exact = { 0 };
     pfc_code code = read_witnesses(tx, project_id, alerts, len, &all, err);
 
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64s(&args, alerts, len);
-        code = pfc_tx_query(tx, "alert_is_exact", &args, &exact, err);
-    }
+    if (!code)
+        code = pfc_sql_alert_is_exact(tx,
+                                      &(pfc_sql_alert_is_exact_args){ .project_id = project_id,
+                                                                      .alert_ids = alerts,
+                                                                      .alert_ids_len = len },
+                                      &exact, err);
     for (size_t i = 0; !code && i < len; i++)
-        evidence[i] = evidence_of(&all, alerts[i], is_among(exact, alerts[i]));
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64s(&args, alerts, len);
-        pfc_args_texts(&args, evidence, len);
-        code = pfc_tx_query(tx, "alert_evidence_set", &args, NULL, err);
-    }
-    pfc_res_free(exact);
+        evidence[i] = evidence_of(&all, alerts[i], is_among(&exact, alerts[i]));
+    if (!code)
+        code = pfc_sql_alert_evidence_set(
+            tx,
+            &(pfc_sql_alert_evidence_set_args){
+                .project_id = project_id, .alert_ids = alerts, .evidence = evidence, .len = len },
+            err);
+    pfc_rows_clear(&exact);
     pfc_rows_clear(&all);
     free(evidence);
     return code;

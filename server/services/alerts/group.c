@@ -8,6 +8,9 @@
 
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
+#include "server/repo/sql/alerts.h"
+#include "server/repo/sql/groups.h"
+#include "server/repo/sql/shifts.h"
 #include "server/services/alerts/group_summary.h"
 #include "server/services/alerts/machine_shift.h"
 
@@ -16,61 +19,58 @@
 
 static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_group_members_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, g->project_id);
-    pfc_args_text(&args, g->branch);
-    pfc_args_i64(&args, g->low);
-    pfc_args_i64(&args, g->high);
-    code = pfc_tx_query(g->tx, "group_members", &args, &res, err);
+    code = pfc_sql_group_members(g->tx,
+                                 &(pfc_sql_group_members_args){ .project_id = g->project_id,
+                                                                .branch = g->branch,
+                                                                .position_from = g->low,
+                                                                .position_to = g->high },
+                                 &rows, err);
     if (code)
         return code;
     free(g->members);
     free(g->items);
-    g->len = pfc_res_rows(res);
+    g->len = rows.len;
     g->members = pfc_calloc(g->len, sizeof(*g->members));
     g->items = pfc_calloc(g->len, sizeof(pfc_clustered *));
     *grew = false;
     for (size_t i = 0; i < g->len; i++) {
-        size_t places = (size_t)pfc_res_i64(res, i, pfc_res_column(res, "points"));
-        bool exact = pfc_res_bool(res, i, pfc_res_column(res, "exact"));
-        const pfc_change claim = { .p = pfc_res_f64(res, i, pfc_res_column(res, "p")),
-                                   .rel_change =
-                                       pfc_res_f64(res, i, pfc_res_column(res, "rel_change")),
-                                   .rel_low = pfc_res_f64(res, i, pfc_res_column(res, "rel_low")),
-                                   .rel_high =
-                                       pfc_res_f64(res, i, pfc_res_column(res, "rel_high")) };
+        const pfc_sql_group_members_row *row = &rows.items[i];
+        size_t places = (size_t)row->points;
+        bool exact = row->exact;
+        const pfc_change claim = { .p = row->p,
+                                   .rel_change = row->rel_change,
+                                   .rel_low = row->rel_low,
+                                   .rel_high = row->rel_high };
         group_member *m = &g->members[i];
 
         *m = (group_member){
             .rel_change = claim.rel_change,
             .p = claim.p,
             .places = places,
-            .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
-            .series_id = pfc_res_i64(res, i, pfc_res_column(res, "series_id")),
-            .commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id")),
-            .commit_low_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_low_id")),
-            .commit_high_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_high_id")),
-            .event_id = pfc_res_i64(res, i, pfc_res_column(res, "event_id")),
-            .untriaged =
-                pfc_streq(pfc_res_text(res, i, pfc_res_column(res, "own_state")), "untriaged"),
-            .infra =
-                pfc_streq(pfc_res_text(res, i, pfc_res_column(res, "own_state")), "infrastructure"),
-            .at = { .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
-                    .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
-                    .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
+            .id = row->id,
+            .series_id = row->series_id,
+            .commit_id = row->commit_id,
+            .commit_low_id = row->commit_low_id,
+            .commit_high_id = row->commit_high_id,
+            .event_id = row->event_id,
+            .untriaged = pfc_streq(row->own_state, "untriaged"),
+            .infra = pfc_streq(row->own_state, "infrastructure"),
+            .at = { .position = row->position,
+                    .low = row->position_low,
+                    .high = row->position_high,
                     .p = pfc_fdr_anywhere(&claim, places, exact) },
-            .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
-            .group_id = pfc_res_i64(res, i, pfc_res_column(res, "group_id")),
-            .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
-            .identical = pfc_res_bool(res, i, pfc_res_column(res, "identical")),
-            .blocks = pfc_res_bool(res, i, pfc_res_column(res, "blocks")),
-            .waits = pfc_res_bool(res, i, pfc_res_column(res, "waits")),
-            .asked = pfc_res_bool(res, i, pfc_res_column(res, "asked")),
-            .against = pfc_res_text(res, i, pfc_res_column(res, "against")),
-            .commit_high = pfc_res_text(res, i, pfc_res_column(res, "commit_high")),
+            .alert_id = row->alert_id,
+            .group_id = row->group_id,
+            .undone = row->undone,
+            .identical = row->identical,
+            .blocks = row->blocks,
+            .waits = row->waits,
+            .asked = row->asked,
+            .against = row->against,
+            .commit_high = row->commit_high,
         };
         m->at.alerted =
             m->alert_id != 0 || m->blocks; /* its session has judged it with the others */
@@ -80,37 +80,38 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
         g->high = PFC_MAX(g->high, m->at.high);
     }
     pfc_res_free(g->rows);
-    g->rows = res;
+    pfc_rows_keep_texts(&rows, &g->rows);
     return PFC_OK;
 }
 
 static pfc_code open_alert(grouping *g, group_member *m, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, g->project_id);
-    pfc_args_i64(&args, m->id);
-    pfc_args_i64(&args, m->series_id);
-    code = pfc_query_id(g->tx, "alert_open", &args, &m->alert_id, err);
+    code = pfc_sql_alert_open(g->tx,
+                              &(pfc_sql_alert_open_args){ .project_id = g->project_id,
+                                                          .change_point_id = m->id,
+                                                          .series_id = m->series_id },
+                              &m->alert_id, err);
     if (code || !m->alert_id)
         return code;
-    pfc_args_i64(&args, g->project_id);
-    pfc_args_i64(&args, m->alert_id);
-    pfc_args_text(&args, "detector");
-    pfc_args_text(&args, NULL);
-    pfc_args_text(&args, "untriaged");
-    pfc_args_text(&args, m->blocks ? "regression measured in blocks" : "confirmed regression");
-    code = pfc_tx_query(g->tx, "alert_event_insert", &args, NULL, err);
+    code = pfc_sql_alert_event_insert(
+        g->tx,
+        &(pfc_sql_alert_event_insert_args){ .project_id = g->project_id,
+                                            .alert_id = m->alert_id,
+                                            .actor = "detector",
+                                            .to = "untriaged",
+                                            .reason = m->blocks ? "regression measured in blocks"
+                                                                : "confirmed regression" },
+        err);
     m->untriaged = !m->undone;
     if (!code && m->undone)
         return pfc_alert_apply(
             g->tx, "detector", g->project_id, m->alert_id, "untriaged",
             &(pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY }, err);
-    if (!code && !m->event) { /* else it is told as the machine's */
-        pfc_args_i64(&args, m->alert_id);
-        code = pfc_tx_query(g->tx, "alert_notify", &args, NULL, err);
-    }
+    if (!code && !m->event) /* else the machine's event is announced */
+        code = pfc_sql_alert_notify(g->tx, &(pfc_sql_alert_notify_args){ .alert_id = m->alert_id },
+                                    err);
     return code;
 }
 
@@ -127,8 +128,6 @@ static bool is_taken(const grouping *g, int64_t group_id)
  * keeps it. */
 static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
     *id = 0;
     for (size_t i = 0; i < g->len; i++) {
         const group_member *m = &g->members[i];
@@ -141,7 +140,7 @@ static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
         g->taken[g->taken_len++] = *id;
         return PFC_OK;
     }
-    return pfc_query_id(g->tx, "group_next", &args, id, err);
+    return pfc_sql_group_next(g->tx, id, err);
 }
 
 /* The change of a series in cluster k; NULL: it has none. */
@@ -156,30 +155,30 @@ static const group_member *hit_of(const grouping *g, size_t k, int64_t series_id
     return NULL;
 }
 
-static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_err *err)
+static pfc_code write_group(grouping *g, size_t k, const pfc_sql_group_slices_rows *slices,
+                            pfc_err *err)
 {
-    size_t measured = pfc_res_rows(slices), hit = 0, n = 0;
+    size_t measured = slices->len, hit = 0, n = 0;
     pfc_slice_series *series = pfc_calloc(measured + 1, sizeof(*series));
     json_t **params = pfc_calloc(measured + 1, sizeof(json_t *));
     int64_t *ids = pfc_calloc(g->len, sizeof(*ids)), group_id = 0;
     char *summary = NULL;
-    pfc_args args = { 0 };
     pfc_code code = number_of(g, k, &group_id, err);
 
     for (size_t i = 0; i < measured; i++) {
-        const char *text = pfc_res_text(slices, i, pfc_res_column(slices, "params"));
-        const group_member *m = hit_of(g, k, pfc_res_i64(slices, i, pfc_res_column(slices, "id")));
+        const char *text = slices->items[i].params_json;
+        const group_member *m = hit_of(g, k, slices->items[i].id);
 
         params[i] = text ? json_loads(text, 0, NULL) : NULL;
         series[i] = (pfc_slice_series){
-            .benchmark = pfc_res_text(slices, i, pfc_res_column(slices, "benchmark")),
-            .metric = pfc_res_text(slices, i, pfc_res_column(slices, "metric")),
-            .backend = pfc_res_text(slices, i, pfc_res_column(slices, "backend")),
-            .machine_class = pfc_res_text(slices, i, pfc_res_column(slices, "machine_class")),
+            .benchmark = slices->items[i].benchmark,
+            .metric = slices->items[i].metric,
+            .backend = slices->items[i].backend,
+            .machine_class = slices->items[i].machine_class,
             .params = params[i],
             .hit = m != NULL,
             .rel_change = m ? m->rel_change : (double)NAN,
-            .headline = pfc_res_bool(slices, i, pfc_res_column(slices, "headline")),
+            .headline = slices->items[i].headline,
         };
         hit += series[i].hit;
     }
@@ -189,13 +188,15 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
     }
     if (!code && measured) {
         summary = pfc_slice_summary(series, measured);
-        pfc_args_i64(&args, g->project_id);
-        pfc_args_i64s(&args, ids, n);
-        pfc_args_i64(&args, group_id);
-        pfc_args_i64(&args, (int64_t)hit);
-        pfc_args_i64(&args, (int64_t)measured);
-        pfc_args_text(&args, summary);
-        code = pfc_tx_query(g->tx, "group_set", &args, NULL, err);
+        code = pfc_sql_group_set(g->tx,
+                                 &(pfc_sql_group_set_args){ .project_id = g->project_id,
+                                                            .alert_ids = ids,
+                                                            .alert_ids_len = n,
+                                                            .group_id = group_id,
+                                                            .series = (int64_t)hit,
+                                                            .measured = (int64_t)measured,
+                                                            .summary = summary },
+                                 err);
         if (!code)
             code =
                 pfc_evidence_set(g->tx, g->project_id, ids, PFC_MIN(n, (size_t)EVIDENCE_MAX), err);
@@ -215,15 +216,15 @@ static pfc_code mark_machine(grouping *g, group_member *m, const char *sentence,
 {
     pfc_alert_change change = { 0 };
     const char *from = m->infra ? "infrastructure" : "untriaged";
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
-    if (m->event != m->event_id) {
-        pfc_args_i64(&args, g->project_id);
-        pfc_args_i64s(&args, &m->alert_id, 1);
-        pfc_args_id(&args, m->event);
-        code = pfc_tx_query(g->tx, "shift_alert", &args, NULL, err);
-    }
+    if (m->event != m->event_id)
+        code = pfc_sql_shift_alert(g->tx,
+                                   &(pfc_sql_shift_alert_args){ .project_id = g->project_id,
+                                                                .alert_ids = &m->alert_id,
+                                                                .alert_ids_len = 1,
+                                                                .event_id = m->event },
+                                   err);
     if (m->event && m->untriaged)
         change = (pfc_alert_change){ .state = "infrastructure", .reason = sentence };
     if (!m->event && m->event_id && m->infra)
@@ -241,8 +242,7 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
     int64_t *commits = pfc_calloc(g->len, sizeof(*commits));
     size_t n = 0, kept = 0;
     const double level = pfc_fdr_level(&g->stream, position);
-    pfc_args args = { 0 };
-    pfc_res *slices = NULL;
+    pfc_sql_group_slices_rows slices = { 0 };
     bool machines = false;
     pfc_code code;
 
@@ -250,17 +250,19 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
         if (g->members[i].at.cluster == k)
             commits[n++] = g->members[i].commit_id;
     }
-    pfc_args_i64(&args, g->project_id);
-    pfc_args_text(&args, g->branch);
-    pfc_args_i64s(&args, commits, n);
-    code = pfc_tx_query(g->tx, "group_slices", &args, &slices, err);
+    code = pfc_sql_group_slices(g->tx,
+                                &(pfc_sql_group_slices_args){ .project_id = g->project_id,
+                                                              .branch = g->branch,
+                                                              .commit_ids = commits,
+                                                              .commit_ids_len = n },
+                                &slices, err);
     if (!code)
-        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices), level);
+        pfc_cluster_judge(g->items, g->len, k, slices.len, level);
     for (size_t i = 0; !code && i < g->len; i++) {
         group_member *m = &g->members[i];
 
         if (m->at.cluster == k && !m->at.keep)
-            group_withhold(g, m, pfc_res_rows(slices), level);
+            group_withhold(g, m, slices.len, level);
         if (m->at.cluster != k || !m->at.keep)
             continue;
         kept++;
@@ -273,8 +275,8 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
     if (kept && !machines) /* a machine's step accuses no commit */
         pfc_fdr_found(&g->stream, position);
     if (!code && kept)
-        code = write_group(g, k, slices, err);
-    pfc_res_free(slices);
+        code = write_group(g, k, &slices, err);
+    pfc_rows_clear(&slices);
     free(commits);
     return code;
 }
@@ -331,10 +333,7 @@ static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_e
 
 static pfc_code tell_event(grouping *g, int64_t id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, id);
-    return pfc_tx_query(g->tx, "shift_notify", &args, NULL, err);
+    return pfc_sql_shift_notify(g->tx, &(pfc_sql_shift_notify_args){ .id = id }, err);
 }
 
 static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
@@ -364,35 +363,35 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
 /* Events that explain nothing any more end. */
 static pfc_code end_events(grouping *g, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *ended = NULL;
+    pfc_sql_shift_settle_rows ended = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, g->project_id);
-    pfc_args_text(&args, g->branch);
-    code = pfc_tx_query(g->tx, "shift_settle", &args, &ended, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(ended); i++)
-        code = tell_event(g, pfc_res_i64(ended, i, 0), err);
-    pfc_res_free(ended);
+    code = pfc_sql_shift_settle(
+        g->tx, &(pfc_sql_shift_settle_args){ .project_id = g->project_id, .branch = g->branch },
+        &ended, err);
+    for (size_t i = 0; !code && i < ended.len; i++)
+        code = tell_event(g, ended.items[i].id, err);
+    pfc_rows_clear(&ended);
     return code;
 }
 
 /* What stands already before the range, as far back as the stream of tests remembers. */
 static pfc_code read_found(grouping *g, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_group_places_rows rows = { 0 };
     pfc_code code;
 
     g->stream.len = 0;
-    pfc_args_i64(&args, g->project_id);
-    pfc_args_text(&args, g->branch);
-    pfc_args_i64(&args, pfc_fdr_epoch(g->low));
-    pfc_args_i64(&args, g->low - 1);
-    code = pfc_tx_query(g->tx, "group_places", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
-        pfc_fdr_found(&g->stream, pfc_res_i64(res, i, 0));
-    pfc_res_free(res);
+    code =
+        pfc_sql_group_places(g->tx,
+                             &(pfc_sql_group_places_args){ .project_id = g->project_id,
+                                                           .branch = g->branch,
+                                                           .position_from = pfc_fdr_epoch(g->low),
+                                                           .position_to = g->low - 1 },
+                             &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++)
+        pfc_fdr_found(&g->stream, rows.items[i].position);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -445,18 +444,16 @@ static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
                    .stream = { .fdr = o->fdr },
                    .low = 1,
                    .high = 0 };
-    pfc_args args = { 0 };
-    pfc_res *wanted = NULL;
+    pfc_sql_groups_wanted_rows wanted = { 0 };
     pfc_code code = pfc_branch_lock(tx, o->project_id, o->branch, err);
 
-    if (!code) {
-        pfc_args_i64(&args, o->project_id);
-        pfc_args_text(&args, o->branch);
-        code = pfc_tx_query(tx, "groups_wanted", &args, &wanted, err);
-    }
-    for (size_t i = 0; !code && i < pfc_res_rows(wanted); i++) {
-        int64_t low = pfc_res_i64(wanted, i, pfc_res_column(wanted, "position_low"));
-        int64_t high = pfc_res_i64(wanted, i, pfc_res_column(wanted, "position_high"));
+    if (!code)
+        code = pfc_sql_groups_wanted(
+            tx, &(pfc_sql_groups_wanted_args){ .project_id = o->project_id, .branch = o->branch },
+            &wanted, err);
+    for (size_t i = 0; !code && i < wanted.len; i++) {
+        int64_t low = wanted.items[i].position_low;
+        int64_t high = wanted.items[i].position_high;
 
         if (low >= g.low && high <= g.high)
             continue; /* settled with an earlier one */
@@ -470,17 +467,14 @@ static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
     free(g.members);
     free(g.items);
     pfc_res_free(g.rows);
-    pfc_res_free(wanted);
+    pfc_rows_clear(&wanted);
     return code;
 }
 
 pfc_code pfc_branch_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    return pfc_tx_query(tx, "branch_lock", &args, NULL, err);
+    return pfc_sql_branch_lock(
+        tx, &(pfc_sql_branch_lock_args){ .project_id = project_id, .branch = branch }, NULL, err);
 }
 
 pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "server/repo/sql/withheld.h"
 #include "server/services/alerts/group.h"
 #include "server/services/alerts/identical_code.h"
 
@@ -33,7 +34,6 @@ static pfc_code close_identical(grouping *g, group_member *m, const pfc_identica
 {
     const pfc_alert_change change = { .state = "infrastructure",
                                       .reason = "identical object code" };
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     pfc_withheld_add(
@@ -41,11 +41,11 @@ static pfc_code close_identical(grouping *g, group_member *m, const pfc_identica
         pfc_format("{\"against\": \"%s\", \"commit\": \"%s\"}", found->against, found->commit));
     if (m->alert_id && m->untriaged)
         code = pfc_alert_follow(g->tx, g->project_id, m->alert_id, "untriaged", true, &change, err);
-    if (!code && m->alert_id) {
-        pfc_args_i64(&args, g->project_id);
-        pfc_args_i64(&args, m->alert_id);
-        code = pfc_tx_query(g->tx, "alert_ungroup", &args, NULL, err);
-    }
+    if (!code && m->alert_id)
+        code = pfc_sql_alert_ungroup(
+            g->tx,
+            &(pfc_sql_alert_ungroup_args){ .project_id = g->project_id, .alert_id = m->alert_id },
+            err);
     return code;
 }
 

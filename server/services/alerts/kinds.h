@@ -4,7 +4,7 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_KINDS_H
 #define PFC_SERVER_SERVICES_ALERTS_KINDS_H
 
-#include "server/repo/repo.h"
+#include "server/repo/tables/repo.h"
 
 /* How fast a drift goes. NAN: not known, because the commits' times do not tell. */
 typedef struct pfc_slope {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/buf.h"
+#include "server/repo/sql/shifts.h"
 #include "server/services/alerts/machine_shift.h"
 #include "server/services/internal.h"
 
@@ -28,7 +29,7 @@ typedef struct place {
     size_t points_len;
     char *machine_class[MACHINES], *machine_name[MACHINES]; /* name NULL: all of the class */
     size_t machines;
-    pfc_res *rows;
+    pfc_sql_shift_points_rows rows;
 } place;
 
 static void place_clear(place *p)
@@ -43,7 +44,7 @@ static void place_clear(place *p)
     free(p->ids);
     free(p->series);
     free(p->points);
-    pfc_res_free(p->rows);
+    pfc_rows_clear(&p->rows);
     memset(p, 0, sizeof(*p));
 }
 
@@ -56,62 +57,66 @@ static int by_id(const void *a, const void *b)
 
 static pfc_code read_points(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *window = NULL;
+    pfc_sql_shift_window_rows window = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, ask->project_id);
-    pfc_args_text(&args, ask->branch);
-    pfc_args_i64(&args, ask->low);
-    pfc_args_i64(&args, ask->high);
-    pfc_args_i64(&args, CONTEXT);
-    code = pfc_tx_query(tx, "shift_window", &args, &window, err);
+    code = pfc_sql_shift_window(tx,
+                                &(pfc_sql_shift_window_args){ .project_id = ask->project_id,
+                                                              .branch = ask->branch,
+                                                              .position_from = ask->low,
+                                                              .position_to = ask->high,
+                                                              .commits = CONTEXT },
+                                &window, err);
     if (code)
         return code;
-    pfc_args_i64(&args, ask->project_id);
-    pfc_args_text(&args, ask->branch);
-    pfc_args_i64(&args, pfc_res_i64(window, 0, 0));
-    pfc_args_i64(&args, pfc_res_i64(window, 0, 1));
-    pfc_args_i64(&args, POINTS_MOST);
-    pfc_res_free(window);
-    return pfc_tx_query(tx, "shift_points", &args, &p->rows, err);
+    code = pfc_sql_shift_points(
+        tx,
+        &(pfc_sql_shift_points_args){ .project_id = ask->project_id,
+                                      .branch = ask->branch,
+                                      .position_from = window.items[0].position_from,
+                                      .position_to = window.items[0].position_to,
+                                      .limit = POINTS_MOST },
+        &p->rows, err);
+    pfc_rows_clear(&window);
+    return code;
 }
 
 /* The series of the points, which come in the order of their ids. */
 static pfc_code read_series(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_err *err)
 {
-    const size_t n = pfc_res_rows(p->rows);
+    const size_t n = p->rows.len;
     int64_t *ids = pfc_calloc(n + 1, sizeof(*ids));
     size_t len = 0;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_shift_series_rows rows = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < n; i++) {
-        const int64_t id = pfc_res_i64(p->rows, i, 0);
+        const int64_t id = p->rows.items[i].series_id;
 
         if (len == 0 || ids[len - 1] != id)
             ids[len++] = id;
     }
-    pfc_args_i64(&args, ask->project_id);
-    pfc_args_i64s(&args, ids, len);
+    code = pfc_sql_shift_series(tx,
+                                &(pfc_sql_shift_series_args){ .project_id = ask->project_id,
+                                                              .series_ids = ids,
+                                                              .series_ids_len = len },
+                                &rows, err);
     free(ids);
-    code = pfc_tx_query(tx, "shift_series", &args, &res, err);
     if (code)
         return code;
-    p->series_len = pfc_res_rows(res);
+    p->series_len = rows.len;
     p->series = pfc_calloc(p->series_len, sizeof(*p->series));
     p->ids = pfc_calloc(p->series_len, sizeof(*p->ids));
     p->families = pfc_calloc(p->series_len, sizeof(char *));
     for (size_t i = 0; i < p->series_len; i++) {
-        p->ids[i] = pfc_res_i64(res, i, 0);
-        p->families[i] = pfc_strdup(pfc_res_text(res, i, pfc_res_column(res, "family")));
+        p->ids[i] = rows.items[i].id;
+        p->families[i] = pfc_strdup(rows.items[i].family);
         p->series[i] = (pfc_shift_series){
-            .work = (uint32_t)pfc_res_i64(res, i, pfc_res_column(res, "work")),
-            .kernel = (uint32_t)pfc_res_i64(res, i, pfc_res_column(res, "kernel")),
-            .kind = (uint32_t)pfc_res_i64(res, i, pfc_res_column(res, "kind")),
-            .higher_is_better = pfc_res_bool(res, i, pfc_res_column(res, "higher_is_better")),
-            .exact = pfc_res_bool(res, i, pfc_res_column(res, "exact")),
+            .work = (uint32_t)rows.items[i].work,
+            .kernel = (uint32_t)rows.items[i].kernel,
+            .kind = (uint32_t)rows.items[i].kind,
+            .higher_is_better = rows.items[i].higher_is_better,
+            .exact = rows.items[i].exact,
         };
     }
     for (size_t i = 0; i < ask->len; i++) {
@@ -120,7 +125,7 @@ static pfc_code read_series(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_
         if (at)
             p->series[at - p->ids].suspect = true;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return PFC_OK;
 }
 
@@ -142,12 +147,7 @@ static size_t machine_of(place *p, const char *machine_class, const char *name, 
 
 static void number_points(place *p, bool whole_class)
 {
-    const pfc_res *rows = p->rows;
-    const int position = pfc_res_column(rows, "position"), time = pfc_res_column(rows, "time");
-    const int median = pfc_res_column(rows, "median"), state = pfc_res_column(rows, "state");
-    const int code = pfc_res_column(rows, "code"), named = pfc_res_column(rows, "name");
-    const int classed = pfc_res_column(rows, "class");
-    const size_t n = pfc_res_rows(rows);
+    const size_t n = p->rows.len;
     size_t series = 0;
 
     for (size_t i = 0; i < p->machines; i++) {
@@ -159,19 +159,19 @@ static void number_points(place *p, bool whole_class)
     free(p->points);
     p->points = pfc_calloc(n + 1, sizeof(*p->points));
     for (size_t i = 0; i < n; i++) {
-        const size_t machine = machine_of(p, pfc_res_text(rows, i, classed),
-                                          pfc_res_text(rows, i, named), whole_class);
+        const pfc_sql_shift_points_row *row = &p->rows.items[i];
+        const size_t machine = machine_of(p, row->class, row->name, whole_class);
 
-        while (p->ids[series] != pfc_res_i64(rows, i, 0))
+        while (p->ids[series] != row->series_id)
             series++;
         p->points[i] = (pfc_shift_point){
             .series = (uint32_t)series,
             .machine = (uint32_t)PFC_MIN(machine, (size_t)MACHINES - 1),
-            .state = (uint32_t)pfc_res_i64(rows, i, state),
-            .code = (uint32_t)pfc_res_i64(rows, i, code),
-            .position = pfc_res_i64(rows, i, position),
-            .time = pfc_res_f64(rows, i, time),
-            .value = pfc_res_f64(rows, i, median),
+            .state = (uint32_t)row->state,
+            .code = (uint32_t)row->code,
+            .position = row->position,
+            .time = row->time,
+            .value = row->median,
         };
     }
 }
@@ -232,25 +232,25 @@ static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
 {
     bool *touched = pfc_calloc(p->series_len + 1, sizeof(*touched));
     size_t hit = 0, suspects = 0;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_shift_paths_rows rows = { 0 };
     bool narrow;
     pfc_code code;
 
-    pfc_args_i64(&args, ask->project_id);
-    pfc_args_text(&args, ask->branch);
-    pfc_args_i64(&args, ask->low);
-    pfc_args_i64(&args, ask->high);
-    code = pfc_tx_query(tx, "shift_paths", &args, &res, err);
-    narrow = !code && pfc_res_rows(res) > 0 && pfc_res_rows(res) <= COMMITS_MOST;
-    for (size_t i = 0; !code && narrow && i < pfc_res_rows(res); i++)
-        code = commit_marks(p, pfc_res_text(res, i, 0), touched, &narrow, err);
+    code = pfc_sql_shift_paths(tx,
+                               &(pfc_sql_shift_paths_args){ .project_id = ask->project_id,
+                                                            .branch = ask->branch,
+                                                            .position_from = ask->low,
+                                                            .position_to = ask->high },
+                               &rows, err);
+    narrow = !code && rows.len > 0 && rows.len <= COMMITS_MOST;
+    for (size_t i = 0; !code && narrow && i < rows.len; i++)
+        code = commit_marks(p, rows.items[i].paths_json, touched, &narrow, err);
     for (size_t i = 0; i < p->series_len; i++) {
         suspects += p->series[i].suspect;
         hit += p->series[i].suspect && touched[i];
     }
     *scope = narrow && 2 * hit <= suspects ? PFC_SCOPE_NARROW : PFC_SCOPE_UNKNOWN;
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     free(touched);
     return code;
 }
@@ -262,7 +262,7 @@ static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
 static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause, bool *outside,
                            pfc_err *err)
 {
-    pfc_pairs a = { 0 }, b = { 0 };
+    pfc_labels a = { 0 }, b = { 0 };
     char **names = NULL;
     size_t len = 0;
     pfc_buf out;
@@ -277,8 +277,8 @@ static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause
     if (!code)
         pfc_fingerprint_diff(&a, &b, PFC_FINGERPRINT_MACHINE, &names, &len);
     for (size_t i = 0; i < len; i++) {
-        const char *x = pfc_pairs_get(&a, names[i]);
-        const char *y = pfc_pairs_get(&b, names[i]);
+        const char *x = pfc_labels_get(&a, names[i]);
+        const char *y = pfc_labels_get(&b, names[i]);
         const pfc_suspect_kind kind = pfc_suspect_kind_of_field(names[i]);
 
         pfc_buf_printf(&out, "%s%.60s: %.60s -> %.60s", i ? ", " : "", names[i], x ? x : "unknown",
@@ -289,8 +289,8 @@ static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause
     *cause = pfc_strdup(pfc_buf_text(&out));
     pfc_buf_clear(&out);
     pfc_texts_free(names, len);
-    pfc_pairs_clear(&a);
-    pfc_pairs_clear(&b);
+    pfc_labels_clear(&a);
+    pfc_labels_clear(&b);
     return code;
 }
 
@@ -322,69 +322,70 @@ static pfc_code put_event(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
                           const pfc_shift *shift, const char *cause, pfc_shift_event *out,
                           pfc_err *err)
 {
-    const int machine = pfc_res_column(p->rows, "machine_id"),
-              run = pfc_res_column(p->rows, "run_id");
-    const int64_t now = pfc_res_i64(p->rows, shift->first, machine);
+    const pfc_sql_shift_points_row *first = &p->rows.items[shift->first];
+    const pfc_sql_shift_points_row *last = &p->rows.items[shift->last];
     const bool whole_class = !p->machine_name[shift->machine];
     const char *reasons[8];
     const size_t reasons_len = reasons_of(shift->why, reasons);
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_shift_find_rows found = { 0 };
+    pfc_sql_shift_put_rows made = { 0 };
     int64_t id = 0;
     bool dismissed = false;
-    pfc_code code;
+    pfc_code code = pfc_sql_shift_find(tx,
+                                       &(pfc_sql_shift_find_args){ .project_id = ask->project_id,
+                                                                   .branch = ask->branch,
+                                                                   .machine_id = first->machine_id,
+                                                                   .whole_class = whole_class,
+                                                                   .position_from = ask->low,
+                                                                   .position_to = ask->high },
+                                       &found, err);
 
-    pfc_args_i64(&args, ask->project_id);
-    pfc_args_text(&args, ask->branch);
-    pfc_args_i64(&args, now);
-    pfc_args_bool(&args, whole_class);
-    pfc_args_i64(&args, ask->low);
-    pfc_args_i64(&args, ask->high);
-    code = pfc_tx_query(tx, "shift_find", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        id = pfc_res_i64(res, 0, 0);
-        dismissed = pfc_res_bool(res, 0, 1);
+    if (!code && found.len) {
+        id = found.items[0].id;
+        dismissed = found.items[0].dismissed;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&found);
     if (code || dismissed)
         return code; /* a person has said that it is none */
-    pfc_args_i64(&args, ask->project_id);
-    pfc_args_id(&args, id);
-    pfc_args_text(&args, ask->branch);
-    pfc_args_i64(&args, now);
-    pfc_args_i64(&args, pfc_res_i64(p->rows, shift->last, machine));
-    pfc_args_bool(&args, whole_class);
-    pfc_args_i64(&args, pfc_res_i64(p->rows, shift->first, run));
-    pfc_args_i64(&args, pfc_res_i64(p->rows, shift->last, run));
-    pfc_args_i64(&args, ask->commit_id);
-    pfc_args_i64(&args, ask->commit_low_id);
-    pfc_args_i64(&args, ask->commit_high_id);
-    pfc_args_f64(&args, shift->loss);
-    pfc_args_f64(&args, shift->least);
-    pfc_args_f64(&args, shift->most);
-    pfc_args_i64(&args, (int64_t)shift->belongs_len);
-    pfc_args_i64(&args, (int64_t)shift->moved);
-    pfc_args_i64(&args, (int64_t)shift->judged);
-    pfc_args_texts(&args, reasons, reasons_len);
-    pfc_args_text(&args, cause);
-    res = NULL;
-    code = pfc_tx_query(tx, "shift_put", &args, &res, err);
-    if (!code) {
-        out->id = pfc_res_i64(res, 0, 0);
-        out->news = pfc_res_bool(res, 0, 1);
+    code = pfc_sql_shift_put(tx,
+                             &(pfc_sql_shift_put_args){
+                                 .project_id = ask->project_id,
+                                 .id = id,
+                                 .branch = ask->branch,
+                                 .machine_id = first->machine_id,
+                                 .machine_before_id = last->machine_id,
+                                 .whole_class = whole_class,
+                                 .first_run_id = first->run_id,
+                                 .last_run_id = last->run_id,
+                                 .commit_id = ask->commit_id,
+                                 .commit_low_id = ask->commit_low_id,
+                                 .commit_high_id = ask->commit_high_id,
+                                 .loss = shift->loss,
+                                 .loss_low = shift->least,
+                                 .loss_high = shift->most,
+                                 .series = (int64_t)shift->belongs_len,
+                                 .moved = (int64_t)shift->moved,
+                                 .judged = (int64_t)shift->judged,
+                                 .reasons = reasons,
+                                 .reasons_len = reasons_len,
+                                 .cause = cause,
+                             },
+                             &made, err);
+    if (!code && made.len) {
+        out->id = made.items[0].id;
+        out->news = made.items[0].news;
         out->sentence = pfc_format(
             "%s %s moved here (event %lld): %s", whole_class ? "all machines of class" : "machine",
             whole_class ? p->machine_class[shift->machine] : p->machine_name[shift->machine],
             (long long)out->id, reasons[0]);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&made);
     return code;
 }
 
 static pfc_code judge(pfc_tx *tx, const pfc_shift_ask *ask, place *p, bool whole_class,
                       pfc_shift_scope scope, pfc_shift *shift, char **cause, pfc_err *err)
 {
-    const int machine = pfc_res_column(p->rows, "machine_id");
     bool outside = false;
     pfc_shift_case c;
     pfc_code code;
@@ -401,8 +402,8 @@ static pfc_code judge(pfc_tx *tx, const pfc_shift_ask *ask, place *p, bool whole
     pfc_shift_judge(&c, shift);
     if (shift->answer != PFC_SHIFT_MACHINE)
         return PFC_OK;
-    code = find_cause(tx, pfc_res_i64(p->rows, shift->last, machine),
-                      pfc_res_i64(p->rows, shift->first, machine), cause, &outside, err);
+    code = find_cause(tx, p->rows.items[shift->last].machine_id,
+                      p->rows.items[shift->first].machine_id, cause, &outside, err);
     /* That perfci or the flags changed there is no word for the machine. */
     if (!code && !outside)
         shift->why &= ~(unsigned)PFC_SHIFT_STATE;

@@ -1,6 +1,8 @@
 /*
  * Triage: an alert's state, who set it, and why.
  */
+#include "server/repo/sql/alerts.h"
+#include "server/repo/sql/groups.h"
 #include "server/services/internal.h"
 
 static const char *const states[] = { "untriaged",     "acknowledged",   "investigating",
@@ -48,40 +50,39 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
 {
     const char *to = change->state ? change->state : from;
     char *what = NULL;
-    pfc_args args = { 0 };
     pfc_code code = check_change(actor, from, change, err);
 
     if (code)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, alert_id);
-    pfc_args_text(&args, to);
-    pfc_args_text(&args, change->note);
-    pfc_args_text(&args, change->culprit);
-    code = pfc_tx_query(tx, "alert_set", &args, NULL, err);
-    if (!code && change->accept) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64(&args, alert_id);
-        code = pfc_tx_query(tx, "alert_accept", &args, NULL, err);
-    }
+    code = pfc_sql_alert_set(tx,
+                             &(pfc_sql_alert_set_args){ .project_id = project_id,
+                                                        .alert_id = alert_id,
+                                                        .state = to,
+                                                        .note = change->note,
+                                                        .culprit = change->culprit },
+                             err);
+    if (!code && change->accept)
+        code = pfc_sql_alert_accept(
+            tx, &(pfc_sql_alert_accept_args){ .project_id = project_id, .alert_id = alert_id },
+            err);
     if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64(&args, alert_id);
-        pfc_args_text(&args, actor);
-        pfc_args_text(&args, from);
-        pfc_args_text(&args, to);
-        pfc_args_text(&args, change->reason);
-        code = pfc_tx_query(tx, "alert_event_insert", &args, NULL, err);
+        code = pfc_sql_alert_event_insert(
+            tx,
+            &(pfc_sql_alert_event_insert_args){ .project_id = project_id,
+                                                .alert_id = alert_id,
+                                                .actor = actor,
+                                                .from = from,
+                                                .to = to,
+                                                .reason = change->reason },
+            err);
     }
     if (!code) {
         what = pfc_format("alert %lld", (long long)alert_id);
         code = pfc_note(tx, actor, change->accept ? "accept" : "triage", project_id, what, to, err);
         free(what);
     }
-    if (!code) {
-        pfc_args_i64(&args, alert_id);
-        code = pfc_tx_query(tx, "alert_notify", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_alert_notify(tx, &(pfc_sql_alert_notify_args){ .alert_id = alert_id }, err);
     return code;
 }
 
@@ -89,40 +90,38 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
 static pfc_code last_actor(pfc_tx *tx, int64_t project_id, int64_t alert_id, bool *detector,
                            pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_alert_last_actor_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, alert_id);
-    code = pfc_tx_query(tx, "alert_last_actor", &args, &res, err);
-    *detector = !code && pfc_res_rows(res) && pfc_streq(pfc_res_text(res, 0, 0), "detector");
-    pfc_res_free(res);
+    code = pfc_sql_alert_last_actor(
+        tx, &(pfc_sql_alert_last_actor_args){ .project_id = project_id, .alert_id = alert_id },
+        &rows, err);
+    *detector = !code && rows.len && pfc_streq(rows.items[0].actor, "detector");
+    pfc_rows_clear(&rows);
     return code;
 }
 
 pfc_code pfc_alert_follow(pfc_tx *tx, int64_t project_id, int64_t alert_id, const char *from,
                           bool own, const pfc_alert_change *change, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_alert_lock_rows rows = { 0 };
     bool stands;
     pfc_code code;
 
-    pfc_args_i64(&args, alert_id);
-    code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
-    stands = !code && pfc_res_rows(res) && pfc_streq(pfc_res_text(res, 0, 1), from);
+    code = pfc_sql_alert_lock(tx, &(pfc_sql_alert_lock_args){ .alert_id = alert_id }, &rows, err);
+    stands = !code && rows.len && pfc_streq(rows.items[0].state, from);
     if (!code && stands && own)
         code = last_actor(tx, project_id, alert_id, &stands, err);
     if (!code && stands)
         code = pfc_alert_apply(tx, "detector", project_id, alert_id, from, change, err);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
-static pfc_code refuse_culprit(const pfc_res *alert, const pfc_alert_change *change, pfc_err *err)
+static pfc_code refuse_culprit(const pfc_sql_alert_lock_rows *alert, const pfc_alert_change *change,
+                               pfc_err *err)
 {
-    if (!change->culprit || !*change->culprit || !pfc_res_bool(alert, 0, 3))
+    if (!change->culprit || !*change->culprit || !alert->items[0].drift)
         return PFC_OK;
     return pfc_err_set_field(err, PFC_ECONFLICT, "culprit",
                              "culprit: a drift has no single culprit, got \"%.40s\"",
@@ -132,25 +131,22 @@ static pfc_code refuse_culprit(const pfc_res *alert, const pfc_alert_change *cha
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_alert_lock_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    if (!code) {
-        pfc_args_i64(&args, id);
-        code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
-    }
-    if (!code && pfc_res_rows(res) == 0)
+    if (!code)
+        code = pfc_sql_alert_lock(tx, &(pfc_sql_alert_lock_args){ .alert_id = id }, &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such alert");
     if (!code)
-        code = refuse_culprit(res, change, err);
+        code = refuse_culprit(&rows, change, err);
     if (!code)
-        code = pfc_alert_apply(tx, actor, pfc_res_i64(res, 0, 0), id, pfc_res_text(res, 0, 1),
-                               change, err);
+        code = pfc_alert_apply(tx, actor, rows.items[0].project_id, id, rows.items[0].state, change,
+                               err);
     if (!code)
         code = pfc_tx_commit(tx, err);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     return code ? code : pfc_alerts_get(db, id, out, err);
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "server/repo/rows.h"
+#include "server/repo/sql/withheld.h"
 #include "server/services/internal.h"
 
 /* ---- sentences ---- */
@@ -136,16 +136,17 @@ void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *co
 
 pfc_code pfc_withheld_write(pfc_tx *tx, int64_t project_id, pfc_withheld_list *list, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
-    if (list->len) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64s(&args, list->ids, list->len);
-        pfc_args_texts(&args, (const char *const *)list->codes, list->len);
-        pfc_args_texts(&args, (const char *const *)list->details, list->len);
-        code = pfc_tx_query(tx, "withheld_set", &args, NULL, err);
-    }
+    if (list->len)
+        code = pfc_sql_withheld_set(
+            tx,
+            &(pfc_sql_withheld_set_args){ .project_id = project_id,
+                                          .change_point_ids = list->ids,
+                                          .withheld = (const char *const *)list->codes,
+                                          .details = (const char *const *)list->details,
+                                          .len = list->len },
+            err);
     pfc_withheld_clear(list);
     return code;
 }
@@ -164,38 +165,16 @@ void pfc_withheld_clear(pfc_withheld_list *list)
 
 /* ---- the changes at one commit ---- */
 
-static const pfc_col change_cols[] = {
-    PFC_COL(pfc_commit_change, id, "id", I64),
-    PFC_COL(pfc_commit_change, series_id, "series_id", I64),
-    PFC_COL(pfc_commit_change, benchmark, "benchmark", TEXT),
-    PFC_COL(pfc_commit_change, metric, "metric", TEXT),
-    PFC_COL(pfc_commit_change, backend, "backend", TEXT),
-    PFC_COL(pfc_commit_change, machine_class, "machine_class", TEXT),
-    PFC_COL(pfc_commit_change, branch, "branch", TEXT),
-    PFC_COL(pfc_commit_change, rel_change, "rel_change", F64),
-    PFC_COL(pfc_commit_change, rel_low, "rel_low", F64),
-    PFC_COL(pfc_commit_change, rel_high, "rel_high", F64),
-    PFC_COL(pfc_commit_change, p, "p", F64),
-    PFC_COL(pfc_commit_change, regression, "regression", BOOL),
-    PFC_COL(pfc_commit_change, confirmed, "confirmed", BOOL),
-    PFC_COL(pfc_commit_change, firm, "firm", BOOL),
-    PFC_COL(pfc_commit_change, alert_id, "alert_id", I64),
-    PFC_COL(pfc_commit_change, withheld, "withheld", TEXT),
-    PFC_COL(pfc_commit_change, withheld_detail, "withheld_detail", TEXT),
-};
-static const pfc_shape change_shape = PFC_SHAPE(change_cols, pfc_commit_change);
-
 pfc_code pfc_commit_changes_list(pfc_db *db, int64_t project_id, int64_t commit_id,
                                  pfc_commit_changes *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, commit_id);
-    code = pfc_rows_read(db, "commit_changes", &args, &change_shape, NULL, &rows, err);
     if (!code)
-        PFC_ROWS_INTO(out, rows);
+        code = pfc_sql_commit_changes(
+            tx, &(pfc_sql_commit_changes_args){ .project_id = project_id, .commit_id = commit_id },
+            out, err);
+    pfc_tx_free(tx);
     return code;
 }

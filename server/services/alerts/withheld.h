@@ -6,6 +6,7 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
 #define PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
 
+#include "server/repo/sql/withheld.h"
 #include "server/services/services.h"
 
 #define PFC_WITHHELD_IMPROVEMENT  "improvement"
@@ -46,15 +47,8 @@ pfc_code pfc_withheld_write(pfc_tx *tx, int64_t project_id, pfc_withheld_list *l
 void pfc_withheld_clear(pfc_withheld_list *list);
 
 /** A change point at a commit, of any series of the project. */
-typedef struct pfc_commit_change {
-    int64_t id, series_id;
-    const char *benchmark, *metric, *backend, *machine_class, *branch;
-    double rel_change, rel_low, rel_high, p;
-    bool regression, confirmed, firm;
-    int64_t alert_id;
-    const char *withheld, *withheld_detail;
-} pfc_commit_change;
-PFC_ROWS(pfc_commit_changes, pfc_commit_change);
+typedef pfc_sql_commit_changes_row pfc_commit_change;
+typedef pfc_sql_commit_changes_rows pfc_commit_changes;
 
 /** Change points that most likely lie at the commit; at most 1,000, largest first. */
 pfc_code pfc_commit_changes_list(pfc_db *db, int64_t project_id, int64_t commit_id,

@@ -1,24 +1,22 @@
 /*
- * From rows to a plan.
+ * Reads a bisection's rows, and makes the plan from them.
  */
-#include <math.h>
-
 #include "core/base/buf.h"
 #include "server/services/bisect/remote.h"
 
 static const char *const state_names[] = { "asked", "measured", "broken", "failed", "timed_out" };
 
-const char *remote_state_name(remote_step_state state)
+const char *remote_state_name(pfc_bisect_outcome state)
 {
     return state_names[state];
 }
 
-static remote_step_state state_of(const char *name)
+static pfc_bisect_outcome state_of(const char *name)
 {
     for (size_t i = 0; i < PFC_ARRAY_LEN(state_names); i++)
         if (pfc_streq(name, state_names[i]))
-            return (remote_step_state)i;
-    return REMOTE_ASKED;
+            return (pfc_bisect_outcome)i;
+    return PFC_BISECT_PENDING;
 }
 
 const char *remote_commit(const remote *r, size_t place)
@@ -179,8 +177,8 @@ pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
         .commits = r->len,
         .higher_is_better = r->higher_is_better,
         .confidence = o->confidence,
-        /* A deterministic metric has no noise; the planner wants something above zero. */
-        .noise_rel = r->exact && o->noise_rel <= 0 ? 1e-6 : o->noise_rel,
+        .exact = r->exact,
+        .noise_rel = o->noise_rel,
         .layout_noise_rel = o->layout_noise_rel,
         .delta_rel = o->delta_rel,
         .margin = o->margin_rel,
@@ -195,103 +193,15 @@ pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
     for (size_t i = 0; !code && i < r->steps_len; i++) {
         const remote_step *s = &r->steps[i];
 
-        switch (s->state) {
-        case REMOTE_MEASURED:
-            code = pfc_bisect_tell(plan, s->place, s->layout, s->value, err);
-            break;
-        case REMOTE_BROKEN:
-            pfc_bisect_skip(plan, s->place);
-            break;
-        case REMOTE_FAILED:
-            pfc_bisect_failed(plan, s->place);
-            break;
-        case REMOTE_TIMED_OUT:
-            pfc_bisect_timed_out(plan, s->place);
-            break;
-        case REMOTE_ASKED:
-            break;
-        }
+        code = pfc_bisect_add_result(
+            plan,
+            &(pfc_bisect_result){
+                .commit = s->place, .build = s->layout, .outcome = s->state, .value = s->value },
+            err);
     }
     if (code)
         pfc_bisect_free(plan);
     else
         *out = plan;
     return code;
-}
-
-/* Mean logarithm of what was measured at a place; NAN: nothing. */
-static double level_at(const remote *r, size_t place)
-{
-    double sum = 0;
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->steps_len; i++)
-        if (r->steps[i].state == REMOTE_MEASURED && r->steps[i].place == place) {
-            sum += log(r->steps[i].value);
-            n++;
-        }
-    return n ? sum / (double)n : (double)NAN;
-}
-
-static size_t asked_at(const remote *r, size_t place)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->steps_len; i++)
-        n += r->steps[i].state == REMOTE_ASKED && r->steps[i].place == place;
-    return n;
-}
-
-/* What a measurement at `place` will probably say: what others there said, else the level of the end
- * that it more probably belongs to. */
-static double expected_at(const remote *r, size_t place, const double *posterior)
-{
-    double own = level_at(r, place), worse = 0, total = 0;
-
-    if (isfinite(own))
-        return exp(own);
-    for (size_t i = 1; i < r->len; i++) {
-        total += posterior[i];
-        if (i <= place)
-            worse += posterior[i];
-    }
-    return exp(level_at(r, worse > total / 2 ? r->len - 1 : 0));
-}
-
-/* Before both ends are known nothing can be supposed; they are what is wanted first anyway, twice. */
-static bool next_end(const remote *r, pfc_bisect_step *out)
-{
-    const size_t good = asked_at(r, 0), bad = asked_at(r, r->len - 1);
-
-    if (good + bad >= 4)
-        return false;
-    *out = (pfc_bisect_step){ .act = PFC_BISECT_MEASURE, .commit = good <= bad ? 0 : r->len - 1 };
-    return true;
-}
-
-bool remote_next(const remote *r, pfc_bisect_plan *plan, pfc_bisect_step *out)
-{
-    size_t asked = 0;
-    double *posterior;
-    pfc_err err = { 0 };
-
-    for (size_t i = 0; i < r->steps_len; i++)
-        asked += r->steps[i].state == REMOTE_ASKED;
-    pfc_bisect_next(plan, out);
-    if (asked == 0 || out->act == PFC_BISECT_STOP)
-        return out->act == PFC_BISECT_MEASURE;
-    if (!isfinite(level_at(r, 0)) || !isfinite(level_at(r, r->len - 1)))
-        return next_end(r, out);
-    posterior = pfc_calloc(r->len, sizeof(*posterior));
-    pfc_bisect_posterior(plan, posterior);
-    for (size_t i = 0; i < r->steps_len; i++) {
-        const remote_step *s = &r->steps[i];
-
-        if (s->state == REMOTE_ASKED &&
-            pfc_bisect_tell(plan, s->place, s->layout, expected_at(r, s->place, posterior), &err))
-            break;
-    }
-    free(posterior);
-    pfc_bisect_next(plan, out);
-    return out->act == PFC_BISECT_MEASURE;
 }

@@ -1,84 +1,75 @@
 /*
- * A bisection that the service runs, between its rows and the planner. Private to this folder.
+ * A bisection on the runners, between its rows and the planner. Private to this folder.
  *
- * Its whole state lies in the database: the line, what was asked for, what came back. A plan is made
- * from it whenever a decision is due, so a server that is killed loses nothing and any server of the
- * database may go on.
+ * Its whole state is in the database: the commits, the options, the steps. Each turn makes the plan
+ * from it, so a killed server loses nothing and any server of the database can continue.
  */
 #ifndef PFC_SERVER_SERVICES_BISECT_REMOTE_H
 #define PFC_SERVER_SERVICES_BISECT_REMOTE_H
 
+#include "core/bisect/driver.h"
 #include "core/bisect/finding.h"
 #include "server/services/internal.h"
 
-#define REMOTE_MAX_ASKED 8 /* jobs of one bisection at a time, however many runners there are */
-
-typedef enum remote_step_state {
-    REMOTE_ASKED, /* a job was queued for it */
-    REMOTE_MEASURED,
-    REMOTE_BROKEN,
-    REMOTE_FAILED,
-    REMOTE_TIMED_OUT,
-} remote_step_state;
+#define REMOTE_MAX_PENDING 8 /* jobs of one bisection at a time, however many runners there are */
 
 typedef struct remote_step {
     int64_t n;
     size_t place; /* in the line */
     unsigned layout;
-    remote_step_state state;
-    int64_t job_id, run_id; /* 0: none */
-    double value;           /* when measured */
-    const char *reason;     /* of a step that ended without a value; "" or NULL: see job_reason */
+    pfc_bisect_outcome state; /* pending: a job was queued for it */
+    int64_t job_id, run_id;   /* 0: none */
+    double value;             /* when measured */
+    const char *reason;       /* of a step that ended without a value; "" or NULL: see job_reason */
     const char *job_state, *job_reason;
 } remote_step;
 
 typedef struct remote {
     int64_t project_id, id;
     const char *metric, *benchmark, *backend, *branch, *machine_class; /* NULL: any */
-    json_t *line;                                                      /* texts, good end first */
+    json_t *line; /* texts, good commit first */
     size_t len;
     double *prior; /* one a commit; NULL: equal */
     pfc_bisection_options options;
-    char *source, *config; /* owned texts of options; NULL: the order's */
-    bool known;            /* the direction is, from a series or a first run */
+    char *source, *config; /* owned texts of options; NULL: those of the order */
+    bool known;            /* the direction is known, from a series or a first run */
     bool higher_is_better, exact;
     int64_t alert_id;
     remote_step *steps;
     size_t steps_len, steps_cap;
-    pfc_res *row, *step_rows; /* what the texts point into */
+    pfc_res *row, *step_rows; /* owners of the texts */
 } remote;
 
 const char *remote_commit(const remote *r, size_t place);
-/** "asked", "measured", "broken", "failed", "timed_out"; `out` REMOTE_ASKED for anything else. */
-const char *remote_state_name(remote_step_state state);
+/** "asked" (pending), "measured", "broken", "failed", "timed_out". */
+const char *remote_state_name(pfc_bisect_outcome state);
 /** Row and steps; clear with remote_clear. */
 pfc_code remote_load(pfc_tx *tx, int64_t project_id, int64_t id, remote *out,
                      pfc_err *err) PFC_MUSTCHECK;
 void remote_clear(remote *r);
 /** A plan that knows every step that ended. */
 pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err) PFC_MUSTCHECK;
-/** The next measurement, supposing that those under way come out as expected: so several runners get
- *  different work, and what is told later is judged without these suppositions. False: nothing to
- *  ask for now. `plan` is changed and of no other use afterwards. */
-bool remote_next(const remote *r, pfc_bisect_plan *plan, pfc_bisect_step *out);
-/** What it will take from here; reads the runners and the queue. */
+/** Expected cost from now on; reads the runners and the queue. */
 pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bisection_cost *out,
                      pfc_err *err) PFC_MUSTCHECK;
 pfc_code remote_put_step(pfc_tx *tx, const remote *r, const remote_step *s,
                          pfc_err *err) PFC_MUSTCHECK;
-/** How a search ended; texts, NULL: none. */
+/** How a bisection ended; texts, NULL: none. */
 typedef struct remote_end {
     const char *verdict, *culprits, *reason,
         *stopped; /* culprits, stopped: JSON; see 0029_stopped.sql */
 } remote_end;
 
-/** Ends a running one and tells listeners; *row 0: it had ended before. */
+/** Ends the search with the report of its plan, and queues the verification of each culprit. */
+pfc_code remote_conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
+                         const pfc_bisect_report *report, pfc_err *err) PFC_MUSTCHECK;
+/** Ends a running bisection and notifies listeners; *row 0: it had ended before. */
 pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *state,
                        const remote_end *end, int64_t *row, pfc_err *err) PFC_MUSTCHECK;
 pfc_code remote_cancel_jobs(pfc_tx *tx, int64_t project_id, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 /** Labels of its jobs, caller frees; NULL: any runner. */
 char *remote_labels(const remote *r);
-/** Queues the fresh comparison of a named commit; nothing when it is a set. (verify.c) */
+/** Queues the confirmation of a culprit, unless it is a set of commits. (verify.c) */
 pfc_code verify_start(pfc_tx *tx, const remote *r, const pfc_culprit *c,
                       pfc_err *err) PFC_MUSTCHECK;
 pfc_code verify_list(pfc_tx *tx, int64_t project_id, int64_t bisection_id, pfc_verifications *out,

@@ -1,5 +1,5 @@
 /*
- * Reports of bisections, and the culprits they bring to open alerts.
+ * Posted reports of bisections, and the culprits that they set on open alerts.
  */
 #include "core/bisect/confirm.h"
 #include "server/services/internal.h"
@@ -31,7 +31,7 @@ pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int6
     code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
     if (!code && (pfc_res_rows(res) == 0 || pfc_res_i64(res, 0, 0) != project_id))
         code = pfc_err_set_field(err, PFC_ENOTFOUND, "alert_id", "no such alert in this project");
-    /* A search that began before the alert was known as a drift. */
+    /* The alert became a drift after the bisection began: a drift has no culprit. */
     if (!code && pfc_res_bool(res, 0, 3))
         culprit = NULL;
     if (!code)
@@ -74,10 +74,10 @@ static pfc_code insert_report(pfc_tx *tx, const char *actor, int64_t project_id,
     return pfc_query_id(tx, "bisection_insert", &args, id, err);
 }
 
-/* ---- what a report proves ---- */
+/* ---- the evidence of a report ---- */
 
-/* The pairs again, by the test that our own verification uses: a verdict that comes with the report is
- * no evidence. */
+/* Evaluates the pairs by the test of the service's own verification: the verdict in the report is
+ * not evidence. */
 static pfc_code judge_pairs(const pfc_bisection_report *report, bool higher_is_better, bool exact,
                             pfc_confirm_result *out, pfc_err *err)
 {
@@ -86,21 +86,19 @@ static pfc_code judge_pairs(const pfc_bisection_report *report, bool higher_is_b
                                     .expected_rel = report->rel_change,
                                     .max_pairs = PFC_CONFIRM_MAX_PAIRS };
     pfc_confirm *confirm = NULL;
-    pfc_confirm_step step;
     pfc_code code = pfc_confirm_new(&confirm, &opts, err);
 
     for (size_t i = 0; !code && i < report->pairs_len; i++)
-        for (int half = 0; half < 2 && !code && pfc_confirm_next(confirm, &step); half++)
-            code = pfc_confirm_tell(confirm, report->pairs[2 * i + step.after], err);
+        code = pfc_confirm_add_pair(confirm, report->pairs[2 * i], report->pairs[2 * i + 1], err);
     if (!code)
         pfc_confirm_result_get(confirm, out);
     pfc_confirm_free(confirm);
     return code;
 }
 
-/* PFC_CONFIRM_OPEN with no pairs: nothing was proved. */
-static pfc_code look_at_evidence(pfc_tx *tx, int64_t alert_id, const pfc_bisection_report *report,
-                                 pfc_confirm_result *out, pfc_err *err)
+/* PFC_CONFIRM_OPEN without pairs: there is no evidence. */
+static pfc_code check_evidence(pfc_tx *tx, int64_t alert_id, const pfc_bisection_report *report,
+                               pfc_confirm_result *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -119,8 +117,8 @@ static pfc_code look_at_evidence(pfc_tx *tx, int64_t alert_id, const pfc_bisecti
     return code;
 }
 
-static pfc_code tell_alert(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
-                           int64_t id, const pfc_bisection_report *report, pfc_err *err)
+static pfc_code note_on_alert(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+                              int64_t id, const pfc_bisection_report *report, pfc_err *err)
 {
     pfc_confirm_result seen = { 0 };
     char *reason = NULL;
@@ -128,7 +126,7 @@ static pfc_code tell_alert(pfc_tx *tx, const char *actor, int64_t project_id, in
     pfc_code code = PFC_OK;
 
     if (report->culprit)
-        code = look_at_evidence(tx, alert_id, report, &seen, err);
+        code = check_evidence(tx, alert_id, report, &seen, err);
     if (code)
         return code;
     holds = seen.verdict == PFC_CONFIRM_CONFIRMED;
@@ -139,7 +137,7 @@ static pfc_code tell_alert(pfc_tx *tx, const char *actor, int64_t project_id, in
                             100 * seen.cmp.rel_low, 100 * seen.cmp.rel_high);
     else
         reason = pfc_format("bisection %lld reported %.12s, unconfirmed: %s", (long long)id,
-                            report->culprit ? report->culprit : "nobody",
+                            report->culprit ? report->culprit : "no commit",
                             !report->culprit  ? "it names no single commit"
                             : !report->before ? "it brought no fresh pairs"
                             : !seen.pairs     ? "its pairs are not of the commit before it"
@@ -169,7 +167,7 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
     if (!code)
         code = insert_report(tx, actor, project_id, report, alert_id, &id, err);
     if (!code && alert_id)
-        code = tell_alert(tx, actor, project_id, alert_id, id, report, err);
+        code = note_on_alert(tx, actor, project_id, alert_id, id, report, err);
     if (!code) {
         what = pfc_format("bisection %lld", (long long)id);
         code = pfc_note(tx, actor, "bisect", project_id, what, report->verdict, err);

@@ -1,21 +1,20 @@
 /*
- * Starting, costing, looking at and cancelling a bisection on the runners.
+ * Starts a bisection on the runners, and estimates its cost.
  */
 #include <math.h>
 
 #include "core/base/parse.h"
 #include "core/import/import.h"
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/bisect/remote.h"
 
-#define TOUCH_SHARE    0.8 /* of the prior's mass: commits that touch the benchmark's files */
-#define STORED_PER     3   /* stored values of one commit and layout that count as evidence */
-#define COMMAND_BLOCKS 3   /* launches of one stored run that count */
+#define STORED_PER     3 /* stored values of one commit and layout that count as evidence */
+#define COMMAND_BLOCKS 3 /* launches of one stored run that count */
 
 /* ---- the order, completed ---- */
 
-/* The order with everything that an alert or a series says about it; texts are owned. */
+/* The order, completed from an alert or a series; texts are owned. */
 typedef struct ready {
     char *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad;
     int64_t good_position, bad_position, series_id;
@@ -40,7 +39,8 @@ static void fill(char **text, const char *with)
         *text = pfc_strdup(with);
 }
 
-/* What the order does not say, the alert does: its series, and the commit before its range. */
+/* Fills the missing texts of the order from the alert: its series, and the commit before its
+ * range. */
 static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t alert_id, ready *r,
                            pfc_err *err)
 {
@@ -172,7 +172,7 @@ static pfc_code find_ends(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err
     return code;
 }
 
-/* The series that it is about, when there is one: direction, machines, and stored runs. */
+/* The series of the metric, when there is one: direction, machine class, stored runs. */
 static pfc_code find_series(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err)
 {
     pfc_args args = { 0 };
@@ -241,22 +241,6 @@ static pfc_code complete_order(pfc_db *db, pfc_tx *tx, int64_t project_id,
 
 /* ---- line and prior ---- */
 
-/* Commits that touch the files share TOUCH_SHARE, the rest is spread over all: a prior that is wrong
- * costs some runs and never the answer. `weights` sum to anything above zero. */
-static double *prior_of(const double *weights, size_t len)
-{
-    double *prior = NULL, sum = 0;
-
-    for (size_t i = 1; i < len; i++)
-        sum += weights[i];
-    if (sum <= 0 || len < 3)
-        return NULL;
-    prior = pfc_calloc(len, sizeof(*prior));
-    for (size_t i = 0; i < len; i++)
-        prior[i] = (1 - TOUCH_SHARE) / (double)(len - 1) + TOUCH_SHARE * weights[i] / sum;
-    return prior;
-}
-
 static bool touches(const char *paths_json, char *const *globs, size_t globs_len)
 {
     json_t *paths = NULL;
@@ -274,7 +258,7 @@ static bool touches(const char *paths_json, char *const *globs, size_t globs_len
     return hit;
 }
 
-/* Reads the commits from good to bad into out->line, and who touches the globs into `weights`. */
+/* Reads the commits from good to bad into out->line; weights: 1 for those that touch the globs. */
 static pfc_code read_line(pfc_tx *tx, const ready *r, const pfc_bisection_order *order, remote *out,
                           double **weights, pfc_err *err)
 {
@@ -302,7 +286,7 @@ static pfc_code read_line(pfc_tx *tx, const ready *r, const pfc_bisection_order 
     return code;
 }
 
-/* The alert's suspects, as far as they lie in the line. */
+/* Weights the alert's suspects in the line by their probabilities. */
 static pfc_code weigh_by_alert(pfc_db *db, int64_t alert_id, const remote *out, double *weights,
                                pfc_err *err)
 {
@@ -326,7 +310,7 @@ static pfc_code weigh_by_alert(pfc_db *db, int64_t alert_id, const remote *out, 
     return code;
 }
 
-/* ---- what is stored already ---- */
+/* ---- stored runs ---- */
 
 static size_t stored_at(const remote *r, size_t place, unsigned layout)
 {
@@ -345,14 +329,15 @@ static void add_stored(remote *r, size_t place, unsigned layout, int64_t run_id,
     r->steps[r->steps_len] = (remote_step){ .n = (int64_t)r->steps_len + 1,
                                             .place = place,
                                             .layout = layout,
-                                            .state = REMOTE_MEASURED,
+                                            .state = PFC_BISECT_MEASURED,
                                             .run_id = run_id,
                                             .value = value };
     r->steps_len++;
 }
 
-/* A job of ours launches a command once, a nightly one several times: its launches count one by one,
- * so that all values mean the same. A suite's run is one value on either side. */
+/* A job of a bisection launches a command once, a nightly job several times. Each launch of a
+ * stored run is one value, so that all values mean the same. A run of a suite is one value in
+ * both. */
 static void add_run(remote *r, size_t place, const pfc_res *res, size_t row)
 {
     const unsigned layout = (unsigned)pfc_res_i64(res, row, pfc_res_column(res, "layout"));
@@ -420,7 +405,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
     pfc_code code;
 
     for (size_t i = 0; i < r->steps_len; i++)
-        cost.stored_runs += r->steps[i].state == REMOTE_MEASURED && !r->steps[i].job_id;
+        cost.stored_runs += r->steps[i].state == PFC_BISECT_MEASURED && !r->steps[i].job_id;
     pfc_args_text(&args, r->machine_class);
     code = pfc_query_id(tx, "bisection_runners", &args, &cost.runners, err);
     if (!code)
@@ -431,7 +416,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
         cost.wait_seconds = next.wait_s;
         lanes = (double)PFC_MAX(1, PFC_MIN(cost.runners, wanted));
         cost.seconds = cost.wait_seconds + cost.run_seconds * expected_runs / lanes;
-        /* Halving the line visits its logarithm of commits, both ends besides. */
+        /* Halving the range takes its binary logarithm in commits, plus both ends. */
         cost.expected_builds = fmin(expected_runs, 2 + ceil(log2((double)r->len)));
         *out = cost;
     }
@@ -515,11 +500,11 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
         code = weigh_by_alert(db, order->alert_id, &r, weights, err);
     if (code)
         goto done;
-    /* A step of known size is looked for: less than half of it is another one. */
+    /* The alert gives the size of the step: a change of less than half of it is another one. */
     if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(want.change) &&
         want.change != 0)
         r.options.margin_rel = fmin(fabs(log1p(fmax(want.change, -0.999))) / 2, 1.0);
-    r.prior = prior_of(weights, r.len);
+    r.prior = pfc_bisect_prior(weights, r.len);
     r.machine_class = want.machine_class;
     r.known = want.known;
     r.higher_is_better = want.higher_is_better;

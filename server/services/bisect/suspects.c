@@ -1,14 +1,15 @@
 /*
- * Who may have caused an alert: gathers what is stored about the range, and has core/suspects rank it.
+ * Suspects of an alert: reads the stored data about its range, and ranks the suspects by
+ * core/suspects.
  */
 #include <math.h>
 
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 #include "server/services/alerts/identical_code.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"
 
-#define CONTEXT 20 /* positions looked at before and after the range */
+#define CONTEXT 20 /* positions read before and after the range */
 
 /* Texts of a JSON array, pointing into it. */
 typedef struct texts {
@@ -17,7 +18,7 @@ typedef struct texts {
     size_t len;
 } texts;
 
-/* All that the ranking points into. */
+/* The data that the ranking points into. */
 typedef struct gathered {
     pfc_suspect_commit *commits;
     texts *paths; /* of each commit */
@@ -26,7 +27,7 @@ typedef struct gathered {
     texts *files;
     size_t sources_len;
     texts globs;
-    char **runtime; /* globs of what is read while the programs run */
+    char **runtime; /* globs of files that are read at run time */
     size_t runtime_len;
     pfc_suspect_past *past;
     size_t past_len;
@@ -96,7 +97,7 @@ static pfc_code load_points(pfc_tx *tx, const range *r, int64_t series_id, pfc_r
     return pfc_tx_query(tx, "suspects_points", &args, out, err);
 }
 
-/* Series of one group look at one commit: their likelihoods multiply (J9, J10). */
+/* The series of one group have one cause: their likelihoods multiply. */
 static void add_place(const range *r, const pfc_res *series, size_t row, const pfc_res *points,
                       double *place)
 {
@@ -116,8 +117,8 @@ static void add_place(const range *r, const pfc_res *series, size_t row, const p
     free(list);
 }
 
-/* The code of the commit whose points begin at *at, which moves on to the next commit's; NULL: not known, or its
- * runs differ. */
+/* The object code of the commit whose points begin at *at; advances *at to the next commit. NULL:
+ * unknown, or its runs differ. */
 static const char *code_of(const pfc_res *points, size_t *at)
 {
     const int place = pfc_res_column(points, "position"), hash = pfc_res_column(points, "object");
@@ -134,7 +135,8 @@ static const char *code_of(const pfc_res *points, size_t *at)
     return differ ? NULL : code;
 }
 
-/* Equal object code at two neighbouring measured commits clears every commit behind the first one. */
+/* Equal object code at two neighbouring measured commits rules out every commit after the first
+ * one. */
 static void clear_identical(const range *r, const pfc_res *points, const pfc_alert_commits *commits,
                             gathered *g)
 {
@@ -179,7 +181,7 @@ static bool parts(const pfc_res *points, size_t at)
     return true;
 }
 
-pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out, pfc_err *err)
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -188,14 +190,14 @@ pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out,
     pfc_args_i64s(&args, &machine_id, 1);
     code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
     if (!code && pfc_res_rows(res))
-        code = pfc_pairs_parse(pfc_res_text(res, 0, 1), out, err);
+        code = pfc_labels_parse(pfc_res_text(res, 0, 1), out, err);
     pfc_res_free(res);
     return code;
 }
 
-static char *copy_entry(const pfc_pairs *fingerprint, const char *name)
+static char *copy_entry(const pfc_labels *fingerprint, const char *name)
 {
-    const char *text = pfc_pairs_get(fingerprint, name);
+    const char *text = pfc_labels_get(fingerprint, name);
 
     return text ? pfc_strdup(text) : NULL;
 }
@@ -206,14 +208,14 @@ static int by_name(const void *a, const void *b)
 }
 
 /* All entries of a kind. */
-static char *fields_of(const pfc_pairs *before, const pfc_pairs *now, char *const *names,
+static char *fields_of(const pfc_labels *before, const pfc_labels *now, char *const *names,
                        size_t len, int kind)
 {
     json_t *list = json_array();
     char *text;
 
     for (size_t i = 0; i < len; i++) {
-        const char *x = pfc_pairs_get(before, names[i]), *y = pfc_pairs_get(now, names[i]);
+        const char *x = pfc_labels_get(before, names[i]), *y = pfc_labels_get(now, names[i]);
 
         if ((int)pfc_suspect_kind_of_field(names[i]) == kind)
             json_array_append_new(
@@ -233,7 +235,7 @@ static bool is_same_code(const pfc_res *points, size_t at)
 }
 
 /* One suspect a kind: an upgrade of a compiler changes several entries at once. */
-static void add_boundaries(const pfc_pairs *before, const pfc_pairs *now, double place,
+static void add_boundaries(const pfc_labels *before, const pfc_labels *now, double place,
                            bool same_code, pfc_alert_ranking *out)
 {
     char **names = NULL;
@@ -271,7 +273,7 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
 
     for (size_t i = 1; !code && i < pfc_res_rows(points); i++) {
         const int64_t position = pfc_res_i64(points, i, 0);
-        pfc_pairs before = { 0 }, now = { 0 };
+        pfc_labels before = { 0 }, now = { 0 };
 
         if (position < r->first || position > r->last || !parts(points, i))
             continue;
@@ -280,8 +282,8 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
             code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i, machine), &now, err);
         if (!code)
             add_boundaries(&before, &now, place[position - r->first], is_same_code(points, i), out);
-        pfc_pairs_clear(&before);
-        pfc_pairs_clear(&now);
+        pfc_labels_clear(&before);
+        pfc_labels_clear(&now);
     }
     return code;
 }
@@ -520,7 +522,7 @@ void pfc_alert_ranking_clear(pfc_alert_ranking *ranking)
     *ranking = (pfc_alert_ranking){ 0 };
 }
 
-/* What one snapshot gives. */
+/* The data of one snapshot. */
 typedef struct reading {
     range r;
     gathered g;
@@ -543,7 +545,7 @@ pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_
     reading all = { .ranking = &ranking };
     pfc_code code = pfc_alerts_get(db, alert_id, &ranking.alert, err);
 
-    /* Of a drift nobody is suspected. */
+    /* A drift has no suspects. */
     if (!code && !pfc_alert_is_drift(&ranking.alert.items[0]))
         code = pfc_alert_commits_list(db, alert_id, &ranking.commits, err);
     if (!code && ranking.commits.len) {

@@ -1,13 +1,14 @@
 /*
- * Nobody is blamed before this: the commit before a named one against it, fresh builds, pairs that one
- * runner measures in one lease, another machine where there is one, and a test that may be looked at
- * after each pair (core/bisect/confirm.h). Only what it confirms is put on an alert.
+ * Verification of a named commit: compares it with the commit before it, in new builds and in pairs
+ * that one runner measures in one lease, on another machine where there is one, by a test that may
+ * be evaluated after each pair (core/bisect/confirm.h). An alert gets a culprit only when this
+ * confirms it.
  */
 #include <math.h>
 
 #include "core/base/log.h"
 #include "core/bisect/confirm.h"
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 #include "server/services/bisect/remote.h"
 
 #define FAILURES_MAX 3 /* in a row, then it stays open */
@@ -22,7 +23,7 @@ typedef struct pair {
 
 typedef struct trial {
     int64_t project_id, id;
-    remote search; /* what it verifies */
+    remote search; /* the bisection of the named commit */
     const char *before, *after, *avoid_runner;
     pfc_confirm_opts opts;
     pair *pairs;
@@ -100,7 +101,7 @@ pfc_code verify_start(pfc_tx *tx, const remote *r, const pfc_culprit *c, pfc_err
     pfc_args args = { 0 };
     int64_t id = 0;
 
-    /* A set cannot be blamed, and the good end has nothing before it. */
+    /* A set has no single culprit, and the good commit has none before it. */
     if (c->first != c->last || c->first == 0)
         return PFC_OK;
     pfc_args_i64(&args, r->project_id);
@@ -161,11 +162,10 @@ static pfc_code settle(pfc_tx *tx, const trial *t, pair *q, pfc_err *err)
     return code;
 }
 
-/* The pairs so far, told in their order; *failures: those that failed, in a row, at the end. */
+/* Adds the pairs so far in their order; *failures: failed ones in a row, at the end. */
 static pfc_code replay(const trial *t, pfc_confirm **out, size_t *failures, pfc_err *err)
 {
     pfc_confirm *confirm = NULL;
-    pfc_confirm_step step;
     pfc_code code = pfc_confirm_new(&confirm, &t->opts, err);
 
     *failures = 0;
@@ -173,9 +173,8 @@ static pfc_code replay(const trial *t, pfc_confirm **out, size_t *failures, pfc_
         const pair *q = &t->pairs[i];
 
         *failures = q->failed ? *failures + 1 : 0;
-        for (int half = 0; half < 2 && !code && q->measured && pfc_confirm_next(confirm, &step);
-             half++)
-            code = pfc_confirm_tell(confirm, step.after ? q->after : q->before, err);
+        if (q->measured)
+            code = pfc_confirm_add_pair(confirm, q->before, q->after, err);
     }
     if (code)
         pfc_confirm_free(confirm);
@@ -250,7 +249,7 @@ static pfc_code note(pfc_tx *tx, const trial *t, const char *state,
     return code;
 }
 
-/* The alert learns its culprit; whoever listens to alerts hears of it when tx commits. */
+/* Sets the culprit of the alert; listeners of alerts are notified when tx commits. */
 static pfc_code blame(pfc_tx *tx, const trial *t, const pfc_confirm_result *result, pfc_err *err)
 {
     const remote *r = &t->search;
@@ -318,7 +317,7 @@ static void give_up(pfc_db *db, const trial *t, const char *why)
     if (!code)
         code = pfc_tx_commit(tx, &err);
     if (code)
-        pfc_log(PFC_ERROR, "verification cannot be ended", "verification", t->id, "why", err.msg);
+        pfc_log(PFC_ERROR, "verification_end_failed", "verification", t->id, "why", err.msg);
     pfc_tx_free(tx);
 }
 

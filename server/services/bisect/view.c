@@ -1,7 +1,7 @@
 /*
- * Looking at a bisection on the runners, and cancelling it.
+ * Reads a bisection on the runners for the API, and cancels it.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 #include "server/services/bisect/remote.h"
 
 static const pfc_col step_cols[] = {

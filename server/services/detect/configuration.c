@@ -1,29 +1,29 @@
 /* A project's detector configuration: stored in versions, the newest of which holds. */
 #include <stdlib.h>
 
+#include "server/repo/sql/detector.h"
 #include "server/services/internal.h"
 
 static pfc_code read_version(pfc_tx *tx, int64_t project_id, pfc_detector_version *out,
                              pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_detector_get_rows rows = { 0 };
     pfc_code code;
 
     memset(out, 0, sizeof(*out));
-    pfc_args_i64(&args, project_id);
-    code = pfc_tx_query(tx, "detector_get", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        const char *text = pfc_res_text(res, 0, pfc_res_column(res, "document"));
+    code = pfc_sql_detector_get(tx, &(pfc_sql_detector_get_args){ .project_id = project_id }, &rows,
+                                err);
+    if (!code && rows.len) {
+        const char *text = rows.items[0].document_json;
 
         code = pfc_json_parse(text, strlen(text), &out->document, err);
-        out->version = pfc_res_i64(res, 0, pfc_res_column(res, "version"));
-        out->actor = pfc_strdup(pfc_res_text(res, 0, pfc_res_column(res, "actor")));
-        out->at = pfc_res_f64(res, 0, pfc_res_column(res, "created_at"));
+        out->version = rows.items[0].version;
+        out->actor = pfc_strdup(rows.items[0].actor);
+        out->at = rows.items[0].created_at;
     } else if (!code) {
         out->document = json_pack("{s:[]}", "rules");
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     if (code)
         pfc_detector_version_clear(out);
     return code;
@@ -61,15 +61,14 @@ pfc_code pfc_detector_get(pfc_db *db, int64_t project_id, pfc_detector_version *
 /* The history stays, but what it says may change: all of it is judged anew. */
 static pfc_code judge_anew(pfc_tx *tx, int64_t project_id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *branches = NULL;
+    pfc_sql_detector_branches_rows branches = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    code = pfc_tx_query(tx, "detector_branches", &args, &branches, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(branches); i++)
-        code = pfc_detect_enqueue(tx, project_id, 0, pfc_res_text(branches, i, 0), err);
-    pfc_res_free(branches);
+    code = pfc_sql_detector_branches(
+        tx, &(pfc_sql_detector_branches_args){ .project_id = project_id }, &branches, err);
+    for (size_t i = 0; !code && i < branches.len; i++)
+        code = pfc_detect_enqueue(tx, project_id, 0, branches.items[i].branch, err);
+    pfc_rows_clear(&branches);
     return code;
 }
 
@@ -77,16 +76,17 @@ static pfc_code put_version(pfc_tx *tx, const char *actor, int64_t project_id,
                             const json_t *document, pfc_err *err)
 {
     char *text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS), *detail = NULL;
-    pfc_args args = { 0 };
     int64_t version = 0;
     pfc_code code;
 
     if (!text)
         return pfc_err_set(err, PFC_EBUG, "a detector configuration cannot be encoded");
-    pfc_args_i64(&args, project_id);
-    pfc_args_own(&args, text);
-    pfc_args_text(&args, actor);
-    code = pfc_query_id(tx, "detector_put", &args, &version, err);
+    code =
+        pfc_sql_detector_put(tx,
+                             &(pfc_sql_detector_put_args){
+                                 .project_id = project_id, .document_json = text, .actor = actor },
+                             &version, err);
+    free(text);
     if (!code) {
         detail = pfc_format("version %lld", (long long)version);
         code = pfc_note(tx, actor, "configure", project_id, "detector", detail, err);
@@ -100,7 +100,6 @@ pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id,
 {
     pfc_detector_version stored = { 0 };
     pfc_detector checked = { 0 };
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     bool same;
     pfc_code code = pfc_detector_from_json(document, &checked, err);
@@ -109,10 +108,9 @@ pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id,
         return code;
     pfc_detector_clear(&checked);
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        code = pfc_tx_query(tx, "detector_lock", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_detector_lock(tx, &(pfc_sql_detector_lock_args){ .project_id = project_id },
+                                     NULL, err);
     if (!code)
         code = read_version(tx, project_id, &stored, err);
     same = !code && json_equal(stored.document, document);

@@ -5,6 +5,10 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
+#include "server/repo/sql/jobs.h"
+#include "server/repo/sql/session_judge.h"
+#include "server/repo/sql/shifts.h"
+#include "server/repo/sql/withheld.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"
 #include "server/services/sessions/anchored.h"
@@ -17,7 +21,7 @@
 typedef struct batch {
     char hash[PFC_SHA256_HEX];
     int64_t project_id;
-    pfc_res *jobs;
+    pfc_sql_detect_take_rows jobs;
     int64_t *runs; /* of the jobs */
     const char **branches;
     size_t runs_len, branches_len;
@@ -27,7 +31,6 @@ typedef struct batch {
 static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
 {
     char secret[33];
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
@@ -35,42 +38,44 @@ static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
         return code;
     pfc_random_id(secret);
     pfc_sha256_hex(secret, strlen(secret), b->hash);
-    pfc_args_text(&args, b->hash);
-    pfc_args_f64(&args, LEASE_S);
-    pfc_args_i64(&args, BATCH);
-    code = pfc_tx_query(tx, "detect_take", &args, &b->jobs, err);
+    code = pfc_sql_detect_take(
+        tx,
+        &(pfc_sql_detect_take_args){ .lease_hash = b->hash, .seconds = LEASE_S, .limit = BATCH },
+        &b->jobs, err);
     pfc_tx_free(tx);
-    if (!code && pfc_res_rows(b->jobs) == 0)
+    if (!code && b->jobs.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no run waits to be judged");
     if (!code)
-        b->project_id = pfc_res_i64(b->jobs, 0, pfc_res_column(b->jobs, "project_id"));
+        b->project_id = b->jobs.items[0].project_id;
     return code;
 }
 
-static pfc_code list_series(pfc_db *db, batch *b, pfc_res **out, pfc_err *err)
+static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *out, pfc_err *err)
 {
-    const size_t n = pfc_res_rows(b->jobs);
-    pfc_args args = { 0 };
+    const size_t n = b->jobs.len;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
     b->runs = pfc_calloc(n, sizeof(*b->runs));
     b->branches = pfc_calloc(n, sizeof(*b->branches));
     for (size_t i = 0; i < n; i++) {
-        const char *branch = pfc_res_text(b->jobs, i, pfc_res_column(b->jobs, "branch"));
-        int64_t run = pfc_res_i64(b->jobs, i, pfc_res_column(b->jobs, "run_id"));
+        const char *branch = b->jobs.items[i].branch;
+        int64_t run = b->jobs.items[i].run_id;
 
         if (run)
             b->runs[b->runs_len++] = run;
         else if (branch)
             b->branches[b->branches_len++] = branch;
     }
-    if (!code) {
-        pfc_args_i64(&args, b->project_id);
-        pfc_args_i64s(&args, b->runs, b->runs_len);
-        pfc_args_texts(&args, b->branches, b->branches_len);
-        code = pfc_tx_query(tx, "detect_series", &args, out, err);
-    }
+    if (!code)
+        code =
+            pfc_sql_detect_series(tx,
+                                  &(pfc_sql_detect_series_args){ .project_id = b->project_id,
+                                                                 .run_ids = b->runs,
+                                                                 .run_ids_len = b->runs_len,
+                                                                 .branches = b->branches,
+                                                                 .branches_len = b->branches_len },
+                                  out, err);
     if (!code)
         code = pfc_detector_load(tx, b->project_id, &b->detector, err);
     pfc_tx_free(tx);
@@ -85,33 +90,33 @@ typedef struct judging {
 static pfc_code judge_series(pfc_tx *tx, void *into, pfc_err *err)
 {
     const judging *j = into;
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_text(&args, j->b->hash);
-    pfc_args_f64(&args, LEASE_S);
-    code = pfc_tx_query(tx, "lease_prolong", &args, NULL, err);
+    code = pfc_sql_lease_prolong(
+        tx, &(pfc_sql_lease_prolong_args){ .lease_hash = j->b->hash, .seconds = LEASE_S }, NULL,
+        err);
     return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, err);
 }
 
 /* One series a transaction: a long one delays no other, and a crash loses one series' work. */
-static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_t i, pfc_err *err)
+static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_sql_detect_series_rows *list,
+                          size_t i, pfc_err *err)
 {
     const pfc_series_name name = {
-        .benchmark = pfc_res_text(list, i, pfc_res_column(list, "benchmark")),
-        .metric = pfc_res_text(list, i, pfc_res_column(list, "metric")),
-        .backend = pfc_res_text(list, i, pfc_res_column(list, "backend")),
-        .machine_class = pfc_res_text(list, i, pfc_res_column(list, "machine_class")),
-        .branch = pfc_res_text(list, i, pfc_res_column(list, "branch")),
+        .benchmark = list->items[i].benchmark,
+        .metric = list->items[i].metric,
+        .backend = list->items[i].backend,
+        .machine_class = list->items[i].machine_class,
+        .branch = list->items[i].branch,
     };
     const pfc_judged series = {
         .canary = pfc_streq(name.benchmark, "canary"),
         .settings = pfc_detector_for(&b->detector, &name),
-        .from_position = pfc_res_i64(list, i, pfc_res_column(list, "from_position")),
-        .id = pfc_res_i64(list, i, pfc_res_column(list, "id")),
+        .from_position = list->items[i].from_position,
+        .id = list->items[i].id,
         .branch = name.branch,
-        .higher_is_better = pfc_res_bool(list, i, pfc_res_column(list, "higher_is_better")),
-        .exact = pfc_res_bool(list, i, pfc_res_column(list, "exact")),
+        .higher_is_better = list->items[i].higher_is_better,
+        .exact = list->items[i].exact,
     };
     judging j = { b, &series };
     pfc_code code = pfc_db_write(db, judge_series, &j, err);
@@ -122,16 +127,14 @@ static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_
 static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, const char *reason,
                              pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    if (!code) {
-        pfc_args_text(&args, b->hash);
-        pfc_args_text(&args, state);
-        pfc_args_text(&args, reason);
-        code = pfc_tx_query(tx, "detect_finish", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_detect_finish(tx,
+                                     &(pfc_sql_detect_finish_args){
+                                         .lease_hash = b->hash, .state = state, .reason = reason },
+                                     err);
     pfc_tx_free(tx);
     return code;
 }
@@ -139,49 +142,52 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
 /* The evidence of sessions, after that of their single points. */
 static pfc_code apply_sessions(pfc_db *db, const batch *b, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *sessions = NULL;
+    pfc_sql_detect_sessions_rows sessions = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = b->runs_len ? pfc_tx_begin(&tx, db, PFC_TX_AUTO, err) : PFC_OK;
 
-    if (!code && tx) {
-        pfc_args_i64(&args, b->project_id);
-        pfc_args_i64s(&args, b->runs, b->runs_len);
-        code = pfc_tx_query(tx, "detect_sessions", &args, &sessions, err);
-    }
+    if (!code && tx)
+        code = pfc_sql_detect_sessions(
+            tx,
+            &(pfc_sql_detect_sessions_args){
+                .project_id = b->project_id, .run_ids = b->runs, .run_ids_len = b->runs_len },
+            &sessions, err);
     pfc_tx_free(tx);
-    for (size_t i = 0; !code && i < pfc_res_rows(sessions); i++) {
+    for (size_t i = 0; !code && i < sessions.len; i++) {
         pfc_err why = { 0 };
 
-        code = pfc_session_apply(db, b->project_id, pfc_res_text(sessions, i, 0), &why);
+        code = pfc_session_apply(db, b->project_id, sessions.items[i].id, &why);
         if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
             code = pfc_err_set(err, code, "%s", why.msg);
         else if (code) { /* the others of the batch are judged all the same */
-            pfc_log(PFC_ERROR, "session_not_judged", "session", pfc_res_text(sessions, i, 0), "why",
+            pfc_log(PFC_ERROR, "session_not_judged", "session", sessions.items[i].id, "why",
                     why.msg);
             code = PFC_OK;
         }
     }
-    pfc_res_free(sessions);
+    pfc_rows_clear(&sessions);
     return code;
 }
 
 static pfc_code ask_again(pfc_tx *tx, void *into, pfc_err *err)
 {
     const batch *b = into;
-    pfc_args args = { 0 };
     pfc_code code;
 
     if (b->runs_len == 0)
         return PFC_OK;
-    pfc_args_i64(&args, b->project_id);
-    pfc_args_i64s(&args, b->runs, b->runs_len);
-    code = pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
+    code = pfc_sql_shift_reconsider(tx,
+                                    &(pfc_sql_shift_reconsider_args){ .project_id = b->project_id,
+                                                                      .run_ids = b->runs,
+                                                                      .run_ids_len = b->runs_len },
+                                    err);
     if (code)
         return code;
-    pfc_args_i64(&args, b->project_id);
-    pfc_args_i64s(&args, b->runs, b->runs_len);
-    return pfc_tx_query(tx, "identical_reconsider", &args, NULL, err);
+    return pfc_sql_identical_reconsider(
+        tx,
+        &(pfc_sql_identical_reconsider_args){
+            .project_id = b->project_id, .run_ids = b->runs, .run_ids_len = b->runs_len },
+        err);
 }
 
 /* Runs of another machine, or of old commits, may say of what stands that it was the machine; and what code
@@ -193,14 +199,14 @@ static pfc_code reconsider(pfc_db *db, batch *b, pfc_err *err)
 
 /* After all series of the batch, so that a commit's series are looked at together. The rows
  * are in the order of branches. */
-static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc_err *err)
+static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_sql_detect_series_rows *list,
+                            pfc_err *err)
 {
-    int column = pfc_res_column(list, "branch");
     pfc_code code = PFC_OK;
 
-    for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
-        const char *branch = pfc_res_text(list, i, column);
-        bool seen = i > 0 && pfc_streq(branch, pfc_res_text(list, i - 1, column));
+    for (size_t i = 0; !code && i < list->len; i++) {
+        const char *branch = list->items[i].branch;
+        bool seen = i > 0 && pfc_streq(branch, list->items[i - 1].branch);
 
         if (!seen)
             code = pfc_alerts_open(db, b->project_id, branch, b->detector.fdr, err);
@@ -213,10 +219,8 @@ static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc
 /* One line a run: its number is on the line of the request that brought it. */
 static void log_batch(const batch *b, const char *why)
 {
-    const int column = pfc_res_column(b->jobs, "run_id");
-
-    for (size_t i = 0; i < pfc_res_rows(b->jobs); i++) {
-        const int64_t run = pfc_res_i64(b->jobs, i, column);
+    for (size_t i = 0; i < b->jobs.len; i++) {
+        const int64_t run = b->jobs.items[i].run_id;
 
         if (why)
             pfc_log(PFC_ERROR, "run not judged", "run", run, "why", why);
@@ -227,7 +231,7 @@ static void log_batch(const batch *b, const char *why)
 
 pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
 {
-    pfc_res *list = NULL;
+    pfc_sql_detect_series_rows list = { 0 };
     pfc_err fault = { 0 };
     batch b = { 0 };
     size_t judged = 0;
@@ -238,9 +242,9 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     code = list_series(db, &b, &list, err);
     if (!code)
         code = pfc_anchored_refresh(db, b.project_id, b.runs, b.runs_len, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
+    for (size_t i = 0; !code && i < list.len; i++) {
         pfc_err why = { 0 }; /* also what a try met that the next one did not */
-        pfc_code one = judge_one(db, &b, list, i, &why);
+        pfc_code one = judge_one(db, &b, &list, i, &why);
 
         if (one)
             fault = why;
@@ -257,7 +261,7 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     if (!code)
         code = reconsider(db, &b, err);
     if (!code)
-        code = open_alerts(db, &b, list, err);
+        code = open_alerts(db, &b, &list, err);
     if (!code)
         code = pfc_session_reports_refresh(db, b.project_id, b.runs, b.runs_len, err);
     if (!code)
@@ -276,10 +280,10 @@ done:
     /* Also when only the answer to the taking was lost. */
     if (b.hash[0] && (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT))
         pfc_lease_undo(db, b.hash);
-    pfc_res_free(list);
+    pfc_rows_clear(&list);
     free(b.runs);
     free(b.branches);
     pfc_detector_clear(&b.detector);
-    pfc_res_free(b.jobs);
+    pfc_rows_clear(&b.jobs);
     return code;
 }

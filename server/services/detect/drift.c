@@ -8,6 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "server/repo/sql/alerts.h"
+#include "server/repo/sql/drift.h"
+#include "server/repo/sql/jobs.h"
 #include "server/services/internal.h"
 
 #define WINDOW_S (182 * 86400.0) /* half a year back */
@@ -59,24 +62,23 @@ static bool find_drift(const pfc_judged *series, const pfc_history *h, const pfc
 }
 
 static pfc_code read_stored(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                            pfc_res **hold, stored *out, pfc_err *err)
+                            pfc_sql_drift_of_series_rows *rows, stored *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_code code;
+    pfc_code code = pfc_sql_drift_of_series(
+        tx,
+        &(pfc_sql_drift_of_series_args){
+            .project_id = project_id, .series_id = series->id, .branch = series->branch },
+        rows, err);
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    code = pfc_tx_query(tx, "drift_of_series", &args, hold, err);
-    if (!code && pfc_res_rows(*hold))
+    if (!code && rows->len)
         *out = (stored){
-            .id = pfc_res_i64(*hold, 0, pfc_res_column(*hold, "id")),
-            .gone = pfc_res_bool(*hold, 0, pfc_res_column(*hold, "gone")),
-            .high = pfc_res_i64(*hold, 0, pfc_res_column(*hold, "position_high")),
-            .alert_id = pfc_res_i64(*hold, 0, pfc_res_column(*hold, "alert_id")),
-            .accepted = pfc_res_bool(*hold, 0, pfc_res_column(*hold, "accepted")),
-            .state = pfc_res_text(*hold, 0, pfc_res_column(*hold, "state")),
-            .last_actor = pfc_res_text(*hold, 0, pfc_res_column(*hold, "last_actor")),
+            .id = rows->items[0].id,
+            .gone = rows->items[0].gone,
+            .high = rows->items[0].position_high,
+            .alert_id = rows->items[0].alert_id,
+            .accepted = rows->items[0].accepted,
+            .state = rows->items[0].state,
+            .last_actor = rows->items[0].last_actor,
         };
     return code;
 }
@@ -84,27 +86,27 @@ static pfc_code read_stored(pfc_tx *tx, int64_t project_id, const pfc_judged *se
 static pfc_code open_alert(pfc_tx *tx, int64_t project_id, int64_t series_id, int64_t change_id,
                            pfc_err *err)
 {
-    pfc_args args = { 0 };
     int64_t id = 0;
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, change_id);
-    pfc_args_i64(&args, series_id);
-    code = pfc_query_id(tx, "alert_open", &args, &id, err);
+    code = pfc_sql_alert_open(tx,
+                              &(pfc_sql_alert_open_args){ .project_id = project_id,
+                                                          .change_point_id = change_id,
+                                                          .series_id = series_id },
+                              &id, err);
     if (code || !id)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, id);
-    pfc_args_text(&args, "detector");
-    pfc_args_text(&args, NULL);
-    pfc_args_text(&args, "untriaged");
-    pfc_args_text(&args, "slow drift: no single step explains it");
-    code = pfc_tx_query(tx, "alert_event_insert", &args, NULL, err);
+    code = pfc_sql_alert_event_insert(
+        tx,
+        &(pfc_sql_alert_event_insert_args){ .project_id = project_id,
+                                            .alert_id = id,
+                                            .actor = "detector",
+                                            .to = "untriaged",
+                                            .reason = "slow drift: no single step explains it" },
+        err);
     if (code)
         return code;
-    pfc_args_i64(&args, id);
-    return pfc_tx_query(tx, "alert_notify", &args, NULL, err);
+    return pfc_sql_alert_notify(tx, &(pfc_sql_alert_notify_args){ .alert_id = id }, err);
 }
 
 /* What the drift is compared with: the newest release that has enough points before and after it. */
@@ -129,34 +131,24 @@ static pfc_code find_reference(pfc_tx *tx, int64_t project_id, const pfc_judged 
                                const pfc_history *h, const pfc_detection *found, reference *out,
                                pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_drift_releases_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, series->branch);
-    pfc_args_i64(&args, h->meta[0].position);
-    pfc_args_i64(&args, h->meta[h->len - 1].position);
-    code = pfc_tx_query(tx, "drift_releases", &args, &res, err);
-    for (size_t i = 0; !code && !out->commit_id && i < pfc_res_rows(res); i++) {
-        if (!measure_since(h, found, pfc_res_i64(res, i, 0), &out->since))
+    code = pfc_sql_drift_releases(
+        tx,
+        &(pfc_sql_drift_releases_args){ .project_id = project_id,
+                                        .branch = series->branch,
+                                        .position_from = h->meta[0].position,
+                                        .position_to = h->meta[h->len - 1].position },
+        &rows, err);
+    for (size_t i = 0; !code && !out->commit_id && i < rows.len; i++) {
+        if (!measure_since(h, found, rows.items[i].position, &out->since))
             continue;
-        out->commit_id = pfc_res_i64(res, i, 1);
-        out->tag = pfc_strdup(pfc_res_text(res, i, 2));
+        out->commit_id = rows.items[i].commit_id;
+        out->tag = pfc_strdup(rows.items[i].tag);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
-}
-
-static void reference_args(pfc_args *args, const reference *r)
-{
-    const bool known = r->commit_id != 0;
-
-    pfc_args_id(args, r->commit_id);
-    pfc_args_text(args, r->tag);
-    pfc_args_f64(args, known ? r->since.rel_change : (double)NAN);
-    pfc_args_f64(args, known ? r->since.rel_low : (double)NAN);
-    pfc_args_f64(args, known ? r->since.rel_high : (double)NAN);
 }
 
 static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
@@ -166,25 +158,33 @@ static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     /* A drift that a person has closed stays closed; what comes after an accepted one is another. */
     const bool same = old->id && !old->accepted;
     reference since = { 0 };
-    pfc_args args = { 0 };
+    bool known;
     int64_t id = 0;
     pfc_code code = find_reference(tx, project_id, series, h, found, &since, err);
 
     if (code)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_id(&args, same ? old->id : 0);
-    pfc_args_i64(&args, series->id);
-    pfc_args_i64(&args, h->meta[first].commit_id);
-    pfc_args_i64(&args, h->meta[h->len - 1].commit_id);
-    pfc_args_f64(&args, d->before);
-    pfc_args_f64(&args, d->after);
-    pfc_args_f64(&args, d->rel_change);
-    pfc_args_f64(&args, d->rel_low);
-    pfc_args_f64(&args, d->rel_high);
-    pfc_args_f64(&args, d->p);
-    reference_args(&args, &since);
-    code = pfc_query_id(tx, "drift_put", &args, &id, err);
+    known = since.commit_id != 0;
+    code = pfc_sql_drift_put(tx,
+                             &(pfc_sql_drift_put_args){
+                                 .project_id = project_id,
+                                 .id = same ? old->id : 0,
+                                 .series_id = series->id,
+                                 .commit_low_id = h->meta[first].commit_id,
+                                 .commit_high_id = h->meta[h->len - 1].commit_id,
+                                 .before = d->before,
+                                 .after = d->after,
+                                 .rel_change = d->rel_change,
+                                 .rel_low = d->rel_low,
+                                 .rel_high = d->rel_high,
+                                 .p = d->p,
+                                 .reference_commit_id = since.commit_id,
+                                 .reference_tag = since.tag,
+                                 .reference_rel = known ? since.since.rel_change : (double)NAN,
+                                 .reference_low = known ? since.since.rel_low : (double)NAN,
+                                 .reference_high = known ? since.since.rel_high : (double)NAN,
+                             },
+                             &id, err);
     free(since.tag);
     if (code || !same || !old->alert_id)
         return code ? code : open_alert(tx, project_id, series->id, id, err);
@@ -197,7 +197,6 @@ static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
 
 static pfc_code drop_drift(pfc_tx *tx, int64_t project_id, const stored *old, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     if (!old->id || old->gone || old->accepted)
@@ -208,25 +207,26 @@ static pfc_code drop_drift(pfc_tx *tx, int64_t project_id, const stored *old, pf
                                 &(pfc_alert_change){ .state = "noise", .reason = GONE }, err);
     if (code)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64s(&args, &old->id, 1);
-    return pfc_tx_query(tx, "change_points_gone", &args, NULL, err);
+    return pfc_sql_change_points_gone(tx,
+                                      &(pfc_sql_change_points_gone_args){
+                                          .project_id = project_id, .ids = &old->id, .ids_len = 1 },
+                                      err);
 }
 
 pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                          const pfc_history *h, const pfc_detection *found, pfc_err *err)
 {
     stored old = { 0 };
-    pfc_res *hold = NULL;
+    pfc_sql_drift_of_series_rows rows = { 0 };
     pfc_drift drift = { 0 };
     size_t first = 0;
-    pfc_code code = read_stored(tx, project_id, series, &hold, &old, err);
+    pfc_code code = read_stored(tx, project_id, series, &rows, &old, err);
 
     if (!code && series->settings.judged && !series->exact &&
         find_drift(series, h, found, old.accepted ? old.high : 0, &first, &drift))
         code = put_drift(tx, project_id, series, h, found, first, &drift, &old, err);
     else if (!code)
         code = drop_drift(tx, project_id, &old, err);
-    pfc_res_free(hold);
+    pfc_rows_clear(&rows);
     return code;
 }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "server/repo/sql/withheld.h"
+
 #define NEWEST    200  /* points that count */
 #define NEAR_PART 0.25 /* of the distance between two levels: so near, a point belongs to one */
 #define LEAST     2    /* points of a machine at each level */
@@ -43,30 +45,33 @@ pfc_code pfc_flaps_note(pfc_tx *tx, int64_t project_id, const pfc_judged *series
     const size_t from = h->len > NEWEST ? h->len - NEWEST : 0;
     const char *names[MACHINES];
     size_t len = 0;
-    pfc_args args = { 0 };
-    pfc_res *flaps = NULL;
+    pfc_sql_series_flaps_rows flaps = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    pfc_args_i64(&args, h->len ? h->meta[from].position : 0);
-    code = pfc_tx_query(tx, "series_flaps", &args, &flaps, err);
-    for (size_t k = 0; !code && k < pfc_res_rows(flaps); k++) {
+    code = pfc_sql_series_flaps(
+        tx,
+        &(pfc_sql_series_flaps_args){ .project_id = project_id,
+                                      .series_id = series->id,
+                                      .branch = series->branch,
+                                      .position = h->len ? h->meta[from].position : 0 },
+        &flaps, err);
+    for (size_t k = 0; !code && k < flaps.len; k++) {
         for (size_t i = from; i < h->len && len < MACHINES; i++) {
             const char *name = h->meta[i].machine;
 
             if (!is_named(names, len, name) &&
-                shows_both(h, from, name, pfc_res_f64(flaps, k, 0), pfc_res_f64(flaps, k, 1)))
+                shows_both(h, from, name, flaps.items[k].before, flaps.items[k].after))
                 names[len++] = name;
         }
     }
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64(&args, series->id);
-        pfc_args_texts(&args, names, len);
-        code = pfc_tx_query(tx, "series_two_speeds", &args, NULL, err);
-    }
-    pfc_res_free(flaps);
+    if (!code)
+        code =
+            pfc_sql_series_two_speeds(tx,
+                                      &(pfc_sql_series_two_speeds_args){ .project_id = project_id,
+                                                                         .series_id = series->id,
+                                                                         .machines = names,
+                                                                         .machines_len = len },
+                                      err);
+    pfc_rows_clear(&flaps);
     return code;
 }

@@ -7,6 +7,7 @@
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
+#include "server/repo/sql/jobs.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/detect/flaps.h"
 #include "server/services/detect/known_changes.h"
@@ -37,28 +38,29 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
                            const pfc_known *old, int64_t undone_commit, bool firm,
                            const reason *why, int64_t *id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_id(&args, old ? old->id : 0);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    pfc_args_i64(&args, h->meta[at->index].commit_id);
-    pfc_args_i64(&args, at->low);
-    pfc_args_i64(&args, h->meta[at->high_index].commit_id);
-    pfc_args_f64(&args, c->before);
-    pfc_args_f64(&args, c->after);
-    pfc_args_f64(&args, c->rel_change);
-    pfc_args_f64(&args, isfinite(c->rel_low) ? c->rel_low : c->rel_change);
-    pfc_args_f64(&args, isfinite(c->rel_high) ? c->rel_high : c->rel_change);
-    pfc_args_f64(&args, isfinite(c->p) ? c->p : 1.0);
-    pfc_args_bool(&args, c->regression);
-    pfc_args_bool(&args, c->confirmed);
-    pfc_args_id(&args, undone_commit);
-    pfc_args_bool(&args, firm);
-    pfc_args_text(&args, why->code);
-    pfc_args_text(&args, why->detail);
-    return pfc_query_id(tx, "change_point_put", &args, id, err);
+    return pfc_sql_change_point_put(
+        tx,
+        &(pfc_sql_change_point_put_args){
+            .project_id = project_id,
+            .id = old ? old->id : 0,
+            .series_id = series->id,
+            .branch = series->branch,
+            .commit_id = h->meta[at->index].commit_id,
+            .position_low = at->low,
+            .commit_high_id = h->meta[at->high_index].commit_id,
+            .before = c->before,
+            .after = c->after,
+            .rel_change = c->rel_change,
+            .rel_low = isfinite(c->rel_low) ? c->rel_low : c->rel_change,
+            .rel_high = isfinite(c->rel_high) ? c->rel_high : c->rel_change,
+            .p = isfinite(c->p) ? c->p : 1.0,
+            .regression = c->regression,
+            .confirmed = c->confirmed,
+            .undone_commit_id = undone_commit,
+            .firm = firm,
+            .withheld = why->code,
+            .withheld_detail_json = why->detail },
+        id, err);
 }
 
 /* Enough to open an alert, or to close one. */
@@ -66,7 +68,7 @@ static bool is_firm(const pfc_history *h, const pfc_detection *found, size_t k)
 {
     const size_t end = k + 1 < found->changes_len ? found->changes[k + 1].index : h->len;
 
-    return pfc_alert_firm(&found->changes[k], end);
+    return pfc_alert_justified(&found->changes[k], end);
 }
 
 /* Does change k leave a level that a person has accepted? The accepted step is the newest live one
@@ -100,7 +102,8 @@ static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_
         return true;
     if (k + 1 < found->changes_len || !leaves_accepted(h, found, k, at, items, len))
         return false;
-    return pfc_alert_firm_accepted(c, h->len, pfc_stats_watch_odds(h->points, h->len, found));
+    return pfc_alert_justified_accepted(c, h->len,
+                                        pfc_stats_change_or_spike(h->points, h->len, found));
 }
 
 /* Points of the new level that make change k firm; the same numbers as watching_of's. */
@@ -198,7 +201,6 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const pfc_known *ite
 {
     int64_t *ids = pfc_calloc(len, sizeof(*ids));
     size_t n = 0;
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < len && !code; i++) {
@@ -215,11 +217,11 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const pfc_known *ite
         if (!code && items[i].alert_id)
             code = pfc_alert_regroup(tx, project_id, items[i].alert_id, err);
     }
-    if (!code && n) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64s(&args, ids, n);
-        code = pfc_tx_query(tx, "change_points_gone", &args, NULL, err);
-    }
+    if (!code && n)
+        code = pfc_sql_change_points_gone(tx,
+                                          &(pfc_sql_change_points_gone_args){
+                                              .project_id = project_id, .ids = ids, .ids_len = n },
+                                          err);
     free(ids);
     return code;
 }
@@ -229,7 +231,6 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
                              const pfc_detection *found, pfc_known *old, pfc_err *err)
 {
     const pfc_change *undone;
-    pfc_args args = { 0 };
     pfc_code code;
 
     old->used = true;
@@ -238,10 +239,12 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
     undone = brings_back(h, found, 0, old->before, old->after);
     if (!undone)
         return PFC_OK;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, old->id);
-    pfc_args_i64(&args, h->meta[undone->index].commit_id);
-    code = pfc_tx_query(tx, "change_point_undone", &args, NULL, err);
+    code = pfc_sql_change_point_undone(
+        tx,
+        &(pfc_sql_change_point_undone_args){ .project_id = project_id,
+                                             .id = old->id,
+                                             .undone_commit_id = h->meta[undone->index].commit_id },
+        err);
     if (!code && old->alert_id)
         code = pfc_known_follow(tx, project_id, old, true, true, err);
     return code;
@@ -252,21 +255,21 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
                               const pfc_history *h, const pfc_detection *found,
                               int64_t settled_before, outlook *newest, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_change_points_of_series_rows rows = { 0 };
     pfc_known *items = NULL;
     size_t len;
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    code = pfc_tx_query(tx, "change_points_of_series", &args, &res, err);
+    code = pfc_sql_change_points_of_series(
+        tx,
+        &(pfc_sql_change_points_of_series_args){
+            .project_id = project_id, .series_id = series->id, .branch = series->branch },
+        &rows, err);
     if (code)
         return code;
-    len = pfc_res_rows(res);
+    len = rows.len;
     items = pfc_calloc(len, sizeof(*items));
-    pfc_known_read(res, items);
+    pfc_known_read(&rows, items);
     for (size_t i = 0; !code && i < len; i++) {
         if (items[i].position < settled_before)
             code = keep_settled(tx, project_id, h, found, &items[i], err);
@@ -276,7 +279,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
     if (!code)
         code = drop_unseen(tx, project_id, items, len, err);
     free(items);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -316,28 +319,31 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
     const double noise = known_noise ? found->noise_rel : (double)NAN;
     const size_t level = level_points(h, found, newest);
     double spark[SPARK];
-    pfc_args args = { 0 };
 
     for (size_t i = from; i < h->len; i++)
         spark[i - from] = h->meta[i].median;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_i64(&args, (int64_t)points);
-    pfc_args_id(&args, h->len ? h->meta[h->len - 1].commit_id : 0);
-    pfc_args_f64(&args, h->len ? h->meta[h->len - 1].median : (double)NAN);
-    pfc_args_f64s(&args, spark, h->len - from);
-    pfc_args_f64(&args, noise);
-    pfc_args_i64(&args, (int64_t)found->watching);
-    pfc_args_f64(&args, pfc_detectable(series->exact ? 0 : noise, points, level, DETECTABLE_POINTS,
-                                       series->settings.min_change));
-    pfc_args_bool(&args, series->settings.judged);
-    pfc_args_i64(&args, settled->points);
-    pfc_args_i64(&args, settled->position);
-    pfc_args_i64(&args, settled->anchor_points);
-    pfc_args_i64(&args, settled->anchor);
-    pfc_args_i64(&args, (int64_t)level);
-    pfc_args_i64(&args, (int64_t)watching_of(found->watching, newest));
-    return pfc_tx_query(tx, "series_judged", &args, NULL, err);
+    return pfc_sql_series_judged(
+        tx,
+        &(pfc_sql_series_judged_args){
+            .project_id = project_id,
+            .series_id = series->id,
+            .points = (int64_t)points,
+            .last_commit_id = h->len ? h->meta[h->len - 1].commit_id : 0,
+            .last_median = h->len ? h->meta[h->len - 1].median : (double)NAN,
+            .spark = spark,
+            .spark_len = h->len - from,
+            .noise_rel = noise,
+            .watching = (int64_t)found->watching,
+            .detectable_rel = pfc_detectable(series->exact ? 0 : noise, points, level,
+                                             DETECTABLE_POINTS, series->settings.min_change),
+            .judged = series->settings.judged,
+            .settled_points = settled->points,
+            .settled_position = settled->position,
+            .anchor_points = settled->anchor_points,
+            .anchor_position = settled->anchor,
+            .level_points = (int64_t)level,
+            .watching_of = (int64_t)watching_of(found->watching, newest) },
+        err);
 }
 
 /* How far the series is settled, as far as nothing new lies before that. The lock: two servers may
@@ -345,23 +351,22 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
 static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                             pfc_firm *settled, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_series_lock_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    code = pfc_tx_query(tx, "series_lock", &args, &res, err);
-    if (!code && pfc_res_rows(res))
+    code = pfc_sql_series_lock(
+        tx, &(pfc_sql_series_lock_args){ .project_id = project_id, .series_id = series->id }, &rows,
+        err);
+    if (!code && rows.len)
         *settled = (pfc_firm){
-            .points = pfc_res_i64(res, 0, pfc_res_column(res, "settled_points")),
-            .position = pfc_res_i64(res, 0, pfc_res_column(res, "settled_position")),
-            .anchor_points = pfc_res_i64(res, 0, pfc_res_column(res, "anchor_points")),
-            .anchor = pfc_res_i64(res, 0, pfc_res_column(res, "anchor_position")),
+            .points = rows.items[0].settled_points,
+            .position = rows.items[0].settled_position,
+            .anchor_points = rows.items[0].anchor_points,
+            .anchor = rows.items[0].anchor_position,
         };
     if (series->from_position <= settled->position)
         memset(settled, 0, sizeof(*settled));
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 

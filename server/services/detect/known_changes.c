@@ -5,30 +5,34 @@
 
 #include <stdlib.h>
 
-void pfc_known_read(const pfc_res *res, pfc_known *items)
+#include "server/repo/sql/groups.h"
+
+void pfc_known_read(const pfc_sql_change_points_of_series_rows *rows, pfc_known *items)
 {
-    for (size_t i = 0; i < pfc_res_rows(res); i++) {
+    for (size_t i = 0; i < rows->len; i++) {
+        const pfc_sql_change_points_of_series_row *row = &rows->items[i];
+
         items[i] = (pfc_known){
-            .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
-            .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
-            .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
-            .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
-            .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
-            .regression = pfc_res_bool(res, i, pfc_res_column(res, "regression")),
-            .gone = pfc_res_bool(res, i, pfc_res_column(res, "gone")),
-            .before = pfc_res_f64(res, i, pfc_res_column(res, "before")),
-            .after = pfc_res_f64(res, i, pfc_res_column(res, "after")),
-            .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
-            .rel_change = pfc_res_f64(res, i, pfc_res_column(res, "rel_change")),
-            .last_event_at = pfc_res_f64(res, i, pfc_res_column(res, "last_event_at")),
-            .blocks = pfc_res_bool(res, i, pfc_res_column(res, "blocks")),
-            .same = pfc_res_bool(res, i, pfc_res_column(res, "same")),
-            .may_return = pfc_res_bool(res, i, pfc_res_column(res, "may_return")),
-            .session = pfc_res_text(res, i, pfc_res_column(res, "session")),
-            .withheld = pfc_res_text(res, i, pfc_res_column(res, "withheld")),
-            .accepted = pfc_res_bool(res, i, pfc_res_column(res, "accepted")),
-            .alert_state = pfc_res_text(res, i, pfc_res_column(res, "state")),
-            .last_actor = pfc_res_text(res, i, pfc_res_column(res, "last_actor")),
+            .id = row->id,
+            .position = row->position,
+            .low = row->position_low,
+            .high = row->position_high,
+            .alert_id = row->alert_id,
+            .regression = row->regression,
+            .gone = row->gone,
+            .before = row->before,
+            .after = row->after,
+            .undone = row->undone,
+            .rel_change = row->rel_change,
+            .last_event_at = row->last_event_at,
+            .blocks = row->blocks,
+            .same = row->same,
+            .may_return = row->may_return,
+            .session = row->session,
+            .withheld = row->withheld,
+            .accepted = row->accepted,
+            .alert_state = row->state,
+            .last_actor = row->last_actor,
         };
     }
 }
@@ -105,9 +109,6 @@ pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, 
 
 pfc_code pfc_alert_regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, alert_id);
-    return pfc_tx_query(tx, "alert_regroup", &args, NULL, err);
+    return pfc_sql_alert_regroup(
+        tx, &(pfc_sql_alert_regroup_args){ .project_id = project_id, .alert_id = alert_id }, err);
 }

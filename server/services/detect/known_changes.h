@@ -5,6 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_DETECT_KNOWN_CHANGES_H
 #define PFC_SERVER_SERVICES_DETECT_KNOWN_CHANGES_H
 
+#include "server/repo/sql/jobs.h"
 #include "server/services/internal.h"
 
 /* A change that is stored already. */
@@ -21,8 +22,8 @@ typedef struct pfc_known {
     const char *alert_state, *last_actor;
 } pfc_known;
 
-/** Reads rows of change_points_of_series; texts live as long as `res`. */
-void pfc_known_read(const pfc_res *res, pfc_known *items);
+/** One a row; texts live as long as `rows`. */
+void pfc_known_read(const pfc_sql_change_points_of_series_rows *rows, pfc_known *items);
 /** The stored change whose range meets [low, high] with the same direction: live ones before gone ones (the rows are in
  *  that order), the nearest first. Not one that is used already, nor a place at which a session found no change. NULL: none. */
 pfc_known *pfc_known_match(pfc_known *items, size_t len, int64_t position, int64_t low,

@@ -2,6 +2,8 @@
  * What another configuration of the detector would have found in the stored history, and how that
  * compares with what people have said about alerts. Reads only.
  */
+#include "server/repo/sql/replay.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,14 +54,14 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
             continue;
         out->changes = pfc_grow(out->changes, out->changes_len, cap, sizeof(*out->changes));
         out->changes[out->changes_len] = describe(h, series, &found.changes[i], &at);
-        out->changes[out->changes_len++].firm = pfc_alert_firm(
+        out->changes[out->changes_len++].firm = pfc_alert_justified(
             &found.changes[i], i + 1 < found.changes_len ? found.changes[i + 1].index : h->len);
     }
     out->series++;
     out->points += h->len;
     out->noise_rel = found.noise_rel;
     out->watching = found.watching;
-    out->watching_odds = pfc_stats_watch_odds(h->points, h->len, &found);
+    out->watching_odds = pfc_stats_change_or_spike(h->points, h->len, &found);
     pfc_detection_clear(&found);
     return code;
 }
@@ -203,13 +205,13 @@ static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
 
 /* Against what people have said: an alert stands for a labelled one when it is of the same series
  * and may be the same commit. */
-static void score(const pfc_res *labels, pfc_replay *r)
+static void score(const pfc_sql_replay_labels_rows *labels, pfc_replay *r)
 {
-    for (size_t i = 0; i < pfc_res_rows(labels); i++) {
-        const int64_t series_id = pfc_res_i64(labels, i, pfc_res_column(labels, "series_id"));
-        const int64_t low = pfc_res_i64(labels, i, pfc_res_column(labels, "position_low"));
-        const int64_t high = pfc_res_i64(labels, i, pfc_res_column(labels, "position_high"));
-        const bool real = pfc_res_bool(labels, i, pfc_res_column(labels, "real"));
+    for (size_t i = 0; i < labels->len; i++) {
+        const int64_t series_id = labels->items[i].series_id;
+        const int64_t low = labels->items[i].position_low;
+        const int64_t high = labels->items[i].position_high;
+        const bool real = labels->items[i].real;
         bool found = false;
 
         for (size_t k = 0; k < r->changes_len; k++) {
@@ -236,12 +238,12 @@ static void score(const pfc_res *labels, pfc_replay *r)
         r->unlabelled += r->changes[k].alert && r->changes[k].label == PFC_LABEL_NONE;
 }
 
-static pfc_code check_size(const pfc_res *list, pfc_err *err)
+static pfc_code check_size(const pfc_sql_replay_series_rows *list, pfc_err *err)
 {
     int64_t points = 0;
 
-    for (size_t i = 0; i < pfc_res_rows(list); i++)
-        points += pfc_res_i64(list, i, pfc_res_column(list, "points"));
+    for (size_t i = 0; i < list->len; i++)
+        points += list->items[i].points;
     if (points > PFC_REPLAY_MAX_POINTS)
         return pfc_err_set(err, PFC_ETOOBIG,
                            "the branch has %lld points; a replay reads at most %d: try single "
@@ -250,10 +252,11 @@ static pfc_code check_size(const pfc_res *list, pfc_err *err)
     return PFC_OK;
 }
 
-static pfc_code replay_series(pfc_tx *tx, int64_t project_id, const pfc_res *list,
-                              const pfc_detector *detector, pfc_replay *out, pfc_err *err)
+static pfc_code replay_series(pfc_tx *tx, int64_t project_id,
+                              const pfc_sql_replay_series_rows *list, const pfc_detector *detector,
+                              pfc_replay *out, pfc_err *err)
 {
-    const size_t n = pfc_res_rows(list);
+    const size_t n = list->len;
     seen *series = pfc_calloc(n, sizeof(*series));
     bool *exact = pfc_calloc(n, sizeof(*exact));
     size_t *series_of = NULL, series_of_cap = 0, cap = 0, known = 0;
@@ -261,18 +264,18 @@ static pfc_code replay_series(pfc_tx *tx, int64_t project_id, const pfc_res *lis
 
     for (size_t i = 0; i < n && !code; i++) {
         const pfc_series_name name = {
-            .benchmark = pfc_res_text(list, i, pfc_res_column(list, "benchmark")),
-            .metric = pfc_res_text(list, i, pfc_res_column(list, "metric")),
-            .backend = pfc_res_text(list, i, pfc_res_column(list, "backend")),
-            .machine_class = pfc_res_text(list, i, pfc_res_column(list, "machine_class")),
-            .branch = pfc_res_text(list, i, pfc_res_column(list, "branch")),
+            .benchmark = list->items[i].benchmark,
+            .metric = list->items[i].metric,
+            .backend = list->items[i].backend,
+            .machine_class = list->items[i].machine_class,
+            .branch = list->items[i].branch,
         };
         const pfc_detector_settings settings = pfc_detector_for(detector, &name);
         const pfc_judged one = {
-            .id = pfc_res_i64(list, i, pfc_res_column(list, "id")),
+            .id = list->items[i].id,
             .branch = name.branch,
-            .higher_is_better = pfc_res_bool(list, i, pfc_res_column(list, "higher_is_better")),
-            .exact = pfc_res_bool(list, i, pfc_res_column(list, "exact")),
+            .higher_is_better = list->items[i].higher_is_better,
+            .exact = list->items[i].exact,
         };
         pfc_history h = { 0 };
 
@@ -301,29 +304,27 @@ pfc_code pfc_project_replay(pfc_db *db, int64_t project_id, const char *branch,
                             const pfc_detector *detector, pfc_replay *out, pfc_err *err)
 {
     pfc_replay replay = { 0 };
-    pfc_args args = { 0 };
-    pfc_res *list = NULL, *labels = NULL;
+    pfc_sql_replay_labels_rows labels = { 0 };
+    pfc_sql_replay_series_rows list = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, branch);
-        code = pfc_tx_query(tx, "replay_series", &args, &list, err);
-    }
     if (!code)
-        code = check_size(list, err);
+        code = pfc_sql_replay_series(
+            tx, &(pfc_sql_replay_series_args){ .project_id = project_id, .branch = branch }, &list,
+            err);
     if (!code)
-        code = replay_series(tx, project_id, list, detector, &replay, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, branch);
-        code = pfc_tx_query(tx, "replay_labels", &args, &labels, err);
-    }
+        code = check_size(&list, err);
     if (!code)
-        score(labels, &replay);
-    pfc_res_free(labels);
-    pfc_res_free(list);
+        code = replay_series(tx, project_id, &list, detector, &replay, err);
+    if (!code)
+        code = pfc_sql_replay_labels(
+            tx, &(pfc_sql_replay_labels_args){ .project_id = project_id, .branch = branch },
+            &labels, err);
+    if (!code)
+        score(&labels, &replay);
+    pfc_rows_clear(&labels);
+    pfc_rows_clear(&list);
     pfc_tx_free(tx);
     if (code)
         pfc_replay_clear(&replay);

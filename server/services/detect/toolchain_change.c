@@ -5,6 +5,9 @@
 #include <math.h>
 
 #include "core/base/log.h"
+#include "server/repo/sql/alerts.h"
+#include "server/repo/sql/boundaries.h"
+#include "server/repo/sql/notices.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"
 
@@ -33,15 +36,15 @@ static pfc_code put_notice(pfc_tx *tx, const asked *a, size_t alerts, pfc_err *e
 {
     char *text = pfc_boundary_text(a->kind, a->fields);
     char *said = pfc_format("%s; %zu series, no commit's", text, alerts);
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, a->project_id);
-    pfc_args_text(&args, a->kind);
-    pfc_args_i64(&args, a->alert_id);
-    pfc_args_text(&args, a->commit);
-    pfc_args_text(&args, said);
-    code = pfc_tx_query(tx, "notice_put", &args, NULL, err);
+    code = pfc_sql_notice_put(tx,
+                              &(pfc_sql_notice_put_args){ .project_id = a->project_id,
+                                                          .kind = a->kind,
+                                                          .alert_id = a->alert_id,
+                                                          .sha = a->commit,
+                                                          .text = said },
+                              err);
     free(said);
     free(text);
     return code;
@@ -50,28 +53,28 @@ static pfc_code put_notice(pfc_tx *tx, const asked *a, size_t alerts, pfc_err *e
 static pfc_code put_answer(pfc_tx *tx, void *into, pfc_err *err)
 {
     const asked *a = into;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_boundary_set_rows rows = { 0 };
     size_t news = 0;
     pfc_code code;
 
-    pfc_args_i64(&args, a->project_id);
-    pfc_args_i64(&args, a->alert_id);
-    pfc_args_i64(&args, a->group_id);
-    pfc_args_text(&args, a->machine_class);
-    pfc_args_text(&args, a->kind);
-    pfc_args_text(&args, a->fields);
-    code = pfc_tx_query(tx, "boundary_set", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        if (!pfc_res_bool(res, i, 1))
+    code = pfc_sql_boundary_set(tx,
+                                &(pfc_sql_boundary_set_args){ .project_id = a->project_id,
+                                                              .alert_id = a->alert_id,
+                                                              .group_id = a->group_id,
+                                                              .machine_class = a->machine_class,
+                                                              .kind = a->kind,
+                                                              .fields_json = a->fields },
+                                &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        if (!rows.items[i].news)
             continue;
         news++;
-        pfc_args_i64(&args, pfc_res_i64(res, i, 0));
-        code = pfc_tx_query(tx, "alert_notify", &args, NULL, err);
+        code = pfc_sql_alert_notify(
+            tx, &(pfc_sql_alert_notify_args){ .alert_id = rows.items[i].id }, err);
     }
     if (!code && news && a->kind && a->commit)
-        code = put_notice(tx, a, pfc_res_rows(res), err);
-    pfc_res_free(res);
+        code = put_notice(tx, a, rows.len, err);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -95,27 +98,26 @@ static pfc_code ask(pfc_db *db, asked *a, pfc_err *err)
 
 pfc_code pfc_boundaries_judge(pfc_db *db, int64_t project_id, const char *branch, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *due = NULL;
+    pfc_sql_boundaries_due_rows due = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, branch);
-        pfc_args_i64(&args, ASK_LIMIT);
-        code = pfc_tx_query(tx, "boundaries_due", &args, &due, err);
-    }
+    if (!code)
+        code = pfc_sql_boundaries_due(tx,
+                                      &(pfc_sql_boundaries_due_args){ .project_id = project_id,
+                                                                      .branch = branch,
+                                                                      .limit = ASK_LIMIT },
+                                      &due, err);
     pfc_tx_free(tx);
-    for (size_t i = 0; !code && i < pfc_res_rows(due); i++) {
+    for (size_t i = 0; !code && i < due.len; i++) {
         asked a = { .project_id = project_id,
-                    .alert_id = pfc_res_i64(due, i, 0),
-                    .group_id = pfc_res_i64(due, i, 1),
-                    .machine_class = pfc_res_text(due, i, 2),
-                    .commit = pfc_res_text(due, i, 3) };
+                    .alert_id = due.items[i].alert_id,
+                    .group_id = due.items[i].group_id,
+                    .machine_class = due.items[i].machine_class,
+                    .commit = due.items[i].commit };
 
         code = ask(db, &a, err);
     }
-    pfc_res_free(due);
+    pfc_rows_clear(&due);
     return code ? pfc_err_wrap(err, "asking what changed on %.80s", branch) : PFC_OK;
 }

@@ -1,71 +1,71 @@
 /*
  * History: commits as they come, and their positions along the branches.
  */
+#include "server/repo/sql/commits.h"
+
+#include "server/repo/sql/projects.h"
 #include "server/services/internal.h"
 
 pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
 {
-    pfc_args args = { 0 };
     int64_t id = 0;
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    code = pfc_query_id(tx, "history_lock", &args, &id, err);
+    code = pfc_sql_history_lock(tx, &(pfc_sql_history_lock_args){ .project_id = project_id }, &id,
+                                err);
     if (!code && !id)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, branch);
-        code = pfc_tx_query(tx, "branch_ensure", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_branch_ensure(
+            tx, &(pfc_sql_branch_ensure_args){ .project_id = project_id, .name = branch }, err);
     return code;
 }
 
 static pfc_code add_members(pfc_tx *tx, int64_t project_id, const char *branch,
                             const char *const *shas, size_t len, size_t *added, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_branch_members_add_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_texts(&args, shas, len);
-    code = pfc_tx_query(tx, "branch_members_add", &args, &res, err);
+    code = pfc_sql_branch_members_add(
+        tx,
+        &(pfc_sql_branch_members_add_args){
+            .project_id = project_id, .branch = branch, .shas = shas, .shas_len = len },
+        &rows, err);
     if (!code)
-        *added = pfc_res_rows(res);
-    pfc_res_free(res);
+        *added = rows.len;
+    pfc_rows_clear(&rows);
     return code;
 }
 
 pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, const int64_t *ids,
                            const int64_t *positions, size_t n, bool *old, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    size_t changed = 0;
     pfc_code code;
 
     *old = false;
     if (n == 0)
         return PFC_OK;
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_i64s(&args, ids, n);
-    pfc_args_i64s(&args, positions, n);
-    pfc_args_f64(&args, PFC_CHUNKS_QUIET_S / 2);
-    code = pfc_tx_query(tx, "branch_positions_set", &args, &res, err);
-    *old = !code && pfc_res_affected(res) > 0;
-    pfc_res_free(res);
+    code = pfc_sql_branch_positions_set(
+        tx,
+        &(pfc_sql_branch_positions_set_args){ .project_id = project_id,
+                                              .branch = branch,
+                                              .commit_ids = ids,
+                                              .positions = positions,
+                                              .len = n,
+                                              .seconds = PFC_CHUNKS_QUIET_S / 2 },
+        &changed, err);
+    *old = !code && changed > 0;
     return code;
 }
 
 /* Writes the positions that changed; `changed` counts them. */
 static pfc_code store_positions(pfc_tx *tx, int64_t project_id, const char *branch,
-                                const pfc_res *res, const pfc_line_commit *line, size_t n,
-                                size_t *changed, pfc_err *err)
+                                const pfc_sql_branch_members_rows *rows,
+                                const pfc_line_commit *line, size_t n, size_t *changed,
+                                pfc_err *err)
 {
-    int id = pfc_res_column(res, "id"), sha = pfc_res_column(res, "sha");
-    int position = pfc_res_column(res, "position");
     int64_t *ids = pfc_calloc(n, sizeof(*ids));
     int64_t *positions = pfc_calloc(n, sizeof(*positions));
     bool old;
@@ -74,12 +74,12 @@ static pfc_code store_positions(pfc_tx *tx, int64_t project_id, const char *bran
     *changed = 0;
     /* `line` is sorted by id; so is the result (statement branch_members). */
     for (size_t i = 0; i < n; i++) {
-        if (!pfc_streq(line[i].sha, pfc_res_text(res, i, sha))) {
+        if (!pfc_streq(line[i].sha, rows->items[i].sha)) {
             code = pfc_err_set(err, PFC_EBUG, "history: commits are not in the order of ids");
             goto done;
         }
-        if (line[i].position != pfc_res_i64(res, i, position)) {
-            ids[*changed] = pfc_res_i64(res, i, id);
+        if (line[i].position != rows->items[i].position) {
+            ids[*changed] = rows->items[i].id;
             positions[(*changed)++] = line[i].position;
         }
     }
@@ -94,28 +94,27 @@ done:
 pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
                               pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_branch_members_rows rows = { 0 };
     pfc_line_commit *line = NULL;
     size_t n;
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    code = pfc_tx_query(tx, "branch_members", &args, &res, err);
+    code = pfc_sql_branch_members(
+        tx, &(pfc_sql_branch_members_args){ .project_id = project_id, .branch = branch }, &rows,
+        err);
     if (code)
         return code;
-    n = pfc_res_rows(res);
+    n = rows.len;
     line = pfc_calloc(n, sizeof(*line));
     for (size_t i = 0; i < n; i++) {
-        line[i].sha = pfc_res_text(res, i, pfc_res_column(res, "sha"));
-        line[i].parents = pfc_res_text(res, i, pfc_res_column(res, "parents"));
-        line[i].time = pfc_res_f64(res, i, pfc_res_column(res, "time"));
+        line[i].sha = rows.items[i].sha;
+        line[i].parents = rows.items[i].parents;
+        line[i].time = rows.items[i].time;
     }
     pfc_line_positions(line, n);
-    code = store_positions(tx, project_id, branch, res, line, n, changed, err);
+    code = store_positions(tx, project_id, branch, &rows, line, n, changed, err);
     free(line);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -124,22 +123,21 @@ static pfc_code append(pfc_tx *tx, int64_t project_id, const char *branch,
                        const pfc_commit *commits, const char *const *shas, size_t len, bool *done,
                        pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL, *appended = NULL;
+    size_t appended = 0;
+    pfc_sql_branch_tail_rows rows = { 0 };
     const pfc_commit *last;
     const char *before;
     double time;
     pfc_code code;
 
     *done = false;
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_i64(&args, 1);
-    code = pfc_tx_query(tx, "branch_tail", &args, &res, err);
-    if (code || pfc_res_rows(res) == 0)
+    code = pfc_sql_branch_tail(
+        tx, &(pfc_sql_branch_tail_args){ .project_id = project_id, .branch = branch, .limit = 1 },
+        &rows, err);
+    if (code || rows.len == 0)
         goto done;
-    before = pfc_res_text(res, 0, pfc_res_column(res, "sha"));
-    time = pfc_res_f64(res, 0, pfc_res_column(res, "time"));
+    before = rows.items[0].sha;
+    time = rows.items[0].time;
     last = &commits[len - 1];
     if (last->time < time || (last->time == time && strcmp(last->id, before) < 0))
         goto done; /* another head may be the newest then */
@@ -149,16 +147,18 @@ static pfc_code append(pfc_tx *tx, int64_t project_id, const char *branch,
             goto done;
         before = commits[i].id;
     }
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_texts(&args, shas, len);
-    pfc_args_i64(&args, pfc_res_i64(res, 0, pfc_res_column(res, "position")));
-    code = pfc_tx_query(tx, "branch_append", &args, &appended, err);
-    *done = !code && pfc_res_affected(appended) == len;
+    code = pfc_sql_branch_append(
+        tx,
+        &(pfc_sql_branch_append_args){ .project_id = project_id,
+                                       .branch = branch,
+                                       .shas = shas,
+                                       .shas_len = len,
+                                       .position_before = rows.items[0].position },
+        &appended, err);
+    *done = !code && appended == len;
 
 done:
-    pfc_res_free(appended);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -182,8 +182,7 @@ static pfc_code upsert(pfc_tx *tx, int64_t project_id, const pfc_commit *commits
     const char **subjects = pfc_calloc(len, sizeof(char *));
     const char **paths = pfc_calloc(len, sizeof(char *));
     double *times = pfc_calloc(len, sizeof(double));
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_commits_upsert_rows rows = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < len; i++) {
@@ -193,28 +192,28 @@ static pfc_code upsert(pfc_tx *tx, int64_t project_id, const pfc_commit *commits
         paths[i] = pfc_array_literal((const char *const *)commits[i].paths, commits[i].paths_len);
         times[i] = commits[i].time;
     }
-    pfc_args_i64(&args, project_id);
-    pfc_args_texts(&args, shas, len);
-    pfc_args_texts(&args, parents, len);
-    pfc_args_texts(&args, authors, len);
-    pfc_args_f64s(&args, times, len);
-    pfc_args_texts(&args, subjects, len);
-    pfc_args_texts(&args, paths, len);
-    code = pfc_tx_query(tx, "commits_upsert", &args, &res, err);
+    code = pfc_sql_commits_upsert(tx,
+                                  &(pfc_sql_commits_upsert_args){ .project_id = project_id,
+                                                                  .shas = shas,
+                                                                  .parents = parents,
+                                                                  .authors = authors,
+                                                                  .times = times,
+                                                                  .subjects = subjects,
+                                                                  .paths = paths,
+                                                                  .len = len },
+                                  &rows, err);
     if (!code) {
-        int is_fresh = pfc_res_column(res, "fresh"), id = pfc_res_column(res, "id");
-
         *fresh = 0;
         *completed_len = 0;
-        *completed = pfc_calloc(pfc_res_rows(res), sizeof(int64_t));
-        for (size_t i = 0; i < pfc_res_rows(res); i++) {
-            if (pfc_res_bool(res, i, is_fresh))
+        *completed = pfc_calloc(rows.len, sizeof(int64_t));
+        for (size_t i = 0; i < rows.len; i++) {
+            if (rows.items[i].fresh)
                 (*fresh)++;
             else
-                (*completed)[(*completed_len)++] = pfc_res_i64(res, i, id);
+                (*completed)[(*completed_len)++] = rows.items[i].id;
         }
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     for (size_t i = 0; i < len; i++) {
         free((char *)(uintptr_t)parents[i]);
         free((char *)(uintptr_t)paths[i]);
@@ -231,20 +230,23 @@ static pfc_code upsert(pfc_tx *tx, int64_t project_id, const pfc_commit *commits
 static pfc_code recompute_branches(pfc_tx *tx, int64_t project_id, const int64_t *commits,
                                    size_t len, const char *but, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_branches_of_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64s(&args, commits, len);
-    code = pfc_tx_query(tx, "branch_times_set", &args, NULL, err);
+    code = pfc_sql_branch_times_set(tx,
+                                    &(pfc_sql_branch_times_set_args){ .project_id = project_id,
+                                                                      .commit_ids = commits,
+                                                                      .commit_ids_len = len },
+                                    err);
     if (code)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64s(&args, commits, len);
-    code = pfc_tx_query(tx, "branches_of", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const char *branch = pfc_res_text(res, i, 0);
+    code = pfc_sql_branches_of(tx,
+                               &(pfc_sql_branches_of_args){ .project_id = project_id,
+                                                            .commit_ids = commits,
+                                                            .commit_ids_len = len },
+                               &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const char *branch = rows.items[i].branch;
         size_t changed;
 
         if (pfc_streq(branch, but))
@@ -253,7 +255,7 @@ static pfc_code recompute_branches(pfc_tx *tx, int64_t project_id, const int64_t
         if (!code)
             code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -285,7 +287,6 @@ static pfc_code put_tags(pfc_tx *tx, int64_t project_id, const pfc_commit *commi
     const char **shas = pfc_calloc(len, sizeof(char *));
     const char **tags = pfc_calloc(len, sizeof(char *));
     size_t n = 0;
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < len; i++) {
@@ -294,12 +295,12 @@ static pfc_code put_tags(pfc_tx *tx, int64_t project_id, const pfc_commit *commi
         shas[n] = commits[i].id;
         tags[n++] = pfc_array_literal((const char *const *)commits[i].tags, commits[i].tags_len);
     }
-    if (n) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_texts(&args, shas, n);
-        pfc_args_texts(&args, tags, n);
-        code = pfc_tx_query(tx, "commits_tag", &args, NULL, err);
-    }
+    if (n)
+        code = pfc_sql_commits_tag(
+            tx,
+            &(pfc_sql_commits_tag_args){
+                .project_id = project_id, .shas = shas, .tags = tags, .len = n },
+            err);
     for (size_t i = 0; i < n; i++)
         free((char *)(uintptr_t)tags[i]);
     free(tags);
@@ -309,17 +310,16 @@ static pfc_code put_tags(pfc_tx *tx, int64_t project_id, const pfc_commit *commi
 
 static pfc_code default_branch(pfc_tx *tx, int64_t project_id, char **out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_project_branch_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    code = pfc_tx_query(tx, "project_branch", &args, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+    code = pfc_sql_project_branch(tx, &(pfc_sql_project_branch_args){ .project_id = project_id },
+                                  &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
     if (!code)
-        *out = pfc_strdup(pfc_res_text(res, 0, pfc_res_column(res, "branch")));
-    pfc_res_free(res);
+        *out = pfc_strdup(rows.items[0].branch);
+    pfc_rows_clear(&rows);
     return code;
 }
 

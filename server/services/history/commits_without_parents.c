@@ -1,6 +1,7 @@
 /*
  * Commits that only a run has named so far: no parents are told, so the time of the first run places them.
  */
+#include "server/repo/sql/commits.h"
 #include "server/services/internal.h"
 
 #define FIRST_LOOK 64 /* commits from the end; what clients send at once comes in nearly in order */
@@ -9,66 +10,60 @@
 static pfc_code look_up(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
                         int64_t *id, bool *member, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_commit_id_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, sha);
-    pfc_args_text(&args, branch);
-    code = pfc_tx_query(tx, "commit_id", &args, &res, err);
+    code = pfc_sql_commit_id(
+        tx, &(pfc_sql_commit_id_args){ .project_id = project_id, .sha = sha, .branch = branch },
+        &rows, err);
     *id = 0;
     *member = false;
-    if (!code && pfc_res_rows(res)) {
-        *id = pfc_res_i64(res, 0, pfc_res_column(res, "id"));
-        *member = pfc_res_bool(res, 0, pfc_res_column(res, "member"));
+    if (!code && rows.len) {
+        *id = rows.items[0].id;
+        *member = rows.items[0].member;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
 static pfc_code read_tail(pfc_tx *tx, int64_t project_id, const char *branch, int64_t limit,
-                          pfc_res **out, pfc_err *err)
+                          pfc_sql_branch_tail_rows *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_i64(&args, limit);
-    return pfc_tx_query(tx, "branch_tail", &args, out, err);
+    return pfc_sql_branch_tail(
+        tx,
+        &(pfc_sql_branch_tail_args){ .project_id = project_id, .branch = branch, .limit = limit },
+        out, err);
 }
 
-static pfc_line_tail *tail_of(const pfc_res *res)
+static pfc_line_tail *tail_of(const pfc_sql_branch_tail_rows *rows)
 {
-    const size_t n = pfc_res_rows(res);
-    const int sha = pfc_res_column(res, "sha"), parent = pfc_res_column(res, "parent");
-    const int time = pfc_res_column(res, "time"), position = pfc_res_column(res, "position");
+    const size_t n = rows->len;
     pfc_line_tail *tail = pfc_calloc(n, sizeof(*tail));
 
     for (size_t i = 0; i < n; i++)
-        tail[i] = (pfc_line_tail){ .sha = pfc_res_text(res, i, sha),
-                                   .parent = pfc_res_text(res, i, parent),
-                                   .time = pfc_res_f64(res, i, time),
-                                   .position = pfc_res_i64(res, i, position) };
+        tail[i] = (pfc_line_tail){ .sha = rows->items[i].sha,
+                                   .parent = rows->items[i].parent,
+                                   .time = rows->items[i].time,
+                                   .position = rows->items[i].position };
     return tail;
 }
 
 /* The newcomers, and those of the tail that make room for them. */
-static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch, const pfc_res *res,
-                             const pfc_line_tail *tail, const pfc_line_newcomer *newcomers,
-                             size_t len, bool *old, pfc_err *err)
+static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
+                             const pfc_sql_branch_tail_rows *rows, const pfc_line_tail *tail,
+                             const pfc_line_newcomer *newcomers, size_t len, bool *old,
+                             pfc_err *err)
 {
-    const size_t n = pfc_res_rows(res);
-    const int id = pfc_res_column(res, "id"), position = pfc_res_column(res, "position");
+    const size_t n = rows->len;
     int64_t *ids = pfc_calloc(n + len, sizeof(*ids));
     int64_t *positions = pfc_calloc(n + len, sizeof(*positions));
     size_t changed = 0;
     pfc_code code;
 
     for (size_t i = 0; i < n; i++) {
-        if (tail[i].position == pfc_res_i64(res, i, position))
+        if (tail[i].position == rows->items[i].position)
             continue;
-        ids[changed] = pfc_res_i64(res, i, id);
+        ids[changed] = rows->items[i].id;
         positions[changed++] = tail[i].position;
     }
     for (size_t i = 0; i < len; i++) {
@@ -89,19 +84,19 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
     pfc_code code = PFC_OK;
 
     for (int64_t limit = FIRST_LOOK; !placed && !code; limit *= LOOK_GROWS) {
-        pfc_res *res = NULL;
+        pfc_sql_branch_tail_rows rows = { 0 };
 
-        code = read_tail(tx, project_id, branch, limit, &res, err);
+        code = read_tail(tx, project_id, branch, limit, &rows, err);
         if (!code) {
-            pfc_line_tail *tail = tail_of(res);
-            const size_t n = pfc_res_rows(res);
+            pfc_line_tail *tail = tail_of(&rows);
+            const size_t n = rows.len;
 
             placed = pfc_line_insert(tail, n, (int64_t)n < limit, newcomers, len);
             if (placed)
-                code = store_places(tx, project_id, branch, res, tail, newcomers, len, &old, err);
+                code = store_places(tx, project_id, branch, &rows, tail, newcomers, len, &old, err);
             free(tail);
         }
-        pfc_res_free(res);
+        pfc_rows_clear(&rows);
     }
     /* The order of what was measured is as it was, so nothing else is judged anew; but what lies in an
      * alert's range is another list now. Of the last minutes that is judged anyway. */
@@ -111,31 +106,32 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
 }
 
 /* Makes the commits where they are missing, and members of the branch. fresh: those that became so, sha
- * borrowed from `res`; *alone: none of them has a tie to others. */
+ * borrowed from `rows`; *alone: none of them has a tie to others. */
 static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const char *const *shas,
-                     const double *times, size_t len, pfc_res **res, pfc_line_newcomer *fresh,
-                     size_t *fresh_len, bool *alone, pfc_err *err)
+                     const double *times, size_t len, pfc_sql_branch_members_add_rows *rows,
+                     pfc_line_newcomer *fresh, size_t *fresh_len, bool *alone, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_texts(&args, shas, len);
-    pfc_args_f64s(&args, times, len);
-    code = pfc_tx_query(tx, "commits_named", &args, NULL, err);
+    code = pfc_sql_commits_named(
+        tx,
+        &(pfc_sql_commits_named_args){
+            .project_id = project_id, .shas = shas, .times = times, .len = len },
+        err);
     if (code)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_texts(&args, shas, len);
-    code = pfc_tx_query(tx, "branch_members_add", &args, res, err);
+    code = pfc_sql_branch_members_add(
+        tx,
+        &(pfc_sql_branch_members_add_args){
+            .project_id = project_id, .branch = branch, .shas = shas, .shas_len = len },
+        rows, err);
     *alone = true;
-    *fresh_len = code ? 0 : pfc_res_rows(*res);
+    *fresh_len = code ? 0 : rows->len;
     for (size_t i = 0; i < *fresh_len; i++) {
-        fresh[i] = (pfc_line_newcomer){ .sha = pfc_res_text(*res, i, pfc_res_column(*res, "sha")),
-                                        .time = pfc_res_f64(*res, i, pfc_res_column(*res, "time")),
-                                        .id = pfc_res_i64(*res, i, pfc_res_column(*res, "id")) };
-        *alone &= pfc_res_bool(*res, i, pfc_res_column(*res, "alone"));
+        const pfc_sql_branch_members_add_row *row = &rows->items[i];
+
+        fresh[i] = (pfc_line_newcomer){ .sha = row->sha, .time = row->time, .id = row->id };
+        *alone &= row->alone;
     }
     return code;
 }
@@ -146,10 +142,10 @@ static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const 
 {
     pfc_line_newcomer *fresh = pfc_calloc(len, sizeof(*fresh));
     size_t fresh_len = 0, changed = 0;
-    pfc_res *res = NULL;
+    pfc_sql_branch_members_add_rows rows = { 0 };
     bool alone = false;
     pfc_code code =
-        join(tx, project_id, branch, shas, times, len, &res, fresh, &fresh_len, &alone, err);
+        join(tx, project_id, branch, shas, times, len, &rows, fresh, &fresh_len, &alone, err);
 
     if (!code && fresh_len && alone)
         code = insert(tx, project_id, branch, fresh, fresh_len, err);
@@ -157,7 +153,7 @@ static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const 
         code = pfc_branch_recompute(tx, project_id, branch, &changed, err);
     if (!code && changed > fresh_len)
         code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     free(fresh);
     return code;
 }

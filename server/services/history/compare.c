@@ -8,6 +8,7 @@
 
 #include "core/base/parse.h"
 #include "core/stats/comparison_family.h"
+#include "server/repo/sql/series.h"
 
 #define CLASS_FIELD "machine_class"
 
@@ -180,11 +181,12 @@ static void judge_together(pfc_comparison *c)
     free(rows);
 }
 
-static pfc_code read_machine(const pfc_res *machines, int64_t id, pfc_pairs *out, pfc_err *err)
+static pfc_code read_machine(const pfc_sql_machine_fingerprints_rows *machines, int64_t id,
+                             pfc_labels *out, pfc_err *err)
 {
-    for (size_t i = 0; i < pfc_res_rows(machines); i++) {
-        if (pfc_res_i64(machines, i, 0) == id)
-            return pfc_pairs_parse(pfc_res_text(machines, i, 1), out, err);
+    for (size_t i = 0; i < machines->len; i++) {
+        if (machines->items[i].id == id)
+            return pfc_labels_parse(machines->items[i].fingerprint_json, out, err);
     }
     return PFC_OK;
 }
@@ -204,9 +206,9 @@ static void add_difference(pfc_comparison *c, const char *field, const char *a, 
 /* In what the machines of the two differ. What a row says, the comparison says, too. */
 static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
                                  const pfc_compare_entry *a, const pfc_compare_entry *b,
-                                 const pfc_res *machines, pfc_err *err)
+                                 const pfc_sql_machine_fingerprints_rows *machines, pfc_err *err)
 {
-    pfc_pairs x = { 0 }, y = { 0 };
+    pfc_labels x = { 0 }, y = { 0 };
     pfc_code code;
 
     if (a->machine_id == b->machine_id)
@@ -217,10 +219,10 @@ static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
     if (!code)
         pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &row->differs, &row->differs_len);
     for (size_t i = 0; i < row->differs_len; i++)
-        add_difference(c, row->differs[i], pfc_pairs_get(&x, row->differs[i]),
-                       pfc_pairs_get(&y, row->differs[i]));
-    pfc_pairs_clear(&x);
-    pfc_pairs_clear(&y);
+        add_difference(c, row->differs[i], pfc_labels_get(&x, row->differs[i]),
+                       pfc_labels_get(&y, row->differs[i]));
+    pfc_labels_clear(&x);
+    pfc_labels_clear(&y);
     if (!code && !pfc_streq(a->machine_class, b->machine_class)) {
         row->differs = pfc_realloc(row->differs, row->differs_len + 1, sizeof(char *));
         row->differs[row->differs_len++] = pfc_strdup(CLASS_FIELD);
@@ -241,7 +243,7 @@ static char *reason_of(const pfc_compare_entry *a, const pfc_compare_entry *b)
 
 typedef struct merging {
     const pfc_compare_results *a, *b;
-    const pfc_res *machines;
+    const pfc_sql_machine_fingerprints_rows *machines;
     const pfc_detector *detector;
     bool across;
     pfc_comparison *c;
@@ -405,19 +407,22 @@ static pfc_code merge(merging *m, pfc_err *err)
 }
 
 static pfc_code load_machines(pfc_tx *tx, const pfc_compare_results *a,
-                              const pfc_compare_results *b, pfc_res **out, pfc_err *err)
+                              const pfc_compare_results *b, pfc_sql_machine_fingerprints_rows *out,
+                              pfc_err *err)
 {
     int64_t *ids = pfc_calloc(a->len + b->len, sizeof(*ids));
     size_t n = 0;
-    pfc_args args = { 0 };
+    pfc_code code;
 
     for (size_t i = 0; i < a->len; i++)
         ids[n++] = a->entries[i].machine_id;
     for (size_t i = 0; i < b->len; i++)
         ids[n++] = b->entries[i].machine_id;
-    pfc_args_i64s(&args, ids, n);
+    code = pfc_sql_machine_fingerprints(
+        tx, &(pfc_sql_machine_fingerprints_args){ .machine_ids = ids, .machine_ids_len = n }, out,
+        err);
     free(ids);
-    return pfc_tx_query(tx, "machine_fingerprints", &args, out, err);
+    return code;
 }
 
 /* What one snapshot gives. */
@@ -427,7 +432,7 @@ typedef struct reading {
     pfc_compare_target at, bt;
     pfc_compare_results as, bs;
     pfc_detector detector;
-    pfc_res *machines;
+    pfc_sql_machine_fingerprints_rows machines;
     pfc_comparison *c;
 } reading;
 
@@ -437,8 +442,7 @@ static void reading_clear(reading *r)
     pfc_compare_results_clear(&r->bs);
     pfc_detector_clear(&r->detector);
     r->detector = (pfc_detector){ 0 };
-    pfc_res_free(r->machines);
-    r->machines = NULL;
+    pfc_rows_clear(&r->machines);
 }
 
 static void runs_clear(pfc_compare_side *named)
@@ -495,7 +499,7 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
     if (!code)
         code = pfc_db_read(db, read_sides, &r, err);
     /* the statistics need no connection */
-    m.machines = r.machines;
+    m.machines = &r.machines;
     m.detector = &r.detector;
     if (!code)
         code = merge(&m, err);

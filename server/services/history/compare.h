@@ -23,7 +23,7 @@ typedef struct pfc_compare_entry {
 } pfc_compare_entry;
 
 typedef struct pfc_compare_results {
-    pfc_res *res, *broken;      /* the texts of the entries lie here */
+    pfc_res *measured, *broken; /* the texts of the entries lie here */
     pfc_compare_entry *entries; /* by name, then machine class */
     size_t len;
 } pfc_compare_results;

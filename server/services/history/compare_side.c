@@ -1,6 +1,7 @@
 /* The results of one side: raw samples of all its runs, and what was broken in the newest. */
 #include <string.h>
 
+#include "server/repo/sql/runs.h"
 #include "server/services/history/compare.h"
 
 void pfc_compare_results_clear(pfc_compare_results *s)
@@ -10,14 +11,9 @@ void pfc_compare_results_clear(pfc_compare_results *s)
         free(s->entries[i].blocks);
     }
     free(s->entries);
-    pfc_res_free(s->res);
+    pfc_res_free(s->measured);
     pfc_res_free(s->broken);
     *s = (pfc_compare_results){ 0 };
-}
-
-static const char *text_at(const pfc_res *res, size_t row, const char *column)
-{
-    return pfc_res_text(res, row, pfc_res_column(res, column));
 }
 
 int pfc_compare_names(const pfc_compare_entry *a, const pfc_compare_entry *b)
@@ -36,14 +32,14 @@ static int compare_entries(const pfc_compare_entry *a, const pfc_compare_entry *
     return order ? order : strcmp(a->machine_class, b->machine_class);
 }
 
-static void add_samples(pfc_compare_entry *e, const pfc_res *res, size_t row)
+static void add_samples(pfc_compare_entry *e, const pfc_sql_compare_side_row *row)
 {
     double *samples = NULL;
     uint32_t *blocks = NULL;
     size_t len = 0, blocks_len = 0;
 
-    pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &samples, &len);
-    pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &blocks, &blocks_len);
+    pfc_array_f64s(row->samples, &samples, &len);
+    pfc_array_u32s(row->blocks, &blocks, &blocks_len);
     e->samples = pfc_realloc(e->samples, e->len + len, sizeof(double));
     memcpy(e->samples + e->len, samples, len * sizeof(double));
     e->len += len;
@@ -54,18 +50,36 @@ static void add_samples(pfc_compare_entry *e, const pfc_res *res, size_t row)
     free(blocks);
 }
 
-static pfc_compare_entry entry_at(const pfc_res *res, size_t row)
+static pfc_compare_entry entry_of(const pfc_sql_compare_side_row *row)
 {
     return (pfc_compare_entry){
-        .benchmark = text_at(res, row, "benchmark"),
-        .metric = text_at(res, row, "metric"),
-        .backend = text_at(res, row, "backend"),
-        .machine_class = text_at(res, row, "machine_class"),
-        .unit = text_at(res, row, "unit"),
-        .higher = pfc_res_bool(res, row, pfc_res_column(res, "higher_is_better")),
-        .exact = pfc_res_bool(res, row, pfc_res_column(res, "exact")),
-        .machine_id = pfc_res_i64(res, row, pfc_res_column(res, "machine_id")),
-        .started_at = pfc_res_f64(res, row, pfc_res_column(res, "started_at")),
+        .benchmark = row->benchmark,
+        .metric = row->metric,
+        .backend = row->backend,
+        .machine_class = row->machine_class,
+        .unit = row->unit,
+        .branch = row->branch,
+        .series_id = row->series_id,
+        .higher = row->higher_is_better,
+        .exact = row->exact,
+        .machine_id = row->machine_id,
+        .started_at = row->started_at,
+    };
+}
+
+static pfc_compare_entry broken_entry_of(const pfc_sql_compare_broken_row *row)
+{
+    return (pfc_compare_entry){
+        .benchmark = row->benchmark,
+        .metric = row->metric,
+        .backend = row->backend,
+        .machine_class = row->machine_class,
+        .unit = row->unit,
+        .higher = row->higher_is_better,
+        .exact = row->exact,
+        .machine_id = row->machine_id,
+        .started_at = row->started_at,
+        .reason = row->reason,
     };
 }
 
@@ -79,44 +93,42 @@ static void name_run(pfc_compare_side *named, size_t *cap, const char *run)
 }
 
 /* Rows come sorted by name, then by run: the runs of one entry are neighbours. */
-static void gather(pfc_compare_results *s, pfc_compare_side *named, size_t *cap)
+static void gather(pfc_compare_results *s, const pfc_sql_compare_side_rows *rows,
+                   pfc_compare_side *named, size_t *cap)
 {
-    const size_t rows = pfc_res_rows(s->res);
-
-    s->entries = pfc_calloc(rows, sizeof(*s->entries));
-    for (size_t r = 0; r < rows; r++) {
-        const pfc_compare_entry e = entry_at(s->res, r);
+    s->entries = pfc_calloc(rows->len, sizeof(*s->entries));
+    for (size_t r = 0; r < rows->len; r++) {
+        const pfc_compare_entry e = entry_of(&rows->items[r]);
         pfc_compare_entry *at = s->len ? &s->entries[s->len - 1] : NULL;
 
         if (!at || compare_entries(at, &e) != 0) {
             at = &s->entries[s->len++];
             *at = e;
         }
-        at->branch = text_at(s->res, r, "branch");
-        at->series_id = pfc_res_i64(s->res, r, pfc_res_column(s->res, "series_id"));
-        add_samples(at, s->res, r);
+        at->branch = e.branch;
+        at->series_id = e.series_id;
+        add_samples(at, &rows->items[r]);
         if (e.started_at >= at->started_at) {
             at->started_at = e.started_at;
             at->machine_id = e.machine_id;
         }
-        name_run(named, cap, text_at(s->res, r, "run"));
+        name_run(named, cap, rows->items[r].run);
     }
 }
 
 /* The newest result counts: a benchmark that was measured again after it had been broken is not
  * broken, and one that broke after it had been measured is. Both lists are sorted by name. */
-static void gather_broken(pfc_compare_results *s, pfc_compare_side *named, size_t *cap)
+static void gather_broken(pfc_compare_results *s, const pfc_sql_compare_broken_rows *rows,
+                          pfc_compare_side *named, size_t *cap)
 {
-    const size_t rows = pfc_res_rows(s->broken);
-    pfc_compare_entry *all = pfc_calloc(s->len + rows, sizeof(*all));
+    pfc_compare_entry *all = pfc_calloc(s->len + rows->len, sizeof(*all));
     size_t len = 0, i = 0;
 
-    for (size_t r = 0; r < rows; r++) {
-        pfc_compare_entry e = entry_at(s->broken, r);
+    for (size_t r = 0; r < rows->len; r++) {
+        const pfc_compare_entry e = broken_entry_of(&rows->items[r]);
         int order = 1;
 
-        e.reason = text_at(s->broken, r, "reason");
-        name_run(named, cap, text_at(s->broken, r, "run"));
+        name_run(named, cap, rows->items[r].run);
         while (i < s->len && (order = compare_entries(&s->entries[i], &e)) < 0)
             all[len++] = s->entries[i++];
         if (i < s->len && order == 0) {
@@ -134,34 +146,34 @@ static void gather_broken(pfc_compare_results *s, pfc_compare_side *named, size_
     s->len = len;
 }
 
-static void target_args(pfc_args *args, int64_t project_id, const pfc_compare_target *t,
-                        const char *backend)
-{
-    pfc_args_i64(args, project_id);
-    pfc_args_id(args, t->commit_id);
-    pfc_args_id(args, t->run_id);
-    pfc_args_text(args, backend);
-}
-
 pfc_code pfc_compare_load(pfc_tx *tx, int64_t project_id, const pfc_compare_target *t,
                           const char *backend, pfc_compare_results *s, pfc_compare_side *named,
                           pfc_err *err)
 {
-    pfc_args args = { 0 };
+    pfc_sql_compare_side_rows measured = { 0 };
+    pfc_sql_compare_broken_rows broken = { 0 };
     size_t cap = 0;
-    pfc_code code;
+    pfc_code code = pfc_sql_compare_side(tx,
+                                         &(pfc_sql_compare_side_args){ .project_id = project_id,
+                                                                       .commit_id = t->commit_id,
+                                                                       .run_id = t->run_id,
+                                                                       .backend = backend },
+                                         &measured, err);
 
-    target_args(&args, project_id, t, backend);
-    code = pfc_tx_query(tx, "compare_side", &args, &s->res, err);
-    if (!code) {
-        target_args(&args, project_id, t, backend);
-        code = pfc_tx_query(tx, "compare_broken", &args, &s->broken, err);
-    }
-    if (!code && pfc_res_rows(s->res) + pfc_res_rows(s->broken) == 0)
+    if (!code)
+        code = pfc_sql_compare_broken(tx,
+                                      &(pfc_sql_compare_broken_args){ .project_id = project_id,
+                                                                      .commit_id = t->commit_id,
+                                                                      .run_id = t->run_id,
+                                                                      .backend = backend },
+                                      &broken, err);
+    if (!code && measured.len + broken.len == 0)
         code = pfc_tx_behind(tx, err);
     if (!code) {
-        gather(s, named, &cap);
-        gather_broken(s, named, &cap);
+        gather(s, &measured, named, &cap);
+        gather_broken(s, &broken, named, &cap);
     }
+    pfc_rows_keep_texts(&measured, &s->measured);
+    pfc_rows_keep_texts(&broken, &s->broken);
     return code;
 }

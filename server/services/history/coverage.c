@@ -8,34 +8,7 @@
 
 #include <jansson.h>
 
-#include "server/repo/rows.h"
-
-static const pfc_col commit_cols[] = {
-    PFC_COL(pfc_coverage_commit, position, "position", I64),
-    PFC_COL(pfc_coverage_commit, commit, "commit", TEXT),
-    PFC_COL(pfc_coverage_commit, subject, "subject", TEXT),
-    PFC_COL(pfc_coverage_commit, time, "time", F64),
-};
-static const pfc_shape commit_shape = PFC_SHAPE(commit_cols, pfc_coverage_commit);
-
-static const pfc_col row_cols[] = {
-    PFC_COL(pfc_coverage_row, id, "id", I64),
-    PFC_COL(pfc_coverage_row, benchmark, "benchmark", TEXT),
-    PFC_COL(pfc_coverage_row, params_json, "params", TEXT),
-    PFC_COL(pfc_coverage_row, backend, "backend", TEXT),
-    PFC_COL(pfc_coverage_row, machine_class, "machine_class", TEXT),
-    PFC_COL(pfc_coverage_row, before, "before", BOOL),
-    PFC_COL(pfc_coverage_row, measured_json, "measured", TEXT),
-    PFC_COL(pfc_coverage_row, broken_json, "broken", TEXT),
-};
-static const pfc_shape row_shape = PFC_SHAPE(row_cols, pfc_coverage_row);
-
-static const pfc_col never_cols[] = {
-    PFC_COL(pfc_coverage_never, benchmark, "benchmark", TEXT),
-    PFC_COL(pfc_coverage_never, backend, "backend", TEXT),
-    PFC_COL(pfc_coverage_never, machine_class, "machine_class", TEXT),
-};
-static const pfc_shape never_shape = PFC_SHAPE(never_cols, pfc_coverage_never);
+#include "server/repo/sql/coverage.h"
 
 /* The commit of that position, or its number of commits: none. They are ordered newest first. */
 static size_t commit_at(const pfc_coverage_commits *commits, int64_t position)
@@ -151,22 +124,37 @@ typedef struct reading {
 
 static pfc_code read_rows(pfc_tx *tx, const reading *r, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_sql_coverage_rows_rows found = { 0 };
+    pfc_coverage_rows *rows = &r->c->rows;
+    pfc_code code = pfc_sql_coverage_rows(tx,
+                                          &(pfc_sql_coverage_rows_args){
+                                              .project_id = r->project_id,
+                                              .branch = r->filter->branch,
+                                              .commits = r->commits,
+                                              .benchmark = r->filter->benchmark,
+                                              .backend = r->filter->backend,
+                                              .machine_class = r->filter->machine_class,
+                                              .limit = PFC_COVERAGE_MAX_ROWS + 1,
+                                          },
+                                          &found, err);
 
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_text(&args, r->filter->branch);
-    pfc_args_i64(&args, r->commits);
-    pfc_args_text(&args, r->filter->benchmark);
-    pfc_args_text(&args, r->filter->backend);
-    pfc_args_text(&args, r->filter->machine_class);
-    pfc_args_i64(&args, PFC_COVERAGE_MAX_ROWS + 1);
-    code = pfc_rows_query(tx, "coverage_rows", &args, &row_shape, NULL, &rows, err);
     if (code)
         return code;
-    PFC_ROWS_INTO(&r->c->rows, rows);
-    if (r->c->rows.len > PFC_COVERAGE_MAX_ROWS)
+    rows->items = pfc_calloc(found.len, sizeof(*rows->items));
+    for (size_t i = 0; i < found.len; i++) {
+        const pfc_sql_coverage_rows_row *row = &found.items[i];
+
+        rows->items[rows->len++] = (pfc_coverage_row){ .id = row->id,
+                                                       .benchmark = row->benchmark,
+                                                       .params_json = row->params_json,
+                                                       .backend = row->backend,
+                                                       .machine_class = row->machine_class,
+                                                       .before = row->before,
+                                                       .measured_json = row->measured_json,
+                                                       .broken_json = row->broken_json };
+    }
+    pfc_rows_keep_texts(&found, &rows->hold);
+    if (rows->len > PFC_COVERAGE_MAX_ROWS)
         return pfc_err_set(
             err, PFC_ETOOBIG,
             "coverage: over %d benchmarks, backends and machine classes; ask for one "
@@ -177,38 +165,62 @@ static pfc_code read_rows(pfc_tx *tx, const reading *r, pfc_err *err)
 
 static pfc_code read_never(pfc_tx *tx, const reading *r, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_sql_coverage_never_rows found = { 0 };
+    pfc_coverage_nevers *never = &r->c->never;
+    pfc_code code = pfc_sql_coverage_never(tx,
+                                           &(pfc_sql_coverage_never_args){
+                                               .project_id = r->project_id,
+                                               .branch = r->filter->branch,
+                                               .benchmark = r->filter->benchmark,
+                                               .backend = r->filter->backend,
+                                               .machine_class = r->filter->machine_class,
+                                               .limit = PFC_COVERAGE_MAX_LIST,
+                                           },
+                                           &found, err);
 
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_text(&args, r->filter->branch);
-    pfc_args_text(&args, r->filter->benchmark);
-    pfc_args_text(&args, r->filter->backend);
-    pfc_args_text(&args, r->filter->machine_class);
-    pfc_args_i64(&args, PFC_COVERAGE_MAX_LIST);
-    code = pfc_rows_query(tx, "coverage_never", &args, &never_shape, NULL, &rows, err);
-    if (!code)
-        PFC_ROWS_INTO(&r->c->never, rows);
-    return code;
+    if (code)
+        return code;
+    never->items = pfc_calloc(found.len, sizeof(*never->items));
+    for (size_t i = 0; i < found.len; i++)
+        never->items[never->len++] =
+            (pfc_coverage_never){ .benchmark = found.items[i].benchmark,
+                                  .backend = found.items[i].backend,
+                                  .machine_class = found.items[i].machine_class };
+    pfc_rows_keep_texts(&found, &never->hold);
+    return PFC_OK;
+}
+
+static pfc_code read_commits(pfc_tx *tx, const reading *r, pfc_err *err)
+{
+    pfc_sql_coverage_commits_rows found = { 0 };
+    pfc_coverage_commits *commits = &r->c->commits;
+    pfc_code code = pfc_sql_coverage_commits(
+        tx,
+        &(pfc_sql_coverage_commits_args){
+            .project_id = r->project_id, .branch = r->filter->branch, .limit = r->commits },
+        &found, err);
+
+    if (code)
+        return code;
+    commits->items = pfc_calloc(found.len, sizeof(*commits->items));
+    for (size_t i = 0; i < found.len; i++)
+        commits->items[commits->len++] = (pfc_coverage_commit){ .position = found.items[i].position,
+                                                                .commit = found.items[i].commit,
+                                                                .subject = found.items[i].subject,
+                                                                .time = found.items[i].time };
+    pfc_rows_keep_texts(&found, &commits->hold);
+    return PFC_OK;
 }
 
 static pfc_code read_coverage(pfc_tx *tx, void *into, pfc_err *err)
 {
     const reading *r = into;
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
     pfc_code code;
 
     pfc_coverage_clear(r->c);
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_text(&args, r->filter->branch);
-    pfc_args_i64(&args, r->commits);
-    code = pfc_rows_query(tx, "coverage_commits", &args, &commit_shape, NULL, &rows, err);
-    if (!code) {
-        PFC_ROWS_INTO(&r->c->commits, rows);
+    code = read_commits(tx, r, err);
+    if (!code)
         code = read_rows(tx, r, err);
-    }
     return code ? code : read_never(tx, r, err);
 }
 

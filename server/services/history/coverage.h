@@ -4,7 +4,7 @@
 #ifndef PFC_SERVER_SERVICES_HISTORY_COVERAGE_H
 #define PFC_SERVER_SERVICES_HISTORY_COVERAGE_H
 
-#include "server/repo/repo.h"
+#include "server/repo/tables/repo.h"
 
 #define PFC_COVERAGE_COMMITS  50 /* unless asked for others */
 #define PFC_COVERAGE_MOST     500

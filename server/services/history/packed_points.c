@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "server/repo/sql/chunks.h"
 #include "server/services/internal.h"
 
 #define POINT_BYTES 44
@@ -45,20 +46,19 @@ static bool inside(const pfc_packed_point *p, const pfc_window_bounds *b)
 }
 
 /* Appends the points within the bounds. */
-static pfc_code add(const pfc_res *res, size_t row, int column, const pfc_window_bounds *bounds,
-                    pfc_packed_points *out, pfc_err *err)
+static pfc_code add(pfc_bytes packed, const pfc_window_bounds *bounds, pfc_packed_points *out,
+                    pfc_err *err)
 {
-    size_t len = 0;
-    const unsigned char *bytes = pfc_res_bytes(res, row, column, &len);
+    const size_t len = packed.len;
 
-    if (!bytes)
+    if (!packed.data)
         return PFC_OK;
     if (len % POINT_BYTES)
         return pfc_err_set(err, PFC_EBUG, "series: a chunk of %zu bytes, expected a multiple of %d",
                            len, POINT_BYTES);
     out->items = pfc_realloc(out->items, out->len + len / POINT_BYTES, sizeof(*out->items));
     for (size_t at = 0; at < len; at += POINT_BYTES) {
-        out->items[out->len] = unpack(bytes + at);
+        out->items[out->len] = unpack(packed.data + at);
         out->len += inside(&out->items[out->len], bounds);
     }
     return PFC_OK;
@@ -84,13 +84,6 @@ static void sort(pfc_packed_points *points)
     }
 }
 
-static void series_args(pfc_args *args, int64_t project_id, int64_t series_id, const char *branch)
-{
-    pfc_args_i64(args, project_id);
-    pfc_args_i64(args, series_id);
-    pfc_args_text(args, branch);
-}
-
 /* A chunk, or the rest, begins and ends at those moments; only where it has points within the bounds. */
 static void span(pfc_packed_points *points, size_t before, const char *from, const char *until)
 {
@@ -106,30 +99,34 @@ pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, cons
 {
     const char *until = "-infinity";
     pfc_packed_points points = { 0 };
-    pfc_res *chunks = NULL, *rest = NULL;
-    pfc_args args = { 0 };
+    pfc_sql_window_chunks_rows chunks = { 0 };
+    pfc_sql_window_rest_rows rest = { 0 };
     size_t before;
-    pfc_code code;
+    pfc_code code = pfc_sql_window_chunks(tx,
+                                          &(pfc_sql_window_chunks_args){ .project_id = project_id,
+                                                                         .series_id = series_id,
+                                                                         .branch = branch },
+                                          &chunks, err);
 
-    series_args(&args, project_id, series_id, branch);
-    code = pfc_tx_query_bytes(tx, "window_chunks", &args, &chunks, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(chunks); i++) {
+    for (size_t i = 0; !code && i < chunks.len; i++) {
         before = points.len;
-        until = pfc_res_text(chunks, i, 0);
-        code = add(chunks, i, 1, bounds, &points, err);
-        span(&points, before, pfc_res_text(chunks, i, 2), until);
+        until = chunks.items[i].until;
+        code = add(chunks.items[i].packed, bounds, &points, err);
+        span(&points, before, chunks.items[i].from, until);
     }
-    if (!code) {
-        series_args(&args, project_id, series_id, branch);
-        pfc_args_text(&args, until);
-        code = pfc_tx_query_bytes(tx, "window_rest", &args, &rest, err);
-    }
-    before = points.len;
     if (!code)
-        code = add(rest, 0, 0, bounds, &points, err);
+        code = pfc_sql_window_rest(tx,
+                                   &(pfc_sql_window_rest_args){ .project_id = project_id,
+                                                                .series_id = series_id,
+                                                                .branch = branch,
+                                                                .stored_from = until },
+                                   &rest, err);
+    before = points.len;
+    if (!code) /* an aggregate: there is one row */
+        code = add(rest.items[0].packed, bounds, &points, err);
     span(&points, before, until, "infinity");
-    pfc_res_free(rest);
-    pfc_res_free(chunks);
+    pfc_rows_clear(&rest);
+    pfc_rows_clear(&chunks);
     if (code) {
         free(points.items);
         return code;

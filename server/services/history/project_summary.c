@@ -2,29 +2,33 @@
 #include "server/services/history/project_summary.h"
 
 #include "core/base/buf.h"
+#include "server/repo/sql/projects.h"
 #include "server/services/internal.h"
 
 pfc_code pfc_standing_get(pfc_db *db, int64_t project_id, pfc_standing *out, pfc_err *err)
 {
-    const struct {
-        const char *column;
-        int64_t *to;
-    } figures[] = { { "open", &out->open },           { "regressions", &out->regressions },
-                    { "broken", &out->broken },       { "drifts", &out->drifts },
-                    { "toolchain", &out->toolchain }, { "harness", &out->harness },
-                    { "headline", &out->headline },   { "regressed", &out->regressed },
-                    { "watching", &out->watching },   { "improved", &out->improved } };
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_project_standing_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    pfc_args_i64(&args, project_id);
     if (!code)
-        code = pfc_tx_query(tx, "project_standing", &args, &res, err);
-    for (size_t i = 0; !code && i < PFC_ARRAY_LEN(figures); i++)
-        *figures[i].to = pfc_res_i64(res, 0, pfc_res_column(res, figures[i].column));
-    pfc_res_free(res);
+        code = pfc_sql_project_standing(
+            tx, &(pfc_sql_project_standing_args){ .project_id = project_id }, &rows, err);
+    if (!code && rows.len) {
+        const pfc_sql_project_standing_row *row = rows.items;
+
+        *out = (pfc_standing){ .open = row->open,
+                               .regressions = row->regressions,
+                               .broken = row->broken,
+                               .drifts = row->drifts,
+                               .toolchain = row->toolchain,
+                               .harness = row->harness,
+                               .headline = row->headline,
+                               .regressed = row->regressed,
+                               .watching = row->watching,
+                               .improved = row->improved };
+    }
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     return code;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/changepoint/changepoint.h"
+#include "server/repo/sql/jobs.h"
 #include "server/services/internal.h"
 #include "server/services/sessions/anchored.h"
 
@@ -33,34 +34,29 @@ static uint64_t state_of(const char *fingerprint_hash)
     return strtoull(head, NULL, 16);
 }
 
-static void read_points(const pfc_res *res, pfc_history *h)
+static void read_points(const pfc_sql_detect_points_rows *rows, pfc_history *h)
 {
-    const int commit = pfc_res_column(res, "commit_id"), sha = pfc_res_column(res, "sha");
-    const int position = pfc_res_column(res, "position"), time = pfc_res_column(res, "time");
-    const int median = pfc_res_column(res, "median"), samples = pfc_res_column(res, "samples");
-    const int machine = pfc_res_column(res, "fingerprint_hash");
-    const int name = pfc_res_column(res, "machine"), run = pfc_res_column(res, "run_id");
-
-    h->len = pfc_res_rows(res);
+    h->len = rows->len;
     h->points = pfc_calloc(h->len, sizeof(*h->points));
     h->samples = pfc_calloc(h->len, sizeof(*h->samples));
     h->meta = pfc_calloc(h->len, sizeof(*h->meta));
     for (size_t i = 0; i < h->len; i++) {
+        const pfc_sql_detect_points_row *row = &rows->items[i];
         size_t n = 0;
 
-        h->meta[i] = (pfc_point_meta){ .commit_id = pfc_res_i64(res, i, commit),
-                                       .position = pfc_res_i64(res, i, position),
-                                       .run_id = pfc_res_i64(res, i, run),
-                                       .median = pfc_res_f64(res, i, median),
-                                       .machine = pfc_res_text(res, i, name),
-                                       .sha = pfc_res_text(res, i, sha) };
-        pfc_res_f64s(res, i, samples, &h->samples[i], &n);
+        h->meta[i] = (pfc_point_meta){ .commit_id = row->commit_id,
+                                       .position = row->position,
+                                       .run_id = row->run_id,
+                                       .median = row->median,
+                                       .machine = row->machine,
+                                       .sha = row->sha };
+        pfc_array_f64s(row->samples, &h->samples[i], &n);
         h->points[i] = (pfc_point){
-            .t = pfc_res_f64(res, i, time),
-            .v = pfc_res_f64(res, i, median),
+            .t = row->time,
+            .v = row->median,
             .repeats = h->samples[i],
             .repeats_len = n,
-            .machine_state = state_of(pfc_res_text(res, i, machine)),
+            .machine_state = state_of(row->fingerprint_hash),
         };
     }
 }
@@ -68,24 +64,27 @@ static void read_points(const pfc_res *res, pfc_history *h)
 pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
                           pfc_history *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
+    pfc_sql_detect_points_rows rows = { 0 };
     int64_t size = 0;
     pfc_code code;
 
     memset(out, 0, sizeof(*out));
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    code = pfc_query_id(tx, "detect_size", &args, &size, err);
+    code = pfc_sql_detect_size(
+        tx, &(pfc_sql_detect_size_args){ .project_id = project_id, .series_id = series->id }, &size,
+        err);
     if (code)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    pfc_args_bool(&args, size <= MAX_POINTS_WITH_SAMPLES);
-    pfc_args_i64(&args, from);
-    code = pfc_tx_query(tx, "detect_points", &args, &out->hold, err);
+    code = pfc_sql_detect_points(
+        tx,
+        &(pfc_sql_detect_points_args){ .project_id = project_id,
+                                       .series_id = series->id,
+                                       .branch = series->branch,
+                                       .with_samples = size <= MAX_POINTS_WITH_SAMPLES,
+                                       .position_from = from },
+        &rows, err);
     if (!code)
-        read_points(out->hold, out);
+        read_points(&rows, out);
+    pfc_rows_keep_texts(&rows, &out->hold);
     return code ? code : pfc_anchored_history(tx, project_id, series, out, err);
 }
 

@@ -5,65 +5,19 @@
 #include <math.h>
 
 #include "core/base/parse.h"
-#include "server/repo/rows.h"
+#include "server/repo/sql/chunks.h"
+#include "server/repo/sql/series.h"
 #include "server/services/internal.h"
 #include "server/services/sessions/anchored.h"
 
 #define MAX_POINTS     5000
 #define DEFAULT_POINTS 2000
 
-static const pfc_col point_cols[] = {
-    PFC_COL(pfc_window_point, position, "position", I64),
-    PFC_COL(pfc_window_point, commit, "commit", TEXT),
-    PFC_COL(pfc_window_point, subject, "subject", TEXT),
-    PFC_COL(pfc_window_point, author, "author", TEXT),
-    PFC_COL(pfc_window_point, time, "time", F64),
-    PFC_COL(pfc_window_point, median, "median", F64),
-    PFC_COL(pfc_window_point, low, "low", F64),
-    PFC_COL(pfc_window_point, high, "high", F64),
-    PFC_COL(pfc_window_point, min, "min", F64),
-    PFC_COL(pfc_window_point, n, "n", I64),
-    PFC_COL(pfc_window_point, run_id, "run_id", I64),
-    PFC_COL(pfc_window_point, machine_id, "machine_id", I64),
-    PFC_COL(pfc_window_point, fingerprint, "fingerprint", TEXT),
-    PFC_COL(pfc_window_point, infra, "infra", BOOL),
-    PFC_COL(pfc_window_point, session, "session", TEXT),
-};
-static const pfc_shape point_shape = PFC_SHAPE(point_cols, pfc_window_point);
-
-static const pfc_col change_cols[] = {
-    PFC_COL(pfc_window_change, id, "id", I64),
-    PFC_COL(pfc_window_change, position, "position", I64),
-    PFC_COL(pfc_window_change, position_low, "position_low", I64),
-    PFC_COL(pfc_window_change, position_high, "position_high", I64),
-    PFC_COL(pfc_window_change, commit, "commit", TEXT),
-    PFC_COL(pfc_window_change, commit_low, "commit_low", TEXT),
-    PFC_COL(pfc_window_change, commit_high, "commit_high", TEXT),
-    PFC_COL(pfc_window_change, before, "before", F64),
-    PFC_COL(pfc_window_change, after, "after", F64),
-    PFC_COL(pfc_window_change, rel_change, "rel_change", F64),
-    PFC_COL(pfc_window_change, rel_low, "rel_low", F64),
-    PFC_COL(pfc_window_change, rel_high, "rel_high", F64),
-    PFC_COL(pfc_window_change, p, "p", F64),
-    PFC_COL(pfc_window_change, regression, "regression", BOOL),
-    PFC_COL(pfc_window_change, confirmed, "confirmed", BOOL),
-    PFC_COL(pfc_window_change, firm, "firm", BOOL),
-    PFC_COL(pfc_window_change, alert_id, "alert_id", I64),
-    PFC_COL(pfc_window_change, withheld, "withheld", TEXT),
-    PFC_COL(pfc_window_change, withheld_detail, "withheld_detail", TEXT),
-    PFC_COL(pfc_window_change, blocks, "blocks", TEXT),
-    PFC_COL(pfc_window_change, index, "index", I64),
-    PFC_COL(pfc_window_change, index_low, "index_low", I64),
-    PFC_COL(pfc_window_change, index_high, "index_high", I64),
-};
-static const pfc_shape change_shape = PFC_SHAPE(change_cols, pfc_window_change);
-
 /* "Unix seconds or a commit id": at most 11 decimal digits are seconds. */
 static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *text,
                            const char *field, int64_t *position, double *time, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_commit_position_rows rows = { 0 };
     pfc_code code;
 
     if (!text)
@@ -75,21 +29,22 @@ static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *tex
     if (!pfc_is_hex_id(text))
         return pfc_err_set_field(err, PFC_EINVAL, field, "%s: expected Unix seconds or a commit id",
                                  field);
-    pfc_args_i64(&args, series->project_id);
-    pfc_args_text(&args, series->branch);
-    pfc_args_text(&args, text);
-    code = pfc_tx_query(tx, "commit_position", &args, &res, err);
-    if (!code && pfc_res_rows(res) > 1)
+    code = pfc_sql_commit_position(
+        tx,
+        &(pfc_sql_commit_position_args){
+            .project_id = series->project_id, .branch = series->branch, .sha = text },
+        &rows, err);
+    if (!code && rows.len > 1)
         code = pfc_err_set_field(err, PFC_EINVAL, field, "%s: \"%s\" fits several commits", field,
                                  text);
     if (!code) {
-        *position = pfc_res_rows(res) == 1 ? pfc_res_i64(res, 0, 0) : 0;
+        *position = rows.len == 1 ? rows.items[0].position : 0;
         if (!*position)
             code = pfc_err_set_field(err, PFC_ENOTFOUND, field,
                                      "%s: no commit \"%s\" on the line of %s", field, text,
                                      series->branch);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -132,32 +87,60 @@ static pfc_code set_ratios(pfc_tx *tx, const pfc_series *series, const pfc_packe
     return code;
 }
 
+static void take_points(pfc_sql_window_point_rows *rows, pfc_window_points *out)
+{
+    out->len = rows->len;
+    out->items = pfc_calloc(rows->len, sizeof(*out->items));
+    for (size_t i = 0; i < rows->len; i++) {
+        const pfc_sql_window_point_row *row = &rows->items[i];
+
+        out->items[i] = (pfc_window_point){ .position = row->position,
+                                            .commit = row->commit,
+                                            .subject = row->subject,
+                                            .author = row->author,
+                                            .time = row->time,
+                                            .median = row->median,
+                                            .low = row->low,
+                                            .high = row->high,
+                                            .min = row->min,
+                                            .n = row->n,
+                                            .run_id = row->run_id,
+                                            .machine_id = row->machine_id,
+                                            .fingerprint = row->fingerprint,
+                                            .infra = row->infra,
+                                            .session = row->session };
+    }
+    pfc_rows_keep_texts(rows, &out->hold);
+}
+
 static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_window_bounds *b,
                            const pfc_packed_points *points, pfc_window *w, pfc_err *err)
 {
     int64_t low, high;
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
+    pfc_sql_window_point_rows rows = { 0 };
     pfc_code code;
 
     if (points->len == 0)
         return PFC_OK;
-    pfc_args_i64(&args, series->project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    pfc_args_id(&args, b->position_from);
-    pfc_args_id(&args, b->position_to);
-    pfc_args_f64(&args, b->time_from);
-    pfc_args_f64(&args, b->time_to);
-    pfc_args_text(&args, points->stored_from);
-    pfc_args_text(&args, points->stored_until);
     run_span(points, &low, &high);
-    pfc_args_i64(&args, low);
-    pfc_args_i64(&args, high);
-    code = pfc_rows_query(tx, "window_points", &args, &point_shape, NULL, &rows, err);
+    code = pfc_sql_window_points(tx,
+                                 &(pfc_sql_window_points_args){
+                                     .project_id = series->project_id,
+                                     .series_id = series->id,
+                                     .branch = series->branch,
+                                     .position_from = b->position_from,
+                                     .position_to = b->position_to,
+                                     .time_from = b->time_from,
+                                     .time_to = b->time_to,
+                                     .stored_from = points->stored_from,
+                                     .stored_until = points->stored_until,
+                                     .run_from = low,
+                                     .run_to = high,
+                                 },
+                                 &rows, err);
     if (code)
         return code;
-    PFC_ROWS_INTO(&w->points, rows);
+    take_points(&rows, &w->points);
     return set_ratios(tx, series, points, NULL, w, err);
 }
 
@@ -166,19 +149,19 @@ static pfc_code load_runs(pfc_tx *tx, int64_t project_id, const pfc_packed_point
                           const pfc_bucket *buckets, size_t len, pfc_window *w, pfc_err *err)
 {
     int64_t *ids = pfc_calloc(len, sizeof(*ids));
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
+    pfc_sql_window_point_rows rows = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < len; i++)
         ids[i] = points->items[buckets[i].last].run_id;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64s(&args, ids, len);
+    code = pfc_sql_window_runs(
+        tx,
+        &(pfc_sql_window_runs_args){ .project_id = project_id, .run_ids = ids, .run_ids_len = len },
+        &rows, err);
     free(ids);
-    code = pfc_rows_query(tx, "window_runs", &args, &point_shape, NULL, &rows, err);
     if (code)
         return code;
-    PFC_ROWS_INTO(&w->points, rows);
+    take_points(&rows, &w->points);
     if (w->points.len != len)
         code = pfc_err_set(err, PFC_EBUG, "series: %zu of %zu runs are missing",
                            len - w->points.len, len);
@@ -197,21 +180,20 @@ static pfc_code mark_infra(pfc_tx *tx, int64_t project_id, const pfc_packed_poin
                            const pfc_bucket *buckets, pfc_window *w, pfc_err *err)
 {
     int64_t low, high, *ids = NULL;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_window_infra_rows rows = { 0 };
     size_t bucket = 0, n;
     pfc_code code;
 
     run_span(points, &low, &high);
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, low);
-    pfc_args_i64(&args, high);
-    code = pfc_tx_query(tx, "window_infra", &args, &res, err);
-    n = code ? 0 : pfc_res_rows(res);
+    code = pfc_sql_window_infra(
+        tx,
+        &(pfc_sql_window_infra_args){ .project_id = project_id, .run_from = low, .run_to = high },
+        &rows, err);
+    n = code ? 0 : rows.len;
     if (n) {
         ids = pfc_calloc(n, sizeof(*ids));
         for (size_t i = 0; i < n; i++)
-            ids[i] = pfc_res_i64(res, i, 0);
+            ids[i] = rows.items[i].id;
         for (size_t i = 0; i < points->len; i++) {
             bucket += i > buckets[bucket].last;
             if (bsearch(&points->items[i].run_id, ids, n, sizeof(*ids), by_id))
@@ -219,7 +201,7 @@ static pfc_code mark_infra(pfc_tx *tx, int64_t project_id, const pfc_packed_poin
         }
         free(ids);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -283,46 +265,69 @@ static int64_t index_of(const pfc_window_points *points, int64_t position)
     return (int64_t)low;
 }
 
+static pfc_window_change change_of(const pfc_sql_window_changes_row *row,
+                                   const pfc_window_points *points)
+{
+    return (pfc_window_change){
+        .id = row->id,
+        .position = row->position,
+        .position_low = row->position_low,
+        .position_high = row->position_high,
+        .commit = row->commit,
+        .commit_low = row->commit_low,
+        .commit_high = row->commit_high,
+        .before = row->before,
+        .after = row->after,
+        .rel_change = row->rel_change,
+        .rel_low = row->rel_low,
+        .rel_high = row->rel_high,
+        .p = row->p,
+        .regression = row->regression,
+        .confirmed = row->confirmed,
+        .firm = row->firm,
+        .alert_id = row->alert_id,
+        .withheld = row->withheld,
+        .withheld_detail = row->withheld_detail_json,
+        .blocks = row->blocks_json,
+        .index = index_of(points, row->position),
+        .index_low = index_of(points, row->position_low),
+        .index_high = PFC_MIN(index_of(points, row->position_high), (int64_t)points->len - 1),
+    };
+}
+
 static pfc_code load_changes(pfc_tx *tx, const pfc_series *series, pfc_window *w, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    size_t kept = 0;
-    pfc_code code;
+    pfc_sql_window_changes_rows rows = { 0 };
+    const pfc_window_points *points = &w->points;
+    pfc_window_changes *changes = &w->changes;
+    pfc_code code = pfc_sql_window_changes(
+        tx,
+        &(pfc_sql_window_changes_args){
+            .project_id = series->project_id, .series_id = series->id, .branch = series->branch },
+        &rows, err);
 
-    pfc_args_i64(&args, series->project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    code = pfc_rows_query(tx, "window_changes", &args, &change_shape, NULL, &rows, err);
     if (code)
         return code;
-    PFC_ROWS_INTO(&w->changes, rows);
-    for (size_t i = 0; i < w->changes.len; i++) {
-        pfc_window_change c = w->changes.items[i];
-
-        if (w->points.len == 0 || c.position < w->points.items[0].position ||
-            c.position > w->points.items[w->points.len - 1].position)
-            continue;
-        c.index = index_of(&w->points, c.position);
-        c.index_low = index_of(&w->points, c.position_low);
-        c.index_high = index_of(&w->points, c.position_high);
-        c.index_high = PFC_MIN(c.index_high, (int64_t)w->points.len - 1);
-        w->changes.items[kept++] = c;
+    changes->items = pfc_calloc(rows.len, sizeof(*changes->items));
+    for (size_t i = 0; i < rows.len && points->len; i++) {
+        if (rows.items[i].position >= points->items[0].position &&
+            rows.items[i].position <= points->items[points->len - 1].position)
+            changes->items[changes->len++] = change_of(&rows.items[i], points);
     }
-    w->changes.len = kept;
+    pfc_rows_keep_texts(&rows, &changes->hold);
     return PFC_OK;
 }
 
 /* Fingerprints of the machines in the window, by machine. */
 typedef struct fingerprints {
     int64_t *ids;
-    pfc_pairs *pairs;
+    pfc_labels *pairs;
     size_t len;
 } fingerprints;
 
-static const pfc_pairs *fingerprint_of(const fingerprints *f, int64_t id)
+static const pfc_labels *fingerprint_of(const fingerprints *f, int64_t id)
 {
-    static const pfc_pairs none = { 0 };
+    static const pfc_labels none = { 0 };
 
     for (size_t i = 0; i < f->len; i++) {
         if (f->ids[i] == id)
@@ -335,8 +340,7 @@ static pfc_code load_fingerprints(pfc_tx *tx, const pfc_window *w, fingerprints 
 {
     int64_t *wanted = pfc_calloc(w->points.len, sizeof(*wanted));
     size_t n = 0;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_machine_fingerprints_rows rows = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < w->points.len; i++) {
@@ -345,19 +349,20 @@ static pfc_code load_fingerprints(pfc_tx *tx, const pfc_window *w, fingerprints 
         if (n == 0 || wanted[n - 1] != id) /* a machine seldom changes from point to point */
             wanted[n++] = id;
     }
-    pfc_args_i64s(&args, wanted, n);
+    code = pfc_sql_machine_fingerprints(
+        tx, &(pfc_sql_machine_fingerprints_args){ .machine_ids = wanted, .machine_ids_len = n },
+        &rows, err);
     free(wanted);
-    code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
     if (code)
         return code;
-    f->ids = pfc_calloc(pfc_res_rows(res), sizeof(*f->ids));
-    f->pairs = pfc_calloc(pfc_res_rows(res), sizeof(*f->pairs));
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        f->ids[i] = pfc_res_i64(res, i, 0);
-        code = pfc_pairs_parse(pfc_res_text(res, i, 1), &f->pairs[i], err);
+    f->ids = pfc_calloc(rows.len, sizeof(*f->ids));
+    f->pairs = pfc_calloc(rows.len, sizeof(*f->pairs));
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        f->ids[i] = rows.items[i].id;
+        code = pfc_labels_parse(rows.items[i].fingerprint_json, &f->pairs[i], err);
         f->len++;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -381,7 +386,7 @@ static pfc_code find_boundaries(pfc_tx *tx, pfc_window *w, pfc_err *err)
         w->boundaries[w->boundaries_len++] = edge;
     }
     for (size_t i = 0; i < f.len; i++)
-        pfc_pairs_clear(&f.pairs[i]);
+        pfc_labels_clear(&f.pairs[i]);
     free(f.pairs);
     free(f.ids);
     return code;

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "server/repo/sql/ingest.h"
 #include "server/services/ingest/ingest.h"
 
 /* The exact results of many runs, an element each. */
@@ -71,7 +72,6 @@ pfc_code pfc_ingest_exact_lock(pfc_tx *tx, pfc_ingest *const *runs, size_t len, 
 {
     int64_t *project = pfc_calloc(len, sizeof(*project)),
             *commit = pfc_calloc(len, sizeof(*commit));
-    pfc_args args = { 0 };
     size_t n = 0;
     pfc_code code = PFC_OK;
 
@@ -81,11 +81,11 @@ pfc_code pfc_ingest_exact_lock(pfc_tx *tx, pfc_ingest *const *runs, size_t len, 
         project[n] = runs[i]->project_id;
         commit[n++] = runs[i]->commit_id;
     }
-    if (n) {
-        pfc_args_i64s(&args, project, n);
-        pfc_args_i64s(&args, commit, n);
-        code = pfc_tx_query(tx, "exact_lock", &args, NULL, err);
-    }
+    if (n)
+        code = pfc_sql_exact_lock(
+            tx,
+            &(pfc_sql_exact_lock_args){ .project_ids = project, .commit_ids = commit, .len = n },
+            NULL, err);
     free(commit);
     free(project);
     return code;
@@ -95,33 +95,34 @@ pfc_code pfc_ingest_exact_conflicts(pfc_tx *tx, pfc_ingest *const *runs, size_t 
                                     pfc_exact_conflict *out, pfc_err *err)
 {
     columns c;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_exact_conflicts_rows rows = { 0 };
     pfc_code code = PFC_OK;
 
     gather(&c, runs, len);
-    if (c.len) {
-        pfc_args_i64s(&args, c.place, c.len);
-        pfc_args_i64s(&args, c.project, c.len);
-        pfc_args_i64s(&args, c.commit, c.len);
-        pfc_args_texts(&args, c.fingerprint, c.len);
-        pfc_args_i64s(&args, c.series, c.len);
-        pfc_args_f64s(&args, c.value, c.len);
-        pfc_args_i64s(&args, c.job, c.len);
-        code = pfc_tx_query(tx, "exact_conflicts", &args, &res, err);
-    }
-    for (size_t i = 0; !code && res && i < pfc_res_rows(res); i++) {
-        const size_t at = (size_t)pfc_res_i64(res, i, 0) - 1;
+    if (c.len)
+        code = pfc_sql_exact_conflicts(
+            tx,
+            &(pfc_sql_exact_conflicts_args){ .places = c.place,
+                                             .project_ids = c.project,
+                                             .commit_ids = c.commit,
+                                             .fingerprint_hashes = c.fingerprint,
+                                             .series_ids = c.series,
+                                             .values = c.value,
+                                             .job_ids = c.job,
+                                             .len = c.len },
+            &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const size_t at = (size_t)rows.items[i].ordinal - 1;
         pfc_exact_conflict *x = &out[c.place[at]];
 
         if (x->found)
             continue;
         *x = (pfc_exact_conflict){ .found = true,
                                    .row = c.row[at],
-                                   .run_id = pfc_res_i64(res, i, 2),
-                                   .stored = pfc_res_f64(res, i, 1) };
+                                   .run_id = rows.items[i].run_id,
+                                   .stored = rows.items[i].value };
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     columns_clear(&c);
     return code;
 }

@@ -6,6 +6,7 @@
  * new. A run that needs more, or is there already, is left to pfc_ingest_one, which knows every
  * case; so a run that is refused never takes its neighbours with it.
  */
+#include "server/repo/sql/ingest.h"
 #include "server/services/ingest/ingest.h"
 
 #define SERIES_NAME_MAX 8192 /* names are bounded far below */
@@ -57,22 +58,30 @@ COLUMN(int64_t, measurements_of, (int64_t)in->run->measurements_len)
 COLUMN(int64_t, series_of, (int64_t)in->ok.len)
 COLUMN(int64_t, samples_of, in->ok.samples_total)
 
-static void put_texts(pfc_args *args, const group *g, text_of get)
+/* The parameters of a statement over the whole group: a text or a number of each run. */
+enum { TEXT_COLUMNS = 16, NUMBER_COLUMNS = 8 };
+typedef struct columns {
+    const char *texts[TEXT_COLUMNS][PFC_INGEST_GROUP_MAX];
+    int64_t numbers[NUMBER_COLUMNS][PFC_INGEST_GROUP_MAX];
+    size_t texts_len, numbers_len;
+} columns;
+
+static const char *const *texts(columns *c, const group *g, text_of get)
 {
-    const char *values[PFC_INGEST_GROUP_MAX];
+    const char **values = c->texts[c->texts_len++];
 
     for (size_t i = 0; i < g->len; i++)
         values[i] = get(g->in[i]);
-    pfc_args_texts(args, values, g->len);
+    return values;
 }
 
-static void put_i64s(pfc_args *args, const group *g, i64_of get)
+static const int64_t *numbers(columns *c, const group *g, i64_of get)
 {
-    int64_t values[PFC_INGEST_GROUP_MAX];
+    int64_t *values = c->numbers[c->numbers_len++];
 
     for (size_t i = 0; i < g->len; i++)
         values[i] = get(g->in[i]);
-    pfc_args_i64s(args, values, g->len);
+    return values;
 }
 
 /* Keeps those whose `keep` is true, in order. */
@@ -116,44 +125,44 @@ static void gather(group *g, pfc_ingest *const *runs, size_t len)
 }
 
 /* Takes one row of group_resolve; false when the run needs more than inserts. */
-static bool take_resolved(pfc_ingest *in, const pfc_res *res, size_t row)
+static bool take_resolved(pfc_ingest *in, const pfc_sql_group_resolve_rows *rows, size_t row)
 {
-    const int branch = pfc_res_column(res, "branch"), project = pfc_res_column(res, "project");
-
     free(in->project);
     free(in->branch);
-    in->project = pfc_strdup(pfc_res_text(res, row, project));
-    in->branch = pfc_strdup(pfc_res_text(res, row, branch));
-    in->commit_id = pfc_res_i64(res, row, pfc_res_column(res, "commit_id"));
-    in->machine_id = pfc_res_i64(res, row, pfc_res_column(res, "machine_id"));
-    return in->commit_id && in->machine_id &&
-           !pfc_res_bool(res, row, pfc_res_column(res, "key_used")) &&
-           !pfc_res_bool(res, row, pfc_res_column(res, "moved"));
+    in->project = pfc_strdup(rows->items[row].project);
+    in->branch = pfc_strdup(rows->items[row].branch);
+    in->commit_id = rows->items[row].commit_id;
+    in->machine_id = rows->items[row].machine_id;
+    return in->commit_id && in->machine_id && !rows->items[row].key_used && !rows->items[row].moved;
 }
 
 static pfc_code resolve(group *g, pfc_err *err)
 {
     bool keep[PFC_INGEST_GROUP_MAX] = { false };
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    columns *c = pfc_alloc(sizeof(*c));
+    pfc_sql_group_resolve_rows rows = { 0 };
     pfc_code code;
 
-    put_i64s(&args, g, project_of);
-    put_texts(&args, g, asked_branch_of);
-    put_texts(&args, g, sha_of);
-    put_texts(&args, g, class_of);
-    put_texts(&args, g, host_of);
-    put_texts(&args, g, fingerprint_of);
-    put_texts(&args, g, key_of);
-    code = pfc_tx_query(g->tx, "group_resolve", &args, &res, err);
-    for (size_t row = 0; !code && row < pfc_res_rows(res); row++) {
-        size_t i = (size_t)pfc_res_i64(res, row, 0) - 1;
+    code = pfc_sql_group_resolve(
+        g->tx,
+        &(pfc_sql_group_resolve_args){ .project_ids = numbers(c, g, project_of),
+                                       .branches = texts(c, g, asked_branch_of),
+                                       .shas = texts(c, g, sha_of),
+                                       .machine_classes = texts(c, g, class_of),
+                                       .machine_names = texts(c, g, host_of),
+                                       .fingerprint_hashes = texts(c, g, fingerprint_of),
+                                       .keys = texts(c, g, key_of),
+                                       .len = g->len },
+        &rows, err);
+    for (size_t row = 0; !code && row < rows.len; row++) {
+        size_t i = (size_t)rows.items[row].ordinal - 1;
 
-        keep[i] = take_resolved(g->in[i], res, row);
+        keep[i] = take_resolved(g->in[i], &rows, row);
     }
     if (!code)
         sift(g, keep);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
+    free(c);
     return code;
 }
 
@@ -189,16 +198,16 @@ static bool recall_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in)
 }
 
 /* Takes the answer for one run; false when a series does not exist yet or is of another unit. */
-static bool take_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in, const pfc_res *res,
-                        size_t row)
+static bool take_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in,
+                        const pfc_sql_series_find_rows *rows, size_t row)
 {
     pfc_ingest_columns *c = &in->ok;
     bool known = true;
 
     for (size_t k = 0; k < c->len; k++, row++) {
-        c->series[k] = pfc_res_i64(res, row, 0);
-        if (!c->series[k] || !same_text(pfc_res_text(res, row, 1), c->unit[k]) ||
-            pfc_res_bool(res, row, 2) != c->higher[k]) {
+        c->series[k] = rows->items[row].id;
+        if (!c->series[k] || !same_text(rows->items[row].unit, c->unit[k]) ||
+            rows->items[row].higher_is_better != c->higher[k]) {
             known = false;
             continue;
         }
@@ -215,8 +224,7 @@ static pfc_code find_series(group *g, pfc_err *err)
     pfc_ingest *ask[PFC_INGEST_GROUP_MAX];
     size_t asked = 0, row = 0;
     bool keep[PFC_INGEST_GROUP_MAX];
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_series_find_rows rows = { 0 };
     pfc_buf name;
     pfc_code code = PFC_OK;
 
@@ -226,23 +234,21 @@ static pfc_code find_series(group *g, pfc_err *err)
         if (!keep[i])
             ask[asked++] = g->in[i];
     }
-    if (asked) {
-        pfc_ingest_series_args(&args, ask, asked);
-        code = pfc_tx_query(g->tx, "series_find", &args, &res, err);
-    }
-    if (!code && asked && pfc_res_rows(res) != pfc_ingest_rows(ask, asked))
+    if (asked)
+        code = pfc_ingest_series_find(g->tx, ask, asked, &rows, err);
+    if (!code && asked && rows.len != pfc_ingest_rows(ask, asked))
         code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu",
-                           pfc_ingest_rows(ask, asked), pfc_res_rows(res));
+                           pfc_ingest_rows(ask, asked), rows.len);
     for (size_t i = 0; !code && i < g->len; i++) {
         if (keep[i])
             continue;
-        keep[i] = take_series(memo, &name, g->in[i], res, row);
+        keep[i] = take_series(memo, &name, g->in[i], &rows, row);
         row += g->in[i]->ok.len;
     }
     if (!code)
         sift(g, keep);
     pfc_buf_clear(&name);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -264,61 +270,58 @@ static pfc_code check_exact(group *g, pfc_err *err)
 
 /* ---- rows ---- */
 
-static void run_args(pfc_args *args, const group *g)
+/* Stores all but the numbers; runs that were there before leave the group. */
+static pfc_code insert_runs(group *g, pfc_err *err)
 {
-    bool infra[PFC_INGEST_GROUP_MAX];
+    bool keep[PFC_INGEST_GROUP_MAX] = { false }, infra[PFC_INGEST_GROUP_MAX];
     double started[PFC_INGEST_GROUP_MAX], finished[PFC_INGEST_GROUP_MAX];
+    columns *c = pfc_alloc(sizeof(*c));
+    pfc_sql_group_store_rows rows = { 0 };
+    pfc_code code;
 
     for (size_t i = 0; i < g->len; i++) {
         infra[i] = g->in[i]->run->infra;
         started[i] = g->in[i]->run->started_at;
         finished[i] = g->in[i]->run->finished_at;
     }
-    put_i64s(args, g, project_of);
-    put_texts(args, g, id_of);
-    put_texts(args, g, header_of);
-    put_i64s(args, g, commit_of);
-    put_texts(args, g, branch_of);
-    put_texts(args, g, suite_of);
-    put_texts(args, g, suite_hash_of);
-    put_i64s(args, g, machine_of);
-    put_i64s(args, g, job_of);
-    pfc_args_bools(args, infra, g->len);
-    pfc_args_f64s(args, started, g->len);
-    pfc_args_f64s(args, finished, g->len);
-    put_texts(args, g, body_of);
-    put_texts(args, g, key_of);
-    put_i64s(args, g, measurements_of);
-    put_i64s(args, g, series_of);
-    put_i64s(args, g, samples_of);
-    put_texts(args, g, actor_of);
-    put_texts(args, g, project_name_of);
-    put_texts(args, g, sha_of);
-    put_i64s(args, g, fence_of);
-    put_texts(args, g, session_of);
-    put_texts(args, g, session_anchor_of);
-    put_texts(args, g, session_base_of);
-}
+    code = pfc_sql_group_store(
+        g->tx,
+        &(pfc_sql_group_store_args){ .project_ids = numbers(c, g, project_of),
+                                     .run_ids = texts(c, g, id_of),
+                                     .header_hashes = texts(c, g, header_of),
+                                     .commit_ids = numbers(c, g, commit_of),
+                                     .branches = texts(c, g, branch_of),
+                                     .suites = texts(c, g, suite_of),
+                                     .suite_hashes = texts(c, g, suite_hash_of),
+                                     .machine_ids = numbers(c, g, machine_of),
+                                     .job_ids = numbers(c, g, job_of),
+                                     .infra = infra,
+                                     .started_at = started,
+                                     .finished_at = finished,
+                                     .body_hashes = texts(c, g, body_of),
+                                     .keys = texts(c, g, key_of),
+                                     .measurements = numbers(c, g, measurements_of),
+                                     .series = numbers(c, g, series_of),
+                                     .samples = numbers(c, g, samples_of),
+                                     .actors = texts(c, g, actor_of),
+                                     .projects = texts(c, g, project_name_of),
+                                     .shas = texts(c, g, sha_of),
+                                     .job_fences = numbers(c, g, fence_of),
+                                     .sessions = texts(c, g, session_of),
+                                     .session_anchors = texts(c, g, session_anchor_of),
+                                     .session_bases = texts(c, g, session_base_of),
+                                     .len = g->len },
+        &rows, err);
+    for (size_t row = 0; !code && row < rows.len; row++) {
+        const size_t i = (size_t)rows.items[row].place - 1;
 
-/* Stores all but the numbers; runs that were there before leave the group. */
-static pfc_code insert_runs(group *g, pfc_err *err)
-{
-    bool keep[PFC_INGEST_GROUP_MAX] = { false };
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    pfc_code code;
-
-    run_args(&args, g);
-    code = pfc_tx_query(g->tx, "group_store", &args, &res, err);
-    for (size_t row = 0; !code && row < pfc_res_rows(res); row++) {
-        const size_t i = (size_t)pfc_res_i64(res, row, 0) - 1;
-
-        g->in[i]->run_id = pfc_res_i64(res, row, 1);
+        g->in[i]->run_id = rows.items[row].id;
         keep[i] = true;
     }
     if (!code)
         sift(g, keep);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
+    free(c);
     return code;
 }
 
@@ -350,7 +353,7 @@ static pfc_code store_group(group *g, pfc_err *err)
     if (code || !g->len)
         return code;
     pfc_ingest_measurements(&rows, g->in, g->len);
-    return pfc_tx_copy_commit(g->tx, "measurements_copy", &rows, err);
+    return pfc_sql_measurements_copy_commit(g->tx, &rows, err);
 }
 
 pfc_code pfc_ingest_group(pfc_db *db, pfc_ingest *const *runs, size_t len, pfc_group_state *states,

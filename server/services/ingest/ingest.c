@@ -4,24 +4,26 @@
  */
 #include "server/services/ingest/ingest.h"
 
+#include "server/repo/sql/ingest.h"
+#include "server/repo/sql/projects.h"
+#include "server/repo/sql/runs.h"
+
 static pfc_code find_project(pfc_ingest *in, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_project_branch_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, in->project_id);
-    code = pfc_tx_query(in->tx, "project_branch", &args, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+    code = pfc_sql_project_branch(
+        in->tx, &(pfc_sql_project_branch_args){ .project_id = in->project_id }, &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
     if (!code) {
         const char *branch = in->run->branch;
 
-        in->project = pfc_strdup(pfc_res_text(res, 0, pfc_res_column(res, "name")));
-        in->branch =
-            pfc_strdup(branch ? branch : pfc_res_text(res, 0, pfc_res_column(res, "branch")));
+        in->project = pfc_strdup(rows.items[0].name);
+        in->branch = pfc_strdup(branch ? branch : rows.items[0].branch);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -33,29 +35,34 @@ static pfc_code find_machine(pfc_ingest *in, pfc_err *err)
 
     /* At most twice: another server may make the row between our look and our insert. */
     for (int round = 0; round < 2 && !in->machine_id && !code; round++) {
-        pfc_args args = { 0 };
-        pfc_res *res = NULL;
+        pfc_sql_machine_find_rows rows = { 0 };
         bool stale = false;
 
-        pfc_args_text(&args, m->machine_class);
-        pfc_args_text(&args, name);
-        pfc_args_text(&args, m->fingerprint_hash);
-        code = pfc_tx_query(in->tx, "machine_find", &args, &res, err);
-        if (!code && pfc_res_rows(res)) {
-            in->machine_id = pfc_res_i64(res, 0, 0);
-            stale = pfc_res_bool(res, 0, 1);
+        code = pfc_sql_machine_find(
+            in->tx,
+            &(pfc_sql_machine_find_args){ .machine_class = m->machine_class,
+                                          .name = name,
+                                          .fingerprint_hash = m->fingerprint_hash },
+            &rows, err);
+        if (!code && rows.len) {
+            in->machine_id = rows.items[0].id;
+            stale = rows.items[0].stale;
         }
-        pfc_res_free(res);
-        if (!code && stale) {
-            pfc_args_i64(&args, in->machine_id);
-            code = pfc_tx_query(in->tx, "machine_touch", &args, NULL, err);
-        }
+        pfc_rows_clear(&rows);
+        if (!code && stale)
+            code = pfc_sql_machine_touch(
+                in->tx, &(pfc_sql_machine_touch_args){ .id = in->machine_id }, err);
         if (!code && !in->machine_id && round == 0) {
-            pfc_args_text(&args, m->machine_class);
-            pfc_args_text(&args, name);
-            pfc_args_text(&args, m->fingerprint_hash);
-            pfc_args_own(&args, pfc_ingest_pairs(&m->fingerprint));
-            code = pfc_tx_query(in->tx, "machine_insert", &args, NULL, err);
+            char *fingerprint = pfc_ingest_pairs(&m->fingerprint);
+
+            code = pfc_sql_machine_insert(
+                in->tx,
+                &(pfc_sql_machine_insert_args){ .machine_class = m->machine_class,
+                                                .name = name,
+                                                .fingerprint_hash = m->fingerprint_hash,
+                                                .fingerprint_json = fingerprint },
+                err);
+            free(fingerprint);
         }
     }
     if (!code && !in->machine_id)
@@ -66,20 +73,20 @@ static pfc_code find_machine(pfc_ingest *in, pfc_err *err)
 /* The answer of this very document, if it is stored. */
 static pfc_code find_part(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_run_part_find_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_i64(&args, in->run_id);
-    pfc_args_text(&args, in->body);
-    code = pfc_tx_query(in->tx, "run_part_find", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
+    code = pfc_sql_run_part_find(in->tx,
+                                 &(pfc_sql_run_part_find_args){ .project_id = in->project_id,
+                                                                .run_id = in->run_id,
+                                                                .body_hash = in->body },
+                                 &rows, err);
+    if (!code && rows.len) {
         out->repeated = true;
-        out->series = pfc_res_i64(res, 0, 0);
-        out->samples = pfc_res_i64(res, 0, 1);
+        out->series = rows.items[0].series;
+        out->samples = rows.items[0].samples;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -90,27 +97,26 @@ static pfc_code key_conflict(pfc_err *err)
 
 static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_run_part_by_key_rows rows = { 0 };
     pfc_code code;
 
     if (!key)
         return PFC_OK;
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_text(&args, key);
-    code = pfc_tx_query(in->tx, "run_part_by_key", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        if (pfc_streq(pfc_res_text(res, 0, pfc_res_column(res, "id")), in->run->id) &&
-            pfc_streq(pfc_res_text(res, 0, pfc_res_column(res, "body_hash")), in->body)) {
+    code = pfc_sql_run_part_by_key(
+        in->tx, &(pfc_sql_run_part_by_key_args){ .project_id = in->project_id, .key = key }, &rows,
+        err);
+    if (!code && rows.len) {
+        if (pfc_streq(rows.items[0].id, in->run->id) &&
+            pfc_streq(rows.items[0].body_hash, in->body)) {
             out->repeated = true;
-            in->run_id = pfc_res_i64(res, 0, pfc_res_column(res, "run_id"));
-            out->series = pfc_res_i64(res, 0, pfc_res_column(res, "series"));
-            out->samples = pfc_res_i64(res, 0, pfc_res_column(res, "samples"));
+            in->run_id = rows.items[0].run_id;
+            out->series = rows.items[0].series;
+            out->samples = rows.items[0].samples;
         } else {
             code = key_conflict(err);
         }
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -118,93 +124,95 @@ static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *ou
 static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
     const pfc_run *run = in->run;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_run_lock_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_text(&args, run->id);
-    pfc_args_text(&args, in->header);
-    pfc_args_i64(&args, in->commit_id);
-    pfc_args_text(&args, in->branch);
-    pfc_args_text(&args, run->suite ? run->suite : "");
-    pfc_args_text(&args, run->suite_hash ? run->suite_hash : "");
-    pfc_args_i64(&args, in->machine_id);
-    pfc_args_id(&args, run->job_id);
-    pfc_args_bool(&args, run->infra);
-    pfc_args_f64(&args, run->started_at);
-    pfc_args_f64(&args, run->finished_at);
-    pfc_args_id(&args, run->job_fence);
-    pfc_args_text(&args, run->session_id);
-    pfc_args_text(&args, run->session_anchor);
-    pfc_args_text(&args, run->session_base);
     /* Waits while another transaction is storing the same run. */
-    code = pfc_query_id(in->tx, "run_insert", &args, &in->run_id, err);
+    code = pfc_sql_run_insert(
+        in->tx,
+        &(pfc_sql_run_insert_args){ .project_id = in->project_id,
+                                    .run_id = run->id,
+                                    .header_hash = in->header,
+                                    .commit_id = in->commit_id,
+                                    .branch = in->branch,
+                                    .suite = run->suite ? run->suite : "",
+                                    .suite_hash = run->suite_hash ? run->suite_hash : "",
+                                    .machine_id = in->machine_id,
+                                    .job_id = run->job_id,
+                                    .infra = run->infra,
+                                    .started_at = run->started_at,
+                                    .finished_at = run->finished_at,
+                                    .job_fence = run->job_fence,
+                                    .session = run->session_id,
+                                    .session_anchor = run->session_anchor,
+                                    .session_base = run->session_base },
+        &in->run_id, err);
     if (!code && in->run_id)
         code = pfc_environment_note(in->tx, in->project_id, in->machine_id, in->run_id, run->infra,
                                     err);
     if (code || in->run_id)
         return code;
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_text(&args, run->id);
-    code = pfc_tx_query(in->tx, "run_lock", &args, &res, err);
+    code = pfc_sql_run_lock(
+        in->tx, &(pfc_sql_run_lock_args){ .project_id = in->project_id, .run_id = run->id }, &rows,
+        err);
     if (code)
         return code;
     in->further = true;
-    in->run_id = pfc_res_i64(res, 0, 0);
-    if (!pfc_streq(pfc_res_text(res, 0, 1), in->header))
+    in->run_id = rows.items[0].id;
+    if (!pfc_streq(rows.items[0].header_hash, in->header))
         code = pfc_err_set(err, PFC_ECONFLICT, "run %s is stored with another header", run->id);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code ? code : find_part(in, out, err);
 }
 
 static pfc_code make_series(pfc_ingest *in, pfc_err *err)
 {
     pfc_ingest_columns *c = &in->ok;
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_texts(&args, c->benchmark, c->len);
-    pfc_args_texts(&args, (const char *const *)c->params, c->len);
-    code = pfc_tx_query(in->tx, "benchmarks_ensure", &args, NULL, err);
+    code = pfc_sql_benchmarks_ensure(
+        in->tx,
+        &(pfc_sql_benchmarks_ensure_args){ .project_id = in->project_id,
+                                           .names = c->benchmark,
+                                           .params = (const char *const *)c->params,
+                                           .len = c->len },
+        err);
     if (code)
         return code;
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_text(&args, in->run->machine.machine_class);
-    pfc_args_text(&args, in->branch);
-    pfc_args_texts(&args, c->benchmark, c->len);
-    pfc_args_texts(&args, c->metric, c->len);
-    pfc_args_texts(&args, c->backend, c->len);
-    pfc_args_texts(&args, c->unit, c->len);
-    pfc_args_bools(&args, c->higher, c->len);
-    pfc_args_bools(&args, c->exact, c->len);
-    return pfc_tx_query(in->tx, "series_ensure", &args, NULL, err);
+    return pfc_sql_series_ensure(
+        in->tx,
+        &(pfc_sql_series_ensure_args){ .project_id = in->project_id,
+                                       .machine_class = in->run->machine.machine_class,
+                                       .branch = in->branch,
+                                       .benchmarks = c->benchmark,
+                                       .metrics = c->metric,
+                                       .backends = c->backend,
+                                       .units = c->unit,
+                                       .higher_is_better = c->higher,
+                                       .exact = c->exact,
+                                       .len = c->len },
+        err);
 }
 
 static pfc_code resolve_series(pfc_ingest *in, pfc_err *err)
 {
     pfc_ingest_columns *c = &in->ok;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    pfc_code code;
+    pfc_sql_series_find_rows rows = { 0 };
+    pfc_code code = pfc_ingest_series_find(in->tx, &in, 1, &rows, err);
 
-    pfc_ingest_series_args(&args, &in, 1);
-    code = pfc_tx_query(in->tx, "series_find", &args, &res, err);
-    if (!code && pfc_res_rows(res) != c->len)
-        code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu", c->len,
-                           pfc_res_rows(res));
+    if (!code && rows.len != c->len)
+        code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu", c->len, rows.len);
     for (size_t i = 0; !code && i < c->len; i++) {
-        const char *unit = pfc_res_text(res, i, 1);
+        const char *unit = rows.items[i].unit;
 
-        c->series[i] = pfc_res_i64(res, i, 0);
+        c->series[i] = rows.items[i].id;
         if (!c->series[i]) {
             code = pfc_err_set(err, PFC_EBUG, "series: %s %s is not there", c->benchmark[i],
                                c->metric[i]);
             break;
         }
         /* A series is one quantity: mixing units or directions would make steps of nothing. */
-        if (!pfc_streq(unit, c->unit[i]) || pfc_res_bool(res, i, 2) != c->higher[i]) {
+        if (!pfc_streq(unit, c->unit[i]) || rows.items[i].higher_is_better != c->higher[i]) {
             char path[64];
 
             (void)snprintf(path, sizeof(path), "measurements[%zu].%s",
@@ -213,26 +221,29 @@ static pfc_code resolve_series(pfc_ingest *in, pfc_err *err)
             code = pfc_err_set_field(
                 err, PFC_EINVAL, path,
                 "%s: %s %s: its series has unit %s, %s is better; got unit %s, %s", path,
-                c->benchmark[i], c->metric[i], unit, pfc_res_bool(res, i, 2) ? "higher" : "lower",
-                c->unit[i], c->higher[i] ? "higher" : "lower");
+                c->benchmark[i], c->metric[i], unit,
+                rows.items[i].higher_is_better ? "higher" : "lower", c->unit[i],
+                c->higher[i] ? "higher" : "lower");
         }
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
 static pfc_code check_overlap(pfc_ingest *in, pfc_err *err)
 {
-    pfc_args args = { 0 };
     int64_t there = 0;
     pfc_code code;
 
     if (!in->further)
         return PFC_OK;
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_i64(&args, in->run_id);
-    pfc_args_i64s(&args, in->ok.series, in->ok.len);
-    code = pfc_query_id(in->tx, "measurements_overlap", &args, &there, err);
+    code = pfc_sql_measurements_overlap(
+        in->tx,
+        &(pfc_sql_measurements_overlap_args){ .project_id = in->project_id,
+                                              .run_id = in->run_id,
+                                              .series_ids = in->ok.series,
+                                              .series_ids_len = in->ok.len },
+        &there, err);
     if (!code && there)
         code = pfc_err_set(err, PFC_ECONFLICT, "run %s is stored with other measurements",
                            in->run->id);
@@ -257,7 +268,7 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
     if (code)
         return code;
     pfc_ingest_measurements(&rows, &in, 1);
-    return pfc_tx_copy(in->tx, "measurements_copy", &rows, err);
+    return pfc_sql_measurements_copy(in->tx, &rows, err);
 }
 
 /* What was broken or skipped, so that the document can be given back whole. */
@@ -269,7 +280,6 @@ pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
     char **params = pfc_calloc(cap, sizeof(char *));
     bool *higher = pfc_calloc(cap, sizeof(bool)), *exact = pfc_calloc(cap, sizeof(bool));
     bool *broken = pfc_calloc(cap, sizeof(bool));
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     for (size_t t = 0; t < PFC_ARRAY_LEN(text); t++)
@@ -289,23 +299,25 @@ pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
         exact[n] = m->exact;
         broken[n++] = m->status == PFC_STATUS_BROKEN;
     }
-    if (n) {
-        pfc_args_i64(&args, in->project_id);
-        pfc_args_i64(&args, in->run_id);
-        for (size_t t = 0; t < 4; t++)
-            pfc_args_texts(&args, text[t], n);
-        pfc_args_bools(&args, higher, n);
-        pfc_args_bools(&args, exact, n);
-        pfc_args_bools(&args, broken, n);
-        pfc_args_texts(&args, text[4], n);
-        pfc_args_texts(&args, (const char *const *)params, n);
-        code = pfc_tx_query(in->tx, "unmeasured_insert", &args, NULL, err);
-    }
+    if (n)
+        code = pfc_sql_unmeasured_insert(
+            in->tx,
+            &(pfc_sql_unmeasured_insert_args){ .project_id = in->project_id,
+                                               .run_id = in->run_id,
+                                               .benchmarks = text[0],
+                                               .metrics = text[1],
+                                               .backends = text[2],
+                                               .units = text[3],
+                                               .higher_is_better = higher,
+                                               .exact = exact,
+                                               .broken = broken,
+                                               .reasons = text[4],
+                                               .params = (const char *const *)params,
+                                               .len = n },
+            err);
     for (size_t t = 0; t < PFC_ARRAY_LEN(text); t++)
         free(text[t]);
-    for (size_t i = 0; i < n; i++)
-        free(params[i]);
-    free(params);
+    pfc_texts_free(params, n);
     free(broken);
     free(exact);
     free(higher);
@@ -321,20 +333,21 @@ static json_t *run_event(const pfc_ingest *in)
 static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
                            pfc_ingest_result *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
     char *what;
     pfc_code code;
 
     out->series = (int64_t)in->ok.len;
     out->samples = in->ok.samples_total;
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_i64(&args, in->run_id);
-    pfc_args_text(&args, in->body);
-    pfc_args_text(&args, key);
-    pfc_args_i64(&args, (int64_t)in->run->measurements_len);
-    pfc_args_i64(&args, out->series);
-    pfc_args_i64(&args, out->samples);
-    code = pfc_tx_query(in->tx, "run_part_insert", &args, NULL, err);
+    code = pfc_sql_run_part_insert(
+        in->tx,
+        &(pfc_sql_run_part_insert_args){ .project_id = in->project_id,
+                                         .run_id = in->run_id,
+                                         .body_hash = in->body,
+                                         .key = key,
+                                         .measurements = (int64_t)in->run->measurements_len,
+                                         .series = out->series,
+                                         .samples = out->samples },
+        err);
     if (code == PFC_ECONFLICT && key) /* since check_key looked, by another server perhaps */
         return key_conflict(err);
     /* Same transaction: a run stored but never judged looks like a healthy one. */

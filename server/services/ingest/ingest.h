@@ -10,6 +10,7 @@
 #define PFC_SERVER_SERVICES_INGEST_INGEST_H
 
 #include "core/base/hash.h"
+#include "server/repo/sql/ingest.h"
 #include "server/services/internal.h"
 
 #define PFC_INGEST_MAX_KEY 200
@@ -52,12 +53,13 @@ pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out,
 pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
 /** Measurements with samples, of all the runs together. */
 size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len);
-/** Pushes the parameters of series_find, an element a measurement. */
-void pfc_ingest_series_args(pfc_args *args, pfc_ingest *const *runs, size_t len);
+/** The series of the runs' measurements with samples, a row each. */
+pfc_code pfc_ingest_series_find(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
+                                pfc_sql_series_find_rows *out, pfc_err *err) PFC_MUSTCHECK;
 /** Makes the rows of measurements_copy: those that have samples; runs, commits and series are known. */
 void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len);
 /** An object of texts as JSON; caller frees. */
-char *pfc_ingest_pairs(const pfc_pairs *pairs);
+char *pfc_ingest_pairs(const pfc_labels *pairs);
 
 /* An exact result that is not what another run of the same commit and fingerprint has. */
 typedef struct pfc_exact_conflict {

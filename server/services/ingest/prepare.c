@@ -36,14 +36,14 @@ static void columns_init(pfc_ingest_columns *c, size_t cap)
     c->min = pfc_calloc(cap, sizeof(double));
 }
 
-char *pfc_ingest_pairs(const pfc_pairs *pairs)
+char *pfc_ingest_pairs(const pfc_labels *pairs)
 {
     json_t *object;
     char *text;
 
     if (pairs->len == 0)
         return pfc_strdup("{}");
-    object = pfc_pairs_to_json(pairs);
+    object = pfc_labels_to_json(pairs);
     text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(object);
     return text;
@@ -167,7 +167,7 @@ static void put_text(pfc_buf *buf, const char *text)
     pfc_buf_append(buf, text ? text : "", len);
 }
 
-static void put_pairs(pfc_buf *buf, const pfc_pairs *pairs)
+static void put_pairs(pfc_buf *buf, const pfc_labels *pairs)
 {
     char *text = pfc_ingest_pairs(pairs);
 

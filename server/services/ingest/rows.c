@@ -4,37 +4,6 @@
  */
 #include "server/services/ingest/ingest.h"
 
-typedef const char *(*text_at)(const pfc_ingest *in, size_t k);
-typedef int64_t (*i64_at)(const pfc_ingest *in, size_t k);
-
-static const char *class_at(const pfc_ingest *in, size_t k)
-{
-    (void)k;
-    return in->run->machine.machine_class;
-}
-static const char *branch_at(const pfc_ingest *in, size_t k)
-{
-    (void)k;
-    return in->branch;
-}
-static const char *benchmark_at(const pfc_ingest *in, size_t k)
-{
-    return in->ok.benchmark[k];
-}
-static const char *metric_at(const pfc_ingest *in, size_t k)
-{
-    return in->ok.metric[k];
-}
-static const char *backend_at(const pfc_ingest *in, size_t k)
-{
-    return in->ok.backend[k];
-}
-static int64_t project_at(const pfc_ingest *in, size_t k)
-{
-    (void)k;
-    return in->project_id;
-}
-
 size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len)
 {
     size_t rows = 0;
@@ -44,60 +13,74 @@ size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len)
     return rows;
 }
 
-static void put_texts(pfc_args *args, pfc_ingest *const *runs, size_t len, text_at get)
+pfc_code pfc_ingest_series_find(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
+                                pfc_sql_series_find_rows *out, pfc_err *err)
 {
+    const size_t rows = pfc_ingest_rows(runs, len);
+    int64_t *projects = pfc_calloc(rows, sizeof(*projects));
+    enum { CLASS, BRANCH, BENCHMARK, METRIC, BACKEND, TEXTS };
+    const char **texts[TEXTS];
     size_t n = 0;
-    const char **values = pfc_calloc(pfc_ingest_rows(runs, len), sizeof(*values));
+    pfc_code code;
 
+    for (size_t t = 0; t < TEXTS; t++)
+        texts[t] = pfc_calloc(rows, sizeof(*texts[t]));
     for (size_t i = 0; i < len; i++) {
-        for (size_t k = 0; k < runs[i]->ok.len; k++)
-            values[n++] = get(runs[i], k);
+        for (size_t k = 0; k < runs[i]->ok.len; k++, n++) {
+            projects[n] = runs[i]->project_id;
+            texts[CLASS][n] = runs[i]->run->machine.machine_class;
+            texts[BRANCH][n] = runs[i]->branch;
+            texts[BENCHMARK][n] = runs[i]->ok.benchmark[k];
+            texts[METRIC][n] = runs[i]->ok.metric[k];
+            texts[BACKEND][n] = runs[i]->ok.backend[k];
+        }
     }
-    pfc_args_texts(args, values, n);
-    free(values);
+    code = pfc_sql_series_find(tx,
+                               &(pfc_sql_series_find_args){ .project_ids = projects,
+                                                            .machine_classes = texts[CLASS],
+                                                            .branches = texts[BRANCH],
+                                                            .benchmarks = texts[BENCHMARK],
+                                                            .metrics = texts[METRIC],
+                                                            .backends = texts[BACKEND],
+                                                            .len = rows },
+                               out, err);
+    for (size_t t = 0; t < TEXTS; t++)
+        free(texts[t]);
+    free(projects);
+    return code;
 }
 
-static void put_i64s(pfc_args *args, pfc_ingest *const *runs, size_t len, i64_at get)
+static void add_measurement(pfc_copy *copy, const pfc_ingest *in, size_t k)
 {
-    size_t n = 0;
-    int64_t *values = pfc_calloc(pfc_ingest_rows(runs, len), sizeof(*values));
+    const pfc_measurement *m = in->ok.measured[k];
+    /* Blocks and positions as two columns, both NULL without visits. */
+    uint32_t *visits = m->visits ? pfc_calloc(2 * m->blocks_len, sizeof(*visits)) : NULL;
+    uint32_t *positions = visits ? visits + m->blocks_len : NULL;
 
-    for (size_t i = 0; i < len; i++) {
-        for (size_t k = 0; k < runs[i]->ok.len; k++)
-            values[n++] = get(runs[i], k);
+    for (size_t i = 0; visits && i < m->blocks_len; i++) {
+        visits[i] = m->visits[i].block;
+        positions[i] = m->visits[i].position;
     }
-    pfc_args_i64s(args, values, n);
-    free(values);
-}
-
-void pfc_ingest_series_args(pfc_args *args, pfc_ingest *const *runs, size_t len)
-{
-    put_i64s(args, runs, len, project_at);
-    put_texts(args, runs, len, class_at);
-    put_texts(args, runs, len, branch_at);
-    put_texts(args, runs, len, benchmark_at);
-    put_texts(args, runs, len, metric_at);
-    put_texts(args, runs, len, backend_at);
-}
-
-/* Blocks and positions as two columns, both NULL without visits. */
-static void put_visits(pfc_copy *rows, const pfc_measurement *m)
-{
-    uint32_t *values;
-
-    if (!m->visits) {
-        pfc_copy_null(rows);
-        pfc_copy_null(rows);
-        return;
-    }
-    values = pfc_calloc(m->blocks_len, sizeof(*values));
-    for (size_t i = 0; i < m->blocks_len; i++)
-        values[i] = m->visits[i].block;
-    pfc_copy_u32s(rows, values, m->blocks_len);
-    for (size_t i = 0; i < m->blocks_len; i++)
-        values[i] = m->visits[i].position;
-    pfc_copy_u32s(rows, values, m->blocks_len);
-    free(values);
+    pfc_sql_measurements_copy_add(
+        copy, &(pfc_sql_measurements_copy_row){ .project_id = in->project_id,
+                                                .series_id = in->ok.series[k],
+                                                .run_id = in->run_id,
+                                                .commit_id = in->commit_id,
+                                                .n = (int32_t)m->samples_len,
+                                                .median = in->ok.median[k],
+                                                .low = in->ok.low[k],
+                                                .high = in->ok.high[k],
+                                                .min = in->ok.min[k],
+                                                .samples = m->samples,
+                                                .samples_len = m->samples_len,
+                                                .blocks = m->blocks,
+                                                .blocks_len = m->blocks_len,
+                                                .extra_json = in->ok.extra[k],
+                                                .visit_blocks = visits,
+                                                .visit_blocks_len = m->blocks_len,
+                                                .visit_positions = positions,
+                                                .visit_positions_len = m->blocks_len });
+    free(visits);
 }
 
 void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len)
@@ -106,26 +89,8 @@ void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len)
 
     pfc_copy_begin(&rows);
     for (size_t i = 0; i < len; i++) {
-        const pfc_ingest *in = runs[i];
-
-        for (size_t k = 0; k < in->ok.len; k++) {
-            const pfc_measurement *m = in->ok.measured[k];
-
-            pfc_copy_row(&rows, 14);
-            pfc_copy_i64(&rows, in->project_id);
-            pfc_copy_i64(&rows, in->ok.series[k]);
-            pfc_copy_i64(&rows, in->run_id);
-            pfc_copy_i64(&rows, in->commit_id);
-            pfc_copy_i32(&rows, (int32_t)m->samples_len);
-            pfc_copy_f64(&rows, in->ok.median[k]);
-            pfc_copy_f64(&rows, in->ok.low[k]);
-            pfc_copy_f64(&rows, in->ok.high[k]);
-            pfc_copy_f64(&rows, in->ok.min[k]);
-            pfc_copy_f64s(&rows, m->samples, m->samples_len);
-            pfc_copy_u32s(&rows, m->blocks, m->blocks_len);
-            pfc_copy_json(&rows, in->ok.extra[k]);
-            put_visits(&rows, m);
-        }
+        for (size_t k = 0; k < runs[i]->ok.len; k++)
+            add_measurement(&rows, runs[i], k);
     }
     pfc_copy_end(&rows);
     *out = rows;

@@ -3,20 +3,23 @@
  * the detector then says in which half the change lies. Its runs are points of the series and are
  * evidence for later searches.
  */
+#include "server/repo/sql/backfill.h"
+
 #include "server/services/internal.h"
 
-static pfc_code enqueue(pfc_tx *tx, const pfc_res *res, int64_t *job_id, pfc_err *err)
+static pfc_code enqueue(pfc_tx *tx, const pfc_sql_backfill_next_rows *rows, int64_t *job_id,
+                        pfc_err *err)
 {
-    const int64_t project_id = pfc_res_i64(res, 0, 0), alert_id = pfc_res_i64(res, 0, 1);
-    const char *sha = pfc_res_text(res, 0, 5);
-    json_t *doc = json_pack("{s:s}", "machine_class", pfc_res_text(res, 0, 3));
+    const int64_t project_id = rows->items[0].project_id, alert_id = rows->items[0].alert_id;
+    const char *sha = rows->items[0].sha;
+    json_t *doc = json_pack("{s:s}", "machine_class", rows->items[0].machine_class);
     char *labels = json_dumps(doc, JSON_COMPACT);
     char *dedupe = pfc_format("backfill %lld %s", (long long)alert_id, sha);
     char *what = pfc_format("alert %lld", (long long)alert_id);
     const pfc_job_row row = { .kind = "backfill",
                               .commit = sha,
-                              .branch = pfc_res_text(res, 0, 2),
-                              .source = pfc_res_text(res, 0, 4),
+                              .branch = rows->items[0].branch,
+                              .source = rows->items[0].source,
                               .labels = labels,
                               .dedupe = dedupe,
                               .priority = pfc_job_priority("backfill") };
@@ -33,25 +36,25 @@ static pfc_code enqueue(pfc_tx *tx, const pfc_res *res, int64_t *job_id, pfc_err
 
 pfc_code pfc_backfill_next(pfc_db *db, const pfc_backfill_opts *opts, int64_t *job_id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_backfill_next_rows rows = { 0 };
     pfc_tx *tx = NULL;
     int64_t id = 0;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    if (!code) {
-        pfc_args_f64(&args, opts->delay_s);
-        pfc_args_i64(&args, opts->budget);
-        pfc_args_i64(&args, opts->narrowest);
-        code = pfc_tx_query(tx, "backfill_next", &args, &res, err);
-    }
-    if (!code && pfc_res_rows(res) == 0)
+    if (!code)
+        code =
+            pfc_sql_backfill_next(tx,
+                                  &(pfc_sql_backfill_next_args){ .min_age_s = opts->delay_s,
+                                                                 .max_jobs_a_day = opts->budget,
+                                                                 .min_commits = opts->narrowest },
+                                  &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no range is wide enough");
     if (!code)
-        code = enqueue(tx, res, &id, err);
+        code = enqueue(tx, &rows, &id, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     if (!code)
         *job_id = id;

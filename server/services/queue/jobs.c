@@ -2,6 +2,8 @@
  * The queue as people see it: what is asked for, and what they no longer want. leases.c has what becomes of
  * it at the runners.
  */
+#include "server/repo/sql/jobs.h"
+
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "server/services/internal.h"
@@ -10,51 +12,51 @@
 
 pfc_code pfc_job_tell(pfc_tx *tx, int64_t id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, id);
-    return pfc_tx_query(tx, "job_notify", &args, NULL, err);
+    return pfc_sql_job_notify(tx, &(pfc_sql_job_notify_args){ .job_id = id }, err);
 }
 
-pfc_code pfc_jobs_change(pfc_tx *tx, const char *name, pfc_args *args, pfc_err *err)
+pfc_code pfc_jobs_tell(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err)
 {
-    pfc_res *res = NULL;
-    pfc_code code = pfc_tx_query(tx, name, args, &res, err);
+    pfc_code code = PFC_OK;
 
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
-        code = pfc_job_tell(tx, pfc_res_i64(res, i, 0), err);
-    pfc_res_free(res);
+    for (size_t i = 0; !code && i < jobs->len; i++)
+        code = pfc_job_tell(tx, jobs->items[i].id, err);
     return code;
 }
 
 pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err)
 {
-    pfc_args args = { 0 };
+    pfc_sql_job_id_rows jobs = { 0 };
+    pfc_code code =
+        pfc_sql_jobs_orphaned(tx, &(pfc_sql_jobs_orphaned_args){ .job_id = id }, &jobs, err);
 
-    pfc_args_id(&args, id);
-    return pfc_jobs_change(tx, "jobs_orphaned", &args, err);
+    if (!code)
+        code = pfc_jobs_tell(tx, &jobs, err);
+    pfc_rows_clear(&jobs);
+    return code;
 }
 
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
                      pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, row->kind);
-    pfc_args_i64(&args, row->priority);
-    pfc_args_text(&args, row->commit);
-    pfc_args_text(&args, row->branch);
-    pfc_args_text(&args, row->suite);
-    pfc_args_text(&args, row->source);
-    pfc_args_text(&args, row->labels);
-    pfc_args_id(&args, row->run_id);
-    pfc_args_text(&args, row->dedupe);
-    pfc_args_text(&args, row->task);
-    pfc_args_text(&args, row->avoid_runner);
-    pfc_args_i64s(&args, row->parents, row->parents_len);
-    code = pfc_query_id(tx, "job_insert", &args, id, err);
+    code = pfc_sql_job_insert(tx,
+                              &(pfc_sql_job_insert_args){ .project_id = project_id,
+                                                          .kind = row->kind,
+                                                          .priority = row->priority,
+                                                          .sha = row->commit,
+                                                          .branch = row->branch,
+                                                          .suite = row->suite,
+                                                          .source = row->source,
+                                                          .labels = row->labels,
+                                                          .run_id = row->run_id,
+                                                          .dedupe = row->dedupe,
+                                                          .task = row->task,
+                                                          .avoid_runner = row->avoid_runner,
+                                                          .parent_ids = row->parents,
+                                                          .parent_ids_len = row->parents_len },
+                              id, err);
     return code || !*id || strcmp(row->kind, "detect") == 0 ? code : pfc_job_tell(tx, *id, err);
 }
 
@@ -133,14 +135,15 @@ static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
 }
 
 /* PFC_OK when each parent is there and may still be done. */
-static pfc_code may_wait_for(const pfc_job_spec *spec, const pfc_res *found, pfc_err *err)
+static pfc_code may_wait_for(const pfc_job_spec *spec, const pfc_sql_job_parents_rows *found,
+                             pfc_err *err)
 {
     for (size_t i = 0; i < spec->parents_len; i++) {
         const long long id = (long long)spec->parents[i];
         const char *state = NULL;
 
-        for (size_t r = 0; r < pfc_res_rows(found) && !state; r++)
-            state = pfc_res_i64(found, r, 0) == id ? pfc_res_text(found, r, 1) : NULL;
+        for (size_t r = 0; r < found->len && !state; r++)
+            state = found->items[r].id == id ? found->items[r].state : NULL;
         if (!state)
             return pfc_err_set_field(err, PFC_EINVAL, "parents",
                                      "parents: the project has no job %lld", id);
@@ -155,24 +158,33 @@ static pfc_code may_wait_for(const pfc_job_spec *spec, const pfc_res *found, pfc
 static pfc_code check_parents(pfc_tx *tx, int64_t project_id, const pfc_job_spec *spec,
                               pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_id_rows raised = { 0 };
+    pfc_sql_job_parents_rows rows = { 0 };
     pfc_code code;
 
     if (!spec->parents_len)
         return PFC_OK;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64s(&args, spec->parents, spec->parents_len);
-    code = pfc_tx_query(tx, "job_parents", &args, &res, err);
+    code = pfc_sql_job_parents(tx,
+                               &(pfc_sql_job_parents_args){ .project_id = project_id,
+                                                            .ids = spec->parents,
+                                                            .ids_len = spec->parents_len },
+                               &rows, err);
     if (!code)
-        code = may_wait_for(spec, res, err);
-    pfc_res_free(res);
+        code = may_wait_for(spec, &rows, err);
+    pfc_rows_clear(&rows);
     if (code)
         return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64s(&args, spec->parents, spec->parents_len);
-    pfc_args_i64(&args, spec->priority);
-    return pfc_jobs_change(tx, "job_parents_raise", &args, err);
+    code =
+        pfc_sql_job_parents_raise(tx,
+                                  &(pfc_sql_job_parents_raise_args){ .project_id = project_id,
+                                                                     .ids = spec->parents,
+                                                                     .ids_len = spec->parents_len,
+                                                                     .priority = spec->priority },
+                                  &raised, err);
+    if (!code)
+        code = pfc_jobs_tell(tx, &raised, err);
+    pfc_rows_clear(&raised);
+    return code;
 }
 
 /* What makes two open jobs the same. */
@@ -188,6 +200,9 @@ static void dedupe_of(const pfc_job_spec *spec, const char *labels, const char *
         pfc_buf_printf(&text, "\n%lld", (long long)spec->parents[i]);
     if (task)
         pfc_buf_printf(&text, "\n%s", task);
+    /* The same commit of a fork may be built by other commands. */
+    if (spec->source)
+        pfc_buf_printf(&text, "\nsource %s", spec->source);
     pfc_sha256_hex(text.data, text.len, out);
     pfc_buf_clear(&text);
 }
@@ -234,15 +249,13 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
     *id = 0;
     /* The open one may end between the two statements: then the next round inserts. */
     for (int round = 0; round < 3 && !*id && !code; round++) {
-        pfc_args args = { 0 };
 
         code = pfc_job_put(tx, project_id, &row, id, err);
         *created = *id != 0;
-        if (!code && !*id) {
-            pfc_args_i64(&args, project_id);
-            pfc_args_text(&args, dedupe);
-            code = pfc_query_id(tx, "job_open", &args, id, err);
-        }
+        if (!code && !*id)
+            code = pfc_sql_job_open(
+                tx, &(pfc_sql_job_open_args){ .project_id = project_id, .dedupe = dedupe }, id,
+                err);
     }
     if (!code && !*id)
         code = pfc_err_set(err, PFC_EUNAVAIL, "job: the open one keeps changing: try again");
@@ -290,15 +303,17 @@ pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs 
 {
     char *what = pfc_format("job %lld", (long long)job_id);
     pfc_jobs jobs = { 0 };
-    pfc_args args = { 0 };
+    pfc_sql_job_cancel_rows cancelled = { 0 };
     pfc_tx *tx = NULL;
     int64_t project_id = 0;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    if (!code) {
-        pfc_args_i64(&args, job_id);
-        code = pfc_query_id(tx, "job_cancel", &args, &project_id, err);
-    }
+    if (!code)
+        code =
+            pfc_sql_job_cancel(tx, &(pfc_sql_job_cancel_args){ .job_id = job_id }, &cancelled, err);
+    if (!code && cancelled.len)
+        project_id = cancelled.items[0].project_id;
+    pfc_rows_clear(&cancelled);
     if (!code && project_id)
         code = pfc_note(tx, actor, "cancel", project_id, what, NULL, err);
     if (!code && project_id)

@@ -9,6 +9,8 @@
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "core/base/rng.h"
+#include "server/repo/sql/jobs.h"
+#include "server/repo/sql/runners.h"
 #include "server/services/internal.h"
 
 #define MAX_LEASE_S 3600.0
@@ -34,15 +36,15 @@ static ticket ticket_of(const char *lease)
 
 static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
 {
-    pfc_args args = { 0 }, none = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_jobs_expire_rows rows = { 0 };
+    pfc_sql_job_id_rows due = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, PFC_JOB_MAX_TRIES);
-    code = pfc_tx_query(tx, "jobs_expire", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const char *kind = pfc_res_text(res, i, 2);
-        int64_t id = pfc_res_i64(res, i, 0);
+    code = pfc_sql_jobs_expire(tx, &(pfc_sql_jobs_expire_args){ .max_tries = PFC_JOB_MAX_TRIES },
+                               &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const char *kind = rows.items[i].kind;
+        int64_t id = rows.items[i].id;
 
         if (strcmp(kind, "detect") == 0)
             code =
@@ -51,10 +53,13 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
             code = pfc_job_tell(tx, id, err);
     }
     if (!code)
-        *expired = pfc_res_rows(res);
-    pfc_res_free(res);
+        *expired = rows.len;
+    pfc_rows_clear(&rows);
     if (!code)
-        code = pfc_jobs_change(tx, "jobs_due", &none, err);
+        code = pfc_sql_jobs_due(tx, &due, err);
+    if (!code)
+        code = pfc_jobs_tell(tx, &due, err);
+    pfc_rows_clear(&due);
     return code ? code : pfc_jobs_cancel_children(tx, 0, err);
 }
 
@@ -62,16 +67,15 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
 static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, int64_t asked, bool *found,
                         pfc_err *err)
 {
-    pfc_args args = { 0 };
     int64_t id = 0;
     size_t expired = 0;
     pfc_code code;
 
-    pfc_args_id(&args, job_id);
-    pfc_args_text(&args, t->hash);
-    pfc_args_id(&args, t->fence);
-    pfc_args_id(&args, asked);
-    code = pfc_query_id(tx, "job_release", &args, &id, err);
+    code = pfc_sql_job_release(
+        tx,
+        &(pfc_sql_job_release_args){
+            .job_id = job_id, .lease_hash = t->hash, .fence = t->fence, .question = asked },
+        &id, err);
     *found = id != 0;
     return code || !id ? code : expire(tx, &expired, err);
 }
@@ -80,27 +84,26 @@ static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, int64_t ask
 static pfc_code undo(pfc_db *db, const ticket *t, int64_t job_id, int64_t asked)
 {
     pfc_err err = { 0 };
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_lease_undo_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err);
 
     if (code)
         return PFC_OK; /* no connection to be had, for any of the tries */
-    pfc_args_text(&args, t->hash);
-    pfc_args_id(&args, job_id);
-    pfc_args_id(&args, t->fence);
-    pfc_args_id(&args, asked);
-    code = pfc_tx_query(tx, "lease_undo", &args, &res, &err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const char *kind = pfc_res_text(res, i, 1);
+    code = pfc_sql_lease_undo(
+        tx,
+        &(pfc_sql_lease_undo_args){
+            .lease_hash = t->hash, .job_id = job_id, .fence = t->fence, .question = asked },
+        &rows, &err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const char *kind = rows.items[i].kind;
 
         if (strcmp(kind, "detect") != 0 && strcmp(kind, "notify") != 0)
-            code = pfc_job_tell(tx, pfc_res_i64(res, i, 0), &err);
+            code = pfc_job_tell(tx, rows.items[i].id, &err);
     }
     if (!code)
         code = pfc_tx_commit(tx, &err);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     return code;
 }
@@ -129,38 +132,44 @@ static double lease_seconds(double wanted)
 /* What earlier leases of the job have brought is no point of its series any more: they are judged anew. */
 static pfc_code judge_overtaken(pfc_tx *tx, int64_t job_id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_overtaken_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, job_id);
-    code = pfc_tx_query(tx, "job_overtaken", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
-        code = pfc_detect_enqueue(tx, pfc_res_i64(res, i, 0), pfc_res_i64(res, i, 1), NULL, err);
-    pfc_res_free(res);
+    code = pfc_sql_job_overtaken(tx, &(pfc_sql_job_overtaken_args){ .job_id = job_id }, &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++)
+        code = pfc_detect_enqueue(tx, rows.items[i].project_id, rows.items[i].id, NULL, err);
+    pfc_rows_clear(&rows);
     return code;
 }
 
-/* By name: lease_question, or lease_answered, which answers a row when it is in time. */
-static pfc_code check_question(pfc_tx *tx, const char *name, const ticket *t, int64_t asked,
-                               bool *late, pfc_err *err)
+static pfc_code refuse_late(bool late, int64_t asked, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    pfc_code code;
+    if (!late)
+        return PFC_OK;
+    return pfc_err_set(err, PFC_ECONFLICT,
+                       "question %lld is late: a later one was heard, or this one was answered",
+                       (long long)asked);
+}
 
-    pfc_args_text(&args, t->hash);
-    pfc_args_i64(&args, asked);
-    code = pfc_tx_query(tx, name, &args, &res, err);
+static pfc_code hear_question(pfc_tx *tx, const ticket *t, int64_t asked, bool *late, pfc_err *err)
+{
+    pfc_code code = pfc_sql_lease_question(
+        tx, &(pfc_sql_lease_question_args){ .lease_hash = t->hash, .question = asked }, late, err);
+
+    return code ? code : refuse_late(*late, asked, err);
+}
+
+static pfc_code answer_question(pfc_tx *tx, const ticket *t, int64_t asked, bool *late,
+                                pfc_err *err)
+{
+    pfc_sql_lease_answered_rows rows = { 0 };
+    pfc_code code = pfc_sql_lease_answered(
+        tx, &(pfc_sql_lease_answered_args){ .lease_hash = t->hash, .question = asked }, &rows, err);
+
     if (!code)
-        *late =
-            strcmp(name, "lease_question") == 0 ? pfc_res_bool(res, 0, 0) : pfc_res_rows(res) == 0;
-    if (!code && *late)
-        code = pfc_err_set(err, PFC_ECONFLICT,
-                           "question %lld is late: a later one was heard, or this one was answered",
-                           (long long)asked);
-    pfc_res_free(res);
-    return code;
+        *late = rows.len == 0;
+    pfc_rows_clear(&rows);
+    return code ? code : refuse_late(*late, asked, err);
 }
 
 /* *t has the hash to lease under, and gets the number. Each statement is a transaction of its own, so a
@@ -169,42 +178,46 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
                      int64_t *id, bool *late, pfc_err *err)
 {
     const int64_t asked = request->lease ? request->asked : 0;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_lease_rows rows = { 0 };
     bool found = false;
     pfc_code code;
 
-    pfc_args_text(&args, request->runner);
-    pfc_args_text(&args, request->machine_class);
-    pfc_args_text(&args, labels);
-    pfc_args_texts(&args, request->backends, request->backends_len);
-    pfc_args_id(&args, request->project_id);
-    code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
+    code = pfc_sql_runner_seen(tx,
+                               &(pfc_sql_runner_seen_args){ .name = request->runner,
+                                                            .machine_class = request->machine_class,
+                                                            .labels = labels,
+                                                            .backends = request->backends,
+                                                            .backends_len = request->backends_len,
+                                                            .project_id = request->project_id },
+                               err);
     if (!code && asked)
-        code = check_question(tx, "lease_question", t, asked, late, err);
+        code = hear_question(tx, t, asked, late, err);
     if (!code && request->lease)
         code = release(tx, 0, t, asked, &found, err);
     if (code)
         return code;
-    pfc_args_text(&args, request->runner);
-    pfc_args_text(&args, request->machine_class);
-    pfc_args_text(&args, labels);
-    pfc_args_texts(&args, request->backends, request->backends_len);
-    pfc_args_id(&args, request->project_id);
-    pfc_args_text(&args, t->hash);
-    pfc_args_f64(&args, lease_seconds(request->lease_s));
-    code = pfc_tx_query(tx, "job_lease", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        *id = pfc_res_i64(res, 0, 0);
-        t->fence = pfc_res_i64(res, 0, 1);
+    code =
+        pfc_sql_job_lease(tx,
+                          &(pfc_sql_job_lease_args){ .runner = request->runner,
+                                                     .machine_class = request->machine_class,
+                                                     .labels = labels,
+                                                     .backends = request->backends,
+                                                     .backends_len = request->backends_len,
+                                                     .project_id = request->project_id,
+                                                     .lease_hash = t->hash,
+                                                     .seconds = lease_seconds(request->lease_s) },
+                          &rows, err);
+    if (!code && rows.len) {
+        *id = rows.items[0].id;
+        t->fence = rows.items[0].fence;
         if (asked)
-            code = check_question(tx, "lease_answered", t, asked, late, err);
+            code = answer_question(tx, t, asked, late, err);
         if (!code)
             code = t->fence > 1 ? judge_overtaken(tx, *id, err) : PFC_OK;
         if (!code)
             code = pfc_job_tell(tx, *id, err);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -253,24 +266,24 @@ pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const 
                            double lease_s, bool *cancel, pfc_err *err)
 {
     const ticket t = ticket_of(lease);
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_heartbeat_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
     if (code)
         return code;
-    pfc_args_i64(&args, job_id);
-    pfc_args_text(&args, t.hash);
-    pfc_args_f64(&args, lease_seconds(lease_s));
-    pfc_args_text(&args, progress);
-    pfc_args_id(&args, t.fence);
-    code = pfc_tx_query(tx, "job_heartbeat", &args, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+    code = pfc_sql_job_heartbeat(tx,
+                                 &(pfc_sql_job_heartbeat_args){ .job_id = job_id,
+                                                                .lease_hash = t.hash,
+                                                                .seconds = lease_seconds(lease_s),
+                                                                .progress = progress,
+                                                                .fence = t.fence },
+                                 &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost", (long long)job_id);
     if (!code)
-        *cancel = pfc_res_bool(res, 0, 0);
-    pfc_res_free(res);
+        *cancel = rows.items[0].cancel_requested;
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     return code;
 }
@@ -278,26 +291,24 @@ pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const 
 /* No row was changed: is it the same completion again, or a late one? */
 static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const ticket *t, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_state_rows rows = { 0 };
     const char *stored, *state;
     pfc_code code;
 
-    pfc_args_i64(&args, job_id);
-    code = pfc_tx_query(tx, "job_state", &args, &res, err);
+    code = pfc_sql_job_state(tx, &(pfc_sql_job_state_args){ .job_id = job_id }, &rows, err);
     if (code)
         return code;
-    if (pfc_res_rows(res) == 0) {
+    if (rows.len == 0) {
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such job");
     } else {
-        state = pfc_res_text(res, 0, 1);
-        stored = pfc_res_text(res, 0, 2);
+        state = rows.items[0].state;
+        stored = rows.items[0].lease_hash;
         if (!stored || !pfc_secret_equal(stored, t->hash) || strcmp(state, "leased") == 0 ||
-            (t->fence && t->fence != pfc_res_i64(res, 0, 3)))
+            (t->fence && t->fence != rows.items[0].fence))
             code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost, the job is %s",
                                (long long)job_id, state);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -305,33 +316,34 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char
                          const char *reason, const pfc_job_result *result, pfc_err *err)
 {
     char *what;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_complete_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, job_id);
-    pfc_args_text(&args, t->hash);
-    pfc_args_text(&args, state);
-    pfc_args_text(&args, reason);
-    pfc_args_texts(&args, result->run_ids, result->run_ids_len);
-    pfc_args_id(&args, t->fence);
-    pfc_args_text(&args, result->session);
-    code = pfc_tx_query(tx, "job_complete", &args, &res, err);
+    code = pfc_sql_job_complete(tx,
+                                &(pfc_sql_job_complete_args){ .job_id = job_id,
+                                                              .lease_hash = t->hash,
+                                                              .state = state,
+                                                              .reason = reason,
+                                                              .run_ids = result->run_ids,
+                                                              .run_ids_len = result->run_ids_len,
+                                                              .fence = t->fence,
+                                                              .session = result->session },
+                                &rows, err);
     if (code)
         return code;
-    if (pfc_res_rows(res)) {
+    if (rows.len) {
         what = pfc_format("job %lld", (long long)job_id);
-        code = pfc_note(tx, pfc_res_text(res, 0, 2), "complete", pfc_res_i64(res, 0, 0), what,
-                        pfc_res_text(res, 0, 1), err);
+        code = pfc_note(tx, rows.items[0].actor, "complete", rows.items[0].project_id, what,
+                        rows.items[0].state, err);
         free(what);
         if (!code)
             code = pfc_job_tell(tx, job_id, err);
-        if (!code && strcmp(pfc_res_text(res, 0, 1), "done") != 0)
+        if (!code && strcmp(rows.items[0].state, "done") != 0)
             code = pfc_jobs_cancel_children(tx, job_id, err);
     } else {
         code = explain_refusal(tx, job_id, t, err);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 

@@ -5,7 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_QUEUE_QUEUE_H
 #define PFC_SERVER_SERVICES_QUEUE_QUEUE_H
 
-#include "server/repo/repo.h"
+#include "server/repo/tables/repo.h"
 
 #define PFC_LEASE_S          60
 #define PFC_JOB_MAX_TRIES    3

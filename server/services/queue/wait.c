@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "server/repo/sql/queue.h"
 #include "server/services/internal.h"
 
 #define SEED       1         /* the same queue, the same answer */
@@ -194,24 +195,25 @@ static pfc_code take_apart(board *b, pfc_err *err)
 static pfc_code load(pfc_tx *tx, const pfc_job_row *ahead, int64_t project_id, board *b,
                      pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_queue_look_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, PFC_WAIT_MAX_JOBS - (ahead != NULL));
-    pfc_args_id(&args, ahead ? project_id : 0);
-    pfc_args_text(&args, ahead ? ahead->kind : NULL);
-    pfc_args_text(&args, ahead ? ahead->labels : NULL);
-    pfc_args_i64(&args, ahead ? ahead->priority : 0);
-    code = pfc_tx_query(tx, "queue_look", &args, &res, err);
+    code =
+        pfc_sql_queue_look(tx,
+                           &(pfc_sql_queue_look_args){ .limit = PFC_WAIT_MAX_JOBS - (ahead != NULL),
+                                                       .project_id = ahead ? project_id : 0,
+                                                       .kind = ahead ? ahead->kind : NULL,
+                                                       .labels = ahead ? ahead->labels : NULL,
+                                                       .priority = ahead ? ahead->priority : 0 },
+                           &rows, err);
     if (!code) {
-        const char *text = pfc_res_text(res, 0, 0);
+        const char *text = rows.items[0].json_build_object;
 
         b->doc = json_loads(text, 0, NULL);
         if (!b->doc)
             code = pfc_err_set(err, PFC_EBUG, "queue_look: no JSON");
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code ? code : take_apart(b, err);
 }
 

@@ -1,31 +1,31 @@
 /*
  * Ratios to the anchor, read: see anchored.h.
  */
-#include "server/services/sessions/anchored.h"
+#include "server/repo/sql/anchored.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "server/services/internal.h"
+#include "server/services/sessions/anchored.h"
 
 /* ---- reading ---- */
 
 static pfc_code load_current(pfc_tx *tx, int64_t project_id, int64_t series_id, pfc_anchored *out,
                              int64_t *anchor_id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_anchored_current_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series_id);
-    code = pfc_tx_query(tx, "anchored_current", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        *anchor_id = pfc_res_i64(res, 0, 0);
-        (void)snprintf(out->anchor, sizeof(out->anchor), "%s", pfc_res_text(res, 0, 1));
-        out->level = pfc_res_f64(res, 0, 2);
+    code = pfc_sql_anchored_current(
+        tx, &(pfc_sql_anchored_current_args){ .project_id = project_id, .series_id = series_id },
+        &rows, err);
+    if (!code && rows.len) {
+        *anchor_id = rows.items[0].anchor_id;
+        (void)snprintf(out->anchor, sizeof(out->anchor), "%s", rows.items[0].anchor);
+        out->level = rows.items[0].level;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -33,25 +33,25 @@ static pfc_code load_joints(pfc_tx *tx, int64_t project_id, int64_t series_id, i
                             pfc_joined **out, size_t *len, pfc_err *err)
 {
     pfc_joint *joints;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_anchored_joints_rows rows = { 0 };
     size_t n;
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series_id);
-    pfc_args_i64(&args, PFC_JOINTS_MAX);
-    code = pfc_tx_query(tx, "anchored_joints", &args, &res, err);
+    code = pfc_sql_anchored_joints(tx,
+                                   &(pfc_sql_anchored_joints_args){ .project_id = project_id,
+                                                                    .series_id = series_id,
+                                                                    .limit = PFC_JOINTS_MAX },
+                                   &rows, err);
     if (code)
         return code;
-    n = pfc_res_rows(res);
+    n = rows.len;
     joints = pfc_calloc(n + 1, sizeof(*joints));
     for (size_t i = 0; i < n; i++)
-        joints[i] = (pfc_joint){ pfc_res_i64(res, i, 0), pfc_res_i64(res, i, 1),
-                                 pfc_res_f64(res, i, 2), pfc_res_f64(res, i, 3) };
+        joints[i] = (pfc_joint){ rows.items[i].anchor_id, rows.items[i].commit_id,
+                                 rows.items[i].log_ratio, rows.items[i].log_se };
     pfc_joints_resolve(joints, n, current, out, len);
     free(joints);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return PFC_OK;
 }
 
@@ -64,23 +64,23 @@ static const pfc_joined *find_joined(const pfc_joined *joined, size_t len, int64
     return NULL;
 }
 
-static void take_runs(const pfc_res *res, const pfc_joined *joined, size_t joined_len,
-                      pfc_anchored *out)
+static void take_runs(const pfc_sql_anchored_runs_rows *rows, const pfc_joined *joined,
+                      size_t joined_len, pfc_anchored *out)
 {
     const pfc_joined *at = NULL;
 
-    out->runs = pfc_calloc(pfc_res_rows(res) + 1, sizeof(*out->runs));
-    for (size_t i = 0; i < pfc_res_rows(res); i++) {
-        const int64_t anchor = pfc_res_i64(res, i, 1);
+    out->runs = pfc_calloc(rows->len + 1, sizeof(*out->runs));
+    for (size_t i = 0; i < rows->len; i++) {
+        const int64_t anchor = rows->items[i].anchor_id;
 
         if (!at || at->anchor != anchor) /* seldom: the anchor stays for months */
             at = find_joined(joined, joined_len, anchor);
         if (at)
             out->runs[out->len++] =
-                (pfc_anchored_run){ .run_id = pfc_res_i64(res, i, 0),
-                                    .log_ratio = pfc_res_f64(res, i, 2) + at->log_ratio,
-                                    .log_se = hypot(pfc_res_f64(res, i, 3), at->log_se),
-                                    .own = pfc_res_f64(res, i, 3) == 0 };
+                (pfc_anchored_run){ .run_id = rows->items[i].run_id,
+                                    .log_ratio = rows->items[i].log_ratio + at->log_ratio,
+                                    .log_se = hypot(rows->items[i].log_se, at->log_se),
+                                    .own = rows->items[i].log_se == 0 };
     }
 }
 
@@ -90,8 +90,7 @@ pfc_code pfc_anchored_load(pfc_tx *tx, int64_t project_id, int64_t series_id, in
     pfc_joined *joined = NULL;
     size_t joined_len = 0;
     int64_t current = 0;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_anchored_runs_rows rows = { 0 };
     pfc_code code;
 
     *out = (pfc_anchored){ .level = (double)NAN };
@@ -99,16 +98,16 @@ pfc_code pfc_anchored_load(pfc_tx *tx, int64_t project_id, int64_t series_id, in
     if (code || !current)
         return code;
     code = load_joints(tx, project_id, series_id, current, &joined, &joined_len, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64(&args, series_id);
-        pfc_args_i64(&args, run_from);
-        pfc_args_i64(&args, run_to);
-        code = pfc_tx_query(tx, "anchored_runs", &args, &res, err);
-    }
     if (!code)
-        take_runs(res, joined, joined_len, out);
-    pfc_res_free(res);
+        code = pfc_sql_anchored_runs(tx,
+                                     &(pfc_sql_anchored_runs_args){ .project_id = project_id,
+                                                                    .series_id = series_id,
+                                                                    .run_from = run_from,
+                                                                    .run_to = run_to },
+                                     &rows, err);
+    if (!code)
+        take_runs(&rows, joined, joined_len, out);
+    pfc_rows_clear(&rows);
     free(joined);
     return code;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/log.h"
+#include "server/repo/sql/anchored.h"
 #include "server/services/internal.h"
 #include "server/services/sessions/anchored.h"
 #include "server/services/sessions/report.h"
@@ -17,7 +18,6 @@ pfc_code pfc_anchored_store(pfc_tx *tx, const pfc_session_judgement *j, pfc_err 
     double *ratios = pfc_calloc(most + 1, sizeof(*ratios));
     double *errors = pfc_calloc(most + 1, sizeof(*errors));
     size_t n = 0;
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     for (size_t s = 0; j->anchor < j->builds_len && s < j->series_len; s++) {
@@ -35,16 +35,18 @@ pfc_code pfc_anchored_store(pfc_tx *tx, const pfc_session_judgement *j, pfc_err 
             errors[n++] = b == j->anchor ? 0 : level->log_se;
         }
     }
-    if (n) {
-        pfc_args_i64(&args, j->project_id);
-        pfc_args_text(&args, j->session);
-        pfc_args_i64(&args, j->builds[j->anchor].commit_id);
-        pfc_args_i64s(&args, series, n);
-        pfc_args_i64s(&args, commits, n);
-        pfc_args_f64s(&args, ratios, n);
-        pfc_args_f64s(&args, errors, n);
-        code = pfc_tx_query(tx, "anchored_put", &args, NULL, err);
-    }
+    if (n)
+        code = pfc_sql_anchored_put(
+            tx,
+            &(pfc_sql_anchored_put_args){ .project_id = j->project_id,
+                                          .session = j->session,
+                                          .anchor_id = j->builds[j->anchor].commit_id,
+                                          .series_ids = series,
+                                          .commit_ids = commits,
+                                          .log_ratios = ratios,
+                                          .log_ses = errors,
+                                          .len = n },
+            err);
     free(errors);
     free(ratios);
     free(commits);
@@ -85,22 +87,22 @@ static pfc_code refresh_verdicts(pfc_tx *tx, void *into, pfc_err *err)
 static pfc_code refresh(pfc_db *db, int64_t project_id, const int64_t *runs, size_t len,
                         pfc_db_writing write, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_anchored_sessions_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code;
 
     if (len == 0)
         return PFC_OK;
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64s(&args, runs, len);
-        code = pfc_tx_query(tx, "anchored_sessions", &args, &res, err);
-    }
+    if (!code)
+        code = pfc_sql_anchored_sessions(
+            tx,
+            &(pfc_sql_anchored_sessions_args){
+                .project_id = project_id, .run_ids = runs, .run_ids_len = len },
+            &rows, err);
     pfc_tx_free(tx);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        refreshing r = { project_id, pfc_res_text(res, i, 0) };
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        refreshing r = { project_id, rows.items[i].session_id };
         pfc_err why = { 0 };
         pfc_code one = pfc_db_write(db, write, &r, &why);
 
@@ -109,7 +111,7 @@ static pfc_code refresh(pfc_db *db, int64_t project_id, const int64_t *runs, siz
         else if (one)
             pfc_log(PFC_ERROR, "session_not_judged", "session", r.session, "why", why.msg);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "server/repo/rows.h"
+#include "server/repo/sql/jobs.h"
+#include "server/repo/sql/session_judge.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/detect/known_changes.h"
 #include "server/services/sessions/judge.h"
@@ -77,26 +78,28 @@ static pfc_code put_change(const applying *a, const pfc_session_boundary *b, con
     const double before = a->series->fit.levels[e->from].median;
     char *evidence = evidence_of(a, b);
     int64_t id = 0;
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, a->j->project_id);
-    pfc_args_id(&args, old ? old->id : 0);
-    pfc_args_i64(&args, a->series->id);
-    pfc_args_text(&args, a->j->branch);
-    pfc_args_i64(&args, a->j->builds[e->to].commit_id);
-    pfc_args_i64(&args, at.low);
-    pfc_args_f64(&args, before);
-    pfc_args_f64(&args, before * (1 + e->rel_change));
-    pfc_args_f64(&args, e->rel_change);
-    pfc_args_f64(&args, isfinite(e->rel_low) ? e->rel_low : e->rel_change);
-    pfc_args_f64(&args, isfinite(e->rel_high) ? e->rel_high : e->rel_change);
-    pfc_args_f64(&args, isfinite(e->p) ? PFC_MAX(e->p, PFC_P_MIN) : PFC_P_MIN);
-    pfc_args_bool(&args, b->regression);
-    pfc_args_text(&args, why_withheld(a, b));
-    pfc_args_text(&args, evidence);
-    pfc_args_i64(&args, at.high);
-    code = pfc_query_id(a->tx, "change_point_decide", &args, &id, err);
+    code = pfc_sql_change_point_decide(
+        a->tx,
+        &(pfc_sql_change_point_decide_args){
+            .project_id = a->j->project_id,
+            .id = old ? old->id : 0,
+            .series_id = a->series->id,
+            .branch = a->j->branch,
+            .commit_id = a->j->builds[e->to].commit_id,
+            .position_low = at.low,
+            .before = before,
+            .after = before * (1 + e->rel_change),
+            .rel_change = e->rel_change,
+            .rel_low = isfinite(e->rel_low) ? e->rel_low : e->rel_change,
+            .rel_high = isfinite(e->rel_high) ? e->rel_high : e->rel_change,
+            .p = isfinite(e->p) ? PFC_MAX(e->p, PFC_P_MIN) : PFC_P_MIN,
+            .regression = b->regression,
+            .withheld = why_withheld(a, b),
+            .evidence_json = evidence,
+            .position_high = at.high },
+        &id, err);
     free(evidence);
     return code;
 }
@@ -140,7 +143,6 @@ static pfc_code put_gone(const applying *a, const pfc_known *k, const char *evid
                          const char *reason, pfc_err *err)
 {
     const pfc_alert_change noise = { .state = "noise", .reason = reason };
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     if (pfc_known_own(k, "untriaged") || pfc_known_own(k, "infrastructure"))
@@ -150,10 +152,11 @@ static pfc_code put_gone(const applying *a, const pfc_known *k, const char *evid
         code = pfc_alert_regroup(a->tx, a->j->project_id, k->alert_id, err);
     if (code)
         return code;
-    pfc_args_i64(&args, a->j->project_id);
-    pfc_args_i64(&args, k->id);
-    pfc_args_text(&args, evidence);
-    return pfc_tx_query(a->tx, "change_point_refute", &args, NULL, err);
+    return pfc_sql_change_point_refute(
+        a->tx,
+        &(pfc_sql_change_point_refute_args){
+            .project_id = a->j->project_id, .id = k->id, .evidence_json = evidence },
+        err);
 }
 
 /* Nothing changed between the two: what single measurements showed there goes. */
@@ -243,52 +246,53 @@ static int by_position(const void *a, const void *b)
     return (x->position > y->position) - (x->position < y->position);
 }
 
-static pfc_code load_known(pfc_tx *tx, const applying *a, pfc_res **out, pfc_known **items,
-                           size_t *len, pfc_err *err)
+static pfc_code load_known(pfc_tx *tx, const applying *a, pfc_sql_change_points_of_series_rows *out,
+                           pfc_known **items, size_t *len, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, a->j->project_id);
-    pfc_args_i64(&args, a->series->id);
-    pfc_args_text(&args, a->j->branch);
-    code = pfc_tx_query(tx, "change_points_of_series", &args, out, err);
+    code = pfc_sql_change_points_of_series(
+        tx,
+        &(pfc_sql_change_points_of_series_args){
+            .project_id = a->j->project_id, .series_id = a->series->id, .branch = a->j->branch },
+        out, err);
     if (code)
         return code;
-    *len = pfc_res_rows(*out);
+    *len = out->len;
     *items = pfc_calloc(*len + 1, sizeof(**items));
-    pfc_known_read(*out, *items);
+    pfc_known_read(out, *items);
     return PFC_OK;
 }
 
 static pfc_code settle_undone(const applying *a, pfc_err *err)
 {
-    pfc_res *res = NULL;
+    pfc_sql_change_points_of_series_rows rows = { 0 };
     pfc_known *items = NULL;
     size_t len = 0;
-    pfc_code code = load_known(a->tx, a, &res, &items, &len, err);
+    pfc_code code = load_known(a->tx, a, &rows, &items, &len, err);
 
     if (!code)
         qsort(items, len, sizeof(*items), by_position);
     for (size_t i = 0; !code && i < len; i++) {
         const pfc_known *k = &items[i];
         const pfc_known *later = NULL;
-        pfc_args args = { 0 };
 
         if (k->gone || !k->blocks || !k->regression)
             continue;
         later = brings_back(items, len, k);
         if ((later != NULL) == k->undone)
             continue;
-        pfc_args_i64(&args, a->j->project_id);
-        pfc_args_i64(&args, k->id);
-        pfc_args_id(&args, later ? later->id : 0);
-        code = pfc_tx_query(a->tx, "change_point_undone_by", &args, NULL, err);
+        code = pfc_sql_change_point_undone_by(
+            a->tx,
+            &(pfc_sql_change_point_undone_by_args){ .project_id = a->j->project_id,
+                                                    .id = k->id,
+                                                    .undone_by_id = later ? later->id : 0 },
+            err);
         if (!code && k->alert_id)
             code = pfc_known_follow(a->tx, a->j->project_id, k, true, later != NULL, err);
     }
     free(items);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -296,8 +300,8 @@ static pfc_code settle_undone(const applying *a, pfc_err *err)
 
 static pfc_code apply_series(applying *a, pfc_err *err)
 {
-    pfc_res *res = NULL;
-    pfc_code code = load_known(a->tx, a, &res, &a->items, &a->items_len, err);
+    pfc_sql_change_points_of_series_rows rows = { 0 };
+    pfc_code code = load_known(a->tx, a, &rows, &a->items, &a->items_len, err);
 
     for (size_t i = 0; !code && i < a->series->boundaries_len; i++) {
         if (a->series->boundaries[i].verdict == PFC_VERDICT_DIFFERENT)
@@ -315,7 +319,7 @@ static pfc_code apply_series(applying *a, pfc_err *err)
         code = settle_undone(a, err);
     free(a->items);
     a->items = NULL;
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -328,30 +332,31 @@ typedef struct asked {
 /* The branch first, as whoever writes alerts of several series; then the series, in the order of their ids. */
 static pfc_code lock(pfc_tx *tx, const asked *q, double *received_at, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_session_when_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, q->project_id);
-    pfc_args_text(&args, q->session);
-    code = pfc_tx_query(tx, "session_when", &args, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+    code = pfc_sql_session_when(
+        tx, &(pfc_sql_session_when_args){ .project_id = q->project_id, .session = q->session },
+        &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such session");
     if (!code)
-        code = pfc_branch_lock(tx, q->project_id, pfc_res_text(res, 0, 0), err);
+        code = pfc_branch_lock(tx, q->project_id, rows.items[0].branch, err);
     if (!code)
-        *received_at = pfc_res_f64(res, 0, 1);
-    pfc_res_free(res);
+        *received_at = rows.items[0].extract;
+    pfc_rows_clear(&rows);
     if (code)
         return code;
-    pfc_args_i64(&args, q->project_id);
-    pfc_args_text(&args, q->session);
-    code = pfc_tx_query(tx, "session_series_lock", &args, NULL, err);
+    code = pfc_sql_session_series_lock(
+        tx,
+        &(pfc_sql_session_series_lock_args){ .project_id = q->project_id, .session = q->session },
+        NULL, err);
     if (code)
         return code;
-    pfc_args_i64(&args, q->project_id);
-    pfc_args_text(&args, q->session);
-    return pfc_tx_query(tx, "session_series_mark", &args, NULL, err);
+    return pfc_sql_session_series_mark(
+        tx,
+        &(pfc_sql_session_series_mark_args){ .project_id = q->project_id, .session = q->session },
+        err);
 }
 
 static pfc_code apply(pfc_tx *tx, void *into, pfc_err *err)
@@ -390,37 +395,21 @@ pfc_code pfc_session_apply(pfc_db *db, int64_t project_id, const char *session, 
 
 /* ---- candidates ---- */
 
-static const pfc_col candidate_cols[] = {
-    PFC_COL(pfc_candidate, id, "id", I64),
-    PFC_COL(pfc_candidate, series_id, "series_id", I64),
-    PFC_COL(pfc_candidate, benchmark, "benchmark", TEXT),
-    PFC_COL(pfc_candidate, metric, "metric", TEXT),
-    PFC_COL(pfc_candidate, backend, "backend", TEXT),
-    PFC_COL(pfc_candidate, machine_class, "machine_class", TEXT),
-    PFC_COL(pfc_candidate, branch, "branch", TEXT),
-    PFC_COL(pfc_candidate, against, "against", TEXT),
-    PFC_COL(pfc_candidate, commit, "commit", TEXT),
-    PFC_COL(pfc_candidate, rel_change, "rel_change", F64),
-    PFC_COL(pfc_candidate, p, "p", F64),
-    PFC_COL(pfc_candidate, code, "withheld", TEXT),
-    PFC_COL(pfc_candidate, detail, "withheld_detail", TEXT),
-};
-static const pfc_shape candidate_shape = PFC_SHAPE(candidate_cols, pfc_candidate);
-
 pfc_code pfc_candidates_list(pfc_db *db, int64_t project_id, const char *branch,
                              const char *machine_class, int limit, pfc_candidates *out,
                              pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_text(&args, machine_class);
-    pfc_args_i64(&args, limit);
-    code = pfc_rows_read(db, "candidates_list", &args, &candidate_shape, NULL, &rows, err);
     if (!code)
-        PFC_ROWS_INTO(out, rows);
+        code =
+            pfc_sql_candidates_list(tx,
+                                    &(pfc_sql_candidates_list_args){ .project_id = project_id,
+                                                                     .branch = branch,
+                                                                     .machine_class = machine_class,
+                                                                     .limit = limit },
+                                    out, err);
+    pfc_tx_free(tx);
     return code;
 }

@@ -5,6 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_SESSIONS_CHANGES_H
 #define PFC_SERVER_SERVICES_SESSIONS_CHANGES_H
 
+#include "server/repo/sql/session_judge.h"
 #include "server/services/services.h"
 
 /**
@@ -18,13 +19,8 @@ pfc_code pfc_session_apply(pfc_db *db, int64_t project_id, const char *session,
                            pfc_err *err) PFC_MUSTCHECK;
 
 /** A place that only single measurements showed: both sides are to be measured in blocks. */
-typedef struct pfc_candidate {
-    int64_t id, series_id;
-    const char *benchmark, *metric, *backend, *machine_class, *branch, *against, *commit;
-    double rel_change, p;
-    const char *code, *detail; /* withheld.h */
-} pfc_candidate;
-PFC_ROWS(pfc_candidates, pfc_candidate);
+typedef pfc_sql_candidates_list_row pfc_candidate; /* withheld: see withheld.h */
+typedef pfc_sql_candidates_list_rows pfc_candidates;
 
 #define PFC_CANDIDATES_MAX 1000
 

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/stats/comparison_family.h"
+#include "server/repo/sql/session_judge.h"
 #include "server/services/internal.h"
 #include "server/services/sessions/fits.h"
 
@@ -16,36 +17,36 @@
 
 static pfc_code load_builds(pfc_tx *tx, const char *session, pfc_session_judgement *j, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    const pfc_res *res;
-    pfc_code code;
+    pfc_sql_session_builds_rows rows = { 0 };
+    pfc_code code = pfc_sql_session_builds(
+        tx,
+        &(pfc_sql_session_builds_args){
+            .project_id = j->project_id, .session = session, .limit = PFC_BLOCKS_MAX_BUILDS },
+        &rows, err);
 
-    pfc_args_i64(&args, j->project_id);
-    pfc_args_text(&args, session);
-    pfc_args_i64(&args, PFC_BLOCKS_MAX_BUILDS);
-    code = pfc_tx_query(tx, "session_builds", &args, &j->builds_hold, err);
-    res = j->builds_hold;
-    if (!code && pfc_res_rows(res) == 0)
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no run of that session is stored");
-    if (code)
-        return code;
-    j->builds_len = pfc_res_rows(res);
-    j->builds = pfc_calloc(j->builds_len, sizeof(*j->builds));
-    j->session = pfc_res_text(res, 0, pfc_res_column(res, "session"));
-    j->branch = pfc_res_text(res, 0, pfc_res_column(res, "branch"));
-    j->base = j->anchor = j->builds_len;
-    for (size_t i = 0; i < j->builds_len; i++) {
-        j->builds[i] =
-            (pfc_session_build){ .commit_id = pfc_res_i64(res, i, 0),
-                                 .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
-                                 .commit = pfc_res_text(res, i, pfc_res_column(res, "commit")),
-                                 .known = pfc_res_bool(res, i, pfc_res_column(res, "known")) };
-        if (pfc_res_bool(res, i, pfc_res_column(res, "is_base")))
+    if (!code) {
+        j->builds_len = rows.len;
+        j->builds = pfc_calloc(j->builds_len, sizeof(*j->builds));
+        j->session = rows.items[0].session;
+        j->branch = rows.items[0].branch;
+        j->base = j->anchor = j->builds_len;
+    }
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const pfc_sql_session_builds_row *row = &rows.items[i];
+
+        j->builds[i] = (pfc_session_build){ .commit_id = row->commit_id,
+                                            .position = row->position,
+                                            .commit = row->commit,
+                                            .known = row->known };
+        if (row->is_base)
             j->base = i;
-        if (pfc_res_bool(res, i, pfc_res_column(res, "is_anchor")))
+        if (row->is_anchor)
             j->anchor = i;
     }
-    return PFC_OK;
+    pfc_rows_keep_texts(&rows, &j->builds_hold);
+    return code;
 }
 
 static size_t build_of(const pfc_session_judgement *j, int64_t commit_id)
@@ -66,16 +67,16 @@ typedef struct visits {
 } visits;
 
 /* One launch, one visit: the median of its samples. What is not above zero has no ratio. */
-static void add_visits(const pfc_res *res, size_t row, uint32_t build, visits *v)
+static void add_visits(const pfc_sql_session_visits_row *row, uint32_t build, visits *v)
 {
     double *samples = NULL;
     uint32_t *blocks = NULL, *block = NULL, *position = NULL;
     size_t samples_len = 0, len = 0, block_len = 0, position_len = 0;
 
-    pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &samples, &samples_len);
-    pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &blocks, &len);
-    pfc_res_u32s(res, row, pfc_res_column(res, "visit_blocks"), &block, &block_len);
-    pfc_res_u32s(res, row, pfc_res_column(res, "visit_positions"), &position, &position_len);
+    pfc_array_f64s(row->samples, &samples, &samples_len);
+    pfc_array_u32s(row->blocks, &blocks, &len);
+    pfc_array_u32s(row->visit_blocks, &block, &block_len);
+    pfc_array_u32s(row->visit_positions, &position, &position_len);
     for (size_t i = 0, at = 0; i < PFC_MIN(len, PFC_MIN(block_len, position_len)); i++) {
         const size_t n = PFC_MIN((size_t)blocks[i], samples_len - at);
         const double value = n ? pfc_stats_median(samples + at, n) : 0;
@@ -98,38 +99,39 @@ static void add_visits(const pfc_res *res, size_t row, uint32_t build, visits *v
 
 /* Does a live change point of the series lie in (from, to], so that the session measured its two sides? Not where
  * only the anchor happens to lie before it. */
-static bool holds_candidate(const pfc_session_judgement *j, const pfc_res *changes, int64_t series,
+static bool holds_candidate(const pfc_session_judgement *j,
+                            const pfc_sql_session_changes_rows *changes, int64_t series,
                             const pfc_boundary *b)
 {
     const int64_t from = j->builds[b->from].position, to = j->builds[b->to].position;
 
-    for (size_t i = 0; i < pfc_res_rows(changes); i++) {
-        const int64_t low = pfc_res_i64(changes, i, pfc_res_column(changes, "position_low"));
-        const int64_t high = pfc_res_i64(changes, i, pfc_res_column(changes, "position_high"));
+    for (size_t i = 0; i < changes->len; i++) {
+        const pfc_sql_session_changes_row *change = &changes->items[i];
 
-        if (pfc_res_i64(changes, i, 0) != series || high <= from || low > to)
+        if (change->series_id != series || change->position_high <= from ||
+            change->position_low > to)
             continue;
-        if (from >= low - 1 || (b->from != j->anchor && b->to != j->base))
+        if (from >= change->position_low - 1 || (b->from != j->anchor && b->to != j->base))
             return true;
     }
     return false;
 }
 
-static int64_t alert_at(const pfc_session_judgement *j, const pfc_res *changes, int64_t series,
-                        const pfc_boundary *b)
+static int64_t alert_at(const pfc_session_judgement *j, const pfc_sql_session_changes_rows *changes,
+                        int64_t series, const pfc_boundary *b)
 {
-    for (size_t i = 0; i < pfc_res_rows(changes); i++) {
-        if (pfc_res_i64(changes, i, 0) == series &&
-            pfc_res_bool(changes, i, pfc_res_column(changes, "own")) &&
-            pfc_res_i64(changes, i, pfc_res_column(changes, "commit_id")) ==
-                j->builds[b->to].commit_id)
-            return pfc_res_i64(changes, i, pfc_res_column(changes, "alert_id"));
+    for (size_t i = 0; i < changes->len; i++) {
+        const pfc_sql_session_changes_row *change = &changes->items[i];
+
+        if (change->series_id == series && change->own &&
+            change->commit_id == j->builds[b->to].commit_id)
+            return change->alert_id;
     }
     return 0;
 }
 
-static void pick_boundaries(const pfc_session_judgement *j, const pfc_res *changes,
-                            pfc_session_series *s)
+static void pick_boundaries(const pfc_session_judgement *j,
+                            const pfc_sql_session_changes_rows *changes, pfc_session_series *s)
 {
     s->boundaries = pfc_calloc(s->fit.boundaries_len + 1, sizeof(*s->boundaries));
     for (size_t i = 0; i < s->fit.boundaries_len; i++) {
@@ -185,8 +187,9 @@ static void adjust(pfc_session_judgement *j)
 
 /* ---- series ---- */
 
-static pfc_code judge_series(const pfc_session_judgement *j, const pfc_res *changes,
-                             const visits *v, pfc_session_series *s, pfc_err *err)
+static pfc_code judge_series(const pfc_session_judgement *j,
+                             const pfc_sql_session_changes_rows *changes, const visits *v,
+                             pfc_session_series *s, pfc_err *err)
 {
     bool gap[PFC_BLOCKS_MAX_BUILDS] = { false };
     const pfc_blocks_opts opts = {
@@ -220,8 +223,8 @@ static pfc_code judge_series(const pfc_session_judgement *j, const pfc_res *chan
     return PFC_OK;
 }
 
-static void start_series(pfc_session_judgement *j, const pfc_res *res, size_t row, size_t *cap,
-                         const pfc_detector *detector)
+static void start_series(pfc_session_judgement *j, const pfc_sql_session_visits_row *row,
+                         size_t *cap, const pfc_detector *detector)
 {
     pfc_session_series *s;
     pfc_series_name name = { .branch = j->branch };
@@ -230,15 +233,14 @@ static void start_series(pfc_session_judgement *j, const pfc_res *res, size_t ro
     j->series = pfc_grow(j->series, j->series_len, cap, sizeof(*j->series));
     s = &j->series[j->series_len++];
     *s = (pfc_session_series){
-        .id = pfc_res_i64(res, row, 0),
-        .benchmark = name.benchmark = pfc_res_text(res, row, pfc_res_column(res, "benchmark")),
-        .metric = name.metric = pfc_res_text(res, row, pfc_res_column(res, "metric")),
-        .backend = name.backend = pfc_res_text(res, row, pfc_res_column(res, "backend")),
-        .machine_class = name.machine_class =
-            pfc_res_text(res, row, pfc_res_column(res, "machine_class")),
-        .unit = pfc_res_text(res, row, pfc_res_column(res, "unit")),
-        .higher_is_better = pfc_res_bool(res, row, pfc_res_column(res, "higher_is_better")),
-        .exact = pfc_res_bool(res, row, pfc_res_column(res, "exact")),
+        .id = row->id,
+        .benchmark = name.benchmark = row->benchmark,
+        .metric = name.metric = row->metric,
+        .backend = name.backend = row->backend,
+        .machine_class = name.machine_class = row->machine_class,
+        .unit = row->unit,
+        .higher_is_better = row->higher_is_better,
+        .exact = row->exact,
         .fit = { .noise_rel = (double)NAN },
     };
     settings = pfc_detector_for(detector, &name);
@@ -247,25 +249,26 @@ static void start_series(pfc_session_judgement *j, const pfc_res *res, size_t ro
     s->night_margin = settings.min_change > 0 ? settings.min_change : PFC_NIGHT_MARGIN;
 }
 
-static pfc_code judge_all(pfc_session_judgement *j, const pfc_res *changes,
-                          const pfc_detector *detector, pfc_err *err)
+static pfc_code judge_all(pfc_session_judgement *j, const pfc_sql_session_visits_rows *rows,
+                          const pfc_sql_session_changes_rows *changes, const pfc_detector *detector,
+                          pfc_err *err)
 {
-    const pfc_res *res = j->series_hold;
     visits v = { 0 };
     size_t cap = 0;
     pfc_code code = PFC_OK;
 
     /* The rows are in the order of series. */
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const size_t build = build_of(j, pfc_res_i64(res, i, pfc_res_column(res, "commit_id")));
+    for (size_t i = 0; !code && i < rows->len; i++) {
+        const pfc_sql_session_visits_row *row = &rows->items[i];
+        const size_t build = build_of(j, row->commit_id);
 
-        if (i == 0 || pfc_res_i64(res, i, 0) != pfc_res_i64(res, i - 1, 0)) {
-            start_series(j, res, i, &cap, detector);
+        if (i == 0 || row->id != row[-1].id) {
+            start_series(j, row, &cap, detector);
             v.len = 0;
         }
         if (build < j->builds_len)
-            add_visits(res, i, (uint32_t)build, &v);
-        if (i + 1 == pfc_res_rows(res) || pfc_res_i64(res, i + 1, 0) != pfc_res_i64(res, i, 0))
+            add_visits(row, (uint32_t)build, &v);
+        if (i + 1 == rows->len || row[1].id != row->id)
             code = judge_series(j, changes, &v, &j->series[j->series_len - 1], err);
     }
     free(v.items);
@@ -274,37 +277,35 @@ static pfc_code judge_all(pfc_session_judgement *j, const pfc_res *changes,
     return code;
 }
 
-static pfc_code query(pfc_tx *tx, const char *name, int64_t project_id, const char *session,
-                      const char *branch, pfc_res **out, pfc_err *err)
-{
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, session);
-    pfc_args_text(&args, branch);
-    return pfc_tx_query(tx, name, &args, out, err);
-}
-
 pfc_code pfc_session_judge(pfc_tx *tx, int64_t project_id, const char *session,
                            pfc_session_judgement *out, pfc_err *err)
 {
     pfc_detector detector = { 0 };
-    pfc_res *changes = NULL;
+    pfc_sql_session_visits_rows visited = { 0 };
+    pfc_sql_session_changes_rows changes = { 0 };
     pfc_code code;
 
     *out = (pfc_session_judgement){ .project_id = project_id };
     code = load_builds(tx, session, out, err);
     if (!code)
-        code =
-            query(tx, "session_visits", project_id, session, out->branch, &out->series_hold, err);
+        code = pfc_sql_session_visits(tx,
+                                      &(pfc_sql_session_visits_args){ .project_id = project_id,
+                                                                      .session = session,
+                                                                      .branch = out->branch },
+                                      &visited, err);
     if (!code)
-        code = query(tx, "session_changes", project_id, session, out->branch, &changes, err);
+        code = pfc_sql_session_changes(tx,
+                                       &(pfc_sql_session_changes_args){ .project_id = project_id,
+                                                                        .session = session,
+                                                                        .branch = out->branch },
+                                       &changes, err);
     if (!code)
         code = pfc_detector_load(tx, project_id, &detector, err);
     if (!code)
-        code = judge_all(out, changes, &detector, err);
+        code = judge_all(out, &visited, &changes, &detector, err);
     pfc_detector_clear(&detector);
-    pfc_res_free(changes);
+    pfc_rows_clear(&changes);
+    pfc_rows_keep_texts(&visited, &out->series_hold);
     return code;
 }
 

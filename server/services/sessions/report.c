@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/repo/sql/sessions.h"
 #include "server/services/internal.h"
 
 /* ---- which commit a boundary belongs to ---- */
@@ -203,7 +204,6 @@ pfc_code pfc_session_verdicts_store(pfc_tx *tx, const pfc_session_report *report
     const char **words = pfc_calloc(n + 1, sizeof(*words));
     double *within = pfc_calloc(n + 1, sizeof(*within)), *needs = pfc_calloc(n + 1, sizeof(*needs));
     char **worst = pfc_calloc(n + 1, sizeof(*worst));
-    pfc_args args = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < n; i++) {
@@ -217,14 +217,17 @@ pfc_code pfc_session_verdicts_store(pfc_tx *tx, const pfc_session_report *report
             worst[i] = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17));
         json_decref(json);
     }
-    pfc_args_i64(&args, report->project_id);
-    pfc_args_text(&args, report->session.items[0].id);
-    pfc_args_i64s(&args, ids, n);
-    pfc_args_texts(&args, words, n);
-    pfc_args_f64s(&args, within, n);
-    pfc_args_f64s(&args, needs, n);
-    pfc_args_texts(&args, (const char *const *)worst, n);
-    code = pfc_tx_query(tx, "session_verdicts_set", &args, NULL, err);
+    code = pfc_sql_session_verdicts_set(
+        tx,
+        &(pfc_sql_session_verdicts_set_args){ .project_id = report->project_id,
+                                              .session = report->session.items[0].id,
+                                              .commit_ids = ids,
+                                              .verdicts = words,
+                                              .within = within,
+                                              .open_s = needs,
+                                              .worst = (const char *const *)worst,
+                                              .len = n },
+        err);
     for (size_t i = 0; i < n; i++)
         free(worst[i]);
     free(worst);

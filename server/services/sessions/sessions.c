@@ -4,7 +4,8 @@
 #include "server/services/sessions/sessions.h"
 
 #include "core/base/hash.h"
-#include "server/repo/rows.h"
+#include "server/repo/sql/projects.h"
+#include "server/repo/sql/sessions.h"
 #include "server/services/internal.h"
 
 /* ---- storing ---- */
@@ -44,40 +45,36 @@ static void forget(storing *s)
 
 static pfc_code find_stored(pfc_tx *tx, storing *s, bool *found, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_session_find_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, s->project_id);
-    pfc_args_text(&args, s->session->id);
-    code = pfc_tx_query(tx, "session_find", &args, &res, err);
-    *found = !code && pfc_res_rows(res) > 0;
+    code = pfc_sql_session_find(
+        tx, &(pfc_sql_session_find_args){ .project_id = s->project_id, .id = s->session->id },
+        &rows, err);
+    *found = !code && rows.len > 0;
     if (*found) {
-        s->repeated = pfc_streq(pfc_res_text(res, 0, 0), s->hash);
+        s->repeated = pfc_streq(rows.items[0].body_hash, s->hash);
         if (!s->repeated)
             code =
                 pfc_err_set_field(err, PFC_ECONFLICT, "id",
                                   "id: session %s is stored with another content", s->session->id);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
 static pfc_code find_branch(pfc_tx *tx, storing *s, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_project_branch_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, s->project_id);
-    code = pfc_tx_query(tx, "project_branch", &args, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+    code = pfc_sql_project_branch(tx, &(pfc_sql_project_branch_args){ .project_id = s->project_id },
+                                  &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
     if (!code)
-        s->branch =
-            pfc_strdup(s->session->branch ? s->session->branch
-                                          : pfc_res_text(res, 0, pfc_res_column(res, "branch")));
-    pfc_res_free(res);
+        s->branch = pfc_strdup(s->session->branch ? s->session->branch : rows.items[0].branch);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -129,23 +126,24 @@ static pfc_code ensure_commits(pfc_tx *tx, storing *s, pfc_err *err)
 static pfc_code insert_session(pfc_tx *tx, storing *s, pfc_err *err)
 {
     const pfc_session *in = s->session;
-    pfc_args args = { 0 };
 
-    pfc_args_i64(&args, s->project_id);
-    pfc_args_text(&args, in->id);
-    pfc_args_text(&args, s->branch);
-    pfc_args_i64(&args, s->anchor_id);
-    pfc_args_i64(&args, s->base_id);
-    pfc_args_text(&args, in->machine_class);
-    pfc_args_text(&args, in->machine);
-    pfc_args_f64(&args, in->started_at);
-    pfc_args_f64(&args, in->finished_at);
-    pfc_args_f64(&args, in->budget_s);
-    pfc_args_f64(&args, in->spent_s);
-    pfc_args_i64(&args, in->blocks);
-    pfc_args_text(&args, in->note);
-    pfc_args_text(&args, s->hash);
-    return pfc_query_id(tx, "session_insert", &args, &s->number, err);
+    return pfc_sql_session_insert(
+        tx,
+        &(pfc_sql_session_insert_args){ .project_id = s->project_id,
+                                        .id = in->id,
+                                        .branch = s->branch,
+                                        .anchor_commit_id = s->anchor_id,
+                                        .base_commit_id = s->base_id,
+                                        .machine_class = in->machine_class,
+                                        .machine = in->machine,
+                                        .started_at = in->started_at,
+                                        .finished_at = in->finished_at,
+                                        .budget_s = in->budget_s,
+                                        .spent_s = in->spent_s,
+                                        .blocks = in->blocks,
+                                        .note = in->note,
+                                        .body_hash = s->hash },
+        &s->number, err);
 }
 
 static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
@@ -154,7 +152,6 @@ static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
     const size_t n = in->commits_len;
     const char **status = pfc_calloc(n, sizeof(char *)), **reason = pfc_calloc(n, sizeof(char *));
     double *needs = pfc_calloc(n, sizeof(double));
-    pfc_args args = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < n; i++) {
@@ -162,14 +159,17 @@ static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
         reason[i] = in->commits[i].reason;
         needs[i] = in->commits[i].needs_s;
     }
-    pfc_args_i64(&args, s->project_id);
-    pfc_args_text(&args, in->id);
-    pfc_args_i64s(&args, s->commit_ids, n);
-    pfc_args_texts(&args, status, n);
-    pfc_args_texts(&args, reason, n);
-    pfc_args_i64s(&args, s->same_ids, n);
-    pfc_args_f64s(&args, needs, n);
-    code = pfc_tx_query(tx, "session_commits_insert", &args, NULL, err);
+    code = pfc_sql_session_commits_insert(
+        tx,
+        &(pfc_sql_session_commits_insert_args){ .project_id = s->project_id,
+                                                .session = in->id,
+                                                .commit_ids = s->commit_ids,
+                                                .statuses = status,
+                                                .reasons = reason,
+                                                .same_as_ids = s->same_ids,
+                                                .needs_s = needs,
+                                                .len = n },
+        err);
     free(needs);
     free(reason);
     free(status);
@@ -179,16 +179,15 @@ static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
 /* Its runs were judged as they came, before the evidence was whole. */
 static pfc_code judge_again(pfc_tx *tx, const storing *s, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_session_runs_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, s->project_id);
-    pfc_args_text(&args, s->session->id);
-    code = pfc_tx_query(tx, "session_runs", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
-        code = pfc_detect_enqueue(tx, s->project_id, pfc_res_i64(res, i, 0), NULL, err);
-    pfc_res_free(res);
+    code = pfc_sql_session_runs(
+        tx, &(pfc_sql_session_runs_args){ .project_id = s->project_id, .session = s->session->id },
+        &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++)
+        code = pfc_detect_enqueue(tx, s->project_id, rows.items[i].id, NULL, err);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -238,56 +237,19 @@ pfc_code pfc_session_store(pfc_db *db, const char *actor, int64_t project_id,
 
 /* ---- reading ---- */
 
-static const pfc_col session_cols[] = {
-    PFC_COL(pfc_session_row, number, "number", I64),
-    PFC_COL(pfc_session_row, id, "id", TEXT),
-    PFC_COL(pfc_session_row, branch, "branch", TEXT),
-    PFC_COL(pfc_session_row, anchor, "anchor", TEXT),
-    PFC_COL(pfc_session_row, base, "base", TEXT),
-    PFC_COL(pfc_session_row, anchor_id, "anchor_id", I64),
-    PFC_COL(pfc_session_row, base_id, "base_id", I64),
-    PFC_COL(pfc_session_row, machine_class, "machine_class", TEXT),
-    PFC_COL(pfc_session_row, machine, "machine", TEXT),
-    PFC_COL(pfc_session_row, started_at, "started_at", F64),
-    PFC_COL(pfc_session_row, finished_at, "finished_at", F64),
-    PFC_COL(pfc_session_row, budget_s, "budget_s", F64),
-    PFC_COL(pfc_session_row, spent_s, "spent_s", F64),
-    PFC_COL(pfc_session_row, blocks, "blocks", I64),
-    PFC_COL(pfc_session_row, note, "note", TEXT),
-};
-static const pfc_shape session_shape = PFC_SHAPE(session_cols, pfc_session_row);
-
-static const pfc_col commit_cols[] = {
-    PFC_COL(pfc_session_commit_row, session, "session_id", TEXT),
-    PFC_COL(pfc_session_commit_row, commit, "commit", TEXT),
-    PFC_COL(pfc_session_commit_row, status, "status", TEXT),
-    PFC_COL(pfc_session_commit_row, reason, "reason", TEXT),
-    PFC_COL(pfc_session_commit_row, same_as, "same_as", TEXT),
-    PFC_COL(pfc_session_commit_row, commit_id, "commit_id", I64),
-    PFC_COL(pfc_session_commit_row, same_as_id, "same_as_id", I64),
-    PFC_COL(pfc_session_commit_row, needs_s, "needs_s", F64),
-    PFC_COL(pfc_session_commit_row, verdict, "verdict", TEXT),
-    PFC_COL(pfc_session_commit_row, worst_json, "worst", TEXT),
-    PFC_COL(pfc_session_commit_row, within, "within", F64),
-    PFC_COL(pfc_session_commit_row, open_s, "open_s", F64),
-};
-static const pfc_shape commit_shape = PFC_SHAPE(commit_cols, pfc_session_commit_row);
-
 static pfc_code load_commits(pfc_tx *tx, int64_t project_id, const pfc_session_rows *sessions,
                              pfc_session_commit_rows *out, pfc_err *err)
 {
     const char **ids = pfc_calloc(sessions->len, sizeof(*ids));
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < sessions->len; i++)
         ids[i] = sessions->items[i].id;
-    pfc_args_i64(&args, project_id);
-    pfc_args_texts(&args, ids, sessions->len);
-    code = pfc_rows_query(tx, "session_commits", &args, &commit_shape, NULL, &rows, err);
-    if (!code)
-        PFC_ROWS_INTO(out, rows);
+    code = pfc_sql_session_commits(tx,
+                                   &(pfc_sql_session_commits_args){ .project_id = project_id,
+                                                                    .sessions = ids,
+                                                                    .sessions_len = sessions->len },
+                                   out, err);
     free(ids);
     return code;
 }
@@ -295,18 +257,18 @@ static pfc_code load_commits(pfc_tx *tx, int64_t project_id, const pfc_session_r
 static pfc_code load(pfc_tx *tx, int64_t project_id, const char *id, const pfc_page *page,
                      pfc_session_rows *out, pfc_session_commit_rows *commits, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_code code = pfc_sql_sessions_list(
+        tx,
+        &(pfc_sql_sessions_list_args){ .project_id = project_id,
+                                       .id = id,
+                                       .cursor = page ? page->cursor : 0,
+                                       .limit = page ? pfc_page_fetch(*page) : 1 },
+        out, err);
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, id);
-    pfc_args_id(&args, page ? page->cursor : 0);
-    pfc_args_i64(&args, page ? pfc_page_fetch(*page) : 1);
-    code = pfc_rows_query(tx, "sessions_list", &args, &session_shape, page, &rows, err);
     if (code)
         return code;
-    PFC_ROWS_INTO(out, rows);
+    if (page)
+        pfc_rows_cut(out, *page, number);
     return load_commits(tx, project_id, out, commits, err);
 }
 

@@ -6,6 +6,7 @@
 #define PFC_SERVER_SERVICES_SESSIONS_SESSIONS_H
 
 #include "core/wire/session.h"
+#include "server/repo/sql/sessions.h"
 #include "server/services/services.h"
 
 #define PFC_SESSIONS_PAGE_MAX 100 /* sessions of one answer: each has up to 256 commits */
@@ -18,26 +19,14 @@
 pfc_code pfc_session_store(pfc_db *db, const char *actor, int64_t project_id,
                            const pfc_session *session, bool *repeated, pfc_err *err) PFC_MUSTCHECK;
 
-typedef struct pfc_session_row {
-    int64_t number;
-    const char *id, *branch, *anchor, *base;
-    int64_t anchor_id, base_id; /* commits */
-    const char *machine_class, *machine;
-    double started_at, finished_at, budget_s, spent_s;
-    int64_t blocks;
-    const char *note; /* NULL: none */
-} pfc_session_row;
-PFC_ROWS(pfc_session_rows, pfc_session_row);
+/** anchor, base: ids of commits, whose numbers are anchor_id and base_id; note NULL: none. */
+typedef pfc_sql_sessions_list_row pfc_session_row;
+typedef pfc_sql_sessions_list_rows pfc_session_rows;
 
-typedef struct pfc_session_commit_row {
-    const char *session, *commit, *status, *reason, *same_as; /* reason, same_as: NULL: none */
-    int64_t commit_id, same_as_id;
-    double needs_s; /* NAN: not known */
-    /* As of the last judging (report.h); verdict NULL: not judged yet. */
-    const char *verdict, *worst_json;
-    double within, open_s;
-} pfc_session_commit_row;
-PFC_ROWS(pfc_session_commit_rows, pfc_session_commit_row);
+/** reason, same_as NULL: none; needs_s NAN: not known. verdict, worst_json, within and open_s are as of the
+ *  last judging (report.h); verdict NULL: not judged yet. */
+typedef pfc_sql_session_commits_row pfc_session_commit_row;
+typedef pfc_sql_session_commits_rows pfc_session_commit_rows;
 
 /** Newest first, with the commits of all of them, by session and then in the order of history. page.limit at most
  *  PFC_SESSIONS_PAGE_MAX. Clear both with pfc_rows_clear. */

@@ -29,10 +29,10 @@ static void take(pfc_bisect_plan *plan, const history *h, const pfc_bisect_step 
     if (h->broken[step->commit])
         pfc_bisect_skip(plan, step->commit);
     else if (pfc_rng_double(rng) < h->flaky)
-        pfc_bisect_failed(plan, step->commit);
+        pfc_bisect_add_failure(plan, step->commit);
     else if (h->hangs[step->commit])
-        pfc_bisect_timed_out(plan, step->commit);
-    else if (pfc_bisect_tell(plan, step->commit, step->build,
+        pfc_bisect_add_timeout(plan, step->commit);
+    else if (pfc_bisect_add_run(plan, step->commit, step->build,
                              h->level[step->commit] * (1 + e) *
                                  (1 + offset_of(h, step->commit, step->build, seed)),
                              &err))

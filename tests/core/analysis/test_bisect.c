@@ -156,12 +156,12 @@ Test(bisect, three_failures_in_a_row_give_a_commit_up_and_a_success_forgives)
     const pfc_bisect_opts opts = { .commits = 3, .noise_rel = 1e-6 };
 
     cr_assert(eq(int, pfc_bisect_new(&plan, &opts, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, pfc_bisect_tell(plan, 0, 0, 100, &err), PFC_OK));
-    cr_assert(eq(int, pfc_bisect_tell(plan, 2, 0, 110, &err), PFC_OK));
-    pfc_bisect_failed(plan, 1);
-    pfc_bisect_failed(plan, 1);
-    cr_assert(eq(int, pfc_bisect_tell(plan, 1, 0, 100, &err), PFC_OK));
-    pfc_bisect_failed(plan, 1);
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 0, 0, 100, &err), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 2, 0, 110, &err), PFC_OK));
+    pfc_bisect_add_failure(plan, 1);
+    pfc_bisect_add_failure(plan, 1);
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 1, 0, 100, &err), PFC_OK));
+    pfc_bisect_add_failure(plan, 1);
     pfc_bisect_report_get(plan, &report);
     cr_assert(eq(int, (int)report.verdict, (int)PFC_BISECT_FOUND));
     cr_assert(eq(sz, report.culprits[0].first, 2));
@@ -170,10 +170,10 @@ Test(bisect, three_failures_in_a_row_give_a_commit_up_and_a_success_forgives)
     pfc_bisect_free(plan);
 
     cr_assert(eq(int, pfc_bisect_new(&plan, &opts, &err), PFC_OK));
-    cr_assert(eq(int, pfc_bisect_tell(plan, 0, 0, 100, &err), PFC_OK));
-    cr_assert(eq(int, pfc_bisect_tell(plan, 2, 0, 110, &err), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 0, 0, 100, &err), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 2, 0, 110, &err), PFC_OK));
     for (int i = 0; i < 3; i++)
-        pfc_bisect_failed(plan, 1);
+        pfc_bisect_add_failure(plan, 1);
     pfc_bisect_report_get(plan, &report);
     cr_assert(eq(int, (int)report.verdict, (int)PFC_BISECT_RANGE));
     cr_assert(eq(sz, report.culprits[0].first, 1));
@@ -192,7 +192,7 @@ Test(bisect, a_run_over_its_time_counts_as_slow)
     expect_commit(&o, 23);
     pfc_bisect_report_clear(&o.report);
 
-    /* The bad end itself never ends. */
+    /* The bad commit itself times out. */
     h.hangs[63] = true;
     session_run(&h, (pfc_bisect_opts){ .noise_rel = 0.002 }, 1, &o);
     expect_commit(&o, 23);
@@ -241,11 +241,11 @@ Test(bisect, senseless_values_are_refused_and_change_nothing)
 
     cr_assert(eq(int, pfc_bisect_new(&plan, &opts, &err), PFC_OK));
     for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++)
-        cr_assert(eq(int, pfc_bisect_tell(plan, 0, 0, bad[i], &err), PFC_EINVAL));
-    cr_assert(eq(int, pfc_bisect_tell(plan, 4, 0, 1, &err), PFC_EINVAL));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 0, 0, bad[i], &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 4, 0, 1, &err), PFC_EINVAL));
     pfc_bisect_skip(plan, 4);
-    pfc_bisect_failed(plan, 1000);
-    pfc_bisect_timed_out(plan, 1000);
+    pfc_bisect_add_failure(plan, 1000);
+    pfc_bisect_add_timeout(plan, 1000);
     pfc_bisect_report_get(plan, &report);
     cr_assert(eq(sz, report.runs, 0));
     cr_assert(eq(sz, report.builds, 0));
@@ -283,11 +283,11 @@ Test(bisect, runs_move_the_posterior_to_the_side_that_they_show)
 
     cr_assert(eq(int, pfc_bisect_new(&plan, &opts, NULL), PFC_OK));
     for (int i = 0; i < 3; i++) {
-        cr_assert(eq(int, pfc_bisect_tell(plan, 0, 0, 100 + 0.3 * i, NULL), PFC_OK));
-        cr_assert(eq(int, pfc_bisect_tell(plan, 100, 0, 105 + 0.3 * i, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 0, 0, 100 + 0.3 * i, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 100, 0, 105 + 0.3 * i, NULL), PFC_OK));
     }
-    cr_assert(eq(int, pfc_bisect_tell(plan, 50, 0, 105.2, NULL), PFC_OK));
-    cr_assert(eq(int, pfc_bisect_tell(plan, 50, 0, 104.9, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 50, 0, 105.2, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 50, 0, 104.9, NULL), PFC_OK));
     pfc_bisect_posterior(plan, p);
     for (size_t i = 0; i < 101; i++) {
         cr_assert(ge(dbl, p[i], 0));
@@ -311,10 +311,10 @@ Test(bisect, fewer_runs_are_expected_the_more_is_known)
     cr_assert(lt(dbl, first, 40));
     cr_assert(eq(dbl, pfc_bisect_expected_runs(plan), first));
     for (int i = 0; i < 4; i++) {
-        cr_assert(eq(int, pfc_bisect_tell(plan, 0, 0, 100 + 0.2 * i, NULL), PFC_OK));
-        cr_assert(eq(int, pfc_bisect_tell(plan, 256, 0, 104 + 0.2 * i, NULL), PFC_OK));
-        cr_assert(eq(int, pfc_bisect_tell(plan, 100, 0, 100 + 0.2 * i, NULL), PFC_OK));
-        cr_assert(eq(int, pfc_bisect_tell(plan, 110, 0, 104 + 0.2 * i, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 0, 0, 100 + 0.2 * i, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 256, 0, 104 + 0.2 * i, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 100, 0, 100 + 0.2 * i, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 110, 0, 104 + 0.2 * i, NULL), PFC_OK));
     }
     cr_assert(lt(dbl, pfc_bisect_expected_runs(plan), first));
     pfc_bisect_free(plan);
@@ -322,7 +322,8 @@ Test(bisect, fewer_runs_are_expected_the_more_is_known)
 
 /* ---- a budget that ends ---- */
 
-/* 33 commits, two ends and one halving measured: the step is in the upper 16, every one as likely. */
+/* 33 commits, two ends and one halving measured: the step is in the upper 16, every one as
+ * likely. */
 Test(bisect, a_budget_that_ends_leaves_candidates_and_says_how_many_runs_more)
 {
     pfc_bisect_plan *plan = NULL;
@@ -344,7 +345,7 @@ Test(bisect, a_budget_that_ends_leaves_candidates_and_says_how_many_runs_more)
         if (next.act == PFC_BISECT_STOP)
             break;
         cr_assert(
-            eq(int, pfc_bisect_tell(plan, next.commit, 0, h.level[next.commit], &err), PFC_OK));
+            eq(int, pfc_bisect_add_run(plan, next.commit, 0, h.level[next.commit], &err), PFC_OK));
     }
     cr_assert(eq(sz, runs, 3));
     pfc_bisect_remaining_get(plan, &left);
@@ -375,7 +376,8 @@ Test(bisect, a_budget_that_ends_leaves_candidates_and_says_how_many_runs_more)
     pfc_bisect_free(plan);
 }
 
-/* Commits between that do not build are the other case: the answer is a set, and no run is missing. */
+/* Commits between that do not build are the other case: the answer is a set, and no run is
+ * missing. */
 Test(bisect, commits_that_cannot_be_measured_are_no_matter_of_budget)
 {
     pfc_bisect_plan *plan = NULL;
@@ -390,8 +392,8 @@ Test(bisect, commits_that_cannot_be_measured_are_no_matter_of_budget)
            PFC_OK));
     for (size_t i = 1; i < 4; i++)
         pfc_bisect_skip(plan, i);
-    cr_assert(eq(int, pfc_bisect_tell(plan, 0, 0, 100, &err), PFC_OK));
-    cr_assert(eq(int, pfc_bisect_tell(plan, 4, 0, 110, &err), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 0, 0, 100, &err), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 4, 0, 110, &err), PFC_OK));
     pfc_bisect_remaining_get(plan, &left);
     cr_assert(not(left.wants_more));
     cr_assert(eq(dbl, left.runs, 0));

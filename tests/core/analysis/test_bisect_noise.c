@@ -227,11 +227,11 @@ Test(bisect_noise, a_prior_pulls_and_never_forbids)
 {
     size_t right_told;
     size_t right_misled;
-    size_t told = runs_with_prior(20, &right_told);
+    size_t asked = runs_with_prior(20, &right_told);
     size_t misled = runs_with_prior(1e-9, &right_misled);
     cr_assert(ge(sz, right_told, 19));
     cr_assert(ge(sz, right_misled, 18), "misled: %zu of 20", right_misled);
-    cr_assert(lt(sz, told, misled));
+    cr_assert(lt(sz, asked, misled));
 }
 
 Test(bisect_noise, the_same_values_give_the_same_steps_and_the_same_report)
@@ -256,12 +256,13 @@ Test(bisect_noise, the_same_values_give_the_same_steps_and_the_same_report)
     }
 }
 
-/* What was asked before depends on nothing but what was told: a plan made anew goes on alike. */
-Test(bisect_noise, a_plan_told_everything_at_once_asks_the_same_next)
+/* The next step depends on the observations only: a second plan of the same observations continues
+ * alike. */
+Test(bisect_noise, a_second_plan_of_the_same_runs_has_the_same_next_step)
 {
     const pfc_bisect_opts opts = { .commits = 129, .noise_rel = 0.01, .delta_rel = 0.02 };
     pfc_bisect_plan *one = NULL;
-    pfc_bisect_step told[30];
+    pfc_bisect_step asked[30];
     double values[30];
     pfc_rng rng;
 
@@ -272,24 +273,26 @@ Test(bisect_noise, a_plan_told_everything_at_once_asks_the_same_next)
         pfc_bisect_step step;
         cr_assert(eq(int, pfc_bisect_new(&two, &opts, NULL), PFC_OK));
         for (size_t k = 0; k < i; k++)
-            cr_assert(eq(int, pfc_bisect_tell(two, told[k].commit, told[k].build, values[k], NULL),
+            cr_assert(eq(int,
+                         pfc_bisect_add_run(two, asked[k].commit, asked[k].build, values[k], NULL),
                          PFC_OK));
-        pfc_bisect_next(one, &told[i]);
+        pfc_bisect_next(one, &asked[i]);
         pfc_bisect_next(two, &step);
-        cr_assert(eq(int, (int)step.act, (int)told[i].act));
-        cr_assert(eq(sz, step.commit, told[i].commit));
-        cr_assert(eq(dbl, step.expected_gain_bits, told[i].expected_gain_bits));
+        cr_assert(eq(int, (int)step.act, (int)asked[i].act));
+        cr_assert(eq(sz, step.commit, asked[i].commit));
+        cr_assert(eq(dbl, step.expected_gain_bits, asked[i].expected_gain_bits));
         pfc_bisect_free(two);
         if (step.act == PFC_BISECT_STOP)
             break;
         values[i] = (step.commit < 77 ? 100 : 102) * (1 + 0.01 * pfc_rng_normal(&rng));
-        cr_assert(eq(int, pfc_bisect_tell(one, step.commit, step.build, values[i], NULL), PFC_OK));
+        cr_assert(
+            eq(int, pfc_bisect_add_run(one, step.commit, step.build, values[i], NULL), PFC_OK));
     }
     pfc_bisect_free(one);
 }
 
-/* Builds differ by as much as a run's noise and cannot be laid out anew: neighbours cannot be told
- * apart by any number of runs, so nobody is named alone by mistake, and the budget is not burnt. */
+/* Builds differ by as much as the noise of a run and cannot get another layout: no number of runs
+ * separates neighbours, so no wrong single commit is named, and the budget is not used up. */
 Test(bisect_noise, fixed_layouts_end_in_a_set_and_never_in_a_false_name)
 {
     const pfc_bisect_opts opts = { .noise_rel = 0.01, .layout_noise_rel = 0.01, .delta_rel = 0.04 };

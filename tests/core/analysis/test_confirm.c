@@ -27,9 +27,9 @@ static pfc_confirm_result play(pfc_confirm_opts opts, double step, double noise,
         pfc_rng_seed(&build, seed * 1000003 + next.build * 2 + next.after);
         double x = log(100) + (next.after ? log1p(step) : 0) + layout * pfc_rng_normal(&build) +
                    noise * pfc_rng_normal(&rng);
-        cr_assert(eq(int, pfc_confirm_tell(c, exp(x), &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, pfc_confirm_add_value(c, exp(x), &err), PFC_OK), "%s", err.msg);
     }
-    cr_assert(ne(int, pfc_confirm_tell(c, 100, &err), PFC_OK), "a value after the end is refused");
+    cr_assert(ne(int, pfc_confirm_add_value(c, 100, &err), PFC_OK), "a value after the end is refused");
     pfc_confirm_result_get(c, &result);
     pfc_confirm_free(c);
     return result;
@@ -97,7 +97,7 @@ static pfc_confirm_result two_states(double step, uint64_t seed)
         slow ^= pfc_rng_double(&rng) < 0.1;
         const double x = log(100) + (next.after ? log1p(step) : 0) + (slow ? 0.08 : 0) +
                          0.001 * pfc_rng_normal(&rng);
-        cr_assert(eq(int, pfc_confirm_tell(c, exp(x), NULL), PFC_OK));
+        cr_assert(eq(int, pfc_confirm_add_value(c, exp(x), NULL), PFC_OK));
     }
     pfc_confirm_result_get(c, &result);
     pfc_confirm_free(c);
@@ -153,7 +153,7 @@ Test(confirm, the_order_of_sides_is_balanced_and_follows_the_seed)
     /* Noise far above the step: nothing is decided before the limit. */
     for (size_t run = 0; pfc_confirm_next(c, &next); run++) {
         first += run % 2 == 0 && next.after;
-        cr_assert(eq(int, pfc_confirm_tell(c, exp(pfc_rng_normal(&rng)), NULL), PFC_OK));
+        cr_assert(eq(int, pfc_confirm_add_value(c, exp(pfc_rng_normal(&rng)), NULL), PFC_OK));
     }
     pfc_confirm_free(c);
     cr_assert(eq(sz, first, 20));
@@ -170,7 +170,7 @@ Test(confirm, bad_options_and_values_are_refused)
     cr_assert(eq(int, pfc_confirm_new(&c, &opts, &err), PFC_EINVAL));
     opts.expected_rel = 0.1;
     cr_assert(eq(int, pfc_confirm_new(&c, &opts, &err), PFC_OK));
-    cr_assert(eq(int, pfc_confirm_tell(c, NAN, &err), PFC_EINVAL));
-    cr_assert(eq(int, pfc_confirm_tell(c, 0, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_confirm_add_value(c, NAN, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_confirm_add_value(c, 0, &err), PFC_EINVAL));
     pfc_confirm_free(c);
 }

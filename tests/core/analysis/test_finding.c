@@ -34,7 +34,7 @@ static void tell(pfc_bisect_plan *plan, size_t commit, double level, double nois
         /* Logistic quantiles, scaled to a standard deviation of 1. */
         const double z = log(u / (1 - u)) * sqrt(3) / M_PI;
 
-        if (pfc_bisect_tell(plan, commit, 0, level * (1 + noise * z), &err))
+        if (pfc_bisect_add_run(plan, commit, 0, level * (1 + noise * z), &err))
             pfc_die("%s", err.msg);
     }
 }
@@ -162,7 +162,7 @@ Test(finding, ratios_are_compared_with_one)
     pfc_bisect_plan *plan = plan_of(pairs);
     pfc_finding f;
 
-    tell(plan, 0, 1, 0.5, 4); /* says nothing about the level of the good end, which is 1 */
+    tell(plan, 0, 1, 0.5, 4); /* does not change the level of the good commit, which is 1 */
     tell(plan, 7, 1, 0.005, 8);
     pfc_bisect_finding_get(plan, &f);
     cr_assert(f.within);

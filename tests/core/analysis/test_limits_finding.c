@@ -5,7 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/margin.h"
+#include "core/bisect/plan.h"
 #include "core/bisect/remaining.h"
 
 static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
@@ -20,7 +21,7 @@ static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
 
 static void tell(pfc_bisect_plan *plan, size_t commit, double value)
 {
-    cr_assert(eq(int, pfc_bisect_tell(plan, commit, 0, value, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, commit, 0, value, NULL), PFC_OK));
 }
 
 /* ---- the finding ---- */
@@ -79,39 +80,39 @@ Test(limits_finding, a_finding_needs_four_runs_of_either_end_or_six_ratios)
 
 /* 37 (sd / margin)^2 runs of either end, half of that of ratios, with sd = noise / 0.87; none
  * once it is decided. */
-Test(limits_finding, more_runs_are_worth_it_up_to_what_equal_ends_need)
+Test(limits_finding, more_runs_pay_up_to_the_number_that_equal_ends_need)
 {
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .margin = 0.01 });
     plan_node nodes[] = { { .len = 50 }, { .commit = 7, .len = 90 } };
     pfc_finding f = { .known = true, .margin = expm1(0.02), .more_runs = 5 };
 
-    plan->model.nodes = nodes;
-    plan->model.nodes_len = 2;
-    plan->model.noise = 0.87 * 0.02;
+    plan->model.input = &plan->input;
+    plan->model.chain = (plan_chain){ .nodes = nodes, .len = 2 };
+    plan->model.scales.noise = 0.87 * 0.02;
     for (size_t n = 36; n <= 37; n++) {
         nodes[0].len = n;
-        cr_assert(eq(int, plan_finding_worth(plan, &f), n < 37));
+        cr_assert(eq(int, plan_finding_pays(&plan->model, &f), n < 37));
     }
     nodes[0].len = 90;
     nodes[1].len = 37;
-    cr_assert(not(plan_finding_worth(plan, &f)));
+    cr_assert(not(plan_finding_pays(&plan->model, &f)));
     nodes[1].len = 36;
-    cr_assert(plan_finding_worth(plan, &f));
-    plan->opts.paired = true;
+    cr_assert(plan_finding_pays(&plan->model, &f));
+    plan->input.opts.paired = true;
     nodes[0].len = 1;
     nodes[1].len = 18;
-    cr_assert(plan_finding_worth(plan, &f));
+    cr_assert(plan_finding_pays(&plan->model, &f));
     nodes[1].len = 19;
-    cr_assert(not(plan_finding_worth(plan, &f)));
+    cr_assert(not(plan_finding_pays(&plan->model, &f)));
     f.known = false;
-    cr_assert(plan_finding_worth(plan, &f));
+    cr_assert(plan_finding_pays(&plan->model, &f));
     f.known = true;
-    plan->opts.max_runs = 1;
-    cr_assert(plan_finding_worth(plan, &f));
+    plan->input.opts.max_runs = 1;
+    cr_assert(plan_finding_pays(&plan->model, &f));
     f.more_runs = 0;
-    cr_assert(not(plan_finding_worth(plan, &f)));
+    cr_assert(not(plan_finding_pays(&plan->model, &f)));
     f.more_runs = (double)INFINITY;
-    cr_assert(not(plan_finding_worth(plan, &f)));
+    cr_assert(not(plan_finding_pays(&plan->model, &f)));
     memset(&plan->model, 0, sizeof plan->model);
     pfc_bisect_free(plan);
 }

@@ -20,7 +20,7 @@ static size_t pairs_of(pfc_pairing *p, double spread)
     for (size_t runs = 0;; runs++) {
         const double x = runs / 2 == 1 ? exp(spread) : 1;
 
-        if (pfc_pairing_tell(p, pfc_pairing_reference_next(p) ? 1 : x, &got)) {
+        if (pfc_pairing_add_value(p, pfc_pairing_reference_next(p) ? 1 : x, &got)) {
             cr_assert(eq(sz, got.pairs, (runs + 1) / 2));
             cr_assert(eq(int, got.has_still, got.pairs == 2));
             return got.pairs;
@@ -58,7 +58,7 @@ Test(limits_machine, a_third_pair_is_made_beyond_four_deviations)
 
 /* n runs of one build, a hundredth off the median in the order + + - -, with `far` of them by
  * `off`. */
-static pfc_noise_look look(size_t n, size_t far, double off, double step)
+static pfc_noise_check look(size_t n, size_t far, double off, double step)
 {
     pfc_noise_run runs[64];
 
@@ -68,7 +68,7 @@ static pfc_noise_look look(size_t n, size_t far, double off, double step)
         runs[4 * k + 1].value = exp(off);
     if (n % 2)
         runs[n - 1].value = 1;
-    return pfc_noise_look_at(runs, n, step);
+    return pfc_noise_check_runs(runs, n, step);
 }
 
 /* Far: beyond six deviations, 1.4826 medians of the sizes, and a quarter of the step. States:
@@ -77,16 +77,16 @@ Test(limits_machine, states_are_two_far_runs_of_twenty_five)
 {
     const double limit = 6 * 1.4826 * 0.01;
 
-    cr_assert(look(25, 2, limit * 1.001, 0).states);
-    cr_assert(eq(sz, look(25, 2, limit * 1.001, 0).far, 2));
-    cr_assert(eq(sz, look(25, 2, limit * 0.999, 0).far, 0));
-    cr_assert(not(look(25, 2, limit * 0.999, 0).states));
-    cr_assert(not(look(27, 2, limit * 1.001, 0).states));
-    cr_assert(not(look(9, 1, limit * 1.001, 0).states));
-    cr_assert(eq(sz, look(25, 2, 0.2, 0.79).far, 2));
-    cr_assert(eq(sz, look(25, 2, 0.2, -0.79).far, 2));
-    cr_assert(eq(sz, look(25, 2, 0.2, 0.81).far, 0));
-    cr_assert(eq(sz, look(25, 2, 0.2, -0.81).far, 0));
+    cr_assert(look(25, 2, limit * 1.001, 0).has_states);
+    cr_assert(eq(sz, look(25, 2, limit * 1.001, 0).outliers, 2));
+    cr_assert(eq(sz, look(25, 2, limit * 0.999, 0).outliers, 0));
+    cr_assert(not(look(25, 2, limit * 0.999, 0).has_states));
+    cr_assert(not(look(27, 2, limit * 1.001, 0).has_states));
+    cr_assert(not(look(9, 1, limit * 1.001, 0).has_states));
+    cr_assert(eq(sz, look(25, 2, 0.2, 0.79).outliers, 2));
+    cr_assert(eq(sz, look(25, 2, 0.2, -0.79).outliers, 2));
+    cr_assert(eq(sz, look(25, 2, 0.2, 0.81).outliers, 0));
+    cr_assert(eq(sz, look(25, 2, 0.2, -0.81).outliers, 0));
     cr_assert(epsilon_eq(dbl, look(25, 2, 0.2, 0).farthest, expm1(0.2), 1e-9));
 }
 
@@ -101,20 +101,20 @@ Test(limits_machine, residuals_are_counted_and_eight_are_the_fewest)
 
         for (size_t k = 0; k < sizes[i][0]; k++)
             runs[n++] = (pfc_noise_run){ 1, 1 + 0.01 * (double)k };
-        cr_assert(eq(sz, pfc_noise_look_at(runs, n, 0).runs, sizes[i][1]), "%zu", sizes[i][0]);
+        cr_assert(eq(sz, pfc_noise_check_runs(runs, n, 0).runs, sizes[i][1]), "%zu", sizes[i][0]);
     }
     for (size_t n = 7; n <= 8; n++) {
         for (size_t i = 0; i < n; i++)
             runs[i] = (pfc_noise_run){ 1, i < 2 ? 2 : 1 + 1e-6 * (double)i };
-        cr_assert(eq(int, pfc_noise_look_at(runs, n, 0).states, n == 8));
-        cr_assert(eq(sz, pfc_noise_look_at(runs, n, 0).far, n == 8 ? 2 : 0));
+        cr_assert(eq(int, pfc_noise_check_runs(runs, n, 0).has_states, n == 8));
+        cr_assert(eq(sz, pfc_noise_check_runs(runs, n, 0).outliers, n == 8 ? 2 : 0));
     }
     /* Of two runs the one residual is widened by the root of two. */
     for (size_t i = 0; i < 16; i++)
         runs[i] = (pfc_noise_run){ i / 2, i % 2 ? exp(0.04) : 1 };
     cr_assert(
-        epsilon_eq(dbl, pfc_noise_look_at(runs, 16, 0).farthest, expm1(0.02 * M_SQRT2), 1e-9));
-    cr_assert(eq(sz, pfc_noise_look_at(NULL, 0, 0).runs, 0));
+        epsilon_eq(dbl, pfc_noise_check_runs(runs, 16, 0).farthest, expm1(0.02 * M_SQRT2), 1e-9));
+    cr_assert(eq(sz, pfc_noise_check_runs(NULL, 0, 0).runs, 0));
 }
 
 /* Neighbours' products over their squares: 14 of them, more than 0.3, and 2.6 over the root of
@@ -149,14 +149,14 @@ Test(limits_machine, a_wandering_machine_by_the_formula)
         }
         const double corr = n > 14 ? product / square : 0;
         const double step = k % 2 ? 0 : 3.9 * farthest;
-        const pfc_noise_look got = pfc_noise_look_at(runs, n, step);
+        const pfc_noise_check got = pfc_noise_check_runs(runs, n, step);
         const bool sure = corr > 0.3 && corr * sqrt((double)n - 1) > 2.6;
 
-        far = got.far;
+        far = got.outliers;
         cr_assert(epsilon_eq(dbl, got.correlation, corr, 1e-9), "%d", k);
-        cr_assert(eq(int, got.states, sure || (far >= 2 && (double)far >= 0.08 * (double)n)));
+        cr_assert(eq(int, got.has_states, sure || (far >= 2 && (double)far >= 0.08 * (double)n)));
         /* A step four times as large hides nothing. */
-        cr_assert(not(pfc_noise_look_at(runs, n, 4.1 * farthest).states));
+        cr_assert(not(pfc_noise_check_runs(runs, n, 4.1 * farthest).has_states));
         seen += sure;
         beyond += corr > 0.3;
     }

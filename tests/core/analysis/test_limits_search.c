@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/plan.h"
 #include "core/stats/stats.h"
 
 static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
@@ -20,7 +20,7 @@ static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
 
 static void tell(pfc_bisect_plan *plan, size_t commit, double value)
 {
-    cr_assert(eq(int, pfc_bisect_tell(plan, commit, 0, value, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, commit, 0, value, NULL), PFC_OK));
 }
 
 /* ---- options ---- */
@@ -100,9 +100,9 @@ Test(limits_search, budgets_confidence_and_exactness_by_hand)
     for (size_t i = 0; i < PFC_ARRAY_LEN(budgets); i++) {
         pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = budgets[i][0] });
 
-        cr_assert(eq(sz, plan_budget(plan), budgets[i][1]));
-        cr_assert(eq(dbl, plan_confidence(plan), 0.99));
-        cr_assert(eq(dbl, plan->opts.run_cost, 1));
+        cr_assert(eq(sz, plan_budget(&plan->input), budgets[i][1]));
+        cr_assert(eq(dbl, plan_confidence(&plan->input), 0.99));
+        cr_assert(eq(dbl, plan->input.opts.run_cost, 1));
         pfc_bisect_free(plan);
     }
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
@@ -111,8 +111,8 @@ Test(limits_search, budgets_confidence_and_exactness_by_hand)
                                                            .confidence = 0.7,
                                                            .max_runs = 33 });
 
-        cr_assert(eq(int, plan_is_exact(plan), rows[i].exact));
-        cr_assert(plan_budget(plan) == 33 && plan_confidence(plan) == 0.7);
+        cr_assert(eq(int, plan_is_exact(&plan->input), rows[i].exact));
+        cr_assert(plan_budget(&plan->input) == 33 && plan_confidence(&plan->input) == 0.7);
         pfc_bisect_free(plan);
     }
 }
@@ -143,33 +143,34 @@ Test(limits_search, what_is_told_has_its_limits)
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 8 });
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_bisect_tell(plan, 8, 0, 1, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 8, 0, 1, &err), PFC_EINVAL));
     cr_assert(eq(str, (char *)err.field, "commit"));
     for (size_t i = 0; i < 4; i++) {
-        cr_assert(eq(int, pfc_bisect_tell(plan, 7, 0, bad[i], &err), PFC_EINVAL));
+        cr_assert(eq(int, pfc_bisect_add_run(plan, 7, 0, bad[i], &err), PFC_EINVAL));
         cr_assert(eq(str, (char *)err.field, "value"));
     }
     pfc_bisect_skip(plan, 8);
-    pfc_bisect_failed(plan, 8);
-    pfc_bisect_timed_out(plan, 8);
-    cr_assert(plan->spent == 0 && plan->skipped == 0 && plan->runs_len == 0);
+    pfc_bisect_add_failure(plan, 8);
+    pfc_bisect_add_timeout(plan, 8);
+    cr_assert(plan->seen.spent == 0 && plan->seen.unmeasurable_len == 0 && plan->seen.len == 0);
     /* Three failures in a row; a skip counts once. */
-    pfc_bisect_failed(plan, 3);
-    pfc_bisect_failed(plan, 3);
-    cr_assert(plan->spent == 2 && !plan->broken[3]);
+    pfc_bisect_add_failure(plan, 3);
+    pfc_bisect_add_failure(plan, 3);
+    cr_assert(plan->seen.spent == 2 && !plan->seen.unmeasurable[3]);
     tell(plan, 3, 1);
-    pfc_bisect_failed(plan, 3);
-    pfc_bisect_failed(plan, 3);
-    cr_assert(not(plan->broken[3]));
-    pfc_bisect_failed(plan, 3);
-    cr_assert(plan->broken[3] && plan->skipped == 1 && plan->spent == 6);
+    pfc_bisect_add_failure(plan, 3);
+    pfc_bisect_add_failure(plan, 3);
+    cr_assert(not(plan->seen.unmeasurable[3]));
+    pfc_bisect_add_failure(plan, 3);
+    cr_assert(plan->seen.unmeasurable[3] && plan->seen.unmeasurable_len == 1 &&
+              plan->seen.spent == 6);
     pfc_bisect_skip(plan, 3);
-    cr_assert(eq(sz, plan->skipped, 1));
-    while (plan->runs_len < PFC_BISECT_MAX_RUNS)
+    cr_assert(eq(sz, plan->seen.unmeasurable_len, 1));
+    while (plan->seen.len < PFC_BISECT_MAX_RUNS)
         tell(plan, 7, 1);
-    cr_assert(eq(int, pfc_bisect_tell(plan, 7, 0, 1, &err), PFC_ETOOBIG));
-    pfc_bisect_timed_out(plan, 7);
-    cr_assert(eq(sz, plan->runs_len, PFC_BISECT_MAX_RUNS));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, 7, 0, 1, &err), PFC_ETOOBIG));
+    pfc_bisect_add_timeout(plan, 7);
+    cr_assert(eq(sz, plan->seen.len, PFC_BISECT_MAX_RUNS));
     pfc_bisect_free(plan);
 }
 
@@ -197,8 +198,8 @@ Test(limits_search, a_place_avoids_what_is_broken)
         pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 20 });
 
         for (size_t k = 0; k < 20; k++)
-            plan->broken[k] = rows[i].broken[k] == 'x';
-        cr_assert(eq(sz, plan_pick(plan, rows[i].a, rows[i].b, rows[i].want), rows[i].at),
+            plan->seen.unmeasurable[k] = rows[i].broken[k] == 'x';
+        cr_assert(eq(sz, plan_pick(&plan->seen, rows[i].a, rows[i].b, rows[i].want), rows[i].at),
                   "row %zu", i);
         pfc_bisect_free(plan);
     }
@@ -209,11 +210,11 @@ Test(limits_search, a_quantile_is_the_first_commit_that_reaches_its_share)
 {
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 11 });
 
-    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 0.499), 5));
-    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 0.501), 6));
-    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 0), 3));
-    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 1), 8));
-    cr_assert(eq(sz, plan_quantile(plan, 2, 3, 0.5), 3));
+    cr_assert(eq(sz, plan_quantile(&plan->input, 2, 8, 0.499), 5));
+    cr_assert(eq(sz, plan_quantile(&plan->input, 2, 8, 0.501), 6));
+    cr_assert(eq(sz, plan_quantile(&plan->input, 2, 8, 0), 3));
+    cr_assert(eq(sz, plan_quantile(&plan->input, 2, 8, 1), 8));
+    cr_assert(eq(sz, plan_quantile(&plan->input, 2, 3, 0.5), 3));
     pfc_bisect_free(plan);
 }
 
@@ -243,22 +244,23 @@ Test(limits_search, noise_step_and_smallest_step_by_hand)
 
         tell(plan, 0, 100);
         tell(plan, 7, 100);
-        plan_model_fit(plan);
-        cr_assert(epsilon_eq(dbl, plan->model.noise, 0.87 * rows[i].noise, 1e-12), "row %zu", i);
-        cr_assert(epsilon_eq(dbl, plan->model.step, rows[i].step, 1e-9), "row %zu", i);
-        cr_assert(epsilon_eq(dbl, plan->model.smallest, rows[i].smallest, 1e-7), "row %zu: %g", i,
-                  plan->model.smallest);
-        cr_assert(eq(dbl, plan->model.layout, rows[i].layout));
-        cr_assert(eq(dbl, plan->model.more, 0.30));
-        cr_assert(not(plan->model.state));
+        (void)plan_fitted(plan);
+        cr_assert(epsilon_eq(dbl, plan->model.scales.noise, 0.87 * rows[i].noise, 1e-12), "row %zu",
+                  i);
+        cr_assert(epsilon_eq(dbl, plan->model.scales.step, rows[i].step, 1e-9), "row %zu", i);
+        cr_assert(epsilon_eq(dbl, plan->model.scales.smallest, rows[i].smallest, 1e-7),
+                  "row %zu: %g", i, plan->model.scales.smallest);
+        cr_assert(eq(dbl, plan->model.scales.layout, rows[i].layout));
+        cr_assert(eq(dbl, plan->model.further_weight, 0.30));
+        cr_assert(not(plan->model.scales.drift));
         /* The grid: a fifth of the noise, from three deviations and a fifth of a step below. */
-        const double wide = hypot(plan->model.noise, rows[i].layout);
+        const double wide = hypot(plan->model.scales.noise, rows[i].layout);
         const double low = log(100) * (rows[i].delta < 0 ? -1 : 1) - 3 * wide - 0.2 * rows[i].step;
         const double span = 2 * (3 * wide + 0.2 * rows[i].step);
 
-        cr_assert(epsilon_eq(dbl, plan->model.low, low, 1e-9), "row %zu", i);
-        cr_assert(
-            epsilon_eq(dbl, plan->model.pitch, fmax(0.2 * plan->model.noise, span / 159), 1e-12));
+        cr_assert(epsilon_eq(dbl, plan->model.grid.low, low, 1e-9), "row %zu", i);
+        cr_assert(epsilon_eq(dbl, plan->model.grid.pitch,
+                             fmax(0.2 * plan->model.scales.noise, span / 159), 1e-12));
         pfc_bisect_free(plan);
     }
 }
@@ -271,14 +273,14 @@ Test(limits_search, noise_comes_from_the_runs_of_each_commit)
 
     tell(plan, 0, 100);
     tell(plan, 3, 106);
-    plan_model_fit(plan);
-    cr_assert(epsilon_eq(dbl, plan->model.noise, log(1.06) / 6, 1e-12));
+    (void)plan_fitted(plan);
+    cr_assert(epsilon_eq(dbl, plan->model.scales.noise, log(1.06) / 6, 1e-12));
     pfc_bisect_free(plan);
     plan = plan_of((pfc_bisect_opts){ .commits = 4 });
     tell(plan, 0, 100);
     tell(plan, 3, 100);
-    plan_model_fit(plan);
-    cr_assert(epsilon_eq(dbl, plan->model.noise, 1e-4, 1e-12));
+    (void)plan_fitted(plan);
+    cr_assert(epsilon_eq(dbl, plan->model.scales.noise, 1e-4, 1e-12));
     pfc_bisect_free(plan);
     /* Pairs d apart: each adds one degree, and the residuals' squares with the weights of t, 6 /
      * (5 + r^2 / s^2). */
@@ -286,7 +288,7 @@ Test(limits_search, noise_comes_from_the_runs_of_each_commit)
     tell(plan, 0, exp(0.03));
     tell(plan, 0, exp(-0.03));
     tell(plan, 3, 1);
-    plan_model_fit(plan);
+    (void)plan_fitted(plan);
     double noise = 0.0087;
 
     for (int i = 0; i < 12; i++) {
@@ -294,15 +296,15 @@ Test(limits_search, noise_comes_from_the_runs_of_each_commit)
 
         noise = sqrt((20 * 0.0087 * 0.0087 + 2 * r2 * 6 / (5 + r2 / (noise * noise))) / 21);
     }
-    cr_assert(epsilon_eq(dbl, plan->model.noise, noise, 1e-9));
+    cr_assert(epsilon_eq(dbl, plan->model.scales.noise, noise, 1e-9));
     pfc_bisect_free(plan);
 }
 
 /* One over layout^2 + noise^2 / (runs + 1), less what is known. */
 Test(limits_search, precision_of_another_run_by_hand)
 {
-    const plan_model m = { .noise = 0.02, .layout = 0.01 };
-    const plan_model plain = { .noise = 0.02 };
+    const plan_scales m = { .noise = 0.02, .layout = 0.01 };
+    const plan_scales plain = { .noise = 0.02 };
 
     cr_assert(epsilon_eq(dbl, plan_precision(&m, 0), 1 / (1e-4 + 4e-4), 1e-6));
     cr_assert(
@@ -316,38 +318,44 @@ Test(limits_search, stretches_are_looked_into_from_an_eighth_or_a_fifth_on)
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 41 });
     plan_node nodes[] = { { .commit = 0 }, { .commit = 8 }, { .commit = 17 }, { .commit = 40 } };
     plan_gap gaps[4] = { { 0 } };
+    plan_jump jumps[4] = { { 0 } };
     size_t gap = 99;
 
-    plan->model.nodes = nodes;
-    plan->model.gaps = gaps;
-    plan->model.nodes_len = 4;
-    plan->model.noise = 0.03;
-    plan->model.layout = 0.04;
-    plan->model.step = 2.6 * 0.05;
-    cr_assert(plan_clear(plan) && plan_stretches(plan) == 8);
-    plan->model.step *= 1 - 1e-9;
-    cr_assert(eq(int, plan_clear(plan), 0));
-    cr_assert(eq(sz, plan_stretches(plan), 5));
+    plan_model *m = &plan->model;
+
+    m->input = &plan->input;
+    m->seen = &plan->seen;
+    m->chain = (plan_chain){ .nodes = nodes, .gaps = gaps, .len = 4 };
+    m->posterior.jumps = jumps;
+    plan->model.scales.noise = 0.03;
+    plan->model.scales.layout = 0.04;
+    plan->model.scales.step = 2.6 * 0.05;
+    cr_assert(plan_is_clear(m) && plan_stretches(m) == 8);
+    plan->model.scales.step *= 1 - 1e-9;
+    cr_assert(eq(int, plan_is_clear(m), 0));
+    cr_assert(eq(sz, plan_stretches(m), 5));
     /* 41 / 5 = 8: wider than 8. */
-    cr_assert(plan_widest(plan, &gap) && gap == 2);
+    cr_assert(plan_widest(m, &gap) && gap == 2);
     gaps[2].atomic = true;
-    cr_assert(plan_widest(plan, &gap) && gap == 1);
+    cr_assert(plan_widest(m, &gap) && gap == 1);
     gaps[1].atomic = true;
-    cr_assert(not(plan_widest(plan, &gap)));
+    cr_assert(not(plan_widest(m, &gap)));
     /* Six broken commits in a gap are enough. */
     gaps[1].atomic = false;
     for (size_t i = 9; i < 14; i++)
-        plan->broken[i] = 1;
-    cr_assert(plan_widest(plan, &gap));
-    plan->broken[14] = 1;
-    cr_assert(not(plan_widest(plan, &gap)));
+        plan->seen.unmeasurable[i] = 1;
+    cr_assert(plan_widest(m, &gap));
+    plan->seen.unmeasurable[14] = 1;
+    cr_assert(not(plan_widest(m, &gap)));
     /* A gap is settled when nothing is in it and it holds a step with the confidence. */
-    gaps[0] = (plan_gap){ .up = 0.99, .atomic = true };
-    cr_assert(plan_settled(plan, 0));
-    gaps[0].up = nextafter(0.99, 0);
-    cr_assert(not(plan_settled(plan, 0)));
-    gaps[0] = (plan_gap){ .up = 1 };
-    cr_assert(not(plan_settled(plan, 0)));
+    gaps[0].atomic = true;
+    jumps[0].up = 0.99;
+    cr_assert(plan_is_settled(m, 0));
+    jumps[0].up = nextafter(0.99, 0);
+    cr_assert(not(plan_is_settled(m, 0)));
+    gaps[0].atomic = false;
+    jumps[0].up = 1;
+    cr_assert(not(plan_is_settled(m, 0)));
     memset(&plan->model, 0, sizeof plan->model);
     pfc_bisect_free(plan);
 }
@@ -383,8 +391,8 @@ Test(limits_search, a_state_of_the_machine_by_the_formula)
         const double corr = product / square;
         const bool want = n > 14 && corr > 0.3 && corr * sqrt((double)n - 1) > 2.6;
 
-        plan_model_fit(plan);
-        cr_assert(eq(int, plan->model.state, want), "%zu runs, %g", n, corr);
+        (void)plan_fitted(plan);
+        cr_assert(eq(int, plan->model.scales.drift, want), "%zu runs, %g", n, corr);
         seen += want;
         beyond += corr > 0.3;
         pfc_bisect_free(plan);
@@ -432,10 +440,10 @@ Test(limits_search, an_open_search_names_a_set_from_one_half_on)
             tell(plan, step.commit,
                  (step.commit > 7 ? 1.01 : 1) * exp(0.01 * pfc_rng_normal(&rng)));
         twin = plan_clone(plan);
-        plan_model_fit(twin);
-        for (size_t i = 0; i + 1 < twin->model.nodes_len; i++) {
-            cr_assert(not(plan_settled(twin, i)));
-            up += twin->model.gaps[i].up;
+        (void)plan_fitted(twin);
+        for (size_t i = 0; i + 1 < twin->model.chain.len; i++) {
+            cr_assert(not(plan_is_settled(&twin->model, i)));
+            up += twin->model.posterior.jumps[i].up;
         }
         pfc_bisect_report_get(plan, &report);
         if (report.verdict != PFC_BISECT_NO_REGRESSION) {

@@ -24,7 +24,7 @@ static pfc_confirm_result confirm(pfc_confirm_opts opts, double change, double n
     while (pfc_confirm_next(c, &next)) {
         const double v = (next.after ? 1 + change : 1) * exp(noise * pfc_rng_normal(&rng));
 
-        cr_assert(eq(int, pfc_confirm_tell(c, v, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_confirm_add_value(c, v, NULL), PFC_OK));
     }
     pfc_confirm_result_get(c, &r);
     pfc_confirm_free(c);
@@ -92,7 +92,8 @@ Test(limits_sessions, pairs_of_a_confirmation_have_their_builds_and_order)
             cr_assert(pfc_confirm_next(c, &next));
             cr_assert(eq(int, (int)next.build, relink ? 7 + (int)(run / 2) : 0));
             after[run] = next.after;
-            cr_assert(eq(int, pfc_confirm_tell(c, 1 + 0.3 * (double)(run * 5 % 7), NULL), PFC_OK));
+            cr_assert(
+                eq(int, pfc_confirm_add_value(c, 1 + 0.3 * (double)(run * 5 % 7), NULL), PFC_OK));
         }
         for (size_t block = 0; block < 8; block += 4) {
             cr_assert(after[block] != after[block + 1] && after[block] == after[block + 3]);
@@ -288,7 +289,7 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
                  { 0, 0, 11, 0, 8 }, { 11, 0, 11, 5, 8 }, { 4, 0, 11, 1, 8 }, { 7, 0, 11, 4, 8 } };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_boundary_look looks[12];
+        pfc_boundary_test looks[12];
         bool placing[12] = { false }, none[12] = { false };
         pfc_design_one one = {
             .looks = looks, .looks_len = 12, .open = placing, .suspect = none, .placing = placing
@@ -297,7 +298,7 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
         pfc_design_group g;
 
         for (size_t k = 0; k < 12; k++)
-            looks[k] = (pfc_boundary_look){ .from = k, .to = k + 1, .step = { .p = 0.5 } };
+            looks[k] = (pfc_boundary_test){ .from = k, .to = k + 1, .step = { .p = 0.5 } };
         placing[rows[i].at] = true;
         looks[rows[i].at].step.place_low = rows[i].low;
         looks[rows[i].at].step.place_high = rows[i].high;

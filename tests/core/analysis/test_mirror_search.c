@@ -159,8 +159,8 @@ Test(mirror_search, a_bisection_prefers_no_direction)
                 break;
             const double v = value_at(h, a.commit, &rng);
 
-            cr_assert(eq(int, pfc_bisect_tell(x, a.commit, a.build, v, NULL), PFC_OK));
-            cr_assert(eq(int, pfc_bisect_tell(y, a.commit, a.build, 1 / v, NULL), PFC_OK));
+            cr_assert(eq(int, pfc_bisect_add_run(x, a.commit, a.build, v, NULL), PFC_OK));
+            cr_assert(eq(int, pfc_bisect_add_run(y, a.commit, a.build, 1 / v, NULL), PFC_OK));
         }
         check_findings(h, x, y);
         check_reports(h, x, y);
@@ -184,8 +184,8 @@ Test(mirror_search, a_history_backwards_gives_the_posterior_backwards)
         static const size_t at[] = { 0, 3, 4, 6, 9 };
         const double v = level[k % 5] * (1 + 0.004 * (double)(k / 5));
 
-        cr_assert(eq(int, pfc_bisect_tell(x, at[k % 5], 0, v, NULL), PFC_OK));
-        cr_assert(eq(int, pfc_bisect_tell(y, 9 - at[k % 5], 0, 1e4 / v, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(x, at[k % 5], 0, v, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(y, 9 - at[k % 5], 0, 1e4 / v, NULL), PFC_OK));
     }
     pfc_bisect_posterior(x, p[0]);
     pfc_bisect_posterior(y, p[1]);
@@ -228,9 +228,9 @@ Test(mirror_search, a_confirmation_prefers_no_direction)
             v = ((first ? a : b).after ? 1 + change : 1) *
                 (exact ? 1 : exp(0.01 * pfc_rng_normal(&rng)));
             if (first)
-                cr_assert(eq(int, pfc_confirm_tell(x, v, NULL), PFC_OK));
+                cr_assert(eq(int, pfc_confirm_add_value(x, v, NULL), PFC_OK));
             if (second)
-                cr_assert(eq(int, pfc_confirm_tell(y, 1 / v, NULL), PFC_OK));
+                cr_assert(eq(int, pfc_confirm_add_value(y, 1 / v, NULL), PFC_OK));
         }
         /* 5 % up and 4.8 % down are the same change, and a third of them nearly the same margin. */
         pfc_confirm_result_get(x, &r[0]);
@@ -266,9 +266,9 @@ Test(mirror_search, pairs_and_the_look_at_noise_prefer_no_direction)
     for (size_t i = 0; i < 400; i++) {
         const double v = exp(0.01 * pfc_rng_normal(&rng) + (i % 23 == 5 ? 0.08 : 0));
         pfc_pairing_unit a, b;
-        const bool done = pfc_pairing_tell(&p, v, &a);
+        const bool done = pfc_pairing_add_value(&p, v, &a);
 
-        cr_assert(eq(int, pfc_pairing_tell(&q, 1 / v, &b), done));
+        cr_assert(eq(int, pfc_pairing_add_value(&q, 1 / v, &b), done));
         cr_assert(eq(int, pfc_pairing_reference_next(&p), pfc_pairing_reference_next(&q)));
         if (!done)
             continue;
@@ -283,12 +283,12 @@ Test(mirror_search, pairs_and_the_look_at_noise_prefer_no_direction)
         runs[i] = (pfc_noise_run){ i % 3, exp(0.01 * pfc_rng_normal(&rng) + (i / 10 % 2) * 0.05) };
         inverse[i] = (pfc_noise_run){ i % 3, 1 / runs[i].value };
     }
-    const pfc_noise_look x = pfc_noise_look_at(runs, 40, 0.02);
-    const pfc_noise_look y = pfc_noise_look_at(inverse, 40, -0.02);
+    const pfc_noise_check x = pfc_noise_check_runs(runs, 40, 0.02);
+    const pfc_noise_check y = pfc_noise_check_runs(inverse, 40, -0.02);
 
-    cr_assert(x.runs == y.runs && x.far == y.far && x.states == y.states);
+    cr_assert(x.runs == y.runs && x.outliers == y.outliers && x.has_states == y.has_states);
     cr_assert(near_to(x.farthest, y.farthest, 1e-9) && near_to(x.correlation, y.correlation, 1e-9));
-    cr_assert(x.states && x.correlation > 0.3);
+    cr_assert(x.has_states && x.correlation > 0.3);
 }
 
 /* ---- suspects ---- */

@@ -22,13 +22,13 @@ Test(pairing, a_unit_runs_x_r_r_x_and_a_drift_falls_out)
 
     /* The first two units are of three pairs. */
     for (size_t i = 0; i < 12; i++)
-        cr_assert(eq(int, pfc_pairing_tell(&p, exp(0.02 * (double)(i % 6)), &got), i % 6 == 5));
+        cr_assert(eq(int, pfc_pairing_add_value(&p, exp(0.02 * (double)(i % 6)), &got), i % 6 == 5));
     for (size_t i = 0; i < 4; i++) {
         /* The machine slows down by 2 % a run; the build is 5 % slower. */
         const double drift = exp(0.02 * (double)i);
 
         cr_assert(eq(int, pfc_pairing_reference_next(&p), reference[i]));
-        cr_assert(eq(int, pfc_pairing_tell(&p, drift * (reference[i] ? 100 : 105), &got), i == 3));
+        cr_assert(eq(int, pfc_pairing_add_value(&p, drift * (reference[i] ? 100 : 105), &got), i == 3));
     }
     cr_assert(eq(sz, got.pairs, 2));
     cr_assert(ieee_ulp_eq(dbl, got.ratio, 1.05, 8));
@@ -43,7 +43,7 @@ static size_t unit(pfc_pairing *p, const double *ratios, pfc_pairing_unit *got)
     size_t runs = 0;
 
     for (;; runs++, pair = runs / 2)
-        if (pfc_pairing_tell(p, pfc_pairing_reference_next(p) ? 100 : 100 * ratios[pair], got))
+        if (pfc_pairing_add_value(p, pfc_pairing_reference_next(p) ? 100 : 100 * ratios[pair], got))
             return pair + 1;
 }
 
@@ -63,7 +63,7 @@ Test(pairing, pairs_that_disagree_are_made_more_of_and_the_median_counts)
     cr_assert(eq(sz, unit(&p, five, &got), 5));
     cr_assert(fabs(got.ratio - 1.0002) < 1e-9);
     /* Half a unit is forgotten when its build turns out to be broken. */
-    cr_assert(not(pfc_pairing_tell(&p, 500, &got)));
+    cr_assert(not(pfc_pairing_add_value(&p, 500, &got)));
     pfc_pairing_drop(&p);
     cr_assert(not(pfc_pairing_reference_next(&p)));
     cr_assert(eq(sz, unit(&p, usual, &got), 2));
@@ -88,7 +88,7 @@ static double run_on(machine *m, double level)
 
 static void hear(pfc_bisect_plan *plan, size_t commit, double value)
 {
-    cr_assert(eq(int, pfc_bisect_tell(plan, commit, 0, value, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, commit, 0, value, NULL), PFC_OK));
 }
 
 /* A search as the command line makes it; is the one culprit named and nothing else? */
@@ -114,7 +114,7 @@ static bool search(uint64_t seed, bool paired, double turn, size_t *runs)
             hear(plan, next.commit, run_on(&m, level));
             continue;
         }
-        while (!pfc_pairing_tell(&p, run_on(&m, pfc_pairing_reference_next(&p) ? 1 : level), &got))
+        while (!pfc_pairing_add_value(&p, run_on(&m, pfc_pairing_reference_next(&p) ? 1 : level), &got))
             ;
         hear(plan, next.commit, got.ratio);
         if (got.has_still)
@@ -151,7 +151,7 @@ Test(pairing, a_machine_with_two_speeds_is_searched_by_pairs)
 /* ---- when ---- */
 
 /* Eight runs of either end, in turns. */
-static pfc_noise_look look(uint64_t seed, double turn, size_t outliers)
+static pfc_noise_check look(uint64_t seed, double turn, size_t outliers)
 {
     machine m = { .turn = turn };
     pfc_noise_run runs[16];
@@ -161,7 +161,7 @@ static pfc_noise_look look(uint64_t seed, double turn, size_t outliers)
         runs[i] = (pfc_noise_run){ i % 2, run_on(&m, 1 + STEP * (double)(i % 2)) };
         runs[i].value *= i >= 7 && i < 7 + outliers ? 1.08 : 1;
     }
-    return pfc_noise_look_at(runs, PFC_ARRAY_LEN(runs), STEP);
+    return pfc_noise_check_runs(runs, PFC_ARRAY_LEN(runs), STEP);
 }
 
 Test(pairing, states_are_seen_and_noise_and_a_single_outlier_are_none)
@@ -175,16 +175,16 @@ Test(pairing, states_are_seen_and_noise_and_a_single_outlier_are_none)
     size_t one = 0;
 
     for (uint64_t k = 0; k < 400; k++) {
-        noise += look(k, 0, 0).states;
-        one += look(k, 0, 1).states;
-        seen += look(k, 0.2, 0).states;
+        noise += look(k, 0, 0).has_states;
+        one += look(k, 0, 1).has_states;
+        seen += look(k, 0.2, 0).has_states;
     }
     cr_assert(le(sz, noise, 4), "of noise: %zu of 400", noise);
     cr_assert(le(sz, one, 12), "of one outlier: %zu of 400", one);
     cr_assert(ge(sz, seen, 250), "of states: %zu of 400", seen);
-    cr_assert(look(1, 0, 2).states);
-    cr_assert(not(pfc_noise_look_at(few, PFC_ARRAY_LEN(few), 0).states));
+    cr_assert(look(1, 0, 2).has_states);
+    cr_assert(not(pfc_noise_check_runs(few, PFC_ARRAY_LEN(few), 0).has_states));
     /* What is far from the others and near against the step hides nothing. */
-    cr_assert(not(pfc_noise_look_at(small, PFC_ARRAY_LEN(small), 0.2).states));
-    cr_assert(pfc_noise_look_at(small, PFC_ARRAY_LEN(small), 0.02).states);
+    cr_assert(not(pfc_noise_check_runs(small, PFC_ARRAY_LEN(small), 0.2).has_states));
+    cr_assert(pfc_noise_check_runs(small, PFC_ARRAY_LEN(small), 0.02).has_states);
 }

@@ -8,7 +8,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/base/rng.h"
+#include "core/bisect/fit.h"
 
 #define NODES  4
 #define GRID   7
@@ -19,14 +20,14 @@
  * (0.3), and to the whole grid (0.1). */
 static double jump(const plan_model *m, bool up, size_t by)
 {
-    const double from[] = { 0.7 * m->step, m->smallest, m->smallest };
-    const double to[] = { 1.5 * m->step, 2.5 * m->step, m->pitch * GRID };
+    const double from[] = { 0.7 * m->scales.step, m->scales.smallest, m->scales.smallest };
+    const double to[] = { 1.5 * m->scales.step, 2.5 * m->scales.step, m->grid.pitch * GRID };
     const double share[] = { 0.6, 0.3, 0.1 };
     double p = 0.0;
 
     for (size_t k = 0; k < 3; k++) {
-        size_t a = (size_t)fmax(1.0, floor(from[k] / m->pitch + 0.5));
-        const size_t b = (size_t)fmin(GRID, floor(to[k] / m->pitch + 0.5));
+        size_t a = (size_t)fmax(1.0, floor(from[k] / m->grid.pitch + 0.5));
+        const size_t b = (size_t)fmin(GRID, floor(to[k] / m->grid.pitch + 0.5));
         if (!up && k == 0)
             a = PFC_MAX(a / 2, (size_t)1);
         if (a <= by && by <= b)
@@ -35,21 +36,21 @@ static double jump(const plan_model *m, bool up, size_t by)
     return p;
 }
 
-/* Weight of one state following another over a gap: odds 9 for the first jump to worse, `more` for a
+/* Weight of one state following another over a gap: prior 9 against none for the first jump to worse, `further_weight` for a
  * further one, 0.1 for one to better, each times the prior weight of the gap. */
 static double weight_of(const plan_model *m, size_t gap, size_t s, size_t t)
 {
     const size_t l = s % GRID, to = t % GRID;
-    const double w = m->gaps[gap].weight;
+    const double w = m->chain.gaps[gap].weight;
 
     if (s == t)
         return 1.0;
     if (to > l)
-        return t < GRID ? 0.0 : w * (s < GRID ? 9.0 : m->more) * jump(m, true, to - l);
+        return t < GRID ? 0.0 : w * (s < GRID ? 9.0 : m->further_weight) * jump(m, true, to - l);
     return to < l && (s < GRID) == (t < GRID) ? 0.1 * w * jump(m, false, l - to) : 0.0;
 }
 
-/* What all courses together say, each weighed by itself. */
+/* Sums over all courses, each with its weight. */
 typedef struct truth {
     double all, none, up[NODES - 1], down[NODES - 1], size[NODES - 1], level[NODES];
 } truth;
@@ -86,40 +87,50 @@ Test(posterior, sums_over_the_chain_are_sums_over_all_courses)
 
     pfc_rng_seed(&rng, 3);
     for (int round = 0; round < 20; round++) {
-        pfc_bisect_plan *plan = NULL;
+        plan_input input;
+        plan_observations seen;
+        plan_model model = { 0 }, *m = &model;
         double e[NODES * GRID];
         size_t at[NODES];
-        truth want = { 0 };
+        truth expected = { 0 };
 
-        cr_assert(eq(int, pfc_bisect_new(&plan, &opts, NULL), PFC_OK));
-        plan_model *m = &plan->model;
-        plan_model_clear(m);
-        m->nodes_len = NODES;
-        m->nodes = pfc_calloc(NODES, sizeof *m->nodes);
-        m->gaps = pfc_calloc(NODES, sizeof *m->gaps);
-        m->course = pfc_calloc(NODES * PLAN_DRAWS, sizeof *m->course);
-        m->grid = GRID;
-        m->pitch = 0.005 + 0.001 * round;
-        m->step = 0.02;
-        m->smallest = 0.008;
-        m->more = round % 2 ? 0.3 : 0.7;
+        cr_assert(eq(int, plan_input_init(&input, &opts, NULL), PFC_OK));
+        plan_observations_init(&seen, opts.commits);
+        m->input = &input;
+        m->seen = &seen;
+        m->chain.len = NODES;
+        m->chain.nodes = pfc_calloc(NODES, sizeof *m->chain.nodes);
+        m->chain.gaps = pfc_calloc(NODES, sizeof *m->chain.gaps);
+        m->posterior.jumps = pfc_calloc(NODES, sizeof *m->posterior.jumps);
+        m->posterior.levels = pfc_calloc(NODES, sizeof *m->posterior.levels);
+        m->posterior.courses = pfc_calloc(NODES * PLAN_DRAWS, sizeof *m->posterior.courses);
+        m->grid.points = GRID;
+        m->grid.pitch = 0.005 + 0.001 * round;
+        m->scales.step = 0.02;
+        m->scales.smallest = 0.008;
+        m->further_weight = round % 2 ? 0.3 : 0.7;
         for (size_t i = 0; i + 1 < NODES; i++)
-            m->gaps[i].weight = weights[i];
+            m->chain.gaps[i].weight = weights[i];
         for (size_t i = 0; i < NODES * GRID; i++)
             e[i] = 2.0 * pfc_rng_normal(&rng);
-        plan_posterior(plan, e);
-        walk(m, e, at, 0, 1.0, &want);
-        cr_assert(epsilon_eq(dbl, m->none, want.none / want.all, 1e-12), "round %d", round);
+        plan_posterior_compute(m, e);
+        walk(m, e, at, 0, 1.0, &expected);
+        cr_assert(epsilon_eq(dbl, m->posterior.none, expected.none / expected.all, 1e-12),
+                  "round %d", round);
         for (size_t i = 0; i + 1 < NODES; i++) {
-            cr_assert(epsilon_eq(dbl, m->gaps[i].up, want.up[i] / want.all, 1e-12));
-            cr_assert(epsilon_eq(dbl, m->gaps[i].down, want.down[i] / want.all, 1e-12));
             cr_assert(
-                epsilon_eq(dbl, m->gaps[i].up_size, m->pitch * want.size[i] / want.up[i], 1e-12));
+                epsilon_eq(dbl, m->posterior.jumps[i].up, expected.up[i] / expected.all, 1e-12));
+            cr_assert(epsilon_eq(dbl, m->posterior.jumps[i].down, expected.down[i] / expected.all,
+                                 1e-12));
+            cr_assert(epsilon_eq(dbl, m->posterior.jumps[i].up_size,
+                                 m->grid.pitch * expected.size[i] / expected.up[i], 1e-12));
         }
         for (size_t i = 0; i < NODES; i++)
-            cr_assert(
-                epsilon_eq(dbl, m->nodes[i].mean, m->pitch * want.level[i] / want.all, 1e-12));
-        pfc_bisect_free(plan);
+            cr_assert(epsilon_eq(dbl, m->posterior.levels[i],
+                                 m->grid.pitch * expected.level[i] / expected.all, 1e-12));
+        plan_model_clear(m);
+        plan_observations_clear(&seen);
+        plan_input_clear(&input);
     }
 }
 
@@ -152,9 +163,9 @@ Test(posterior, probabilities_come_true_as_often_as_they_say)
             if (k % 2 && pfc_rng_below(&rng, 20) == 0)
                 z *= 5.0;
             const double level = step.commit < culprit ? 100.0 : 102.0;
-            cr_assert(
-                eq(int, pfc_bisect_tell(plan, step.commit, step.build, level * exp(0.01 * z), NULL),
-                   PFC_OK));
+            cr_assert(eq(
+                int, pfc_bisect_add_run(plan, step.commit, step.build, level * exp(0.01 * z), NULL),
+                PFC_OK));
         }
         pfc_bisect_posterior(plan, p);
         pfc_bisect_free(plan);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/finding.h"
 #include "core/bisect/remaining.h"
 #include "core/blocks/design.h"
 
@@ -111,8 +111,8 @@ Test(recorded_search, searches_are_what_they_were)
                 pfc_bisect_skip(plan, step.commit);
             else
                 cr_assert(eq(int,
-                             pfc_bisect_tell(plan, step.commit, step.build,
-                                             value(s, &step, slow, &rng), NULL),
+                             pfc_bisect_add_run(plan, step.commit, step.build,
+                                                value(s, &step, slow, &rng), NULL),
                              PFC_OK));
             if (run == 12)
                 note_middle(plan, &r);

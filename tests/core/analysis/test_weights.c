@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/suspects/suspects_priv.h"
+#include "core/suspects/evidence.h"
 
 #define PATHS_MAX 8
 

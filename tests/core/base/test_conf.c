@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
 
 static pfc_code parse(const char *text, pfc_conf *conf, pfc_err *err)

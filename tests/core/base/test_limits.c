@@ -11,10 +11,10 @@
 
 #include "core/base/buf.h"
 #include "core/base/clock.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
+#include "core/base/config/yaml.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
-#include "core/base/yaml.h"
 
 /* n times `c`, then `end`; caller frees. */
 static char *repeated(char c, size_t n, const char *end)

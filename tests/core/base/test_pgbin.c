@@ -7,7 +7,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "core/base/pgbin.h"
+#include "core/base/process/pgbin.h"
 
 static char folder[] = "/tmp/pfc-pgbin-XXXXXX";
 

@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 static pfc_proc_result run_shell(const char *script, pfc_proc_opts opts)
 {

@@ -7,7 +7,7 @@
 #include <git2.h>
 
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #define MAX_WORDS 32
 

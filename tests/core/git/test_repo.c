@@ -8,7 +8,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "core/git/repo.h"
 
 #include "tests/core/git/fixture.h"

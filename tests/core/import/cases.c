@@ -186,7 +186,7 @@ static void put_number(pfc_buf *out, double value)
     pfc_buf_puts(out, text);
 }
 
-static void put_pairs(pfc_buf *out, const pfc_pairs *pairs, char open, char close)
+static void put_pairs(pfc_buf *out, const pfc_labels *pairs, char open, char close)
 {
     if (pairs->len == 0)
         return;

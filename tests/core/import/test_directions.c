@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/import/reader.h"
+#include "core/import/reader/reader.h"
 
 enum { LOWER = -1, ASK = 0, HIGHER = 1 };
 

@@ -9,7 +9,7 @@
 #include "core/base/fs.h"
 #include "core/import/import.h"
 
-/* Most of these are about numbers, not about directions: test_ask.c has those. */
+/* Most of these are about numbers, not about directions: test_missing_directions.c has those. */
 static const pfc_import_opts any = { .any_direction = true };
 
 static pfc_run *read_text(const char *text, const pfc_import_opts *opts)
@@ -278,14 +278,14 @@ Test(hyperfine, times_become_nanoseconds)
     run = read_file("hyperfine/parameters.json");
     m = find(run, "sleep 0.01", "time_ns");
     cr_assert(eq(sz, m->samples_len, 5));
-    cr_assert(eq(str, (char *)pfc_pairs_get(&m->params, "n"), "1"));
+    cr_assert(eq(str, (char *)pfc_labels_get(&m->params, "n"), "1"));
     pfc_run_free(run);
     run = read_text("{\"results\":[{\"command\":\"a\",\"times\":[1,2],\"parameters\":"
                     "{\"\":\"1\",\"a\\tb\":\"c\\u0001d\"}}]}",
                     NULL);
     m = find(run, "a", "time_ns");
     cr_assert(eq(sz, m->params.len, 1));
-    cr_assert(eq(str, (char *)pfc_pairs_get(&m->params, "a b"), "c d"));
+    cr_assert(eq(str, (char *)pfc_labels_get(&m->params, "a b"), "c d"));
     pfc_run_free(run);
     refuse("{\"results\":[{\"command\":\"a\",\"times\":[1,null]}]}", NULL, "value 1");
     refuse("{\"results\":[{\"command\":\"a\"}]}", NULL, "list of seconds");

@@ -8,7 +8,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/buf.h"
-#include "core/import/reader.h"
+#include "core/import/reader/reader.h"
 
 static const pfc_import_opts any = { .any_direction = true };
 

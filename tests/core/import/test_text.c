@@ -7,8 +7,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/import/csv_plan.h"
-#include "core/import/reader.h"
+#include "core/import/csv/csv_plan.h"
+#include "core/import/reader/reader.h"
 
 #include "tests/support/guarded_text.h"
 

@@ -50,8 +50,9 @@ static size_t points_until(kind k, double sigma, double step, bool higher, size_
         if (found.changes_len > 1) {
             const pfc_change *c = &found.changes[found.changes_len - 1];
 
-            alert = c->index > BEFORE + 3 && c->regression &&
-                    pfc_alert_firm_accepted(c, n, pfc_stats_watch_odds(points, n, &found));
+            alert =
+                c->index > BEFORE + 3 && c->regression &&
+                pfc_alert_justified_accepted(c, n, pfc_stats_change_or_spike(points, n, &found));
         }
         pfc_detection_clear(&found);
         if (alert)
@@ -95,10 +96,10 @@ Test(accept, a_series_with_excursions_waits_for_five_points)
         .index = 60, .rel_change = 0.03, .rel_low = 0.025, .rel_high = 0.035, .p = PFC_P_MIN
     };
 
-    cr_assert(pfc_alert_firm_accepted(&change, 63, 12));
-    cr_assert(not(pfc_alert_firm_accepted(&change, 63, 3)));
-    cr_assert(not(pfc_alert_firm_accepted(&change, 63, (double)NAN)));
-    cr_assert(not(pfc_alert_firm_accepted(&change, 62, 12)));
-    cr_assert(not(pfc_alert_firm(&change, 63)));
-    cr_assert(pfc_alert_firm_accepted(&change, 65, 3));
+    cr_assert(pfc_alert_justified_accepted(&change, 63, 12));
+    cr_assert(not(pfc_alert_justified_accepted(&change, 63, 3)));
+    cr_assert(not(pfc_alert_justified_accepted(&change, 63, (double)NAN)));
+    cr_assert(not(pfc_alert_justified_accepted(&change, 62, 12)));
+    cr_assert(not(pfc_alert_justified(&change, 63)));
+    cr_assert(pfc_alert_justified_accepted(&change, 65, 3));
 }

@@ -70,7 +70,7 @@ Test(blocks, two_builds_are_judged_as_turns)
         double a[2 * 25], b[2 * 25];
         char order[4 * 25 + 1] = "";
         size_t na = 0, nb = 0;
-        pfc_turns_result turns;
+        pfc_interleaved_result turns;
         pfc_err err = { 0 };
         pfc_blocks_fit fit;
 
@@ -83,7 +83,8 @@ Test(blocks, two_builds_are_judged_as_turns)
             order[i] = s.visits[i].build ? 'b' : 'a';
             order[i + 1] = '\0';
         }
-        cr_assert(eq(int, pfc_turns_compare(a, na, b, nb, order, NULL, &turns, &err), PFC_OK));
+        cr_assert(
+            eq(int, pfc_interleaved_compare(a, na, b, nb, order, NULL, &turns, &err), PFC_OK));
         fit = judge(&s, 2);
         cr_assert(eq(sz, fit.boundaries_len, 1));
         cr_assert(eq(int, (int)fit.boundaries[0].verdict, (int)turns.cmp.verdict));

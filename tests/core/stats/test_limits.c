@@ -109,7 +109,7 @@ Test(limits, values_are_finite_and_where_they_are_compared_above_zero)
         const double x[] = { 1, values[i].value, 3 };
         const bool finite = isfinite(values[i].value), fine = values[i].fine;
         pfc_compare_result r;
-        pfc_turns_result t;
+        pfc_interleaved_result t;
         pfc_interval shift;
         pfc_err err = { 0 };
         pfc_seq seq;
@@ -121,8 +121,10 @@ Test(limits, values_are_finite_and_where_they_are_compared_above_zero)
         check_refused(pfc_stats_ranktest(good, 3, x, 3, &p, &err), &err, finite, "b");
         check_refused(pfc_stats_shift(x, 3, good, 3, 0.5, &shift, &err), &err, finite, "a");
         check_refused(pfc_stats_shift(good, 3, x, 3, 0.5, &shift, &err), &err, finite, "b");
-        check_refused(pfc_turns_compare(x, 2, good, 2, "abba", NULL, &t, &err), &err, fine, "a");
-        check_refused(pfc_turns_compare(good, 2, x, 2, "abba", NULL, &t, &err), &err, fine, "b");
+        check_refused(pfc_interleaved_compare(x, 2, good, 2, "abba", NULL, &t, &err), &err, fine,
+                      "a");
+        check_refused(pfc_interleaved_compare(good, 2, x, 2, "abba", NULL, &t, &err), &err, fine,
+                      "b");
         cr_assert(eq(int, pfc_seq_init(&seq, NULL, &err), PFC_OK));
         check_refused(pfc_seq_add(&seq, PFC_SEQ_A, x[1], &err), &err, fine, "a");
         check_refused(pfc_seq_add(&seq, PFC_SEQ_B, x[1], &err), &err, fine, "b");
@@ -424,13 +426,13 @@ Test(limits, five_points_and_seven_standard_errors_are_firm)
     pfc_change settled = faint;
 
     cr_assert(epsilon_eq(dbl, pfc_fdr_sureness(&firm, 100005), 7, 1e-5));
-    cr_assert(not(pfc_alert_firm(&firm, firm.index + 4)));
-    cr_assert(pfc_alert_firm(&firm, firm.index + 5));
-    cr_assert(not(pfc_alert_firm(&weak, weak.index + 5)));
-    cr_assert(not(pfc_alert_firm(&faint, faint.index + 19)));
-    cr_assert(pfc_alert_firm(&faint, faint.index + 20));
+    cr_assert(not(pfc_alert_justified(&firm, firm.index + 4)));
+    cr_assert(pfc_alert_justified(&firm, firm.index + 5));
+    cr_assert(not(pfc_alert_justified(&weak, weak.index + 5)));
+    cr_assert(not(pfc_alert_justified(&faint, faint.index + 19)));
+    cr_assert(pfc_alert_justified(&faint, faint.index + 20));
     settled.confirmed = true;
-    cr_assert(pfc_alert_firm(&settled, settled.index + 1));
+    cr_assert(pfc_alert_justified(&settled, settled.index + 1));
     cr_assert(epsilon_eq(dbl, pfc_fdr_needed(100005), z_of(7, 100005), 1e-9));
     cr_assert(epsilon_eq(dbl, pfc_fdr_needed(0) / z_of(7, 1), 1, 1e-9));
     cr_assert(epsilon_eq(dbl, pfc_fdr_needed(12) / z_of(7, 12), 1, 1e-9));
@@ -453,12 +455,12 @@ Test(limits, three_points_six_standard_errors_and_odds_of_eight_are_firm_after_a
     const pfc_change weak = clear_by(z_of(6, 100003) * (1 - 1e-7), false);
     const size_t end = firm.index + 3;
 
-    cr_assert(pfc_alert_firm_accepted(&firm, end, 8));
-    cr_assert(not(pfc_alert_firm_accepted(&firm, end, nextafter(8, 0))));
-    cr_assert(not(pfc_alert_firm_accepted(&firm, end, (double)NAN)));
-    cr_assert(not(pfc_alert_firm_accepted(&firm, end - 1, 8)));
-    cr_assert(not(pfc_alert_firm_accepted(&weak, end, 8)));
-    cr_assert(pfc_alert_firm_accepted(&weak, firm.index + 20, 0));
+    cr_assert(pfc_alert_justified_accepted(&firm, end, 8));
+    cr_assert(not(pfc_alert_justified_accepted(&firm, end, nextafter(8, 0))));
+    cr_assert(not(pfc_alert_justified_accepted(&firm, end, (double)NAN)));
+    cr_assert(not(pfc_alert_justified_accepted(&firm, end - 1, 8)));
+    cr_assert(not(pfc_alert_justified_accepted(&weak, end, 8)));
+    cr_assert(pfc_alert_justified_accepted(&weak, firm.index + 20, 0));
 }
 
 Test(limits, sureness_has_ends)
@@ -549,10 +551,10 @@ Test(limits, a_round_of_turns_has_two_of_each_side)
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_turns_result r = { .rounds = 99 };
+        pfc_interleaved_result r = { .rounds = 99 };
         pfc_err err = { 0 };
         const pfc_code code =
-            pfc_turns_compare(v, rows[i].na, v, rows[i].nb, rows[i].order, NULL, &r, &err);
+            pfc_interleaved_compare(v, rows[i].na, v, rows[i].nb, rows[i].order, NULL, &r, &err);
 
         check_refused(code, &err, rows[i].fine, "order");
         cr_assert(eq(sz, r.rounds, rows[i].fine ? rows[i].rounds : 99), "%s", rows[i].order);

@@ -253,17 +253,17 @@ Test(limits_blocks, looks_put_their_tests_together)
         static session s;
         pfc_orders *orders = pfc_orders_new();
         pfc_spot *spots;
-        pfc_boundary_look *looks;
+        pfc_boundary_test *looks;
         pfc_twoway fit;
         size_t len;
 
         measure(&s, builds == 2 ? level + 2 : level, builds, 8, 0.01);
         cr_assert(eq(int, pfc_spots_sort(s.visits, s.n, &opts, &spots, NULL), PFC_OK));
         pfc_orders_take(orders, spots, s.n);
-        looks = pfc_blocks_look(spots, s.n, &opts, orders, NULL, 0, &fit, &len);
+        looks = pfc_blocks_test_boundaries(spots, s.n, &opts, orders, NULL, 0, &fit, &len);
         cr_assert(eq(sz, len, builds - 1));
         for (size_t k = 0; k < len; k++) {
-            const pfc_boundary_look *at = &looks[k];
+            const pfc_boundary_test *at = &looks[k];
             size_t n;
             pfc_round *rounds = pfc_rounds_of(spots, s.n, (uint32_t)k, (uint32_t)k + 1, &n);
 
@@ -312,11 +312,11 @@ Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
     whole = pfc_orders_p(orders, 0, 5, 2);
     right = pfc_orders_p(orders, 2, 5, 4);
     for (int k = 0; k < 8; k++) {
-        pfc_boundary_look looks[5];
+        pfc_boundary_test looks[5];
         double alpha = 0.01;
 
         for (size_t i = 0; i < 5; i++)
-            looks[i] = (pfc_boundary_look){ .from = i,
+            looks[i] = (pfc_boundary_test){ .from = i,
                                             .to = i + 1,
                                             .step = { .p = 0.9, .place_low = i, .place_high = i } };
         looks[1].step.p = k == 1 ? 0.2000001 : 0.2;
@@ -337,10 +337,10 @@ Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
             cr_assert(epsilon_eq(dbl, looks[3].order_p, pfc_orders_p(orders, 0, 5, 4), 1e-9));
     }
     /* The part behind a step that was told counts its p twice. */
-    pfc_boundary_look looks[5];
+    pfc_boundary_test looks[5];
 
     for (size_t i = 0; i < 5; i++)
-        looks[i] = (pfc_boundary_look){ .from = i,
+        looks[i] = (pfc_boundary_test){ .from = i,
                                         .to = i + 1,
                                         .step = { .p = i == 1   ? 1e-9
                                                        : i == 3 ? 0.1

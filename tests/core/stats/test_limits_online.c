@@ -8,8 +8,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/changepoint/fit.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
+#include "core/changepoint/segment/fit.h"
 
 #define MOST 400
 
@@ -18,7 +18,7 @@ static pfc_segment_space space;
 /* ---- which changes stand ---- */
 
 typedef struct made {
-    pfc_track track;
+    pfc_clean_series track;
     pfc_fit fit;
     double z[MOST], scratch[3 * MOST], mean[8], y[MOST];
     uint32_t starts[8];
@@ -38,7 +38,7 @@ static made *make(const size_t *len, const double *at, size_t levels, double spr
         for (size_t i = 0; i < len[k]; i++, n++)
             m->z[n] = at[k] + (i % 2 ? -spread : spread);
     }
-    m->track = (pfc_track){ .n = n, .places = n, .y = m->y };
+    m->track = (pfc_clean_series){ .n = n, .places = n, .y = m->y };
     m->fit = (pfc_fit){ .track = &m->track,
                         .n = n,
                         .z = m->z,
@@ -174,7 +174,7 @@ Test(limits_online, a_settled_change_is_never_dropped)
     const uint32_t fixed[] = { 20 };
     made *m = make(len, at, 2, 0.25);
 
-    m->fit.fixed = (pfc_fixed){ fixed, 1 };
+    m->fit.fixed = (pfc_confirmed_starts){ fixed, 1 };
     pfc_fit_decide(&m->fit);
     cr_assert(eq(sz, m->fit.changes, 1));
     m->fit.fixed.len = 0;
@@ -212,7 +212,7 @@ Test(limits_online, states_lie_two_and_a_half_sigma_apart)
     for (size_t k = 0; k < 3; k++) {
         static pfc_point at[MOST];
         const double moves[4] = { 0.2, 1.7, 1.2, 0.35 };
-        pfc_track track;
+        pfc_clean_series track;
         pfc_fit fit;
         pfc_rng rng;
 
@@ -220,14 +220,14 @@ Test(limits_online, states_lie_two_and_a_half_sigma_apart)
         for (size_t i = 0; i < 200; i++)
             at[i] = (pfc_point){ .v = exp(0.01 * pfc_rng_normal(&rng) +
                                           (i / 10 % 2 ? 0.01 * gaps[k] : 0)) };
-        cr_assert(pfc_track_init(&track, at, 0, 200, &(pfc_detect_opts){ 0 }, NULL, &space));
-        pfc_fit_init(&fit, &track, (pfc_fixed){ 0 }, &space);
+        cr_assert(pfc_clean_series_init(&track, at, 0, 200, &(pfc_detect_opts){ 0 }, NULL, &space));
+        pfc_fit_init(&fit, &track, (pfc_confirmed_starts){ 0 }, &space);
         fit.gap = 0.01 * gaps[k];
         memcpy(fit.move, moves, sizeof moves);
         pfc_fit_run(&fit, 0.01);
         cr_assert(eq(int, isfinite(fit.nll), k > 0), "%g: %g of %g", gaps[k], fit.gap, fit.unit);
         pfc_fit_clear(&fit);
-        pfc_track_clear(&track);
+        pfc_clean_series_clear(&track);
     }
 }
 
@@ -244,7 +244,7 @@ static made *mixed(size_t n, size_t at, size_t ups_before, size_t ups_after)
         m->upper[k * at / ups_before] = 1;
     for (size_t k = 0; k < ups_after; k++)
         m->upper[at + k * (n - at) / ups_after] = 1;
-    pfc_fit_mix(&m->fit);
+    pfc_fit_state_shares(&m->fit);
     return m;
 }
 
@@ -260,12 +260,12 @@ Test(limits_online, a_change_of_shares_needs_eight_points_a_side_and_32_in_all)
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         made *m = mixed(rows[i].n, rows[i].at, 0, rows[i].n - rows[i].at);
 
-        cr_assert(eq(sz, m->fit.mix_at, rows[i].found), "%zu of %zu", rows[i].at, rows[i].n);
+        cr_assert(eq(sz, m->fit.shares_at, rows[i].found), "%zu of %zu", rows[i].at, rows[i].n);
         if (rows[i].found == rows[i].at) {
             const double n = (double)rows[i].n, p = (double)rows[i].at / n, rho = 2 / n;
             const double g = -n * (p * log(p) + (1 - p) * log(1 - p));
 
-            cr_assert(epsilon_eq(dbl, m->fit.mix_gain, g * (1 - rho) / (1 + rho), 1e-6));
+            cr_assert(epsilon_eq(dbl, m->fit.shares_gain, g * (1 - rho) / (1 + rho), 1e-6));
         }
         free(m);
     }
@@ -277,10 +277,10 @@ Test(limits_online, a_change_of_shares_must_be_large_and_clear)
     /* 200 points a side, few ups on one: clear long before it is large. */
     made *m = mixed(400, 200, 0, 58);
 
-    cr_assert(eq(sz, m->fit.mix_at, 0));
+    cr_assert(eq(sz, m->fit.shares_at, 0));
     free(m);
     m = mixed(400, 200, 0, 66);
-    cr_assert(ge(sz, m->fit.mix_at, 195));
+    cr_assert(ge(sz, m->fit.shares_at, 195));
     free(m);
     /* Next to a change of level it is that change's shadow: within seven points. */
     for (size_t off = 7; off <= 8; off++) {
@@ -292,8 +292,8 @@ Test(limits_online, a_change_of_shares_must_be_large_and_clear)
             m = make(len, at, 2, 0.25);
             m->fit.gap = 5;
             memset(m->upper + 30, 1, 30);
-            pfc_fit_mix(&m->fit);
-            cr_assert(eq(sz, m->fit.mix_at, off == 8 ? 30 : 0));
+            pfc_fit_state_shares(&m->fit);
+            cr_assert(eq(sz, m->fit.shares_at, off == 8 ? 30 : 0));
             free(m);
         }
     }
@@ -422,7 +422,7 @@ Test(limits_online, without_noise_a_change_is_settled_by_its_fifth_or_third_poin
         const pfc_detect_opts opts = { .exact = rows[i].declared };
         const size_t n = exact_series(rows[i].tail, rows[i].len, 1);
         size_t settled_at = 0;
-        pfc_settled settled;
+        pfc_confirmed_changes settled;
         pfc_online o;
 
         cr_assert(eq(int, pfc_online_init(&o, &opts, NULL), PFC_OK));

@@ -9,7 +9,7 @@
 
 #include "core/base/rng.h"
 #include "core/changepoint/drift.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 #include "core/stats/dist.h"
 
 #define N 64
@@ -50,7 +50,7 @@ static int chosen(int summary, double handicap)
     const double middle = 100 * exp(summary == 2 ? -0.02 : 0.02);
     const double near = 100 * exp((summary == 2 ? -0.02 : 0.02) / handicap);
     double even[9], odd[9];
-    pfc_track track;
+    pfc_clean_series track;
     int got;
 
     for (size_t i = 0; i < 9; i++) {
@@ -73,10 +73,10 @@ static int chosen(int summary, double handicap)
         points[i] = (pfc_point){ .v = i % 2 ? middle : 100,
                                  .repeats = i % 2 ? odd : even,
                                  .repeats_len = 9 };
-    cr_assert(pfc_track_init(&track, points, 0, 20, &(pfc_detect_opts){ 0 }, NULL, &space));
+    cr_assert(pfc_clean_series_init(&track, points, 0, 20, &(pfc_detect_opts){ 0 }, NULL, &space));
     got = track.summary;
     cr_assert(track.logged && !track.exact && track.last == &points[19]);
-    pfc_track_clear(&track);
+    pfc_clean_series_clear(&track);
     return got;
 }
 
@@ -97,27 +97,28 @@ Test(limits_series, repeats_are_used_where_nine_of_ten_points_have_three)
 
     for (size_t with = 8; with <= 10; with++) {
         for (size_t len = 2; len <= 3; len++) {
-            pfc_track track;
+            pfc_clean_series track;
 
             for (size_t i = 0; i < 10; i++)
                 points[i] = (pfc_point){ .v = 1 + (double)i,
                                          .repeats = i < with ? x : NULL,
                                          .repeats_len = i < with ? len : 0 };
-            cr_assert(pfc_track_init(&track, points, 0, 10, &(pfc_detect_opts){ 0 }, NULL, &space));
+            cr_assert(pfc_clean_series_init(&track, points, 0, 10, &(pfc_detect_opts){ 0 }, NULL,
+                                            &space));
             cr_assert(eq(int, track.summary >= 0, with >= 9 && len == 3));
             cr_assert(eq(int, track.last != NULL, with >= 9 && len == 3));
-            pfc_track_clear(&track);
+            pfc_clean_series_clear(&track);
         }
     }
 }
 
-static pfc_track track_of(const double *v, size_t n, const pfc_detect_opts *opts)
+static pfc_clean_series track_of(const double *v, size_t n, const pfc_detect_opts *opts)
 {
     static const pfc_detect_opts none = { 0 };
-    pfc_track track;
+    pfc_clean_series track;
 
     set(v, n);
-    cr_assert(pfc_track_init(&track, points, 0, n, opts ? opts : &none, NULL, &space));
+    cr_assert(pfc_clean_series_init(&track, points, 0, n, opts ? opts : &none, NULL, &space));
     return track;
 }
 
@@ -126,18 +127,18 @@ Test(limits_series, logarithms_are_taken_where_all_values_are_above_zero)
     const double above[] = { 1, 2, 4, (double)NAN, 1 };
     const double zero[] = { 1, 2, -4, 0, 1 };
     const double none[] = { 0, 0, 0, 0, 0 };
-    pfc_track t = track_of(above, 5, NULL);
+    pfc_clean_series t = track_of(above, 5, NULL);
 
     cr_assert(t.logged && t.most == 1 && t.n == 4 && t.places == 4);
     cr_assert(t.place[2] == 2 && t.place[3] == 4);
     cr_assert(t.y[1] == log(2) && t.raw[1] == 2);
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     t = track_of(zero, 5, NULL);
     cr_assert(t.most == 4 && !t.logged && t.y[2] == -1 && t.y[1] == 0.5);
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     t = track_of(none, 5, NULL);
     cr_assert(t.most == 1 && !t.logged && t.y[0] == 0 && t.exact);
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
 }
 
 /* Four of five neighbours alike: without noise; three: not; and five points are too few to say
@@ -148,10 +149,10 @@ Test(limits_series, four_of_five_equal_neighbours_are_no_noise)
     const double three[] = { 1, 1, 1, 1, 2, 3 };
     const double few[] = { 1, 1, 1, 1, 2 };
     const double same[] = { 1, 1, 1, 1, 1 };
-    pfc_track t = track_of(four, 6, NULL);
+    pfc_clean_series t = track_of(four, 6, NULL);
 
     cr_assert(t.exact);
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     for (size_t equal = 7; equal <= 8; equal++) { /* of ten */
         double v[11] = { 0 };
 
@@ -159,20 +160,20 @@ Test(limits_series, four_of_five_equal_neighbours_are_no_noise)
             v[i] = v[i - 1] + (i > equal);
         t = track_of(v, 11, NULL);
         cr_assert(eq(int, t.exact, equal == 8));
-        pfc_track_clear(&t);
+        pfc_clean_series_clear(&t);
     }
     t = track_of(three, 6, NULL);
     cr_assert(not(t.exact));
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     t = track_of(few, 5, NULL);
     cr_assert(not(t.exact));
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     t = track_of(same, 5, NULL);
     cr_assert(t.exact && t.sigma == 0);
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     t = track_of(three, 6, &(pfc_detect_opts){ .exact = true });
     cr_assert(t.exact);
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
 }
 
 /* sigma = 1.4826 median |difference| / sqrt 2; where most neighbours are equal 0.8862 times the
@@ -183,13 +184,13 @@ Test(limits_series, noise_of_neighbours_by_hand)
     const double median[] = { 1, exp(1), exp(3), exp(0), exp(4) };
     const double coarse[] = { 1, 1, 1, exp(1), exp(1), exp(1), exp(1), exp(6), exp(6), exp(8) };
     double scratch[4];
-    pfc_track t = track_of(median, 5, NULL);
+    pfc_clean_series t = track_of(median, 5, NULL);
 
     cr_assert(epsilon_eq(dbl, t.sigma, 1.482602218505602 * 2.5 / M_SQRT2, 1e-9));
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     t = track_of(coarse, 10, NULL);
     cr_assert(epsilon_eq(dbl, t.sigma, (1 + 3 + 2) / 9.0 * 0.8862, 1e-9));
-    pfc_track_clear(&t);
+    pfc_clean_series_clear(&t);
     cr_assert(eq(dbl, pfc_noise_of_steps(median, 1, scratch), 0));
     cr_assert(epsilon_eq(dbl, pfc_noise_of_steps((double[]){ 3, 1 }, 2, scratch),
                          1.482602218505602 * 2 / M_SQRT2, 1e-12));
@@ -203,10 +204,10 @@ Test(limits_series, alpha_is_counted_in_nats_from_one_per_cent)
     const double v[] = { 1, 2, 3, 5 };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_track t = track_of(v, 4, &(pfc_detect_opts){ .alpha = rows[i][0] });
+        pfc_clean_series t = track_of(v, 4, &(pfc_detect_opts){ .alpha = rows[i][0] });
 
         cr_assert(epsilon_eq(dbl, t.strict, rows[i][1] > 0 ? log(rows[i][1]) : 0, 1e-12));
-        pfc_track_clear(&t);
+        pfc_clean_series_clear(&t);
     }
 }
 
@@ -259,15 +260,15 @@ Test(limits_series, the_step_in_time_is_the_median_of_known_ones)
 {
     const double v[] = { 1, 2, 3, 5, 8, 9 };
     double scratch[6];
-    pfc_track t = track_of(v, 6, NULL);
+    pfc_clean_series t = track_of(v, 6, NULL);
 
     points[5].t = 1000;
-    cr_assert(eq(dbl, pfc_track_step_s(&t, scratch), 60));
+    cr_assert(eq(dbl, pfc_clean_series_step_s(&t, scratch), 60));
     points[5].t = points[4].t; /* no time between two points is no step: four of six points */
-    cr_assert(eq(dbl, pfc_track_step_s(&t, scratch), 60));
+    cr_assert(eq(dbl, pfc_clean_series_step_s(&t, scratch), 60));
     points[4].t = points[5].t = (double)NAN; /* three steps of six points: not more than half */
-    cr_assert(isnan(pfc_track_step_s(&t, scratch)));
-    pfc_track_clear(&t);
+    cr_assert(isnan(pfc_clean_series_step_s(&t, scratch)));
+    pfc_clean_series_clear(&t);
 }
 
 /* ---- noise ---- */
@@ -489,27 +490,27 @@ Test(limits_series, excursions_count_from_half_the_distance_on)
 
     for (size_t i = 0; i < N; i++)
         points[i] = (pfc_point){ .v = i == N - 1 ? 110 : 100 };
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 1, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 1, 1e-12));
     points[20].v = 105;
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 0.5 / 1.5, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 0.5 / 1.5, 1e-12));
     points[20].v = 104.9999;
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 1, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 1, 1e-12));
     /* Four repeats say nothing; of five four must be off, of eight six. */
     points[N - 1].repeats = old;
     points[N - 1].repeats_len = 4;
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 1, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 1, 1e-12));
     points[N - 1].repeats_len = 5;
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 0.5, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 0.5, 1e-12));
     points[N - 1].repeats = most;
     points[N - 1].repeats_len = 8;
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 1, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 1, 1e-12));
     points[N - 1].repeats = most + 1;
     points[N - 1].repeats_len = 7; /* five of seven */
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 0.5, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 0.5, 1e-12));
     /* A repeat exactly half-way is off. */
     points[N - 1].repeats = (const double[]){ 105, 105, 105, 105, 100 };
     points[N - 1].repeats_len = 5;
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N, &one), 1, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N, &one), 1, 1e-12));
     /* All points watched: no level to compare with. */
-    cr_assert(isnan(pfc_stats_watch_odds(points, N, &(pfc_detection){ .watching = N + 5 })));
+    cr_assert(isnan(pfc_stats_change_or_spike(points, N, &(pfc_detection){ .watching = N + 5 })));
 }

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 static pfc_online plain(void)
 {

@@ -309,7 +309,7 @@ Test(mirror, rounds_prefer_no_side_and_no_direction)
         const double shift = kind == 1 || kind == 2 ? 0.02 : 0.0;
         const double noise = kind == 3 ? 0.0004 : 0.003;
         pfc_round rounds[24], swapped[24], inverted[24];
-        pfc_turns_result r[3];
+        pfc_interleaved_result r[3];
         pfc_rng rng;
 
         pfc_rng_seed(&rng, 23);
@@ -357,7 +357,7 @@ Test(mirror, a_difference_told_by_the_order_excludes_zero_on_its_own_side)
     for (int i = 0; i < 12; i++) {
         const double shift = i % 2 ? 0.03 : -0.03;
         pfc_round rounds[24];
-        pfc_turns_result r;
+        pfc_interleaved_result r;
         double level = 0, d[24];
 
         for (size_t k = 0; k < 24; k++) {
@@ -516,11 +516,11 @@ Test(mirror, odds_of_a_change_are_the_same_above_and_below)
     for (size_t i = 0; i < 5; i++)
         minus[i] = -repeats[i];
     mirror[N - 2].repeats = minus;
-    odds = pfc_stats_watch_odds(points, N, &found);
+    odds = pfc_stats_change_or_spike(points, N, &found);
     /* Two changes; three points above in two excursions, one of which went on: 2.5 / (2.5 (1.5 /
      * 4)^2). */
     cr_assert(near_to(odds, 2.5 / (2.5 * pow(1.5 / 4, 2)), 1e-12), "%g", odds);
-    cr_assert(eq(dbl, pfc_stats_watch_odds(mirror, N, &found), odds));
+    cr_assert(eq(dbl, pfc_stats_change_or_spike(mirror, N, &found), odds));
 }
 
 Test(mirror, a_gain_is_as_sure_as_a_loss)
@@ -543,9 +543,9 @@ Test(mirror, a_gain_is_as_sure_as_a_loss)
         cr_assert(
             near_to(pfc_fdr_anywhere(&up, 40, false), pfc_fdr_anywhere(&down, 40, false), 1e-12));
         for (size_t end = 11; end < 40; end++) {
-            cr_assert(eq(int, pfc_alert_firm(&up, end), pfc_alert_firm(&down, end)));
-            cr_assert(eq(int, pfc_alert_firm_accepted(&up, end, 9),
-                         pfc_alert_firm_accepted(&down, end, 9)));
+            cr_assert(eq(int, pfc_alert_justified(&up, end), pfc_alert_justified(&down, end)));
+            cr_assert(eq(int, pfc_alert_justified_accepted(&up, end, 9),
+                         pfc_alert_justified_accepted(&down, end, 9)));
         }
     }
 }

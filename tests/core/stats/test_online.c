@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #include "tests/core/stats/series.h"
 
@@ -110,7 +110,7 @@ Test(online, nothing_is_settled_that_was_not_found_before)
         cr_assert(eq(int, pfc_online_init(&online, NULL, NULL), PFC_OK));
         while (online.seen < s.n) {
             const pfc_online before = online;
-            pfc_settled settled;
+            pfc_confirmed_changes settled;
             if (!pfc_online_append(&online, s.points, &space, &settled) || online.exact)
                 continue;
             for (size_t k = 0; k < settled.len; k++) {
@@ -156,7 +156,7 @@ Test(online, a_point_at_a_time_answers_as_the_whole_series_does)
         cr_assert(eq(int, pfc_online_init(&online, NULL, NULL), PFC_OK));
         for (s.n = 1; s.n <= n; s.n++) {
             uint8_t bytes[PFC_ONLINE_BYTES];
-            pfc_settled settled;
+            pfc_confirmed_changes settled;
             if (pfc_online_append(&online, s.points, &space, &settled)) {
                 for (size_t k = 0; k < settled.len; k++)
                     past[past_len++] = settled.changes[k];
@@ -281,7 +281,7 @@ static void arrive(consumer *c, const series *whole, size_t place, pfc_segment_s
             c->saved[c->saved_len].len = pfc_online_save(&c->online, c->saved[c->saved_len].bytes);
             c->saved[c->saved_len++].settled = c->settled_len;
         }
-        pfc_settled settled;
+        pfc_confirmed_changes settled;
         if (!pfc_online_append(&c->online, c->s.points, space, &settled))
             continue;
         for (size_t k = 0; k < settled.len; k++)

@@ -10,9 +10,9 @@
 
 #include "core/changepoint/drift.h"
 #include "core/changepoint/fdr.h"
-#include "core/changepoint/fit.h"
 #include "core/changepoint/fourier.h"
-#include "core/changepoint/segment.h"
+#include "core/changepoint/segment/fit.h"
+#include "core/changepoint/segment/segment.h"
 #include "core/stats/dist.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/stats.h"
@@ -301,9 +301,9 @@ Test(published, a_change_of_shares_weighs_half_the_g_statistic)
         upper[i] = 1;
     upper[7] = upper[15] = 1;
     upper[33] = upper[41] = 0;
-    pfc_fit_mix(&f);
-    cr_assert(eq(sz, f.mix_at, 25));
-    cr_assert(epsilon_eq(dbl, f.mix_gain, 20.7188904395679, 1e-9));
+    pfc_fit_state_shares(&f);
+    cr_assert(eq(sz, f.shares_at, 25));
+    cr_assert(epsilon_eq(dbl, f.shares_gain, 20.7188904395679, 1e-9));
 }
 
 /* ---- false discoveries ---- */

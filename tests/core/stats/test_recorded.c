@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #include "tests/core/stats/recorded.h"
 #include "tests/core/stats/recorded_series.h"
@@ -111,7 +111,7 @@ Test(recorded, settled_changes_and_levels_are_what_they_were)
     for (size_t k = 0; k < PFC_ARRAY_LEN(cases); k++) {
         const pfc_detect_opts opts = { .higher_is_better = cases[k].higher };
         record r = { .len = 0 };
-        pfc_settled settled;
+        pfc_confirmed_changes settled;
         pfc_online o;
 
         make(&cases[k], 200 + k);

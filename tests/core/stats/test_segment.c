@@ -7,7 +7,7 @@
 
 #include "core/base/rng.h"
 #include "core/changepoint/fourier.h"
-#include "core/changepoint/segment.h"
+#include "core/changepoint/segment/segment.h"
 
 static size_t segment(const int32_t *q, size_t n, double penalty, const pfc_states *states,
                       uint32_t *starts, uint8_t *upper, double *cost)
@@ -16,8 +16,8 @@ static size_t segment(const int32_t *q, size_t n, double penalty, const pfc_stat
     pfc_shapes shapes = { 0 };
     pfc_segment_space space = { 0 };
     pfc_loss_init(&loss, &shapes, 30.0, 1.0, 20.0);
-    size_t found =
-        pfc_segment(q, n, &loss, penalty, states, (pfc_fixed){ 0 }, &space, starts, upper, cost);
+    size_t found = pfc_segment(q, n, &loss, penalty, states, (pfc_confirmed_starts){ 0 }, &space,
+                               starts, upper, cost);
     pfc_segment_space_clear(&space);
     return found;
 }

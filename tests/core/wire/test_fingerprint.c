@@ -15,17 +15,17 @@ static const char full[] =
     "\"microcode\":\"0xa1\",\"governor\":\"powersave, performance\",\"turbo\":\"off\",\"smt\":"
     "\"off\",\"kernel\":\"Linux 6.1 x86_64\",\"libc\":\"glibc 2.36\",\"aslr\":\"2\"}";
 
-static pfc_pairs parse(const char *text)
+static pfc_labels parse(const char *text)
 {
-    pfc_pairs out = { 0 };
+    pfc_labels out = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_pairs_parse(text, &out, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_labels_parse(text, &out, &err), PFC_OK), "%s", err.msg);
     return out;
 }
 
 /* The names, "," behind each; valid until the next call. */
-static char *diff(const pfc_pairs *a, const pfc_pairs *b, pfc_fingerprint_view view)
+static char *diff(const pfc_labels *a, const pfc_labels *b, pfc_fingerprint_view view)
 {
     static char text[400];
     char **names;
@@ -42,7 +42,7 @@ static char *diff(const pfc_pairs *a, const pfc_pairs *b, pfc_fingerprint_view v
 }
 
 /* Both ways round, for machine and values alike. */
-static void expect(const pfc_pairs *a, const pfc_pairs *b, const char *names)
+static void expect(const pfc_labels *a, const pfc_labels *b, const char *names)
 {
     cr_expect(eq(str, diff(a, b, PFC_FINGERPRINT_MACHINE), (char *)names));
     cr_expect(eq(str, diff(b, a, PFC_FINGERPRINT_MACHINE), (char *)names));
@@ -52,15 +52,15 @@ static void expect(const pfc_pairs *a, const pfc_pairs *b, const char *names)
 
 Test(fingerprint, other_words_for_the_same_machine_are_no_difference)
 {
-    pfc_pairs a = parse(brief), b = parse(full);
+    pfc_labels a = parse(brief), b = parse(full);
 
     expect(&a, &b, "");
-    pfc_pairs_set(&a, "microcode", PFC_NOT_AVAILABLE); /* it looked in fewer places */
-    pfc_pairs_set(&a, "smt", "1");
-    pfc_pairs_set(&b, "smt", "on");
+    pfc_labels_set(&a, "microcode", PFC_NOT_AVAILABLE); /* it looked in fewer places */
+    pfc_labels_set(&a, "smt", "1");
+    pfc_labels_set(&b, "smt", "on");
     expect(&a, &b, "");
-    pfc_pairs_clear(&a);
-    pfc_pairs_clear(&b);
+    pfc_labels_clear(&a);
+    pfc_labels_clear(&b);
 }
 
 Test(fingerprint, what_contradicts_the_brief_words_is_a_difference)
@@ -82,47 +82,47 @@ Test(fingerprint, what_contradicts_the_brief_words_is_a_difference)
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(changes); i++) {
-        pfc_pairs a = parse(brief), b = parse(full);
+        pfc_labels a = parse(brief), b = parse(full);
         char *name = pfc_format("%s,", changes[i][0]);
 
-        pfc_pairs_set(&b, changes[i][0], changes[i][1]);
+        pfc_labels_set(&b, changes[i][0], changes[i][1]);
         expect(&a, &b, name);
         free(name);
-        pfc_pairs_clear(&a);
-        pfc_pairs_clear(&b);
+        pfc_labels_clear(&a);
+        pfc_labels_clear(&b);
     }
 }
 
 /* One entry more or less and it is not that description: then every word counts, and what is absent. */
 Test(fingerprint, brief_words_are_known_by_their_entries_alone)
 {
-    pfc_pairs a = parse(brief), b = parse(brief), other = parse(full);
+    pfc_labels a = parse(brief), b = parse(brief), other = parse(full);
 
-    pfc_pairs_set(&b, "cpu", "CPU 9 (family 25 model 17 stepping 1)");
-    pfc_pairs_set(&b, "smt", "off");
+    pfc_labels_set(&b, "cpu", "CPU 9 (family 25 model 17 stepping 1)");
+    pfc_labels_set(&b, "smt", "off");
     expect(&a, &b, "cpu,smt,");
-    pfc_pairs_set(&a, "board", "7");
+    pfc_labels_set(&a, "board", "7");
     cr_expect(eq(str, diff(&a, &other, PFC_FINGERPRINT_MACHINE),
                  "cpu,arch,kernel,governor,smt,board,topology,turbo,aslr,"));
-    pfc_pairs_clear(&a);
-    pfc_pairs_clear(&b);
-    pfc_pairs_clear(&other);
+    pfc_labels_clear(&a);
+    pfc_labels_clear(&b);
+    pfc_labels_clear(&other);
 }
 
 Test(fingerprint, an_entry_that_one_lacks_is_a_difference_but_of_what_measured_none_of_the_machines)
 {
-    pfc_pairs a = parse(full), b = parse(full), none = { 0 };
+    pfc_labels a = parse(full), b = parse(full), none = { 0 };
 
-    pfc_pairs_set(&b, "compiler", "gcc 12");
-    pfc_pairs_set(&b, "suite", "abc");
+    pfc_labels_set(&b, "compiler", "gcc 12");
+    pfc_labels_set(&b, "suite", "abc");
     cr_expect(eq(str, diff(&a, &b, PFC_FINGERPRINT_MACHINE), ""));
     cr_expect(eq(str, diff(&b, &a, PFC_FINGERPRINT_MACHINE), ""));
     cr_expect(eq(str, diff(&a, &b, PFC_FINGERPRINT_VALUES), "compiler,suite,"));
-    pfc_pairs_set(&a, "compiler", "gcc 13");
+    pfc_labels_set(&a, "compiler", "gcc 13");
     cr_expect(eq(str, diff(&a, &b, PFC_FINGERPRINT_MACHINE), "compiler,"));
-    pfc_pairs_set(&b, "gpu_driver", "550");
+    pfc_labels_set(&b, "gpu_driver", "550");
     cr_expect(eq(str, diff(&a, &b, PFC_FINGERPRINT_MACHINE), "compiler,gpu_driver,"));
     cr_expect(eq(str, diff(&none, &none, PFC_FINGERPRINT_VALUES), ""));
-    pfc_pairs_clear(&a);
-    pfc_pairs_clear(&b);
+    pfc_labels_clear(&a);
+    pfc_labels_clear(&b);
 }

@@ -7,8 +7,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/buf.h"
+#include "core/wire/benchmark_filter.h"
 #include "core/wire/detector.h"
-#include "core/wire/select.h"
 #include "core/wire/session.h"
 #include "core/wire/wire.h"
 
@@ -61,7 +61,7 @@ Test(merge, a_value_is_one_sample_in_one_block_and_may_be_secondary)
     cr_expect(eq(u32, run->measurements[0].blocks[0], 1));
     cr_expect(eq(sz, run->measurements[0].extra.len, 0));
     cr_expect(eq(dbl, pfc_measurement_median(&run->measurements[1]), 8));
-    cr_expect(eq(str, (char *)pfc_pairs_get(&run->measurements[1].extra, "role"), "secondary"));
+    cr_expect(eq(str, (char *)pfc_labels_get(&run->measurements[1].extra, "role"), "secondary"));
     pfc_run_free(run);
 }
 
@@ -444,17 +444,17 @@ Test(documents, a_rule_holds_where_every_glob_of_it_fits)
 
 Test(documents, names_that_are_listed_are_listed_once)
 {
-    const pfc_select what = { .filter = "x" };
-    pfc_select_names names = { 0 };
+    const pfc_benchmark_filter what = { .filter = "x" };
+    pfc_benchmark_names names = { 0 };
     pfc_err err = { 0 };
 
-    pfc_select_names_add(&names, "a", NULL);
-    pfc_select_names_add(&names, "a", "");
+    pfc_benchmark_names_add(&names, "a", NULL);
+    pfc_benchmark_names_add(&names, "a", "");
     cr_expect(eq(sz, names.len, 1));
-    cr_expect(eq(int, pfc_select_none(&what, &names, &err), PFC_ENOTFOUND));
+    cr_expect(eq(int, pfc_benchmark_none_matches(&what, &names, &err), PFC_ENOTFOUND));
     cr_expect(eq(str, err.msg, "no benchmark fits --filter \"x\"; there is a"));
     cr_expect(eq(sz, names.len, 0));
-    cr_expect(eq(int, pfc_select_none(&what, &names, &err), PFC_ENOTFOUND));
+    cr_expect(eq(int, pfc_benchmark_none_matches(&what, &names, &err), PFC_ENOTFOUND));
     cr_expect(eq(str, err.msg, "no benchmark fits --filter \"x\"; there are none"));
     cr_expect(ne(ptr, strstr(err.hint, "--backend is a whole name"), NULL));
 }

@@ -26,8 +26,8 @@ static pfc_run *example(size_t measurements, size_t samples)
     run->finished_at = 1.75e9 + 2;
     run->infra = true;
     run->machine.machine_class = pfc_strdup("EPYC");
-    pfc_pairs_set(&run->machine.fingerprint, "kernel", "6.1");
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", "gcc \"12\"");
+    pfc_labels_set(&run->machine.fingerprint, "kernel", "6.1");
+    pfc_labels_set(&run->machine.fingerprint, "compiler", "gcc \"12\"");
     pfc_machine_hash(&run->machine);
     for (size_t i = 0; i < measurements; i++) {
         pfc_measurement *m = pfc_run_add(run);
@@ -44,7 +44,7 @@ static pfc_run *example(size_t measurements, size_t samples)
         m->blocks_len = 2;
         m->blocks[0] = 1;
         m->blocks[1] = (uint32_t)samples - 1;
-        pfc_pairs_set(&m->params, "m", "512");
+        pfc_labels_set(&m->params, "m", "512");
     }
     return run;
 }
@@ -63,7 +63,8 @@ Test(run, survives_a_round_trip_to_the_bit)
     cr_assert(eq(u32, back->measurements[1].blocks[1], 4));
     cr_assert(eq(dbl, back->measurements[1].samples[4], 1.0 / 7.0));
     cr_assert(eq(dbl, pfc_measurement_median(&back->measurements[0]), 0.2));
-    cr_assert(eq(str, (char *)pfc_pairs_get(&back->machine.fingerprint, "compiler"), "gcc \"12\""));
+    cr_assert(
+        eq(str, (char *)pfc_labels_get(&back->machine.fingerprint, "compiler"), "gcc \"12\""));
     cr_assert(eq(str, back->machine.fingerprint_hash, run->machine.fingerprint_hash));
     cr_assert(back->infra);
     again = pfc_run_to_text(back);
@@ -267,19 +268,19 @@ Test(pairs, the_hash_does_not_depend_on_the_order)
     pfc_machine a = { 0 };
     pfc_machine b = { 0 };
 
-    pfc_pairs_set(&a.fingerprint, "x", "1");
-    pfc_pairs_set(&a.fingerprint, "y", "2");
-    pfc_pairs_set(&b.fingerprint, "y", "0");
-    pfc_pairs_set(&b.fingerprint, "x", "1");
-    pfc_pairs_set(&b.fingerprint, "y", "2");
+    pfc_labels_set(&a.fingerprint, "x", "1");
+    pfc_labels_set(&a.fingerprint, "y", "2");
+    pfc_labels_set(&b.fingerprint, "y", "0");
+    pfc_labels_set(&b.fingerprint, "x", "1");
+    pfc_labels_set(&b.fingerprint, "y", "2");
     pfc_machine_hash(&a);
     pfc_machine_hash(&b);
     cr_assert(eq(str, a.fingerprint_hash, b.fingerprint_hash));
-    pfc_pairs_set(&b.fingerprint, "y", "3");
+    pfc_labels_set(&b.fingerprint, "y", "3");
     pfc_machine_hash(&b);
     cr_assert(ne(str, a.fingerprint_hash, b.fingerprint_hash));
-    pfc_pairs_clear(&a.fingerprint);
-    pfc_pairs_clear(&b.fingerprint);
+    pfc_labels_clear(&a.fingerprint);
+    pfc_labels_clear(&b.fingerprint);
     free(a.fingerprint_hash);
     free(b.fingerprint_hash);
 }

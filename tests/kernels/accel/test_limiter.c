@@ -47,6 +47,18 @@ Test(limiter, each_ideal_resource_takes_its_own_time_away)
     cr_assert(eq(str, (char *)limiter, "latency"));
 }
 
+/* Two rows of 8: seven passes over 16 elements in 8 lanes, two reduction trees of 3, 5 until the last result.
+ * The depth of a tree does not grow with the rows, so it is latency and not work of the unit. */
+Test(limiter, reduction_trees_are_latency)
+{
+    begin(PFC_ACCEL_F32);
+    small_vector(&s, PFC_ACCEL_OP_SOFTMAX, 2, 8, 0);
+    cr_assert(eq(u64, small_run(&s, 0).v[PFC_ACCEL_CYCLES], 7 * 2 + 2 * 3 + 5));
+    cr_assert(eq(u64, small_run(&s, PFC_ACCEL_IDEAL_LATENCY).v[PFC_ACCEL_CYCLES], 7 * 2));
+    cr_assert(eq(u64, small_run(&s, PFC_ACCEL_IDEAL_LATENCY).v[PFC_ACCEL_VECTOR_BUSY], 7 * 2));
+    cr_assert(eq(u64, small_run(&s, PFC_ACCEL_IDEAL_VECTOR).v[PFC_ACCEL_CYCLES], 0));
+}
+
 /* Without latencies in the chip each of the others can be what binds. */
 Test(limiter, the_limiter_is_the_resource_that_saves_most)
 {

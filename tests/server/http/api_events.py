@@ -14,7 +14,7 @@ class Events(unittest.TestCase):
     def test_a_stream_hears_of_a_run(self):
         server.as_admin("POST", "/api/v1/projects", {"name": "events"})
         with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as stream:
-            stream.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+            stream.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             text = b""
             while b": open" not in text:
                 text += self.more(stream)
@@ -27,7 +27,7 @@ class Events(unittest.TestCase):
         self.assertEqual(json.loads(line)["project"], "events")
 
     def listen(self, token=None, last=None):
-        """A stream that is heard: once this returns nothing is missed. Its lines, and the id from which on it hears."""
+        """An open event stream, which misses no event after this returns: its lines, and its first event id."""
         stream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
         self.addCleanup(stream.close)
         stream.request("GET", "/api/v1/events", headers={**({"Authorization": "Bearer " + token} if token else {}),
@@ -66,7 +66,7 @@ class Events(unittest.TestCase):
                 continue
             heard.append(fields["data"])
             event = json.loads(fields["data"])
-            self.assertEqual(fields["data"], json.dumps(event, separators=(",", ":")))  # in one form, whoever tells it
+            self.assertEqual(fields["data"], json.dumps(event, separators=(",", ":")))  # in compact JSON, whatever part of the server sends it
             self.assertEqual(event["type"], fields["event"])
             if (event["type"], event.get("project")) == (kind, project) and good(event):
                 return event, fields["id"]
@@ -85,9 +85,9 @@ class Events(unittest.TestCase):
             moved, number = self.hear(stream, "environment", "swaying")
             self.assertEqual(moved, {"type": "environment", "project": "swaying", "id": kept, "open": True})
             self.assertEqual(self.hear(stream, "environment", "swaying")[0], {**moved, "open": False})
-        # who was away hears what it has missed, and only that
+        # a client that reconnects gets the events that it missed, and no others
         self.assertEqual(self.hear(self.listen(last=number), "environment", "swaying")[0]["open"], False)
-        # another project's stream has heard of nothing in between
+        # another project's stream got no event in between
         self.assertEqual(server.as_admin("POST", "/api/v1/runs", support.run_document(4110, 1, project="events")).status, 201)
         event, _ = self.hear(other, "run", "events")
         self.assertEqual(event["id"], f"{4110:032x}")
@@ -124,7 +124,7 @@ class Events(unittest.TestCase):
         self.assertEqual(server.as_admin("DELETE", f"/api/v1/bisections/{begun.json['id']}").status, 200)
         self.hear(stream, "bisection", "searched", mine("cancelled"))
         self.hear(self.listen(last=number), "bisection", "searched", mine("cancelled"))
-        # and of one that somebody made at home
+        # and of a local bisection
         report = {"project": "searched", "metric": "time_ns", "benchmark": "gemm/f32/m64n64k64", "backend": "cpu-scalar",
                   "good": support.commit_id(1), "bad": support.commit_id(12), "verdict": "found", "runs": 9, "builds": 4,
                   "culprits": [{"commits": [support.commit_id(8)], "probability": 0.99, "rel_change": 1.0, "rel_low": 0.9, "rel_high": 1.1}],

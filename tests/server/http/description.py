@@ -50,7 +50,7 @@ class Description:
         self.assertGreaterEqual(asked, 15)
 
     def test_objects_that_may_hold_anything_are_few(self):
-        """What is open to any member, no answer can fail; so each such place is named here."""
+        """Every answer matches a schema that allows any member, so each such place is listed here."""
         self.assertEqual(schema_walk.open_objects(self.api), self.ANYTHING)
 
     @staticmethod

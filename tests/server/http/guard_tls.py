@@ -116,7 +116,7 @@ class Tls:
         # half of it is there: nothing changes, and the log says why
         shutil.copy(other_cert, cert)
         server.process.send_signal(support.signal.SIGHUP)
-        support.until("told", lambda: "certificate not renewed, the old one holds" in server.log())
+        support.until("the failure is logged", lambda: "certificate_not_reloaded" in server.log())
         self.assertIn("--tls-key: it is not the key of --tls-cert", server.log())
         with open(server.dir + "/old.pem", "wb") as file:
             file.write(old)
@@ -124,7 +124,7 @@ class Tls:
 
         shutil.copy(other_key, key)
         server.process.send_signal(support.signal.SIGHUP)
-        support.until("renewed", lambda: "certificate renewed" in server.log())
+        support.until("renewed", lambda: "certificate_reloaded" in server.log())
         self.assertEqual(self.tls_call(server, other_cert, "GET", "/healthz")[0].status, 200)
         with self.assertRaises(ssl.SSLError):
             self.tls_call(server, server.dir + "/old.pem", "GET", "/healthz")
@@ -144,6 +144,6 @@ class Tls:
                                ((cert, garbage), "--tls-key: expected a PEM key without a passphrase"),
                                ((garbage, key), "--tls-cert: expected PEM certificates"),
                                ((cert, cert), "--tls-key"), ((cert, key + ".gone"), "--tls-key: cannot look at"),
-                               ((cert + ".gone", key), "--tls-cert: cannot open"), ((cert, shown), "everybody on this machine may read it")):
+                               ((cert + ".gone", key), "--tls-cert: cannot open"), ((cert, shown), "world-readable; expected no access for others")):
             with self.subTest(pair=pair):
                 self.assertIn(sentence, self.refused(*start, "--tls-cert", pair[0], "--tls-key", pair[1]))

@@ -1,6 +1,6 @@
 /*
  * A daemon in the test's own process, with routes that echo, wait, keep their thread or stream, and a client
- * that says on a socket just what it is told. A failure ends the test.
+ * that sends exactly the given bytes on a socket. A failure ends the test.
  */
 #ifndef PFC_TESTS_SERVER_HTTP_LIVE_H
 #define PFC_TESTS_SERVER_HTTP_LIVE_H
@@ -10,7 +10,7 @@
 #include "server/http/http.h"
 
 #define DEADLINE_S 240
-#define HEAD       "Host: x\r\nConnection: close\r\n"
+#define HEAD       "Host: localhost\r\nConnection: close\r\n"
 
 struct pfc_app {
     atomic_int calls;     /* of the waiting handler */

@@ -1,6 +1,6 @@
-"""What somebody without a token gets of each operation of openapi.json, where reading is public and where it is not.
+"""The answers to clients without a token, for each operation of openapi.json, with and without public reading.
 
-For OpenApi of test_openapi.py, whose service it asks. What is for strangers is written here by hand: the description says
+For OpenApi of test_openapi.py, whose server it uses. The public operations are listed here by hand: the description says
 only what the table that guards says.
 """
 import os
@@ -24,13 +24,13 @@ class Strangers:
     """Mixed into OpenApi, which has operations(), path(), body_of(), others() and the service."""
 
     def secrets(self):
-        """What no stranger is to read, put wherever the service keeps it: {what it is: the words}."""
+        """Stores texts that clients without a token must not read in every place that has one: {name: text}."""
         server = self.service()
         named = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read", "ingest", "triage", "admin"],
                                                            "name": "grace@people.example"}).json
         ask = lambda method, path, body, status=200: self.assertEqual(
             server.call(method, path, body, token=named["token"]).status, status, path)
-        # who did it, wherever that is told
+        # actors
         alert = self.values["/api/v1/alerts/{id}"]
         ask("PATCH", f"/api/v1/alerts/{alert}", {"state": "acknowledged", "reason": "seen by a person"})
         ask("POST", "/api/v1/projects/demo/detector", {"rules": [{"metric": "*", "min_change": 0.0321}]})
@@ -53,7 +53,7 @@ class Strangers:
                 "a receiver": ["boss-chat", "10.7.7.7"]}
 
     def stored(self):
-        """What every change changes; the service itself goes on judging and searching."""
+        """The rows that change with every request; background work changes other tables."""
         return self.log_rows(), support.sql(
             self.service().database, "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM tokens), (SELECT count(*) FROM projects),"
             " (SELECT count(*) FROM jobs WHERE kind = 'measure'), (SELECT count(*) FROM bisections), (SELECT count(*) FROM commits)")
@@ -116,7 +116,7 @@ class Strangers:
     def test_strangers_are_not_told_where_the_database_is(self):
         away = support.Server("host=/nowhere/hidden user=hidden dbname=hidden", "--public-read", ready=False)
         self.addCleanup(away.close)
-        support.until("it has looked", lambda: "database away" in away.log())
+        support.until("it has tried the database", lambda: "database_unavailable" in away.log())
         self.assertIn("hidden", away.log())
         for path in ("/readyz", "/healthz", "/metrics", "/version", "/api/v1/projects", "/api/v1/runs/1"):
             for head in ({}, {"Authorization": "Bearer pfc_" + "0" * 64}):

@@ -1,4 +1,4 @@
-"""What the tests of the running server share: a private cluster, a server process, requests.
+"""Shared by the tests of the running server: a private cluster, a server process, requests.
 
 Nothing here sleeps to order things: conditions are polled with a generous deadline.
 """
@@ -81,7 +81,7 @@ class Cluster:
 
 
 def sql(url, text):
-    """What psql prints of it."""
+    """The output of psql for the statement."""
     done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", text], capture_output=True,
                           text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
@@ -130,7 +130,7 @@ class Server:
             if ready:
                 until("ready", lambda: self.call("GET", "/readyz").status == 200)
         except BaseException:
-            self.process.kill()  # nobody has the object yet that could close it
+            self.process.kill()  # the caller does not have the object yet and cannot close it
             self.process.wait()
             raise
 
@@ -196,7 +196,7 @@ def commit_id(n):
     return f"{n:040x}"
 
 
-# What a bisection whose budget has ended leaves open.
+# Members of the report of a bisection that its budget stopped.
 BUDGET = {"stopped": "budget", "budget_runs": 9, "candidates": 3, "probability_none": 0.01, "expected_more_runs": 6,
           "likeliest": {"commit": commit_id(8), "probability": 0.5},
           "difference": {"rel_change": 0.018, "rel_low": -0.01, "rel_high": 0.053, "margin": 0.025, "within": False, "more_runs": 14}}

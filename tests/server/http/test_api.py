@@ -1,4 +1,4 @@
-"""What the running server promises beyond single requests: idempotent runs, leases, tokens, events,
+"""Guarantees of the running server beyond single requests: idempotent runs, leases, tokens, events,
 pages, conditional requests, and hostile clients."""
 import concurrent.futures
 import copy
@@ -40,7 +40,7 @@ def token(*scopes, **more):
 
 
 def figures():
-    """What the database holds: unchanged means that nothing was stored."""
+    """The rows of the database: unchanged means that nothing was stored."""
     f = server.call("GET", "/api/v1/stats").json
     return f["runs"], f["measurements"], f["series"]
 
@@ -323,7 +323,7 @@ class Reading(unittest.TestCase):
 
 
 class OddValues(unittest.TestCase):
-    """What measurements may be and what they may not: a defined answer for each, all the way to the change points."""
+    """Valid and invalid values of measurements: a defined answer for each, all the way to the change points."""
     COMMITS = 40
     STEP = 26  # the first slow commit
 
@@ -438,7 +438,7 @@ class Tokens(unittest.TestCase):
             self.assertEqual(server.call("DELETE", "/api/v1/projects/doomed", token=token(scope)).status, 403)
         self.assertEqual(server.call("DELETE", "/api/v1/projects/doomed", token=bound).status, 403)
         self.assertEqual(server.as_admin("DELETE", "/api/v1/projects/nowhere").status, 404)
-        # What is measured now is not taken away under the runner.
+        # A job that is being measured stays with its runner.
         server.as_admin("POST", "/api/v1/jobs", {"project": "doomed", "kind": "measure", "commit": "a" * 40, "labels": {"rack": "doomed"}})
         held = server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "d", "machine_class": "none", "labels": {"rack": "doomed"}}).json["job"]
         refused = server.as_admin("DELETE", "/api/v1/projects/doomed")
@@ -516,8 +516,8 @@ class Hostile(unittest.TestCase):
         slow = [socket.create_connection(("127.0.0.1", self.hasty.port)) for _ in range(50)]
         try:
             for i, s in enumerate(slow):
-                s.sendall([b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ",
-                           b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"][i % 3])
+                s.sendall([b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ",
+                           b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"][i % 3])
             support.until("another is served", lambda: served(self.hasty))
             for s in slow:
                 s.settimeout(support.DEADLINE_S)
@@ -534,7 +534,7 @@ class Hostile(unittest.TestCase):
     # The only answers that are not ours: libmicrohttpd gives them before our code runs.
     def test_broken_requests_never_reach_a_handler(self):
         for data in (b"GET\r\n\r\n", b"\x00\x01\x02\r\n\r\n", b"GET /healthz HTTP/9.9\r\n\r\n",
-                     b"GET /healthz HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"):
+                     b"GET /healthz HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"):
             with self.subTest(data=data[:30]):
                 answer = self.raw(data, self.hasty)
                 if answer:
@@ -542,8 +542,8 @@ class Hostile(unittest.TestCase):
         support.until("another is served", lambda: served(self.hasty))
 
     def test_length_and_chunks_together_are_refused(self):
-        answer = self.raw(b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n"
-                          b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = self.raw(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
+                          b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer)
         self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
 

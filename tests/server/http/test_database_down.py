@@ -44,7 +44,7 @@ class DatabaseDown(unittest.TestCase):
             support.until("the run is taken", lambda: server.as_admin(
                 "POST", "/api/v1/runs", support.run_document(1, 1)).status in (200, 201))
         self.assertEqual(server.call("GET", "/api/v1/stats").json["runs"], 1)
-        # The worker came back by itself, too: the run is judged.
+        # The worker reconnected as well: the run is judged.
         support.until("the run is judged", lambda: (server.call(
             "GET", "/api/v1/projects/demo/series").json.get("series") or [{}])[0].get("points") == 1)
 
@@ -67,7 +67,7 @@ class DatabaseDown(unittest.TestCase):
                 self.assertIn("retry-after", answer.headers)
                 self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
                 self.assertEqual(server.call("GET", "/healthz").status, 200)
-        # What is tried leaves nothing behind.
+        # A failed try stores nothing.
         self.assertEqual(support.sql(self.cluster.url, "SELECT count(*) FROM readiness").strip(), "0")
 
     def test_an_older_postgresql_is_refused_by_its_version(self):
@@ -75,7 +75,7 @@ class DatabaseDown(unittest.TestCase):
             return kind + struct.pack("!I", len(body) + 4) + body
 
         def greet(listener):
-            """As a PostgreSQL 14.3 that takes everybody; it answers nothing after that."""
+            """A PostgreSQL 14.3 that accepts every login and then answers nothing."""
             while True:
                 try:
                     connection, _ = listener.accept()
@@ -121,7 +121,7 @@ class DatabaseDown(unittest.TestCase):
         self.assertEqual(server.call("GET", "/healthz").status, 200)
         self.assertTrue(self.is_unavailable(server.call("GET", "/api/v1/projects")))
         self.assertEqual(server.call("GET", "/readyz").status, 503)
-        support.until("a line about it", lambda: "database away" in server.log())
+        support.until("a line about it", lambda: "database_unavailable" in server.log())
         self.cluster.order("resume")
         support.until("ready", lambda: server.call("GET", "/readyz").status == 200)
         self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
@@ -140,14 +140,14 @@ class DatabaseDown(unittest.TestCase):
             return status(made) == 200 and made
 
         made = support.until("one is remembered", remembered)
-        # the connection that hears is lost, and there is no other to be had; those of the requests go on
+        # the LISTEN connection is lost and cannot be replaced; the connections of requests keep working
         support.sql(self.cluster.url, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         support.sql(self.cluster.url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
                                       " AND query = 'LISTEN perfci'")
-        support.until("it hears nothing", lambda: "database away" in server.log())
+        support.until("it reports the lost connection", lambda: "database_unavailable" in server.log())
         self.assertEqual([status(made) for _ in range(2)], [401, 401])
         support.sql(self.cluster.url, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-        support.until("it hears again", lambda: "database back" in server.log())
+        support.until("it listens again", lambda: "database_available" in server.log())
         self.assertEqual(status(made), 401)
         self.assertEqual(status({"token": server.admin}), 200)
 

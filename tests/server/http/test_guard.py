@@ -1,4 +1,4 @@
-"""Who may ask, how often, and what is written down of it: rate limits, sessions, TLS, the audit log."""
+"""Access control: rate limits, sessions, TLS, the audit log."""
 import concurrent.futures
 import http.client
 import os
@@ -27,7 +27,7 @@ class Guard(guard_tls.Tls, unittest.TestCase):
 
     @staticmethod
     def crowd(server):
-        """Asks by twenties, until at three at once and one a second somebody is refused."""
+        """Sends twenty requests at once, until one exceeds the limit of a burst of three and one per second."""
         answers = []
 
         def ask():
@@ -337,7 +337,7 @@ class Guard(guard_tls.Tls, unittest.TestCase):
                     self.assertEqual(answer.headers[name], value)
                 self.assertTrue(answer.headers["x-request-id"])
                 self.assertIn("cache-control", answer.headers)
-        # no site is told that it may: neither on a plain request nor when its browser asks beforehand
+        # no CORS header for any site: neither on a plain request nor on a preflight
         other = {"Origin": "https://evil.example", "Access-Control-Request-Method": "PATCH",
                  "Access-Control-Request-Headers": "authorization, content-type"}
         for method, path in (("OPTIONS", "/api/v1/projects"), ("OPTIONS", "/api/v1/alerts/1"), ("GET", "/api/v1/projects"), ("GET", "/healthz"),
@@ -387,11 +387,11 @@ class Guard(guard_tls.Tls, unittest.TestCase):
             support.sql(server.database, f"UPDATE tokens SET revoked_at = now() WHERE id = {made['id']}")
             return status(made) == 200 and made
 
-        made = support.until("one is remembered", remembered)  # none is before the server has heard of the database
+        made = support.until("one is remembered", remembered)  # none is cached before the server listens for events of the database
         support.until("refused", lambda: status(made) == 401)
 
     def refused(self, *flags, status=2, **environment):
-        """What the server says when it does not start."""
+        """The error message of a server that does not start."""
         done = subprocess.run([support.BIN / "perfci-server", *flags], capture_output=True, text=True, check=False,
                               timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL,
                               env={**{k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}, **environment})
@@ -415,11 +415,11 @@ class Guard(guard_tls.Tls, unittest.TestCase):
         for url in ("postgresql://perfci:sesame@db/perfci", "host=db password=sesame", "host=db password = 'sesame'",
                     "postgresql://db/perfci?user=a&password=sesame", "host=db sslpassword=sesame"):
             said = self.refused("--database", url, "--listen", "127.0.0.1:0")
-            self.assertIn("--database: it holds a password", said)
+            self.assertIn("--database: expected a URL without a password", said)
             self.assertNotIn("sesame", said)
         for flag in ("--token", "--database-read", "--database-direct", "--admin-token", "--password"):
             self.assertIn("unknown option", self.refused(flag, "sesame", "--database", "host=/nowhere"))
-        # a password with special characters that are not %XX is no host and no port that anybody is told
+        # a password with unescaped special characters must not be reported as a host or a port
         for url in ("postgresql://u:ses/ame@db/p", "postgresql://u:x@sesame@db/p", "postgresql://u:x:sesame@ses@ame:1@db/p",
                     "postgresql://u:ses%ame@db/p", "host=db password='sesame", "host=db password=x sesame"):
             said = self.refused("--listen", "127.0.0.1:0", "--database-wait", "0s", PERFCI_DATABASE_URL=url)
@@ -433,7 +433,7 @@ class Guard(guard_tls.Tls, unittest.TestCase):
             path.chmod(0o644)
             more = {} if name == "PERFCI_DATABASE_URL" else {"PERFCI_DATABASE_URL": "host=/nowhere"}
             said = self.refused("--listen", "127.0.0.1:0", **{name + "_FILE": str(path)}, **more)
-            self.assertIn("everybody on this machine may read it", said)
+            self.assertIn("world-readable; expected no access for others", said)
             self.assertIn(name + "_FILE", said)
             # for its owner alone, or as systemd has a credential: taken, and never told
             path.chmod(0o600)

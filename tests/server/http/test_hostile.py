@@ -1,5 +1,5 @@
 """Hostile HTTP against the running server: whatever reaches our code is answered with a 4xx and a JSON
-error, never with a 5xx, stores nothing and ends nothing. What libmicrohttpd answers by itself before our
+error, never with a 5xx, stores nothing and ends nothing. The answers of libmicrohttpd itself, before our
 code runs is listed apart (BEFORE_US), as server/API.md names it.
 """
 import concurrent.futures
@@ -52,7 +52,7 @@ def raw(data, to=None):
 
 def request(line, *headers, body=b"", length=True, host=True):
     head = [line.encode() if isinstance(line, str) else line]
-    head += [b"Host: x"] if host else []
+    head += [b"Host: localhost"] if host else []
     head += [b"Connection: close", b"Authorization: Bearer " + server.admin.encode()]
     head += [h.encode() if isinstance(h, str) else h for h in headers]
     head += [b"Content-Length: %d" % len(body)] if length and body else []
@@ -161,7 +161,7 @@ def wrong_documents():
 def framing():
     return {
         "length and chunks": request(f"POST {RUNS} HTTP/1.1", "Content-Length: 4", "Transfer-Encoding: chunked", length=False)
-        + b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        + b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "an encoding that is not chunked": request(f"POST {RUNS} HTTP/1.1", "Transfer-Encoding: xchunked", length=False),
         "two encodings": request(f"POST {RUNS} HTTP/1.1", "Transfer-Encoding: gzip, chunked", length=False),
         "two lengths": request(f"POST {RUNS} HTTP/1.1", "Content-Length: 4", "Content-Length: 40", length=False) + b"1234",
@@ -172,7 +172,7 @@ def framing():
         "chunk with a trailer": chunked(chunk(b"{}"), b"0\r\nX-Injected: 1\r\n\r\n"),
         "a blank before the colon": request(f"POST {RUNS} HTTP/1.1", "Content-Length : 4", length=False) + b"1234",
         "two idempotency keys": post(GOOD, "Idempotency-Key: a", "Idempotency-Key: b"),
-        "two hosts": request(f"GET /api/v1/projects HTTP/1.1", "Host: y"),
+        "two hosts": request(f"GET /api/v1/projects HTTP/1.1", "Host: 127.0.0.1"),
         "unknown content encoding": post(b"{}", "Content-Encoding: br"),
         "deflate": post(zlib.compress(GOOD), "Content-Encoding: deflate"),
         "gzip named twice": post(gzip.compress(GOOD), "Content-Encoding: gzip", "Content-Encoding: gzip"),
@@ -252,13 +252,13 @@ BEFORE_US = {
     "bytes that are no HTTP": (b"\x00\x01\x02\r\n\r\n", b"400"),
     "HTTP/9.9": (b"GET /healthz HTTP/9.9\r\n\r\n", b"505"),
     "no Host": (b"GET /healthz HTTP/1.1\r\n\r\n", b"400"),
-    "a request line of 70 KB": (b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"414"),
-    "headers of 70 KB": (b"GET / HTTP/1.1\r\nHost: x\r\nX-A: " + b"a" * 70000 + b"\r\n\r\n", b"431"),
-    "a length that is a word": (b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: ten\r\n\r\n", b"400"),
-    "a negative length": (b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", b"400"),
-    "a chunk size that is a word": (b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
-    "a chunk of 2^64": (b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", b"413"),
-    "a chunk extension of 64 KiB": (b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;"
+    "a request line of 70 KB": (b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"414"),
+    "headers of 70 KB": (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-A: " + b"a" * 70000 + b"\r\n\r\n", b"431"),
+    "a length that is a word": (b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: ten\r\n\r\n", b"400"),
+    "a negative length": (b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n", b"400"),
+    "a chunk size that is a word": (b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
+    "a chunk of 2^64": (b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", b"413"),
+    "a chunk extension of 64 KiB": (b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;"
                                     + b"e" * 65536 + b"\r\nx\r\n0\r\n\r\n", b"500"),
 }
 
@@ -266,7 +266,7 @@ INJECTIONS = ("'; DROP TABLE runs; --", "\" OR 1=1 --", "$1); DELETE FROM measur
               "<script>alert(1)</script>", "%s%n%x", "../../../etc/passwd", "${jndi:ldap://x}", "`id`$(id)", "a\r\nSet-Cookie: x=1",
               "\u202e\ufeff\u0000"[:2], "NULL", "x" * 3000)
 
-# Where a text may stand that somebody else chooses: path in the document, and how it is sent.
+# Texts that clients choose: their path in the document, and how the document is sent.
 TEXTS = ([("id",), ("project",), ("commit",), ("branch",), ("suite",), ("suite_hash",), ("machine", "name"), ("machine", "class"),
           ("machine", "fingerprint", "cpu"), ("started_at",), (*M, "benchmark"), (*M, "metric"), (*M, "backend"), (*M, "unit"),
           (*M, "direction")])
@@ -406,8 +406,8 @@ class Slow(unittest.TestCase):
     """The clock is the server's own: libmicrohttpd counts only the time without a byte."""
 
     def test_drips_are_ended_by_a_total_time_while_others_are_served(self):
-        starts = (b"G", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ", b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n",
-                  b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\n", b"")
+        starts = (b"G", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ", b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\n",
+                  b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\n", b"")
         drips = [socket.create_connection(("127.0.0.1", hasty.port)) for _ in range(60)]
         self.addCleanup(lambda: [s.close() for s in drips])
         for i, s in enumerate(drips):

@@ -1,4 +1,4 @@
-/* What one client may take of the server: requests a second, memory, time, and for how long it is heard. */
+/* Limits of one client: requests per second, memory, time, and the length of its streams. */
 #include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ Test(limits, exactly_the_burst_and_then_the_rate_is_let_through)
     httpd_limits_free(limits);
 }
 
-/* Whoever has many addresses makes nobody else's bucket be forgotten while that is being emptied. */
+/* A client with many addresses cannot evict another client's bucket while that is limiting. */
 Test(limits, a_limited_key_is_not_forgotten_among_many)
 {
     httpd_limits *limits = httpd_limits_new();
@@ -167,7 +167,7 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
         { "POST", "/guarded?x=1", "pfc_good", "", "unknown parameter", 400, false },
         { "POST", "/triage", "pfc_good", "", "forbidden", 403, false },
         { "DELETE", "/echo", NULL, "", "Allow: GET, HEAD, POST, PATCH\r\n", 405, false },
-        /* nobody has a use for it */
+        /* the route takes no body */
         { "GET", "/echo", NULL, "", "\"len\":0", 200, false },
         { "HEAD", "/echo", NULL, "", "Content-Length: ", 200, false },
         /* it will be refused for another reason */
@@ -181,7 +181,7 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
     for (int chunked = 0; chunked < 2; chunked++) {
         for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
             char *head = pfc_format(
-                "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s%s%s%s%s", cases[i].method,
+                "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s%s%s%s%s", cases[i].method,
                 cases[i].path, cases[i].line, cases[i].token ? "Authorization: Bearer " : "",
                 cases[i].token ? cases[i].token : "", cases[i].token ? "\r\n" : "",
                 chunked ? "Transfer-Encoding: chunked\r\n\r\n200000\r\n"
@@ -198,7 +198,7 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
             cr_assert(live_put(fd, body, MIB));
             if (chunked)
                 cr_assert(live_put(fd, "\r\n0\r\n\r\n", 7));
-            /* it is told, once all was sent */
+            /* answered after the whole body was sent */
             cr_assert(live_get_until(fd, out, sizeof(out), NULL));
             cr_assert(eq(int, live_status_of(out), cases[i].status), "%s %s: %s", cases[i].path,
                       cases[i].token, out);
@@ -231,7 +231,7 @@ static size_t compress_zeros(size_t plain_len, char *out, size_t cap)
 
 Test(bodies, all_of_them_together_are_bounded_and_told_so)
 {
-    static const char head[] = "POST /guarded HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    static const char head[] = "POST /guarded HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                                "Authorization: Bearer pfc_good\r\nContent-Length: 1048576\r\n\r\n";
     char *body = pfc_alloc(MIB);
     int64_t end_ns = pfc_clock_ns() + DEADLINE_S * S;
@@ -309,7 +309,7 @@ static size_t trickle(pfc_httpd *http, int fd, int pause_ms)
 
 Test(time, an_answer_that_is_taken_bit_by_bit_is_given_up)
 {
-    static const char request[] = "GET /huge HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /huge HTTP/1.1\r\nHost: localhost\r\n\r\n";
     pfc_app app = { 0 };
     pfc_httpd *http = start(&app, 0.25, 0);
     char out[8192];
@@ -327,7 +327,7 @@ Test(time, an_answer_that_is_taken_bit_by_bit_is_given_up)
 
 Test(time, a_connection_that_rests_too_long_is_ended)
 {
-    static const char request[] = "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n";
     pfc_app app = { 0 };
     pfc_httpd *http = start(&app, 0.25, 0);
     char out[8192] = "";
@@ -350,7 +350,7 @@ Test(streams, none_outlives_its_token_by_beginning_late_or_by_its_expiry)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(tokens); i++) {
         char *request = pfc_format(
-            "GET /own-events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer pfc_%s\r\n\r\n",
+            "GET /own-events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer pfc_%s\r\n\r\n",
             tokens[i]);
         char out[8192] = "";
         int fd = live_dial(http);
@@ -366,9 +366,9 @@ Test(streams, none_outlives_its_token_by_beginning_late_or_by_its_expiry)
 
 Test(streams, those_of_a_token_end_with_it_and_others_go_on)
 {
-    static const char open_stream[] = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char open_stream[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
     static const char token_stream[] =
-        "GET /own-events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer pfc_good\r\n\r\n";
+        "GET /own-events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer pfc_good\r\n\r\n";
     pfc_app app = { 0 };
     pfc_httpd *http = start(&app, 600, 0);
     char out[8192] = "", all[8192] = "";

@@ -139,9 +139,9 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(methods); i++) {
         (void)snprintf(request, sizeof(request),
-                       "%s /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n"
+                       "%s /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
                        "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-                       "GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
+                       "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",
                        methods[i]);
         live_ask(http, request, out, sizeof(out));
         cr_assert(eq(int, live_status_of(out), 400), "%s: %s", methods[i], out);
@@ -150,8 +150,8 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
     /* what one hop takes for the body's length, and another for nothing at all */
     for (size_t i = 0; i < PFC_ARRAY_LEN(lines); i++) {
         (void)snprintf(request, sizeof(request),
-                       "POST /echo HTTP/1.%d\r\nHost: x\r\nConnection: keep-alive\r\n%s\r\n\r\n"
-                       "GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
+                       "POST /echo HTTP/1.%d\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n\r\n"
+                       "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",
                        lines[i].minor, lines[i].text);
         live_ask(http, request, out, sizeof(out));
         cr_assert(eq(int, live_status_of(out), 400), "%s: %s", lines[i].text, out);
@@ -160,10 +160,10 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
             cr_assert(ne(ptr, strstr(out, lines[i].told), NULL), "%s: %s", lines[i].text, out);
         cr_assert(eq(ptr, strstr(out + 9, "HTTP/1.1"), NULL), "a second answer: %s", out);
     }
-    live_ask(http, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n", out,
+    live_ask(http, "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n", out,
              sizeof(out));
     cr_assert(eq(int, live_status_of(out), 400));
-    live_ask(http, "GET /echo HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n", out,
+    live_ask(http, "GET /echo HTTP/1.1\r\nHost: localhost\r\nHost: y\r\nConnection: close\r\n\r\n", out,
              sizeof(out));
     cr_assert(eq(int, live_status_of(out), 400));
     pfc_httpd_free(http);

@@ -31,11 +31,13 @@ static const pfc_route table[] = {
 static httpd_match find(const char *method, const char *path, pfc_req *req, char *storage,
                         char *allow)
 {
-    size_t used = 0, index = 0;
+    httpd_routed found;
 
     memset(req, 0, sizeof(*req));
-    return httpd_route(table, PFC_ARRAY_LEN(table), method, path, strlen(path), storage, &used, req,
-                       &index, allow, 64);
+    req->method = method;
+    found = httpd_route(table, PFC_ARRAY_LEN(table), path, strlen(path), storage, req);
+    memcpy(allow, found.allow, sizeof(found.allow));
+    return found.match;
 }
 
 Test(router, finds_a_route_and_its_parameters)

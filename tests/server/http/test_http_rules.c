@@ -206,7 +206,7 @@ static int status_of(const visit *v)
     return !code ? 200 : status ? status : httpd_status_of(code);
 }
 
-/* A cookie is sent by the browser, whoever made it ask: it opens reading, to our own pages. */
+/* Browsers send the cookie with requests of every site: it allows only reading, and only from the server's own pages. */
 Test(sessions, a_cookie_opens_reading_to_our_own_pages_and_nothing_else)
 {
     static const visit rows[] = {
@@ -218,7 +218,7 @@ Test(sessions, a_cookie_opens_reading_to_our_own_pages_and_nothing_else)
         { "GET", PFC_SCOPE_ADMIN, NULL, "pfc_15", false, true, false, 403 },
         { "POST", PFC_SCOPE_READ, NULL, "pfc_31", false, true, false, 401 },
         { "DELETE", PFC_SCOPE_TRIAGE, NULL, "pfc_31", false, false, false, 401 },
-        /* What was sent on purpose counts, not the cookie. */
+        /* An explicit header takes precedence over the cookie. */
         { "GET", PFC_SCOPE_READ, "Bearer pfc_2", "pfc_1", false, false, false, 403 },
         { "GET", PFC_SCOPE_READ, "Bearer wrong", "pfc_1", false, true, false, 401 },
         /* A session whose token has gone reads what everyone may read. */

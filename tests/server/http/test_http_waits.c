@@ -62,7 +62,7 @@ Test(waits, a_wait_ends_at_its_deadline)
     pfc_httpd_free(http);
 }
 
-/* What it waited for would be given to nobody. */
+/* The client disconnected, so its job would be lost. */
 Test(waits, who_hung_up_is_not_asked_for_again)
 {
     static const char request[] = "GET /waits HTTP/1.1\r\n" HEAD "\r\n";
@@ -84,7 +84,7 @@ Test(waits, who_hung_up_is_not_asked_for_again)
 Test(waits, stopping_answers_those_who_wait_and_ends_streams)
 {
     static const char request[] = "GET /waits HTTP/1.1\r\n" HEAD "\r\n";
-    static const char stream[] = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char stream[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
     char out[8192] = "";
@@ -109,7 +109,7 @@ Test(waits, stopping_answers_those_who_wait_and_ends_streams)
 
 Test(waits, a_stream_gets_the_events_of_its_project_and_no_others)
 {
-    static const char request[] = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
     char out[16384] = "";
@@ -129,14 +129,14 @@ Test(waits, a_stream_gets_the_events_of_its_project_and_no_others)
     pfc_httpd_free(http);
 }
 
-/* Opens the stream of "mine" as one who has heard of `last` (NULL: new here), and reads until `until`. */
+/* Opens the stream of "mine" with this Last-Event-ID (NULL: none), and reads until `until`. */
 static int open_stream(const pfc_httpd *http, const char *last, const char *until, char *out,
                        size_t cap)
 {
     char request[256];
     int fd = live_dial(http);
 
-    (void)snprintf(request, sizeof(request), "GET /events HTTP/1.1\r\nHost: x\r\n%s%s%s\r\n",
+    (void)snprintf(request, sizeof(request), "GET /events HTTP/1.1\r\nHost: localhost\r\n%s%s%s\r\n",
                    last ? "Last-Event-ID: " : "", last ? last : "", last ? "\r\n" : "");
     memset(out, 0, cap);
     cr_assert(live_put(fd, request, strlen(request)));
@@ -178,7 +178,7 @@ Test(waits, a_stream_that_comes_back_hears_what_it_missed)
     pfc_httpd_publish(http, "bisection", "", "{\"n\":4}");
 
     fd = open_stream(http, first, "{\"n\":4}\n\n", out, 65536);
-    cr_assert(eq(ptr, strstr(out, "{\"n\":1}"), NULL), "heard already");
+    cr_assert(eq(ptr, strstr(out, "{\"n\":1}"), NULL), "sent again");
     cr_assert(eq(ptr, strstr(out, "{\"n\":2}"), NULL), "another project's");
     cr_assert(ne(ptr, strstr(out, "event: alert\ndata: {\"n\":3}\n\n"), NULL));
     cr_assert(eq(ptr, strstr(out, "event: reset"), NULL));
@@ -188,7 +188,7 @@ Test(waits, a_stream_that_comes_back_hears_what_it_missed)
     cr_assert(ne(ptr, strstr(out, "{\"n\":1}"), NULL));
     close(fd);
 
-    /* what nobody knows: another server's, a broken one, one to come, one too long ago */
+    /* unknown ids: another server's, an invalid one, a future one, one that is no longer stored */
     for (size_t i = 0; i < PFC_ARRAY_LEN(unknown); i++)
         close(open_stream(http, unknown[i], "event: reset\n", out, 65536));
     (void)snprintf(ahead, sizeof(ahead), "%.32s-5", begin);
@@ -198,9 +198,9 @@ Test(waits, a_stream_that_comes_back_hears_what_it_missed)
     close(open_stream(http, first, "event: reset\n", out, 65536));
     (void)snprintf(ahead, sizeof(ahead), "%.32s-604", begin);
     fd = open_stream(http, ahead, "-604\n\n", out, 65536);
-    cr_assert(eq(ptr, strstr(out, "event: reset"), NULL), "it has heard all");
+    cr_assert(eq(ptr, strstr(out, "event: reset"), NULL), "it missed no event");
 
-    /* the database was away: whoever listens is told, and whoever comes back */
+    /* after a database failure: open streams get a reset, and so do clients that reconnect */
     pfc_httpd_wake_all(http);
     cr_assert(live_get_until(fd, out, 65536, "event: reset\n"));
     close(fd);
@@ -237,7 +237,7 @@ Test(waits, what_nobody_listens_to_is_not_kept_and_whoever_missed_it_begins_anew
     cr_assert(pfc_httpd_news(http));
     pfc_httpd_publish(http, "run", "mine", "{\"n\":1}");
     close(open_stream(http, id, "{\"n\":1}\n\n", out, 65536));
-    /* also who makes up a number that nobody was told */
+    /* also for a number that was never sent */
     for (unsigned n = 0; n < (unsigned)atoi(id + 33); n++) {
         (void)snprintf(before, sizeof(before), "%.32s-%u", id, n);
         close(open_stream(http, before, "event: reset\n", out, 65536));
@@ -261,7 +261,7 @@ Test(waits, a_stream_that_nobody_reads_is_cut_off)
     while (!cut && pfc_clock_ns() < end_ns) {
         pfc_httpd_publish(http, "run", "mine", large);
         memset(out, 0, sizeof(out));
-        cr_assert(live_get_until(reader, out, sizeof(out), "\n\n"), "who reads hears all");
+        cr_assert(live_get_until(reader, out, sizeof(out), "\n\n"), "a stream that is read misses no event");
         cut = has_streams(http, "perfci_http_streams 1\n");
     }
     cr_assert(cut);

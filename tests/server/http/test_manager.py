@@ -153,7 +153,7 @@ class Managed(unittest.TestCase):
                 self.assertIn(wanted, log)
 
     def test_sockets_of_another_process_are_left_alone(self):
-        """LISTEN_PID says whose they are; a child of whoever had them listens for itself."""
+        """LISTEN_PID names the process that owns the sockets; a child of it opens its own."""
         folder = tempfile.TemporaryDirectory(prefix="pfc-sockets-")
         self.addCleanup(folder.cleanup)
         listener, = self.listeners(1)
@@ -180,7 +180,7 @@ class Managed(unittest.TestCase):
         # a file that cannot be used changes nothing
         self.write(file, "PERFCI_PUBLIC_READ=0\nPERFCI_RATE_ADRESS=3\n")
         server.process.send_signal(signal.SIGHUP)
-        support.until("the fault is told", lambda: f"{file.name}:2: unknown setting" in server.log())
+        support.until("the fault is logged", lambda: f"{file.name}:2: unknown setting" in server.log())
         self.assertEqual(read(), 200)
         # and a rate limit begins to hold
         self.write(file, "PERFCI_PUBLIC_READ=1\nPERFCI_RATE_ADDRESS=1\n")
@@ -189,7 +189,7 @@ class Managed(unittest.TestCase):
 
     def test_each_setting_is_taken_over_or_named_as_wanting_a_restart(self):
         certificate = self.settings("")
-        others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "DOCS": "/nowhere", "PUBLIC_READ": "1", "WORKERS": "2",
+        others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "DOCS": "/nowhere", "SOURCES": "/x/*", "HOSTS": "a.example", "PUBLIC_READ": "1", "WORKERS": "2",
                   "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "LEASE": "30", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
                   "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
                   "CONNECTIONS_PER_ADDRESS": "98", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
@@ -208,7 +208,7 @@ class Managed(unittest.TestCase):
         self.write(file, "".join(f"PERFCI_{name}={value}\n" for name, value in others.items()))
         server.process.send_signal(signal.SIGHUP)
         line, = support.until("the settings are named", lambda: [l for l in self.lines(server)
-                                                                 if l["event"] == "changed settings need a restart"])
+                                                                 if l["event"] == "settings_need_restart"])
         taken = {"PUBLIC_READ", "RATE_ADDRESS", "RATE_TOKEN", "LOG_LEVEL", "RETAIN_RAW", "RETAIN_DAYS", "PUBLIC_URL"}
         taken |= {name for name in others if name.startswith("NOTIFY")}
         self.assertEqual({n.removeprefix("PERFCI_") for n in line["settings"].split(", ")}, set(others) - taken)
@@ -216,8 +216,8 @@ class Managed(unittest.TestCase):
         # and what is as at the start is named no more
         self.write(file, "PERFCI_WORKERS=2\n")
         server.process.send_signal(signal.SIGHUP)
-        support.until("again", lambda: len([l for l in self.lines(server) if l["event"] == "reloaded"]) == 2)
-        line = [l for l in self.lines(server) if l["event"] == "changed settings need a restart"][-1]
+        support.until("again", lambda: len([l for l in self.lines(server) if l["event"] == "settings_reloaded"]) == 2)
+        line = [l for l in self.lines(server) if l["event"] == "settings_need_restart"][-1]
         self.assertEqual(line["settings"], "PERFCI_WORKERS")
 
     def test_a_flag_goes_before_the_file(self):
@@ -225,7 +225,7 @@ class Managed(unittest.TestCase):
         server = self.start("--settings", file.name, "--public-read")
         self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
         server.process.send_signal(signal.SIGHUP)
-        support.until("reloaded", lambda: '"reloaded"' in server.log())
+        support.until("reloaded", lambda: '"settings_reloaded"' in server.log())
         self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
 
     def test_a_settings_file_that_cannot_be_used_is_one_sentence_and_status_2(self):
@@ -359,7 +359,7 @@ class Managed(unittest.TestCase):
             holder.communicate("ROLLBACK;\n", timeout=support.DEADLINE_S)
 
     def test_under_the_units_filter_of_system_calls_it_serves_and_ends(self):
-        """What systemd would let it call, with the rest killed: the nearest to the unit that a test may come."""
+        """Runs under a filter of the system calls that the unit allows; any other call kills the process."""
         unit = (support.SOURCE / "deploy/systemd/perfci-server.service").read_text()
         allowed = sandbox.allowed_calls(unit)
         self.assertNotIn("mount", allowed)
@@ -379,13 +379,13 @@ class Managed(unittest.TestCase):
         # a request that is never complete keeps the first one waiting
         slow = socket.create_connection(("127.0.0.1", server.port))
         self.addCleanup(slow.close)
-        slow.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12")
+        slow.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n12")
         support.until("it is being read", lambda: b"perfci_http_connections 2" in server.call("GET", "/metrics").body)
         server.process.send_signal(signal.SIGTERM)
         support.until("it stops", lambda: '"stopping"' in server.log())
         server.process.send_signal(signal.SIGINT)
         self.assertEqual(server.process.wait(timeout=support.DEADLINE_S), 5)
-        self.assertIn("a second signal", server.log())
+        self.assertIn("stopping_at_once", server.log())
         self.assertNotIn('"stopped"', server.log())
 
 

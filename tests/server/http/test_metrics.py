@@ -30,7 +30,7 @@ class Metrics(unittest.TestCase):
         assert cls.server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 3)).status == 200
 
     def families(self):
-        """What the strict parser makes of it; families and samples are unique there."""
+        """The result of the strict parser, which refuses repeated families and samples."""
         answer = self.server.call("GET", "/metrics")
         self.assertEqual((answer.status, answer.headers["content-type"], answer.headers["cache-control"]), (200, OPEN, "no-store"))
         self.assertTrue(answer.body.endswith(b"\n# EOF\n"))
@@ -154,7 +154,7 @@ class Metrics(unittest.TestCase):
         support.until("it is an hour old", lambda: (self.value("perfci_jobs_oldest_seconds", kind="measure", state="leased") or 0) >= 3600)
         self.moves("perfci_leases_expired_total", lambda: support.sql(
             server.database, "UPDATE jobs SET lease_until = now() - interval '1 minute' WHERE state = 'leased'"))
-        # a run that nobody judges: its lag grows
+        # a run that no worker judges: the lag grows
         support.sql(server.database, "INSERT INTO jobs (project_id, kind, run_id, state, lease_until, created_at)"
                     " SELECT id, 'detect', 999999, 'leased', now() + interval '1 hour', now() - interval '2 minutes' FROM projects LIMIT 1")
         support.until("the lag shows", lambda: self.value("perfci_detection_lag_seconds") >= 120)
@@ -166,7 +166,7 @@ class Metrics(unittest.TestCase):
             self.open(None)
         support.until("20 connections", lambda: self.value("perfci_http_connections") >= 20)
         self.moves("perfci_http_streams", lambda: self.open("/api/v1/events"), 1)
-        # a server of its own: whoever waits here must not take the jobs of another test
+        # a server of its own: the waiting request must not lease the jobs of another test
         other = support.Server(self.cluster.database(), "--rate-token", "1")
         self.addCleanup(other.close)
         token = other.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
@@ -183,10 +183,10 @@ class Metrics(unittest.TestCase):
         self.addCleanup(s.close)
         if post:
             body, token = post
-            s.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+            s.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
                       f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
         elif path:
-            s.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         return s
 
     def test_readiness_says_what_is_amiss_with_the_schema(self):
@@ -232,14 +232,14 @@ class Metrics(unittest.TestCase):
                     return any(a.done() and a.result().status == 503 and
                                "the database has not answered" in a.result().json["error"]["message"] for a in asked)
 
-                support.until("strangers are told", told)
+                support.until("clients without a token get 503", told)
 
                 def monitors_told():
                     figures.append(pool.submit(server.call, "GET", "/metrics"))
                     self.assertLessEqual(int(support.sql(url, waiting)), 2)
                     return any(f.done() and b"perfci_database_up 0\n" in f.result().body for f in figures)
 
-                support.until("monitors are told", monitors_told)
+                support.until("probes get 503", monitors_told)
                 # the other threads are there for other work
                 self.assertEqual(server.as_admin("GET", "/api/v1/projects").status, 200)
                 locker.communicate("ROLLBACK;\n", timeout=support.DEADLINE_S)
@@ -256,7 +256,7 @@ class Metrics(unittest.TestCase):
         # a request that is not complete keeps it stopping, and a connection that is open may still ask
         slow, asks = (socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) for _ in range(2))
         self.addCleanup(slow.close)
-        slow.sendall(b"POST /api/v1/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n1")
+        slow.sendall(b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n1")
         connection = http.client.HTTPConnection("127.0.0.1", server.port)
         connection.sock = asks
         self.addCleanup(connection.close)

@@ -88,7 +88,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         bisection = server.as_admin("POST", "/api/v1/bisections",
                                     {"project": "demo", "mode": "remote", "metric": "time_ns",
                                      "good": support.commit_id(1), "bad": support.commit_id(12)}).json["id"]
-        # fresh pairs that hold blame the commit, and somebody is to be told
+        # fresh pairs that confirm the change make the commit the culprit, and a notice is queued
         report = dict(cls.bisection(), confirmation={"before": support.commit_id(7),
                                                      "pairs": [[100.0 + n % 3, 200.0 + n % 2] for n in range(12)]})
         server.as_admin("POST", "/api/v1/bisections", report)
@@ -151,7 +151,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     # Objects of which nothing is said: what a run holds is run.schema.json's, the rest others' words, given on.
     ANYTHING = {"BisectionAnswer.options", "DescriptionAnswer", "LeaseAnswer.job.task", "Run", "Run.machine", "Run.measurements"}
-    # A lease that nobody has: refused for what it says, after everything else was right.
+    # An unknown lease: refused after all other checks passed.
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/complete": {"lease": "0" * 32, "status": "done"}}
@@ -261,7 +261,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             ask("get", "/api/v1/projects/{p}/sessions", query=limit.replace("1000", "100"))
             for pattern in ("alerts", "projects", "environment", "jobs", "machines", "bisections", "tokens", "audit", "notices"):
                 ask("get", "/api/v1/" + pattern, query=limit)
-        while lease().status == 200:  # those that anybody may have
+        while lease().status == 200:  # jobs without labels
             pass
         for asked in (2, 1):  # the second one is late
             ask("post", "/api/v1/jobs/lease", {**self.BODIES["post", "/api/v1/jobs/lease"], "lease": "b" * 32, "asked": asked})
@@ -443,7 +443,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         self.assertGreater(changed, 40)
 
     def pages(self, pattern, limit):
-        """What a list's items are known by, page after page."""
+        """The keys of the items of a list, page after page."""
         items, cursor = [], ""
         while cursor is not None and len(items) < 1000:
             page = server.as_admin("GET", f"{self.path(pattern)}?limit={limit}{cursor}").json
@@ -523,17 +523,18 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     def test_scopes_are_those_that_people_are_told(self):
         """The description is made of the table that guards: a slip there shows only against what was written by hand."""
         told = {}
-        for row in (SOURCE / "server/API.md").read_text().splitlines():
-            if row.startswith("| `"):
-                named = []
-                for method, path, scopes in re.findall(r"`([A-Z]+) (\S+?)`|\[(.*?)\]", row.split(" | ")[0]):
-                    if scopes:  # of those that are named before it
-                        told.update({key: set(SCOPES) if scopes == "any" else set(scopes.split(", ")) for key in named})
-                        named = []
-                    else:
-                        at_root = path in ("/version", "/healthz", "/readyz", "/metrics")
-                        named.append((path if at_root else "/api/v1" + path, method.lower()))
-                        told[named[-1]] = set()
+        text = (SOURCE / "server/API.md").read_text()
+        for entry in re.findall(r"^- (`[A-Z]+ /.*?)(?=^- |^$|\Z)", text, re.M | re.S):
+            named = []
+            head = " ".join(entry.split()).split("; body or query:")[0].split("; answer:")[0]
+            for method, path, scopes in re.findall(r"`([A-Z]+) (\S+?)`|\[(.*?)\]", head):
+                if scopes:  # of those that are named before it
+                    told.update({key: set(SCOPES) if scopes == "any" else set(scopes.split(", ")) for key in named})
+                    named = []
+                else:
+                    at_root = path in ("/version", "/healthz", "/readyz", "/metrics")
+                    named.append((path if at_root else "/api/v1" + path, method.lower()))
+                    told[named[-1]] = set()
         served = {(pattern, method): {s for entry in operation["security"] for s in entry.get("token", [])}
                   for pattern, method, operation in self.operations()}
         self.assertEqual(told, served)
@@ -561,7 +562,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 if pattern in ("/api/v1/projects", "/api/v1/jobs/lease") and answer.status < 300:
                     self.assertNotIn(b'"demo"', answer.body)
                     continue
-                # A run may be asked for without its project: then there is none, not one that is somebody else's.
+                # A route of runs has no project: an unknown id is 404, and so is another project's run.
                 want = (404, "not_found") if pattern == "/api/v1/runs/{id}" else (403, "forbidden")
                 self.assertEqual((answer.status, answer.json["error"]["code"]), want, answer)
                 refused += 1

@@ -71,7 +71,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["state"], "done")
 
     def test_settings_come_with_a_job_from_an_administrator_alone(self):
-        """They choose what runners execute; what is wanted of a suite anybody who may ask for a job says."""
+        """Settings choose the commands that runners execute; every client that may queue a job chooses benchmarks."""
         config = "measure: ./bench\nmetric: latency\n"
         body = {"project": "jobs", "kind": "measure", "commit": support.commit_id(1), "labels": {"machine_class": "sent"}}
         ingest = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["ingest", "triage"], "project": "jobs"}).json["token"]
@@ -251,7 +251,7 @@ class Jobs(unittest.TestCase):
                          (0, {n for n, job in known.items() if job["state"] == "leased"}), told)
         none = perfci("jobs", "--kind", "verify")
         self.assertEqual((none.returncode, none.stdout, none.stderr), (0, "", "no jobs\n"), none)
-        # a queued one ends at once, a leased one when its runner hears of it, what has ended stays as it is
+        # a queued job is cancelled at once, a leased one at its runner's next heartbeat, a finished one not at all
         for job, state in ((soon, "cancelled"), (never, "cancelled"), (held["id"], "leased")):
             told = perfci("jobs", "cancel", str(job), "--json")
             self.assertEqual((told.returncode, json.loads(told.stdout)["state"]), (0, state), told)
@@ -279,7 +279,7 @@ class Jobs(unittest.TestCase):
         wait = second["expected_wait"]
         self.assertTrue(0 <= wait["low"] <= wait["seconds"] <= wait["high"] <= support.DEADLINE_S, wait)
         self.assertEqual((third["expected_wait"], third["wait_reason"]),
-                         (None, "no runner with machine_class=nobody has ever asked for work"))
+                         (None, "no runner with machine_class=absent has ever asked for work"))
         self.assertEqual(server.call("GET", f"/api/v1/jobs/{ids[2]}").json["wait_reason"], third["wait_reason"])
         for i in ids:
             ended = server.as_admin("DELETE", f"/api/v1/jobs/{i}").json

@@ -1,4 +1,4 @@
-"""What must not be lost: runs that were answered when the server is killed, and notices on their way to receivers."""
+"""Data that must survive a kill of the server: answered runs, and notices with unfinished deliveries."""
 import concurrent.futures
 import hmac
 import http.client
@@ -154,7 +154,7 @@ class Hears(http.server.BaseHTTPRequestHandler):
 
 
 class Notices(unittest.TestCase):
-    """A culprit that is confirmed reaches everybody who is to hear of it."""
+    """The notice of a confirmed culprit reaches every receiver."""
 
     SECRET = "sixteen bytes it is, or more"
     NAMES = ("gemm/f32/m64n64k64", "norm/f32/<b>&@all")
@@ -218,14 +218,14 @@ class Notices(unittest.TestCase):
 
     def test_every_receiver_hears_of_it_however_it_stumbles_at_first(self):
         os.chmod(self.secret, 0o644)
-        server = self.start("# who hears of it\n\n"
+        server = self.start("# receivers\n\n"
                             "fine kind=webhook url=HERE/fine?key=1 secret=SECRET project=demo\n"
                             "slow kind=webhook url=HERE/slow secret=SECRET\n"
                             "broken kind=webhook url=HERE/broken secret=SECRET\n"
                             "closing kind=webhook url=HERE/closing secret=SECRET\n"
                             "others kind=webhook url=HERE/others secret=SECRET project=another\n"
                             "chat kind=slack url=HERE/chat\n")
-        self.assertIn(f"{self.secret}: everybody on this machine may read it", server.log())
+        self.assertIn(f"{self.secret}: world-readable; expected no access for others", server.log())
         self.assertNotIn(self.SECRET, server.log())
         self.blame(server, 1)
         support.until("all have it", lambda: not self.notices(server))
@@ -281,7 +281,7 @@ class Notices(unittest.TestCase):
         self.assertEqual((answer.status, answer.json), (200, {"deliveries": 5}))
         support.until("all but one are sent", lambda: sorted(self.states(server).values()) == ["dead"] + ["sent"] * 4)
         self.check_signature(later.to("/x")[0])
-        # what nobody can get is closed by a person
+        # a notice that cannot be delivered is closed by hand
         self.assertEqual(server.as_admin("DELETE", f"/api/v1/notices/{notice['id']}").status, 204)
         self.assertEqual(self.notices(server), [])
 
@@ -298,13 +298,13 @@ class Notices(unittest.TestCase):
         support.sql(server.database, "UPDATE jobs SET lease_hash = repeat('0', 64), lease_until = now() + interval '1 h'"
                     " WHERE kind = 'notify'")
         support.until("the call was given up", lambda: self.receiver.left == 1)
-        self.assertNotIn("notice not sent yet", server.log(), "it was the receiver's time that ended it")
+        self.assertNotIn("notice_retry", server.log(), "it was the receiver's time that ended it")
         self.assertEqual((job("state || tries || lease_hash"), len(self.receiver.to("/slow"))), ("leased1" + "0" * 64, 1))
         support.sql(server.database, "UPDATE jobs SET lease_until = now() WHERE kind = 'notify'")
         support.until("it is sent again", lambda: len(self.receiver.to("/slow")) == 2)
         server.kill()
         server.start()
-        # nobody helps the lease to its end
+        # the lease expires without help of the test
         support.until("it is sent", lambda: not self.notices(server))
         ids = [c["headers"]["Perfci-Delivery"] for c in self.receiver.to("/slow")]
         self.assertEqual(ids, [ids[0]] * 3)
@@ -331,9 +331,9 @@ class Notices(unittest.TestCase):
                          {f"/repos/me/kernels/commits/{support.commit_id(8)}/comments", "/repos/me/kernels/comments/5"})
 
     def reload(self, server):
-        before = server.log().count("reloaded")
+        before = server.log().count("settings_reloaded")
         server.process.send_signal(signal.SIGHUP)
-        support.until("it was read again", lambda: server.log().count("reloaded") > before)
+        support.until("it was read again", lambda: server.log().count("settings_reloaded") > before)
 
     def test_receivers_change_without_a_restart_and_a_wrong_file_changes_nothing(self):
         here = f"http://127.0.0.1:{self.receiver.port}"
@@ -343,11 +343,11 @@ class Notices(unittest.TestCase):
         self.write("receivers", f"first kind=webhook url={here}/moved-there secret={self.secret}\n"
                    f"second kind=slack url={here}/second\n")
         self.reload(server)
-        self.assertIn('"event":"reloaded"', server.log())
+        self.assertIn('"event":"settings_reloaded"', server.log())
         # a file with a fault on its second line
         self.write("receivers", f"\nfirst kind=mail url={here}/x\n")
         self.reload(server)
-        fault, = [line for line in server.log().splitlines() if "not reloaded" in line]
+        fault, = [line for line in server.log().splitlines() if "not_reloaded" in line]
         self.assertIn("receivers:2: expected kind=", fault)
         self.blame(server, 1)
         support.until("both have it", lambda: not self.notices(server))

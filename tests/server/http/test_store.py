@@ -47,7 +47,7 @@ def as_restored(rows):
 
 
 def checks(url, damage):
-    """What the check finds after `damage`, which is undone. References are not enforced meanwhile, as on a broken disk."""
+    """The findings of the check after `damage`, which is rolled back. Foreign keys are off, as after a disk fault."""
     text = (SOURCE / "schema" / "queries" / "checks.sql").read_text(encoding="utf-8").partition("-- name: store_checks\n")[2]
     rows = support.sql(url, f"SET session_replication_role = replica; BEGIN; {damage}; {text.rstrip().rstrip(';')}; ROLLBACK")
     return {what: int(wrong) for what, _, wrong in (row.rpartition("|") for row in rows.splitlines()) if wrong != "0"}
@@ -216,7 +216,7 @@ class Store(unittest.TestCase):
         self.assertEqual(stored(fresh), {*range(1, 31), 41, 42})
         again = support.Server(fresh)
         self.addCleanup(again.close)
-        work_for(again)  # nobody has asked: nothing is sent
+        work_for(again)  # no query waits: nothing is sent
         self.assertEqual(len(stored(fresh)), 32)
         self.assertIn("5 documents", runner("--resend"))
         work_for(again, 46)
@@ -341,7 +341,7 @@ class Store(unittest.TestCase):
         self.assertEqual(len(alerts), 1)
         support.until("the month is there again", lambda: support.sql(url, f"SELECT to_regclass('{last}') IS NOT NULL") == "t\n")
         self.assertEqual(server.stop(), 0)
-        # a month that nobody prepared is moved to its place, and thinned
+        # rows of a month without a partition are moved to a new one, and thinned
         support.sql(url, "UPDATE measurements SET stored_at = '2024-01-15' WHERE run_id <= 3")
         again = support.Server(limited, "--retain-raw", "1")
         self.addCleanup(again.close)
@@ -458,7 +458,7 @@ class Pooler:
         with open(path, "w", encoding="ascii") as file:
             file.write(f"[databases]\n{parts['dbname']} = host={parts['host']} user={parts['user']}\n[pgbouncer]\n"
                        f"unix_socket_dir = {self.folder}\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
-                       "default_pool_size = 2\nmax_client_conn = 100\nserver_reset_query_always = 1\n")  # nobody finds what another one has set
+                       "default_pool_size = 2\nmax_client_conn = 100\nserver_reset_query_always = 1\n")  # settings of one session do not reach the next
         shutil.chown(self.folder, owner.st_uid, owner.st_gid)
         self.url = f"host={self.folder} port=6432 user={parts['user']} dbname={parts['dbname']}"
         program = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin") or "pgbouncer"
@@ -476,7 +476,7 @@ class Pooled(unittest.TestCase):
         cluster = support.Cluster()
         self.addCleanup(cluster.close)
         url = cluster.database()
-        # what the connections were told at first is not what every statement finds
+        # settings of the first session do not hold for later statements
         support.sql(url, "CREATE SCHEMA planted; CREATE TABLE planted.runs (id int); CREATE TABLE planted.tokens (id int);"
                          "CREATE TABLE planted.schema_migrations (version int); INSERT INTO planted.schema_migrations VALUES (9999);"
                          "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = planted, public', current_database()); END $$")

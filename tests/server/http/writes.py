@@ -1,4 +1,4 @@
-"""What openapi.json lets people change: each change is in the audit log once, and every text of it is hostile once.
+"""Every writing operation of openapi.json: each change is in the audit log once, and each text is hostile once.
 
 For OpenApi of test_openapi.py, whose service it asks. Both tests take the operations from the document, so that a new
 route is missed by neither.
@@ -195,7 +195,7 @@ class Writes:
                 seen[operation] = seen.get(operation, 0) + rows
         self.assertGreater(refused, 80)
         writing = {(method, pattern) for pattern, method, _ in self.operations() if method != "get"}
-        self.assertEqual(writing - set(seen), {("post", "/api/v1/jobs/lease")}, "an operation that nobody looked at")
+        self.assertEqual(writing - set(seen), {("post", "/api/v1/jobs/lease")}, "an operation without a test")
         self.assertEqual({operation for operation, rows in seen.items() if rows == 0}, NO_ROW - {("post", "/api/v1/jobs/lease")})
         actors = support.sql(server.database, "SELECT DISTINCT actor FROM audit WHERE object LIKE 'token %'")
         self.assertTrue(all(a.startswith(("token ", "perfci-server")) for a in actors.split("\n") if a), actors)

@@ -1,0 +1,146 @@
+/* The suspects of an alert, and the source files of benchmarks that rank them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "server/handlers/handlers.h"
+#include "server/services/alerts/kinds.h"
+
+static json_t *encode_suspect(const pfc_alert_ranking *r, const pfc_suspect *s)
+{
+    json_t *json = json_pack("{s:s, s:f, s:b, s:o}", "kind", pfc_suspect_kind_name(s->kind),
+                             "probability", s->probability, "ruled_out", s->ruled_out, "reasons",
+                             pfc_encode_texts(s->reasons, s->reasons_len));
+
+    if (s->kind == PFC_SUSPECT_IS_COMMIT) {
+        const pfc_alert_commit *c = &r->commits.items[s->index];
+
+        json_object_set_new(json, "commit", pfc_reply_string(c->sha));
+        json_object_set_new(json, "position", pfc_encode_id(c->position));
+        json_object_set_new(json, "subject", pfc_reply_string(c->subject));
+        json_object_set_new(json, "author", pfc_reply_string(c->author));
+        json_object_set_new(json, "time", pfc_encode_time(c->time));
+        json_object_set_new(json, "measured", json_boolean(c->measured));
+    } else if (s->kind != PFC_SUSPECT_IS_NOTHING) {
+        const pfc_suspect_boundary *b = &r->boundaries[s->index];
+
+        json_object_set_new(json, "field", pfc_reply_string(b->field));
+        json_object_set_new(json, "before", pfc_reply_string(b->before));
+        json_object_set_new(json, "now", pfc_reply_string(b->now));
+    }
+    return json;
+}
+
+/* The reason why the list is empty; null when it has entries. */
+static json_t *encode_reason(const pfc_alert_ranking *r)
+{
+    const pfc_alert *a = &r->alert.items[0];
+    char *text = NULL;
+    json_t *json;
+
+    if (pfc_alert_is_drift(a))
+        text = pfc_drift_reason(a);
+    else if (r->suspects.len == 0)
+        text = pfc_strdup("the alert's range of commits is not known");
+    json = pfc_reply_string(text);
+    free(text);
+    return json;
+}
+
+static json_t *encode_ranking(const pfc_alert_ranking *r)
+{
+    const pfc_alert *a = &r->alert.items[0];
+    json_t *list = json_array(), *json;
+
+    for (size_t i = 0; i < r->suspects.len; i++)
+        json_array_append_new(list, encode_suspect(r, &r->suspects.items[i]));
+    json =
+        json_pack("{s:I, s:o, s:o, s:I, s:I, s:o}", "alert_id", (json_int_t)a->id, "culprit",
+                  pfc_reply_string(a->culprit), "suspects", list, "series", (json_int_t)r->series,
+                  "sources", (json_int_t)r->sources, "project", pfc_reply_string(a->project));
+    json_object_set_new(json, "kind", pfc_reply_string(a->kind));
+    json_object_set_new(json, "title", pfc_encode_title(a));
+    json_object_set_new(json, "drift", pfc_encode_drift(a));
+    json_object_set_new(json, "reason", encode_reason(r));
+    return json;
+}
+
+/* GET /api/v1/alerts/{id}/suspects */
+PFC_HANDLER(alerts_suspects)
+{
+    pfc_alert_ranking ranking = { 0 };
+    pfc_alerts alert = { 0 };
+    int64_t id = 0;
+    json_t *json;
+    pfc_code code;
+
+    code = pfc_req_param_id(req, "id", &id, err);
+    /* Access is checked before the ranking, which is expensive. */
+    if (!code)
+        code = pfc_alerts_get(app->db, id, &alert, err);
+    if (!code)
+        code = pfc_req_allow_project(req, alert.items[0].project_id, err);
+    pfc_rows_clear(&alert);
+    if (!code)
+        code = pfc_alert_rank(app->db, id, &ranking, err);
+    if (code)
+        return code;
+    json = encode_ranking(&ranking);
+    code = pfc_encode_effects(app, ranking.alert.items[0].project_id, id, json, err);
+    if (code)
+        json_decref(json);
+    else
+        code = pfc_reply_json(reply, 200, json, err);
+    pfc_alert_ranking_clear(&ranking);
+    return code;
+}
+
+/* POST /api/v1/projects/{p}/sources   {"commit", "benchmark"?, "files"?, "globs"?, "runtime"?} */
+PFC_HANDLER(sources_post)
+{
+    static const char *const known[] = { "commit", "benchmark", "files", "globs", "runtime", NULL };
+    int64_t project = 0;
+    pfc_sources sources = { 0 };
+    char *commit = NULL, *benchmark = NULL, **files = NULL, **globs = NULL, **runtime = NULL;
+    json_t *body = NULL;
+    pfc_code code;
+
+    code = pfc_path_project(app, req, &project, err);
+    if (!code)
+        code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "commit", true, 64, &commit, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "benchmark", false, PFC_WIRE_MAX_NAME, &benchmark, err);
+    if (!code)
+        code = pfc_decode_texts(body, "files", false, PFC_SOURCES_MAX_FILES, PFC_WIRE_MAX_TEXT,
+                                &files, &sources.files_len, err);
+    if (!code)
+        code = pfc_decode_texts(body, "globs", false, PFC_SOURCES_MAX_GLOBS, PFC_WIRE_MAX_TEXT,
+                                &globs, &sources.globs_len, err);
+    if (!code)
+        code = pfc_decode_texts(body, "runtime", false, PFC_SOURCES_MAX_GLOBS, PFC_WIRE_MAX_TEXT,
+                                &runtime, &sources.runtime_len, err);
+    if (!code) {
+        sources.commit = commit;
+        sources.benchmark = benchmark ? benchmark : "*";
+        sources.files = (const char *const *)files;
+        sources.globs = (const char *const *)globs;
+        sources.runtime = (const char *const *)runtime;
+        code = pfc_sources_store(app->db, req->auth.actor, project, &sources, err);
+    }
+    if (!code)
+        code = pfc_reply_json(reply, 200,
+                              json_pack("{s:s, s:I, s:I, s:I}", "benchmark", sources.benchmark,
+                                        "files", (json_int_t)sources.files_len, "globs",
+                                        (json_int_t)sources.globs_len, "runtime",
+                                        (json_int_t)sources.runtime_len),
+                              err);
+    pfc_decode_texts_free(files, sources.files_len);
+    pfc_decode_texts_free(globs, sources.globs_len);
+    pfc_decode_texts_free(runtime, sources.runtime_len);
+    free(commit);
+    free(benchmark);
+    json_decref(body);
+    return code;
+}

@@ -1,0 +1,309 @@
+"""The schemas of the answers of server/API.md, for openapi.json (components/schemas); embed.py reads SCHEMAS.
+
+An answer has these members, all of them and no others: what may be absent is named in `optional`. Where a
+value may be null, `null()` says so. tests/server/http/test_openapi.py holds the running server to it.
+"""
+import copy
+
+TEXT, NUMBER, TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+COUNT, NUMERAL = {"type": "integer", "minimum": 0}, {"type": "integer", "minimum": 1}
+SHARE = {"type": "number", "minimum": 0, "maximum": 1}
+ANYTHING = {"type": "object"}
+TEXTS = {"type": "object", "additionalProperties": TEXT}
+HASH = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+
+def ref(name):
+    return {"$ref": "#/components/schemas/" + name}
+
+
+def null(schema):
+    """It, or null."""
+    if "null" in schema.get("type", ""):
+        return schema
+    if "enum" in schema:
+        return {**schema, "enum": [*schema["enum"], None]}
+    if "$ref" in schema or "properties" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def each(schema):
+    return {"type": "array", "items": schema}
+
+
+def one_of(*words):
+    return {"enum": list(words)}
+
+
+def members(optional="", description=None, **properties):
+    """An object of these members and no others. A trailing underscore of a name is dropped."""
+    properties = {name.rstrip("_"): schema for name, schema in properties.items()}
+    required = [name for name in properties if name not in optional.split()]
+    says = {"description": description} if description else {}
+    return {"type": "object", **says, "additionalProperties": False, "required": required, "properties": properties}
+
+
+def more(schema, optional="", without="", **properties):
+    """The object `schema` with further members, and some left out or replaced."""
+    added = members(optional, **properties)
+    result = copy.deepcopy(schema)
+    for name in [*without.split(), *added["properties"]]:
+        result["properties"].pop(name, None)
+    result["properties"].update(added["properties"])
+    result["required"] = [n for n in result["required"] if n in result["properties"] and n not in added["properties"]]
+    result["required"] += added["required"]
+    return result
+
+
+def page(name, item):
+    cursor = {"type": ["integer", "null"], "minimum": 1, "description": "of the next page; null at the end"}
+    return members(**{name: each(item), "next_cursor": cursor})
+
+
+TIME, COMMIT, RUN_ID = ref("Time"), ref("CommitId"), ref("RunId")
+BETTER, CHANGE, SEEN = ref("Better"), ref("Change"), one_of("provisional", "confirmed")
+# The members that name a series, and those with its unit.
+NAMED = {"benchmark": TEXT, "metric": TEXT, "backend": TEXT, "machine_class": TEXT}
+SERIES = {**NAMED, "unit": TEXT, "direction": BETTER}
+INTERVAL = {"rel_change": null(NUMBER), "rel_low": null(NUMBER), "rel_high": null(NUMBER)}
+EFFECT = {"before": NUMBER, "after": NUMBER, "rel_change": NUMBER, "rel_low": NUMBER, "rel_high": NUMBER, "p": null(SHARE)}
+
+project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), commits=COUNT, runs=COUNT, alerts_open=COUNT,
+                  last_run_at=null(TIME), created_at=TIME)
+headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, direction=BETTER, series_id=NUMERAL)
+run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
+                  finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH)
+VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
+verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
+standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
+                   alerts=members(open=COUNT, regression=COUNT, broken=COUNT, drift=COUNT, toolchain=COUNT, harness=COUNT),
+                   headline=members(series=COUNT, regressed=COUNT, watching=COUNT, improved=COUNT, unchanged=COUNT))
+effect = members(source=one_of("history", "bisection", "pairs"), bisection_id=null(NUMERAL), commit=null(COMMIT), **INTERVAL, n=COUNT)
+place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}
+commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT, tags=each(TEXT))
+value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT,
+                parent_median=null(NUMBER), rel_change=null(NUMBER), rel_low=null(NUMBER), rel_high=null(NUMBER),
+                p=null(SHARE), p_adjusted=null(SHARE), margin_rel=null(NUMBER), verdict=null(VERDICT))
+
+last = members(commit=COMMIT, time=TIME, median=null(NUMBER))
+WITHHELD = one_of("improvement", "margin", "fdr", "not_firm", "needs_blocks", "identical", "gone", "budget", "rule_off", "machine")
+WHY = {"alert_id": null(NUMERAL), "why_no_alert": null(members(code=WITHHELD, sentence=TEXT))}
+change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, firm=TRUTH, commit=COMMIT, **WHY)
+series = members(id=NUMERAL, **SERIES, branch=TEXT, exact=TRUTH, headline=TRUTH, points=COUNT, last=null(last), change=null(change),
+                 noise_rel=null(NUMBER), watching=COUNT, watching_of=COUNT, detectable_rel=null(NUMBER), points_for_1pct=null(COUNT), reason=null(TEXT),
+                 judged=TRUTH, anchor=null(COMMIT), two_speeds=each(TEXT))
+blocks = members(kind={"const": "blocks"}, session=RUN_ID, against=COMMIT, commit=COMMIT, place_after=COMMIT, place_until=COMMIT,
+                 test=one_of("order", "pairs"), verdict=one_of("different", "same"), rounds=COUNT, rel_low=null(NUMBER), rel_high=null(NUMBER), margin=null(NUMBER), p=null(SHARE), p_adjusted=null(SHARE))
+columns = members(description="columns of equal length, in the order of commits", commit=each(COMMIT), time=each(TIME),
+                  subject=each(TEXT), author=each(TEXT), position=each(NUMERAL), median=each(null(NUMBER)),
+                  low=each(null(NUMBER)), high=each(null(NUMBER)), min=each(null(NUMBER)), n=each(COUNT), run_id=each(NUMERAL),
+                  fingerprint=each(HASH), infra=each(TRUTH), session=each(null(RUN_ID)), ratio=each(null(NUMBER)),
+                  ratio_low=each(null(NUMBER)), ratio_high=each(null(NUMBER)))
+found = members(index=COUNT, index_low=COUNT, index_high=COUNT, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
+                **EFFECT, direction=CHANGE, status=SEEN, firm=TRUTH, blocks=null(blocks), **WHY)
+replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL, commit=COMMIT, **EFFECT, direction=CHANGE, status=SEEN)
+
+measured = members("backend unit exact reason params extra samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
+                   direction=BETTER, exact=TRUTH, status=one_of("ok", "broken", "skipped"), reason=TEXT, params=TEXTS, extra=TEXTS,
+                   samples=each(each(NUMBER)), visits=each(each(COUNT)))
+run = members("branch suite suite_hash finished_at job_id job_fence infra session",
+              "the stored document, as schema/json/run.schema.json has it, with its number",
+              schema={"const": "perfci.run/1"}, run_id=NUMERAL, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
+              suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH,
+              session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
+
+in_session = members(commit=COMMIT, status=one_of("measured", "identical", "broken", "not_measured"), reason=null(TEXT),
+                     same_as=null(COMMIT), within=null(NUMBER), needs_s=null(NUMBER),
+                     verdict=one_of("slower", "faster", "same", "undecided", "identical", "broken", "not_measured"),
+                     worst=null(members(series_id=NUMERAL, benchmark=TEXT, metric=TEXT, backend=TEXT, rel_change=NUMBER, rel_low=NUMBER,
+                                        rel_high=NUMBER, alert_id=null(NUMERAL))))
+session_build = members(commit=COMMIT, median=null(NUMBER), visits=NUMERAL, ratio=null(NUMBER), ratio_low=null(NUMBER),
+                        ratio_high=null(NUMBER))
+session_boundary = members(commit=COMMIT, against=COMMIT, place_after=COMMIT, place_until=COMMIT, test=one_of("order", "pairs"), screen_p=null(SHARE), verdict=one_of("regression", "improvement", "same", "undecided"), **INTERVAL,
+                           p=null(SHARE), p_adjusted=null(SHARE), rounds=COUNT, needs_rounds=COUNT, alert_id=null(NUMERAL))
+session_series = members(series_id=NUMERAL, **NAMED, unit=TEXT, higher_is_better=TRUTH, exact=TRUTH, judged=TRUTH, margin_rel=NUMBER,
+                         noise_rel=null(NUMBER), rounds=COUNT, builds=each(session_build), boundaries=each(session_boundary))
+session = members(id=RUN_ID, branch=TEXT, anchor=COMMIT, base=COMMIT, machine_class=TEXT, machine=TEXT, started_at=TIME,
+                  finished_at=TIME, budget_s=NUMBER, spent_s=NUMBER, blocks=COUNT, note=null(TEXT), commits=each(in_session))
+
+side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT)
+compared = members(series_id=null(NUMERAL), **SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
+                   p_adjusted=null(SHARE), margin_rel=NUMBER, verdict=VERDICT, noise_rel=null(NUMBER),
+                   detectable_rel=null(NUMBER), more_runs=null(COUNT), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
+differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
+target = members(commit=COMMIT, runs=each(RUN_ID))
+
+covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT, machine_class=TEXT, missing=COUNT,
+                  cells={"type": "string", "pattern": "^[x!.-]*$",
+                         "description": "a sign a commit: x measured, ! ran and was broken, - missing, . not there yet"})
+
+suspected = members(commit=COMMIT, subject=null(TEXT), author=null(TEXT), named=TRUTH,
+                    description="named: the culprit; else where the step most likely lies")
+group_member = members(id=NUMERAL, series_id=NUMERAL, **NAMED, **INTERVAL, state=ref("AlertState"))
+group = members(id=NUMERAL, series=COUNT, measured=COUNT, summary=TEXT)
+reference = members(tag=TEXT, commit=COMMIT, **INTERVAL)
+drift = members(first=COMMIT, last=COMMIT, commits=COUNT, weeks=null(NUMBER), rel_per_week=null(NUMBER),
+                rel_per_week_low=null(NUMBER), rel_per_week_high=null(NUMBER), rel_per_commit=null(NUMBER),
+                reference=null(reference),
+                description="no commit is the one: its range, its slope, and the change since the last release")
+alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEXT, unit=TEXT, state=ref("AlertState"),
+                direction=CHANGE, better=BETTER, **{name: null(schema) for name, schema in EFFECT.items()}, commit=null(COMMIT), commit_low=null(COMMIT), commit_high=null(COMMIT),
+                culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
+                undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
+                drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
+                evidence=null(one_of("exact", "corroborated", "alone", "single")), two_speeds=each(TEXT), blocks=null(blocks), worth=null(NUMBER), event_id=null(NUMERAL),
+                suspect=null(suspected))
+witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
+                  rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
+step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT)
+in_range = members(id=COMMIT, position=null(NUMERAL), author=TEXT, time=TIME, subject=TEXT, paths=each(TEXT), measured=TRUTH)
+suspect = members("commit position subject author time measured field before now",
+                  "a commit has commit to measured, a boundary field to now, none neither",
+                  kind=one_of("commit", "toolchain", "harness", "machine", "none"), probability=SHARE, ruled_out=TRUTH,
+                  reasons=each(TEXT), commit=COMMIT, position=null(NUMERAL), subject=TEXT, author=TEXT, time=TIME,
+                  measured=TRUTH, field=TEXT, before=null(TEXT), now=null(TEXT))
+event = members("branch loss loss_low loss_high series moved judged reasons cause dismissed_by dismissed_reason",
+                "what only a step has (branch and what follows) is absent from a canary's",
+                id=NUMERAL, project=TEXT, kind=one_of("canary", "step"), machine_class=TEXT, machine=null(TEXT), runs=COUNT,
+                first_run_id=COUNT, last_run_id=COUNT, first_commit=null(COMMIT), last_commit=null(COMMIT), opened_at=TIME,
+                closed_at=null(TIME), branch=TEXT, loss=null(NUMBER), loss_low=null(NUMBER), loss_high=null(NUMBER),
+                series=COUNT, moved=COUNT, judged=COUNT, reasons=each(TEXT), cause=null(TEXT), dismissed_by=null(TEXT),
+                dismissed_reason=null(TEXT))
+
+job_wait = members(seconds=COUNT, low=COUNT, high=COUNT, description="until it begins: the middle, and what four in five keep to")
+job_blocks = members("known margin rounds", commits=each(COMMIT), known=each(COMMIT), base=COMMIT, anchors=each(COMMIT), budget_s=NUMBER, margin=NUMBER, rounds=NUMERAL,
+                     description="builds that are measured together in blocks, in the order of history")
+job = members(id=NUMERAL, project=TEXT,
+              kind=one_of("measure", "nightly", "pull_request", "backfill", "bisect", "verify", "detect", "notify"),
+              state=one_of("queued", "leased", "done", "failed", "cancelled"), commit=null(COMMIT), branch=null(TEXT),
+              suite=null(TEXT), priority={"type": "integer", "minimum": 0, "maximum": 100}, tries=COUNT, labels=TEXTS,
+              runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
+              progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL), blocks=null(job_blocks), session=null(RUN_ID),
+              cancel_requested=TRUTH, created_at=TIME, started_at=null(TIME), finished_at=null(TIME))
+# SECRET-NUMBER
+LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
+leased = more(job, without="expected_wait wait_reason parents", lease=LEASE, fence=NUMERAL, lease_s=NUMERAL, source=null(TEXT),
+              build=null(TEXT), measure=null(TEXT), task=ANYTHING)
+runner = members(name=TEXT, machine_class=TEXT, last_seen_at=TIME, job_id=null(NUMERAL), labels=TEXTS, backends=each(TEXT))
+machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS,
+                  changed=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))), first_seen_at=TIME,
+                  last_seen_at=TIME, runs=COUNT)
+
+cost = members(commits=COUNT, stored_runs=COUNT, runs=null(NUMBER), builds=null(NUMBER), run_seconds=null(NUMBER),
+               wait_seconds=null(NUMBER), seconds=null(NUMBER), runners=COUNT, jobs_waiting=COUNT)
+culprit = members("probability rel_change rel_low rel_high unmeasurable", commits=each(TEXT), probability=null(SHARE), **INTERVAL,
+                  unmeasurable=TRUTH)
+difference = members(rel_change=null(NUMBER), rel_low=null(NUMBER), rel_high=null(NUMBER), margin=null(NUMBER), within=TRUTH,
+                     more_runs=null(NUMBER))
+counts = members(stored=COUNT, measured=COUNT, broken=COUNT, failed=COUNT, timed_out=COUNT, waiting=COUNT)
+failure = members(commit=TEXT, job_id=null(NUMERAL), state=one_of("broken", "failed", "timed_out"), reason=TEXT, infrastructure=TRUTH)
+step_reported = members("value build confirm", commit=TEXT, value=null(NUMBER), build=COUNT, confirm=TRUTH)
+step_asked = members(n=NUMERAL, commit=COMMIT, value=null(NUMBER), state=one_of("asked", "measured", "broken", "failed", "timed_out"),
+                     build=COUNT, job_id=null(NUMERAL), run=null(RUN_ID), repro=TEXT, stored=TRUTH, job_state=null(TEXT),
+                     runner=null(TEXT), reason=null(TEXT), seconds=null(NUMBER))
+verification = members(id=NUMERAL, before=COMMIT, commit=COMMIT, state=one_of("running", "confirmed", "refuted", "open"),
+                       pairs=COUNT, layouts=COUNT, repro=TEXT, **INTERVAL, p=null(SHARE), runners=null(TEXT), reason=null(TEXT))
+bisection = members(id=NUMERAL, project=TEXT, metric=TEXT, benchmark=null(TEXT), backend=null(TEXT), good=TEXT, bad=TEXT,
+                    verdict=null(one_of("found", "range", "no-regression", "inconclusive")), culprits=each(culprit), repro=TEXT,
+                    mode=one_of("report", "remote"), state=one_of("running", "done", "cancelled"), reason=TEXT, branch=null(TEXT),
+                    machine_class=null(TEXT), commits=null(COUNT), expected_runs=null(NUMBER), runs=COUNT, builds=COUNT,
+                    commits_measured=COUNT, seconds=null(NUMBER), steps=each(step_reported), alert_id=null(NUMERAL),
+                    counts=null(counts), failure=null(failure), stopped=null(one_of("budget")), budget_runs=null(COUNT),
+                    candidates=null(COUNT), likeliest=null(members(commit=TEXT, probability=SHARE)), probability_none=null(SHARE),
+                    expected_more_runs=null(NUMBER), difference=null(difference),
+                    created_at=TIME, finished_at=null(TIME), actor=TEXT)
+searching = more(bisection, steps=each(step_asked), verifications=each(verification),
+                 line=each(members(commit=COMMIT, probability=null(SHARE))), options=ANYTHING, expected=ref("Cost"))
+
+token = members(id=NUMERAL, name=TEXT, scopes=each(ref("Scope")), project=null(TEXT), created_at=TIME, expires_at=null(TIME),
+                revoked_at=null(TIME), last_used_at=null(TIME))
+delivery = members(receiver=TEXT, state=one_of("waiting", "sending", "sent", "dead"), tries=COUNT, reason=null(TEXT),
+                   next_at=null(TEXT))
+notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed", "toolchain", "harness"), alert_id=NUMERAL, commit=COMMIT, subject=null(TEXT),
+                 author=null(TEXT), text=TEXT, repro=TEXT, created_at=TIME, deliveries=each(delivery))
+audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)
+
+SCHEMAS = {
+    "Time": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", "description": "RFC 3339, in milliseconds"},
+    "CommitId": {"type": "string", "pattern": "^[0-9a-f]{40}$"},
+    "RunId": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+    "Better": {"enum": ["lower", "higher"], "description": "which way is better"},
+    "Change": one_of("regression", "improvement"),
+    "Scope": one_of("read", "ingest", "runner", "triage", "admin"),
+    "AlertState": one_of("untriaged", "acknowledged", "investigating", "fixed", "backed_out", "wont_fix", "noise",
+                         "infrastructure", "duplicate", "verified_fixed"),
+    "VersionAnswer": members(version=TEXT, schema_version=COUNT),
+    "StatusAnswer": members(status={"const": "ok"}),
+    "DescriptionAnswer": {"type": "object", "description": "OpenAPI 3.1", "required": ["openapi", "info", "paths", "components"]},
+    "StatsAnswer": members(runs=COUNT, measurements=COUNT, series=COUNT, alerts_open=COUNT, jobs_queued=COUNT, jobs_leased=COUNT,
+                           detection_lag_s=null({"type": "number", "minimum": 0})),
+    "ProjectAnswer": project,
+    "ProjectsAnswer": page("projects", ref("ProjectAnswer")),
+    "ProjectGoneAnswer": members(rows=COUNT, done=TRUTH, rest=null(TEXT),
+                                 description="rest: what is left is called so until it is gone"),
+    "ProjectDetailAnswer": more(project, headline=each(headline), standing=standing),
+    "CommitsStoredAnswer": members(received=COUNT, new=COUNT),
+    "CommitsAnswer": page("commits", commit),
+    "CommitAnswer": more(commit, runs=each(ref("RunRow")), paths=each(TEXT), values=each(value),
+                         against_parent=null(members(commit=COMMIT, margin_rel=NUMBER, summary=verdicts)),
+                         broken=each(members(**NAMED, reason=TEXT, run_id=NUMERAL)),
+                         changes=each(members(series_id=NUMERAL, **NAMED, branch=TEXT, rel_change=NUMBER, rel_low=NUMBER, rel_high=NUMBER,
+                                              p=null(SHARE), direction=CHANGE, status=SEEN, firm=TRUTH, **WHY))),
+    "SessionStoredAnswer": members(id=RUN_ID, commits=COUNT),
+    "CandidatesAnswer": members(candidates=each(members(id=NUMERAL, series_id=NUMERAL, **NAMED, branch=TEXT, against=COMMIT, commit=COMMIT,
+                                                        rel_change=NUMBER, p=null(SHARE), why_no_alert=members(code=WITHHELD, sentence=TEXT)))),
+    "SessionsAnswer": page("sessions", session),
+    "SessionAnswer": more(session, series=each(session_series)),
+    "RunRow": run_row,
+    "RunsAnswer": page("runs", ref("RunRow")),
+    "SeriesListAnswer": page("series", more(series, "spark", spark=each(null(NUMBER)))),
+    "SeriesAnswer": members(series=more(series, project=TEXT), columns=columns, changes=each(found),
+                            boundaries=each(members(index=NUMERAL, fields=each(TEXT))), bucketed=TRUTH,
+                            broken=each(members(commit=COMMIT, position=NUMERAL, subject=TEXT, time=TIME, reason=TEXT, run_id=NUMERAL))),
+    "DetectorAnswer": members(version=COUNT, detector=ref("Detector"), actor=null(TEXT), at=null(TIME)),
+    "SeriesReplayAnswer": members(series_id=NUMERAL, points=COUNT, noise_rel=null(NUMBER), watching=COUNT,
+                                  watching_odds=null(NUMBER), changes=each(replayed)),
+    "ProjectReplayAnswer": members(
+        branch=TEXT, series=COUNT, points=COUNT, changes=COUNT,
+        alerts=each(more(replayed, series_id=NUMERAL, label=null(one_of("regression", "noise")))), unlabelled=COUNT,
+        labels=members(regressions=COUNT, noise=COUNT, regressions_found=COUNT, noise_found=COUNT),
+        precision=null(SHARE), recall=null(SHARE), f1=null(SHARE)),
+    "IngestAnswer": members(run_id=NUMERAL, id=RUN_ID, series=COUNT, samples=COUNT),
+    "RunAnswer": run,
+    "CompareAnswer": members(a=target, b=target, across=TRUTH, margin_rel=NUMBER, differs=each(differing), rows=each(compared),
+                             only_a=each(TEXT), only_b=each(TEXT), summary=verdicts),
+    "CoverageAnswer": more(
+        page("rows", covered), branch=TEXT,
+        commits=each(members(id=COMMIT, position=NUMERAL, time=TIME, subject=TEXT, measured=COUNT, missing=COUNT)),
+        fills=each(members(commit=COMMIT, machine_class=TEXT, missing=COUNT)),
+        never=each(members(benchmark=TEXT, backend=TEXT, machine_class=TEXT))),
+    "AlertAnswer": alert,
+    "AlertsAnswer": page("alerts", ref("AlertAnswer")),
+    "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range),
+                              members=each(group_member), effects=each(effect), effects_differ=null(TEXT)),
+    "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT,
+                              kind=one_of("step", "drift", "broken", "toolchain", "harness"), title=TEXT,
+                              drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
+    "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT, runtime=COUNT),
+    "EventAnswer": event,
+    "EventsAnswer": page("events", ref("EventAnswer")),
+    "JobAnswer": job,
+    "JobsAnswer": page("jobs", ref("JobAnswer")),
+    "LeaseAnswer": members(job=leased),
+    "HeartbeatAnswer": members(lease_s=NUMERAL, cancel=TRUTH),
+    "RunnersAnswer": members(runners=each(runner)),
+    "MachinesAnswer": page("machines", machine),
+    "BisectionsAnswer": page("bisections", ref("Bisected")),
+    "BisectionAnswer": {"anyOf": [ref("Bisected"), searching]},
+    "Bisected": bisection,
+    "Cost": cost,
+    "BisectionStartedAnswer": {"anyOf": [ref("Bisected"), more(bisection, expected=ref("Cost")),
+                                         members(description="what a search would cost (dry_run)", expected=ref("Cost"))]},
+    "TokensAnswer": page("tokens", token),
+    "TokenAnswer": members(id=NUMERAL, name=TEXT, token={"type": "string", "pattern": "^pfc_[0-9a-f]{64}$"},
+                           scopes=each(ref("Scope")), project=null(TEXT), expires_at=null(TIME)),
+    "AuditAnswer": page("audit", audit),
+    "NoticesAnswer": page("notices", notice),
+    "DeliveriesAnswer": members(deliveries=COUNT),
+}

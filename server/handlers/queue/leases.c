@@ -1,0 +1,215 @@
+/* Jobs for runners: lease, heartbeat, complete, release. */
+#include <stdlib.h>
+
+#include "server/handlers/handlers.h"
+
+#define MAX_BACKENDS 64
+#define MAX_RUN_IDS  1000
+
+static double lease_seconds(const pfc_app *app)
+{
+    return app->lease_s > 0 ? app->lease_s : PFC_LEASE_S;
+}
+
+static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *secret)
+{
+    json_t *job = pfc_encode_job(j);
+
+    /* Members of queued jobs; this job is leased. */
+    json_object_del(job, "expected_wait");
+    json_object_del(job, "wait_reason");
+    json_object_del(job, "parents");
+    json_object_set_new(job, "lease", json_string(secret));
+    json_object_set_new(job, "fence", json_integer((json_int_t)j->fence));
+    json_object_set_new(job, "lease_s", json_integer((json_int_t)lease_seconds(app)));
+    json_object_set_new(job, "source", pfc_reply_string(j->source));
+    json_object_set_new(job, "build", pfc_reply_string(j->build));
+    json_object_set_new(job, "measure", pfc_reply_string(j->measure));
+    json_object_set_new(job, "task", pfc_encode_json_text(j->task_json ? j->task_json : "{}"));
+    return json_pack("{s:o}", "job", job);
+}
+
+/*
+ * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?, "asked"?}
+ *
+ * With `wait`, an empty queue suspends the request; the handler runs again when a job is queued.
+ */
+PFC_HANDLER(jobs_lease)
+{
+    static const char *const known[] = { "runner", "machine_class", "labels", "backends",
+                                         "lease",  "asked",         NULL };
+    pfc_lease_request request = { .project_id = req->auth.project_id,
+                                  .lease_s = lease_seconds(app) };
+    pfc_jobs row = { 0 };
+    json_t *body = NULL;
+    char *runner = NULL, *machine_class = NULL, *labels = NULL, *lease = NULL;
+    char **backends = NULL;
+    char secret[PFC_LEASE_SIZE] = "";
+    int64_t wait_s = 0;
+    pfc_code code;
+
+    code = pfc_req_query_i64(req, "wait", 0, PFC_HTTPD_MAX_WAIT_S, &wait_s, err);
+    if (!code)
+        code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "machine_class", true, PFC_WIRE_MAX_NAME, &machine_class,
+                               err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "lease", false, 64, &lease, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "asked", false, 1, PFC_WIRE_MAX_ID, &request.asked, err);
+    if (!code)
+        code = pfc_decode_labels(body, "labels", &labels, err);
+    if (!code)
+        code = pfc_decode_texts(body, "backends", false, MAX_BACKENDS, PFC_WIRE_MAX_NAME, &backends,
+                                &request.backends_len, err);
+    if (code)
+        goto done;
+
+    request.runner = runner;
+    request.machine_class = machine_class;
+    request.labels_json = labels;
+    request.lease = lease;
+    request.backends = (const char *const *)backends;
+    code = pfc_job_lease(app->db, &request, &row, secret, err);
+    if (code == PFC_ENOTFOUND) {
+        code = wait_s > 0 && req->waited_s < (double)wait_s && !req->stopping
+                   ? pfc_reply_wait(reply, "job", (double)wait_s)
+                   : pfc_reply_empty(reply);
+        goto done;
+    }
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_lease(app, &row.items[0], secret), err);
+    reply->cache = "no-store";
+
+done:
+    pfc_rows_clear(&row);
+    pfc_decode_texts_free(backends, request.backends_len);
+    free(runner);
+    free(machine_class);
+    free(labels);
+    free(lease);
+    json_decref(body);
+    return code;
+}
+
+/* The path's job, when it exists and the token may touch its project. */
+static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_err *err)
+{
+    pfc_jobs row = { 0 };
+    pfc_code code = pfc_req_param_id(req, "id", id, err);
+
+    if (!code)
+        code = pfc_jobs_get(app->db, *id, &row, err);
+    if (!code)
+        code = pfc_req_allow_project(req, row.items[0].project_id, err);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+/* POST /api/v1/jobs/{id}/heartbeat   {"lease", "progress"?} */
+PFC_HANDLER(jobs_heartbeat)
+{
+    static const char *const known[] = { "lease", "progress", NULL };
+    json_t *body = NULL;
+    char *lease = NULL, *progress = NULL;
+    int64_t id = 0;
+    bool cancel = false;
+    pfc_code code;
+
+    code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "progress", false, PFC_WIRE_MAX_TEXT, &progress, err);
+    if (!code)
+        code = check_job(app, req, &id, err);
+    if (!code)
+        code = pfc_job_heartbeat(app->db, id, lease, progress, lease_seconds(app), &cancel, err);
+    if (!code)
+        code = pfc_reply_json(
+            reply, 200,
+            json_pack("{s:I, s:b}", "lease_s", (json_int_t)lease_seconds(app), "cancel", cancel),
+            err);
+    free(lease);
+    free(progress);
+    json_decref(body);
+    return code;
+}
+
+/* POST /api/v1/jobs/{id}/complete   {"lease", "status", "reason"?, "run_ids"?, "session"?} */
+PFC_HANDLER(jobs_complete)
+{
+    static const char *const known[] = { "lease", "status", "reason", "run_ids", "session", NULL };
+    json_t *body = NULL;
+    char *lease = NULL, *status = NULL, *reason = NULL, *session = NULL;
+    char **run_ids = NULL;
+    size_t run_ids_len = 0;
+    pfc_jobs row = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "status", true, 16, &status, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &reason, err);
+    if (!code)
+        code =
+            pfc_decode_texts(body, "run_ids", false, MAX_RUN_IDS, 64, &run_ids, &run_ids_len, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "session", false, 64, &session, err);
+    if (code)
+        goto done;
+    code = check_job(app, req, &id, err);
+    if (!code) {
+        const pfc_job_result result = { (const char *const *)run_ids, run_ids_len, session };
+
+        code = pfc_job_finish(app->db, id, lease, status, reason, &result, err);
+    }
+    if (!code)
+        code = pfc_jobs_get(app->db, id, &row, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, pfc_encode_job(&row.items[0]), err);
+
+done:
+    pfc_rows_clear(&row);
+    pfc_decode_texts_free(run_ids, run_ids_len);
+    free(lease);
+    free(status);
+    free(reason);
+    free(session);
+    json_decref(body);
+    return code;
+}
+
+/* POST /api/v1/jobs/{id}/release   {"lease"}: queues the job at once, without waiting for the lease to expire. */
+PFC_HANDLER(jobs_release)
+{
+    static const char *const known[] = { "lease", NULL };
+    json_t *body = NULL;
+    char *lease = NULL;
+    pfc_jobs row = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
+    if (!code)
+        code = check_job(app, req, &id, err);
+    if (!code)
+        code = pfc_job_release(app->db, id, lease, err);
+    if (!code)
+        code = pfc_jobs_get(app->db, id, &row, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, pfc_encode_job(&row.items[0]), err);
+    pfc_rows_clear(&row);
+    free(lease);
+    json_decref(body);
+    return code;
+}

@@ -1,0 +1,95 @@
+/* Runners and machines. */
+#include "core/wire/fingerprint.h"
+#include "server/handlers/handlers.h"
+
+static const pfc_field runner_fields[] = {
+    PFC_FIELD(pfc_runner, name),
+    PFC_FIELD(pfc_runner, machine_class),
+    PFC_FIELD_AS(pfc_runner, "last_seen_at", last_seen_at, TIME),
+    PFC_FIELD_AS(pfc_runner, "job_id", job_id, ID),
+    PFC_FIELD_AS(pfc_runner, "labels", labels_json, OBJECT),
+    PFC_FIELD_AS(pfc_runner, "backends", backends_json, ARRAY),
+};
+
+/* GET /api/v1/runners */
+PFC_HANDLER(runners_list)
+{
+    pfc_runners rows = { 0 };
+    pfc_code code = pfc_runners_list(app->db, req->auth.project_id, &rows, err);
+
+    if (!code)
+        code = pfc_reply_json(
+            reply, 200,
+            json_pack("{s:o}", "runners",
+                      pfc_encode_table(PFC_ROW_VIEW(&rows), PFC_FIELDS(runner_fields))),
+            err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
+/* The differences between the machine's previous fingerprint and this one; null when it has no previous one. */
+static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *err)
+{
+    pfc_labels before = { 0 }, now = { 0 };
+    char **names = NULL;
+    size_t len = 0;
+    pfc_code code = PFC_OK;
+
+    *out = m->before_json ? json_array() : json_null();
+    if (m->before_json)
+        code = pfc_labels_parse(m->before_json, &before, err);
+    if (!code && m->before_json)
+        code = pfc_labels_parse(m->fingerprint_json, &now, err);
+    if (!code && m->before_json)
+        pfc_fingerprint_diff(&before, &now, PFC_FINGERPRINT_MACHINE, &names, &len);
+    for (size_t i = 0; i < len; i++)
+        json_array_append_new(*out,
+                              json_pack("{s:s, s:o, s:o}", "name", names[i], "before",
+                                        pfc_reply_string(pfc_labels_get(&before, names[i])), "now",
+                                        pfc_reply_string(pfc_labels_get(&now, names[i]))));
+    pfc_decode_texts_free(names, len);
+    pfc_labels_clear(&before);
+    pfc_labels_clear(&now);
+    return code;
+}
+
+static const pfc_field machine_fields[] = {
+    PFC_FIELD(pfc_machine_row, id),
+    PFC_FIELD(pfc_machine_row, machine_class),
+    PFC_FIELD(pfc_machine_row, name),
+    PFC_FIELD(pfc_machine_row, fingerprint_hash),
+    PFC_FIELD_AS(pfc_machine_row, "fingerprint", fingerprint_json, OBJECT),
+    PFC_FIELD_AS(pfc_machine_row, "first_seen_at", first_seen_at, TIME),
+    PFC_FIELD_AS(pfc_machine_row, "last_seen_at", last_seen_at, TIME),
+    PFC_FIELD(pfc_machine_row, runs),
+};
+
+/* GET /api/v1/machines */
+PFC_HANDLER(machines_list)
+{
+    pfc_machine_rows rows = { 0 };
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_machines_list(app->db, req->auth.project_id, page, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len && !code; i++) {
+        json_t *machine = pfc_encode_fields(PFC_FIELDS(machine_fields), &rows.items[i]);
+        json_t *changed = NULL;
+
+        code = encode_changes(&rows.items[i], &changed, err);
+        json_object_set_new(machine, "changed", changed);
+        json_array_append_new(items, machine);
+    }
+    if (code)
+        json_decref(items);
+    else
+        code = pfc_reply_json(reply, 200, pfc_encode_list("machines", items, rows.next), err);
+    pfc_rows_clear(&rows);
+    return code;
+}

@@ -1,0 +1,136 @@
+/* The comparison of two commits or runs. */
+#include <math.h>
+
+#include "server/handlers/handlers.h"
+
+static json_t *encode_side(const pfc_side_summary *s)
+{
+    return json_pack("{s:o, s:o, s:o, s:I}", "median", pfc_reply_number(s->median), "low",
+                     pfc_reply_number(s->low), "high", pfc_reply_number(s->high), "n",
+                     (json_int_t)s->n);
+}
+
+const char *pfc_compare_word(const pfc_compare_row *r)
+{
+    if (r->broken_a || r->broken_b)
+        return "broken";
+    switch (r->result.verdict) {
+    case PFC_VERDICT_SAME:
+        return "same";
+    case PFC_VERDICT_DIFFERENT:
+        return r->regression ? "regression" : "improvement";
+    case PFC_VERDICT_INCONCLUSIVE:
+        break;
+    }
+    return "inconclusive";
+}
+
+/* The sides that have no samples because the benchmark is broken there. */
+static json_t *encode_broken(const pfc_compare_row *r)
+{
+    json_t *sides = json_array();
+
+    if (r->broken_a)
+        json_array_append_new(sides, json_string("a"));
+    if (r->broken_b)
+        json_array_append_new(sides, json_string("b"));
+    return sides;
+}
+
+static json_t *encode_differences(const pfc_comparison *c)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < c->differs_len; i++) {
+        const pfc_compare_difference *d = &c->differs[i];
+
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:o}", "field", pfc_reply_string(d->field), "a",
+                                        pfc_reply_string(d->a), "b", pfc_reply_string(d->b)));
+    }
+    return list;
+}
+
+static json_t *encode_row(const pfc_compare_row *r)
+{
+    json_t *json =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "series_id",
+                  pfc_encode_id(r->series_id), "benchmark", pfc_reply_string(r->benchmark),
+                  "metric", pfc_reply_string(r->metric), "backend", pfc_reply_string(r->backend),
+                  "machine_class", pfc_reply_string(r->machine_class), "unit",
+                  pfc_reply_string(r->unit), "direction", pfc_encode_direction(r->higher_is_better),
+                  "exact", r->exact, "a", encode_side(&r->a), "b", encode_side(&r->b));
+
+    json_object_set_new(json, "rel_change", pfc_reply_number(r->result.rel_change));
+    json_object_set_new(json, "rel_low", pfc_reply_number(r->result.rel_low));
+    json_object_set_new(json, "rel_high", pfc_reply_number(r->result.rel_high));
+    json_object_set_new(json, "p", pfc_reply_number(r->result.p));
+    json_object_set_new(json, "p_adjusted", pfc_reply_number(r->p_adjusted));
+    json_object_set_new(json, "margin_rel", pfc_reply_number(r->margin_rel));
+    json_object_set_new(json, "verdict", json_string(pfc_compare_word(r)));
+    json_object_set_new(json, "noise_rel", pfc_reply_number(r->result.noise_rel));
+    json_object_set_new(json, "detectable_rel", pfc_reply_number(r->result.detectable_rel));
+    json_object_set_new(json, "more_runs",
+                        isfinite(r->more_runs) && r->more_runs > 0
+                            ? json_integer((json_int_t)r->more_runs)
+                            : json_null());
+    json_object_set_new(json, "broken", encode_broken(r));
+    json_object_set_new(json, "reason", pfc_reply_string(r->reason));
+    json_object_set_new(json, "fingerprint_differs", pfc_encode_texts(r->differs, r->differs_len));
+    return json;
+}
+
+json_t *pfc_encode_summary(const pfc_comparison *c)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "regression", (json_int_t)c->regressions,
+                     "improvement", (json_int_t)c->improvements, "same", (json_int_t)c->same,
+                     "inconclusive", (json_int_t)c->inconclusive, "broken", (json_int_t)c->broken);
+}
+
+/* series 0: every row. */
+static json_t *encode_comparison(const pfc_comparison *c, bool across, int64_t series)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < c->rows_len; i++) {
+        if (!series || c->rows[i].series_id == series)
+            json_array_append_new(rows, encode_row(&c->rows[i]));
+    }
+    return json_pack(
+        "{s:{s:o, s:o}, s:{s:o, s:o}, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "a", "commit",
+        pfc_reply_string(c->a.commit), "runs", pfc_encode_texts(c->a.runs, c->a.runs_len), "b",
+        "commit", pfc_reply_string(c->b.commit), "runs", pfc_encode_texts(c->b.runs, c->b.runs_len),
+        "across", across, "margin_rel", pfc_reply_number(c->margin_rel), "differs",
+        encode_differences(c), "rows", rows, "only_a", pfc_encode_texts(c->only_a, c->only_a_len),
+        "only_b", pfc_encode_texts(c->only_b, c->only_b_len), "summary", pfc_encode_summary(c));
+}
+
+/* GET /api/v1/compare?project=&a=&b=&backend=&across=&series= */
+PFC_HANDLER(compare)
+{
+    const char *name = NULL, *a = NULL, *b = NULL, *backend = NULL;
+    int64_t project = 0, series = 0;
+    bool across = false;
+    pfc_comparison comparison = { 0 };
+    pfc_code code;
+
+    code = pfc_req_query_bool(req, "across", &across, err);
+    if (!code)
+        code = pfc_req_query_i64(req, "series", 1, INT64_MAX, &series, err);
+    if (!code)
+        code = pfc_req_query_required(req, "project", 64, &name, err);
+    if (!code)
+        code = pfc_req_query_required(req, "a", 64, &a, err);
+    if (!code)
+        code = pfc_req_query_required(req, "b", 64, &b, err);
+    if (!code)
+        code = pfc_req_query(req, "backend", PFC_WIRE_MAX_NAME, &backend, err);
+    if (!code)
+        code = pfc_decode_project(app, req, name, "project", &project, err);
+    if (!code)
+        code = pfc_compare(app->db, project, a, b, backend, across, &comparison, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_comparison(&comparison, across, series), err);
+    pfc_comparison_clear(&comparison);
+    return code;
+}

@@ -1,0 +1,227 @@
+/*
+ * One connection: how it is made, and what its faults mean.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/base/clock.h"
+#include "server/repo/connection/db_internal.h"
+
+#define OLDEST_VERSION 150000 /* as PQserverVersion counts */
+
+static void first_line(const char *text, char *out, size_t cap)
+{
+    size_t n = strcspn(text, "\n");
+
+    n = PFC_MIN(n, cap - 1);
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
+{
+    first_line(pg ? PQerrorMessage(pg) : "out of memory", out, cap);
+}
+
+static pfc_code code_of_sqlstate(const char *state)
+{
+    static const struct {
+        const char *prefix;
+        pfc_code code;
+    } table[] = {
+        { "23505", PFC_ECONFLICT }, { "23503", PFC_ENOTFOUND }, { "23", PFC_EINVAL },
+        { "22", PFC_EINVAL },       { "57014", PFC_ETIMEOUT },  { "57", PFC_EUNAVAIL },
+        { "08", PFC_EUNAVAIL },     { "53", PFC_EUNAVAIL },     { "40", PFC_EUNAVAIL },
+        { "55P03", PFC_EUNAVAIL },  { "25006", PFC_EUNAVAIL },  { "25P03", PFC_EUNAVAIL },
+        { "58", PFC_EUNAVAIL },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(table); i++) {
+        if (strncmp(state, table[i].prefix, strlen(table[i].prefix)) == 0)
+            return table[i].code;
+    }
+    return PFC_EBUG;
+}
+
+pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err)
+{
+    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+    const char *text = res ? PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    char message[256];
+
+    if (state && text) /* also when the connection ended: the server's reason is the better one */
+        return pfc_err_set(err, code_of_sqlstate(state), "database: %s: %s", what, text);
+    /* The result's own: the connection's is that of a later fault, or it is given up already. */
+    if (res && *PQresultErrorMessage(res))
+        first_line(PQresultErrorMessage(res), message, sizeof(message));
+    else
+        first_line(pg ? PQerrorMessage(pg) : "the connection is lost", message, sizeof(message));
+    return pfc_err_set(err, PFC_EUNAVAIL, "database: %s: %s", what, message);
+}
+
+bool pfc_result_collided(const PGresult *res)
+{
+    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+
+    return state && strncmp(state, "40", 2) == 0;
+}
+
+bool pfc_result_read_only(const PGresult *res)
+{
+    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+
+    return state && strcmp(state, "25006") == 0;
+}
+
+pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err)
+{
+    PGresult *res = PQexec(pg, sql);
+    ExecStatusType status = PQresultStatus(res);
+    pfc_code code = PFC_OK;
+
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, what, err);
+    PQclear(res);
+    return code;
+}
+
+void pfc_conn_await(PGconn *pg, int64_t limit_ms)
+{
+    const int64_t until_ns = pfc_clock_ns() + limit_ms * PFC_NS_PER_MS;
+
+    while (PQisBusy(pg)) {
+        struct pollfd fd = { .fd = PQsocket(pg), .events = POLLIN };
+        const int64_t left_ns = until_ns - pfc_clock_ns();
+        int n = 0;
+
+        if (left_ns > 0)
+            n = poll(&fd, 1, (int)PFC_MIN(left_ns / PFC_NS_PER_MS + 1, 60000));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (left_ns <= 0) {
+            (void)shutdown(PQsocket(pg), SHUT_RDWR); /* PQgetResult says the rest */
+            return;
+        }
+        if (n > 0 && !PQconsumeInput(pg))
+            return;
+    }
+}
+
+static void drop_notice(void *arg, const PGresult *res)
+{
+    (void)arg;
+    (void)res;
+}
+
+/* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */
+static bool is_astray(const PQconninfoOption *option)
+{
+    const char *value = option->val ? option->val : "";
+
+    if (strcmp(option->keyword, "port") == 0)
+        return value[strspn(value, "0123456789,")] != '\0';
+    return strcmp(option->keyword, "host") == 0 && strchr(value, '@') && value[0] != '/' &&
+           value[0] != '@';
+}
+
+pfc_code pfc_conn_check(const char *url, pfc_err *err)
+{
+    char *why = NULL;
+    PQconninfoOption *info = PQconninfoParse(url ? url : "", &why);
+    bool astray = !info;
+
+    for (const PQconninfoOption *option = info; option && option->keyword; option++)
+        astray |= is_astray(option);
+    PQconninfoFree(info);
+    /* libpq's own reason may quote the URL, and with it a password. */
+    PQfreemem(why);
+    if (astray)
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "database URL: expected a libpq URI, in which user and password have their "
+            "special characters as %%XX, or key=value pairs");
+    return PFC_OK;
+}
+
+pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
+{
+    /* The URL comes after our defaults, so that it may override them. */
+    const char *keys[] = { "connect_timeout",  "application_name",
+                           "keepalives_idle",  "keepalives_interval",
+                           "keepalives_count", "tcp_user_timeout",
+                           "dbname",           NULL };
+    /* A machine that went without a word is noticed within half a minute. */
+    const char *values[] = { PFC_DB_CONNECT_S, "perfci", "15", "5", "3", "30000", url, NULL };
+    char limit[16];
+    const char *params[] = { limit };
+    PGconn *pg;
+    PGresult *res = NULL, *more;
+    char message[256];
+    pfc_code code = pfc_conn_check(url, err);
+
+    if (code)
+        return code;
+    pg = PQconnectdbParams(keys, values, 1);
+    if (PQstatus(pg) != CONNECTION_OK) {
+        pfc_conn_message(pg, message, sizeof(message));
+        PQfinish(pg);
+        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s", message);
+    }
+    if (PQserverVersion(pg) < OLDEST_VERSION) {
+        const char *version = PQparameterStatus(pg, "server_version");
+
+        code =
+            pfc_err_set(err, PFC_EUNAVAIL, "database: expected PostgreSQL 15 or newer, got %.40s",
+                        version ? version : "one without a version");
+        PQfinish(pg);
+        return code;
+    }
+    PQsetNoticeReceiver(pg, drop_notice, NULL);
+    (void)snprintf(limit, sizeof(limit), "%u", statement_ms);
+    /* Qualified: until then names are looked up where the role's or the database's settings say. */
+    (void)PQsendQueryParams(
+        pg,
+        "SELECT pg_catalog.set_config('search_path', '" PFC_CONN_SEARCH "', false),"
+        " pg_catalog.set_config('statement_timeout', $1, false),"
+        " pg_catalog.set_config('idle_in_transaction_session_timeout', '60s', false),"
+        " pg_catalog.set_config('timezone', 'UTC', false),"
+        " pg_catalog.set_config('datestyle', 'ISO', false),"
+        /* pages of 50 ms would wait 500 for their plan to be compiled */
+        " pg_catalog.set_config('jit', 'off', false),"
+        " pg_catalog.set_config('extra_float_digits', '1', false)",
+        1, NULL, params, NULL, NULL, 0);
+    pfc_conn_await(pg, PFC_CONN_SETUP_MS);
+    res = PQgetResult(pg);
+    while (PQresultStatus(res) == PGRES_TUPLES_OK && (more = PQgetResult(pg)) != NULL)
+        PQclear(more);
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, "settings", err);
+    PQclear(res);
+    if (code) {
+        PQfinish(pg);
+        return code;
+    }
+    *out = pg;
+    return PFC_OK;
+}
+
+pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err)
+{
+    PGresult *res = PQexec(pg, "SELECT name FROM pg_catalog.pg_settings WHERE setting = 'off'"
+                               " AND name IN ('fsync', 'synchronous_commit') ORDER BY name DESC");
+    pfc_code code = PFC_OK;
+
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, "settings", err);
+    *forgets = !code && PQntuples(res) > 0;
+    if (*forgets)
+        code = pfc_err_set(err, PFC_EUNAVAIL,
+                           "database: its setting %s is off, so that a crash takes results that "
+                           "were acknowledged: turn it on, or start with --database-unsafe",
+                           PQgetvalue(res, 0, 0));
+    PQclear(res);
+    return code;
+}
