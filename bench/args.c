@@ -105,116 +105,142 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
+/* Options that only choose the mode. The last one on the command line applies. */
+static const struct {
+    int key;
+    pfc_bench_mode mode;
+} mode_options[] = {
+    { KEY_LIST, PFC_BENCH_LIST },         { KEY_COVERAGE, PFC_BENCH_COVERAGE },
+    { KEY_PEERS, PFC_BENCH_PEERS },       { KEY_NOISE, PFC_BENCH_PAIRS },
+    { KEY_CALL, PFC_BENCH_CALL },         { KEY_BLOCK, PFC_BENCH_BLOCK },
+    { KEY_TUNE, PFC_BENCH_TUNE },         { KEY_UNTUNE, PFC_BENCH_UNTUNE },
+    { KEY_CEILINGS, PFC_BENCH_CEILINGS }, { KEY_CANARY, PFC_BENCH_CANARY },
+    { KEY_MACHINE, PFC_BENCH_MACHINE },   { KEY_SERVE, PFC_BENCH_SERVE },
+    { KEY_SIDE_A, PFC_BENCH_PAIRS },      { KEY_SIDE_B, PFC_BENCH_PAIRS },
+};
+
+static bool take_mode(int key, pfc_bench_args *args)
+{
+    for (size_t i = 0; i < PFC_ARRAY_LEN(mode_options); i++) {
+        if (mode_options[i].key == key) {
+            args->mode = mode_options[i].mode;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Options whose text is kept as it is. */
+static bool take_text(int key, const char *arg, pfc_bench_args *args)
+{
+    const struct {
+        int key;
+        const char **text;
+    } texts[] = { { 's', &args->suite },
+                  { 'f', &args->filter },
+                  { 'o', &args->out },
+                  { KEY_SVG, &args->svg },
+                  { KEY_BEFORE, &args->before },
+                  { KEY_SIDE_A, &args->sides[0] },
+                  { KEY_SIDE_B, &args->sides[1] } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++) {
+        if (texts[i].key == key) {
+            *texts[i].text = arg;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_flag(int key, pfc_bench_args *args)
+{
+    const struct {
+        int key;
+        bool *flag, value;
+    } flags[] = { { 'j', &args->json, true },
+                  { 'q', &args->quiet, true },
+                  { KEY_NOISE, &args->noise, true },
+                  { KEY_EXACT, &args->exact, true },
+                  { KEY_NO_PIN, &args->pin, false } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(flags); i++) {
+        if (flags[i].key == key) {
+            *flags[i].flag = flags[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static pfc_code take_counters(const char *arg, pfc_bench_args *args, pfc_err *err)
+{
+    args->counters = arg;
+    if (strcmp(arg, "list") == 0) {
+        args->mode = PFC_BENCH_COUNTERS;
+        return PFC_OK;
+    }
+    return pfc_counter_parse(arg, &(pfc_counter_set){ .len = 0 }, err)
+               ? pfc_err_wrap(err, "--counters")
+               : PFC_OK;
+}
+
+static pfc_code take_backend(const char *arg, pfc_bench_args *args, pfc_err *err)
+{
+    if (args->backends_len == PFC_BENCH_MAX_BACKENDS)
+        return pfc_err_set(err, PFC_EINVAL, "--backend: expected at most %d, got %d",
+                           PFC_BENCH_MAX_BACKENDS, PFC_BENCH_MAX_BACKENDS + 1);
+    args->backends[args->backends_len++] = arg;
+    return PFC_OK;
+}
+
+static pfc_code check_color(const char *arg, pfc_err *err)
+{
+    if (strcmp(arg, "always") == 0 || strcmp(arg, "never") == 0 || strcmp(arg, "auto") == 0)
+        return PFC_OK;
+    return pfc_err_set(err, PFC_EINVAL, "--color: expected always, never or auto, got '%s'", arg);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     pfc_bench_args *args = state->input;
     pfc_err err = { 0 };
+    pfc_code code = PFC_OK;
+    /* An option can be in several of the tables: --noise chooses a mode and sets a flag. */
+    const bool is_mode = take_mode(key, args);
+    const bool is_text = take_text(key, arg, args);
+    const bool is_flag = take_flag(key, args);
 
+    if (is_mode || is_text || is_flag)
+        return 0;
     switch (key) {
-    case 's':
-        args->suite = arg;
-        break;
-    case 'f':
-        args->filter = arg;
-        break;
     case 'b':
-        if (args->backends_len == PFC_BENCH_MAX_BACKENDS)
-            argp_error(state, "--backend: at most %d", PFC_BENCH_MAX_BACKENDS);
-        else
-            args->backends[args->backends_len++] = arg;
-        break;
-    case 'o':
-        args->out = arg;
-        break;
-    case 'j':
-        args->json = true;
-        break;
-    case 'q':
-        args->quiet = true;
+        code = take_backend(arg, args, &err);
         break;
     case 'c':
-        if (strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0 && strcmp(arg, "auto") != 0)
-            argp_error(state, "--color: expected always, never or auto, got '%s'", arg);
-        break;
-    case KEY_LIST:
-        args->mode = PFC_BENCH_LIST;
-        break;
-    case KEY_COVERAGE:
-        args->mode = PFC_BENCH_COVERAGE;
-        break;
-    case KEY_PEERS:
-        args->mode = PFC_BENCH_PEERS;
-        break;
-    case KEY_NOISE:
-        args->noise = true;
-        args->mode = PFC_BENCH_PAIRS;
-        break;
-    case KEY_EXACT:
-        args->exact = true;
-        break;
-    case KEY_CALL:
-        args->mode = PFC_BENCH_CALL;
-        break;
-    case KEY_BLOCK:
-        args->mode = PFC_BENCH_BLOCK;
-        break;
-    case KEY_TUNE:
-        args->mode = PFC_BENCH_TUNE;
-        break;
-    case KEY_UNTUNE:
-        args->mode = PFC_BENCH_UNTUNE;
-        break;
-    case KEY_CEILINGS:
-        args->mode = PFC_BENCH_CEILINGS;
-        break;
-    case KEY_SVG:
-        args->svg = arg;
+        code = check_color(arg, &err);
         break;
     case KEY_COUNTERS:
-        if (strcmp(arg, "list") == 0)
-            args->mode = PFC_BENCH_COUNTERS;
-        else if (pfc_counter_parse(arg, &(pfc_counter_set){ .len = 0 }, &err))
-            argp_error(state, "--counters: %s", err.msg);
-        args->counters = arg;
-        break;
-    case KEY_CANARY:
-        args->mode = PFC_BENCH_CANARY;
-        break;
-    case KEY_BEFORE:
-        args->before = arg;
-        break;
-    case KEY_MACHINE:
-        args->mode = PFC_BENCH_MACHINE;
+        code = take_counters(arg, args, &err);
         break;
     case KEY_WAIT_QUIET:
-        if (pfc_parse_duration_s(arg, "--wait-quiet", &args->wait_quiet_s, &err))
-            argp_error(state, "%s", err.msg);
-        break;
-    case KEY_SERVE:
-        args->mode = PFC_BENCH_SERVE;
-        break;
-    case KEY_SIDE_A:
-    case KEY_SIDE_B:
-        args->sides[key == KEY_SIDE_B] = arg;
-        args->mode = PFC_BENCH_PAIRS;
+        code = pfc_parse_duration_s(arg, "--wait-quiet", &args->wait_quiet_s, &err);
         break;
     case KEY_MARGIN:
-        if (pfc_parse_double(arg, 1e-6, 10.0, "--margin", &args->margin, &err))
-            argp_error(state, "%s", err.msg);
+        code = pfc_parse_double(arg, 1e-6, 10.0, "--margin", &args->margin, &err);
         break;
     case KEY_SEED:
-        if (pfc_parse_i64(arg, 1, INT64_MAX, "--seed", &args->seed, &err))
-            argp_error(state, "%s", err.msg);
-        break;
-    case KEY_NO_PIN:
-        args->pin = false;
+        code = pfc_parse_i64(arg, 1, INT64_MAX, "--seed", &args->seed, &err);
         break;
     case ARGP_KEY_ARG:
-        argp_error(state, "expected no arguments, got '%s' (a suite is given with --suite)", arg);
+        code = pfc_err_set(&err, PFC_EINVAL,
+                           "expected no arguments, got '%s' (a suite is given with --suite)", arg);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
     }
+    if (code)
+        argp_error(state, "%s", err.msg);
     return 0;
 }
 

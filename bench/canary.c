@@ -1,8 +1,8 @@
 /*
- * `perfci-bench --canary`: one reading of the canary, for whoever measures something else than a suite.
- * Before the measurement it prints a reading; after it, given that one by --before, a run document with
- * the canary alone, as a suite's has it: both readings, load, the learned band, and whether the machine
- * moved.
+ * `perfci-bench --canary`: one reading of the canary, for a program that measures something other than a
+ * suite. Before the measurement it prints a reading. After it, with that reading in --before, it prints a
+ * run document with the canary alone, as in a suite: both readings, load, the learned band, and whether
+ * the machine's speed changed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -42,18 +42,12 @@ static double of_load(const json_t *doc, const char *name)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-static int fail(const pfc_err *err)
-{
-    fprintf(stderr, "perfci-bench: %s\n", err->msg);
-    return pfc_code_exit(err->code);
-}
-
 static int print(json_t *doc)
 {
     json_dumpf(doc, stdout, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(doc);
     putchar('\n');
-    return fflush(stdout) == 0 ? 0 : 5;
+    return pfc_bench_flush();
 }
 
 static int read_before(const pfc_bracket *b)
@@ -98,8 +92,9 @@ static pfc_code take_before(const char *path, pfc_bracket *b, pfc_err *err)
     return code ? pfc_err_wrap(err, "%.200s", path) : PFC_OK;
 }
 
-int pfc_bench_canary(const pfc_bench_args *args, const pfc_backends *backends)
+int pfc_bench_canary(const pfc_bench_args *args)
 {
+    pfc_backends backends;
     pfc_run *run = pfc_run_new();
     pfc_bracket b;
     pfc_err err = { 0 };
@@ -110,7 +105,9 @@ int pfc_bench_canary(const pfc_bench_args *args, const pfc_backends *backends)
     pfc_random_id(run->id);
     run->suite = pfc_strdup("canary");
     run->suite_hash = pfc_strdup("");
-    pfc_bench_machine(backends, NULL, &run->machine);
+    pfc_backends_list(&backends);
+    pfc_bench_machine(&backends, NULL, &run->machine);
+    pfc_backends_clear(&backends);
     pfc_bracket_open_quick(&b, &run->machine, args->before == NULL);
     if (!args->before) {
         status = read_before(&b);
@@ -118,7 +115,7 @@ int pfc_bench_canary(const pfc_bench_args *args, const pfc_backends *backends)
         code = take_before(args->before, &b, &err);
         if (!code)
             pfc_bracket_finish(&b, run, args->quiet);
-        status = code ? fail(&err) : print(pfc_run_to_json(run));
+        status = code ? pfc_bench_fail(&err) : print(pfc_run_to_json(run));
     }
     pfc_bracket_close(&b);
     pfc_run_free(run);

@@ -102,9 +102,7 @@ int pfc_bench_ceilings(const pfc_bench_args *args)
         printf("\n");
         pfc_bench_roofline_text(stdout, &c);
     }
-    if (args->svg && pfc_bench_roofline_svg(args->svg, &c, NULL, NULL, &err)) {
-        fprintf(stderr, "perfci-bench: %s\n", err.msg);
-        return pfc_code_exit(err.code);
-    }
-    return fflush(stdout) == 0 ? 0 : 5;
+    if (args->svg && pfc_bench_roofline_svg(args->svg, &c, NULL, NULL, &err))
+        return pfc_bench_fail(&err);
+    return pfc_bench_flush();
 }

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/machine/band.h"
-#include "bench/machine/pages.h"
-#include "bench/machine/quiet.h"
-#include "bench/machine/timing.h"
+#include "bench/machine/canary/band.h"
+#include "bench/machine/huge_pages.h"
+#include "bench/machine/quiet/quiet.h"
+#include "bench/machine/timing/timing.h"
 #include "bench/program.h"
 #include "core/machine/topology.h"
 
@@ -165,14 +165,17 @@ void pfc_bench_machine(const pfc_backends *backends, const char *suite_hash, pfc
     pfc_machine_read(&opts, out);
 }
 
-int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends)
+int pfc_bench_describe(const pfc_bench_args *args)
 {
+    pfc_backends backends;
     json_t *doc = args->json ? json_object() : NULL;
     pfc_run *run = pfc_run_new(); /* owns the machine */
     pfc_labels pairs = { 0 };
     pfc_timing timing;
 
-    pfc_bench_machine(backends, NULL, &run->machine);
+    pfc_backends_list(&backends);
+    pfc_bench_machine(&backends, NULL, &run->machine);
+    pfc_backends_clear(&backends);
     put_text(&pairs, "name", run->machine.name);
     put_text(&pairs, "class", run->machine.machine_class);
     put_text(&pairs, "fingerprint_hash", run->machine.fingerprint_hash);
@@ -200,5 +203,5 @@ int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends)
         free(text);
         json_decref(doc);
     }
-    return fflush(stdout) == 0 ? 0 : 5;
+    return pfc_bench_flush();
 }

@@ -1,12 +1,11 @@
 /*
- * What can be confirmed on this machine, benchmark by benchmark: the table, and bars of the smallest
- * change on a logarithmic axis.
+ * The minimum detectable change of each benchmark on this machine: a table, and bars on a logarithmic axis.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 #include "bench/program.h"
 #include "core/base/fs.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 #include "bench/machine/machine.h"
 #include "bench/program.h"
 #include "core/base/fs.h"
@@ -103,7 +103,7 @@ static pfc_code program_of(const char *given, char **out, pfc_err *err)
 }
 
 int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
-                    const pfc_backends *backends, bool (*cancelled)(void *))
+                    const pfc_backends *backends)
 {
     const int cpu = args->pin ? pfc_machine_pin_cpu() : -1;
     const pfc_measure_opts measure = { .filter = args->filter,
@@ -119,7 +119,7 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
                                    .max_pairs = noise_pairs,
                                    .max_seconds = args->noise ? NOISE_SECONDS : 0.0,
                                    .cpu = cpu,
-                                   .cancelled = cancelled };
+                                   .cancelled = pfc_bench_is_interrupted };
     pfc_serve_child children[2];
     pfc_side sides[2];
     char *programs[2] = { NULL, NULL };
@@ -133,8 +133,7 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
         sides[i] = pfc_side_of_program(&children[i], programs[i]);
     }
     if (!code)
-        code = pfc_suite_pair(suite, backends, &sides[0], &sides[1], &measure, &opts, runs[0],
-                              runs[1], &err);
+        code = pfc_suite_pair(suite, backends, sides, &measure, &opts, runs, &err);
     if (!code) {
         broken = pfc_run_is_broken(runs[0]) || pfc_run_is_broken(runs[1]);
         code = write_out(args, runs[0], runs[1], &err);
@@ -145,9 +144,7 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
         pfc_run_free(runs[i]);
         free(programs[i]);
     }
-    if (code) {
-        fprintf(stderr, "perfci-bench: %s\n", err.msg);
-        return pfc_code_exit(code);
-    }
-    return broken ? 4 : 0;
+    if (code)
+        return pfc_bench_fail(&err);
+    return broken ? PFC_BENCH_EXIT_BROKEN : 0;
 }

@@ -1,11 +1,11 @@
-/* What the files of perfci-bench share. */
+/* Declarations shared by the files of perfci-bench. */
 #ifndef PFC_BENCH_PROGRAM_H
 #define PFC_BENCH_PROGRAM_H
 
 #include <stdio.h>
 
 #include "bench/harness/harness.h"
-#include "bench/machine/ceilings.h"
+#include "bench/machine/ceilings/ceilings.h"
 
 #define PFC_BENCH_MAX_BACKENDS 16
 
@@ -17,13 +17,13 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_TUNE,
     PFC_BENCH_UNTUNE,
     PFC_BENCH_MACHINE,
-    PFC_BENCH_CANARY, /* one reading, around the measurement of something else */
+    PFC_BENCH_CANARY, /* one reading, for a measurement by another program */
     PFC_BENCH_CEILINGS,
     PFC_BENCH_COUNTERS, /* the names of events */
-    PFC_BENCH_PAIRS,    /* two builds in turns */
+    PFC_BENCH_PAIRS,    /* two builds in interleaved pairs */
     PFC_BENCH_BLOCK,    /* as a child: one block, spec on stdin, answer on stdout */
     PFC_BENCH_CALL,     /* as a child under valgrind: one call, spec on stdin */
-    PFC_BENCH_SERVE,    /* as a child: one benchmark, a turn whenever it is asked for */
+    PFC_BENCH_SERVE,    /* as a child: one benchmark, one turn for each request */
 } pfc_bench_mode;
 
 /** The command line; strings belong to argv. */
@@ -51,15 +51,40 @@ typedef struct pfc_bench_args {
 /** Parses argv; prints and exits with status 2 on misuse, 0 on --help and --version. */
 void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out);
 
-/** `--side-a`, `--side-b`: measures both in turns and reports; returns the exit status. */
+#define PFC_BENCH_EXIT_BROKEN 4 /* a benchmark computes a wrong result */
+#define PFC_BENCH_EXIT_INFRA  5 /* the machine or the system does not allow it */
+
+/** Prints the error on stderr and returns the exit status for its code. */
+int pfc_bench_fail(const pfc_err *err);
+/** Writes out what is buffered for stdout; returns 0, or PFC_BENCH_EXIT_INFRA when that fails. */
+int pfc_bench_flush(void);
+
+/** From now on SIGINT and SIGTERM set a flag instead of ending the process. */
+void pfc_bench_catch_signals(void);
+/** True after one of these signals. `arg` is not used. */
+bool pfc_bench_is_interrupted(void *arg);
+
+/* The modes: each returns the exit status of the program. */
+int pfc_bench_run_measure(const pfc_bench_args *args);
+int pfc_bench_run_pairs(const pfc_bench_args *args);
+int pfc_bench_run_list(const pfc_bench_args *args);
+int pfc_bench_run_coverage(const pfc_bench_args *args);
+/** Reads the spec of one block from stdin and prints what was measured. */
+int pfc_bench_run_block(const pfc_bench_args *args);
+/** Reads the spec of one block from stdin and makes one call, which valgrind counts. */
+int pfc_bench_run_call(const pfc_bench_args *args);
+/** One side of a comparison: reads a spec and requests for turns from stdin until it ends. */
+int pfc_bench_run_serve(const pfc_bench_args *args);
+
+/** Compares two builds in interleaved pairs and reports; returns the exit status. */
 int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
-                    const pfc_backends *backends, bool (*cancelled)(void *));
+                    const pfc_backends *backends);
 /** This machine and its fingerprint, for a run document; suite_hash NULL: of no suite. */
 void pfc_bench_machine(const pfc_backends *backends, const char *suite_hash, pfc_machine *out);
-/** `--machine`: all that is known of this machine, as text or JSON; returns the exit status. */
-int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends);
+/** `--machine`: prints all facts about this machine as text or JSON; returns the exit status. */
+int pfc_bench_describe(const pfc_bench_args *args);
 /** `--canary`: prints a reading, or with args->before the canary of a run document. */
-int pfc_bench_canary(const pfc_bench_args *args, const pfc_backends *backends);
+int pfc_bench_canary(const pfc_bench_args *args);
 /** `--ceilings`: measures them and prints a table and the roofline, or JSON; writes args->svg. */
 int pfc_bench_ceilings(const pfc_bench_args *args);
 /** The roofline of one core and all, with the benchmarks of `run` as points (suite and run may be
@@ -71,13 +96,13 @@ pfc_code pfc_bench_roofline_svg(const char *path, const pfc_ceilings *ceilings,
 void pfc_bench_roofline_text(FILE *out, const pfc_ceilings *ceilings);
 /** The results as a table: benchmark, backend, metric, median, interval, n, noise. */
 void pfc_bench_table(FILE *out, const pfc_run *run);
-/** Benchmarks of a suite and the backends they want, as text or JSON. */
+/** The benchmarks of a suite and their backends, as text or JSON. */
 void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
 /** Operations x types x backends: how many benchmarks the suite has of each, which are gaps and which
  *  have no kernel; then the shapes that backends could be measured with and are not. */
 void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
-/** The noise of every benchmark of a run that was measured in turns with itself (the B of it), and
- *  what changes can be confirmed: a table and a plot, or a line of JSON each. */
+/** The noise of every benchmark of a build compared with itself (`b`: its B side), and the minimum
+ *  detectable change: a table and a plot, or a line of JSON each. */
 void pfc_bench_noise(FILE *out, const pfc_run *b, bool json);
 /** The plot as an SVG image. PFC_EIO: the file cannot be written. */
 pfc_code pfc_bench_noise_svg(const char *path, const pfc_run *b, pfc_err *err) PFC_MUSTCHECK;

@@ -10,7 +10,7 @@
 #include "core/base/config/conf.h"
 #include "core/git/repo.h"
 #include "core/http/client.h"
-#include "runner/build_products.h"
+#include "runner/build/products.h"
 
 /* The flags that say which service, for a subcommand's options, and for its fields: the members `url`
  * and `data` of its input, or of a member of it (`path`, with a dot behind; else empty). */

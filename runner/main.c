@@ -16,13 +16,13 @@
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "core/base/rng.h"
-#include "runner/agent.h"
+#include "runner/agent/agent.h"
 #include "runner/sandbox/sandbox.h"
-#include "runner/spool.h"
+#include "runner/spool/spool.h"
 
 static int stop_pipe[2] = { -1, -1 };
 
-/* The byte stays in the pipe: whoever polls it sees it from now on. */
+/* The byte stays in the pipe, so that every later poll returns at once. */
 static void on_signal(int signo)
 {
     int kept = errno;
@@ -338,9 +338,9 @@ int main(int argc, char **argv)
     opts.token = token;
     opts.stop_fd = stop_pipe[0];
     pfc_random_bytes(&opts.seed, sizeof(opts.seed));
-    pfc_log(PFC_INFO, "runner started", "url", opts.url, "work", opts.dir);
+    pfc_log(PFC_INFO, "runner_started", "url", opts.url, "work", opts.dir);
     code = pfc_agent_run(&opts, &report, &err);
-    pfc_log(PFC_INFO, "runner ended", "jobs", report.jobs, "done", report.done, "broken",
+    pfc_log(PFC_INFO, "runner_ended", "jobs", report.jobs, "done", report.done, "broken",
             report.broken, "failed", report.failed, "abandoned", report.abandoned, "waiting",
             report.waiting);
 

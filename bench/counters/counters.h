@@ -1,6 +1,6 @@
 /*
- * What the kernel counts while a piece of code runs: cycles, instructions, misses, faults, switches,
- * and every event that libpfm4 knows by name for this CPU.
+ * Hardware and kernel event counts of a piece of code: cycles, instructions, cache misses, page faults,
+ * context switches, and every event that libpfm4 names for this CPU.
  *
  * By plain perf_event_open system calls, each event on its own, this thread, user space and (for
  * software events) kernel. An event that this machine does not offer (virtual machines often have no

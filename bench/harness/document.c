@@ -1,4 +1,4 @@
-/* What was measured, as measurements of the run document. */
+/* Writes the results of a benchmark into the run document. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

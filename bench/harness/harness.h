@@ -16,7 +16,7 @@
 #define PFC_BENCH_HARNESS_HARNESS_H
 
 #include "bench/counters/counters.h"
-#include "bench/harness/backend.h"
+#include "bench/harness/backends/backend.h"
 #include "core/wire/wire.h"
 
 /* ---- clocks ---- */
@@ -41,7 +41,7 @@ pfc_timer pfc_timer_cpu(void);
 
 #define PFC_MAX_COPIES 64
 
-/** What one block shall do. */
+/** Order for one block. */
 typedef struct pfc_block_spec {
     const pfc_case *c;
     const char *backend;
@@ -57,7 +57,7 @@ typedef struct pfc_block_spec {
     char counters[PFC_COUNTER_LIST_MAX]; /* what to count, as pfc_counter_parse; "": the usual */
 } pfc_block_spec;
 
-/** What one block found. */
+/** Result of one block. */
 typedef struct pfc_block {
     pfc_status status; /* broken or skipped: `reason` says why, no samples */
     char *reason;

@@ -1,4 +1,4 @@
-/* What the numbers were made with: the machine, and what of perfci measured on it. */
+/* The fingerprint of a run: the machine, and the parts of perfci that measured on it. */
 #include <sched.h>
 
 #include "bench/machine/machine.h"

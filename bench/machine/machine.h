@@ -1,7 +1,8 @@
 /*
- * The machine that measures: what it is and what of perfci measures on it (fingerprint), how busy it
- * is, and whether it stood still (canary). What cannot be read is "not available", never guessed and
- * never empty. Thread-safe but for GPUs (gpu.h) and the canary, which wants a quiet thread of its own.
+ * The machine that measures: its fingerprint (with the parts of perfci that measure on it), its load, and
+ * its canary, which shows changes of its speed. A value that cannot be read is "not available", never
+ * guessed and never empty. Thread-safe, except GPUs (gpu.h) and the canary, which needs an otherwise idle
+ * thread.
  */
 #ifndef PFC_BENCH_MACHINE_MACHINE_H
 #define PFC_BENCH_MACHINE_MACHINE_H
@@ -41,8 +42,8 @@ typedef struct pfc_load {
 void pfc_load_read(const char *root, pfc_load *out);
 
 /**
- * The canary: a fixed piece of work (a chain of dependent multiply-adds in registers and L1), whose
- * time says whether the machine itself moved. One reading is the lower quartile of `samples` short
+ * The canary: a fixed workload (a chain of dependent multiply-adds in registers and L1). A change of its
+ * time is a change of the machine, not of the code. One reading is the lower quartile of `samples` short
  * samples, ns each; the quartile because preemption only ever adds.
  */
 #define PFC_CANARY_SAMPLES  41

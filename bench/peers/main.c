@@ -142,7 +142,7 @@ static void measure(const problem *p)
     rounds =
         (size_t)fmin(MAX_ROUNDS, fmax(MIN_ROUNDS, SHAPE_BUDGET_NS / (2.0 * once * (double)calls)));
 
-    /* Who goes first alternates, so that neither always follows the other's cold caches. */
+    /* The order alternates, so that neither library always runs with the caches of the other. */
     for (size_t r = 0; r < rounds; r++) {
         if (r % 2)
             theirs[r] = time_peer(p, calls);

@@ -1,6 +1,6 @@
 /*
- * Shapes nobody thought of: seeded random ones, and those around the widths of vectors and tiles,
- * where remainder code runs. Integers only, so a seed gives the same shapes on every machine.
+ * Generated shapes: seeded random ones, and those around the widths of vectors and tiles, where remainder
+ * code runs. Integers only, so a seed gives the same shapes on every machine.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -178,7 +178,7 @@ static void add(shapes *s, const char *op_name, const int64_t *params, size_t gi
     add_use(shape, s->prefix, use);
 }
 
-/* What some machine has no memory for must not take a mean away from all of them. */
+/* A product too large for some machines is not a headline: its absence would remove the mean there. */
 static void gemm(shapes *s, int64_t m, int64_t n, int64_t k, bool headline, const char *use)
 {
     const int64_t floats = m * k + k * n + m * n;
@@ -273,7 +273,7 @@ static void encoder(shapes *s)
          m->family == PFC_MODEL_VIT ? "before attention and MLP, last" : "after attention and MLP");
 }
 
-/* What comes before and after the layers. Generation wants the last token's logits only. */
+/* Operations before and after the layers. Generation needs only the last token's logits. */
 static void head(shapes *s)
 {
     const pfc_model *m = s->model;

@@ -11,7 +11,7 @@
  * Tensors are stored row by row, y[m,n] = x[m,k] w[k,n]. A layer's shapes are given once, not once a
  * layer, and what several layers or matrices share is one shape with all its uses.
  *
- * Plain data, thread-safe. Sources of the built-in models' figures stand beside them in model.c.
+ * Plain data, thread-safe. Sources of the built-in models' figures are beside them in model.c.
  */
 #ifndef PFC_BENCH_SUITE_MODEL_H
 #define PFC_BENCH_SUITE_MODEL_H
@@ -87,7 +87,7 @@ pfc_code pfc_model_from_config(const char *text, size_t len, const char *name, p
 pfc_code pfc_model_shapes(const pfc_model *model, const pfc_model_use *use, pfc_model_shape *out,
                           size_t *len, pfc_err *err) PFC_MUSTCHECK;
 
-/** What `perfci suite from-model` asks for. */
+/** Options of `perfci suite from-model`. */
 typedef struct pfc_model_suite_opts {
     const char *name;        /* of the suite; NULL: the model's */
     const char *source;      /* for the first comment: the configuration's path; NULL: none */

@@ -18,7 +18,7 @@ typedef struct pfc_suite_file {
     struct fy_node *groups; /* `groups`, or NULL */
 } pfc_suite_file;
 
-/** What an `include` entry asks of the benchmarks that come through it. */
+/** Conditions of an `include` entry on the benchmarks that it includes. */
 typedef struct pfc_suite_filter {
     const struct pfc_suite_filter
         *outer;        /* of the file that includes the including file, or NULL */
@@ -45,7 +45,7 @@ typedef struct pfc_suite_reader {
     const pfc_suite_filter *filter;
 } pfc_suite_reader;
 
-/** What the entry under `benchmarks` says for all its shapes. */
+/** Settings of an entry under `benchmarks`, for all its shapes. */
 typedef struct pfc_suite_entry {
     const pfc_op *op;
     char dtype[8];

@@ -1,4 +1,4 @@
-/* What a suite says about how to measure and where: settings and backends. */
+/* Reads a suite's settings and backends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,9 +99,10 @@ pfc_code pfc_suite_read_settings(pfc_suite_reader *r, struct fy_node *node, bool
     if (!total)
         return PFC_OK;
     if (!top || r->depth > 0)
-        return pfc_yaml_fault(y, total, err,
-                              "settings: max_total_seconds is of a whole run, it stands at the top "
-                              "of the suite that is measured");
+        return pfc_yaml_fault(
+            y, total, err,
+            "settings: max_total_seconds limits a whole run: expected it only at the top of "
+            "the suite that is measured");
     return pfc_yaml_double(y, total, "max_total_seconds", 1.0, 86400.0,
                            &r->suite->max_total_seconds, err);
 }

@@ -1,5 +1,5 @@
 /*
- * Reads suites: what stands at the top, and the entries that expand to benchmarks.
+ * Reads suites: the members at the top, and the entries that expand to benchmarks.
  */
 #include "bench/suite/suite.h"
 

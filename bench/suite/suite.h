@@ -91,7 +91,7 @@ typedef struct pfc_suite {
 char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params);
 /** Work of one call (TFLOP or GB). */
 double pfc_case_work(const pfc_case *c);
-/** True when the suite wants the benchmark on that backend ("accel:*" matches every chip). */
+/** True when the suite selects that backend for the benchmark ("accel:*" matches every chip). */
 bool pfc_case_wants(const pfc_case *c, const char *backend);
 /** True when `glob` (*, ?, [...]) matches the whole name; "*" matches slashes, too. */
 bool pfc_suite_glob(const char *glob, const char *name);

@@ -5,7 +5,7 @@
 #define PFC_CLI_BISECT_BUILDS_H
 
 #include "cli/bisect/options.h"
-#include "runner/workspace.h"
+#include "runner/workspace/workspace.h"
 
 typedef struct bisect_builds {
     pfc_repo *repo;           /* NULL with --no-checkout and no repository */

@@ -9,7 +9,7 @@
 #include "cli/bisect/runs.h"
 #include "cli/bisect/view.h"
 #include "core/bisect/confirm.h"
-#include "runner/canary.h"
+#include "runner/measure/canary.h"
 
 /* The confirmation of one culprit. */
 typedef struct bisect_confirmation {

@@ -6,7 +6,7 @@
 #define PFC_CLI_BISECT_STATE_H
 
 #include "core/base/hash.h"
-#include "runner/workspace.h"
+#include "runner/workspace/workspace.h"
 
 typedef struct bisect_run {
     size_t commit; /* index */

@@ -14,7 +14,7 @@
 
 enum { MIN_BLOCKS = 3 };
 
-#define PAIRS_MARGIN 0.005 /* as bench/harness/pairs_judge.c */
+#define PAIRS_MARGIN 0.005 /* as bench/harness/pairs/judge.c */
 
 const char *pfc_cmp_name(pfc_cmp_verdict verdict)
 {

@@ -15,7 +15,7 @@
 #include "core/base/process/proc.h"
 #include "core/base/rng.h"
 #include "core/import/import.h"
-#include "runner/canary.h"
+#include "runner/measure/canary.h"
 
 enum { COMMAND_REPEATS = 5, SUITE_REPEATS = 1, ERROR_BYTES = 64 * 1024 };
 

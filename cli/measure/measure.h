@@ -10,8 +10,8 @@
 #include "core/base/config/conf.h"
 #include "core/git/project_file.h"
 #include "core/wire/benchmark_filter.h"
-#include "runner/blocks.h"
-#include "runner/build_products.h"
+#include "runner/blocks/blocks.h"
+#include "runner/build/products.h"
 
 #define PFC_TAKE_MAX_BACKENDS 8
 #define PFC_TAKE_MAX_REPEATS  1000

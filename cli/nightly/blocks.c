@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/machine/describe.h"
-#include "runner/session.h"
+#include "runner/blocks/session_json.h"
 
 enum { TRIES = 5 };
 

@@ -8,7 +8,7 @@
 #include "cli/api.h"
 #include "cli/measure/measure.h"
 #include "core/base/parse.h"
-#include "runner/workspace.h"
+#include "runner/workspace/workspace.h"
 
 enum { KEY_PRINT = 0x100, KEY_SUITE, KEY_FILTER, KEY_BACKEND, WORDS_MAX = 24 };
 

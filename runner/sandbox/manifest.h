@@ -1,6 +1,6 @@
 /*
- * What a finished build consists of, so that a change made afterwards is noticed before the build is
- * measured: by another job, a full disk, or a person.
+ * The files of a finished build, so that a later change by another job, a full disk or a user is noticed
+ * before the build is measured.
  *
  * A manifest is text, one line a file, sorted by path: SHA-256 of the content (of a symbolic link: of
  * its target), kind and permissions in octal, path with '\\' and newline escaped. Folders are not

@@ -64,7 +64,7 @@ typedef struct pfc_sandbox_command {
     size_t mounts_len;
 } pfc_sandbox_command;
 
-/** What to start instead of the command. */
+/** The program to start instead of the command. */
 typedef struct pfc_sandbox_start {
     char **argv;    /* NULL-terminated */
     int seccomp_fd; /* the program must inherit this descriptor; -1: no filter */

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/machine/choose.h"
+#include "bench/machine/ceilings/loop_dispatch.h"
 
 /* 100 GFLOP/s; reads 200, 100, 50, 10 GB/s; copies half of that. */
 static const pfc_ceilings made_up = { .isa = { "avx2", "", "avx2 maddubs" },

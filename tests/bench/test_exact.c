@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/harness/exact.h"
+#include "bench/harness/exact/exact.h"
 
 #include "tests/bench/fake.h"
 
@@ -18,7 +18,7 @@ static pfc_suite *suite;
 static pfc_run *run;
 static pfc_err err;
 
-/* What the counting answers, and how often it was asked. */
+/* The answer of the fake counter, and how often it was called. */
 static struct {
     pfc_code code;
     uint64_t step; /* added by each count: 0 for one that is exact */

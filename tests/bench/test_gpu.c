@@ -1,7 +1,7 @@
-/* GPUs on a library that stands in for NVIDIA's, and on a made-up tree of the amdgpu driver. */
+/* GPUs on a library that replaces NVIDIA's, and on a made-up tree of the amdgpu driver. */
 #include <math.h>
 
-#include "bench/machine/throttle.h"
+#include "bench/machine/quiet/throttle.h"
 #include "core/machine/gpu.h"
 
 #include "tests/bench/tree.h"

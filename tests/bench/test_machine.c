@@ -1,13 +1,13 @@
 /* The fingerprint on made-up trees of /proc and /sys, and on this machine. */
 #include <math.h>
 
-#include "bench/machine/band.h"
+#include "bench/machine/canary/band.h"
+#include "bench/machine/huge_pages.h"
 #include "bench/machine/machine.h"
-#include "bench/machine/pages.h"
-#include "bench/machine/timing.h"
+#include "bench/machine/timing/timing.h"
 #include "core/machine/topology.h"
 #include "core/wire/fingerprint.h"
-#include "runner/workspace_priv.h"
+#include "runner/workspace/workspace_priv.h"
 
 #include "tests/bench/tree.h"
 

@@ -1,6 +1,6 @@
 /*
- * Models as shapes. What is expected was derived by hand from the published figures (sources:
- * tests/data/models/README.md), product by product, not taken from what the code prints.
+ * Models as shapes. The expected shapes were derived by hand from the published figures (sources:
+ * tests/data/models/README.md), product by product, not taken from the output of the code.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -325,7 +325,7 @@ Test(model, phases_batches_and_sequences_are_checked)
     cr_assert(eq(int, pfc_model_shapes(bert, &use, shapes, &shapes_len, &err), PFC_EINVAL));
 }
 
-/* What is written is read again, with the same shapes. */
+/* A written suite reads back with the same shapes. */
 Test(model, a_suite_of_every_model_reads_back)
 {
     const char *const *all = pfc_model_builtin_names();

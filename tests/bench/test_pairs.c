@@ -1,4 +1,4 @@
-/* Pairs on two modelled builds: what is told apart, what is not, and what a dying side does. */
+/* Pairs on two modelled builds: which differences are found, which are not, and a side that dies. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 
 #include "tests/bench/fake.h"
 
@@ -173,7 +173,7 @@ Test(pairs, noise_beyond_the_margin_raises_no_alarm_either)
 }
 
 /* Forty launches of one pair of 20 turns and four cold ones: 5 % over the whole. A drift cancels in
- * ABBA to first order, and what is left does not add up, because the order is drawn anew. */
+ * ABBA to first order, and what is left does not add up, because the order is drawn again. */
 Test(pairs, a_drift_of_five_per_cent_moves_the_estimate_by_less_than_a_hundredth_of_one)
 {
     const pfc_paired_opts opts = { .cpu = -1, .min_launches = 40, .margin = 0.001 };
@@ -190,7 +190,7 @@ Test(pairs, a_drift_of_five_per_cent_moves_the_estimate_by_less_than_a_hundredth
     pfc_paired_clear(&p);
 }
 
-/* What the interval says at 95 %, over comparisons that stop when they like: with nothing to find,
+/* Coverage of the 95 % interval over comparisons that stop by their own rule: with nothing to find,
  * and with a change of a whole and of a third of the noise of a launch's ratio. 1,000 comparisons
  * each: 93 to 97 % is 2.9 standard deviations of a true 95 %. */
 Test(pairs, stated_intervals_hold_the_truth_as_often_as_they_say)
@@ -387,7 +387,7 @@ Test(pairs, noise_of_samples_launches_and_ratios_is_told_apart)
     cr_assert(eq(int, pfc_noise_of(&p, 200, &noise, &err), PFC_EINVAL));
 }
 
-/* What pfc_noise_launches promises, kept by the rule that measures: power 0.9 at as many launches. */
+/* pfc_noise_launches states a number of launches: the rule reaches power 0.9 with it. */
 Test(pairs, as_many_launches_as_said_confirm_nine_times_in_ten)
 {
     static const double spreads[] = { 0.5, 1.0, 2.0 }; /* of the ratios, in changes */
@@ -428,16 +428,15 @@ Test(pairs, a_suite_gives_two_documents_with_the_verdict_in_b)
     pfc_run *rb = pfc_run_new();
     build a = quiet;
     build b = quiet;
-    const pfc_side sa = side(&a);
-    const pfc_side sb = side(&b);
+    const pfc_side sides[2] = { side(&a), side(&b) };
+    pfc_run *const runs[2] = { ra, rb };
     const pfc_measure_opts measure = { 0 };
     const pfc_paired_opts opts = { .cpu = -1 };
 
     fake_reset(&backends);
     b.call_ns = 1100;
-    cr_assert(
-        eq(int, pfc_suite_pair(suite, &backends, &sa, &sb, &measure, &opts, ra, rb, &err), PFC_OK),
-        "%s", err.msg);
+    cr_assert(eq(int, pfc_suite_pair(suite, &backends, sides, &measure, &opts, runs, &err), PFC_OK),
+              "%s", err.msg);
     cr_assert(eq(sz, ra->measurements_len, rb->measurements_len));
     cr_assert(eq(str, rb->measurements[0].metric, "time_ns"));
     cr_assert(eq(str, extra(&rb->measurements[0], "pair_verdict"), "different"));

@@ -48,7 +48,7 @@ class Program(unittest.TestCase):
         most = next(n for n in range(1, 100)
                     if self.run_it("--list", *["--backend", "cpu-scalar"] * (n + 1)).returncode)
         done = self.run_it("--list", *["--backend", "cpu-scalar"] * (most + 1))
-        self.expect(done, 2, f"--backend: at most {most}")
+        self.expect(done, 2, f"--backend: expected at most {most}, got {most + 1}")
 
     def test_output_that_cannot_be_written_has_status_5(self):
         if not os.path.exists("/dev/full"):

@@ -4,11 +4,11 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "bench/harness/block/steady.h"
 #include "bench/harness/cells.h"
-#include "bench/harness/pairs.h"
-#include "bench/harness/steady.h"
-#include "bench/machine/band.h"
-#include "bench/machine/quiet.h"
+#include "bench/harness/pairs/pairs.h"
+#include "bench/machine/canary/band.h"
+#include "bench/machine/quiet/quiet.h"
 
 #include "tests/bench/fake.h"
 
@@ -423,7 +423,7 @@ Test(rules, each_gate_closes_just_past_its_limit)
                 cr_assert(ne(ptr, strstr(q.reason, rows[i].why), NULL), "%s", q.reason);
         }
     }
-    /* What was before both readings counts for nothing. */
+    /* Values from before both readings do not count. */
     reset_loads();
     loads[0].steal_seconds = loads[1].steal_seconds = 1e6;
     loads[0].busy_seconds = loads[1].busy_seconds = 1e6;

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/harness/steady.h"
+#include "bench/harness/block/steady.h"
 #include "core/base/rng.h"
 
 #define N 400

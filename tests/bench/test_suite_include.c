@@ -165,7 +165,7 @@ Test(suite_include, what_is_not_there_is_told_with_file_and_line)
     refuse("main.yaml", "include: lacks 'suite'");
     put("main.yaml", "suite: m\ninclude: [part.yaml]\n");
     put("part.yaml", "settings: {max_total_seconds: 5}\n");
-    refuse("main.yaml", "part.yaml:1: settings: max_total_seconds is of a whole run");
+    refuse("main.yaml", "part.yaml:1: settings: max_total_seconds limits a whole run");
 }
 
 /* A text that came from nowhere must not read files. */

@@ -191,7 +191,7 @@ Test(suite_shapes, contradictions_are_told)
     refuse("suite: t\nbackends: [cpu-avx2, cpu-scalar, cpu-avx2]\nbenchmarks: []\n",
            "s.yaml:2: backends: 'cpu-avx2' is named twice");
     refuse(HEAD "  - {op: gemm, shapes: [{m: 1, n: 1, k: 1}], settings: {max_total_seconds: 60}}\n",
-           "s.yaml:4: settings: max_total_seconds is of a whole run");
+           "s.yaml:4: settings: max_total_seconds limits a whole run");
     refuse("suite: t\ngroups: {a: [], a: []}\nbenchmarks: []\n", "s.yaml");
 }
 

@@ -1,4 +1,4 @@
-/* Tuning a made-up host: what changes, what is told, and that all of it comes back. */
+/* Tuning a made-up host: what changes, what is reported, and that all of it is restored. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/machine/tune.h"
+#include "bench/machine/tune/tune.h"
 #include "core/base/fs.h"
 
 #define CPU   "/sys/devices/system/cpu"

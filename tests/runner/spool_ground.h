@@ -1,10 +1,10 @@
 /*
- * What the tests of the spool share: a spool in a folder of its own, and a server that it uploads to.
+ * Shared by the tests of the spool: a spool in a folder of its own, and a server that it uploads to.
  */
 #ifndef PFC_TESTS_RUNNER_SPOOL_GROUND_H
 #define PFC_TESTS_RUNNER_SPOOL_GROUND_H
 
-#include "runner/spool.h"
+#include "runner/spool/spool.h"
 
 #include "tests/core/http/stand_in.h"
 

@@ -9,8 +9,8 @@
 
 #include "core/base/fs.h"
 #include "core/wire/wire.h"
-#include "runner/agent.h"
-#include "runner/spool.h"
+#include "runner/agent/agent.h"
+#include "runner/spool/spool.h"
 
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
@@ -21,7 +21,7 @@ static stand_in server;
 static int stop_pipe[2];
 static double backoff_s = 0.01;
 
-/* What the server does and what it was told. Only its thread touches it while it runs. */
+/* The server's answers and the requests that it received. Only its thread uses it while it runs. */
 static struct {
     char *job;         /* answer to the first lease; NULL: 204 */
     bool keep_leasing; /* the same job again and again */
@@ -287,7 +287,7 @@ Test(agent, the_branch_and_not_the_commit_says_how_to_measure)
     free(evil);
 }
 
-/* Who may send settings with a job is for the server to say. */
+/* The server decides which users may send settings with a job. */
 Test(agent, settings_that_came_with_the_job_count_before_the_branchs)
 {
     pfc_agent_report report;
@@ -387,7 +387,7 @@ Test(agent, a_server_that_takes_no_run_now_gets_it_at_the_next_start)
     free(first_id);
 }
 
-/* The server has an error with the one result and none with the job: the job has failed, and the runner
+/* The server fails to store the one result and accepts the job's completion: the job has failed, and the runner
  * asks for the next. */
 Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a_while_only)
 {
@@ -400,7 +400,7 @@ Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a
     s.stop_at_lease = 2;
     cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
     want_completed("\"status\":\"failed\"");
-    want_completed("the server has an error with the result, which waits");
+    want_completed("the server fails to store the result, which waits in the spool");
     want_completed("HTTP status 500");
     cr_assert(eq(int, s.leases, 2));
     cr_assert(eq(sz, report.waiting, 1));
@@ -413,7 +413,7 @@ Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a
     cr_assert(eq(int, s.completions, 1));
 }
 
-/* Killed between the result and the word of it: whoever comes next tells what became of the result. */
+/* Killed between the upload and the completion: the next process reports the state of the result. */
 Test(agent, a_job_is_not_done_when_its_result_was_refused_meanwhile)
 {
     static const int refusals[] = { 409, 500 };
@@ -464,7 +464,7 @@ Test(agent, a_cancelled_job_stops_the_measurement)
     s.beat_body = "{\"lease_s\": 60, \"cancel\": true}";
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, report.abandoned, 1));
-    cr_assert(eq(int, s.releases, 1)); /* it says so: nobody waits for the lease to run out */
+    cr_assert(eq(int, s.releases, 1)); /* returned before the lease expires */
     cr_assert(eq(int, s.completions, 0));
     cr_assert(eq(int, s.runs, 0));
 }
@@ -479,7 +479,7 @@ Test(agent, being_stopped_ends_the_child_and_the_loop)
     cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, report.abandoned, 1));
     cr_assert(eq(int, s.completions, 0));
-    cr_assert(eq(int, s.releases, 1)); /* nobody waits for the lease to run out */
+    cr_assert(eq(int, s.releases, 1)); /* returned before the lease expires */
 }
 
 Test(agent, a_job_that_could_not_be_ended_is_ended_at_the_next_start)
@@ -509,7 +509,7 @@ Test(agent, the_next_start_asks_under_the_lease_whose_answer_was_lost)
     pfc_agent_report report;
     pfc_err err = { 0 };
 
-    s.lease_status = 500; /* whether it leased something, nobody knows */
+    s.lease_status = 500; /* the runner cannot know whether a job was leased */
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_EUNAVAIL));
     cr_assert(eq(sz, strlen(s.asked[0]), 32));
     cr_assert(eq(str, s.asked[1], s.asked[0]));

@@ -9,7 +9,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/wire/wire.h"
-#include "runner/agent.h"
+#include "runner/agent/agent.h"
 
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
@@ -32,7 +32,7 @@ static int stop_pipe[2];
 static char ids[MAX_IDS][41];
 static size_t ids_len;
 
-/* What the server does and what it was told. Only its thread touches it while it runs. */
+/* The server's answers and the requests that it received. Only its thread uses it while it runs. */
 static struct {
     char *job;
     bool leased;           /* it was given out */
@@ -316,7 +316,7 @@ Test(agent_session, builds_become_runs_and_one_session)
     json_decref(doc);
 }
 
-/* What is broken is said of the commit; the others are measured. */
+/* The broken commit gets a reason; the others are measured. */
 Test(agent_session, a_broken_commit_is_no_broken_job)
 {
     json_t *doc;
@@ -384,7 +384,7 @@ Test(agent_session, a_stop_inside_a_block_keeps_the_whole_ones)
     cr_assert(ne(ptr, strstr(s.progress, "[block 3]"), NULL), "%s", s.progress);
     cr_assert(eq(sz, report.waiting, 4));
     unstop();
-    cr_assert(eq(sz, run_agent().waiting, 0)); /* there is no job any more */
+    cr_assert(eq(sz, run_agent().waiting, 0)); /* the queue is empty */
     cr_assert(eq(str, s.order, "grrrs"));
     doc = session();
     cr_assert(eq(int, (int)json_integer_value(json_object_get(doc, "blocks")), 2));

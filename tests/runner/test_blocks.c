@@ -9,7 +9,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "runner/blocks.h"
+#include "runner/blocks/blocks.h"
 
 #include "tests/core/git/fixture.h"
 

@@ -1,4 +1,4 @@
-/* What was built in a checkout, with the system's own compiler. */
+/* Files and code of a checkout's programs, built with the system's compiler. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "runner/build_products.h"
+#include "runner/build/products.h"
 
 static char *top;
 
@@ -75,7 +75,7 @@ static const char *files(const pfc_built *built)
     "#include \"k.h\"\n#include <stdio.h>\nint main(void) { return printf(\"%d\\n\", k()) < 0; "   \
     "}\n"
 
-/* A kernel, a program that uses it, a test that nobody measures. */
+/* A kernel, a program that uses it, a test that is not measured. */
 static void write_sources(const char *dir, const char *kernel)
 {
     put(dir, "src/k.c", kernel);

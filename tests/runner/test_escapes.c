@@ -14,7 +14,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "runner/workspace_priv.h"
+#include "runner/workspace/workspace_priv.h"
 
 #define PLANTED "perfci-planted-secret"
 

@@ -1,4 +1,4 @@
-/* What a job may hold, what its lease hears, and what is kept of it: each limit and each answer. */
+/* Members of a job, answers to its lease, and its file on disk: each limit and each answer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/job.h"
+#include "runner/job/job.h"
 
 #include "tests/runner/job_line.h"
 

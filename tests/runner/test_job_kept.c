@@ -1,4 +1,4 @@
-/* What a runner keeps of its job for the process that comes after it. */
+/* The job file that a runner keeps for the next process. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/job.h"
+#include "runner/job/job.h"
 
 #include "tests/runner/job_line.h"
 
@@ -47,7 +47,7 @@ static char *read_kept(void)
     return text;
 }
 
-/* Settles what is kept; returns how often the server heard of it. */
+/* Settles what is kept; returns how many completions the server received. */
 static int settle(clerk *c, pfc_question *q, pfc_code want)
 {
     char *spool_dir = pfc_fs_join(dir, "spool");

@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "runner/workspace.h"
+#include "runner/workspace/workspace.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
 

@@ -11,9 +11,9 @@
 
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/blocks.h"
-#include "runner/session.h"
-#include "runner/workspace_priv.h"
+#include "runner/blocks/blocks.h"
+#include "runner/blocks/session_json.h"
+#include "runner/workspace/workspace_priv.h"
 
 static char *dir;
 static pfc_err err;
@@ -142,10 +142,10 @@ Test(parts, the_line_that_tells_most)
     char line[32];
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_command_telling_line(rows[i].output, line, sizeof(line));
+        pfc_command_error_line(rows[i].output, line, sizeof(line));
         cr_assert(eq(str, line, (char *)(uintptr_t)rows[i].line), "row %zu", i);
     }
-    pfc_command_telling_line("0123456789", line, 5);
+    pfc_command_error_line("0123456789", line, 5);
     cr_assert(eq(str, line, "0123"));
 }
 
@@ -209,7 +209,7 @@ Test(parts, a_command_is_at_most_64_kib)
               err.msg);
 }
 
-/* What perfci-bench and a command may end with, and what that makes of the commit. */
+/* Exit statuses of perfci-bench and of a command, and the outcome of the commit for each. */
 Test(parts, each_exit_status_has_its_outcome)
 {
     static const struct {

@@ -20,7 +20,7 @@ PATIENCE_S = 600
 
 
 class Server:
-    """Answers every request with one status, and tells when it has heard the first one."""
+    """Answers every request with one status, and sets an event at the first one."""
 
     def __init__(self, status, body=None):
         self.heard, self.calls = threading.Event(), []
@@ -95,7 +95,7 @@ class Program(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         done = self.expect(self.run_it("--version"), 0)
         self.assertRegex(done.stdout, r"\Aperfci-runner \d+\.\d+")
-        # What stands behind is not looked at.
+        # Later options are not read.
         self.expect(self.run_it("--help", "--no-such-flag"), 0)
         self.expect(self.run_it("--version", "--poll", "0"), 0)
 
@@ -130,8 +130,8 @@ class Program(unittest.TestCase):
 
     def test_the_log_level_is_the_one_that_was_asked_for(self):
         server = self.serve(204)
-        self.assertIn("runner started", self.expect(self.once(server), 0).stderr)
-        self.assertIn("runner started", self.expect(self.once(server, "--log", "info"), 0).stderr)
+        self.assertIn("runner_started", self.expect(self.once(server), 0).stderr)
+        self.assertIn("runner_started", self.expect(self.once(server, "--log", "info"), 0).stderr)
         self.assertEqual(self.expect(self.once(server, "--log", "warn"), 0).stderr, "")
 
     def test_no_job_is_a_clean_end_and_the_question_is_ours(self):
@@ -187,7 +187,7 @@ class Program(unittest.TestCase):
                     runner.send_signal(signo)
                     _, said = runner.communicate(timeout=PATIENCE_S)
                 self.assertEqual(runner.returncode, 0, said)
-                self.assertIn("runner ended", said)
+                self.assertIn("runner_ended", said)
                 self.assertEqual(server.calls[0][0], "/api/v1/jobs/lease?wait=20")
 
     def test_poll_is_what_one_question_waits(self):

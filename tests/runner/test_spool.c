@@ -16,7 +16,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/spool.h"
+#include "runner/spool/spool.h"
 
 #include "tests/runner/spool_ground.h"
 
@@ -222,7 +222,7 @@ Test(spool, a_full_disk_is_said_and_what_waits_stays)
 
         cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &old), 0));
         cr_assert(eq(int, added, PFC_EIO), "%s", err.msg);
-        cr_assert(ne(ptr, strstr(err.msg, "1 documents wait there, unharmed"), NULL), "%s",
+        cr_assert(ne(ptr, strstr(err.msg, "1 waiting documents are unchanged"), NULL), "%s",
                   err.msg);
         cr_assert(eq(int, probed, PFC_EIO), "%s", probe_err.msg);
     }
@@ -360,7 +360,7 @@ Test(spool, a_damaged_document_is_never_taken_for_a_result)
             text[at] ^= (char)(flip << (at % 7));
             cr_assert(eq(int, pfc_spool_upload(spool, http, &report, &err), PFC_OK), "%s", err.msg);
             cr_assert(eq(sz, report.rejected, 1), "cut or changed at %zu", at);
-            cr_assert(ne(ptr, strstr(report.rejection, "is not what was written"), NULL));
+            cr_assert(ne(ptr, strstr(report.rejection, "does not match its digest"), NULL));
             cr_assert(eq(sz, report.waiting, 0));
         }
     }

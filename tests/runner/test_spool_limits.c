@@ -80,7 +80,7 @@ Test(spool_limits, as_many_bytes_as_it_may_hold)
     free(path);
 }
 
-/* What the server has: a day of it (some seconds may pass here meanwhile), at most 1 GiB. */
+/* Copies of uploaded documents: one day (some seconds can pass during the test), at most 1 GiB. */
 Test(spool_limits, a_day_and_a_gibibyte_of_what_the_server_has)
 {
     free(make_file(sent, 1, 10, PFC_SPOOL_SENT_S - 600));
@@ -178,7 +178,7 @@ Test(spool_limits, errors_are_repeated_later_and_later)
         /* not due: it is not sent */
         cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
         cr_assert(eq(int, c.calls, 1));
-        pfc_spool_close(spool); /* the next process tries anew */
+        pfc_spool_close(spool); /* the next process tries again at once */
         open_spool();
         cr_assert(eq(int, upload_to(&well, &report, &err), PFC_OK), "%s", err.msg);
     }
@@ -196,9 +196,8 @@ Test(spool_limits, three_errors_in_a_row_are_a_broken_server)
             cr_assert(eq(int, add(i, 1, &err), PFC_OK), "%s", err.msg);
         cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
         cr_assert(eq(int, c.calls, runs < PFC_SPOOL_IN_A_ROW ? (int)runs : PFC_SPOOL_IN_A_ROW));
-        cr_assert(
-            eq(int, strstr(err.msg, "an error with each") != NULL, runs >= PFC_SPOOL_IN_A_ROW),
-            "%s", err.msg);
+        cr_assert(eq(int, strstr(err.msg, "fails with each") != NULL, runs >= PFC_SPOOL_IN_A_ROW),
+                  "%s", err.msg);
         cr_assert(eq(int, upload_to(&well, &report, &err), PFC_OK), "%s", err.msg);
     }
 }

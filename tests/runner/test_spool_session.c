@@ -15,7 +15,7 @@
 
 #define SESSION "5e551011000000000000000000000001"
 
-/* What came, in order: the last digit of a run's id, "S" for the session; and what one of them is answered. */
+/* Documents in the order received: the last digit of a run's id, "S" for the session; and the answer to one. */
 static struct {
     char came[64];
     char odd; /* which of them; 0: none */

@@ -1,4 +1,4 @@
-/* What the server has an error with, what it has already, and what it is too old for. */
+/* Documents that the server fails on, has already, or is too old for. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -166,7 +166,7 @@ Test(spool_upload, a_broken_server_is_asked_little_and_gets_all_when_it_is_well)
     for (int n = 0; n < 4; n++)
         cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
     want_calls(&c, "1234561");
-    cr_assert(ne(ptr, strstr(err.msg, "an error with each"), NULL), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "fails with each"), NULL), "%s", err.msg);
     for (int n = 0; n < 6 * PFC_SPOOL_ERRORS; n++)
         cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
     cr_assert(eq(sz, report.put_off, 6));
@@ -287,7 +287,7 @@ Test(spool_upload, what_the_server_has_is_kept_and_sent_again_when_asked_for)
 
     cr_assert(eq(int, pfc_spool_resend(dir, &counts, &err), PFC_OK), "%s", err.msg);
     pfc_spool_close(spool);
-    open_spool(); /* asked while nobody works here */
+    open_spool(); /* requested while no process owns the spool */
     cr_assert(eq(sz, pfc_spool_waiting(spool), 4));
     cr_assert(eq(int, pfc_spool_resend("/nowhere", &counts, &err), PFC_EIO));
 }
@@ -384,7 +384,7 @@ Test(spool_upload, a_server_that_knows_no_numbers_of_leases_gets_none)
         cr_assert(eq(i64, c.fences[i], i % 2 ? 0 : 2));
     cr_assert(eq(sz, report.uploaded, 2));
     cr_assert(eq(sz, files_in(dir) + files_in(rejected), 0));
-    /* it is kept as it was sent, so that a newer server is told the same */
+    /* kept as sent, so that a newer server receives the same */
     cr_assert(eq(int, pfc_spool_resend(dir, &counts, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, counts.again, 2));
     c.calls = 0;

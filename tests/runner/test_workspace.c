@@ -10,7 +10,7 @@
 
 #include "core/base/fs.h"
 #include "runner/sandbox/sandbox.h"
-#include "runner/workspace.h"
+#include "runner/workspace/workspace.h"
 
 #include "tests/core/git/fixture.h"
 

@@ -6,7 +6,7 @@ side, so in the first two cache levels), with a slowdown of that many percent pl
 again. `perfci bisect` builds and measures, confirms, and names. Prints a line a case and a line a size: named rightly, runs, builds,
 minutes. --ways: several look at the same repository one after the other, so that they share what the machine is like: "auto" (as it
 comes), "single" (--no-paired) and "paired" (--paired). --minutes: no case is begun after so many. Flags after -- go to `perfci bisect`. PERFCI: the program (default: the release
-build beside this script). What a plant really costs is measured before, in turns, and printed."""
+build beside this script). The cost of a planted change is measured first, by interleaved runs, and printed."""
 
 import argparse
 import importlib.util
@@ -48,7 +48,7 @@ demo = load_demo()
 
 
 def plant(folder, dots):
-    """As many dot products are computed again, into a row that nobody reads."""
+    """As many dot products are computed again, into a row that no code reads."""
     demo.edit(folder, "gemm.c", "void gemm(size_t m,", "static float again[MAX_N];\n\nvoid gemm(size_t m,")
     demo.edit(folder, "gemm.c", "    pack_", f"    for (size_t i = 0; i < {dots}; i++)\n        for (size_t p = 0; p < k; p += KC)\n"
               "            dot_add(k - p < KC ? k - p : KC, a + i % m * k + p, columns + i / m * k + p, &again[i % MAX_N]);\n    pack_")
@@ -75,7 +75,7 @@ def value(folder):
 
 
 def cost_of(percent, scratch):
-    """What the plant really costs: medians of runs in turns."""
+    """The measured cost of the planted change: medians of interleaved runs."""
     plain, slow = os.path.join(scratch, "plain"), os.path.join(scratch, "slow")
     start(plain), start(slow)
     plant(slow, round(DOTS * percent / 100))

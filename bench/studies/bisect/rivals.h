@@ -1,5 +1,5 @@
 /*
- * What others do, from their published descriptions, over the same measuring machine.
+ * Strategies of other tools, from their published descriptions, on the same simulated measurements.
  */
 #ifndef PFC_BENCH_STUDIES_BISECT_RIVALS_H
 #define PFC_BENCH_STUDIES_BISECT_RIVALS_H

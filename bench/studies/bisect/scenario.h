@@ -32,7 +32,7 @@ typedef struct scenario {
     bool *broken, *touches;
     bool any_touches;
     bool higher_is_better;
-    bool fixed_layout; /* builds cannot be laid out anew */
+    bool fixed_layout; /* builds cannot be linked with another layout */
     bool first_only;   /* one culprit is enough */
     double delta_hint, noise_hint, layout_hint, flaky_run, limit_runs;
     noise_kind kind;

@@ -1,4 +1,4 @@
-/* What perfci-bench-detect does, one function a question. Each prints and returns an exit status. */
+/* The functions of perfci-bench-detect. Each prints its result and returns an exit status. */
 #ifndef PFC_BENCH_STUDIES_CHANGEPOINT_BENCH_H
 #define PFC_BENCH_STUDIES_CHANGEPOINT_BENCH_H
 
@@ -6,20 +6,20 @@
 #include "bench/studies/changepoint/score.h"
 #include "core/changepoint/changepoint.h"
 
-/** Time of this process alone: other jobs on the machine do not count. */
+/** CPU time of this process, which other processes on the machine do not change. */
 int64_t pfc_bench_cpu_ns(void);
-/** Our detector on the first n points of a series, as `perfci detect` runs it; false and a sentence
- *  on stderr when it refuses. */
+/** Runs perfci's detector on the first n points of a series, as `perfci detect` does. False, with a message on
+ *  stderr, when it rejects them. */
 bool pfc_bench_detect_one(const pfc_labelled *series, size_t n, pfc_detection *out);
 /** The indices of its changes; *out is the caller's to free (out->changes). */
 bool pfc_bench_detect_answer(const pfc_labelled *series, pfc_answer *out);
 
-/** Ours and the rivals over the corpus, in turns series by series: scores, then speed. `categories`
+/** perfci's detector and the rivals over the corpus, alternating series by series: scores, then speed. `categories`
  *  adds F1 and false positives category by category. */
 int pfc_bench_side_by_side(const pfc_corpus *corpus, bool categories);
-/** Ours alone, as one JSON object: the figures, and F1 (margin 2) by category. */
+/** perfci's detector alone, as one JSON object: the figures, and F1 (margin 2) by category. */
 int pfc_bench_score(const pfc_corpus *corpus);
-/* What the simulation of false discoveries plays through. */
+/* Parameters of the simulation of false discoveries. */
 typedef struct pfc_fdr_plan {
     size_t commits, series;
     uint64_t seed;

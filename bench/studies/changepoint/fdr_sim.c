@@ -2,7 +2,7 @@
  * Is the promise kept? A commit at a time; after each commit every series is judged as the service
  * judges it and alerts are opened by the same rules (core/changepoint/fdr.h): across the series of a commit,
  * and over time. Where nothing ever changes every alert is a mistake; with changes planted, those at
- * other places are. The rule without a memory stands beside it: the same, each commit at the full rate.
+ * other places are. For comparison, the rule without memory: each commit at the full rate.
  */
 #include <math.h>
 #include <stdio.h>
@@ -309,7 +309,7 @@ int pfc_bench_false_discoveries(const pfc_fdr_plan *plan)
         "%llu; every series judged after every commit (%.0f s)\n",
         plan->commits, plan->series, plan->shared, s.planted, (unsigned long long)plan->seed,
         (double)(pfc_clock_ns() - from) * 1e-9);
-    print_rule(&s, ALONE, "each commit by itself");
+    print_rule(&s, ALONE, "each commit separately");
     print_rule(&s, STREAM, "with the stream of commits (the service's rule)");
     clear(&s);
     return status;

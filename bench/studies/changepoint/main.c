@@ -23,29 +23,6 @@
 
 #define ROUNDS 3 /* the fastest of these is the speed */
 
-bool pfc_bench_detect_one(const pfc_labelled *s, size_t n, pfc_detection *out)
-{
-    pfc_detect_opts opts = { .higher_is_better = s->higher_is_better };
-    pfc_err err = { 0 };
-    if (pfc_stats_detect(s->points, n, &opts, out, &err) == PFC_OK)
-        return true;
-    fprintf(stderr, "perfci-bench-detect: %s: %s\n", s->id, err.msg);
-    return false;
-}
-
-bool pfc_bench_detect_answer(const pfc_labelled *s, pfc_answer *out)
-{
-    pfc_detection found;
-    if (!pfc_bench_detect_one(s, s->len, &found))
-        return false;
-    out->changes = pfc_calloc(found.changes_len + 1, sizeof *out->changes);
-    out->len = found.changes_len;
-    for (size_t i = 0; i < found.changes_len; i++)
-        out->changes[i] = found.changes[i].index;
-    pfc_detection_clear(&found);
-    return true;
-}
-
 static int write_changes(const pfc_corpus *c, FILE *out)
 {
     for (size_t i = 0; i < c->len; i++) {

@@ -25,13 +25,6 @@ typedef struct plain {
     size_t len;
 } plain;
 
-int64_t pfc_bench_cpu_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static plain without_gaps(const pfc_labelled *s)
 {
     plain p = { .v = pfc_calloc(s->len + 1, sizeof *p.v),

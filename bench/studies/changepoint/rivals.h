@@ -1,8 +1,8 @@
 /*
- * Other people's detectors, written anew from their published descriptions, to stand beside ours on
- * the same series in the same process. They get what they take: one value a point (the median of its
- * repeats), points without value left out. Figures of the originals are in bench/RESULTS.md, so that
- * one sees whether the copy is fair; its speed is that of this C code, not theirs.
+ * Detectors of other tools, implemented from their published descriptions and compared with perfci's on the
+ * same series in the same process. They get one value for each point (the median of its repeats), without
+ * empty points. bench/RESULTS.md has the figures of the originals, so that the copies can be checked. The
+ * speed is that of this C code, not of the originals.
  */
 #ifndef PFC_BENCH_STUDIES_CHANGEPOINT_RIVALS_H
 #define PFC_BENCH_STUDIES_CHANGEPOINT_RIVALS_H
@@ -12,7 +12,7 @@
 typedef struct pfc_rival {
     const char *name;
     const char *source; /* where it is described */
-    size_t max_len;     /* given up on longer series (quadratic memory); 0: none */
+    size_t max_len;     /* longer series are skipped (quadratic memory); 0: no limit */
     /* Writes the ascending first indices of new levels to changes[0..n) and returns how many. */
     size_t (*detect)(const double *v, size_t n, size_t *changes);
 } pfc_rival;

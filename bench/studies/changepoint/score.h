@@ -13,7 +13,7 @@
 
 enum { PFC_MARGIN_0, PFC_MARGIN_2, PFC_MARGIN_5 };
 
-/* What a detector said of one series: indices into its points, ascending, no doubles. */
+/* A detector's answer for one series: indices into its points, ascending, without duplicates. */
 typedef struct pfc_answer {
     size_t *changes; /* owned */
     size_t len;

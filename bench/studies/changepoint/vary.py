@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Variations of a labelled corpus, and how the detector does on each: whoever tunes on the corpus sees here
-what was learnt by heart.
+"""Variations of a labelled corpus, and the detector's score on each. They show
+whether a tuned detector overfits the corpus.
 
 usage: bench/studies/changepoint/vary.py --data DIR [--bench PROGRAM] [--seeds N] [--only NAME] [--drops F1]
 
@@ -17,7 +17,7 @@ later.
   louder     residuals times 1.25
   mirrored   values turned over: up is down, and the direction of "better" too
   reversed   the last point first
-  halves     both halves, each by itself
+  halves     both halves, separately
   thinned    a fifth of the points left out
 
 "noise" and "mirrored" apply to series that are cut later and later, too; the others leave those out, as they
@@ -106,7 +106,7 @@ def noise(series, rng):
 
 
 def noise_of_group(cuts, rng):
-    """A series that is cut later and later: the longest, with its noise in another order, cut anew."""
+    """A series that is cut later and later: the longest, with its noise in another order, cut again."""
     longest = max(cuts, key=lambda s: len(s["points"]))
     made = noise({**longest, "category": ""}, rng)
     return [{**s, "points": made[0]["points"][: len(s["points"])]} for s in cuts] if made else []
@@ -208,7 +208,7 @@ def halves(series, _rng):
     n = len(series["points"])
     if n < 40:
         return []
-    # A step too near the cut could not be found by anybody.
+    # A step too near the cut cannot be found by any detector.
     middle = n // 2
     near = [c["index"] for c in series["changes"] if abs(c["index"] - middle) < 10]
     return [] if near else [cut_out(series, 0, middle, "-a"), cut_out(series, middle, n, "-b")]

@@ -6,11 +6,11 @@
 
 #include <stdio.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 
 #define PFC_STUDY_MAX_KERNELS 8
 
-/** What is counted; as the command line says. */
+/** Options of the study, from the command line. */
 typedef struct pfc_study_opts {
     int64_t aa, ab;    /* comparisons of a build with itself, and with injected work */
     double inject_rel; /* share of work that B does more; added to launches of a build with itself,
@@ -73,8 +73,8 @@ pfc_interval pfc_tally_share(size_t k, size_t n);
 /** Counts one comparison whose true change is t->inject_rel. */
 void pfc_tally_add(pfc_tally *t, const pfc_pair_result *p);
 /** Counts a comparison of a build with itself once more, as if B were slower by `rel`: its launches
- *  in their order, each with that change added, under the rule with `limit` launches. What is measured
- *  is the machine's noise as it is; what is known is the truth. */
+ *  in their order, each with that change added, under the rule with `limit` launches. The noise is
+ *  the machine's own, and the true change is known. */
 void pfc_tally_shift(pfc_tally *t, const pfc_pair_result *p, double rel, size_t limit);
 void pfc_tally_clear(pfc_tally *t);
 

@@ -1,4 +1,4 @@
-/* What the counts say about the promises, in a line each. */
+/* Compares the counts with the documented error rates, one line each. */
 #include <math.h>
 
 #include "bench/studies/interleaving/study.h"

@@ -16,7 +16,7 @@ NOT_REPORTED = ("infrastructure", "noise", "duplicate")  # the service itself sa
 
 
 class Laboratory:
-    """What all histories share: the service, the wrapper, the options."""
+    """The service, the wrapper and the options, for all histories."""
 
     def __init__(self, service, args, folder, trace):
         self.service, self.args, self.folder, self.trace = service, args, folder, trace
@@ -146,7 +146,7 @@ class History:
         return self.lab.args.budget_factor * 5 * max(new, 1) * self.visit_s
 
     def take_session(self, night, visits):
-        """What the service says of the night's session: verdicts, and what a visit took, for the next night's budget."""
+        """Reads the verdicts of the night's session, and the time of a visit for the next night's budget."""
         sessions = self.lab.service.api(f"/projects/{self.project}/sessions?limit=1")["sessions"]
         if not sessions or sessions[0]["id"] in self.sessions:
             return

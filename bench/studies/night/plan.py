@@ -1,4 +1,4 @@
-"""What a history holds, by its number: how many commits, how they fall into nights, and what is planted where."""
+"""The plan of a history, by its number: its commits, their nights, and the planted changes."""
 
 import random
 

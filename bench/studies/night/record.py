@@ -49,7 +49,7 @@ def own_s():
 
 
 def others_share(action):
-    """What the action returns, and the share of a CPU that everything else used meanwhile."""
+    """Returns the action's result, and the CPU share of all other processes during the action."""
     begun, busy, own = time.monotonic(), busy_s(), own_s()
     result = action()
     return result, ((busy_s() - busy) - (own_s() - own)) / (time.monotonic() - begun)

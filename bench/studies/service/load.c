@@ -285,7 +285,7 @@ static void *probe_main(void *arg)
 
 /* ---- all of it ---- */
 
-/* As far as it goes; a connection too many is told when it fails. */
+/* Raises the limit as far as allowed; connections beyond it fail with an error later. */
 static void raise_open_files(unsigned clients)
 {
     struct rlimit limit;

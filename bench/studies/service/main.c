@@ -186,22 +186,37 @@ static bench_cpu cpu_of(const bench_place *place, const bench_cpu *before, doubl
                         .server = runs > 0 ? (now.server - before->server) / runs * 1e6 : 0 };
 }
 
-static void print_row(const settings *s, int64_t round, const char *what, double runs, double ratio,
-                      const bench_load_result *r, const bench_pg_result *pg, const bench_cpu *cpu,
-                      uint64_t rss)
+/* A line of the table. */
+typedef struct table_row {
+    int64_t round;
+    const char *what;
+    double runs;                   /* a second */
+    double ratio;                  /* to PostgreSQL alone */
+    const bench_load_result *load; /* NULL: PostgreSQL alone, then `pg` */
+    const bench_pg_result *pg;
+    const bench_cpu *cpu;
+    uint64_t rss; /* bytes of the server */
+} table_row;
+
+static void print_row(const settings *s, const table_row *row_of)
 {
+    const bench_load_result *r = row_of->load;
+    const bench_pg_result *pg = row_of->pg;
+    const bench_cpu *cpu = row_of->cpu;
+    const double runs = row_of->runs, ratio = row_of->ratio;
+
     if (s->json) {
-        json_t *row = json_pack("{s:I, s:s, s:f, s:f, s:f, s:f, s:f}", "round", (json_int_t)round,
-                                "what", what, "runs_per_s", runs, "measurements_per_s",
-                                runs * BENCH_MEASUREMENTS, "ratio", ratio, "p99_ms",
-                                r ? r->p99_ms : pg->p99_ms, "postgres_us", cpu->postgres);
+        json_t *row = json_pack("{s:I, s:s, s:f, s:f, s:f, s:f, s:f}", "round",
+                                (json_int_t)row_of->round, "what", row_of->what, "runs_per_s", runs,
+                                "measurements_per_s", runs * BENCH_MEASUREMENTS, "ratio", ratio,
+                                "p99_ms", r ? r->p99_ms : pg->p99_ms, "postgres_us", cpu->postgres);
         char *text;
 
         if (r) {
             json_object_set_new(row, "accepted", json_integer((json_int_t)r->accepted));
             json_object_set_new(row, "health_p99_ms", json_real(r->health_p99_ms));
             json_object_set_new(row, "server_us", json_real(cpu->server));
-            json_object_set_new(row, "rss_mib", json_real((double)rss / 1048576.0));
+            json_object_set_new(row, "rss_mib", json_real((double)row_of->rss / 1048576.0));
         }
         text = json_dumps(row, JSON_COMPACT);
         puts(text);
@@ -212,17 +227,25 @@ static void print_row(const settings *s, int64_t round, const char *what, double
     }
     if (r)
         printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f %6.0f %9.0f %9.1f %7.1f\n",
-               (long long)round, what, runs, runs * BENCH_MEASUREMENTS, ratio, r->p50_ms, r->p99_ms,
-               cpu->postgres, cpu->server, r->health_p99_ms, (double)rss / 1048576.0);
+               (long long)row_of->round, row_of->what, runs, runs * BENCH_MEASUREMENTS, ratio,
+               r->p50_ms, r->p99_ms, cpu->postgres, cpu->server, r->health_p99_ms,
+               (double)row_of->rss / 1048576.0);
     else
-        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f %6.0f\n", (long long)round, what, runs,
-               runs * BENCH_MEASUREMENTS, ratio, pg->mean_ms, pg->p99_ms, cpu->postgres);
+        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f %6.0f\n", (long long)row_of->round,
+               row_of->what, runs, runs * BENCH_MEASUREMENTS, ratio, pg->mean_ms, pg->p99_ms,
+               cpu->postgres);
     (void)fflush(stdout);
 }
 
 /* One crowd of clients; what was acknowledged must be what is stored. */
+typedef struct crowd_at {
+    int64_t round;
+    size_t which; /* index into `crowds` */
+    double raw;   /* transactions a second of PostgreSQL alone */
+} crowd_at;
+
 static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_http *http,
-                              int64_t round, size_t which, double raw, totals *t, pfc_err *err)
+                              const crowd_at *at, totals *t, pfc_err *err)
 {
     static const char mark[] = "\"id\":\"";
     char *body = document("00000000000000000000000000000000"), what[64];
@@ -230,9 +253,9 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
                                    .token = place->token,
                                    .body = body,
                                    .id_at = (size_t)(strstr(body, mark) - body) + sizeof(mark) - 1,
-                                   .clients = crowds[which],
+                                   .clients = crowds[at->which],
                                    .seconds = (double)s->seconds,
-                                   .seed = (uint64_t)(round * 10) + which + 1 };
+                                   .seed = (uint64_t)(at->round * 10) + at->which + 1 };
     bench_load_result r = { 0 };
     int64_t before = 0, after = 0, unused = 0;
     bench_cpu cpu;
@@ -247,14 +270,19 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
     free(body);
     if (code)
         return code;
-    t->after = (double)r.accepted / r.seconds / raw;
-    if (round <= ROUNDS_MAX)
-        t->ratio[which][round - 1] = t->after;
+    t->after = (double)r.accepted / r.seconds / at->raw;
+    if (at->round <= ROUNDS_MAX)
+        t->ratio[at->which][at->round - 1] = t->after;
     t->accepted += r.accepted;
-    (void)snprintf(what, sizeof(what), "HTTP, %u clients", crowds[which]);
-    print_row(s, round, what, (double)r.accepted / r.seconds, t->after, &r, NULL, &cpu,
-              bench_place_rss(place));
-    if (s->overload && which == PFC_ARRAY_LEN(crowds) - 1)
+    (void)snprintf(what, sizeof(what), "HTTP, %u clients", crowds[at->which]);
+    print_row(s, &(table_row){ .round = at->round,
+                               .what = what,
+                               .runs = (double)r.accepted / r.seconds,
+                               .ratio = t->after,
+                               .load = &r,
+                               .cpu = &cpu,
+                               .rss = bench_place_rss(place) });
+    if (s->overload && at->which == PFC_ARRAY_LEN(crowds) - 1)
         fprintf(
             stderr,
             "overload: p99 of the acknowledged %.0f ms, server %.0f MiB resident, %.0f requests "
@@ -281,7 +309,8 @@ static pfc_code measure_after(const settings *s, const bench_place *place, pfc_h
     pfc_code code;
 
     five.seconds = PFC_MIN(s->seconds, 5);
-    code = measure_crowd(&five, place, http, round + ROUNDS_MAX, 0, raw, t, err);
+    code = measure_crowd(&five, place, http, &(crowd_at){ .round = round + ROUNDS_MAX, .raw = raw },
+                         t, err);
     if (code)
         return code;
     fprintf(stderr, "overload: in the %lld s after it, %.2f of the rate before\n",
@@ -324,10 +353,15 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
             code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, err);
             cpu = cpu_of(place, &cpu, raw.tps * (double)s->seconds);
             if (!code)
-                print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, &cpu, 0);
+                print_row(s, &(table_row){ .round = round,
+                                           .what = "pgbench, 32 clients",
+                                           .runs = raw.tps,
+                                           .ratio = 1,
+                                           .pg = &raw,
+                                           .cpu = &cpu });
         }
         for (size_t i = 0; i < crowds_of(s) && !code; i++)
-            code = measure_crowd(s, place, http, round, i, raw.tps, t, err);
+            code = measure_crowd(s, place, http, &(crowd_at){ round, i, raw.tps }, t, err);
         if (!code && s->overload)
             code = measure_after(s, place, http, round, raw.tps, t, err);
     }

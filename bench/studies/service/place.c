@@ -325,7 +325,7 @@ static double log_p99_ms(const char *prefix)
     return p99;
 }
 
-/* What the service counts as it is stored, pgbench's rows need not be: it is compared for storing alone. */
+/* Triggers that count stored rows. Off for pgbench, which is compared only for storing. */
 static pfc_code set_counting(const bench_place *p, bool on, pfc_err *err)
 {
     const char *const args[] = {

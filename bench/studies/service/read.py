@@ -133,7 +133,7 @@ def hear(stream, until):
 
 
 def idle(server):
-    """All at once on one server: threads and memory before and after, and that each of them hears the news."""
+    """All at once on one server: threads and memory before and after, and that each of them receives the event."""
     token = server.admin
     threads, rss = status_of(server, "Threads"), status_of(server, "VmRSS")
     streams = [connect(server, b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(STREAMS)]

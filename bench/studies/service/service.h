@@ -28,7 +28,7 @@ void bench_place_end(bench_place *place);
 /** Resident memory of the server in bytes, 0 when unknown. */
 uint64_t bench_place_rss(const bench_place *place);
 
-/** Processor time since the start, seconds: what a run costs can be told on a busy machine, too. */
+/** CPU time since the start in seconds: measures the cost of a run on a busy machine, too. */
 typedef struct bench_cpu {
     double postgres, server;
 } bench_cpu;

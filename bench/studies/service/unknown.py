@@ -1,4 +1,4 @@
-"""How fast runs of commits are stored that nobody told of before.
+"""Measures how fast runs of unknown commits are stored.
 
 unknown.py [--runs N] [--clients N] [--stored N] [--workers N]
 

@@ -32,7 +32,7 @@ static const char *const ggml_shared[] = {
 static const char *const openblas_shared[] = { "interface", "driver",  "kernel/generic",
                                                "common*.h", "param.h", NULL };
 
-/* A benchmark, and what its library is built from. */
+/* A benchmark and the files of its library. */
 typedef struct bench {
     const char *history, *name, *backend;
     const char *const *shared;
@@ -41,7 +41,7 @@ typedef struct bench {
                                        operation and not after this one cannot reach it */
 } bench;
 
-/* What files are named after. */
+/* Operations in the names of files. */
 static const char *const operations[] = {
     "gemm",   "gemv",     "symv",    "symm",     "trsm",    "trmm", "trsv",    "trmv",
     "axpy",   "axpby",    "dot",     "scal",     "nrm2",    "asum", "amax",    "amin",
@@ -84,7 +84,7 @@ static const bench benches[] = {
 typedef struct tally {
     size_t cases, top1, top3, commits;
     double said; /* sum of the probabilities given to the first */
-    double best; /* sum of what whoever knows how the culprit was drawn gives to his first */
+    double best; /* sum of the probabilities of an ideal ranking's first suspects */
 } tally;
 
 static bool under(const char *path, const char *glob)
@@ -151,8 +151,8 @@ static double *chances_of_all(const bench *b, const history *h, bool uniform)
     return p;
 }
 
-/* The share of the likeliest commit of first .. last: whoever knows how the culprit was drawn, and in
- * which gap it lies, is not right more often. */
+/* The probability of the likeliest commit of first .. last. No ranking can be right more often, even if it
+ * knows the distribution of the culprit and the gap. */
 static double best_possible(const double *p, size_t first, size_t last)
 {
     double sum = 0, most = 0;
@@ -177,10 +177,16 @@ static size_t draw_culprit(const bench *b, const history *h, bool uniform, pfc_r
     return chosen;
 }
 
-/* Ranks one case; *place: where the culprit came, from 0. */
+/* Result of the ranking for one case. */
+typedef struct ranking {
+    size_t place; /* of the culprit, from 0; SIZE_MAX: it is not in the list */
+    double said;  /* probability of the first suspect */
+    double best;  /* probability with which an ideal ranking names the culprit first */
+    size_t range_len;
+} ranking;
+
 static pfc_code rank(const bench *b, const history *h, const double *drawn, size_t culprit,
-                     pfc_rng *rng, size_t *place, double *said, double *best, size_t *range_len,
-                     pfc_err *err)
+                     pfc_rng *rng, ranking *out, pfc_err *err)
 {
     const size_t every = 2 + (size_t)pfc_rng_below(rng, 9);
     const double step = 0.04 + 0.11 * pfc_rng_double(rng);
@@ -227,11 +233,11 @@ static pfc_code rank(const bench *b, const history *h, const double *drawn, size
     code = pfc_suspects_rank(&c, &s, err);
     for (size_t i = 0; !code && i < s.len; i++)
         if (s.items[i].kind == PFC_SUSPECT_IS_COMMIT && first + s.items[i].index == culprit)
-            *place = i;
+            out->place = i;
     if (!code)
-        *said = s.items[0].probability;
-    *best = best_possible(drawn, before + 1, before + every);
-    *range_len = c.len;
+        out->said = s.items[0].probability;
+    out->best = best_possible(drawn, before + 1, before + every);
+    out->range_len = c.len;
     pfc_suspects_clear(&s);
     free(commits);
     free(places);
@@ -258,18 +264,17 @@ static pfc_code run_bench(const bench *b, const history *h, const settings *s, u
     pfc_rng_seed(&rng, seed);
     for (size_t i = 0; i < s->cases && !code; i++) {
         const size_t culprit = draw_culprit(b, h, s->uniform, &rng);
-        size_t place = SIZE_MAX, len = 0;
-        double said = 0, best = 0;
+        ranking got = { .place = SIZE_MAX };
 
         if (!culprit)
             continue;
-        code = rank(b, h, drawn, culprit, &rng, &place, &said, &best, &len, err);
+        code = rank(b, h, drawn, culprit, &rng, &got, err);
         out->cases++;
-        out->top1 += place == 0;
-        out->top3 += place < 3;
-        out->commits += len;
-        out->said += said;
-        out->best += best;
+        out->top1 += got.place == 0;
+        out->top3 += got.place < 3;
+        out->commits += got.range_len;
+        out->said += got.said;
+        out->best += got.best;
     }
     free(drawn);
     return code;

@@ -1,6 +1,6 @@
 /*
  * Commits whose programs have identical object code: a change among them is not the code's. Measurements say
- * the hash of the code that their command runs (runner/build_products.h), as "object". Files that the programs read
+ * the hash of the code that their command runs (runner/build/products.h), as "object". Files that the programs read
  * while they run are named by the project (perfci.yaml `runtime_files`, POST /projects/{p}/sources); a
  * commit that touches one of them is never cleared by its code.
  */

@@ -1,0 +1,156 @@
+/* The simulated accelerator as a backend for each built-in chip: exact cycles and bytes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/harness/backends/backend.h"
+#include "core/base/buf.h"
+#include "kernels/accel/ops/ops.h"
+
+static pfc_code problem_of(const pfc_backend *self, const pfc_case *c, pfc_accel_problem *out,
+                           pfc_err *err)
+{
+    pfc_code code = pfc_accel_kernel_parse(c->op->name, &out->kernel, err);
+
+    if (!code)
+        code = pfc_accel_dtype_parse(c->dtype, &out->dtype, err);
+    /* The suite is right, this family just has no such kernel: skipped, not refused. */
+    if (code || (out->dtype == PFC_ACCEL_INT8 && out->kernel != PFC_ACCEL_GEMM))
+        return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s %s", self->name, c->dtype, c->op->name);
+    for (size_t i = 0; i < c->op->params_len; i++) {
+        const char *name = c->op->params[i].name;
+        size_t at = 0;
+
+        while (pfc_accel_param_name(out->kernel, at) &&
+               strcmp(pfc_accel_param_name(out->kernel, at), name) != 0)
+            at++;
+        if (pfc_accel_param_name(out->kernel, at))
+            out->p[at] = c->params[i];
+        else if (c->params[i] == c->op->params[i].fallback)
+            continue;
+        if (!pfc_accel_param_name(out->kernel, at) || c->params[i] > PFC_ACCEL_MAX_DIM)
+            return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s with %s %lld", self->name,
+                               c->op->name, name, (long long)c->params[i]);
+    }
+    return PFC_OK;
+}
+
+static pfc_code accel_can(const pfc_backend *self, const pfc_case *c, pfc_err *err)
+{
+    pfc_accel_problem problem = { 0 };
+
+    return problem_of(self, c, &problem, err);
+}
+
+static pfc_code accel_open(const pfc_backend *self, const pfc_case *c, uint64_t seed, void **inst,
+                           pfc_err *err)
+{
+    const pfc_accel_case_opts opts = { .seed = seed };
+    pfc_accel_problem problem = { 0 };
+    pfc_accel_chip chip;
+    pfc_accel_case *made = NULL;
+    pfc_code code = problem_of(self, c, &problem, err);
+
+    if (!code)
+        code = pfc_accel_chip_load(self->arg, &chip, err);
+    if (!code)
+        code = pfc_accel_case_new(&made, &problem, &chip, chip.mode, &opts, err);
+    if (code == PFC_ETOOBIG) { /* no place on this chip: it cannot be measured there */
+        if (err)
+            err->code = PFC_EUNAVAIL;
+        return PFC_EUNAVAIL;
+    }
+    if (code)
+        return code;
+    *inst = made;
+    return PFC_OK;
+}
+
+static pfc_code accel_check(void *inst, pfc_err *err)
+{
+    pfc_accel_result result;
+    pfc_code code = pfc_accel_case_run(inst, &result, err);
+
+    /* Too large to compute here: cycles all the same, with no result that could be wrong. */
+    if (!code && result.functional)
+        code = pfc_accel_case_check(inst, err);
+    return code;
+}
+
+static void add(pfc_exact *out, const char *name, double value)
+{
+    const size_t at = out->counters_len;
+
+    if (at == PFC_ARRAY_LEN(out->counters))
+        return;
+    snprintf(out->counters[at].name, sizeof(out->counters[at].name), "%s", name);
+    out->counters[at].value = value;
+    out->counters_len++;
+}
+
+static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
+{
+    static const pfc_accel_counter kept[] = {
+        PFC_ACCEL_TENSOR_BUSY,        PFC_ACCEL_TENSOR_PRELOAD,
+        PFC_ACCEL_TENSOR_STALL_DMA,   PFC_ACCEL_TENSOR_STALL_VECTOR,
+        PFC_ACCEL_TENSOR_STALL_DRAIN, PFC_ACCEL_TENSOR_STALL_BANK,
+        PFC_ACCEL_TENSOR_IDLE,        PFC_ACCEL_VECTOR_BUSY,
+        PFC_ACCEL_VECTOR_STALL_DMA,   PFC_ACCEL_VECTOR_STALL_TENSOR,
+        PFC_ACCEL_VECTOR_IDLE,        PFC_ACCEL_DMA_BUSY,
+        PFC_ACCEL_DMA_STALL_HBM,      PFC_ACCEL_DMA_TRANSFERS,
+        PFC_ACCEL_HBM_READ,           PFC_ACCEL_HBM_WRITE,
+        PFC_ACCEL_HBM_ROW_MISS,       PFC_ACCEL_HBM_BUSY,
+        PFC_ACCEL_SRAM_READ,          PFC_ACCEL_SRAM_WRITE,
+        PFC_ACCEL_SRAM_CONFLICT,      PFC_ACCEL_MACS,
+        PFC_ACCEL_MAC_SLOTS,          PFC_ACCEL_COMMANDS,
+    };
+    pfc_accel_result result;
+    pfc_code code = pfc_accel_case_run(inst, &result, err);
+
+    if (code)
+        return code;
+    out->cycles = result.cycles;
+    out->time_ns = result.time_ns;
+    out->counters_len = 0;
+    add(out, "dram_bytes",
+        (double)(result.counters.v[PFC_ACCEL_HBM_READ] + result.counters.v[PFC_ACCEL_HBM_WRITE]));
+    add(out, "utilization", result.utilization);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(kept); i++)
+        add(out, pfc_accel_counter_name(kept[i]), (double)result.counters.v[kept[i]]);
+    return PFC_OK;
+}
+
+static void accel_close(void *inst)
+{
+    pfc_accel_case_free(inst);
+}
+
+static const pfc_backend_ops accel_ops = { .can = accel_can,
+                                           .open = accel_open,
+                                           .check = accel_check,
+                                           .exact = accel_exact,
+                                           .close = accel_close };
+
+/* A chip whose file changed is another machine, as a CPU with new microcode is. */
+static void hash_chips(char out[PFC_SHA256_HEX])
+{
+    pfc_buf all;
+
+    pfc_buf_init(&all, 1u << 20);
+    for (size_t i = 0; pfc_accel_chip_name(i); i++)
+        pfc_buf_printf(&all, "%s\n%s\n", pfc_accel_chip_name(i), pfc_accel_chip_text(i));
+    pfc_sha256_hex(pfc_buf_text(&all), all.len, out);
+    pfc_buf_clear(&all);
+}
+
+void pfc_backends_accel(pfc_backends *backends)
+{
+    backends->simulator = PFC_ACCEL_VERSION;
+    backends->hash_chips = hash_chips;
+    for (size_t i = 0; pfc_accel_chip_name(i); i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "accel:%s", pfc_accel_chip_name(i));
+        pfc_backends_add(backends, name, "", true, &accel_ops, pfc_accel_chip_name(i));
+    }
+}

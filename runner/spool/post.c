@@ -1,0 +1,64 @@
+/*
+ * Sends one document to the server: a run, or a session's own document.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runner/spool/spool_priv.h"
+
+#define UPLOAD_S    120.0
+#define RUNS_PATH   "/api/v1/runs"
+#define FENCE_FIELD "job_fence"
+
+static pfc_code post(pfc_http *http, const char *path, const char *text, size_t len,
+                     pfc_http_answer *answer, pfc_err *err)
+{
+    const pfc_http_req req = {
+        .method = "POST", .path = path, .timeout_s = UPLOAD_S, .body = text, .body_len = len
+    };
+    pfc_code code = pfc_http_send(http, &req, answer, err);
+
+    return code ? code : pfc_http_check(http, answer, err);
+}
+
+pfc_code pfc_spool_post(pfc_http *http, bool session, const char *text, size_t len,
+                        pfc_http_answer *answer, pfc_err *err)
+{
+    json_t *doc = NULL;
+    char *path = NULL, *body = NULL;
+    pfc_code code;
+
+    if (!session)
+        return post(http, RUNS_PATH, text, len, answer, err);
+    code = pfc_json_parse(text, len, &doc, err);
+    if (!code) {
+        const char *project = json_string_value(json_object_get(doc, "project"));
+
+        path = pfc_format("/api/v1/projects/%s/sessions", project ? project : "");
+        body = json_dumps(json_object_get(doc, "session"), JSON_COMPACT);
+        code = body ? post(http, path, body, strlen(body), answer, err)
+                    : pfc_err_set(err, PFC_EINVAL, "session: expected an object");
+    }
+    json_decref(doc);
+    free(path);
+    free(body);
+    return code;
+}
+
+bool pfc_spool_refuses_fence(const pfc_http_answer *answer, const pfc_err *err)
+{
+    return answer->status == 400 && strcmp(err->field, FENCE_FIELD) == 0;
+}
+
+char *pfc_spool_without_fence(const char *text, size_t len)
+{
+    pfc_run *run = NULL;
+    char *other = NULL;
+
+    if (pfc_run_from_json(text, len, &run, NULL) == PFC_OK && run->job_fence) {
+        run->job_fence = 0;
+        other = pfc_run_to_text(run);
+    }
+    pfc_run_free(run);
+    return other;
+}
