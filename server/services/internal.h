@@ -15,9 +15,6 @@ pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t pro
                   const char *object, const char *detail, pfc_err *err) PFC_MUSTCHECK;
 /** Tells listeners when tx commits; takes `event`. */
 pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
-/** First column of the first row as a number; 0: no row. Clears args. */
-pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
-                      pfc_err *err) PFC_MUSTCHECK;
 /** What is known of a machine, added to *out; nothing where nothing is. */
 pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out,
                                  pfc_err *err) PFC_MUSTCHECK;
