@@ -163,7 +163,7 @@ pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisectio
                               int64_t *alert_id, pfc_err *err) PFC_MUSTCHECK;
 /** Puts the culprit (NULL: none) on the alert, with the reason in its history and a
  *  notice in the outbox. PFC_ENOTFOUND: no such alert. */
-pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+pfc_code pfc_alert_set_culprit(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
                          const char *culprit, const char *reason, pfc_err *err) PFC_MUSTCHECK;
 /** As pfc_alert_rank; places false: by the commits alone, without the series, whose points are
  *  evidence of their own elsewhere. */

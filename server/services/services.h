@@ -467,7 +467,7 @@ typedef struct pfc_bisection_detail {
     pfc_bisection_cost cost;
 } pfc_bisection_detail;
 
-pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
+pfc_code pfc_bisection_detail_get(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
                             pfc_err *err) PFC_MUSTCHECK;
 void pfc_bisection_detail_clear(pfc_bisection_detail *detail);
 

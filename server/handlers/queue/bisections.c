@@ -50,7 +50,7 @@ PFC_HANDLER(bisections_get)
     if (!code)
         code = pfc_req_allow_project(req, row.items[0].project_id, err);
     if (!code && strcmp(row.items[0].mode, "remote") == 0)
-        code = pfc_bisection_look(app->db, row.items[0].project_id, id, &detail, err);
+        code = pfc_bisection_detail_get(app->db, row.items[0].project_id, id, &detail, err);
     if (!code) {
         b = &row.items[0];
         json = pfc_encode_bisection(req, b);

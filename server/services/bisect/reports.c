@@ -23,8 +23,8 @@ pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisectio
         alert_id, err);
 }
 
-pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
-                         const char *culprit, const char *reason, pfc_err *err)
+pfc_code pfc_alert_set_culprit(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+                               const char *culprit, const char *reason, pfc_err *err)
 {
     pfc_sql_alert_lock_rows rows = { 0 };
     pfc_code code;
@@ -132,19 +132,19 @@ static pfc_code note_on_alert(pfc_tx *tx, const char *actor, int64_t project_id,
     holds = seen.verdict == PFC_CONFIRM_CONFIRMED;
     if (holds)
         reason = pfc_format("culprit confirmed: %.12s, by the report of bisection %lld and its %zu "
-                            "fresh pairs against the commit before it (%+.2f %%, %+.2f to %+.2f)",
+                            "new pairs against the commit before it (%+.2f %%, %+.2f to %+.2f)",
                             report->culprit, (long long)id, seen.pairs, 100 * seen.cmp.rel_change,
                             100 * seen.cmp.rel_low, 100 * seen.cmp.rel_high);
     else
         reason = pfc_format("bisection %lld reported %.12s, unconfirmed: %s", (long long)id,
                             report->culprit ? report->culprit : "no commit",
                             !report->culprit  ? "it names no single commit"
-                            : !report->before ? "it brought no fresh pairs"
+                            : !report->before ? "it has no new pairs"
                             : !seen.pairs     ? "its pairs are not of the commit before it"
-                            : seen.verdict    ? "its fresh pairs do not show the change"
-                                              : "its fresh pairs decide nothing");
-    code = pfc_alert_blame(tx, actor, project_id, alert_id, holds ? report->culprit : NULL, reason,
-                           err);
+                            : seen.verdict    ? "its new pairs do not show the change"
+                                              : "its new pairs do not decide");
+    code = pfc_alert_set_culprit(tx, actor, project_id, alert_id, holds ? report->culprit : NULL,
+                                 reason, err);
     free(reason);
     return code;
 }

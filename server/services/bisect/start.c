@@ -429,7 +429,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
 
 /* ---- starting ---- */
 
-static pfc_code insert(pfc_tx *tx, const char *actor, const ready *want, double expected_runs,
+static pfc_code insert(pfc_tx *tx, const char *actor, const ready *full, double expected_runs,
                        remote *r, pfc_err *err)
 {
     const char **ids = pfc_calloc(r->len, sizeof(*ids));
@@ -442,11 +442,11 @@ static pfc_code insert(pfc_tx *tx, const char *actor, const ready *want, double 
         tx,
         &(pfc_sql_bisection_start_args){
             .project_id = r->project_id,
-            .metric = want->metric,
-            .benchmark = want->benchmark,
-            .backend = want->backend,
-            .branch = want->branch,
-            .machine_class = want->machine_class,
+            .metric = full->metric,
+            .benchmark = full->benchmark,
+            .backend = full->backend,
+            .branch = full->branch,
+            .machine_class = full->machine_class,
             .line = ids,
             .line_len = r->len,
             .prior = r->prior,
@@ -466,11 +466,11 @@ static pfc_code insert(pfc_tx *tx, const char *actor, const ready *want, double 
     return code;
 }
 
-static pfc_code store(pfc_tx *tx, const char *actor, const ready *want, double expected_runs,
+static pfc_code store(pfc_tx *tx, const char *actor, const ready *full, double expected_runs,
                       remote *r, pfc_err *err)
 {
     char *what = NULL;
-    pfc_code code = insert(tx, actor, want, expected_runs, r, err);
+    pfc_code code = insert(tx, actor, full, expected_runs, r, err);
 
     if (!code) {
         what = pfc_format("bisection %lld", (long long)r->id);
@@ -487,31 +487,31 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
                              pfc_bisection_cost *cost, pfc_bisections *out, pfc_err *err)
 {
     remote r = { .project_id = project_id, .options = order->options, .alert_id = order->alert_id };
-    ready want = { 0 };
+    ready full = { 0 };
     double *weights = NULL, expected_runs = 0;
     pfc_bisect_plan *plan = NULL;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
-        code = complete_order(db, tx, project_id, order, &want, err);
+        code = complete_order(db, tx, project_id, order, &full, err);
     if (!code)
-        code = read_line(tx, &want, order, &r, &weights, err);
+        code = read_line(tx, &full, order, &r, &weights, err);
     if (!code && order->alert_id)
         code = weigh_by_alert(db, order->alert_id, &r, weights, err);
     if (code)
         goto done;
     /* The alert gives the size of the step: a change of less than half of it is another one. */
-    if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(want.change) &&
-        want.change != 0)
-        r.options.margin_rel = fmin(fabs(log1p(fmax(want.change, -0.999))) / 2, 1.0);
+    if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(full.change) &&
+        full.change != 0)
+        r.options.margin_rel = fmin(fabs(log1p(fmax(full.change, -0.999))) / 2, 1.0);
     r.prior = pfc_bisect_prior(weights, r.len);
-    r.machine_class = want.machine_class;
-    r.known = want.known;
-    r.higher_is_better = want.higher_is_better;
-    r.exact = want.exact;
-    if (want.series_id)
-        code = take_stored(tx, want.series_id, &r, err);
+    r.machine_class = full.machine_class;
+    r.known = full.known;
+    r.higher_is_better = full.higher_is_better;
+    r.exact = full.exact;
+    if (full.series_id)
+        code = take_stored(tx, full.series_id, &r, err);
     if (!code)
         code = remote_plan(&r, &plan, err);
     if (code)
@@ -519,13 +519,13 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
     expected_runs = pfc_bisect_expected_runs(plan);
     code = remote_cost(tx, &r, expected_runs, cost, err);
     if (!code && !dry_run)
-        code = store(tx, actor, &want, expected_runs, &r, err);
+        code = store(tx, actor, &full, expected_runs, &r, err);
 
 done:
     pfc_tx_free(tx);
     pfc_bisect_free(plan);
     free(weights);
-    ready_clear(&want);
+    ready_clear(&full);
     if (!code && !dry_run)
         code = pfc_bisections_get(db, r.id, out, err);
     remote_clear(&r);

@@ -256,7 +256,8 @@ static pfc_code note(pfc_tx *tx, const trial *t, const char *state,
 }
 
 /* Sets the culprit of the alert; listeners of alerts are notified when tx commits. */
-static pfc_code blame(pfc_tx *tx, const trial *t, const pfc_confirm_result *result, pfc_err *err)
+static pfc_code set_culprit(pfc_tx *tx, const trial *t, const pfc_confirm_result *result,
+                            pfc_err *err)
 {
     const remote *r = &t->search;
     const pfc_bisection_report key = { .metric = r->metric,
@@ -270,12 +271,11 @@ static pfc_code blame(pfc_tx *tx, const trial *t, const pfc_confirm_result *resu
 
     if (code || !alert_id)
         return code;
-    reason =
-        pfc_format("culprit confirmed: %.12s, by bisection %lld and %zu fresh pairs against the "
-                   "commit before it (%+.2f %%, %+.2f to %+.2f)",
-                   t->after, (long long)r->id, result->pairs, 100 * result->cmp.rel_change,
-                   100 * result->cmp.rel_low, 100 * result->cmp.rel_high);
-    code = pfc_alert_blame(tx, ACTOR, r->project_id, alert_id, t->after, reason, err);
+    reason = pfc_format("culprit confirmed: %.12s, by bisection %lld and %zu new pairs against the "
+                        "commit before it (%+.2f %%, %+.2f to %+.2f)",
+                        t->after, (long long)r->id, result->pairs, 100 * result->cmp.rel_change,
+                        100 * result->cmp.rel_low, 100 * result->cmp.rel_high);
+    code = pfc_alert_set_culprit(tx, ACTOR, r->project_id, alert_id, t->after, reason, err);
     free(reason);
     return code;
 }
@@ -305,7 +305,7 @@ static pfc_code turn(pfc_tx *tx, trial *t, pfc_err *err)
     } else {
         code = note(tx, t, pfc_confirm_verdict_name(result.verdict), &result, NULL, err);
         if (!code && result.verdict == PFC_CONFIRM_CONFIRMED)
-            code = blame(tx, t, &result, err);
+            code = set_culprit(tx, t, &result, err);
     }
     pfc_confirm_free(confirm);
     return code;

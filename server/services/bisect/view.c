@@ -13,8 +13,8 @@ void pfc_bisection_detail_clear(pfc_bisection_detail *d)
     *d = (pfc_bisection_detail){ 0 };
 }
 
-pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
-                            pfc_err *err)
+pfc_code pfc_bisection_detail_get(pfc_db *db, int64_t project_id, int64_t id,
+                                  pfc_bisection_detail *out, pfc_err *err)
 {
     pfc_bisection_detail d = { 0 };
     size_t len = 0;
