@@ -320,7 +320,7 @@ Test(api, nvbench_takes_128_cells_of_a_row)
     }
 }
 
-/* What is remembered of a row has 208 bytes: longer ones, in every place of the table. */
+/* The memo of a row has 208 bytes: longer texts, in every column of the table. */
 Test(api, ncu_reads_names_longer_than_what_is_remembered_of_a_row)
 {
     char section[151];
