@@ -33,7 +33,7 @@ static double ratio_of(size_t k, pfc_change *changes, size_t changes_len)
     return pfc_stats_change_or_spike(points, N + k, &found);
 }
 
-Test(watch, without_a_past_each_point_doubles_the_odds)
+Test(change_or_spike, without_a_past_each_point_doubles_the_ratio)
 {
     level(100);
     cr_assert(epsilon_eq(dbl, ratio_of(1, NULL, 0), 1.0, 1e-12));
@@ -41,7 +41,7 @@ Test(watch, without_a_past_each_point_doubles_the_odds)
     cr_assert(epsilon_eq(dbl, ratio_of(3, NULL, 0), 4.0, 1e-12));
 }
 
-Test(watch, a_series_that_spikes_is_believed_by_its_second_point)
+Test(change_or_spike, a_series_that_spikes_is_believed_by_its_second_point)
 {
     level(100);
     for (size_t i = 10; i < 60; i += 10)
@@ -51,7 +51,7 @@ Test(watch, a_series_that_spikes_is_believed_by_its_second_point)
     cr_assert(epsilon_eq(dbl, ratio_of(2, NULL, 0), 12.0 / 11.0, 1e-12));
 }
 
-Test(watch, small_spikes_and_those_to_the_other_side_do_not_count)
+Test(change_or_spike, small_spikes_and_those_to_the_other_side_do_not_count)
 {
     level(100);
     for (size_t i = 10; i < 60; i += 10)
@@ -59,7 +59,7 @@ Test(watch, small_spikes_and_those_to_the_other_side_do_not_count)
     cr_assert(epsilon_eq(dbl, ratio_of(1, NULL, 0), 1.0, 1e-12));
 }
 
-Test(watch, a_series_that_changed_before_changes_again)
+Test(change_or_spike, a_series_that_changed_before_changes_again)
 {
     pfc_change change = { .index = 50 };
 
@@ -69,7 +69,7 @@ Test(watch, a_series_that_changed_before_changes_again)
     cr_assert(epsilon_eq(dbl, ratio_of(1, &change, 1), 3.0, 1e-12));
 }
 
-Test(watch, a_run_whose_repeats_are_on_the_old_level_counts_for_none)
+Test(change_or_spike, a_run_whose_repeats_are_on_the_old_level_counts_for_none)
 {
     double old[8], fresh[8];
     pfc_detection found = { .watching = 1 };
@@ -85,7 +85,7 @@ Test(watch, a_run_whose_repeats_are_on_the_old_level_counts_for_none)
     cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N + 1, &found), 1.0, 1e-12));
 }
 
-Test(watch, scale_and_gaps_change_nothing_and_nothing_watched_has_no_odds)
+Test(change_or_spike, scale_and_gaps_change_nothing_and_nothing_watched_has_no_ratio)
 {
     pfc_detection found = { .watching = 0 };
     double once;
