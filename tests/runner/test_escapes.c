@@ -179,6 +179,7 @@ Test(escapes, what_a_job_started_ends_with_it)
     static const char script[] =
         "setsid sh -c 'while :; do echo beat >> beats; sleep 0.02; done' "
         "</dev/null >/dev/null 2>&1 & while [ ! -s beats ]; do sleep 0.01; done";
+    static const char pause[] = "i=0; while [ $i -lt 20 ]; do i=$((i + 1)); sleep 0.02; done";
     char *beats = pfc_fs_join(tree, "beats");
     char *first = NULL, *second = NULL;
     size_t len[2] = { 0, 0 };
@@ -186,6 +187,8 @@ Test(escapes, what_a_job_started_ends_with_it)
 
     run_job(script, 60, &res);
     cr_assert(eq(int, res.exit_status, 0), "%s", pfc_buf_text(&res.err));
+    pfc_proc_result_clear(&res);
+    run_job(pause, 60, &res); /* the kernel ends the namespace while bubblewrap returns */
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, pfc_fs_read(beats, 1 << 20, &first, &len[0], NULL), PFC_OK));
     run_job("i=0; while [ $i -lt 20 ]; do i=$((i + 1)); sleep 0.02; done", 60, &res);
