@@ -53,8 +53,8 @@ static bool is_name(const char *name)
     return at > name && !*at;
 }
 
-/* libmicrohttpd 0.9.75 appends what a folded line holds ("Content-Length:\r\n 38") to the name, and sees no
- * body; whoever is before us sees one. No header in use has a name that goes on after one of these. */
+/* libmicrohttpd 0.9.75 appends a folded line ("Content-Length:\r\n 38") to the header name, and sees no
+ * body, where a proxy sees one. No header in use has a name that continues one of these. */
 static bool is_folded(const char *name)
 {
     static const char *const framing[] = { "Content-Length", "Transfer-Encoding", "Host" };

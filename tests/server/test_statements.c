@@ -102,7 +102,7 @@ static void compare_columns(const pfc_sql_statement *statement, const PGresult *
     }
 }
 
-/* What is wrong with the statement, a line a fault. */
+/* Appends the faults of the statement, one per line. */
 static void compare(PGconn *pg, const pfc_sql_statement *statement, const char *sql,
                     pfc_buf *faults)
 {
