@@ -190,7 +190,7 @@ Test(driver, an_open_unit_goes_on_without_a_question)
 
     cr_assert(eq(int, pfc_bisect_add_run(s.plan, 0, 0, 100, NULL), PFC_OK));
     cr_assert(eq(int, pfc_bisect_drive(&driver, &s, NULL), PFC_OK));
-    /* The plan would have asked for the bad commit. */
+    /* The plan would have measured the bad commit. */
     cr_assert(s.measured == 1 && s.last == 0);
     pfc_bisect_free(s.plan);
 }
