@@ -15,7 +15,8 @@ A list goes on in the next line after four blanks.
 
 Types: id (i64 whose 0 is NULL), i64, i32 (copy only), f64 (NaN is NULL), bool, text, json, timestamp and date (both as
 PostgreSQL prints them), bytes, void (a column without a member), and text[], i64[], u32[], f64[], bool[]. A `?` after a
-parameter's type says that it may be NULL; an array that may not is empty when its pointer is NULL.
+parameter's type says that it may be NULL; an array that may not is empty when its pointer is NULL. A `bool?` is a
+pfc_maybe, also as a column.
 """
 
 import dataclasses

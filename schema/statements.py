@@ -49,12 +49,13 @@ def struct(name, members, results, arrays=None):
         comment = ""
         if member.type == "id":
             comment = " /* 0: NULL */"
-        elif member.nullable:
+        elif member.nullable and member.type != "bool":
             comment = " /* may be NULL */"
         if results and member.type.endswith("[]"):
             lines.append(f"    pfc_array_text {field(member)};")
         else:
-            lines.append(f"    {C_TYPES[member.type]}{field(member)};{comment}")
+            c_type = "pfc_maybe " if member.type == "bool" and member.nullable else C_TYPES[member.type]
+            lines.append(f"    {c_type}{field(member)};{comment}")
             if member.type.endswith("[]") and not arrays:
                 lines.append(f"    size_t {length_of(member, None)};")
     if arrays:

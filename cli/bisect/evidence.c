@@ -297,7 +297,7 @@ static void say_confirmation(const bisect_session *b, size_t i, pfc_buf *out)
     if (r->pairs) {
         pfc_buf_puts(out, ": ");
         say_change(r->cmp.rel_change, r->cmp.rel_low, r->cmp.rel_high, out);
-        pfc_buf_printf(out, ", p %.2g at any look", r->cmp.p);
+        pfc_buf_printf(out, ", always-valid p %.2g", r->cmp.p);
     }
     pfc_buf_printf(out, ": %s", pfc_confirm_verdict_name(r->verdict));
     if (c->reason[0])

@@ -13,7 +13,7 @@
 #define FINE        0.2  /* distance of grid points in standard deviations */
 #define HINT_LOW                                                                                   \
     0.7 /* share of the given step that still counts where the noise hides smaller ones */
-#define SEEN_SD       1.3  /* steps from this many standard deviations on take few runs to detect */
+#define VISIBLE_SD    1.3  /* steps from this many standard deviations on take few runs to detect */
 #define SMALL_SIZE    0.36 /* a step below this share of the one searched for never counts */
 /* Prior of a further step against none. */
 #define FURTHER_FIRST 0.30 /* while none is found */
@@ -239,7 +239,7 @@ static double largest_found(const plan_model *m)
  * searched for. */
 static double smallest_of(const plan_scales *s)
 {
-    const double visible = SEEN_SD * hypot(s->noise, s->layout);
+    const double visible = VISIBLE_SD * hypot(s->noise, s->layout);
 
     return fmin(fmax(visible, SMALL_SIZE * s->step), HINT_LOW * s->step);
 }

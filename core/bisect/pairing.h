@@ -1,17 +1,17 @@
 /*
- * Measuring by difference: a build in turns with a kept build of the reference, in one stretch of
- * time, so that what the machine does to both (another clock, another neighbour) falls out.
+ * Interleaved pairs: a build is measured alternately with a kept build of the reference, so that
+ * effects of the machine on both, such as another clock frequency or another load, cancel.
  *
- * A unit is two pairs of runs, x r r x: the mean of their two differences is free of a linear
- * drift. The first two units are three pairs, for nothing is known of noise yet. Where the pairs
- * disagree by far more than those of other units do, the machine changed its speed in their midst:
- * a third pair is taken, and two more when no two of the three agree; their median counts. Nothing
- * is thrown away, so no side gains by it. The two runs of the reference lie side by side and are a
- * unit of the reference against itself that costs nothing: the honest measure of a unit's noise.
- * Source: Kalibera & Jones, ISMM 2013, for taking noise at the level where it arises; the order x r
- * r x is the balanced design of Student (1937) for two treatments under drift.
+ * A unit is two pairs of runs, x r r x: the mean of their two differences is free of a linear drift.
+ * The first two units have three pairs, because the spread of units is not known yet. When the pairs
+ * of a unit differ by much more than those of other units, the machine changed its speed between
+ * them: a third pair is added, and two more when no two of the three agree; the unit's value is the
+ * median. No run is discarded, so neither side gains. The two consecutive runs of the reference are
+ * a unit of the reference against itself, and measure the noise of a unit without extra runs.
+ * Source: Kalibera & Jones, ISMM 2013, for measuring noise at the level where it arises; the order
+ * x r r x is the balanced design of Student (1937) for two treatments under drift.
  *
- * Pure, no I/O; one thread. A search that is resumed replays the values.
+ * Pure, no I/O; one thread. A resumed bisection replays the values.
  */
 #ifndef PFC_CORE_BISECT_PAIRING_H
 #define PFC_CORE_BISECT_PAIRING_H
@@ -64,8 +64,8 @@ typedef struct pfc_noise_check {
     bool has_states;    /* the machine has speed states: compare in pairs */
 } pfc_noise_check;
 
-/** Two speeds, or a speed that wanders, as far as it is worth minding for a step of this relative
- * size (0: any). runs in the order they were made. */
+/** Detects two speeds, or a speed that drifts, by more than a share of a step of this relative size
+ *  (0: any). `runs` in the order they were made. */
 pfc_noise_check pfc_noise_check_runs(const pfc_noise_run *runs, size_t len, double step);
 
 #endif

@@ -16,7 +16,7 @@
  * 300 each, a look a point) these open no more alerts than the rule above does. */
 #define ACCEPTED_POINTS   3
 #define ACCEPTED_EVIDENCE 6.0
-#define ACCEPTED_ODDS     8.0  /* 12 in a series without excursions, 3 after one of three points */
+#define ACCEPTED_RATIO    8.0  /* 12 in a series without excursions, 3 after one of three points */
 #define UNKNOWN           1.64 /* standard errors of a correlation that cannot be ruled out */
 #define ALIKE_MOST        0.6
 #define INTERVAL          1.96 /* standard errors to each side, of rel_low..rel_high */
@@ -79,10 +79,10 @@ bool pfc_alert_justified(const pfc_change *change, size_t end)
     return after >= FIRM_POINTS && pfc_fdr_sureness(change, end) >= FIRM_EVIDENCE;
 }
 
-bool pfc_alert_justified_accepted(const pfc_change *change, size_t end, double odds)
+bool pfc_alert_justified_accepted(const pfc_change *change, size_t end, double ratio)
 {
     return pfc_alert_justified(change, end) ||
-           (end - change->index >= ACCEPTED_POINTS && odds >= ACCEPTED_ODDS &&
+           (end - change->index >= ACCEPTED_POINTS && ratio >= ACCEPTED_RATIO &&
             pfc_fdr_sureness(change, end) >= ACCEPTED_EVIDENCE);
 }
 

@@ -62,7 +62,7 @@ double pfc_stats_change_or_spike(const pfc_point *points, size_t n, const pfc_de
     const size_t start = n - PFC_MIN(found->watching, n);
     double *room = pfc_calloc(n + 1, sizeof(*room));
     tally t = { 0 };
-    double reached = 0.0, odds = (double)NAN;
+    double reached = 0.0, ratio = (double)NAN;
     double level, gate, side;
     size_t from = 0;
 
@@ -84,10 +84,10 @@ double pfc_stats_change_or_spike(const pfc_point *points, size_t n, const pfc_de
             reached += isfinite(points[i].v) && backed(&points[i], level, gate, side);
         /* Half a case of each kind beforehand (Jeffreys): a series that has seen neither knows
          * neither. */
-        odds = (t.changes + 0.5) /
-               ((t.excursions + 0.5) *
-                pow((t.points - t.excursions + 0.5) / (t.points + 1.0), reached - 1.0));
+        ratio = (t.changes + 0.5) /
+                ((t.excursions + 0.5) *
+                 pow((t.points - t.excursions + 0.5) / (t.points + 1.0), reached - 1.0));
     }
     free(room);
-    return odds;
+    return ratio;
 }

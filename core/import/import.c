@@ -424,7 +424,7 @@ pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t l
         pfc_run_free(in.run);
     }
     if (!code && in.unknown_len > 0)
-        code = pfc_import_ask(&in);
+        code = pfc_import_require_directions(&in);
     free(in.unknown);
     pfc_import_result result = { .format = in.format ? in.format->name : "",
                                  .runs = in.done,

@@ -42,9 +42,9 @@ static double stake_of(const struct guess *g, double size)
     const double near = size - g->shift;
     const double far = size + g->shift;
     const double ratio = (wide + far * far) / (wide + near * near);
-    const double odds = ratio * ratio * ratio;
+    const double likelihood_ratio = ratio * ratio * ratio;
 
-    return (odds - 1.0) / (odds + 1.0);
+    return (likelihood_ratio - 1.0) / (likelihood_ratio + 1.0);
 }
 
 /* One more sign; returns the wealth. */

@@ -55,7 +55,8 @@ if(PERFCI_SANITIZE)
   target_link_options(perfci_flags INTERFACE -fsanitize=${PERFCI_SANITIZE_LINK})
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(perfci_flags INTERFACE
-    -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE)
+    -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fPIE
+    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
   target_link_options(perfci_flags INTERFACE -pie -Wl,-z,relro,-z,now)
 endif()
 

@@ -57,7 +57,6 @@ MUTE = {
 # schema/statements.py makes of schema/queries.
 BY_POSITION = re.compile(r"\bpfc_args_\w+|\bpfc_args\b|\bpfc_res_(?!free\b)\w+|\bpfc_tx_(?:query|copy)\w*|"
                          r"\bpfc_rows_(?:query|read|page|one)\b|\bpfc_query_id\b")
-NOT_YET_BY_STRUCT = ("server/services/bisect", "server/services/internal.c", "server/services/internal.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # Files made by the build are in build/PRESET/generated and belong to the folder they are named for.
 # A header for one instruction set is compiled as the files that include it are.
@@ -141,22 +140,15 @@ def check_mute(root):
 
 
 def check_statements(root):
-    faults, left = [], set()
+    faults = []
     for path in sources(root):
         if not within(path, "server/services"):
             continue
-        exempt = next((there for there in NOT_YET_BY_STRUCT if within(path, there)), None)
         with open(os.path.join(root, path), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 match = BY_POSITION.search(line)
-                if match and exempt:
-                    left.add(exempt)
-                elif match:
+                if match:
                     faults.append(f"{path}:{number}: {match.group()}: a statement is called by its function")
-    faults += [f"{path}: is not exempt from calling statements by their functions any more"
-               for path in NOT_YET_BY_STRUCT if path not in left and os.path.exists(os.path.join(root, path))]
-    for path in sorted(left):
-        print(f"layers: {path} binds statements by position still")
     return faults
 
 

@@ -115,8 +115,9 @@ static pfc_code allocate(pfc_kernel_case *problem, pfc_err *err)
         return pfc_err_set(err, PFC_ETOOBIG, "kernel %s: its buffers are over %zu bytes",
                            problem->label, PFC_KERNEL_MAX_BYTES);
 
-    /* Huge pages keep page walks out of large problems, where they cost 10 to 40 %. Problems that live
-     * in the L2 get one, too: where small pages fall in it is drawn anew at each start of a process. */
+    /* Huge pages keep page walks out of large problems, where they cost 10 to 40 %. Problems that fit
+     * in the L2 get one, too: otherwise the physical pages, and with them the conflict misses, vary between
+     * processes. */
     if (total >= HUGE_PAGE_FROM)
         align = HUGE_PAGE_BYTES;
     total = (total + align - 1) / align * align;

@@ -1,12 +1,12 @@
 /*
- * What this CPU and its operating system let us execute. Asked once, on first use; thread-safe.
+ * Instruction sets that this CPU and its operating system support. Detected once, on first use; thread-safe.
  */
 #ifndef PFC_KERNELS_CPU_CPU_H
 #define PFC_KERNELS_CPU_CPU_H
 
 #include "core/base/base.h"
 
-/** What a kernel variant needs; each level stands for all the instructions named beside it. */
+/** Instruction set that a kernel variant requires; each level means all the instructions named beside it. */
 typedef enum pfc_cpu_level {
     PFC_CPU_ANY,    /* plain C */
     PFC_CPU_AVX2,   /* AVX2 and FMA, with YMM state saved by the system */

@@ -1,6 +1,6 @@
 /*
- * The CPU kernels under measurement, behind one table: whoever measures them needs to know no
- * operation by name.
+ * The CPU kernels under measurement, behind one table, so that the harness refers to no operation by
+ * name.
  *
  * An operation (gemm, attention, ...; one data type) has named integer parameters and variants, one
  * for each instruction set. A case is one problem of that operation: its parameters, its buffers,
@@ -38,7 +38,7 @@ typedef struct pfc_kernel_case pfc_kernel_case;
 /** A parameter of an operation: an integer in [min, max]. */
 typedef struct pfc_kernel_param {
     const char *name; /* e.g. "m" */
-    const char *doc;  /* what it is, one phrase */
+    const char *doc;  /* description, one phrase */
     int64_t min;      /* smallest value allowed; may be 0 */
     int64_t max;      /* largest value allowed; the memory limit may refuse less */
     int64_t fallback; /* value when the caller gives none */
@@ -51,7 +51,7 @@ typedef struct pfc_kernel_arg {
     int64_t value;
 } pfc_kernel_arg;
 
-/** What is known of a variant on this machine. */
+/** A variant, and whether this machine can run it. */
 typedef struct pfc_kernel_variant {
     const char *backend; /* "cpu-scalar", "cpu-avx2", "cpu-avx512" */
     bool runnable;       /* this CPU and system can execute it */
@@ -64,7 +64,7 @@ typedef enum pfc_kernel_rate {
     PFC_KERNEL_GBPS,   /* bytes / time / 1e9 */
 } pfc_kernel_rate;
 
-/** What a verification saw. */
+/** Result of a verification. */
 typedef struct pfc_kernel_check {
     size_t checked; /* values compared with the double-precision reference */
     double
@@ -98,7 +98,7 @@ size_t pfc_kernel_params(const pfc_kernel_op *op, const pfc_kernel_param **out);
 
 /** Number of variants, widest instruction set first, the scalar reference last. */
 size_t pfc_kernel_variants(const pfc_kernel_op *op);
-/** What is known of variant i < pfc_kernel_variants(op). */
+/** Variant i < pfc_kernel_variants(op), and whether this machine can run it. */
 pfc_kernel_variant pfc_kernel_variant_at(const pfc_kernel_op *op, size_t i);
 /**
  * The variant with this backend name. PFC_ENOTFOUND names those that exist; PFC_EUNAVAIL when this
@@ -135,13 +135,13 @@ double pfc_kernel_bytes(const pfc_kernel_case *problem);
 void pfc_kernel_run(const pfc_kernel_case *problem, size_t variant);
 
 /**
- * Spoils the output with NaN, runs the variant once and compares what it wrote with a
- * double-precision reference; also looks at the guard bytes around every buffer, and that the
+ * Fills the output with NaN, runs the variant once and compares the output with a
+ * double-precision reference; also checks the guard bytes around every buffer, and that the
  * inputs are unchanged. Tolerances come from the length of the sums (see each operation's header).
  *
  * check   out, may be NULL; filled also when the result is wrong
  *
- * Returns PFC_EBROKEN with place, value and wanted value when the result is wrong, PFC_EUNAVAIL
+ * Returns PFC_EBROKEN with position, value and expected value when the result is wrong, PFC_EUNAVAIL
  * when the variant cannot run here.
  */
 pfc_code pfc_kernel_verify(pfc_kernel_case *problem, size_t variant, pfc_kernel_check *check,

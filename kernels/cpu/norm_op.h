@@ -1,4 +1,4 @@
-/* What the row operations (softmax and the norms) share as registry entries; private. */
+/* Shared registry entries of the row operations (softmax and the norms); private. */
 #ifndef PFC_KERNELS_CPU_NORM_OP_H
 #define PFC_KERNELS_CPU_NORM_OP_H
 

@@ -1,8 +1,8 @@
 /*
- * For the authors of operations, inside kernels/cpu only: what stands behind a pfc_kernel_op.
+ * For the authors of operations, private to kernels/cpu: the implementation of a pfc_kernel_op.
  *
- * An operation says which buffers a problem needs (plan), how each variant is called (run), and
- * what is right (verify). Allocation, input, guards, limits and labels are done once, in case.c.
+ * An operation defines the buffers of a problem (plan), the call of each variant (run), and the correct
+ * result (verify). Allocation, input, guards, limits and labels are done once, in case.c.
  */
 #ifndef PFC_KERNELS_CPU_OP_H
 #define PFC_KERNELS_CPU_OP_H

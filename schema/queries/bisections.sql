@@ -121,7 +121,7 @@ ORDER BY started_at DESC, run_id DESC LIMIT 2000;
 
 -- name: bisection_start
 -- in: project_id i64, metric text, benchmark text, backend text, branch text, machine_class text, line text[],
---    prior f64[], options json, higher_is_better bool, exact bool, alert_id i64, actor text, expected_runs f64
+--    prior f64[]?, options json, higher_is_better bool?, exact bool, alert_id id, actor text, expected_runs f64
 -- value: id i64
 INSERT INTO bisections (project_id, mode, state, metric, benchmark, backend, branch, machine_class,
                         line, prior, options, higher_is_better, exact, alert_id, actor, good, bad,
@@ -156,7 +156,7 @@ ORDER BY x.updated_at, x.id LIMIT 1 FOR UPDATE SKIP LOCKED;
 -- name: bisection_load
 -- in: project_id i64, id i64
 -- out: metric text, benchmark text, backend text, branch text, machine_class text, line json, prior f64[],
---    options json, higher_is_better bool, exact bool, alert_id i64, state text, seconds f64, posterior f64[],
+--    options json, higher_is_better bool?, exact bool, alert_id i64, state text, seconds f64, posterior f64[],
 --    expected_runs f64
 SELECT metric, benchmark, backend, branch, machine_class, to_json(line)::text AS line, prior,
        options::text AS options, higher_is_better, exact, alert_id, state,
@@ -213,7 +213,7 @@ WHERE ($1::text IS NULL OR k.machine_class = $1)
 
 -- name: bisection_progress
 -- in: project_id i64, id i64, posterior f64[], expected_runs f64, runs i64, builds i64, commits_measured i64,
---    higher_is_better bool, exact bool
+--    higher_is_better bool?, exact bool
 UPDATE bisections SET posterior = $3::float8[], expected_runs = $4::float8, runs = $5::bigint,
        builds = $6::bigint, commits_measured = $7::bigint, higher_is_better = $8::boolean,
        exact = $9::boolean, updated_at = clock_timestamp()

@@ -1,4 +1,4 @@
-/* Decoding that several handlers share: pages, projects, labels, lists of texts. */
+/* Shared decoding: pages, projects, labels, lists of texts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,41 +131,39 @@ pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_e
     return PFC_OK;
 }
 
-void pfc_decode_texts_free(char **texts, size_t len)
+void pfc_texts_clear(pfc_texts *texts)
 {
-    for (size_t i = 0; i < len; i++)
-        free(texts[i]);
-    free(texts);
+    for (size_t i = 0; i < texts->len; i++)
+        free(texts->items[i]);
+    free(texts->items);
+    *texts = (pfc_texts){ 0 };
 }
 
-pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, size_t max_len,
-                          size_t max_bytes, char ***out, size_t *out_len, pfc_err *err)
+pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required,
+                          const pfc_texts_limits *limits, pfc_texts *out, pfc_err *err)
 {
     const pfc_json_at here = { .key = key };
     json_t *array = NULL;
-    char **texts;
-    size_t len;
-    pfc_code code;
+    pfc_texts texts = { 0 };
+    pfc_code code = pfc_json_array(obj, NULL, key, required, limits->len, &array, err);
 
-    code = pfc_json_array(obj, NULL, key, required, max_len, &array, err);
     if (code || !array)
         return code;
-    len = json_array_size(array);
-    texts = pfc_calloc(len, sizeof(*texts));
-    for (size_t i = 0; i < len; i++) {
+    texts.items = pfc_calloc(json_array_size(array), sizeof(*texts.items));
+    for (size_t i = 0; i < json_array_size(array); i++) {
         const json_t *item = json_array_get(array, i);
         const pfc_json_at at = { .up = &here, .index = i };
         size_t bytes = json_string_length(item);
 
-        if (!json_is_string(item) || bytes == 0 || bytes > max_bytes ||
+        if (!json_is_string(item) || bytes == 0 || bytes > limits->bytes ||
             strlen(json_string_value(item)) != bytes) {
-            pfc_decode_texts_free(texts, i);
-            return pfc_json_fault(&at, NULL, err, "expected a text of 1 to %zu bytes", max_bytes);
+            pfc_texts_clear(&texts);
+            return pfc_json_fault(&at, NULL, err, "expected a text of 1 to %zu bytes",
+                                  limits->bytes);
         }
-        texts[i] = pfc_strdup(json_string_value(item));
+        texts.items[texts.len++] = pfc_strdup(json_string_value(item));
     }
     *out = texts;
-    *out_len = len;
     return PFC_OK;
 }
 
@@ -173,8 +171,9 @@ pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err)
 {
     if (req->auth.project_id == 0)
         return PFC_OK;
-    return pfc_err_set(err, PFC_EDENIED,
-                       "this concerns the whole service; the token is bound to one project");
+    return pfc_err_set(
+        err, PFC_EDENIED,
+        "the route concerns the whole service, and the token is bound to one project");
 }
 
 pfc_code pfc_decode_config(const pfc_req *req, const json_t *obj, char **out, pfc_err *err)

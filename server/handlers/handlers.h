@@ -106,11 +106,19 @@ pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id
 /** An object of strings as canonical JSON text; *out NULL when absent. Caller frees. */
 pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out,
                            pfc_err *err) PFC_MUSTCHECK;
-/** An array of strings; caller frees with pfc_decode_texts_free. */
-pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, size_t max_len,
-                          size_t max_bytes, char ***out, size_t *out_len,
+/** Strings; all of it is owned. */
+typedef struct pfc_texts {
+    char **items;
+    size_t len;
+} pfc_texts;
+typedef struct pfc_texts_limits {
+    size_t len, bytes; /* at most so many strings, each of 1 to `bytes` bytes */
+} pfc_texts_limits;
+/** An array of strings; *out is unchanged when absent. The caller clears *out. */
+pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required,
+                          const pfc_texts_limits *limits, pfc_texts *out,
                           pfc_err *err) PFC_MUSTCHECK;
-void pfc_decode_texts_free(char **texts, size_t len);
+void pfc_texts_clear(pfc_texts *texts);
 /** "config": the text of a perfci.yaml that a job uses in place of the repository's own. It chooses the commands
  *  that runners execute, therefore PFC_EDENIED without the scope admin. NULL when absent; caller frees.
  *  PFC_EINVAL when it is not a valid perfci.yaml. */

@@ -241,8 +241,8 @@ static bool compressible(const pfc_reply *reply)
            strcmp(reply->content_type, "font/woff2") != 0;
 }
 
-/* "W/" and 32 digits of the body's hash: the body is built either way, so hashing it is cheap. Weak,
- * since the plain and the compressed form share it. */
+/* "W/" and 32 digits of the body's hash, which is cheap compared with building the body. Weak, because the plain and
+ * the compressed body have the same tag. */
 static void tag_of(const pfc_reply *reply, char out[48])
 {
     char digest[PFC_SHA256_HEX];
@@ -267,24 +267,26 @@ static void add_retry(struct MHD_Response *response, double seconds)
     MHD_add_response_header(response, "Retry-After", text);
 }
 
-enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close)
+/* Answers 304 without a body when the client has this version. Writes the tag of a 200 to `tag`. */
+static void answer_if_changed(const httpd_exchange *x, pfc_reply *reply, char tag[48])
 {
-    struct MHD_Response *response;
-    enum MHD_Result sent;
-    char tag[48] = "";
+    const bool safe = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
+    const char *cache = reply->cache;
+
+    if (!safe || reply->status != 200 || reply->body_len == 0)
+        return;
+    tag_of(reply, tag);
+    if (!httpd_tag_listed(x->match_text, tag))
+        return;
+    httpd_reply_clear(reply);
+    reply->status = 304;
+    reply->cache = cache;
+}
+
+static void choose_coding(const httpd_exchange *x, pfc_reply *reply)
+{
     const httpd_codings codings = httpd_codings_of(x->accept_text);
-    bool safe = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
 
-    if (safe && reply->status == 200 && reply->body_len > 0) {
-        tag_of(reply, tag);
-        if (httpd_tag_listed(x->match_text, tag)) {
-            const char *cache = reply->cache;
-
-            httpd_reply_clear(reply);
-            reply->status = 304;
-            reply->cache = cache;
-        }
-    }
     if (codings.gzip && reply->body_len > 0 && reply->gzip_body) {
         reply->body = (char *)(uintptr_t)reply->gzip_body; /* persistent: never written */
         reply->body_len = reply->gzip_len;
@@ -293,7 +295,44 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
                compressible(reply)) {
         compress_body(reply, !codings.identity);
     }
+}
 
+static void add_headers(const httpd_exchange *x, const pfc_reply *reply, const char *tag,
+                        struct MHD_Response *response)
+{
+    const struct {
+        const char *name, *value; /* NULL: left out */
+    } headers[] = {
+        { "Content-Type", reply->body_len > 0 ? reply->content_type : NULL },
+        { "Content-Encoding", reply->encoding },
+        { "Vary", "Accept-Encoding, Authorization" },
+        { "Cache-Control", reply->cache ? reply->cache : "private, no-cache" },
+        { "ETag", tag[0] ? tag : NULL },
+        { "Location", reply->location },
+        { "Allow", reply->allow[0] ? reply->allow : NULL },
+        { "WWW-Authenticate", reply->status == 401 ? "Bearer realm=\"perfci\"" : NULL },
+        { "Retry-After", reply->status == 503 ? "1" : NULL },
+    };
+
+    httpd_security_headers(response, x->id);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(headers); i++) {
+        if (headers[i].value)
+            MHD_add_response_header(response, headers[i].name, headers[i].value);
+    }
+    if (reply->cookie[0])
+        add_cookie(x, response, reply->cookie);
+    if (reply->status == 429)
+        add_retry(response, x->retry_s);
+}
+
+enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close)
+{
+    struct MHD_Response *response;
+    enum MHD_Result sent;
+    char tag[48] = "";
+
+    answer_if_changed(x, reply, tag);
+    choose_coding(x, reply);
     x->status = reply->status;
     x->sent_bytes = reply->body_len;
     x->run_id = reply->run_id;
@@ -302,31 +341,9 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
                                                                : MHD_RESPMEM_MUST_FREE);
     if (!response)
         return MHD_NO;
-    reply->body = NULL; /* libmicrohttpd's now */
+    reply->body = NULL; /* owned by libmicrohttpd from here on */
     reply->borrowed = false;
-
-    httpd_security_headers(response, x->id);
-    if (reply->content_type && reply->body_len > 0)
-        MHD_add_response_header(response, "Content-Type", reply->content_type);
-    if (reply->encoding)
-        MHD_add_response_header(response, "Content-Encoding", reply->encoding);
-    MHD_add_response_header(response, "Vary", "Accept-Encoding, Authorization");
-    MHD_add_response_header(response, "Cache-Control",
-                            reply->cache ? reply->cache : "private, no-cache");
-    if (tag[0])
-        MHD_add_response_header(response, "ETag", tag);
-    if (reply->location)
-        MHD_add_response_header(response, "Location", reply->location);
-    if (reply->allow[0])
-        MHD_add_response_header(response, "Allow", reply->allow);
-    if (reply->status == 401)
-        MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"perfci\"");
-    if (reply->cookie[0])
-        add_cookie(x, response, reply->cookie);
-    if (reply->status == 429)
-        add_retry(response, x->retry_s);
-    if (reply->status == 503)
-        MHD_add_response_header(response, "Retry-After", "1");
+    add_headers(x, reply, tag, response);
     if (close || x->closing)
         MHD_add_response_header(response, "Connection", "close");
     sent = MHD_queue_response(x->mhd, (unsigned)reply->status, response);

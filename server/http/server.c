@@ -175,7 +175,7 @@ static pfc_code take_sockets(pfc_httpd *http, bool with_ops, int *fd, int *ops_f
                            "encrypts (a loopback address needs neither)",
                            http->url);
     if (!code)
-        httpd_hosts_init(&http->hosts, opts->hosts, opts->public_url, httpd_is_near(*fd));
+        httpd_hosts_init(&http->hosts, opts->hosts, opts->public_url, httpd_is_loopback(*fd));
     if (!code && http->tls) {
         memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
         http->url[4] = 's';

@@ -31,17 +31,6 @@ pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id, pfc_err *err)
-{
-    pfc_res *res = NULL;
-    pfc_code code = pfc_tx_query(tx, name, args, &res, err);
-
-    if (!code)
-        *id = pfc_res_rows(res) ? pfc_res_i64(res, 0, 0) : 0;
-    pfc_res_free(res);
-    return code;
-}
-
 void pfc_texts_free(char **texts, size_t len)
 {
     for (size_t i = 0; i < len; i++)

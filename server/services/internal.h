@@ -15,9 +15,6 @@ pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t pro
                   const char *object, const char *detail, pfc_err *err) PFC_MUSTCHECK;
 /** Tells listeners when tx commits; takes `event`. */
 pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
-/** First column of the first row as a number; 0: no row. Clears args. */
-pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
-                      pfc_err *err) PFC_MUSTCHECK;
 /** What is known of a machine, added to *out; nothing where nothing is. */
 pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out,
                                  pfc_err *err) PFC_MUSTCHECK;
@@ -166,7 +163,7 @@ pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisectio
                               int64_t *alert_id, pfc_err *err) PFC_MUSTCHECK;
 /** Puts the culprit (NULL: none) on the alert, with the reason in its history and a
  *  notice in the outbox. PFC_ENOTFOUND: no such alert. */
-pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+pfc_code pfc_alert_set_culprit(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
                          const char *culprit, const char *reason, pfc_err *err) PFC_MUSTCHECK;
 /** As pfc_alert_rank; places false: by the commits alone, without the series, whose points are
  *  evidence of their own elsewhere. */

@@ -14,6 +14,7 @@
 #include "core/wire/detector.h"
 #include "core/wire/wire.h"
 #include "server/repo/sql/evidence.h"
+#include "server/repo/sql/verifications.h"
 #include "server/repo/tables/repo.h"
 #include "server/services/queue/queue.h"
 
@@ -442,28 +443,16 @@ pfc_code pfc_bisection_cancel(pfc_db *db, const char *actor, int64_t id, pfc_bis
  *  ends it. One transaction. PFC_ENOTFOUND when none is due. */
 pfc_code pfc_bisections_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 
-typedef struct pfc_bisection_step {
-    int64_t n;
-    const char *commit, *state; /* asked, measured, broken, failed, timed_out */
-    int64_t layout;
-    double value;           /* NAN unless measured */
-    int64_t job_id, run_id; /* 0: none */
-    const char *run;        /* its id of 32 digits; NULL */
-    const char *job_state, *runner, *reason;
-    double seconds; /* of its job; NAN */
-} pfc_bisection_step;
-PFC_ROWS(pfc_bisection_steps, pfc_bisection_step);
+/** state: asked, measured, broken, failed, timed_out; value NAN unless measured; job_id, run_id 0:
+ *  none; run: its id of 32 digits, NULL: none; seconds: of its job, NAN: none. */
+typedef pfc_sql_bisection_steps_row pfc_bisection_step;
+typedef pfc_sql_bisection_steps_rows pfc_bisection_steps;
 
-/** The fresh comparison of a named commit with the one before it; only what it confirms is blamed. */
-typedef struct pfc_verification {
-    int64_t id;
-    const char *before, *after; /* commits */
-    const char *state;          /* running, confirmed, refuted, open, cancelled */
-    int64_t pairs, layouts;
-    double rel_change, rel_low, rel_high, p; /* NAN: no pair yet; p is valid at every look */
-    const char *reason, *runners;
-} pfc_verification;
-PFC_ROWS(pfc_verifications, pfc_verification);
+/** The fresh comparison of a named commit with the one before it; only what it confirms is blamed.
+ *  before, after: commits; state: running, confirmed, refuted, open, cancelled; rel_change, rel_low,
+ *  rel_high, p NAN: no pair yet; p is valid at every look. */
+typedef pfc_sql_verifications_of_row pfc_verification;
+typedef pfc_sql_verifications_of_rows pfc_verifications;
 
 /** As pfc_bisections_advance, for one verification that has news or nothing under way. */
 pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
@@ -478,7 +467,7 @@ typedef struct pfc_bisection_detail {
     pfc_bisection_cost cost;
 } pfc_bisection_detail;
 
-pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
+pfc_code pfc_bisection_detail_get(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
                             pfc_err *err) PFC_MUSTCHECK;
 void pfc_bisection_detail_clear(pfc_bisection_detail *detail);
 

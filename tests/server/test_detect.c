@@ -280,7 +280,7 @@ Test(detect, a_report_puts_its_culprit_on_the_alert_when_its_fresh_pairs_show_it
         cr_assert(eq(ptr, culprit_after(db, p, id, unproved[i]), NULL), "%zu", i);
     cr_assert(eq(int, pfc_alert_events_list(db, id, &events, &err), PFC_OK));
     cr_assert(
-        ne(ptr, strstr(events.items[1].reason, "unconfirmed: it brought no fresh pairs"), NULL));
+        ne(ptr, strstr(events.items[1].reason, "unconfirmed: it has no new pairs"), NULL));
     cr_assert(ne(ptr, strstr(events.items[2].reason, "do not show the change"), NULL));
     cr_assert(ne(ptr, strstr(events.items[3].reason, "decide nothing"), NULL));
     cr_assert(ne(ptr, strstr(events.items[4].reason, "not of the commit before it"), NULL));

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/repo/tables/rows.h"
+#include "server/repo/tables/repo.h"
 #include "server/services/internal.h"
 
 #include "tests/server/plant.h"

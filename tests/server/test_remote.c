@@ -30,7 +30,7 @@ Test(remote, three_runners_at_once_find_the_commit_past_one_that_does_not_build)
     fleet_work(&f, 3, &most);
     cr_assert(eq(sz, most, 3));
     fleet_assert_found(&f, id, CULPRIT);
-    cr_assert(eq(int, pfc_bisection_look(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, json_array_size(detail.line), COMMITS));
     cr_assert(gt(dbl, detail.posterior[CULPRIT - 1], 0.98));
     for (size_t i = 0; i < detail.steps.len; i++)
@@ -162,7 +162,7 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
                  PFC_ECONFLICT));
     fleet_do_job(&f, &held.items[0], second);
     fleet_advance(db);
-    cr_assert(eq(int, pfc_bisection_look(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
     for (size_t i = 0; i < detail.steps.len; i++) {
         if (detail.steps.items[i].job_id == held.items[0].id)
             cr_assert(lt(dbl, detail.steps.items[i].value, 200));
@@ -179,7 +179,7 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
     pfc_bisection_detail_clear(&detail);
     /* nor is it evidence of a later search, as the other one is */
     id = fleet_start(&f, &order);
-    cr_assert(eq(int, pfc_bisection_look(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
     for (size_t i = 0; i < detail.steps.len; i++) {
         const pfc_bisection_step *step = &detail.steps.items[i];
 
@@ -418,7 +418,7 @@ Test(remote, cancelling_ends_its_jobs_and_keeps_what_was_measured)
     cr_assert(eq(sz, jobs.len, 0));
     cr_assert(eq(int, pfc_bisections_advance(db, &err), PFC_ENOTFOUND));
     cr_assert(eq(int, pfc_bisection_cancel(db, "test", id, &rows, &err), PFC_ECONFLICT));
-    cr_assert(eq(int, pfc_bisection_look(db, f.project, id, &detail, &err), PFC_OK));
+    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK));
     cr_assert(eq(str, (char *)detail.steps.items[0].state, "measured"));
     pfc_bisection_detail_clear(&detail);
     pfc_db_close(db);
@@ -525,7 +525,7 @@ static pfc_bisection_detail search_and_verify(fleet *f, int64_t alert, bool heal
             pfc_rows_clear(&held);
         }
     }
-    cr_assert(eq(int, pfc_bisection_look(f->db, f->project, id, &detail, &err), PFC_OK), "%s",
+    cr_assert(eq(int, pfc_bisection_detail_get(f->db, f->project, id, &detail, &err), PFC_OK), "%s",
               err.msg);
     /* A search may name a step beside the true one, once in a hundred: fresh pairs must not show it. */
     cr_assert(ge(sz, detail.verifications.len, 1));

@@ -10,8 +10,6 @@
 #include "bench/studies/bisect/rivals.h"
 #include "core/bisect/bisect.h"
 
-#define TOUCH_SHARE 0.8 /* as `perfci bisect --paths` weighs */
-
 const char *const strategy_names[] = { "perfci",    "pinpoint", "asv", "halving-5",
                                        "halving-3", "git",      NULL };
 
@@ -27,15 +25,15 @@ static int64_t cpu_ns(void)
 
 static double *touch_prior(const scenario *s)
 {
-    size_t count = 0;
+    double *weights;
+    double *prior;
     if (!s->any_touches)
         return NULL;
+    weights = pfc_calloc(s->len, sizeof *weights);
     for (size_t i = 1; i < s->len; i++)
-        count += s->touches[i];
-    double *prior = pfc_calloc(s->len, sizeof *prior);
-    for (size_t i = 1; i < s->len; i++)
-        prior[i] = (1 - TOUCH_SHARE) / (double)(s->len - 1) +
-                   (s->touches[i] ? TOUCH_SHARE / (double)count : 0);
+        weights[i] = s->touches[i];
+    prior = pfc_bisect_prior(weights, s->len);
+    free(weights);
     return prior;
 }
 
@@ -43,7 +41,7 @@ static void take_report(const pfc_bisect_plan *plan, finding *out)
 {
     pfc_bisect_report report;
     pfc_bisect_report_get(plan, &report);
-    if (report.verdict == PFC_BISECT_FOUND || report.verdict == PFC_BISECT_RANGE) {
+    if (pfc_bisect_verdict_names(report.verdict)) {
         for (size_t i = 0; i < report.culprits_len && out->len < SCENARIO_MAX_SETS; i++) {
             out->probability[out->len] = report.culprits[i].probability;
             out->sets[out->len++] =

@@ -145,7 +145,7 @@ static pfc_code read_secret_file(const char *path, char **out, size_t *out_len, 
     if (code != PFC_OK)
         return code;
     if (pfc_fs_private(path, &open_to_all) == PFC_EDENIED)
-        pfc_log(PFC_WARN, "a secret is no secret", "reason", (const char *)open_to_all.msg);
+        pfc_log(PFC_WARN, "secret_file_world_readable", "reason", (const char *)open_to_all.msg);
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         text[--len] = '\0';
     *out = text;

@@ -107,12 +107,12 @@ void pfc_runs_joined(pfc_runs *runs, const pfc_fit *f, size_t k)
     rank(runs);
 }
 
-size_t pfc_runs_longest(pfc_runs *runs, const pfc_fit *f, size_t level, double far)
+size_t pfc_runs_longest(pfc_runs *runs, const pfc_fit *f, size_t level, double limit)
 {
     if (!runs->of)
         find(runs, f);
-    size_t side = far < 0.0;
-    float beyond = (float)fabs(far);
+    size_t side = limit < 0.0;
+    float beyond = (float)fabs(limit);
     size_t len = 0;
     while (len < LENGTHS) {
         bool own = runs->owner[side][len] == level;

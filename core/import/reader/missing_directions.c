@@ -122,7 +122,7 @@ static void ask_run(pfc_import *in, size_t *at, names *asked, names *left)
     free(kept);
 }
 
-pfc_code pfc_import_ask(pfc_import *in)
+pfc_code pfc_import_require_directions(pfc_import *in)
 {
     names asked = { .len = 0 };
     names left = { .len = 0 };

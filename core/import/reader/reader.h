@@ -103,7 +103,7 @@ void pfc_import_param(pfc_measurement *m, const char *name, const char *value);
 void pfc_import_note(pfc_import *in, const char *fmt, ...) PFC_PRINTF(2, 3);
 /** PFC_EINVAL that asks for unknown directions, or leaves those measurements out: see pfc_import_read. Called when
  *  all runs are in in->done. */
-pfc_code pfc_import_ask(pfc_import *in) PFC_MUSTCHECK;
+pfc_code pfc_import_require_directions(pfc_import *in) PFC_MUSTCHECK;
 /** The benchmark's name when the text has none. */
 const char *pfc_import_nameless(const pfc_import *in, const char *fallback);
 

@@ -27,7 +27,7 @@ typedef struct lowering {
     uint64_t k_turn;
 } lowering;
 
-/* What softmax of one tile leaves for the multiplication with its values. */
+/* A tile after its softmax, ready for the multiplication with its values. */
 typedef struct pending {
     bool is;
     bool first;

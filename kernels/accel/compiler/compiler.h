@@ -24,7 +24,7 @@ typedef enum pfc_accel_kernel {
     PFC_ACCEL_SOFTMAX,   /* x, y */
 } pfc_accel_kernel;
 
-/** What to compute. int8 is for GEMM alone (its result is int32). */
+/** The operation and its shape. int8 is for GEMM only (its result is int32). */
 typedef struct pfc_accel_problem {
     pfc_accel_kernel kernel;
     pfc_accel_dtype dtype;

@@ -1,5 +1,5 @@
 /*
- * What the lowerings share: tokens, commands, scratchpad space. Inside kernels/accel/compiler only.
+ * Shared by the lowerings: tokens, commands, scratchpad space. Private to kernels/accel/compiler.
  */
 #ifndef PFC_KERNELS_ACCEL_COMPILER_EMIT_H
 #define PFC_KERNELS_ACCEL_COMPILER_EMIT_H

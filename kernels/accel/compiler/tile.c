@@ -1,7 +1,7 @@
 /*
  * Tile sizes of a GEMM: an exhaustive search over powers of two of the array's size with a closed
- * form for the cost. What the form cannot see (banks, open rows, queues) is left to the engine, which
- * tries the best few on a corner of the problem (gemm.c).
+ * form for the cost. The form does not model banks, open rows and queues; the engine therefore
+ * times the best few candidates on a corner of the problem (gemm.c).
  */
 #include "kernels/accel/compiler/emit.h"
 

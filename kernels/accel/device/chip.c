@@ -163,7 +163,7 @@ static pfc_code read_line(reader *r, char *line, pfc_err *err)
     return read_text(r, slot - PFC_ARRAY_LEN(keys), value, err);
 }
 
-/* What no single key can get wrong. */
+/* Checks that involve several keys. */
 static pfc_code check_whole(const reader *r, pfc_err *err)
 {
     const pfc_accel_chip *c = &r->chip;

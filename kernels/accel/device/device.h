@@ -257,7 +257,7 @@ pfc_code pfc_accel_program_check(const pfc_accel_program *p, const pfc_accel_chi
 
 /* ---- engine (engine.c) ---- */
 
-/** What-if: these take no time. Bits of pfc_accel_run.ideal. */
+/** Resources that take no time, for what-if analysis. Bits of pfc_accel_run.ideal. */
 #define PFC_ACCEL_IDEAL_TENSOR  1u
 #define PFC_ACCEL_IDEAL_VECTOR  2u
 #define PFC_ACCEL_IDEAL_HBM     4u
@@ -275,11 +275,12 @@ typedef struct pfc_accel_run {
     pfc_accel_counters counters; /* out */
 } pfc_accel_run;
 
-/** Executes a checked program. PFC_EBUG when commands wait for each other for ever. */
+/** Executes a checked program. PFC_EBUG when commands deadlock. */
 pfc_code pfc_accel_execute(pfc_accel_run *run, pfc_err *err) PFC_MUSTCHECK;
 
-/** What binds: the resource whose removal shortens the run most ("compute", "vector", "memory",
- *  "dma", "latency", "scratchpad"; "none" for no work). Runs the timing again for each. */
+/** The limiter: the resource whose removal shortens the run most ("compute", "vector", "memory",
+ *  "dma", "latency", "scratchpad"; "none" for no work). Runs the timing again for each resource.
+ *  *out is static. */
 pfc_code pfc_accel_limiter(const pfc_accel_run *run, const char **out, pfc_err *err) PFC_MUSTCHECK;
 
 /** Cycles of a whole-problem GEMM in a mode with ideal memory, as its report prints them; 0 for

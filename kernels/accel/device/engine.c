@@ -12,7 +12,7 @@
 #define VECTOR 1
 #define DMA0   2
 
-/* Who a wait was for: what a stall is called. */
+/* The unit that a command waited for; selects the stall counter. */
 typedef enum source { FROM_LOAD, FROM_STORE, FROM_TENSOR, FROM_VECTOR } source;
 
 typedef struct token {

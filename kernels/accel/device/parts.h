@@ -1,6 +1,6 @@
 /*
- * What the files of the device model share: memory channels, unit costs, the functional plane.
- * Inside kernels/accel/device only.
+ * Shared by the files of the device model: memory channels, unit costs, the functional model.
+ * Private to kernels/accel/device.
  */
 #ifndef PFC_KERNELS_ACCEL_DEVICE_PARTS_H
 #define PFC_KERNELS_ACCEL_DEVICE_PARTS_H

@@ -13,7 +13,7 @@ static uint64_t fold_count(pfc_accel_mode mode, uint64_t r, uint64_t c, uint64_t
     return pfc_accel_ceil_div(k, r) * pfc_accel_ceil_div(n, c);
 }
 
-/* What streams through the array in a fold. */
+/* Length of the operand that streams through the array in a fold. */
 static uint64_t stream_len(pfc_accel_mode mode, uint64_t m, uint64_t n, uint64_t k)
 {
     if (mode == PFC_ACCEL_SCALESIM_OS)

@@ -1,5 +1,5 @@
 /*
- * What the vector unit computes. Plain float arithmetic in a fixed order, no library functions but
+ * Results of the vector unit. Plain float arithmetic in a fixed order, no library functions but
  * the exactly rounded square root, so that every host gets the same bits.
  */
 #include <math.h>

@@ -52,7 +52,7 @@ pfc_code pfc_accel_memory_free(pfc_accel_device *dev, uint64_t *out, pfc_err *er
 
 pfc_code pfc_accel_stream_new(pfc_accel_device *dev, pfc_accel_stream *out,
                               pfc_err *err) PFC_MUSTCHECK;
-/** What is given to `stream` from now on starts no earlier than all that is in `other` now. */
+/** Work submitted to `stream` after this call starts when all work that is now in `other` is done. */
 pfc_code pfc_accel_stream_wait(pfc_accel_device *dev, pfc_accel_stream stream,
                                pfc_accel_stream other, pfc_err *err) PFC_MUSTCHECK;
 
@@ -78,7 +78,7 @@ pfc_code pfc_accel_launch(pfc_accel_device *dev, pfc_accel_stream stream,
                           const pfc_accel_program *program, const pfc_accel_ptr *args,
                           size_t args_len, const pfc_accel_launch_opts *opts,
                           pfc_accel_counters *counters, pfc_err *err) PFC_MUSTCHECK;
-/** What binds that launch: see pfc_accel_limiter. */
+/** The limiter of that launch: see pfc_accel_limiter. */
 pfc_code pfc_accel_launch_limiter(pfc_accel_device *dev, const pfc_accel_program *program,
                                   const pfc_accel_ptr *args, size_t args_len, const char **out,
                                   pfc_err *err) PFC_MUSTCHECK;

@@ -21,7 +21,7 @@ typedef struct pfc_accel_case_opts {
     uint64_t seed; /* of the input */
 } pfc_accel_case_opts;
 
-/** What one run gave. */
+/** Result of one run. */
 typedef struct pfc_accel_result {
     uint64_t cycles;
     double time_ns;     /* cycles at the chip's clock */

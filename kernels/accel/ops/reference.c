@@ -1,5 +1,5 @@
 /*
- * What is right: references in double precision, with bounds for what the chip's roundings may do.
+ * References in double precision, with error bounds for the chip's roundings.
  *
  * u = 2^-24 for f32 sums, v = 2^-8 for a value rounded once to bf16. A sum of n products in any
  * order is within min(n, 8 sqrt(n) + 2) u sum|terms| of the exact one but for a probability below

@@ -53,7 +53,7 @@ static const pfc_kernel_impl impls[] = {
 };
 #undef PFC_VARIANT
 
-/* What one query makes of its keys. */
+/* Softmax weights of one query over its keys. */
 typedef struct weights {
     double *weight; /* owned; a value for each key */
     double sum;

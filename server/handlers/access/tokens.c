@@ -56,22 +56,22 @@ PFC_HANDLER(tokens_list)
 
 static pfc_code decode_scopes(const json_t *body, int64_t *scopes, pfc_err *err)
 {
-    char **words = NULL;
-    size_t len = 0;
-    pfc_code code = pfc_decode_texts(body, "scopes", true, 16, 16, &words, &len, err);
+    const pfc_texts_limits limits = { 16, 16 };
+    pfc_texts words = { 0 };
+    pfc_code code = pfc_decode_texts(body, "scopes", true, &limits, &words, err);
 
-    if (!code && len == 0)
+    if (!code && words.len == 0)
         code = pfc_json_fault(NULL, "scopes", err, "expected at least one scope");
-    for (size_t i = 0; i < len && !code; i++) {
-        int bit = pfc_scope_parse(words[i]);
+    for (size_t i = 0; i < words.len && !code; i++) {
+        int bit = pfc_scope_parse(words.items[i]);
 
         if (bit == 0)
             code = pfc_json_fault(NULL, "scopes", err,
                                   "expected read, ingest, runner, triage or admin, got \"%.16s\"",
-                                  words[i]);
+                                  words.items[i]);
         *scopes |= bit;
     }
-    pfc_decode_texts_free(words, len);
+    pfc_texts_clear(&words);
     return code;
 }
 

@@ -95,52 +95,78 @@ PFC_HANDLER(alerts_suspects)
     return code;
 }
 
+/* The body of POST sources; all of it is owned. */
+typedef struct sources_body {
+    char *commit, *benchmark;
+    pfc_texts files, globs, runtime;
+} sources_body;
+
+static pfc_code decode_sources(const json_t *body, sources_body *out, pfc_err *err)
+{
+    const struct {
+        const char *key;
+        size_t most;
+        pfc_texts *to;
+    } lists[] = {
+        { "files", PFC_SOURCES_MAX_FILES, &out->files },
+        { "globs", PFC_SOURCES_MAX_GLOBS, &out->globs },
+        { "runtime", PFC_SOURCES_MAX_GLOBS, &out->runtime },
+    };
+    pfc_code code = pfc_json_string(body, NULL, "commit", true, 64, &out->commit, err);
+
+    if (!code)
+        code = pfc_json_string(body, NULL, "benchmark", false, PFC_WIRE_MAX_NAME, &out->benchmark,
+                               err);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(lists) && !code; i++) {
+        const pfc_texts_limits limits = { lists[i].most, PFC_WIRE_MAX_TEXT };
+
+        code = pfc_decode_texts(body, lists[i].key, false, &limits, lists[i].to, err);
+    }
+    return code;
+}
+
+static void sources_clear(sources_body *body)
+{
+    free(body->commit);
+    free(body->benchmark);
+    pfc_texts_clear(&body->files);
+    pfc_texts_clear(&body->globs);
+    pfc_texts_clear(&body->runtime);
+}
+
 /* POST /api/v1/projects/{p}/sources   {"commit", "benchmark"?, "files"?, "globs"?, "runtime"?} */
 PFC_HANDLER(sources_post)
 {
     static const char *const known[] = { "commit", "benchmark", "files", "globs", "runtime", NULL };
     int64_t project = 0;
-    pfc_sources sources = { 0 };
-    char *commit = NULL, *benchmark = NULL, **files = NULL, **globs = NULL, **runtime = NULL;
+    sources_body s = { 0 };
     json_t *body = NULL;
-    pfc_code code;
+    pfc_code code = pfc_path_project(app, req, &project, err);
 
-    code = pfc_path_project(app, req, &project, err);
     if (!code)
         code = pfc_decode_object(req, known, &body, err);
     if (!code)
-        code = pfc_json_string(body, NULL, "commit", true, 64, &commit, err);
-    if (!code)
-        code = pfc_json_string(body, NULL, "benchmark", false, PFC_WIRE_MAX_NAME, &benchmark, err);
-    if (!code)
-        code = pfc_decode_texts(body, "files", false, PFC_SOURCES_MAX_FILES, PFC_WIRE_MAX_TEXT,
-                                &files, &sources.files_len, err);
-    if (!code)
-        code = pfc_decode_texts(body, "globs", false, PFC_SOURCES_MAX_GLOBS, PFC_WIRE_MAX_TEXT,
-                                &globs, &sources.globs_len, err);
-    if (!code)
-        code = pfc_decode_texts(body, "runtime", false, PFC_SOURCES_MAX_GLOBS, PFC_WIRE_MAX_TEXT,
-                                &runtime, &sources.runtime_len, err);
+        code = decode_sources(body, &s, err);
     if (!code) {
-        sources.commit = commit;
-        sources.benchmark = benchmark ? benchmark : "*";
-        sources.files = (const char *const *)files;
-        sources.globs = (const char *const *)globs;
-        sources.runtime = (const char *const *)runtime;
+        const pfc_sources sources = { .commit = s.commit,
+                                      .benchmark = s.benchmark ? s.benchmark : "*",
+                                      .files = (const char *const *)s.files.items,
+                                      .files_len = s.files.len,
+                                      .globs = (const char *const *)s.globs.items,
+                                      .globs_len = s.globs.len,
+                                      .runtime = (const char *const *)s.runtime.items,
+                                      .runtime_len = s.runtime.len };
+
         code = pfc_sources_store(app->db, req->auth.actor, project, &sources, err);
     }
     if (!code)
         code = pfc_reply_json(reply, 200,
-                              json_pack("{s:s, s:I, s:I, s:I}", "benchmark", sources.benchmark,
-                                        "files", (json_int_t)sources.files_len, "globs",
-                                        (json_int_t)sources.globs_len, "runtime",
-                                        (json_int_t)sources.runtime_len),
+                              json_pack("{s:s, s:I, s:I, s:I}", "benchmark",
+                                        s.benchmark ? s.benchmark : "*", "files",
+                                        (json_int_t)s.files.len, "globs", (json_int_t)s.globs.len,
+                                        "runtime", (json_int_t)s.runtime.len),
                               err);
-    pfc_decode_texts_free(files, sources.files_len);
-    pfc_decode_texts_free(globs, sources.globs_len);
-    pfc_decode_texts_free(runtime, sources.runtime_len);
-    free(commit);
-    free(benchmark);
+    sources_clear(&s);
     json_decref(body);
     return code;
 }

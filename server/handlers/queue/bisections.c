@@ -50,7 +50,7 @@ PFC_HANDLER(bisections_get)
     if (!code)
         code = pfc_req_allow_project(req, row.items[0].project_id, err);
     if (!code && strcmp(row.items[0].mode, "remote") == 0)
-        code = pfc_bisection_look(app->db, row.items[0].project_id, id, &detail, err);
+        code = pfc_bisection_detail_get(app->db, row.items[0].project_id, id, &detail, err);
     if (!code) {
         b = &row.items[0];
         json = pfc_encode_bisection(req, b);
@@ -386,8 +386,7 @@ static bool is_order(const pfc_req *req)
     return order;
 }
 
-/* POST /api/v1/bisections */
-PFC_HANDLER(bisections_post)
+static pfc_code decode_report(const pfc_req *req, report_body *r, pfc_err *err)
 {
     static const char *const known[] = { "project",
                                          "metric",
@@ -412,62 +411,67 @@ PFC_HANDLER(bisections_post)
                                          "expected_more_runs",
                                          "difference",
                                          NULL };
+    static pfc_code (*const parts[])(const json_t *body, report_body *r, pfc_err *err) = {
+        decode_texts, decode_numbers, decode_culprits,   decode_confirmation,
+        decode_steps, decode_stopped, decode_difference,
+    };
+    json_t *body = NULL;
+    pfc_code code = pfc_decode_object(req, known, &body, err);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(parts) && !code; i++)
+        code = parts[i](body, r, err);
+    json_decref(body);
+    return code;
+}
+
+static pfc_code store_report(pfc_app *app, const pfc_req *req, int64_t project,
+                             const report_body *r, pfc_bisections *row, pfc_err *err)
+{
+    const pfc_bisection_report report = {
+        .metric = r->metric,
+        .benchmark = r->benchmark,
+        .backend = r->backend,
+        .good = r->good,
+        .bad = r->bad,
+        .verdict = r->verdict,
+        .culprits_json = r->culprits,
+        .steps_json = r->steps,
+        .stopped_json = r->stopped,
+        .culprit = strcmp(r->verdict, "found") == 0 ? r->culprit : NULL,
+        .runs = r->runs,
+        .builds = r->builds,
+        .commits_measured = r->commits_measured,
+        .seconds = r->seconds,
+        .alert_id = r->alert_id,
+        .before = r->before,
+        .pairs = r->pairs,
+        .pairs_len = r->pairs_len,
+        .rel_change = r->rel_change > -1 ? r->rel_change : 0,
+    };
+
+    return pfc_bisection_store(app->db, req->auth.actor, project, &report, row, err);
+}
+
+/* POST /api/v1/bisections */
+PFC_HANDLER(bisections_post)
+{
     report_body r = { 0 };
     int64_t project = 0;
     pfc_bisections row = { 0 };
-    json_t *body = NULL;
     pfc_code code;
 
     if (is_order(req))
         return pfc_bisection_order_post(app, req, reply, err);
-    code = pfc_decode_object(req, known, &body, err);
-    if (!code)
-        code = decode_texts(body, &r, err);
-    if (!code)
-        code = decode_numbers(body, &r, err);
-    if (!code)
-        code = decode_culprits(body, &r, err);
-    if (!code)
-        code = decode_confirmation(body, &r, err);
-    if (!code)
-        code = decode_steps(body, &r, err);
-    if (!code)
-        code = decode_stopped(body, &r, err);
-    if (!code)
-        code = decode_difference(body, &r, err);
+    code = decode_report(req, &r, err);
     if (!code)
         code = pfc_decode_project(app, req, r.project, "project", &project, err);
     if (!code)
         code = check_alert(app, project, r.alert_id, err);
-    if (!code) {
-        const pfc_bisection_report report = {
-            .metric = r.metric,
-            .benchmark = r.benchmark,
-            .backend = r.backend,
-            .good = r.good,
-            .bad = r.bad,
-            .verdict = r.verdict,
-            .culprits_json = r.culprits,
-            .steps_json = r.steps,
-            .stopped_json = r.stopped,
-            .culprit = strcmp(r.verdict, "found") == 0 ? r.culprit : NULL,
-            .runs = r.runs,
-            .builds = r.builds,
-            .commits_measured = r.commits_measured,
-            .seconds = r.seconds,
-            .alert_id = r.alert_id,
-            .before = r.before,
-            .pairs = r.pairs,
-            .pairs_len = r.pairs_len,
-            .rel_change = r.rel_change > -1 ? r.rel_change : 0,
-        };
-
-        code = pfc_bisection_store(app->db, req->auth.actor, project, &report, &row, err);
-    }
+    if (!code)
+        code = store_report(app, req, project, &r, &row, err);
     if (!code)
         code = pfc_reply_json(reply, 201, pfc_encode_bisection(req, &row.items[0]), err);
     pfc_rows_clear(&row);
     report_clear(&r);
-    json_decref(body);
     return code;
 }

@@ -1,22 +1,23 @@
 /* "blocks" of a job: several builds that one runner measures together. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/handlers/handlers.h"
 
-/* Texts stay the document's; what they hold is checked by pfc_job_enqueue. */
-static pfc_code decode_ids(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
-                           size_t max_len, const char ***out, size_t *len, pfc_err *err)
+/* Borrows the strings from the document; pfc_job_enqueue checks their form. */
+static pfc_code decode_ids(const json_t *doc, const pfc_json_at *list_at, size_t max_len,
+                           const char ***out, size_t *len, pfc_err *err)
 {
-    const pfc_json_at here = { .up = at, .key = key };
+    const bool required = strcmp(list_at->key, "commits") == 0;
     json_t *list = NULL;
-    pfc_code code = pfc_json_array(obj, at, key, required, max_len, &list, err);
+    pfc_code code = pfc_json_array(doc, list_at->up, list_at->key, required, max_len, &list, err);
 
     if (code || !list)
         return code;
     *out = pfc_calloc(json_array_size(list) + 1, sizeof(**out));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
-        const pfc_json_at item = { .up = &here, .index = i };
+        const pfc_json_at item = { .up = list_at, .index = i };
 
         if (!text)
             return pfc_json_fault(&item, NULL, err, "expected a commit id of 40 digits");
@@ -31,6 +32,16 @@ pfc_code pfc_decode_blocks(const json_t *obj, pfc_blocks_body *out, pfc_err *err
                                          "budget_s", "margin", "rounds", NULL };
     const pfc_json_at at = { .key = "blocks" };
     pfc_job_blocks *b = &out->blocks;
+    const struct {
+        pfc_json_at at;
+        size_t max_len;
+        const char ***out;
+        size_t *len;
+    } lists[] = {
+        { { .up = &at, .key = "commits" }, PFC_JOB_MAX_COMMITS, &out->commits, &b->commits_len },
+        { { .up = &at, .key = "anchors" }, PFC_JOB_MAX_ANCHORS, &out->anchors, &b->anchors_len },
+        { { .up = &at, .key = "known" }, PFC_JOB_MAX_COMMITS, &out->known, &b->known_len },
+    };
     json_t *doc = NULL;
     pfc_code code = pfc_json_object(obj, NULL, "blocks", false, &doc, err);
 
@@ -38,15 +49,8 @@ pfc_code pfc_decode_blocks(const json_t *obj, pfc_blocks_body *out, pfc_err *err
         return code;
     out->given = true;
     code = pfc_json_known(doc, &at, known, err);
-    if (!code)
-        code = decode_ids(doc, &at, "commits", true, PFC_JOB_MAX_COMMITS, &out->commits,
-                          &b->commits_len, err);
-    if (!code)
-        code = decode_ids(doc, &at, "anchors", false, PFC_JOB_MAX_ANCHORS, &out->anchors,
-                          &b->anchors_len, err);
-    if (!code)
-        code = decode_ids(doc, &at, "known", false, PFC_JOB_MAX_COMMITS, &out->known, &b->known_len,
-                          err);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(lists) && !code; i++)
+        code = decode_ids(doc, &lists[i].at, lists[i].max_len, lists[i].out, lists[i].len, err);
     b->commits = out->commits;
     b->known = out->known;
     b->anchors = out->anchors;

@@ -150,8 +150,7 @@ PFC_HANDLER(jobs_delete)
 typedef struct job_body {
     char *project, *kind, *commit, *branch, *suite, *source, *labels;
     char *config, *filter;
-    char **backends;
-    size_t backends_len;
+    pfc_texts backends;
     int64_t priority;
     int64_t parents[PFC_JOB_MAX_PARENTS];
     size_t parents_len;
@@ -168,7 +167,7 @@ static void job_body_clear(job_body *b)
     free(b->labels);
     free(b->config);
     free(b->filter);
-    pfc_decode_texts_free(b->backends, b->backends_len);
+    pfc_texts_clear(&b->backends);
 }
 
 static pfc_code decode_parents(const json_t *json, job_body *b, pfc_err *err)
@@ -193,6 +192,7 @@ static pfc_code decode_parents(const json_t *json, job_body *b, pfc_err *err)
 
 static pfc_code decode_job(const pfc_req *req, const json_t *json, job_body *b, pfc_err *err)
 {
+    static const pfc_texts_limits backend_limits = { PFC_JOB_MAX_BACKENDS, PFC_WIRE_MAX_NAME };
     const struct {
         const char *key;
         bool required;
@@ -219,8 +219,7 @@ static pfc_code decode_job(const pfc_req *req, const json_t *json, job_body *b, 
     if (!code)
         code = decode_parents(json, b, err);
     if (!code)
-        code = pfc_decode_texts(json, "backends", false, PFC_JOB_MAX_BACKENDS, PFC_WIRE_MAX_NAME,
-                                &b->backends, &b->backends_len, err);
+        code = pfc_decode_texts(json, "backends", false, &backend_limits, &b->backends, err);
     if (!code)
         code = pfc_decode_config(req, json, &b->config, err);
     if (code)
@@ -277,8 +276,8 @@ PFC_HANDLER(jobs_post)
             .parents_len = b.parents_len,
             .config = b.config,
             .filter = b.filter,
-            .backends = (const char *const *)b.backends,
-            .backends_len = b.backends_len,
+            .backends = (const char *const *)b.backends.items,
+            .backends_len = b.backends.len,
             .blocks = blocks.given ? &blocks.blocks : NULL,
         };
 

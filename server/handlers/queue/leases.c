@@ -36,6 +36,7 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
  */
 PFC_HANDLER(jobs_lease)
 {
+    static const pfc_texts_limits backend_limits = { MAX_BACKENDS, PFC_WIRE_MAX_NAME };
     static const char *const known[] = { "runner", "machine_class", "labels", "backends",
                                          "lease",  "asked",         NULL };
     pfc_lease_request request = { .project_id = req->auth.project_id,
@@ -43,7 +44,7 @@ PFC_HANDLER(jobs_lease)
     pfc_jobs row = { 0 };
     json_t *body = NULL;
     char *runner = NULL, *machine_class = NULL, *labels = NULL, *lease = NULL;
-    char **backends = NULL;
+    pfc_texts backends = { 0 };
     char secret[PFC_LEASE_SIZE] = "";
     int64_t wait_s = 0;
     pfc_code code;
@@ -63,8 +64,7 @@ PFC_HANDLER(jobs_lease)
     if (!code)
         code = pfc_decode_labels(body, "labels", &labels, err);
     if (!code)
-        code = pfc_decode_texts(body, "backends", false, MAX_BACKENDS, PFC_WIRE_MAX_NAME, &backends,
-                                &request.backends_len, err);
+        code = pfc_decode_texts(body, "backends", false, &backend_limits, &backends, err);
     if (code)
         goto done;
 
@@ -72,7 +72,8 @@ PFC_HANDLER(jobs_lease)
     request.machine_class = machine_class;
     request.labels_json = labels;
     request.lease = lease;
-    request.backends = (const char *const *)backends;
+    request.backends = (const char *const *)backends.items;
+    request.backends_len = backends.len;
     code = pfc_job_lease(app->db, &request, &row, secret, err);
     if (code == PFC_ENOTFOUND) {
         code = wait_s > 0 && req->waited_s < (double)wait_s && !req->stopping
@@ -86,7 +87,7 @@ PFC_HANDLER(jobs_lease)
 
 done:
     pfc_rows_clear(&row);
-    pfc_decode_texts_free(backends, request.backends_len);
+    pfc_texts_clear(&backends);
     free(runner);
     free(machine_class);
     free(labels);
@@ -145,8 +146,8 @@ PFC_HANDLER(jobs_complete)
     static const char *const known[] = { "lease", "status", "reason", "run_ids", "session", NULL };
     json_t *body = NULL;
     char *lease = NULL, *status = NULL, *reason = NULL, *session = NULL;
-    char **run_ids = NULL;
-    size_t run_ids_len = 0;
+    const pfc_texts_limits run_limits = { MAX_RUN_IDS, 64 };
+    pfc_texts run_ids = { 0 };
     pfc_jobs row = { 0 };
     int64_t id = 0;
     pfc_code code;
@@ -159,15 +160,14 @@ PFC_HANDLER(jobs_complete)
     if (!code)
         code = pfc_json_string(body, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &reason, err);
     if (!code)
-        code =
-            pfc_decode_texts(body, "run_ids", false, MAX_RUN_IDS, 64, &run_ids, &run_ids_len, err);
+        code = pfc_decode_texts(body, "run_ids", false, &run_limits, &run_ids, err);
     if (!code)
         code = pfc_json_string(body, NULL, "session", false, 64, &session, err);
     if (code)
         goto done;
     code = check_job(app, req, &id, err);
     if (!code) {
-        const pfc_job_result result = { (const char *const *)run_ids, run_ids_len, session };
+        const pfc_job_result result = { (const char *const *)run_ids.items, run_ids.len, session };
 
         code = pfc_job_finish(app->db, id, lease, status, reason, &result, err);
     }
@@ -178,7 +178,7 @@ PFC_HANDLER(jobs_complete)
 
 done:
     pfc_rows_clear(&row);
-    pfc_decode_texts_free(run_ids, run_ids_len);
+    pfc_texts_clear(&run_ids);
     free(lease);
     free(status);
     free(reason);

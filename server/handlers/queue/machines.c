@@ -31,8 +31,7 @@ PFC_HANDLER(runners_list)
 static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *err)
 {
     pfc_labels before = { 0 }, now = { 0 };
-    char **names = NULL;
-    size_t len = 0;
+    pfc_texts names = { 0 };
     pfc_code code = PFC_OK;
 
     *out = m->before_json ? json_array() : json_null();
@@ -41,13 +40,13 @@ static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *
     if (!code && m->before_json)
         code = pfc_labels_parse(m->fingerprint_json, &now, err);
     if (!code && m->before_json)
-        pfc_fingerprint_diff(&before, &now, PFC_FINGERPRINT_MACHINE, &names, &len);
-    for (size_t i = 0; i < len; i++)
-        json_array_append_new(*out,
-                              json_pack("{s:s, s:o, s:o}", "name", names[i], "before",
-                                        pfc_reply_string(pfc_labels_get(&before, names[i])), "now",
-                                        pfc_reply_string(pfc_labels_get(&now, names[i]))));
-    pfc_decode_texts_free(names, len);
+        pfc_fingerprint_diff(&before, &now, PFC_FINGERPRINT_MACHINE, &names.items, &names.len);
+    for (size_t i = 0; i < names.len; i++)
+        json_array_append_new(
+            *out, json_pack("{s:s, s:o, s:o}", "name", names.items[i], "before",
+                            pfc_reply_string(pfc_labels_get(&before, names.items[i])), "now",
+                            pfc_reply_string(pfc_labels_get(&now, names.items[i]))));
+    pfc_texts_clear(&names);
     pfc_labels_clear(&before);
     pfc_labels_clear(&now);
     return code;
@@ -55,7 +54,7 @@ static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *
 
 static const pfc_field machine_fields[] = {
     PFC_FIELD(pfc_machine_row, id),
-    PFC_FIELD(pfc_machine_row, machine_class),
+    PFC_FIELD_NAMED(pfc_machine_row, "machine_class", class),
     PFC_FIELD(pfc_machine_row, name),
     PFC_FIELD(pfc_machine_row, fingerprint_hash),
     PFC_FIELD_AS(pfc_machine_row, "fingerprint", fingerprint_json, OBJECT),

@@ -153,8 +153,7 @@ void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json
 typedef struct order_body {
     char *project, *mode, *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad,
         *source, *config;
-    char **paths;
-    size_t paths_len;
+    pfc_texts paths;
     int64_t alert_id, max_runs, priority, parallel;
     double confidence, noise, layout_noise, delta, margin;
     bool relink, dry_run;
@@ -173,11 +172,12 @@ static void order_clear(order_body *o)
     free(o->bad);
     free(o->source);
     free(o->config);
-    pfc_decode_texts_free(o->paths, o->paths_len);
+    pfc_texts_clear(&o->paths);
 }
 
 static pfc_code decode_texts(const json_t *body, order_body *o, pfc_err *err)
 {
+    static const pfc_texts_limits path_limits = { MAX_GLOBS, PFC_WIRE_MAX_TEXT };
     const struct {
         const char *key;
         bool required;
@@ -197,8 +197,7 @@ static pfc_code decode_texts(const json_t *body, order_body *o, pfc_err *err)
     if (!code)
         code = pfc_json_string(body, NULL, "source", false, PFC_WIRE_MAX_TEXT, &o->source, err);
     if (!code)
-        code = pfc_decode_texts(body, "paths", false, MAX_GLOBS, PFC_WIRE_MAX_TEXT, &o->paths,
-                                &o->paths_len, err);
+        code = pfc_decode_texts(body, "paths", false, &path_limits, &o->paths, err);
     return code;
 }
 
@@ -240,8 +239,8 @@ static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int
         .branch = o->branch,
         .good = o->good,
         .bad = o->bad,
-        .globs = o->paths,
-        .globs_len = o->paths_len,
+        .globs = o->paths.items,
+        .globs_len = o->paths.len,
         .alert_id = o->alert_id,
         .options = { .confidence = o->confidence,
                      .noise_rel = o->noise,

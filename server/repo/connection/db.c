@@ -125,8 +125,9 @@ void pfc_db_abort(pfc_db *db)
     pfc_db_cut(db, cancel);
     if (db->replica)
         pfc_replica_abort(db->replica);
-    /* The database notices that we are gone when its statement is over: a migration's may take long. It
-     * may not answer at all, so the pool is not touched any more: whoever stops need not wait for this. */
+    /* The database notices a closed connection when its statement ends, and a migration's may last long.
+     * It may also never answer PQcancel: the pool is not used from here on, so that stopping need not
+     * wait for this loop. */
     for (size_t i = 0; i < len; i++) {
         if (cancel[i])
             (void)PQcancel(cancel[i], why, sizeof(why));
@@ -229,9 +230,9 @@ static pfc_code connect_to(pfc_db *db, pfc_conn *conn, pfc_err *err)
     return PFC_OK;
 }
 
-/* An idle connection has nothing to say unless the server ended it: looking costs no round trip,
- * and finds restarts before a statement is sent whose fate would be unknown. Whatever it says, a
- * new connection is the answer: its farewell may be read without the end that follows it. */
+/* An idle connection has no data to read unless the server ended it. This check costs no round trip,
+ * and finds a restart before a statement is sent whose result would be unknown. The data is not read:
+ * it may be the server's last message without the end of the connection that follows. */
 static bool still_good(PGconn *pg)
 {
     struct pollfd fd = { .fd = PQsocket(pg), .events = POLLIN };
@@ -402,7 +403,7 @@ static pfc_code end_copy(pfc_tx *tx, const char *name, bool commit, pfc_err *err
     }
     if (!code && !(copied && done))
         code = pfc_err_set(err, PFC_EUNAVAIL, "database: %s: no answer", name);
-    /* What was committed, or may have been, is not to be rolled back by a word of ours. */
+    /* A transaction that is, or may be, committed is not rolled back. */
     tx->open = tx->open && !(commit && copied && PQtransactionStatus(pg) == PQTRANS_IDLE);
     return code;
 }

@@ -2,12 +2,13 @@
  * The database: a pool of libpq connections, transactions on them, statements by name.
  *
  * SQL lives in schema/queries/ and is named there; a statement is prepared when a connection first
- * uses it, unless the pool is told not to. Parameters and results travel as text: one code path, and PostgreSQL prints float8 so
- * that it reads back exactly. Values never become part of a statement's text.
+ * uses it, unless pfc_db_opts.unprepared is set. Parameters and results are sent as text (arrays as
+ * binary): PostgreSQL prints float8 so that it reads back exactly. Values never become part of a
+ * statement's text.
  *
  * A pool is shared by all threads; a transaction and its results belong to one thread. When the
- * database is away every call says PFC_EUNAVAIL, and works again once it is back: a broken
- * connection is replaced at the next begin.
+ * database cannot be reached every call returns PFC_EUNAVAIL, and calls work again when it can: a
+ * broken connection is replaced at the next begin.
  */
 #ifndef PFC_SERVER_REPO_CONNECTION_DB_H
 #define PFC_SERVER_REPO_CONNECTION_DB_H
@@ -36,15 +37,16 @@ typedef struct pfc_db_opts {
 pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err) PFC_MUSTCHECK;
 /** Closes all connections; no transaction may be open. Accepts NULL. */
 void pfc_db_close(pfc_db *db);
-/** For the end: cuts what is under way, and every later call is PFC_EUNAVAIL at once. Any thread. */
+/** For stopping: interrupts running statements; every later call returns PFC_EUNAVAIL at once. Any
+ *  thread. */
 void pfc_db_abort(pfc_db *db);
 typedef struct pfc_db_counts {
     size_t connections, busy; /* of the pool; those in use */
-    uint64_t waits, refused;  /* had to wait for one; waited in vain. Since the start */
+    uint64_t waits, refused;  /* waited for one; timed out. Since the start */
 } pfc_db_counts;
 void pfc_db_figures(pfc_db *db, pfc_db_counts *out);
 /** True when the last connection was refused because a crash may take its commits (opts.durable):
- *  waiting does not help, somebody has to change the database's settings. */
+ *  waiting does not help, the database's settings must be changed. */
 bool pfc_db_forgets(const pfc_db *db);
 /** One round trip: PFC_OK when the database answers. For /readyz. */
 pfc_code pfc_db_ping(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
@@ -65,18 +67,18 @@ void pfc_tx_free(pfc_tx *tx);
 
 /** Reads into `into` by statements of one snapshot. Forgets first what an earlier call has left there. */
 typedef pfc_code (*pfc_db_reading)(pfc_tx *tx, void *into, pfc_err *err);
-/** Begins a PFC_TX_READ and reads. When a replica was asked and is lost meanwhile, or has not what is asked
- *  for (PFC_ENOTFOUND, pfc_tx_behind), the primary is asked, once and from the beginning: that the replica went,
- *  or has yet to hear of what somebody has just stored, must not be the reader's concern. */
+/** Begins a PFC_TX_READ and reads. When a replica was used and its connection is lost, or it lacks what
+ *  is read (PFC_ENOTFOUND, pfc_tx_behind), the primary is read, once and from the beginning: callers
+ *  need not handle a replica that failed or that lags behind the newest writes. */
 pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err) PFC_MUSTCHECK;
-/** For a reading that finds nothing where something is to be expected: an error where a replica was asked, and
- *  PFC_OK where it was the primary, whose word it is. */
+/** For a reading that lacks an expected row: an error where a replica was read, PFC_OK where it was the
+ *  primary. */
 pfc_code pfc_tx_behind(pfc_tx *tx, pfc_err *err) PFC_MUSTCHECK;
 
 /** Writes by statements of one transaction. Forgets first what an earlier call has left in `into`. */
 typedef pfc_code (*pfc_db_writing)(pfc_tx *tx, void *into, pfc_err *err);
-/** Begins a PFC_TX_WRITE, writes and commits. What the database gives up because it and others waited for
- *  each other in a circle is done again from the beginning, some times: that is nobody's concern. */
+/** Begins a PFC_TX_WRITE, writes and commits. A transaction that the database aborts because of a
+ *  deadlock or a serialisation failure is repeated from the beginning, at most five times in all. */
 pfc_code pfc_db_write(pfc_db *db, pfc_db_writing writing, void *into, pfc_err *err) PFC_MUSTCHECK;
 
 /** Parameters of one statement, $1 first; clear frees what the pushes made. */
@@ -134,16 +136,15 @@ void pfc_copy_json(pfc_copy *copy, const char *text);                   /* jsonb
 void pfc_copy_end(pfc_copy *copy);
 /** Stores the rows by the COPY `name`, and clears them, also on failure. Codes as for pfc_tx_query. */
 pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err) PFC_MUSTCHECK;
-/** The same and the commit, in one round trip: the transaction has ended with PFC_OK. After a failure that is
- *  PFC_EUNAVAIL nobody knows whether it was committed. */
+/** The same and the commit, in one round trip: the transaction has ended with PFC_OK. After PFC_EUNAVAIL it is
+ *  unknown whether it was committed. */
 pfc_code pfc_tx_copy_commit(pfc_tx *tx, const char *name, pfc_copy *rows,
                             pfc_err *err) PFC_MUSTCHECK;
-/** Prepares every embedded statement, and copies no rows by every COPY: what the tests hold against
- *  the newest schema. */
+/** Prepares every embedded statement, and runs every COPY without rows. For tests of the newest schema. */
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err) PFC_MUSTCHECK;
 
-/** What the connection has read and what never changes, for as long as it lasts and not over a minute;
- *  a few thousand entries, the newest. Only what is committed may be kept. Belongs to the transaction. */
+/** A cache of immutable facts that the connection has read, for as long as it lasts and at most a minute;
+ *  a few thousand entries, the newest. Only committed facts may be kept. Belongs to the transaction. */
 typedef struct pfc_memo pfc_memo;
 pfc_memo *pfc_tx_memo(pfc_tx *tx);
 int64_t pfc_memo_find(pfc_memo *memo, const char *key, size_t len); /* 0: not known */
@@ -160,23 +161,7 @@ const unsigned char *pfc_res_bytes(const pfc_res *res, size_t row, int column, s
 int64_t pfc_res_i64(const pfc_res *res, size_t row, int column); /* 0 for SQL NULL */
 double pfc_res_f64(const pfc_res *res, size_t row, int column);  /* NAN for SQL NULL */
 bool pfc_res_bool(const pfc_res *res, size_t row, int column);   /* false for SQL NULL */
-/** float8[] without nested arrays; *out is the caller's (NULL when empty). */
-void pfc_res_f64s(const pfc_res *res, size_t row, int column, double **out, size_t *len);
-void pfc_res_u32s(const pfc_res *res, size_t row, int column, uint32_t **out, size_t *len);
 void pfc_res_free(pfc_res *res);
-
-/** Rows into structs: where each column goes. */
-typedef enum pfc_col_kind { PFC_COL_TEXT, PFC_COL_I64, PFC_COL_F64, PFC_COL_BOOL } pfc_col_kind;
-typedef struct pfc_col {
-    const char *name;
-    pfc_col_kind kind;
-    size_t offset;
-} pfc_col;
-
-/** An array of res's rows as structs of `size` bytes; texts point into res. Caller frees the array
- *  (NULL when there are no rows). PFC_EBUG when a column is missing. */
-pfc_code pfc_res_structs(const pfc_res *res, const pfc_col *cols, size_t cols_len, size_t size,
-                         void **out, pfc_err *err) PFC_MUSTCHECK;
 
 /**
  * Applies every migration newer than the database's, each in one transaction, under an advisory

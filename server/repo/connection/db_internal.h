@@ -1,5 +1,5 @@
 /*
- * What the files of the pool share; nobody else includes this.
+ * Declarations that the files of this folder share; no other folder includes it.
  */
 #ifndef PFC_SERVER_REPO_CONNECTION_DB_INTERNAL_H
 #define PFC_SERVER_REPO_CONNECTION_DB_INTERNAL_H
@@ -42,7 +42,7 @@ struct pfc_tx {
     bool behind;   /* ... and found that something is not there yet */
     bool
         read_only; /* the database takes no writes on this connection: another may lead to one that does */
-    bool overdue; /* a statement ran out of time: it is to be planned anew, on another connection */
+    bool overdue; /* a statement timed out: it is to be planned again, on another connection */
 };
 
 /** Begins now what would begin with the first statement: for texts that do not come from schema/queries. */

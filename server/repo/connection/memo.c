@@ -1,6 +1,6 @@
 /*
- * What a connection has seen and what cannot change while it lasts: names and their ids. Direct
- * mapped: a newcomer takes the place of whoever was there, so its size is bounded.
+ * A cache of facts that a connection has read and that cannot change: names and their ids. Direct
+ * mapped: a new entry replaces the one in its slot, so that the size is bounded.
  */
 #include <stdlib.h>
 #include <string.h>

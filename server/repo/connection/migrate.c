@@ -72,7 +72,7 @@ static pfc_code try_write(pfc_tx *tx, pfc_err *err)
 
     if (!code)
         code = pfc_tx_query(tx, "readiness_write", NULL, NULL, &why);
-    /* Whatever the reason, to those who ask for readiness it is one: a right that was taken away, too. */
+    /* For readiness every reason counts, a revoked privilege as well. */
     return code ? pfc_err_set(err, PFC_EUNAVAIL, "the database takes no writes: %s", why.msg)
                 : PFC_OK;
 }
@@ -92,7 +92,7 @@ pfc_code pfc_db_probe(pfc_db *db, int *version, pfc_err *err)
     return code;
 }
 
-/* What the role that is connected may do to the schema. */
+/* The rights of the connected role on the schema. */
 typedef struct standing {
     pfc_res *res;
     const char *me, *owner;

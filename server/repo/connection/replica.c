@@ -56,7 +56,7 @@ static void leave(pfc_replica *r, const char *why)
         pfc_log(PFC_WARN, "replica not used, the primary answers", "why", why);
 }
 
-/* Once a second: does it hear the primary, and has it applied what it heard? */
+/* Once a second: is it connected to the primary, and has it applied what it received? */
 static pfc_code look(pfc_replica *r, pfc_tx *tx, pfc_err *err)
 {
     int64_t now = pfc_clock_ns();
@@ -71,9 +71,10 @@ static pfc_code look(pfc_replica *r, pfc_tx *tx, pfc_err *err)
         return code;
     lag_s = pfc_res_f64(res, 0, 0);
     pfc_res_free(res);
-    if (!(lag_s <= PFC_REPLICA_LAG_S)) /* also NULL: it hears nobody */
+    if (!(lag_s <= PFC_REPLICA_LAG_S)) /* also NULL: it is not connected */
         return pfc_err_set(err, PFC_EUNAVAIL, "replica: %s",
-                           lag_s > 0 ? "it is too far behind" : "it does not hear its primary");
+                           lag_s > 0 ? "it is too far behind"
+                                     : "it is not connected to its primary");
     atomic_store(&r->looked_ns, now);
     return PFC_OK;
 }
@@ -114,7 +115,7 @@ pfc_code pfc_tx_behind(pfc_tx *tx, pfc_err *err)
     if (!tx->replica)
         return PFC_OK;
     tx->behind = true;
-    return pfc_err_set(err, PFC_EUNAVAIL, "replica: it has not heard of it yet");
+    return pfc_err_set(err, PFC_EUNAVAIL, "replica: it lags behind the primary");
 }
 
 pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err)

@@ -38,12 +38,18 @@ static double f64_at(const char *at)
     return value;
 }
 
-static bool bool_at(const char *at)
+static void push_bool(pfc_args *args, const pfc_sql_member *member, const char *at)
 {
-    bool value;
+    pfc_maybe maybe = { .known = true };
 
-    memcpy(&value, at, sizeof(value));
-    return value;
+    if (member->nullable)
+        memcpy(&maybe, at, sizeof(maybe));
+    else
+        memcpy(&maybe.value, at, sizeof(maybe.value));
+    if (maybe.known)
+        pfc_args_bool(args, maybe.value);
+    else
+        pfc_args_text(args, NULL);
 }
 
 static void push_array(pfc_args *args, const pfc_sql_member *member, const char *base)
@@ -89,7 +95,7 @@ static void push(pfc_args *args, const pfc_sql_member *member, const char *base)
         pfc_args_f64(args, f64_at(at));
         break;
     case PFC_SQL_BOOL:
-        pfc_args_bool(args, bool_at(at));
+        push_bool(args, member, at);
         break;
     case PFC_SQL_TEXT:
     case PFC_SQL_JSON:
@@ -130,11 +136,15 @@ static void take_f64(const pfc_res *res, size_t row, int column, char *at)
     memcpy(at, &value, sizeof(value));
 }
 
-static void take_bool(const pfc_res *res, size_t row, int column, char *at)
+static void take_bool(const pfc_res *res, size_t row, int column, bool nullable, char *at)
 {
-    const bool value = pfc_res_bool(res, row, column);
+    const pfc_maybe maybe = { .known = pfc_res_text(res, row, column) != NULL,
+                              .value = pfc_res_bool(res, row, column) };
 
-    memcpy(at, &value, sizeof(value));
+    if (nullable)
+        memcpy(at, &maybe, sizeof(maybe));
+    else
+        memcpy(at, &maybe.value, sizeof(maybe.value));
 }
 
 static void take_bytes(const pfc_res *res, size_t row, int column, char *at)
@@ -153,9 +163,9 @@ static void take_text(const pfc_res *res, size_t row, int column, char *at)
     memcpy(at, &value, sizeof(value));
 }
 
-static void take(const pfc_res *res, size_t row, int column, pfc_sql_type type, char *at)
+static void take(const pfc_res *res, size_t row, int column, const pfc_sql_member *member, char *at)
 {
-    switch ((int)type) {
+    switch ((int)member->type) {
     case PFC_SQL_VOID:
         break;
     case PFC_SQL_I64:
@@ -165,7 +175,7 @@ static void take(const pfc_res *res, size_t row, int column, pfc_sql_type type, 
         take_f64(res, row, column, at);
         break;
     case PFC_SQL_BOOL:
-        take_bool(res, row, column, at);
+        take_bool(res, row, column, member->nullable, at);
         break;
     case PFC_SQL_BYTES:
         take_bytes(res, row, column, at);
@@ -221,7 +231,7 @@ pfc_code pfc_sql_run(pfc_tx *tx, const pfc_sql_statement *statement, const void 
         char *row = (char *)rows.items + r * statement->row_size;
 
         for (size_t c = 0; c < statement->out_len; c++)
-            take(rows.hold, r, (int)c, statement->out[c].type, row + statement->out[c].offset);
+            take(rows.hold, r, (int)c, &statement->out[c], row + statement->out[c].offset);
     }
     *out = rows;
     return PFC_OK;
@@ -256,4 +266,54 @@ pfc_code pfc_sql_value(pfc_tx *tx, const pfc_sql_statement *statement, const voi
         memset(value, 0, statement->row_size);
     pfc_rows_clear(&rows);
     return PFC_OK;
+}
+
+/* ---- arrays in a row ---- */
+
+static size_t array_len(const char *text)
+{
+    size_t n = 1;
+
+    if (!text || text[0] != '{' || text[1] == '}')
+        return 0;
+    for (; *text; text++)
+        n += *text == ',';
+    return n;
+}
+
+void pfc_array_f64s(pfc_array_text array, double **out, size_t *len)
+{
+    const char *text = array.text;
+    size_t n = array_len(text);
+    double *values = n ? pfc_calloc(n, sizeof(*values)) : NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        char *end = NULL;
+
+        text++; /* the brace or the comma before the value */
+        values[i] = strtod(text, &end);
+        if (end == text) { /* NULL inside the array */
+            values[i] = (double)NAN;
+            end += strcspn(end, ",}");
+        }
+        text = end;
+    }
+    *out = values;
+    *len = n;
+}
+
+void pfc_array_u32s(pfc_array_text array, uint32_t **out, size_t *len)
+{
+    const char *text = array.text;
+    size_t n = array_len(text);
+    uint32_t *values = n ? pfc_calloc(n, sizeof(*values)) : NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        char *end = NULL;
+
+        values[i] = (uint32_t)strtoul(text + 1, &end, 10);
+        text = end + strcspn(end, ",}");
+    }
+    *out = values;
+    *len = n;
 }

@@ -77,6 +77,12 @@ int pfc_page_fetch(pfc_page page);
         }                                                                                          \
     } while (0)
 
+/** A truth value that may be NULL. */
+typedef struct pfc_maybe {
+    bool known; /* false: NULL */
+    bool value;
+} pfc_maybe;
+
 /** A bytea in a row; data NULL for SQL NULL. */
 typedef struct pfc_bytes {
     const unsigned char *data;
@@ -115,7 +121,7 @@ typedef enum pfc_sql_type {
 typedef struct pfc_sql_member {
     const char *name;
     pfc_sql_type type;
-    bool nullable; /* an array that is NULL: SQL NULL, else an empty one */
+    bool nullable; /* an array that is NULL: SQL NULL, else an empty one. A BOOL is a pfc_maybe */
     size_t offset, len_offset;
 } pfc_sql_member;
 

@@ -156,8 +156,8 @@ pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits 
  *  the old. closed_at NAN: it lasts. The rest is of steps alone. loss,
  *  loss_low, loss_high: relative: 0.06 is 6 % slower; median, middle half. series: regressions
  *  that it explains. moved, judged: series of the machine that moved, of those measured.
- *  reasons_json: texts. cause: "kernel: 6.1 -> 6.5"; "": nothing known. dismissed_by: a person
- *  who said that it is no machine's; NULL: nobody. */
+ *  reasons_json: texts. cause: "kernel: 6.1 -> 6.5"; "": nothing known. dismissed_by: the person
+ *  who dismissed it, else NULL. */
 typedef pfc_sql_environment_list_row pfc_environment_event;
 typedef pfc_sql_environment_list_rows pfc_environment_events;
 /** project_id 0: all. Newest first. */

@@ -6,21 +6,23 @@
 #include <math.h>
 
 #include "core/base/log.h"
+#include "server/repo/sql/bisections.h"
 #include "server/services/bisect/remote.h"
 
 static pfc_code end_step(pfc_tx *tx, const remote *r, const remote_step *s, const char *reason,
                          pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_i64(&args, r->id);
-    pfc_args_i64(&args, s->n);
-    pfc_args_text(&args, remote_state_name(s->state));
-    pfc_args_id(&args, s->run_id);
-    pfc_args_f64(&args, s->state == PFC_BISECT_MEASURED ? s->value : (double)NAN);
-    pfc_args_text(&args, reason);
-    return pfc_tx_query(tx, "bisection_step_end", &args, NULL, err);
+    return pfc_sql_bisection_step_end(
+        tx,
+        &(pfc_sql_bisection_step_end_args){ .project_id = r->project_id,
+                                            .bisection_id = r->id,
+                                            .n = s->n,
+                                            .state = remote_state_name(s->state),
+                                            .run_id = s->run_id,
+                                            .value = s->state == PFC_BISECT_MEASURED ? s->value
+                                                                                     : (double)NAN,
+                                            .reason = reason },
+        err);
 }
 
 /* ---- results ---- */
@@ -28,35 +30,35 @@ static pfc_code end_step(pfc_tx *tx, const remote *r, const remote_step *s, cons
 /* The value of a finished job. A commit whose run lacks the metric cannot be measured. */
 static pfc_code read_value(pfc_tx *tx, remote *r, remote_step *s, const char **reason, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_values_rows rows = { 0 };
     double value;
     pfc_code code;
 
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_i64(&args, s->job_id);
-    pfc_args_text(&args, r->metric);
-    pfc_args_text(&args, r->benchmark);
-    pfc_args_text(&args, r->backend);
-    code = pfc_tx_query(tx, "job_values", &args, &res, err);
+    code = pfc_sql_job_values(tx,
+                              &(pfc_sql_job_values_args){ .project_id = r->project_id,
+                                                          .job_id = s->job_id,
+                                                          .metric = r->metric,
+                                                          .benchmark = r->benchmark,
+                                                          .backend = r->backend },
+                              &rows, err);
     if (code)
         return code;
-    if (pfc_res_rows(res) == 0) {
+    if (rows.len == 0) {
         s->state = PFC_BISECT_BROKEN;
         *reason = "the run has no such metric";
     } else {
-        value = pfc_res_f64(res, 0, pfc_res_column(res, "median"));
-        s->run_id = pfc_res_i64(res, 0, 0);
+        value = rows.items[0].median;
+        s->run_id = rows.items[0].run_id;
         s->state = isfinite(value) && value > 0 ? PFC_BISECT_MEASURED : PFC_BISECT_FAILED;
         s->value = value;
         *reason = s->state == PFC_BISECT_FAILED ? "expected a value above zero" : NULL;
         if (!r->known) {
             r->known = true;
-            r->higher_is_better = pfc_res_bool(res, 0, pfc_res_column(res, "higher_is_better"));
-            r->exact = pfc_res_bool(res, 0, pfc_res_column(res, "exact"));
+            r->higher_is_better = rows.items[0].higher_is_better;
+            r->exact = rows.items[0].exact;
         }
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return PFC_OK;
 }
 
@@ -150,12 +152,11 @@ static size_t count_pending(const remote *r)
 static pfc_code runners_of(pfc_tx *tx, const remote *r, size_t *out, pfc_err *err)
 {
     const int64_t wanted = r->options.parallel > 0 ? r->options.parallel : PFC_BISECTION_PARALLEL;
-    pfc_args args = { 0 };
     int64_t runners = 0;
     pfc_code code;
 
-    pfc_args_text(&args, r->machine_class);
-    code = pfc_query_id(tx, "bisection_runners", &args, &runners, err);
+    code = pfc_sql_bisection_runners(
+        tx, &(pfc_sql_bisection_runners_args){ .machine_class = r->machine_class }, &runners, err);
     *out = (size_t)PFC_MAX(1, PFC_MIN(PFC_MIN(wanted, REMOTE_MAX_PENDING), runners));
     return code;
 }
@@ -211,29 +212,29 @@ static pfc_code store_progress(pfc_tx *tx, remote *r, pfc_bisect_plan *plan, boo
 {
     double *posterior = pfc_calloc(r->len, sizeof(*posterior));
     pfc_bisect_report report = { 0 };
-    pfc_args args = { 0 };
     pfc_code code;
 
     pfc_bisect_posterior(plan, posterior);
     pfc_bisect_report_get(plan, &report);
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_i64(&args, r->id);
-    pfc_args_f64s(&args, posterior, r->len);
-    pfc_args_f64(&args, over ? 0 : pfc_bisect_expected_runs(plan));
-    pfc_args_i64(&args, (int64_t)report.runs);
-    pfc_args_i64(&args, (int64_t)report.builds);
-    pfc_args_i64(&args, (int64_t)report.commits_measured);
-    if (r->known)
-        pfc_args_bool(&args, r->higher_is_better);
-    else
-        pfc_args_text(&args, NULL);
-    pfc_args_bool(&args, r->exact);
-    code = pfc_tx_query(tx, "bisection_progress", &args, NULL, err);
+    code = pfc_sql_bisection_progress(
+        tx,
+        &(pfc_sql_bisection_progress_args){
+            .project_id = r->project_id,
+            .id = r->id,
+            .posterior = posterior,
+            .posterior_len = r->len,
+            .expected_runs = over ? 0 : pfc_bisect_expected_runs(plan),
+            .runs = (int64_t)report.runs,
+            .builds = (int64_t)report.builds,
+            .commits_measured = (int64_t)report.commits_measured,
+            .higher_is_better = { .known = r->known, .value = r->higher_is_better },
+            .exact = r->exact,
+        },
+        err);
     if (!code && over) {
         code = remote_conclude(tx, r, plan, &report, err);
     } else if (!code) {
-        pfc_args_i64(&args, r->id);
-        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
+        code = pfc_sql_bisection_notify(tx, &(pfc_sql_bisection_notify_args){ .id = r->id }, err);
     }
     pfc_bisect_report_clear(&report);
     free(posterior);
@@ -284,22 +285,22 @@ static void give_up(pfc_db *db, int64_t project_id, int64_t id, const char *why)
 pfc_code pfc_bisections_advance(pfc_db *db, pfc_err *err)
 {
     int64_t id = 0, project_id = 0;
-    pfc_res *res = NULL;
+    pfc_sql_bisection_due_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
-        code = pfc_tx_query(tx, "bisection_due", NULL, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_sql_bisection_due(tx, &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no bisection waits");
     if (!code) {
-        id = pfc_res_i64(res, 0, 0);
-        project_id = pfc_res_i64(res, 0, 1);
+        id = rows.items[0].id;
+        project_id = rows.items[0].project_id;
         code = turn(tx, project_id, id, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     if (code && id && code != PFC_EUNAVAIL && code != PFC_ETIMEOUT)
         give_up(db, project_id, id, err->msg);

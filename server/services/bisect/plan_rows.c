@@ -31,8 +31,8 @@ void remote_clear(remote *r)
     free(r->config);
     free(r->prior);
     free(r->steps);
-    pfc_res_free(r->row);
-    pfc_res_free(r->step_rows);
+    pfc_rows_clear(&r->row);
+    pfc_rows_clear(&r->step_rows);
     *r = (remote){ 0 };
 }
 
@@ -89,54 +89,47 @@ static pfc_code read_options(const char *text, remote *r, pfc_err *err)
 
 static pfc_code read_row(remote *r, pfc_err *err)
 {
-    const pfc_res *row = r->row;
-    const char *line = pfc_res_text(row, 0, pfc_res_column(row, "line"));
+    const pfc_sql_bisection_load_row *row = r->row.items;
     size_t prior_len = 0;
-    pfc_code code = pfc_json_parse(line, strlen(line), &r->line, err);
+    pfc_code code = pfc_json_parse(row->line_json, strlen(row->line_json), &r->line, err);
 
     if (code)
         return code;
     r->len = json_array_size(r->line);
-    r->metric = pfc_res_text(row, 0, pfc_res_column(row, "metric"));
-    r->benchmark = pfc_res_text(row, 0, pfc_res_column(row, "benchmark"));
-    r->backend = pfc_res_text(row, 0, pfc_res_column(row, "backend"));
-    r->branch = pfc_res_text(row, 0, pfc_res_column(row, "branch"));
-    r->machine_class = pfc_res_text(row, 0, pfc_res_column(row, "machine_class"));
-    r->alert_id = pfc_res_i64(row, 0, pfc_res_column(row, "alert_id"));
-    r->known = pfc_res_text(row, 0, pfc_res_column(row, "higher_is_better")) != NULL;
-    r->higher_is_better = pfc_res_bool(row, 0, pfc_res_column(row, "higher_is_better"));
-    r->exact = pfc_res_bool(row, 0, pfc_res_column(row, "exact"));
-    pfc_res_f64s(row, 0, pfc_res_column(row, "prior"), &r->prior, &prior_len);
+    r->metric = row->metric;
+    r->benchmark = row->benchmark;
+    r->backend = row->backend;
+    r->branch = row->branch;
+    r->machine_class = row->machine_class;
+    r->alert_id = row->alert_id;
+    r->known = row->higher_is_better.known;
+    r->higher_is_better = row->higher_is_better.value;
+    r->exact = row->exact;
+    pfc_array_f64s(row->prior, &r->prior, &prior_len);
     if (prior_len != r->len) {
         free(r->prior);
         r->prior = NULL;
     }
-    return read_options(pfc_res_text(row, 0, pfc_res_column(row, "options")), r, err);
+    return read_options(row->options_json, r, err);
 }
 
 static void read_steps(remote *r)
 {
-    const pfc_res *rows = r->step_rows;
-    const int n = pfc_res_column(rows, "n"), place = pfc_res_column(rows, "place"),
-              layout = pfc_res_column(rows, "layout"), state = pfc_res_column(rows, "state"),
-              job = pfc_res_column(rows, "job_id"), run = pfc_res_column(rows, "run_id"),
-              value = pfc_res_column(rows, "value"), job_state = pfc_res_column(rows, "job_state"),
-              job_reason = pfc_res_column(rows, "job_reason"),
-              reason = pfc_res_column(rows, "reason");
+    for (size_t i = 0; i < r->step_rows.len; i++) {
+        const pfc_sql_bisection_steps_row *row = &r->step_rows.items[i];
 
-    for (size_t i = 0; i < pfc_res_rows(rows); i++) {
         r->steps = pfc_grow(r->steps, r->steps_len, &r->steps_cap, sizeof(*r->steps));
         r->steps[r->steps_len++] = (remote_step){
-            .n = pfc_res_i64(rows, i, n),
-            .place = (size_t)pfc_res_i64(rows, i, place),
-            .layout = (unsigned)pfc_res_i64(rows, i, layout),
-            .state = state_of(pfc_res_text(rows, i, state)),
-            .job_id = pfc_res_i64(rows, i, job),
-            .run_id = pfc_res_i64(rows, i, run),
-            .value = pfc_res_f64(rows, i, value),
-            .reason = pfc_res_text(rows, i, reason),
-            .job_state = pfc_res_text(rows, i, job_state),
-            .job_reason = pfc_res_text(rows, i, job_reason),
+            .n = row->n,
+            .place = (size_t)row->place,
+            .layout = (unsigned)row->layout,
+            .state = state_of(row->state),
+            .job_id = row->job_id,
+            .run_id = row->run_id,
+            .value = row->value,
+            .reason = row->reason,
+            .job_state = row->job_state,
+            .job_reason = row->job_reason,
         };
     }
 }
@@ -144,21 +137,18 @@ static void read_steps(remote *r)
 pfc_code remote_load(pfc_tx *tx, int64_t project_id, int64_t id, remote *out, pfc_err *err)
 {
     remote r = { .project_id = project_id, .id = id };
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, id);
-    code = pfc_tx_query(tx, "bisection_load", &args, &r.row, err);
-    if (!code && pfc_res_rows(r.row) == 0)
+    code = pfc_sql_bisection_load(
+        tx, &(pfc_sql_bisection_load_args){ .project_id = project_id, .id = id }, &r.row, err);
+    if (!code && r.row.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such bisection");
     if (!code)
         code = read_row(&r, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64(&args, id);
-        code = pfc_tx_query(tx, "bisection_steps", &args, &r.step_rows, err);
-    }
+    if (!code)
+        code = pfc_sql_bisection_steps(
+            tx, &(pfc_sql_bisection_steps_args){ .project_id = project_id, .bisection_id = id },
+            &r.step_rows, err);
     if (code) {
         remote_clear(&r);
         return code;

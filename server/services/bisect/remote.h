@@ -9,6 +9,7 @@
 
 #include "core/bisect/driver.h"
 #include "core/bisect/finding.h"
+#include "server/repo/sql/bisections.h"
 #include "server/services/internal.h"
 
 #define REMOTE_MAX_PENDING 8 /* jobs of one bisection at a time, however many runners there are */
@@ -37,7 +38,8 @@ typedef struct remote {
     int64_t alert_id;
     remote_step *steps;
     size_t steps_len, steps_cap;
-    pfc_res *row, *step_rows; /* owners of the texts */
+    pfc_sql_bisection_load_rows row; /* one */
+    pfc_sql_bisection_steps_rows step_rows;
 } remote;
 
 const char *remote_commit(const remote *r, size_t place);

@@ -2,50 +2,51 @@
  * Posted reports of bisections, and the culprits that they set on open alerts.
  */
 #include "core/bisect/confirm.h"
+#include "server/repo/sql/alerts.h"
+#include "server/repo/sql/bisections.h"
+#include "server/repo/sql/notices.h"
 #include "server/services/internal.h"
 
 pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisection_report *report,
                               int64_t *alert_id, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
     *alert_id = report->alert_id;
     if (*alert_id || !report->culprit)
         return PFC_OK;
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, report->metric);
-    pfc_args_text(&args, report->benchmark);
-    pfc_args_text(&args, report->backend);
-    pfc_args_text(&args, report->culprit);
-    return pfc_query_id(tx, "alert_for_culprit", &args, alert_id, err);
+    return pfc_sql_alert_for_culprit(
+        tx,
+        &(pfc_sql_alert_for_culprit_args){ .project_id = project_id,
+                                           .metric = report->metric,
+                                           .benchmark = report->benchmark,
+                                           .backend = report->backend,
+                                           .culprit = report->culprit },
+        alert_id, err);
 }
 
-pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
-                         const char *culprit, const char *reason, pfc_err *err)
+pfc_code pfc_alert_set_culprit(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+                               const char *culprit, const char *reason, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_alert_lock_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, alert_id);
-    code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
-    if (!code && (pfc_res_rows(res) == 0 || pfc_res_i64(res, 0, 0) != project_id))
+    code = pfc_sql_alert_lock(tx, &(pfc_sql_alert_lock_args){ .alert_id = alert_id }, &rows, err);
+    if (!code && (rows.len == 0 || rows.items[0].project_id != project_id))
         code = pfc_err_set_field(err, PFC_ENOTFOUND, "alert_id", "no such alert in this project");
     /* The alert became a drift after the bisection began: a drift has no culprit. */
-    if (!code && pfc_res_bool(res, 0, 3))
+    if (!code && rows.items[0].drift)
         culprit = NULL;
     if (!code)
-        code = pfc_alert_apply(tx, actor, project_id, alert_id, pfc_res_text(res, 0, 1),
+        code = pfc_alert_apply(tx, actor, project_id, alert_id, rows.items[0].state,
                                &(pfc_alert_change){ .reason = reason, .culprit = culprit }, err);
-    if (!code && culprit) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, "culprit_confirmed");
-        pfc_args_i64(&args, alert_id);
-        pfc_args_text(&args, culprit);
-        pfc_args_text(&args, reason);
-        code = pfc_tx_query(tx, "notice_put", &args, NULL, err);
-    }
-    pfc_res_free(res);
+    if (!code && culprit)
+        code = pfc_sql_notice_put(tx,
+                                  &(pfc_sql_notice_put_args){ .project_id = project_id,
+                                                              .kind = "culprit_confirmed",
+                                                              .alert_id = alert_id,
+                                                              .sha = culprit,
+                                                              .text = reason },
+                                  err);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -53,25 +54,25 @@ static pfc_code insert_report(pfc_tx *tx, const char *actor, int64_t project_id,
                               const pfc_bisection_report *report, int64_t alert_id, int64_t *id,
                               pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, report->metric);
-    pfc_args_text(&args, report->benchmark);
-    pfc_args_text(&args, report->backend);
-    pfc_args_text(&args, report->good);
-    pfc_args_text(&args, report->bad);
-    pfc_args_text(&args, report->verdict);
-    pfc_args_text(&args, report->culprits_json);
-    pfc_args_text(&args, report->steps_json);
-    pfc_args_i64(&args, report->runs);
-    pfc_args_i64(&args, report->builds);
-    pfc_args_i64(&args, report->commits_measured);
-    pfc_args_f64(&args, report->seconds);
-    pfc_args_id(&args, alert_id);
-    pfc_args_text(&args, actor);
-    pfc_args_text(&args, report->stopped_json);
-    return pfc_query_id(tx, "bisection_insert", &args, id, err);
+    return pfc_sql_bisection_insert(
+        tx,
+        &(pfc_sql_bisection_insert_args){ .project_id = project_id,
+                                          .metric = report->metric,
+                                          .benchmark = report->benchmark,
+                                          .backend = report->backend,
+                                          .good = report->good,
+                                          .bad = report->bad,
+                                          .verdict = report->verdict,
+                                          .culprits_json = report->culprits_json,
+                                          .steps = report->steps_json,
+                                          .runs = report->runs,
+                                          .builds = report->builds,
+                                          .commits_measured = report->commits_measured,
+                                          .seconds = report->seconds,
+                                          .alert_id = alert_id,
+                                          .actor = actor,
+                                          .stopped_json = report->stopped_json },
+        id, err);
 }
 
 /* ---- the evidence of a report ---- */
@@ -100,20 +101,19 @@ static pfc_code judge_pairs(const pfc_bisection_report *report, bool higher_is_b
 static pfc_code check_evidence(pfc_tx *tx, int64_t alert_id, const pfc_bisection_report *report,
                                pfc_confirm_result *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_alert_culprit_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, alert_id);
-    pfc_args_text(&args, report->culprit);
-    code = pfc_tx_query(tx, "alert_culprit", &args, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+    code = pfc_sql_alert_culprit(
+        tx, &(pfc_sql_alert_culprit_args){ .alert_id = alert_id, .sha = report->culprit }, &rows,
+        err);
+    if (!code && rows.len == 0)
         code = pfc_err_set_field(err, PFC_EINVAL, "alert_id",
                                  "alert_id: the range of alert %lld does not hold %.12s",
                                  (long long)alert_id, report->culprit);
-    else if (!code && report->before && pfc_streq(report->before, pfc_res_text(res, 0, 0)))
-        code = judge_pairs(report, pfc_res_bool(res, 0, 1), pfc_res_bool(res, 0, 2), out, err);
-    pfc_res_free(res);
+    else if (!code && report->before && pfc_streq(report->before, rows.items[0].before))
+        code = judge_pairs(report, rows.items[0].higher_is_better, rows.items[0].exact, out, err);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -132,19 +132,19 @@ static pfc_code note_on_alert(pfc_tx *tx, const char *actor, int64_t project_id,
     holds = seen.verdict == PFC_CONFIRM_CONFIRMED;
     if (holds)
         reason = pfc_format("culprit confirmed: %.12s, by the report of bisection %lld and its %zu "
-                            "fresh pairs against the commit before it (%+.2f %%, %+.2f to %+.2f)",
+                            "new pairs against the commit before it (%+.2f %%, %+.2f to %+.2f)",
                             report->culprit, (long long)id, seen.pairs, 100 * seen.cmp.rel_change,
                             100 * seen.cmp.rel_low, 100 * seen.cmp.rel_high);
     else
         reason = pfc_format("bisection %lld reported %.12s, unconfirmed: %s", (long long)id,
                             report->culprit ? report->culprit : "no commit",
                             !report->culprit  ? "it names no single commit"
-                            : !report->before ? "it brought no fresh pairs"
+                            : !report->before ? "it has no new pairs"
                             : !seen.pairs     ? "its pairs are not of the commit before it"
-                            : seen.verdict    ? "its fresh pairs do not show the change"
-                                              : "its fresh pairs decide nothing");
-    code = pfc_alert_blame(tx, actor, project_id, alert_id, holds ? report->culprit : NULL, reason,
-                           err);
+                            : seen.verdict    ? "its new pairs do not show the change"
+                                              : "its new pairs do not decide");
+    code = pfc_alert_set_culprit(tx, actor, project_id, alert_id, holds ? report->culprit : NULL,
+                                 reason, err);
     free(reason);
     return code;
 }
@@ -153,7 +153,6 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
                              const pfc_bisection_report *report, pfc_bisections *out, pfc_err *err)
 {
     int64_t id = 0, alert_id = 0;
-    pfc_args args = { 0 };
     char *what = NULL;
     pfc_tx *tx = NULL;
     pfc_code code;
@@ -172,10 +171,8 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
         what = pfc_format("bisection %lld", (long long)id);
         code = pfc_note(tx, actor, "bisect", project_id, what, report->verdict, err);
     }
-    if (!code) {
-        pfc_args_i64(&args, id);
-        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_bisection_notify(tx, &(pfc_sql_bisection_notify_args){ .id = id }, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -5,7 +5,9 @@
 
 #include "core/base/parse.h"
 #include "core/import/import.h"
-#include "server/repo/tables/rows.h"
+#include "server/repo/sql/bisections.h"
+#include "server/repo/sql/projects.h"
+#include "server/repo/tables/repo.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/bisect/remote.h"
 
@@ -45,8 +47,7 @@ static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t a
                            pfc_err *err)
 {
     pfc_alerts alerts = { 0 };
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_bisection_before_rows rows = { 0 };
     const pfc_alert *a;
     pfc_code code = pfc_alerts_get(db, alert_id, &alerts, err);
 
@@ -80,21 +81,22 @@ static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t a
     fill(&r->bad, a->commit_high);
     r->change = a->rel_change;
     if (!r->good) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, r->branch);
-        pfc_args_text(&args, a->commit_low);
-        code = pfc_tx_query(tx, "bisection_before", &args, &res, err);
-        if (!code && pfc_res_rows(res) == 0)
+        code = pfc_sql_bisection_before(tx,
+                                        &(pfc_sql_bisection_before_args){ .project_id = project_id,
+                                                                          .branch = r->branch,
+                                                                          .sha = a->commit_low },
+                                        &rows, err);
+        if (!code && rows.len == 0)
             code = pfc_err_set_field(err, PFC_EINVAL, "alert_id",
                                      "alert %lld: its range begins with the first commit of %s; "
                                      "name a good one",
                                      (long long)alert_id, r->branch);
         if (!code)
-            fill(&r->good, pfc_res_text(res, 0, 0));
+            fill(&r->good, rows.items[0].sha);
     }
 
 done:
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     pfc_rows_clear(&alerts);
     return code;
 }
@@ -107,13 +109,14 @@ static pfc_code check_end(const char *id, const char *which, pfc_err *err)
                              which);
 }
 
-static pfc_code take_end(const pfc_res *res, const char *which, const char *given,
-                         const char *branch, char **sha, int64_t *position, pfc_err *err)
+static pfc_code take_end(const pfc_sql_bisection_line_rows *rows, const char *which,
+                         const char *given, const char *branch, char **sha, int64_t *position,
+                         pfc_err *err)
 {
     size_t matches = 0, at = 0;
 
-    for (size_t i = 0; i < pfc_res_rows(res); i++)
-        if (pfc_streq(pfc_res_text(res, i, 2), which)) {
+    for (size_t i = 0; i < rows->len; i++)
+        if (pfc_streq(rows->items[i].which, which)) {
             matches++;
             at = i;
         }
@@ -123,21 +126,20 @@ static pfc_code take_end(const pfc_res *res, const char *which, const char *give
     if (matches > 1)
         return pfc_err_set_field(err, PFC_EINVAL, which, "%s: several commits begin with %.40s",
                                  which, given);
-    *position = pfc_res_i64(res, at, 1);
+    *position = rows->items[at].position;
     if (*position <= 0)
         return pfc_err_set_field(err, PFC_EINVAL, which,
                                  "%s: %.12s is not on the first-parent line of %s", which,
-                                 pfc_res_text(res, at, 0), branch);
+                                 rows->items[at].sha, branch);
     free(*sha);
-    *sha = pfc_strdup(pfc_res_text(res, at, 0));
+    *sha = pfc_strdup(rows->items[at].sha);
     return PFC_OK;
 }
 
 static pfc_code find_ends(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err)
 {
     char *given[2] = { NULL, NULL };
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_bisection_line_rows rows = { 0 };
     pfc_code code = check_end(r->good, "good", err);
 
     if (!code)
@@ -147,17 +149,17 @@ static pfc_code find_ends(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err
     if (strncmp(r->good, r->bad, PFC_MIN(strlen(r->good), strlen(r->bad))) == 0)
         return pfc_err_set_field(err, PFC_EINVAL, "bad", "good and bad are the same commit, %.12s",
                                  r->bad);
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, r->branch);
-    pfc_args_text(&args, r->good);
-    pfc_args_text(&args, r->bad);
-    code = pfc_tx_query(tx, "bisection_line", &args, &res, err);
+    code = pfc_sql_bisection_line(
+        tx,
+        &(pfc_sql_bisection_line_args){
+            .project_id = project_id, .branch = r->branch, .good = r->good, .bad = r->bad },
+        &rows, err);
     given[0] = pfc_strdup(r->good);
     given[1] = pfc_strdup(r->bad);
     if (!code)
-        code = take_end(res, "good", given[0], r->branch, &r->good, &r->good_position, err);
+        code = take_end(&rows, "good", given[0], r->branch, &r->good, &r->good_position, err);
     if (!code)
-        code = take_end(res, "bad", given[1], r->branch, &r->bad, &r->bad_position, err);
+        code = take_end(&rows, "bad", given[1], r->branch, &r->bad, &r->bad_position, err);
     if (!code && r->good_position >= r->bad_position)
         code = pfc_err_set_field(err, PFC_EINVAL, "good",
                                  "good comes after bad on %s: swap them (good %.12s, bad %.12s)",
@@ -168,51 +170,51 @@ static pfc_code find_ends(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err
             (long long)(r->bad_position - r->good_position), PFC_BISECTION_MAX_COMMITS);
     free(given[0]);
     free(given[1]);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
 /* The series of the metric, when there is one: direction, machine class, stored runs. */
 static pfc_code find_series(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_bisection_series_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, r->branch);
-    pfc_args_text(&args, r->metric);
-    pfc_args_text(&args, r->benchmark);
-    pfc_args_text(&args, r->backend);
-    pfc_args_text(&args, r->machine_class);
-    code = pfc_tx_query(tx, "bisection_series", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        const bool headline = pfc_res_bool(res, 0, pfc_res_column(res, "headline"));
+    code = pfc_sql_bisection_series(
+        tx,
+        &(pfc_sql_bisection_series_args){ .project_id = project_id,
+                                          .branch = r->branch,
+                                          .metric = r->metric,
+                                          .benchmark = r->benchmark,
+                                          .backend = r->backend,
+                                          .machine_class = r->machine_class },
+        &rows, err);
+    if (!code && rows.len) {
+        const bool headline = rows.items[0].headline;
 
-        for (size_t i = 1; i < pfc_res_rows(res) && !r->benchmark && !headline; i++)
-            if (!pfc_streq(pfc_res_text(res, i, 1), pfc_res_text(res, 0, 1)))
+        for (size_t i = 1; i < rows.len && !r->benchmark && !headline; i++)
+            if (!pfc_streq(rows.items[i].benchmark, rows.items[0].benchmark))
                 code = pfc_err_set_field(err, PFC_EINVAL, "benchmark",
                                          "several benchmarks have %.100s: name one, e.g. %.100s",
-                                         r->metric, pfc_res_text(res, 0, 1));
-        r->series_id = pfc_res_i64(res, 0, 0);
-        fill(&r->benchmark, pfc_res_text(res, 0, pfc_res_column(res, "benchmark")));
-        fill(&r->backend, pfc_res_text(res, 0, pfc_res_column(res, "backend")));
-        fill(&r->machine_class, pfc_res_text(res, 0, pfc_res_column(res, "machine_class")));
-        r->higher_is_better = pfc_res_bool(res, 0, pfc_res_column(res, "higher_is_better"));
-        r->exact = pfc_res_bool(res, 0, pfc_res_column(res, "exact"));
+                                         r->metric, rows.items[0].benchmark);
+        r->series_id = rows.items[0].id;
+        fill(&r->benchmark, rows.items[0].benchmark);
+        fill(&r->backend, rows.items[0].backend);
+        fill(&r->machine_class, rows.items[0].machine_class);
+        r->higher_is_better = rows.items[0].higher_is_better;
+        r->exact = rows.items[0].exact;
         r->known = true;
     } else if (!code) {
         r->higher_is_better = pfc_import_higher_is_better(r->metric, NULL);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
 static pfc_code complete_order(pfc_db *db, pfc_tx *tx, int64_t project_id,
                                const pfc_bisection_order *order, ready *r, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_project_branch_rows rows = { 0 };
     pfc_code code = PFC_OK;
 
     fill(&r->metric, order->metric);
@@ -228,11 +230,11 @@ static pfc_code complete_order(pfc_db *db, pfc_tx *tx, int64_t project_id,
         code =
             pfc_err_set_field(err, PFC_EINVAL, "metric", "metric: expected a metric, or an alert");
     if (!code && !r->branch) {
-        pfc_args_i64(&args, project_id);
-        code = pfc_tx_query(tx, "project_branch", &args, &res, err);
+        code = pfc_sql_project_branch(
+            tx, &(pfc_sql_project_branch_args){ .project_id = project_id }, &rows, err);
         if (!code)
-            fill(&r->branch, pfc_res_text(res, 0, 1));
-        pfc_res_free(res);
+            fill(&r->branch, rows.items[0].branch);
+        pfc_rows_clear(&rows);
     }
     if (!code)
         code = find_ends(tx, project_id, r, err);
@@ -262,27 +264,28 @@ static bool touches(const char *paths_json, char *const *globs, size_t globs_len
 static pfc_code read_line(pfc_tx *tx, const ready *r, const pfc_bisection_order *order, remote *out,
                           double **weights, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_bisection_range_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, out->project_id);
-    pfc_args_text(&args, r->branch);
-    pfc_args_i64(&args, r->good_position);
-    pfc_args_i64(&args, r->bad_position);
-    pfc_args_i64(&args, PFC_BISECTION_MAX_COMMITS);
-    code = pfc_tx_query(tx, "bisection_range", &args, &res, err);
+    code = pfc_sql_bisection_range(
+        tx,
+        &(pfc_sql_bisection_range_args){ .project_id = out->project_id,
+                                         .branch = r->branch,
+                                         .position_from = r->good_position,
+                                         .position_to = r->bad_position,
+                                         .limit = PFC_BISECTION_MAX_COMMITS },
+        &rows, err);
     if (!code) {
         out->line = json_array();
-        out->len = pfc_res_rows(res);
+        out->len = rows.len;
         *weights = pfc_calloc(out->len, sizeof(**weights));
         for (size_t i = 0; i < out->len; i++) {
-            json_array_append_new(out->line, json_string(pfc_res_text(res, i, 0)));
+            json_array_append_new(out->line, json_string(rows.items[i].sha));
             (*weights)[i] = order->globs_len &&
-                            touches(pfc_res_text(res, i, 1), order->globs, order->globs_len);
+                            touches(rows.items[i].paths_json, order->globs, order->globs_len);
         }
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -338,21 +341,21 @@ static void add_stored(remote *r, size_t place, unsigned layout, int64_t run_id,
 /* A job of a bisection launches a command once, a nightly job several times. Each launch of a
  * stored run is one value, so that all values mean the same. A run of a suite is one value in
  * both. */
-static void add_run(remote *r, size_t place, const pfc_res *res, size_t row)
+static void add_run(remote *r, size_t place, const pfc_sql_bisection_stored_rows *rows, size_t row)
 {
-    const unsigned layout = (unsigned)pfc_res_i64(res, row, pfc_res_column(res, "layout"));
-    const int64_t run_id = pfc_res_i64(res, row, pfc_res_column(res, "run_id"));
-    const bool command = pfc_streq(pfc_res_text(res, row, pfc_res_column(res, "suite")), "command");
+    const unsigned layout = (unsigned)rows->items[row].layout;
+    const int64_t run_id = rows->items[row].run_id;
+    const bool command = pfc_streq(rows->items[row].suite, "command");
     double *samples = NULL;
     uint32_t *blocks = NULL;
     size_t samples_len = 0, blocks_len = 0, at = 0;
 
     if (!command) {
-        add_stored(r, place, layout, run_id, pfc_res_f64(res, row, pfc_res_column(res, "median")));
+        add_stored(r, place, layout, run_id, rows->items[row].median);
         return;
     }
-    pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &samples, &samples_len);
-    pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &blocks, &blocks_len);
+    pfc_array_f64s(rows->items[row].samples, &samples, &samples_len);
+    pfc_array_u32s(rows->items[row].blocks, &blocks, &blocks_len);
     for (size_t i = 0; i < blocks_len && i < COMMAND_BLOCKS; at += blocks[i], i++)
         if (blocks[i] && at + blocks[i] <= samples_len)
             add_stored(r, place, layout, run_id, pfc_stats_median(samples + at, blocks[i]));
@@ -364,25 +367,25 @@ static pfc_code take_stored(pfc_tx *tx, int64_t series_id, remote *r, pfc_err *e
 {
     const char **ids = pfc_calloc(r->len, sizeof(*ids));
     json_t *places = json_object();
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_bisection_stored_rows rows = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < r->len; i++) {
         ids[i] = remote_commit(r, i);
         json_object_set_new(places, ids[i], json_integer((json_int_t)i));
     }
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_i64(&args, series_id);
-    pfc_args_texts(&args, ids, r->len);
-    code = pfc_tx_query(tx, "bisection_stored", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const json_t *place = json_object_get(places, pfc_res_text(res, i, 0));
+    code = pfc_sql_bisection_stored(
+        tx,
+        &(pfc_sql_bisection_stored_args){
+            .project_id = r->project_id, .series_id = series_id, .shas = ids, .shas_len = r->len },
+        &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const json_t *place = json_object_get(places, rows.items[i].sha);
 
         if (place && !(r->exact && stored_at(r, (size_t)json_integer_value(place), 0)))
-            add_run(r, (size_t)json_integer_value(place), res, i);
+            add_run(r, (size_t)json_integer_value(place), &rows, i);
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     json_decref(places);
     free((void *)ids);
     return code;
@@ -400,14 +403,14 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
                                .labels = labels,
                                .priority = r->options.priority };
     pfc_job_prospect next = { 0 };
-    pfc_args args = { 0 };
     double lanes;
     pfc_code code;
 
     for (size_t i = 0; i < r->steps_len; i++)
         cost.stored_runs += r->steps[i].state == PFC_BISECT_MEASURED && !r->steps[i].job_id;
-    pfc_args_text(&args, r->machine_class);
-    code = pfc_query_id(tx, "bisection_runners", &args, &cost.runners, err);
+    code = pfc_sql_bisection_runners(
+        tx, &(pfc_sql_bisection_runners_args){ .machine_class = r->machine_class }, &cost.runners,
+        err);
     if (!code)
         code = pfc_job_foresee(tx, r->project_id, &step, &next, err);
     if (!code) {
@@ -426,58 +429,56 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
 
 /* ---- starting ---- */
 
-static pfc_code insert(pfc_tx *tx, const char *actor, const ready *want, double expected_runs,
+static pfc_code insert(pfc_tx *tx, const char *actor, const ready *full, double expected_runs,
                        remote *r, pfc_err *err)
 {
     const char **ids = pfc_calloc(r->len, sizeof(*ids));
-    pfc_args args = { 0 };
+    char *options = remote_options_text(&r->options);
     pfc_code code;
 
     for (size_t i = 0; i < r->len; i++)
         ids[i] = remote_commit(r, i);
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_text(&args, want->metric);
-    pfc_args_text(&args, want->benchmark);
-    pfc_args_text(&args, want->backend);
-    pfc_args_text(&args, want->branch);
-    pfc_args_text(&args, want->machine_class);
-    pfc_args_texts(&args, ids, r->len);
-    if (r->prior)
-        pfc_args_f64s(&args, r->prior, r->len);
-    else
-        pfc_args_text(&args, NULL);
-    pfc_args_own(&args, remote_options_text(&r->options));
-    if (r->known)
-        pfc_args_bool(&args, r->higher_is_better);
-    else
-        pfc_args_text(&args, NULL);
-    pfc_args_bool(&args, r->exact);
-    pfc_args_id(&args, r->alert_id);
-    pfc_args_text(&args, actor);
-    pfc_args_f64(&args, expected_runs);
-    code = pfc_query_id(tx, "bisection_start", &args, &r->id, err);
+    code = pfc_sql_bisection_start(
+        tx,
+        &(pfc_sql_bisection_start_args){
+            .project_id = r->project_id,
+            .metric = full->metric,
+            .benchmark = full->benchmark,
+            .backend = full->backend,
+            .branch = full->branch,
+            .machine_class = full->machine_class,
+            .line = ids,
+            .line_len = r->len,
+            .prior = r->prior,
+            .prior_len = r->len,
+            .options_json = options,
+            .higher_is_better = { .known = r->known, .value = r->higher_is_better },
+            .exact = r->exact,
+            .alert_id = r->alert_id,
+            .actor = actor,
+            .expected_runs = expected_runs,
+        },
+        &r->id, err);
+    free(options);
     for (size_t i = 0; !code && i < r->steps_len; i++)
         code = remote_put_step(tx, r, &r->steps[i], err);
     free((void *)ids);
     return code;
 }
 
-static pfc_code store(pfc_tx *tx, const char *actor, const ready *want, double expected_runs,
+static pfc_code store(pfc_tx *tx, const char *actor, const ready *full, double expected_runs,
                       remote *r, pfc_err *err)
 {
     char *what = NULL;
-    pfc_args args = { 0 };
-    pfc_code code = insert(tx, actor, want, expected_runs, r, err);
+    pfc_code code = insert(tx, actor, full, expected_runs, r, err);
 
     if (!code) {
         what = pfc_format("bisection %lld", (long long)r->id);
         code = pfc_note(tx, actor, "bisect", r->project_id, what, "remote", err);
         free(what);
     }
-    if (!code) {
-        pfc_args_i64(&args, r->id);
-        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_bisection_notify(tx, &(pfc_sql_bisection_notify_args){ .id = r->id }, err);
     return code ? code : pfc_tx_commit(tx, err);
 }
 
@@ -486,31 +487,31 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
                              pfc_bisection_cost *cost, pfc_bisections *out, pfc_err *err)
 {
     remote r = { .project_id = project_id, .options = order->options, .alert_id = order->alert_id };
-    ready want = { 0 };
+    ready full = { 0 };
     double *weights = NULL, expected_runs = 0;
     pfc_bisect_plan *plan = NULL;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
-        code = complete_order(db, tx, project_id, order, &want, err);
+        code = complete_order(db, tx, project_id, order, &full, err);
     if (!code)
-        code = read_line(tx, &want, order, &r, &weights, err);
+        code = read_line(tx, &full, order, &r, &weights, err);
     if (!code && order->alert_id)
         code = weigh_by_alert(db, order->alert_id, &r, weights, err);
     if (code)
         goto done;
     /* The alert gives the size of the step: a change of less than half of it is another one. */
-    if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(want.change) &&
-        want.change != 0)
-        r.options.margin_rel = fmin(fabs(log1p(fmax(want.change, -0.999))) / 2, 1.0);
+    if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(full.change) &&
+        full.change != 0)
+        r.options.margin_rel = fmin(fabs(log1p(fmax(full.change, -0.999))) / 2, 1.0);
     r.prior = pfc_bisect_prior(weights, r.len);
-    r.machine_class = want.machine_class;
-    r.known = want.known;
-    r.higher_is_better = want.higher_is_better;
-    r.exact = want.exact;
-    if (want.series_id)
-        code = take_stored(tx, want.series_id, &r, err);
+    r.machine_class = full.machine_class;
+    r.known = full.known;
+    r.higher_is_better = full.higher_is_better;
+    r.exact = full.exact;
+    if (full.series_id)
+        code = take_stored(tx, full.series_id, &r, err);
     if (!code)
         code = remote_plan(&r, &plan, err);
     if (code)
@@ -518,13 +519,13 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
     expected_runs = pfc_bisect_expected_runs(plan);
     code = remote_cost(tx, &r, expected_runs, cost, err);
     if (!code && !dry_run)
-        code = store(tx, actor, &want, expected_runs, &r, err);
+        code = store(tx, actor, &full, expected_runs, &r, err);
 
 done:
     pfc_tx_free(tx);
     pfc_bisect_free(plan);
     free(weights);
-    ready_clear(&want);
+    ready_clear(&full);
     if (!code && !dry_run)
         code = pfc_bisections_get(db, r.id, out, err);
     remote_clear(&r);

@@ -2,9 +2,11 @@
  * Suspects of an alert: reads the stored data about its range, and ranks the suspects by
  * core/suspects.
  */
+#include "server/repo/sql/suspects.h"
+
 #include <math.h>
 
-#include "server/repo/tables/rows.h"
+#include "server/repo/sql/series.h"
 #include "server/services/alerts/identical_code.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"
@@ -31,7 +33,9 @@ typedef struct gathered {
     size_t runtime_len;
     pfc_suspect_past *past;
     size_t past_len;
-    pfc_res *series, *source_rows, *past_rows;
+    pfc_sql_suspects_series_rows series;
+    pfc_sql_suspects_sources_rows source_rows;
+    pfc_sql_suspects_past_rows past_rows;
     size_t exact_moved, exact_still;
 } gathered;
 
@@ -71,9 +75,9 @@ static void gathered_clear(gathered *g, size_t commits)
     free(g->place);
     free(g->sources);
     free(g->past);
-    pfc_res_free(g->series);
-    pfc_res_free(g->source_rows);
-    pfc_res_free(g->past_rows);
+    pfc_rows_clear(&g->series);
+    pfc_rows_clear(&g->source_rows);
+    pfc_rows_clear(&g->past_rows);
     *g = (gathered){ 0 };
 }
 
@@ -84,33 +88,32 @@ typedef struct range {
     const pfc_alert *alert;
 } range;
 
-static pfc_code load_points(pfc_tx *tx, const range *r, int64_t series_id, pfc_res **out,
-                            pfc_err *err)
+static pfc_code load_points(pfc_tx *tx, const range *r, int64_t series_id,
+                            pfc_sql_suspects_points_rows *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, r->alert->project_id);
-    pfc_args_i64(&args, series_id);
-    pfc_args_text(&args, r->alert->branch);
-    pfc_args_i64(&args, r->first - CONTEXT);
-    pfc_args_i64(&args, r->last + CONTEXT);
-    return pfc_tx_query(tx, "suspects_points", &args, out, err);
+    return pfc_sql_suspects_points(
+        tx,
+        &(pfc_sql_suspects_points_args){ .project_id = r->alert->project_id,
+                                         .series_id = series_id,
+                                         .branch = r->alert->branch,
+                                         .position_from = r->first - CONTEXT,
+                                         .position_to = r->last + CONTEXT },
+        out, err);
 }
 
 /* The series of one group have one cause: their likelihoods multiply. */
-static void add_place(const range *r, const pfc_res *series, size_t row, const pfc_res *points,
-                      double *place)
+static void add_place(const range *r, const pfc_sql_suspects_series_row *series,
+                      const pfc_sql_suspects_points_rows *points, double *place)
 {
-    const size_t n = pfc_res_rows(points), len = (size_t)(r->last - r->first + 1);
+    const size_t n = points->len, len = (size_t)(r->last - r->first + 1);
     pfc_suspect_point *list = pfc_calloc(n + 1, sizeof(*list));
     double *own = pfc_calloc(len, sizeof(*own));
-    const double noise = pfc_res_f64(series, row, pfc_res_column(series, "noise_rel"));
+    const double noise = series->noise_rel;
 
     for (size_t i = 0; i < n; i++)
-        list[i] = (pfc_suspect_point){ pfc_res_i64(points, i, 0), pfc_res_f64(points, i, 1) };
-    pfc_suspects_place(list, n, pfc_res_f64(series, row, pfc_res_column(series, "before")),
-                       pfc_res_f64(series, row, pfc_res_column(series, "after")),
-                       isfinite(noise) ? noise : 0.02, r->first, len, own);
+        list[i] = (pfc_suspect_point){ points->items[i].position, points->items[i].median };
+    pfc_suspects_place(list, n, series->before, series->after, isfinite(noise) ? noise : 0.02,
+                       r->first, len, own);
     for (size_t k = 0; k < len; k++)
         place[k] += own[k];
     free(own);
@@ -119,15 +122,14 @@ static void add_place(const range *r, const pfc_res *series, size_t row, const p
 
 /* The object code of the commit whose points begin at *at; advances *at to the next commit. NULL:
  * unknown, or its runs differ. */
-static const char *code_of(const pfc_res *points, size_t *at)
+static const char *code_of(const pfc_sql_suspects_points_rows *points, size_t *at)
 {
-    const int place = pfc_res_column(points, "position"), hash = pfc_res_column(points, "object");
-    const int64_t position = pfc_res_i64(points, *at, place);
+    const int64_t position = points->items[*at].position;
     const char *code = NULL;
     bool differ = false;
 
-    for (; *at < pfc_res_rows(points) && pfc_res_i64(points, *at, place) == position; (*at)++) {
-        const char *own = pfc_res_text(points, *at, hash);
+    for (; *at < points->len && points->items[*at].position == position; (*at)++) {
+        const char *own = points->items[*at].object;
 
         differ |= code && own && strcmp(code, own) != 0;
         code = own ? own : code;
@@ -137,15 +139,14 @@ static const char *code_of(const pfc_res *points, size_t *at)
 
 /* Equal object code at two neighbouring measured commits rules out every commit after the first
  * one. */
-static void clear_identical(const range *r, const pfc_res *points, const pfc_alert_commits *commits,
-                            gathered *g)
+static void clear_identical(const range *r, const pfc_sql_suspects_points_rows *points,
+                            const pfc_alert_commits *commits, gathered *g)
 {
-    const int place = pfc_res_column(points, "position");
     const char *before = NULL;
     int64_t from = 0;
 
-    for (size_t i = 0; i < pfc_res_rows(points);) {
-        const int64_t to = pfc_res_i64(points, i, place);
+    for (size_t i = 0; i < points->len;) {
+        const int64_t to = points->items[i].position;
         const char *now = code_of(points, &i);
         const bool same = before && now && strcmp(before, now) == 0 && to >= r->first;
 
@@ -157,41 +158,39 @@ static void clear_identical(const range *r, const pfc_res *points, const pfc_ale
     }
 }
 
-static bool seen_in(const pfc_res *points, const char *hash, size_t from, size_t to)
+static bool seen_in(const pfc_sql_suspects_points_rows *points, const char *hash, size_t from,
+                    size_t to)
 {
-    const int column = pfc_res_column(points, "fingerprint");
-
     for (size_t i = from; i < to; i++)
-        if (pfc_streq(pfc_res_text(points, i, column), hash))
+        if (pfc_streq(points->items[i].fingerprint, hash))
             return true;
     return false;
 }
 
 /* A boundary parts the points: no fingerprint from before it comes again. Runners that take turns
  * make none. */
-static bool parts(const pfc_res *points, size_t at)
+static bool parts(const pfc_sql_suspects_points_rows *points, size_t at)
 {
-    const int column = pfc_res_column(points, "fingerprint");
-
-    if (pfc_streq(pfc_res_text(points, at - 1, column), pfc_res_text(points, at, column)))
+    if (pfc_streq(points->items[at - 1].fingerprint, points->items[at].fingerprint))
         return false;
     for (size_t i = 0; i < at; i++)
-        if (seen_in(points, pfc_res_text(points, i, column), at, pfc_res_rows(points)))
+        if (seen_in(points, points->items[i].fingerprint, at, points->len))
             return false;
     return true;
 }
 
 pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_machine_fingerprints_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64s(&args, &machine_id, 1);
-    code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
-    if (!code && pfc_res_rows(res))
-        code = pfc_labels_parse(pfc_res_text(res, 0, 1), out, err);
-    pfc_res_free(res);
+    code = pfc_sql_machine_fingerprints(
+        tx,
+        &(pfc_sql_machine_fingerprints_args){ .machine_ids = &machine_id, .machine_ids_len = 1 },
+        &rows, err);
+    if (!code && rows.len)
+        code = pfc_labels_parse(rows.items[0].fingerprint_json, out, err);
+    pfc_rows_clear(&rows);
     return code;
 }
 
@@ -226,10 +225,9 @@ static char *fields_of(const pfc_labels *before, const pfc_labels *now, char *co
     return text;
 }
 
-static bool is_same_code(const pfc_res *points, size_t at)
+static bool is_same_code(const pfc_sql_suspects_points_rows *points, size_t at)
 {
-    const int hash = pfc_res_column(points, "object");
-    const char *a = pfc_res_text(points, at - 1, hash), *b = pfc_res_text(points, at, hash);
+    const char *a = points->items[at - 1].object, *b = points->items[at].object;
 
     return a && b && strcmp(a, b) == 0;
 }
@@ -265,21 +263,21 @@ static void add_boundaries(const pfc_labels *before, const pfc_labels *now, doub
     pfc_texts_free(names, len);
 }
 
-static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *points,
-                                const double *place, pfc_alert_ranking *out, pfc_err *err)
+static pfc_code find_boundaries(pfc_tx *tx, const range *r,
+                                const pfc_sql_suspects_points_rows *points, const double *place,
+                                pfc_alert_ranking *out, pfc_err *err)
 {
-    const int machine = pfc_res_column(points, "machine_id");
     pfc_code code = PFC_OK;
 
-    for (size_t i = 1; !code && i < pfc_res_rows(points); i++) {
-        const int64_t position = pfc_res_i64(points, i, 0);
+    for (size_t i = 1; !code && i < points->len; i++) {
+        const int64_t position = points->items[i].position;
         pfc_labels before = { 0 }, now = { 0 };
 
         if (position < r->first || position > r->last || !parts(points, i))
             continue;
-        code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i - 1, machine), &before, err);
+        code = pfc_machine_fingerprint(tx, points->items[i - 1].machine_id, &before, err);
         if (!code)
-            code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i, machine), &now, err);
+            code = pfc_machine_fingerprint(tx, points->items[i].machine_id, &now, err);
         if (!code)
             add_boundaries(&before, &now, place[position - r->first], is_same_code(points, i), out);
         pfc_labels_clear(&before);
@@ -292,39 +290,39 @@ static pfc_code read_series(pfc_tx *tx, const range *r, gathered *g, pfc_alert_r
                             pfc_err *err)
 {
     const size_t len = (size_t)(r->last - r->first + 1);
-    pfc_res *own = NULL;
-    pfc_args args = { 0 };
+    pfc_sql_suspects_points_rows own = { 0 };
     pfc_code code;
 
     g->place = pfc_calloc(len, sizeof(double));
-    pfc_args_i64(&args, r->alert->id);
-    code = pfc_tx_query(tx, "suspects_series", &args, &g->series, err);
-    if (!code && pfc_res_rows(g->series) == 0)
+    code = pfc_sql_suspects_series(tx, &(pfc_sql_suspects_series_args){ .alert_id = r->alert->id },
+                                   &g->series, err);
+    if (!code && g->series.len == 0)
         code = pfc_tx_behind(tx, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(g->series); i++) {
-        pfc_res *points = NULL;
+    for (size_t i = 0; !code && i < g->series.len; i++) {
+        const pfc_sql_suspects_series_row *series = &g->series.items[i];
+        pfc_sql_suspects_points_rows points = { 0 };
 
-        code = load_points(tx, r, pfc_res_i64(g->series, i, 0), &points, err);
+        code = load_points(tx, r, series->series_id, &points, err);
         if (!code) {
-            add_place(r, g->series, i, points, g->place);
+            add_place(r, series, &points, g->place);
             out->series++;
         }
         if (i == 0)
             own = points;
         else
-            pfc_res_free(points);
+            pfc_rows_clear(&points);
     }
-    if (!code && own) {
+    if (!code && g->series.len) {
         double best = -INFINITY;
 
         for (size_t k = 0; k < len; k++)
             best = fmax(best, g->place[k]);
         for (size_t k = 0; k < len; k++)
             g->place[k] -= best;
-        clear_identical(r, own, &out->commits, g);
-        code = find_boundaries(tx, r, own, g->place, out, err);
+        clear_identical(r, &own, &out->commits, g);
+        code = find_boundaries(tx, r, &own, g->place, out, err);
     }
-    pfc_res_free(own);
+    pfc_rows_clear(&own);
     return code;
 }
 
@@ -350,46 +348,48 @@ static pfc_code read_commits(gathered *g, const pfc_alert_commits *commits, pfc_
 
 static pfc_code read_sources(pfc_tx *tx, const pfc_alert *alert, gathered *g, pfc_err *err)
 {
-    const size_t n = pfc_res_rows(g->series);
+    const size_t n = g->series.len;
     const char **moved = pfc_calloc(n + 1, sizeof(char *));
-    pfc_args args = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < n; i++)
-        moved[i] = pfc_res_text(g->series, i, 1);
-    pfc_args_i64(&args, alert->project_id);
-    pfc_args_text(&args, alert->benchmark);
-    pfc_args_texts(&args, moved, n);
-    code = pfc_tx_query(tx, "suspects_sources", &args, &g->source_rows, err);
+        moved[i] = g->series.items[i].benchmark;
+    code =
+        pfc_sql_suspects_sources(tx,
+                                 &(pfc_sql_suspects_sources_args){ .project_id = alert->project_id,
+                                                                   .benchmark = alert->benchmark,
+                                                                   .moved = moved,
+                                                                   .moved_len = n },
+                                 &g->source_rows, err);
     free(moved);
-    g->sources = pfc_calloc(pfc_res_rows(g->source_rows) + 1, sizeof(g->sources[0]));
-    g->files = pfc_calloc(pfc_res_rows(g->source_rows) + 1, sizeof(g->files[0]));
-    for (size_t i = 0; !code && i < pfc_res_rows(g->source_rows); i++) {
-        const char *name = pfc_res_text(g->source_rows, i, 0);
-        const bool all = strcmp(name, "*") == 0;
+    g->sources = pfc_calloc(g->source_rows.len + 1, sizeof(g->sources[0]));
+    g->files = pfc_calloc(g->source_rows.len + 1, sizeof(g->files[0]));
+    for (size_t i = 0; !code && i < g->source_rows.len; i++) {
+        const pfc_sql_suspects_sources_row *row = &g->source_rows.items[i];
+        const bool all = strcmp(row->benchmark, "*") == 0;
         texts *files = &g->files[g->sources_len];
 
         if (all && g->sources_len)
             continue; /* it has a row of its own */
-        code = texts_parse(pfc_res_text(g->source_rows, i, 1), files, err);
-        if (!code && i == 0 && (all || pfc_res_bool(g->source_rows, 0, 4)))
-            code = texts_parse(pfc_res_text(g->source_rows, 0, 2), &g->globs, err);
+        code = texts_parse(row->files_json, files, err);
+        if (!code && i == 0 && (all || row->own))
+            code = texts_parse(row->globs_json, &g->globs, err);
         if (code || files->len == 0) {
             texts_clear(files);
             *files = (texts){ 0 };
             continue;
         }
         /* Without files of its own nothing can be said about the others' either. */
-        if (g->sources_len == 0 && !all && !pfc_res_bool(g->source_rows, i, 4)) {
+        if (g->sources_len == 0 && !all && !row->own) {
             texts_clear(files);
             *files = (texts){ 0 };
             break;
         }
         g->sources[g->sources_len++] = (pfc_suspect_sources){
-            .benchmark = name,
+            .benchmark = row->benchmark,
             .files = files->items,
             .len = files->len,
-            .moved = g->sources_len == 0 || pfc_res_bool(g->source_rows, i, 3),
+            .moved = g->sources_len == 0 || row->moved,
         };
     }
     return code;
@@ -414,7 +414,6 @@ static pfc_code read_past(pfc_tx *tx, const pfc_alert *alert, gathered *g, size_
 {
     const char **paths = NULL;
     size_t len = 0, cap = 0;
-    pfc_args args = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < commits; i++)
@@ -422,35 +421,35 @@ static pfc_code read_past(pfc_tx *tx, const pfc_alert *alert, gathered *g, size_
             paths = pfc_grow(paths, len, &cap, sizeof(*paths));
             paths[len++] = g->paths[i].items[k];
         }
-    pfc_args_i64(&args, alert->project_id);
-    pfc_args_texts(&args, paths, len);
-    pfc_args_i64(&args, alert->id);
-    code = pfc_tx_query(tx, "suspects_past", &args, &g->past_rows, err);
+    code = pfc_sql_suspects_past(tx,
+                                 &(pfc_sql_suspects_past_args){ .project_id = alert->project_id,
+                                                                .paths = paths,
+                                                                .paths_len = len,
+                                                                .alert_id = alert->id },
+                                 &g->past_rows, err);
     free((void *)paths);
     if (code)
         return code;
-    g->past_len = pfc_res_rows(g->past_rows);
+    g->past_len = g->past_rows.len;
     g->past = pfc_calloc(g->past_len + 1, sizeof(g->past[0]));
     for (size_t i = 0; i < g->past_len; i++)
-        g->past[i] =
-            (pfc_suspect_past){ pfc_res_text(g->past_rows, i, 0), pfc_res_f64(g->past_rows, i, 1),
-                                pfc_res_f64(g->past_rows, i, 2) };
+        g->past[i] = (pfc_suspect_past){ g->past_rows.items[i].path, g->past_rows.items[i].guilty,
+                                         g->past_rows.items[i].seen };
     return PFC_OK;
 }
 
 static pfc_code read_exact(pfc_tx *tx, const pfc_alert *alert, gathered *g, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_suspects_exact_rows rows = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, alert->id);
-    code = pfc_tx_query(tx, "suspects_exact", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        g->exact_moved = (size_t)pfc_res_i64(res, 0, 0);
-        g->exact_still = (size_t)pfc_res_i64(res, 0, 1);
+    code = pfc_sql_suspects_exact(tx, &(pfc_sql_suspects_exact_args){ .alert_id = alert->id },
+                                  &rows, err);
+    if (!code && rows.len) {
+        g->exact_moved = (size_t)rows.items[0].moved;
+        g->exact_still = (size_t)rows.items[0].still;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 

@@ -8,7 +8,8 @@
 
 #include "core/base/log.h"
 #include "core/bisect/confirm.h"
-#include "server/repo/tables/rows.h"
+#include "server/repo/sql/bisections.h"
+#include "server/repo/sql/verifications.h"
 #include "server/services/bisect/remote.h"
 
 #define FAILURES_MAX 3 /* in a row, then it stays open */
@@ -28,68 +29,70 @@ typedef struct trial {
     pfc_confirm_opts opts;
     pair *pairs;
     size_t len;
-    pfc_res *row, *pair_rows;
+    pfc_sql_verification_load_rows row; /* one */
+    pfc_sql_verification_pairs_rows pair_rows;
 } trial;
 
 static void trial_clear(trial *t)
 {
     remote_clear(&t->search);
     free(t->pairs);
-    pfc_res_free(t->row);
-    pfc_res_free(t->pair_rows);
+    pfc_rows_clear(&t->row);
+    pfc_rows_clear(&t->pair_rows);
 }
 
 /* ---- rows ---- */
 
 static void read_pairs(trial *t)
 {
-    const pfc_res *rows = t->pair_rows;
-    const int state = pfc_res_column(rows, "state");
-
-    t->len = pfc_res_rows(rows);
+    t->len = t->pair_rows.len;
     t->pairs = pfc_calloc(t->len + 1, sizeof(*t->pairs));
-    for (size_t i = 0; i < t->len; i++)
+    for (size_t i = 0; i < t->len; i++) {
+        const pfc_sql_verification_pairs_row *row = &t->pair_rows.items[i];
+
         t->pairs[i] = (pair){
-            .n = pfc_res_i64(rows, i, 0),
-            .after_first = pfc_res_bool(rows, i, pfc_res_column(rows, "after_first")),
-            .measured = pfc_streq(pfc_res_text(rows, i, state), "measured"),
-            .failed = pfc_streq(pfc_res_text(rows, i, state), "failed"),
-            .job_id = pfc_res_i64(rows, i, pfc_res_column(rows, "job_id")),
-            .before = pfc_res_f64(rows, i, pfc_res_column(rows, "before")),
-            .after = pfc_res_f64(rows, i, pfc_res_column(rows, "after")),
-            .job_state = pfc_res_text(rows, i, pfc_res_column(rows, "job_state")),
-            .job_reason = pfc_res_text(rows, i, pfc_res_column(rows, "job_reason")),
+            .n = row->n,
+            .after_first = row->after_first,
+            .measured = pfc_streq(row->state, "measured"),
+            .failed = pfc_streq(row->state, "failed"),
+            .job_id = row->job_id,
+            .before = row->before,
+            .after = row->after,
+            .job_state = row->job_state,
+            .job_reason = row->job_reason,
         };
+    }
 }
 
 static pfc_code load(pfc_tx *tx, trial *t, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_code code;
+    const pfc_sql_verification_load_row *row;
+    pfc_code code = pfc_sql_verification_load(
+        tx, &(pfc_sql_verification_load_args){ .project_id = t->project_id, .id = t->id }, &t->row,
+        err);
 
-    pfc_args_i64(&args, t->project_id);
-    pfc_args_i64(&args, t->id);
-    code = pfc_tx_query(tx, "verification_load", &args, &t->row, err);
-    if (!code && pfc_res_rows(t->row) == 0)
+    if (!code && t->row.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such verification");
     if (!code)
-        code = remote_load(tx, t->project_id, pfc_res_i64(t->row, 0, 0), &t->search, err);
-    if (!code) {
-        pfc_args_i64(&args, t->project_id);
-        pfc_args_i64(&args, t->id);
-        code = pfc_tx_query(tx, "verification_pairs", &args, &t->pair_rows, err);
-    }
+        code = remote_load(tx, t->project_id, t->row.items[0].bisection_id, &t->search, err);
+    if (!code)
+        code =
+            pfc_sql_verification_pairs(tx,
+                                       &(pfc_sql_verification_pairs_args){
+                                           .project_id = t->project_id, .verification_id = t->id },
+                                       &t->pair_rows, err);
     if (code)
         return code;
     read_pairs(t);
-    t->before = pfc_res_text(t->row, 0, pfc_res_column(t->row, "before"));
-    t->after = pfc_res_text(t->row, 0, pfc_res_column(t->row, "after"));
-    t->avoid_runner = pfc_res_text(t->row, 0, pfc_res_column(t->row, "avoid_runner"));
+    row = t->row.items;
+    t->before = row->before;
+    t->after = row->after;
+    t->avoid_runner = row->avoid_runner;
     t->opts = (pfc_confirm_opts){
         .higher_is_better = t->search.higher_is_better,
-        .expected_rel = pfc_res_f64(t->row, 0, pfc_res_column(t->row, "expected_rel")),
+        .expected_rel = row->expected_rel,
         .relink = t->search.options.relink,
-        .first_build = (unsigned)pfc_res_i64(t->row, 0, pfc_res_column(t->row, "first_build")),
+        .first_build = (unsigned)row->first_build,
         .exact = t->search.exact,
         .seed = (uint64_t)t->id,
     };
@@ -98,18 +101,20 @@ static pfc_code load(pfc_tx *tx, trial *t, pfc_err *err)
 
 pfc_code verify_start(pfc_tx *tx, const remote *r, const pfc_culprit *c, pfc_err *err)
 {
-    pfc_args args = { 0 };
     int64_t id = 0;
 
     /* A set has no single culprit, and the good commit has none before it. */
     if (c->first != c->last || c->first == 0)
         return PFC_OK;
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_i64(&args, r->id);
-    pfc_args_text(&args, remote_commit(r, c->first - 1));
-    pfc_args_text(&args, remote_commit(r, c->first));
-    pfc_args_f64(&args, isfinite(c->rel_change) ? c->rel_change : 0);
-    return pfc_query_id(tx, "verification_insert", &args, &id, err);
+    return pfc_sql_verification_insert(
+        tx,
+        &(pfc_sql_verification_insert_args){ .project_id = r->project_id,
+                                             .bisection_id = r->id,
+                                             .before = remote_commit(r, c->first - 1),
+                                             .after = remote_commit(r, c->first),
+                                             .expected_rel =
+                                                 isfinite(c->rel_change) ? c->rel_change : 0 },
+        &id, err);
 }
 
 /* ---- one turn ---- */
@@ -118,47 +123,47 @@ pfc_code verify_start(pfc_tx *tx, const remote *r, const pfc_culprit *c, pfc_err
 static pfc_code read_pair(pfc_tx *tx, const trial *t, pair *q, pfc_err *err)
 {
     const remote *r = &t->search;
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_job_values_rows rows = { 0 };
     pfc_code code;
 
     q->before = q->after = (double)NAN;
-    pfc_args_i64(&args, r->project_id);
-    pfc_args_i64(&args, q->job_id);
-    pfc_args_text(&args, r->metric);
-    pfc_args_text(&args, r->benchmark);
-    pfc_args_text(&args, r->backend);
-    code = pfc_tx_query(tx, "job_values", &args, &res, err);
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const char *sha = pfc_res_text(res, i, pfc_res_column(res, "sha"));
-        const double value = pfc_res_f64(res, i, pfc_res_column(res, "median"));
+    code = pfc_sql_job_values(tx,
+                              &(pfc_sql_job_values_args){ .project_id = r->project_id,
+                                                          .job_id = q->job_id,
+                                                          .metric = r->metric,
+                                                          .benchmark = r->benchmark,
+                                                          .backend = r->backend },
+                              &rows, err);
+    for (size_t i = 0; !code && i < rows.len; i++) {
+        const char *sha = rows.items[i].sha;
+        const double value = rows.items[i].median;
 
         if (pfc_streq(sha, t->before) && !isfinite(q->before))
             q->before = value;
         else if (pfc_streq(sha, t->after) && !isfinite(q->after))
             q->after = value;
     }
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     return code;
 }
 
 static pfc_code settle(pfc_tx *tx, const trial *t, pair *q, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_code code = PFC_OK;
 
     if (pfc_streq(q->job_state, "done"))
         code = read_pair(tx, t, q, err);
     q->measured = q->before > 0 && q->after > 0 && isfinite(q->before) && isfinite(q->after);
     q->failed = !q->measured;
-    if (!code) {
-        pfc_args_i64(&args, t->project_id);
-        pfc_args_i64(&args, t->id);
-        pfc_args_i64(&args, q->n);
-        pfc_args_f64(&args, q->measured ? q->before : (double)NAN);
-        pfc_args_f64(&args, q->measured ? q->after : (double)NAN);
-        code = pfc_tx_query(tx, "verification_pair_end", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_verification_pair_end(
+            tx,
+            &(pfc_sql_verification_pair_end_args){ .project_id = t->project_id,
+                                                   .verification_id = t->id,
+                                                   .n = q->n,
+                                                   .before = q->measured ? q->before : (double)NAN,
+                                                   .after = q->measured ? q->after : (double)NAN },
+            err);
     return code;
 }
 
@@ -202,21 +207,21 @@ static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pf
                               .task = task,
                               .avoid_runner = t->avoid_runner,
                               .priority = r->options.priority };
-    pfc_args args = { 0 };
     int64_t job = 0;
     pfc_code code = pfc_job_put(tx, t->project_id, &row, &job, err);
 
     if (!code && !job)
         code = pfc_err_set(err, PFC_EBUG, "%s: its job is there already", dedupe);
-    if (!code) {
-        pfc_args_i64(&args, t->project_id);
-        pfc_args_i64(&args, t->id);
-        pfc_args_i64(&args, n);
-        pfc_args_i64(&args, step->build);
-        pfc_args_bool(&args, step->after);
-        pfc_args_i64(&args, job);
-        code = pfc_tx_query(tx, "verification_pair_put", &args, NULL, err);
-    }
+    if (!code)
+        code = pfc_sql_verification_pair_put(
+            tx,
+            &(pfc_sql_verification_pair_put_args){ .project_id = t->project_id,
+                                                   .verification_id = t->id,
+                                                   .n = n,
+                                                   .build = step->build,
+                                                   .after_first = step->after,
+                                                   .job_id = job },
+            err);
     json_decref(doc);
     free(labels);
     free(task);
@@ -228,29 +233,31 @@ static pfc_code note(pfc_tx *tx, const trial *t, const char *state,
                      const pfc_confirm_result *result, const char *reason, pfc_err *err)
 {
     const pfc_compare_result *cmp = &result->cmp;
-    pfc_args args = { 0 };
     pfc_code code;
 
-    pfc_args_i64(&args, t->project_id);
-    pfc_args_i64(&args, t->id);
-    pfc_args_text(&args, state);
-    pfc_args_i64(&args, (int64_t)result->pairs);
-    pfc_args_i64(&args, result->layouts);
-    pfc_args_f64(&args, result->pairs ? cmp->rel_change : (double)NAN);
-    pfc_args_f64(&args, result->pairs ? cmp->rel_low : (double)NAN);
-    pfc_args_f64(&args, result->pairs ? cmp->rel_high : (double)NAN);
-    pfc_args_f64(&args, result->pairs ? cmp->p : (double)NAN);
-    pfc_args_text(&args, reason);
-    code = pfc_tx_query(tx, "verification_note", &args, NULL, err);
-    if (!code) {
-        pfc_args_i64(&args, t->search.id);
-        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
-    }
+    code =
+        pfc_sql_verification_note(tx,
+                                  &(pfc_sql_verification_note_args){
+                                      .project_id = t->project_id,
+                                      .id = t->id,
+                                      .state = state,
+                                      .pairs = (int64_t)result->pairs,
+                                      .layouts = result->layouts,
+                                      .rel_change = result->pairs ? cmp->rel_change : (double)NAN,
+                                      .rel_low = result->pairs ? cmp->rel_low : (double)NAN,
+                                      .rel_high = result->pairs ? cmp->rel_high : (double)NAN,
+                                      .p = result->pairs ? cmp->p : (double)NAN,
+                                      .reason = reason },
+                                  err);
+    if (!code)
+        code = pfc_sql_bisection_notify(tx, &(pfc_sql_bisection_notify_args){ .id = t->search.id },
+                                        err);
     return code;
 }
 
 /* Sets the culprit of the alert; listeners of alerts are notified when tx commits. */
-static pfc_code blame(pfc_tx *tx, const trial *t, const pfc_confirm_result *result, pfc_err *err)
+static pfc_code set_culprit(pfc_tx *tx, const trial *t, const pfc_confirm_result *result,
+                            pfc_err *err)
 {
     const remote *r = &t->search;
     const pfc_bisection_report key = { .metric = r->metric,
@@ -264,12 +271,11 @@ static pfc_code blame(pfc_tx *tx, const trial *t, const pfc_confirm_result *resu
 
     if (code || !alert_id)
         return code;
-    reason =
-        pfc_format("culprit confirmed: %.12s, by bisection %lld and %zu fresh pairs against the "
-                   "commit before it (%+.2f %%, %+.2f to %+.2f)",
-                   t->after, (long long)r->id, result->pairs, 100 * result->cmp.rel_change,
-                   100 * result->cmp.rel_low, 100 * result->cmp.rel_high);
-    code = pfc_alert_blame(tx, ACTOR, r->project_id, alert_id, t->after, reason, err);
+    reason = pfc_format("culprit confirmed: %.12s, by bisection %lld and %zu new pairs against the "
+                        "commit before it (%+.2f %%, %+.2f to %+.2f)",
+                        t->after, (long long)r->id, result->pairs, 100 * result->cmp.rel_change,
+                        100 * result->cmp.rel_low, 100 * result->cmp.rel_high);
+    code = pfc_alert_set_culprit(tx, ACTOR, r->project_id, alert_id, t->after, reason, err);
     free(reason);
     return code;
 }
@@ -299,7 +305,7 @@ static pfc_code turn(pfc_tx *tx, trial *t, pfc_err *err)
     } else {
         code = note(tx, t, pfc_confirm_verdict_name(result.verdict), &result, NULL, err);
         if (!code && result.verdict == PFC_CONFIRM_CONFIRMED)
-            code = blame(tx, t, &result, err);
+            code = set_culprit(tx, t, &result, err);
     }
     pfc_confirm_free(confirm);
     return code;
@@ -324,22 +330,22 @@ static void give_up(pfc_db *db, const trial *t, const char *why)
 pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err)
 {
     trial t = { 0 };
-    pfc_res *res = NULL;
+    pfc_sql_verification_due_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
-        code = pfc_tx_query(tx, "verification_due", NULL, &res, err);
-    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_sql_verification_due(tx, &rows, err);
+    if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no verification waits");
     if (!code) {
-        t.id = pfc_res_i64(res, 0, 0);
-        t.project_id = pfc_res_i64(res, 0, 1);
+        t.id = rows.items[0].id;
+        t.project_id = rows.items[0].project_id;
         code = turn(tx, &t, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
-    pfc_res_free(res);
+    pfc_rows_clear(&rows);
     pfc_tx_free(tx);
     if (code && t.id && code != PFC_EUNAVAIL && code != PFC_ETIMEOUT)
         give_up(db, &t, err->msg);
@@ -347,33 +353,11 @@ pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err)
     return code;
 }
 
-static const pfc_col verification_cols[] = {
-    PFC_COL(pfc_verification, id, "id", I64),
-    PFC_COL(pfc_verification, before, "before", TEXT),
-    PFC_COL(pfc_verification, after, "after", TEXT),
-    PFC_COL(pfc_verification, state, "state", TEXT),
-    PFC_COL(pfc_verification, pairs, "pairs", I64),
-    PFC_COL(pfc_verification, layouts, "layouts", I64),
-    PFC_COL(pfc_verification, rel_change, "rel_change", F64),
-    PFC_COL(pfc_verification, rel_low, "rel_low", F64),
-    PFC_COL(pfc_verification, rel_high, "rel_high", F64),
-    PFC_COL(pfc_verification, p, "p", F64),
-    PFC_COL(pfc_verification, reason, "reason", TEXT),
-    PFC_COL(pfc_verification, runners, "runners", TEXT),
-};
-static const pfc_shape verification_shape = PFC_SHAPE(verification_cols, pfc_verification);
-
 pfc_code verify_list(pfc_tx *tx, int64_t project_id, int64_t bisection_id, pfc_verifications *out,
                      pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, bisection_id);
-    code = pfc_rows_query(tx, "verifications_of", &args, &verification_shape, NULL, &rows, err);
-    if (!code)
-        PFC_ROWS_INTO(out, rows);
-    return code;
+    return pfc_sql_verifications_of(
+        tx,
+        &(pfc_sql_verifications_of_args){ .project_id = project_id, .bisection_id = bisection_id },
+        out, err);
 }

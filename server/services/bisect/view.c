@@ -1,24 +1,7 @@
 /*
  * Reads a bisection on the runners for the API, and cancels it.
  */
-#include "server/repo/tables/rows.h"
 #include "server/services/bisect/remote.h"
-
-static const pfc_col step_cols[] = {
-    PFC_COL(pfc_bisection_step, n, "n", I64),
-    PFC_COL(pfc_bisection_step, commit, "commit", TEXT),
-    PFC_COL(pfc_bisection_step, state, "state", TEXT),
-    PFC_COL(pfc_bisection_step, layout, "layout", I64),
-    PFC_COL(pfc_bisection_step, value, "value", F64),
-    PFC_COL(pfc_bisection_step, job_id, "job_id", I64),
-    PFC_COL(pfc_bisection_step, run_id, "run_id", I64),
-    PFC_COL(pfc_bisection_step, run, "run", TEXT),
-    PFC_COL(pfc_bisection_step, job_state, "job_state", TEXT),
-    PFC_COL(pfc_bisection_step, runner, "runner", TEXT),
-    PFC_COL(pfc_bisection_step, reason, "reason", TEXT),
-    PFC_COL(pfc_bisection_step, seconds, "seconds", F64),
-};
-static const pfc_shape step_shape = PFC_SHAPE(step_cols, pfc_bisection_step);
 
 void pfc_bisection_detail_clear(pfc_bisection_detail *d)
 {
@@ -30,12 +13,10 @@ void pfc_bisection_detail_clear(pfc_bisection_detail *d)
     *d = (pfc_bisection_detail){ 0 };
 }
 
-pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
-                            pfc_err *err)
+pfc_code pfc_bisection_detail_get(pfc_db *db, int64_t project_id, int64_t id,
+                                  pfc_bisection_detail *out, pfc_err *err)
 {
     pfc_bisection_detail d = { 0 };
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
     size_t len = 0;
     remote r = { 0 };
     pfc_tx *tx = NULL;
@@ -44,21 +25,17 @@ pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bise
     if (!code)
         code = remote_load(tx, project_id, id, &r, err);
     if (!code)
-        code = remote_cost(tx, &r, pfc_res_f64(r.row, 0, pfc_res_column(r.row, "expected_runs")),
-                           &d.cost, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_i64(&args, id);
-        code = pfc_rows_query(tx, "bisection_steps", &args, &step_shape, NULL, &rows, err);
-    }
-    if (!code) {
-        PFC_ROWS_INTO(&d.steps, rows);
+        code = remote_cost(tx, &r, r.row.items[0].expected_runs, &d.cost, err);
+    if (!code)
+        code = pfc_sql_bisection_steps(
+            tx, &(pfc_sql_bisection_steps_args){ .project_id = project_id, .bisection_id = id },
+            &d.steps, err);
+    if (!code)
         code = verify_list(tx, project_id, id, &d.verifications, err);
-    }
     if (!code) {
         d.line = json_incref(r.line);
-        d.options = pfc_strdup(pfc_res_text(r.row, 0, pfc_res_column(r.row, "options")));
-        pfc_res_f64s(r.row, 0, pfc_res_column(r.row, "posterior"), &d.posterior, &len);
+        d.options = pfc_strdup(r.row.items[0].options_json);
+        pfc_array_f64s(r.row.items[0].posterior, &d.posterior, &len);
         if (len != r.len) {
             free(d.posterior);
             d.posterior = NULL;

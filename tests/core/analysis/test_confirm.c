@@ -1,5 +1,5 @@
 /*
- * The fresh comparison before somebody is blamed. Seeds are fixed: each count is the same everywhere.
+ * The new comparison that confirms a culprit. Seeds are fixed: each count is the same on every machine.
  */
 #include <math.h>
 
@@ -29,7 +29,8 @@ static pfc_confirm_result play(pfc_confirm_opts opts, double step, double noise,
                    noise * pfc_rng_normal(&rng);
         cr_assert(eq(int, pfc_confirm_add_value(c, exp(x), &err), PFC_OK), "%s", err.msg);
     }
-    cr_assert(ne(int, pfc_confirm_add_value(c, 100, &err), PFC_OK), "a value after the end is refused");
+    cr_assert(ne(int, pfc_confirm_add_value(c, 100, &err), PFC_OK),
+              "a value after the end is refused");
     pfc_confirm_result_get(c, &result);
     pfc_confirm_free(c);
     return result;

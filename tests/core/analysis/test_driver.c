@@ -59,7 +59,7 @@ Test(driver, each_outcome_has_its_effect_on_the_plan)
 
 /* ---- beside pending measurements ---- */
 
-/* Two pending runs of each end at most, the good end first where both have as many. */
+/* Two pending runs of each end at most, the good commit first where both have as many. */
 Test(driver, before_both_ends_have_a_value_only_ends_are_started)
 {
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ 0 });
@@ -76,7 +76,7 @@ Test(driver, before_both_ends_have_a_value_only_ends_are_started)
     cr_assert(eq(int, pfc_bisect_add_run(plan, 0, 0, 100, NULL), PFC_OK));
     pfc_bisect_next_beside(plan, &(pfc_bisect_step){ .commit = 0 }, 1, &next);
     cr_assert(next.act == PFC_BISECT_MEASURE && next.commit == COMMITS - 1);
-    /* Runs of the bad end that timed out have no value. */
+    /* Runs of the bad commit that timed out have no value. */
     pfc_bisect_add_timeout(plan, COMMITS - 1);
     pfc_bisect_next_beside(plan, &(pfc_bisect_step){ .commit = COMMITS - 1 }, 1, &next);
     cr_assert(next.act == PFC_BISECT_MEASURE && next.commit == 0);
@@ -190,7 +190,7 @@ Test(driver, an_open_unit_goes_on_without_a_question)
 
     cr_assert(eq(int, pfc_bisect_add_run(s.plan, 0, 0, 100, NULL), PFC_OK));
     cr_assert(eq(int, pfc_bisect_drive(&driver, &s, NULL), PFC_OK));
-    /* The plan would have asked for the bad end. */
+    /* The plan would have asked for the bad commit. */
     cr_assert(s.measured == 1 && s.last == 0);
     pfc_bisect_free(s.plan);
 }

@@ -175,8 +175,8 @@ Test(limits_sessions, the_second_block_has_an_order_of_its_own_from_four_builds_
     }
 }
 
-/* The budget is spent when it is met exactly; a round that began is finished. What is no time is
- * not counted. */
+/* The budget is spent when it is met exactly; a round that began is finished. Durations that are
+ * not finite are ignored. */
 Test(limits_sessions, a_budget_that_is_met_exactly_is_spent)
 {
     for (int over = 0; over < 2; over++) {
@@ -278,7 +278,7 @@ Test(limits_sessions, builds_are_dealt_to_groups_of_eight)
     }
 }
 
-/* The builds around a step that was told, at most eight, and as many on either side as there
+/* The builds around a reported step, at most eight, and as many on either side as there
  * are. */
 Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
 {
@@ -325,7 +325,7 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
 
 /* A kind with n finished jobs has a factor of exp(N(0, 0.5) / sqrt(n)): the 10 % and 90 %
  * quantiles of what follows one of its jobs lie 2.563 deviations apart, in 64 rounds within a
- * fifth of that. What is known has none. */
+ * fifth of that. A known duration has no such factor. */
 Test(limits_sessions, few_finished_jobs_have_a_factor_of_their_own)
 {
     static const double past[] = { 10, 10, 10, 10 };

@@ -22,13 +22,15 @@ Test(pairing, a_unit_runs_x_r_r_x_and_a_drift_falls_out)
 
     /* The first two units are of three pairs. */
     for (size_t i = 0; i < 12; i++)
-        cr_assert(eq(int, pfc_pairing_add_value(&p, exp(0.02 * (double)(i % 6)), &got), i % 6 == 5));
+        cr_assert(
+            eq(int, pfc_pairing_add_value(&p, exp(0.02 * (double)(i % 6)), &got), i % 6 == 5));
     for (size_t i = 0; i < 4; i++) {
         /* The machine slows down by 2 % a run; the build is 5 % slower. */
         const double drift = exp(0.02 * (double)i);
 
         cr_assert(eq(int, pfc_pairing_reference_next(&p), reference[i]));
-        cr_assert(eq(int, pfc_pairing_add_value(&p, drift * (reference[i] ? 100 : 105), &got), i == 3));
+        cr_assert(
+            eq(int, pfc_pairing_add_value(&p, drift * (reference[i] ? 100 : 105), &got), i == 3));
     }
     cr_assert(eq(sz, got.pairs, 2));
     cr_assert(ieee_ulp_eq(dbl, got.ratio, 1.05, 8));
@@ -114,7 +116,8 @@ static bool search(uint64_t seed, bool paired, double turn, size_t *runs)
             hear(plan, next.commit, run_on(&m, level));
             continue;
         }
-        while (!pfc_pairing_add_value(&p, run_on(&m, pfc_pairing_reference_next(&p) ? 1 : level), &got))
+        while (!pfc_pairing_add_value(&p, run_on(&m, pfc_pairing_reference_next(&p) ? 1 : level),
+                                      &got))
             ;
         hear(plan, next.commit, got.ratio);
         if (got.has_still)
@@ -184,7 +187,7 @@ Test(pairing, states_are_seen_and_noise_and_a_single_outlier_are_none)
     cr_assert(ge(sz, seen, 250), "of states: %zu of 400", seen);
     cr_assert(look(1, 0, 2).has_states);
     cr_assert(not(pfc_noise_check_runs(few, PFC_ARRAY_LEN(few), 0).has_states));
-    /* What is far from the others and near against the step hides nothing. */
+    /* An outlier that is small against the step does not hide the step. */
     cr_assert(not(pfc_noise_check_runs(small, PFC_ARRAY_LEN(small), 0.2).has_states));
     cr_assert(pfc_noise_check_runs(small, PFC_ARRAY_LEN(small), 0.02).has_states);
 }

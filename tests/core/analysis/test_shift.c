@@ -20,7 +20,7 @@ typedef struct made {
     pfc_rng rng;
 } made;
 
-/* What becomes slower from commit BEFORE + 1 on: kernel k on machine m by loss[m][k]. */
+/* Slowdowns from commit BEFORE + 1 on: kernel k on machine m by loss[m][k]. */
 typedef struct plan {
     double loss[MACHINES][KERNELS];
     size_t machines;

@@ -118,7 +118,7 @@ Test(wait, what_cannot_be_known_says_why)
     const bool fits[] = { true, false };
     const pfc_wait_slot slots[1] = { 0 };
     const pfc_wait_job jobs[] = {
-        { .history = 2 }, /* begins now, ends nobody knows when */
+        { .history = 2 }, /* begins now, its end is unknown */
         { .history = 1 }, /* behind it */
         { .history = 1, .parents = of_unknown, .parents_len = 1 }, /* after it */
         { .parents = &of_each_other[0], .parents_len = 1 },
@@ -217,7 +217,7 @@ typedef struct fleet {
     size_t holds[RUNNERS]; /* JOBS: nothing */
 } fleet;
 
-/* Runners 0 and 1 are of one class, the others of another; a third of the jobs wants the first. */
+/* Runners 0 and 1 are of one class, the others of another; a third of the jobs requires the first class. */
 static const bool classes[] = { true, true, false, false, false, true, true, true, true, true };
 
 static double truth(pfc_rng *rng, size_t kind)

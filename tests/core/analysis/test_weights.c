@@ -203,7 +203,7 @@ Test(weights, equal_object_code_rules_out_but_not_what_is_read_at_run_time)
     cr_assert(not(ruled_out));
     commit.identical = false;
     cr_assert(epsilon_eq(dbl, weigh(&c, &commit, &ruled_out), ONE, 1e-12));
-    /* What it touches is not known: no paths, or none told. */
+    /* The touched paths are unknown: not recorded, or an empty list. */
     commit.paths_known = false;
     cr_assert(epsilon_eq(dbl, weigh(&c, &commit, &ruled_out), -0.3, 1e-12));
     cr_assert(not(ruled_out));
@@ -384,7 +384,7 @@ Test(weights, one_to_ten_thousand_commits_are_ranked)
     c.len = PFC_SUSPECT_MAX_COMMITS;
     cr_assert(eq(int, pfc_suspects_rank(&c, &s, &err), PFC_OK));
     cr_assert(eq(sz, s.len, PFC_SUSPECT_MAX_COMMITS + 1));
-    /* Equal commits stand in the order of history, behind "none" or before it as the sums say. */
+    /* Equal commits are in the order of history, behind "none" or before it as the sums say. */
     cr_assert(s.items[1].kind == PFC_SUSPECT_IS_COMMIT && s.items[2].index == s.items[1].index + 1);
     pfc_suspects_clear(&s);
     free(commits);

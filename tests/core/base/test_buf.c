@@ -86,7 +86,7 @@ Test(err, long_texts_are_cut_not_overrun)
     cr_assert(eq(sz, strlen(err.field), PFC_ERR_FIELD_MAX - 1));
     pfc_err_wrap(&err, "%s", text);
     cr_assert(eq(sz, strlen(err.msg), PFC_ERR_MAX - 1));
-    cr_assert(eq(int, pfc_err_set(NULL, PFC_EIO, "nobody listens"), PFC_EIO));
+    cr_assert(eq(int, pfc_err_set(NULL, PFC_EIO, "connection refused"), PFC_EIO));
 }
 
 Test(err, exit_statuses_are_those_of_the_contract)

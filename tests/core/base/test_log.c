@@ -128,7 +128,7 @@ Test(log, a_reader_that_stands_still_costs_lines_and_no_time_and_hears_how_many)
     memset(filler, 'x', sizeof(filler) - 1);
     filler[sizeof(filler) - 1] = '\0';
     pfc_log_never_wait();
-    while (pfc_log_lost() < 1000) /* ends only when nobody is waited for */
+    while (pfc_log_lost() < 1000) /* ends only when the logger stops waiting for the reader */
         pfc_log(PFC_INFO, "one", "filler", (const char *)filler);
     /* It reads again, slowly at first: what does not fit at once is finished later. */
     cr_assert(eq(int, fcntl(end, F_SETFL, O_NONBLOCK), 0));

@@ -1,4 +1,4 @@
-/* What was freed goes back to the system, also from below something that lives. */
+/* Freed memory returns to the system, also from below a block that is still in use. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Which PostgreSQL is used, and what a person without one is told to install. */
+/* Which PostgreSQL is used, and the package that the message names when there is none. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

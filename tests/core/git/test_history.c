@@ -1,4 +1,4 @@
-/* First-parent lines, merge bases, what is told about a commit; shallow clones. */
+/* First-parent lines, merge bases, metadata of a commit; shallow clones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,7 +248,7 @@ Test(history, a_shallow_clone_says_how_to_get_the_rest)
     cr_assert(eq(int, pfc_repo_history(thin, &bad, 100, &ids, &len, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, len, 2));
     free(ids);
-    good = id_of(merge); /* at the edge: its parents are named, what it touched nobody knows */
+    good = id_of(merge); /* at the edge: its parents are named, the touched paths are unknown */
     cr_assert(eq(int, pfc_repo_commit(thin, &good, &commit, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, commit.parents_len, 2));
     cr_assert(eq(sz, commit.paths_len, 0));

@@ -34,7 +34,7 @@ void stand_in_start(stand_in *server, stand_in_answer *answer, void *arg);
 void stand_in_stop(stand_in *server);
 /** A complete JSON answer. */
 void stand_in_json(pfc_buf *out, int status, const char *body);
-/** A port of 127.0.0.1 on which nobody listens at the moment. */
+/** A port of 127.0.0.1 on which no process listens at the moment. */
 int stand_in_free_port(void);
 
 #endif

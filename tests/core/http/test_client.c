@@ -268,7 +268,7 @@ Test(http, nobody_listening_may_be_retried)
     free(url);
 }
 
-/* What a name stands for may change between two looks; what is connected to is what counts. */
+/* A name can resolve to another address between two lookups: the check is of the address that is connected to. */
 static bool never(void *arg, const struct sockaddr *address)
 {
     *(int *)arg = address->sa_family;

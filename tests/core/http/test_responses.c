@@ -1,4 +1,4 @@
-/* What every answer means, and the limits of addresses and bodies at them and one past them. */
+/* The code of every response status, and the limits of URLs and bodies: at each limit and one beyond it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -320,7 +320,7 @@ Test(api, nvbench_takes_128_cells_of_a_row)
     }
 }
 
-/* What is remembered of a row has 208 bytes: longer ones, in every place of the table. */
+/* The memo of a row has 208 bytes: longer texts, in every column of the table. */
 Test(api, ncu_reads_names_longer_than_what_is_remembered_of_a_row)
 {
     char section[151];
@@ -341,4 +341,36 @@ Test(api, ncu_reads_names_longer_than_what_is_remembered_of_a_row)
         cr_assert(eq(dbl, r.runs[0]->measurements[i].samples[0], 1e3 * i));
     pfc_import_result_clear(&r);
     pfc_buf_clear(&buf);
+}
+
+/* 9,000 rows share the 4,096 slots of the memo, so that rows of different texts meet in one slot: each must find
+ * its own measurement again. The differing text is the kernel, then the metric. */
+Test(api, ncu_rows_that_share_a_slot_of_the_memo_stay_separate)
+{
+    enum { ROWS = 9000 };
+
+    for (int column = 0; column < 2; column++) {
+        pfc_import_result r = { 0 };
+        pfc_err err = { 0 };
+        pfc_buf buf;
+
+        pfc_buf_init(&buf, 16u << 20);
+        pfc_buf_puts(&buf, "ID,Kernel Name,Section Name,Metric Name,Metric Unit,Metric Value\n");
+        for (int i = 0; i < 2 * ROWS; i++)
+            pfc_buf_printf(&buf,
+                           column ? "0,k,s,Duration %05d,us,%d\n" : "0,k%05d,s,Duration,us,%d\n",
+                           i % ROWS, i);
+        cr_assert(eq(int, pfc_import_read(NULL, pfc_buf_text(&buf), buf.len, &r, &err), PFC_OK),
+                  "%s", err.msg);
+        cr_assert(eq(sz, r.runs[0]->measurements_len, ROWS));
+        for (int i = 0; i < ROWS; i++) {
+            const pfc_measurement *m = &r.runs[0]->measurements[i];
+
+            cr_assert(eq(sz, m->samples_len, 2));
+            cr_assert(eq(dbl, m->samples[0], 1e3 * i));
+            cr_assert(eq(dbl, m->samples[1], 1e3 * (i + ROWS)));
+        }
+        pfc_import_result_clear(&r);
+        pfc_buf_clear(&buf);
+    }
 }

@@ -54,7 +54,7 @@ static void repeat(pfc_buf *buf, const char *text, size_t times)
 
 /* ---- sizes ---- */
 
-/* Memory that nobody writes costs nothing. The first byte is no text, so that it is not read further. */
+/* Untouched pages of an allocation use no memory. The first byte is not text, so that reading stops there. */
 Test(limits, results_of_256_mib_are_looked_at_and_one_byte_more_is_not)
 {
     const size_t max = 256u * 1024 * 1024;
@@ -305,7 +305,7 @@ Test(limits, a_header_or_a_line_of_a_tool_is_looked_for_so_far)
     }
 }
 
-/* What a column is follows from the first 1000 rows: a word behind them is a fault of its row. */
+/* The first 1000 rows decide the role of a column: a word after them is an error in its row. */
 Test(limits, a_thousand_rows_say_what_a_column_is)
 {
     for (size_t n = 999; n <= 1000; n++) {

@@ -1,4 +1,4 @@
-/* What is asked for instead of guessed, and readings that once came out as another value. */
+/* Directions that must be given because they are never guessed, and values that were once misread. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +128,7 @@ Test(ask, bisect_takes_any)
 }
 
 /* Catch2, src/catch2/reporters/catch_reporter_console.cpp: a name wider than its column is wrapped.
- * Where the numbers stand beside its first line, what is left of it stands beside the mean and the
+ * Where the numbers are on its first line, the rest of the name is on the lines of the mean and the
  * deviation. */
 Test(readings, a_catch2_name_over_two_lines_keeps_its_mean)
 {

@@ -1,4 +1,4 @@
-/* What builds leave behind, read: each format in the shape its tool writes, and bent. */
+/* Files that builds write: each format as its tool writes it, and malformed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "core/base/fs.h"
 #include "core/objects/objects.h"
 
-/* "object<file@dir;" of everything that was heard. */
+/* Appends "object<file@dir;" for each call. */
 static void note(void *arg, const char *object, const char *file, const char *dir)
 {
     pfc_buf_printf(arg, "%s<%s@%s;", object, file, dir);

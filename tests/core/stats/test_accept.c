@@ -1,4 +1,4 @@
-/* What follows a level that a person has accepted: the next step soon, nothing where nothing changes. */
+/* After a level that a person has accepted: the next step alerts early, an unchanged series never. */
 #include <math.h>
 
 #include <criterion/criterion.h>

@@ -459,7 +459,7 @@ Test(blocks, builds_apart_belong_to_no_stretch)
 }
 
 /* Between builds 2 and 3 lie commits that another session judged: what changed there belongs to none of these, and
- * the stretch ends there on both sides. The step before build 5 is told all the same. */
+ * the stretch ends there on both sides. The step before build 5 is still reported. */
 Test(blocks, a_gap_is_no_place_for_a_step)
 {
     static session s;

@@ -12,7 +12,7 @@
 
 typedef struct machine {
     double noise, state; /* state: how much slower, in stretches of 15 visits on average */
-    double modes;        /* distance of two speeds that each visit draws anew */
+    double modes;        /* distance of the two speeds; each visit draws one */
     bool mirrored;
 } machine;
 
@@ -118,8 +118,8 @@ Test(blocks_order, a_step_of_three_per_cent_is_told_after_three_rounds)
     }
 }
 
-/* A program of two speeds 3 % apart, drawn anew by each process: a step of half that is no noise. */
-Test(blocks_order, levels_that_each_visit_draws_anew_are_learned)
+/* A program of two speeds 3 % apart, one drawn by each process: a step of half that distance is still found. */
+Test(blocks_order, levels_that_each_visit_draws_are_learned)
 {
     static const machine m = { .noise = 0.003, .modes = 0.03 };
     size_t told = 0;
@@ -159,7 +159,7 @@ Test(blocks_order, builds_outside_the_stretch_are_no_evidence)
     cr_assert(gt(dbl, p_of(&s, 6, 7, 7), 0.05));
 }
 
-/* What is not a round yet is not bet on, and does not come twice when it has become one. */
+/* An incomplete round is not counted, and is counted once when it becomes complete. */
 Test(blocks_order, a_round_counts_once_and_when_it_is_whole)
 {
     static const machine m = { .noise = 0.012 };

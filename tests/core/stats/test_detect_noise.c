@@ -1,4 +1,4 @@
-/* What is no change: noise of all kinds, spikes, waves, machine states, drift. Alarms counted. */
+/* Series without a change: noise of all kinds, spikes, waves, machine states, drift. Alarms counted. */
 #include "core/changepoint/stages.h"
 
 #include "tests/core/stats/series.h"

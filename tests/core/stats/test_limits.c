@@ -449,7 +449,7 @@ Test(limits, beyond_the_floor_of_p_the_interval_says_how_clear_a_change_is)
                          -pfc_stats_normal_quantile(PFC_P_MIN / 2), 1e-6));
 }
 
-Test(limits, three_points_six_standard_errors_and_odds_of_eight_are_firm_after_an_accepted_level)
+Test(limits, three_points_six_standard_errors_and_a_ratio_of_eight_alert_after_an_accepted_level)
 {
     const pfc_change firm = clear_by(z_of(6, 100003) * (1 + 1e-7), false);
     const pfc_change weak = clear_by(z_of(6, 100003) * (1 - 1e-7), false);

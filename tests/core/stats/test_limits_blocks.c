@@ -295,7 +295,7 @@ Test(limits_blocks, looks_put_their_tests_together)
 }
 
 /* A stretch of two boundaries and more is tested at its clearest step if that has a p of 0.2 at
- * most; it is told if p times the boundaries is alpha at most, and each part is tested then at
+ * most; it is reported if p times the boundaries is alpha at most, and each part is tested then at
  * twice the p. */
 Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
 {
@@ -336,7 +336,7 @@ Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
         if (k == 2)
             cr_assert(epsilon_eq(dbl, looks[3].order_p, pfc_orders_p(orders, 0, 5, 4), 1e-9));
     }
-    /* The part behind a step that was told counts its p twice. */
+    /* In the part after a reported step, p counts twice. */
     pfc_boundary_test looks[5];
 
     for (size_t i = 0; i < 5; i++)

@@ -331,7 +331,8 @@ Test(limits_online, without_noise_two_newest_points_or_three_are_a_level)
     static const struct {
         double tail[4];
         size_t len;
-        size_t changes, declared; /* of a metric without noise by itself, and of one declared so */
+        size_t changes,
+            declared; /* of a metric without noise in its data, and of one declared exact */
     } rows[] = {
         { { 101 }, 1, 0, 1 },           { { 101, 101 }, 2, 1, 1 },
         { { 101, 102 }, 2, 0, 2 },      { { 101, 101, 100 }, 3, 0, 0 },
@@ -493,7 +494,7 @@ Test(limits_online, a_point_is_kept_as_its_distance_from_the_level)
                   off[k]);
         cr_assert(one.places == o.places + 1 && one.phase == o.phase + 1 && one.age == o.age + 1);
     }
-    /* What has no logarithm lies as far below as can be. */
+    /* A value without a logarithm counts as the lowest possible one. */
     pfc_online one = o;
 
     points[26].v = -1;
@@ -525,8 +526,8 @@ Test(limits_online, a_find_needs_five_standard_errors)
                 if (i < 27)
                     cr_assert(eq(int, o.rest, 24), "no look yet");
             }
-            /* A look that a find made lets the next find wait for four points, or eight if it
-             * was in vain. */
+            /* A pass that a find started delays the next find by four points, or by eight if it
+             * confirmed nothing. */
             cr_assert(eq(int, o.rest, !more ? 24 : o.open_len > 0 ? 28 + 4 : 28 + 8));
         }
     }

@@ -1,4 +1,4 @@
-/* What a saved state of the detector may hold: each limit met exactly, and one beyond. */
+/* Limits of a saved state of the detector: each met exactly, and one beyond. */
 #include <math.h>
 #include <string.h>
 

@@ -493,13 +493,13 @@ Test(mirror, a_drift_of_values_around_zero_follows_the_sign)
 
 /* Points above the level and points below it, excursions, changes, and repeats that speak for or
  * against. */
-Test(mirror, odds_of_a_change_are_the_same_above_and_below)
+Test(mirror, a_change_has_the_same_ratio_above_and_below)
 {
     static const double repeats[] = { 105, 106, 105.5, 106, 99 };
     double minus[5];
     pfc_change changes[] = { { .index = 12 }, { .index = 35 } };
     const pfc_detection found = { .changes = changes, .changes_len = 2, .watching = 3 };
-    double odds;
+    double ratio;
 
     slope(0, 0.003);
     for (size_t i = 0; i < N; i++) {
@@ -516,11 +516,11 @@ Test(mirror, odds_of_a_change_are_the_same_above_and_below)
     for (size_t i = 0; i < 5; i++)
         minus[i] = -repeats[i];
     mirror[N - 2].repeats = minus;
-    odds = pfc_stats_change_or_spike(points, N, &found);
+    ratio = pfc_stats_change_or_spike(points, N, &found);
     /* Two changes; three points above in two excursions, one of which went on: 2.5 / (2.5 (1.5 /
      * 4)^2). */
-    cr_assert(near_to(odds, 2.5 / (2.5 * pow(1.5 / 4, 2)), 1e-12), "%g", odds);
-    cr_assert(eq(dbl, pfc_stats_change_or_spike(mirror, N, &found), odds));
+    cr_assert(near_to(ratio, 2.5 / (2.5 * pow(1.5 / 4, 2)), 1e-12), "%g", ratio);
+    cr_assert(eq(dbl, pfc_stats_change_or_spike(mirror, N, &found), ratio));
 }
 
 Test(mirror, a_gain_is_as_sure_as_a_loss)

@@ -19,7 +19,7 @@ static void check_near(double x, double want, double slack, const char *what)
 
 /* ---- one value after the other ---- */
 
-/* The bets by their definition (see test_symmetric.c), the scale taken anew at 1, 2, 4 and 8
+/* The bets by their definition (see test_symmetric.c), the scale estimated again at 1, 2, 4 and 8
  * values. */
 static double bets_written_out(const double *d, size_t n, double shift)
 {
@@ -363,7 +363,7 @@ Test(numbers, a_trend_is_that_of_medians_of_blocks)
 
 /* ---- power ---- */
 
-/* What is alerted at, and 0.84 standard errors more; the history is the series and its new
+/* The threshold of alerts, and 0.84 standard errors more; the history is the series and its new
  * points. */
 Test(numbers, the_detectable_step_by_its_formula)
 {

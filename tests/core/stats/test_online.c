@@ -6,7 +6,7 @@
 
 #include "tests/core/stats/series.h"
 
-/* What series do to a detector: steps, a wave, machine states, spikes, drift; by number. */
+/* Series of all kinds: steps, a wave, machine states, spikes, drift; by number. */
 static void make(series *s, uint64_t seed, size_t n)
 {
     pfc_rng rng;
@@ -70,8 +70,8 @@ Test(online, what_is_confirmed_stays_in_its_place)
     cr_assert(gt(sz, confirmed, 200));
 }
 
-/* Small steps under much noise have wide sets: these are told once, however much is learnt later. */
-Test(online, the_set_of_a_confirmed_change_stays_as_it_was_told)
+/* Small steps under much noise have wide sets: these are reported once, whatever later points show. */
+Test(online, the_set_of_a_confirmed_change_stays_as_reported)
 {
     size_t wide = 0;
     for (uint64_t seed = 1; seed <= 12; seed++) {

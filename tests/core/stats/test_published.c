@@ -38,7 +38,7 @@ Test(published, michelsons_speed_of_light_as_nist_certifies_it)
 }
 
 /* NIST StRD, NumAcc1 to NumAcc4: certified means 10000002, 1.2, 1000000.2 and 10000000.2, standard
- * deviations 1, 0.1, 0.1 and 0.1, exactly. What is left in the last one is the rounding of its data. */
+ * deviations 1, 0.1, 0.1 and 0.1, exactly. The error in the last one is the rounding of its data. */
 Test(published, values_that_defeat_sums_of_squares_as_nist_certifies_them)
 {
     static const double base[] = { 1.0, 1000000.0, 10000000.0 };
@@ -80,7 +80,7 @@ Test(published, order_statistics_cut_from_each_side_as_by_the_binomial)
     }
 }
 
-/* What a residual of r costs, under t noise whose quartiles are the normal's: R, with s = qt(.75, nu) /
+/* Cost of a residual r, under t noise whose quartiles are the normal's: R, with s = qt(.75, nu) /
  * qnorm(.75), dt(0, nu, log = TRUE) - dt(r * s, nu, log = TRUE). Costs are kept in 64ths. */
 Test(published, losses_are_those_of_students_t)
 {
@@ -358,7 +358,7 @@ Test(published, sureness_is_students_t_seen_as_a_normal)
             cr_assert(epsilon_eq(dbl, got / want[k][i], 1.0, k == 0 ? 0.05 : 0.01),
                       "n %zu, z %g: %g", n[k], z[i], got);
         }
-        /* What is needed to be firm is seven of these, the other way round. */
+        /* An alert needs seven of these; this is the inverse function. */
         const double least = pfc_fdr_needed(n[k]);
         const double t = least / longer;
         const double freedom = (double)n[k] - 4.0;

@@ -141,8 +141,8 @@ Test(recorded, settled_changes_and_levels_are_what_they_were)
 }
 
 /* Many series on the verge: trends, waves, states and spikes that just pay for themselves or
- * just do not. What is recorded is how many changes were found, their places and sizes in sum,
- * and what was watched. */
+ * just do not. The record has the number of changes, the sums of their places and sizes,
+ * and the number of watched points. */
 static const series verges[] = {
     { .n = 90, .noise = 0.01, .step = 0.02, .at = 60, .slope = 0.0003 },
     { .n = 60, .noise = 0.01, .step = 0.02, .at = 40, .slope = -0.0008 },

@@ -185,7 +185,7 @@ Test(sequential, the_interval_covers_a_true_shift_at_all_looks_at_once)
     cr_assert(r.missed <= at_most(0.05, 500), "%g", r.missed);
 }
 
-/* What stopping is worth: a change of five standard deviations takes a handful of pairs. */
+/* Gain of early stopping: a change of five standard deviations takes a handful of pairs. */
 Test(sequential, a_clear_shift_is_found_early_and_no_shift_is_called_same)
 {
     plan p = {

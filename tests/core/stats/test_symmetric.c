@@ -114,10 +114,10 @@ static double t5(double x)
     return pow(1.0 + x * x / 5.0, -3.0);
 }
 
-/* Two differences upwards, the bets by their definition: each guess stakes the odds that Student's t with
- * five degrees of freedom gives to the two signs of a difference so large; half of the money bets on above
+/* Two differences upwards, the bets by their definition: each alternative stakes by the probabilities that
+ * Student's t with five degrees of freedom gives to the two signs of a difference of this size; half of the money bets on above
  * and half on below, so what is won is the mean of 1 + first * second stake. */
-Test(symmetric, bets_are_the_odds_of_students_t)
+Test(symmetric, bets_follow_students_t)
 {
     static const double guesses[7][2] = { { 0.148, 0.989 }, { 0.287, 0.956 }, { 0.504, 0.840 },
                                           { 0.664, 0.553 }, { 0.674, 0.281 }, { 0.674, 0.135 },

@@ -129,7 +129,7 @@ Test(compare, false_verdicts_stay_at_the_level)
 }
 
 /* Noether, J. Amer. Statist. Assoc. 82, 1987: normal samples of n a side whose medians differ by (z_alpha +
- * z_power) sqrt(pi / 3) sqrt(2 / n) standard deviations are told apart with that power. At 1 % and 0.8, n =
+ * z_power) sqrt(pi / 3) sqrt(2 / n) standard deviations are distinguished with that power. At 1 % and 0.8, n =
  * 30: (2.575829 + 0.841621) 1.023327 0.258199 = 0.902970. Of 1,000 pairs 800 with a deviation of 13. */
 Test(compare, what_is_said_to_be_detectable_is_detected_in_four_cases_of_five)
 {

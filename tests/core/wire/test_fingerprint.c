@@ -6,7 +6,7 @@
 
 #include "core/wire/fingerprint.h"
 
-/* What an earlier version said of a machine when a command measured on it, and what is said now. */
+/* The fingerprint of a command's run as an earlier version wrote it, and as it is written now. */
 static const char brief[] =
     "{\"cpu\":\"CPU 9\",\"microcode\":\"0xa1\",\"cpus\":\"2\",\"arch\":\"x86_64\",\"kernel\":"
     "\"Linux 6.1\",\"libc\":\"glibc 2.36\",\"governor\":\"performance\",\"smt\":\"0\"}";

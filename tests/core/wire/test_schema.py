@@ -80,7 +80,7 @@ def refuse(word):
 
 
 def strict(data):
-    """What the bytes say, as JSON of RFC 8259 that keeps to our depth; NotJson otherwise."""
+    """Parses the bytes as JSON of RFC 8259 within the depth limit; raises NotJson otherwise."""
     depth = 0
     for token in re.finditer(rb'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', data, re.S):
         depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(token.group(), 0)

@@ -1,4 +1,4 @@
-/* What the tile compiler fits into a chip, to the byte, and what it refuses. */
+/* Capacity limits of the tile compiler, to the byte: the largest problem that fits and the first that does not. */
 #include <string.h>
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-/* Chip files: what is accepted, and how faults are told. */
+/* Chip files: accepted values, and the messages for faults. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

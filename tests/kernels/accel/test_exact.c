@@ -360,7 +360,7 @@ Test(exact, vector_operations)
 /* ---- waits ---- */
 
 /* f32: a load is over at 53, a store at 59, a product at 48 (its unit free at 43), a softmax at 25
-   (free at 20). What waits for it stalls that long, less what its own unit was busy. */
+   (free at 20). A command that waits for it stalls that long, less the time that its own unit was busy. */
 Test(exact, a_stall_is_counted_for_what_was_waited_for)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What binds a run, and the laws that its counters keep; small.h has the chip. */
+/* The limiter of a run, and the laws between its counters; small.h defines the chip. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

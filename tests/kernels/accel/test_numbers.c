@@ -411,7 +411,7 @@ Test(numbers, inputs_fill_their_range_and_follow_the_seed)
     pfc_accel_case_free(bytes8);
 }
 
-/* What a result says beside its cycles, by hand. */
+/* The fields of a result other than its cycles, computed by hand. */
 Test(numbers, a_result_has_time_use_and_copies)
 {
     static const int64_t p[4] = { 20, 30, 40 };

@@ -1,4 +1,4 @@
-/* What the chip accepts as a program: each bound at its last good and its first bad value. */
+/* Programs that the chip accepts: each bound at its last valid and its first invalid value. */
 #include <string.h>
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-/* What the registry's GEMM does not use: alpha, beta, and operands at odd addresses. */
+/* Features of the GEMM that the registry does not use: alpha, beta, and operands at unaligned addresses. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* What the registry says of each operation, and how small an error its verification finds. */
+/* The registry's entries, and the smallest error that the verification of each operation finds. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

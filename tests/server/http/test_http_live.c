@@ -85,6 +85,78 @@ Test(live, an_address_may_stand_far_from_the_beginning)
     pfc_httpd_free(http);
 }
 
+/* Sends one request with this path and header; the status. */
+static int ask_with(const pfc_httpd *http, const char *path, const char *header, char *out,
+                    size_t cap)
+{
+    char *request = pfc_format("GET %s HTTP/1.1\r\n" HEAD "%s\r\n", path, header);
+
+    live_ask(http, request, out, cap);
+    free(request);
+    return live_status_of(out);
+}
+
+/* A text of `len` bytes that begins with `before`; caller frees. */
+static char *filled(const char *before, size_t len)
+{
+    char *text = pfc_alloc(len + 1);
+
+    memset(text, 'a', len);
+    text[len] = '\0';
+    memcpy(text, before, strlen(before));
+    return text;
+}
+
+Test(live, addresses_headers_and_ids_are_accepted_up_to_their_limits)
+{
+    static const struct {
+        const char *before; /* of a header; NULL: the path is filled */
+        size_t limit;       /* bytes of the value */
+        int at, over;       /* statuses */
+    } cases[] = {
+        { NULL, PFC_HTTPD_MAX_URI, 404, 414 },
+        { "X-Anything: ", PFC_HTTPD_MAX_HEADER, 200, 400 },
+        { "Idempotency-Key: ", 200, 200, 400 },
+    };
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char out[16384];
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        for (size_t more = 0; more < 2; more++) {
+            const char *before = cases[i].before;
+            char *value = filled(before ? "" : "/", cases[i].limit + more);
+            char *header = pfc_format("%s%s\r\n", before ? before : "X: ", before ? value : "x");
+
+            cr_expect(eq(int, ask_with(http, before ? "/echo" : value, header, out, sizeof(out)),
+                         more ? cases[i].over : cases[i].at),
+                      "case %zu, %zu bytes: %.300s", i, cases[i].limit + more, out);
+            free(header);
+            free(value);
+        }
+    }
+    pfc_httpd_free(http);
+}
+
+/* A longer id is replaced by a random one. */
+Test(live, a_request_id_has_at_most_64_bytes)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char out[8192];
+
+    for (size_t more = 0; more < 2; more++) {
+        char *id = filled("", PFC_HTTPD_MAX_ID + more);
+        char *header = pfc_format("X-Request-Id: %s\r\n", id);
+
+        cr_expect(eq(int, ask_with(http, "/echo", header, out, sizeof(out)), 200));
+        cr_expect(eq(int, strstr(out, id) != NULL, more == 0), "%s", out);
+        free(header);
+        free(id);
+    }
+    pfc_httpd_free(http);
+}
+
 Test(live, an_etag_that_matches_saves_the_body)
 {
     pfc_app app = { 0 };

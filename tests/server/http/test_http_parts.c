@@ -333,7 +333,7 @@ Test(peers, networks_hold_what_their_prefix_says)
 Test(peers, the_last_address_that_is_not_trusted_is_the_client)
 {
     static const struct {
-        const char *header, *client; /* NULL: nobody is named */
+        const char *header, *client; /* NULL: the header names none */
     } cases[] = {
         { "198.51.100.7", "198.51.100.7" },
         { "evil, 198.51.100.7", "198.51.100.7" },

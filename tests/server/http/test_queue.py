@@ -272,7 +272,7 @@ class Jobs(unittest.TestCase):
             self.enqueue(n, "begins")
             job = self.lease("begins").json["job"]
             self.end(job)
-        ids = [self.enqueue(n, "begins").json["id"] for n in (34, 35)] + [self.enqueue(36, "nobody").json["id"]]
+        ids = [self.enqueue(n, "begins").json["id"] for n in (34, 35)] + [self.enqueue(36, "absent").json["id"]]
         jobs = {job["id"]: job for job in server.call("GET", "/api/v1/jobs?state=queued").json["jobs"]}
         first, second, third = (jobs[i] for i in ids)
         self.assertEqual((first["expected_wait"], first["wait_reason"]), ({"seconds": 0, "low": 0, "high": 0}, None))
