@@ -66,7 +66,7 @@ int pfc_bench_run_block(const pfc_bench_args *args)
     }
     pfc_block_clear(&block);
     clear_request(&request);
-    return code ? pfc_bench_fail(&err) : 0;
+    return code ? pfc_bench_fail(&err) : pfc_bench_flush();
 }
 
 int pfc_bench_run_call(const pfc_bench_args *args)

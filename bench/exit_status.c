@@ -9,5 +9,6 @@ int pfc_bench_fail(const pfc_err *err)
 
 int pfc_bench_flush(void)
 {
-    return fflush(stdout) == 0 ? 0 : PFC_BENCH_EXIT_INFRA;
+    /* A write of more than the buffer fails before: then only the stream's error flag tells. */
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : PFC_BENCH_EXIT_INFRA;
 }

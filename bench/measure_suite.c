@@ -2,7 +2,6 @@
  * The modes of perfci-bench that read a suite: measure it, compare two builds on it, list it, or show what
  * it covers.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,8 +41,8 @@ static pfc_code write_results(const pfc_bench_args *args, const pfc_run *run, pf
     else if (!args->out)
         pfc_bench_table(stdout, run);
     free(text);
-    if (!code && fflush(stdout) != 0)
-        code = pfc_err_set(err, PFC_EIO, "standard output: %s", strerror(errno));
+    if (!code && pfc_bench_flush())
+        code = pfc_err_set(err, PFC_EIO, "standard output: cannot be written");
     return code;
 }
 
@@ -183,7 +182,7 @@ int pfc_bench_run_list(const pfc_bench_args *args)
     if (!code)
         pfc_bench_list(stdout, in.suite, &in.backends, args->json);
     close_input(&in);
-    return code ? pfc_bench_fail(&err) : 0;
+    return code ? pfc_bench_fail(&err) : pfc_bench_flush();
 }
 
 int pfc_bench_run_coverage(const pfc_bench_args *args)
@@ -195,7 +194,7 @@ int pfc_bench_run_coverage(const pfc_bench_args *args)
     if (!code)
         pfc_bench_coverage(stdout, in.suite, &in.backends, args->json);
     close_input(&in);
-    return code ? pfc_bench_fail(&err) : 0;
+    return code ? pfc_bench_fail(&err) : pfc_bench_flush();
 }
 
 int pfc_bench_run_pairs(const pfc_bench_args *args)

@@ -67,8 +67,8 @@ static pfc_code write_out(const pfc_bench_args *args, const pfc_run *a, const pf
     else if (!args->out)
         print_table(stdout, b);
     free(text);
-    if (!code && fflush(stdout) != 0)
-        code = pfc_err_set(err, PFC_EIO, "standard output: %s", strerror(errno));
+    if (!code && pfc_bench_flush())
+        code = pfc_err_set(err, PFC_EIO, "standard output: cannot be written");
     return code;
 }
 
