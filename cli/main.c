@@ -121,6 +121,20 @@ static int run_command(const struct command *command, int argc, char **argv)
     return status;
 }
 
+/* perfci help [COMMAND]: `words` are those behind "help". */
+static int help(int len, char **words)
+{
+    const struct command *command = len > 0 ? find_command(words[0]) : NULL;
+    char *argv[] = { NULL, (char[]){ "--help" }, NULL };
+
+    if (command)
+        return run_command(command, 2, argv);
+    if (len > 0 && words[0][0] != '-')
+        return unknown_command(words[0]);
+    print_help(stdout);
+    return PFC_EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
     const struct command *command;
@@ -139,13 +153,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 ||
         strcmp(argv[1], "-h") == 0) {
-        if (argc > 2 && (command = find_command(argv[2])) != NULL) {
-            char *help_argv[] = { argv[0], (char[]){ "--help" }, NULL };
-
-            return run_command(command, 2, help_argv);
-        }
-        print_help(stdout);
-        return PFC_EXIT_OK;
+        return help(argc - 2, argv + 2);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("perfci " PFC_VERSION);
