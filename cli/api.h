@@ -12,19 +12,11 @@
 #include "core/http/client.h"
 #include "runner/build/products.h"
 
-/* The flags that say which service, for a subcommand's options, and for its fields: the members `url`
- * and `data` of its input, or of a member of it (`path`, with a dot behind; else empty). */
-enum { PFC_KEY_URL = 0x400, PFC_KEY_DATA };
-#define PFC_SERVICE_OPTIONS(group)                                                                 \
-    { "url", PFC_KEY_URL, "U", 0, "The service", group },                                          \
-    {                                                                                              \
-        "data", PFC_KEY_DATA, "DIR", 0, "Data folder of `perfci up`", group                        \
-    }
-#define PFC_SERVICE_FIELDS(type, path)                                                             \
-    { PFC_KEY_URL, PFC_ARG_TEXT, offsetof(type, path url), 0, 0 },                                 \
-    {                                                                                              \
-        PFC_KEY_DATA, PFC_ARG_TEXT, offsetof(type, path data), 0, 0                                \
-    }
+/* The options that say which service: they fill the members `url` and `data` of the input `type`, or of a member
+ * of it (`path`, with a dot behind; else empty). */
+#define PFC_SERVICE_OPTIONS(type, path)                                                            \
+    PFC_OPT_TEXT("url", "U", type, path url, "The service"),                                       \
+        PFC_OPT_TEXT("data", "DIR", type, path data, "Data folder of `perfci up`")
 
 /**
  * A client of the service.

@@ -35,18 +35,10 @@ typedef struct pfc_take_opts {
 /** A --backend of the command line; one too many ends the process with a sentence. */
 void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_state *state);
 
-/** The flag that says which perfci.yaml counts, for a subcommand's options and fields. */
-#define PFC_KEY_CONFIG 0x410
-#define PFC_CONFIG_OPTION(group)                                                                   \
-    {                                                                                              \
-        "config", PFC_KEY_CONFIG, "FILE", 0,                                                       \
-            "The perfci.yaml that counts (default: the working tree's, else the newest commit's)", \
-            group                                                                                  \
-    }
-#define PFC_CONFIG_FIELD(type, member)                                                             \
-    {                                                                                              \
-        PFC_KEY_CONFIG, PFC_ARG_TEXT, offsetof(type, member), 0, 0                                 \
-    }
+/** The option that says which perfci.yaml counts. */
+#define PFC_CONFIG_OPTION(type, member)                                                            \
+    PFC_OPT_TEXT("config", "FILE", type, member, "The perfci.yaml that counts",                    \
+                 .fallback = "the working tree's, else the newest commit's")
 
 /** Where measuring happens: the repository here, if any, and its settings. Open once. */
 typedef struct pfc_take {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/local/stack.h"
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
@@ -27,12 +28,11 @@ typedef struct store_opts {
     size_t words_len;
 } store_opts;
 
-enum { KEY_ROLE = 0x100 };
-
-static const struct argp_option options[] = {
-    { "data", 'd', "DIR", 0, "Data folder of `perfci up`, unless PERFCI_DATABASE_URL is set", 0 },
-    { "server-role", KEY_ROLE, "NAME", 0,
-      "With migrate: the role that servers connect as gets what they need, and no more", 0 },
+static const pfc_option options[] = {
+    PFC_OPT_TEXT("data", "DIR", store_opts, data,
+                 "Data folder of `perfci up`, unless PERFCI_DATABASE_URL is set", .letter = 'd'),
+    PFC_OPT_TEXT("server-role", "NAME", store_opts, role,
+                 "With migrate: grant this role the rights that servers need"),
     { 0 },
 };
 
@@ -61,12 +61,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     bool file;
 
     switch (key) {
-    case 'd':
-        o->data = arg;
-        return 0;
-    case KEY_ROLE:
-        o->role = arg;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == PFC_ARRAY_LEN(o->words))
             pfc_cli_usage(state, "too many arguments");
@@ -388,17 +382,15 @@ done:
     return code;
 }
 
-int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
+static int cmd_admin(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, "backup FILE\nrestore FILE\ncheck\nmigrate", doc,
-                                NULL };
     store_opts o = { 0 };
     char *url = NULL;
     bool holds = true;
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_admin, argc, argv, &o);
     pfc_cli_catch_signals();
     code = find_database(o.data, &url, &err);
     if (!code && strcmp(o.words[0], "backup") == 0)
@@ -416,3 +408,13 @@ int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
         pfc_cli_note(cli, "%s: done", o.words[o.words_len - 1]);
     return holds ? PFC_EXIT_OK : PFC_EXIT_INFRA;
 }
+
+const pfc_subcommand pfc_cmd_admin = {
+    .name = "admin",
+    .summary = "back the database up, restore, check, migrate it",
+    .run = cmd_admin,
+    .options = options,
+    .parse = parse,
+    .args_doc = "backup FILE\nrestore FILE\ncheck\nmigrate",
+    .doc = doc,
+};
