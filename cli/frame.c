@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/output/output.h"
 #include "cli/output/usage.h"
 #include "core/base/parse.h"
 

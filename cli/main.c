@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
 

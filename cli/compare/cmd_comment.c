@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/compare/comment.h"
+#include "cli/output/output.h"
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/compare/compare.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 

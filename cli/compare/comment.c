@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/output/output.h"
+
 enum { TABLE_ROWS = 20, FOLDED_ROWS = 300 };
 
 /* ---- the comment ---- */

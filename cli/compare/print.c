@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/compare/compare.h"
+#include "cli/output/output.h"
 #include "core/base/buf.h"
 
 #define MAX_DIFFERENCES 65536

@@ -18,6 +18,7 @@
 #include "cli/detect/results_series.h"
 #include "cli/detect/series_read.h"
 #include "cli/detect/show.h"
+#include "cli/output/output.h"
 #include "cli/results/direction.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"

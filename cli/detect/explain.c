@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/detect/show.h"
+#include "cli/output/output.h"
 #include "core/base/buf.h"
 #include "core/changepoint/changepoint.h"
 

@@ -10,6 +10,7 @@
 #include "bench/counters/counters.h"
 #include "cli/api.h"
 #include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/buf.h"
 #include "core/base/clock.h"

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/local/stack.h"
+#include "cli/output/output.h"
 
 enum { LOCK_S = 180 };
 

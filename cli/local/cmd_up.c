@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/local/stack.h"
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"

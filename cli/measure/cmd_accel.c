@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/output/output.h"
 #include "core/base/parse.h"
 #include "kernels/accel/ops/ops.h"
 

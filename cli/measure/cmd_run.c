@@ -9,6 +9,7 @@
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 

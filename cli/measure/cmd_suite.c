@@ -8,6 +8,7 @@
 #include "bench/suite/model.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 

@@ -9,6 +9,7 @@
 
 #include "cli/measure/coverage_line.h"
 #include "cli/measure/document_pairs.h"
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/hash.h"

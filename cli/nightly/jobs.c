@@ -8,6 +8,7 @@
 
 #include "cli/measure/coverage_line.h"
 #include "cli/nightly/nightly.h"
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 
 enum { POLL_MS = 200, SESSIONS = 20 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/nightly/nightly.h"
+#include "cli/output/output.h"
 #include "core/forge/forge.h"
 
 /* A benchmark that broke has lost its values: it is reported with its reason and is no regression. */

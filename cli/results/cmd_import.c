@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/results/results.h"
 #include "cli/results/upload.h"
 #include "core/base/fs.h"

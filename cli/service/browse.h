@@ -5,6 +5,7 @@
 #define PFC_CLI_SERVICE_BROWSE_H
 
 #include "cli/cli.h"
+#include "cli/output/output.h"
 #include "core/base/buf.h"
 
 /** Adds key=value, escaped, to the path's query; nothing when value is NULL. */

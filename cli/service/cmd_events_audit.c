@@ -6,6 +6,7 @@
 
 #include "cli/api.h"
 #include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
 

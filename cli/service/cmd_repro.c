@@ -8,6 +8,7 @@
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/base/parse.h"
 #include "runner/workspace/workspace.h"
 

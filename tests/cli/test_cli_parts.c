@@ -17,6 +17,7 @@
 #include "cli/local/stack.h"
 #include "cli/measure/document_pairs.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/suspects/suspects.h"
 
 /* ---- series ---- */
