@@ -25,8 +25,8 @@
  * data  --data or NULL; conf may be NULL
  *
  * The token is PERFCI_TOKEN (or its file); without one, DATA/admin.token, but only for the service
- * that DATA/endpoint.json names: it is never sent anywhere else. No token at all is fine, too: what
- * is open to everybody can be asked. Free *out with pfc_http_free.
+ * that DATA/endpoint.json names: it is never sent anywhere else. Without any token the client
+ * can read what the service lets every client read. Free *out with pfc_http_free.
  */
 pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, pfc_http **out,
                       pfc_err *err) PFC_MUSTCHECK;

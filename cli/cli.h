@@ -12,7 +12,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 
-/* What a caller's script branches on. */
+/* Exit statuses; scripts branch on them. */
 #define PFC_EXIT_OK           0 /* no regression, or done */
 #define PFC_EXIT_REGRESSION   1
 #define PFC_EXIT_USAGE        2

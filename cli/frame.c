@@ -19,7 +19,7 @@ enum { GLOBAL_GROUP = -3 }; /* behind the command's own options, before --help *
 
 static const char *const color_words[] = { "auto", "always", "never", NULL };
 
-/* What pfc_cli_parse reads into. */
+/* Where pfc_cli_parse stores the values. */
 struct parse_inputs {
     pfc_cli *cli;
     const char *color; /* --color */

@@ -42,7 +42,7 @@ static const char comment_doc[] =
     "Writes a comparison as the one comment of a pull request, verdict first."
     "\vFILE is what `perfci compare --json` or `check --json` printed (default: standard input). "
     "The "
-    "comment that is there already is edited, found by a marker that nobody sees.\n"
+    "comment that is there already is edited, found by an invisible marker.\n"
     "\n"
     "Examples:\n"
     "  perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12\n"

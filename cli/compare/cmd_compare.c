@@ -513,7 +513,7 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
         code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
     if (code) {
         status = pfc_cli_fail(cli, &err);
-        /* Who reads the comparison from a pipe learns why there is none. */
+        /* A program that reads the comparison from a pipe gets the reason why there is none. */
         if (o->check && cli->json)
             pfc_cli_print_json(json_pack("{s:{s:i,s:s}}", "error", "status", status, "message",
                                          err.msg[0] ? err.msg : pfc_code_name(err.code)));

@@ -10,7 +10,7 @@ enum { TABLE_ROWS = 20, FOLDED_ROWS = 300 };
 
 /* ---- the comment ---- */
 
-/* What the head of the comment counts and lists; a secondary metric decides nothing. */
+/* Does the head of the comment count and list the row? A secondary metric decides nothing. */
 static bool is_change(const pfc_cmp_row *r)
 {
     return !r->secondary && (r->verdict == PFC_CMP_REGRESSION || r->verdict == PFC_CMP_BROKEN);

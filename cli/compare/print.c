@@ -77,7 +77,7 @@ static void print_differences(const pfc_cli *cli, const pfc_cmp *cmp)
     pfc_buf_clear(&text);
 }
 
-/* What it would take to decide a row. */
+/* How many more measurements would decide a row. */
 static void print_open(const pfc_cmp_row *r)
 {
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)

@@ -36,7 +36,7 @@ typedef struct detect {
     pfc_points *points; /* of results; NULL: none were read */
 
     const char *name; /* of the input being read, for messages */
-    bool flush;       /* somebody may be waiting for each line */
+    bool flush;       /* a reader of a pipe waits for each line */
     pfc_buf line;
     pfc_table *table; /* NULL until the first change */
     bool commits;     /* it has a column of them */
@@ -429,8 +429,8 @@ static void judge_points(detect *d)
 
 /* ---- one input ---- */
 
-/* Reads until it can be told what the text is: at most HEAD_BYTES, and of a stream no further than a
- * first line that says it. */
+/* Reads until the format can be recognised: at most HEAD_BYTES, and of a stream no further than a first line
+ * that shows it. */
 static bool read_head(int fd, pfc_buf *head)
 {
     char chunk[65536];
@@ -457,7 +457,7 @@ static bool has_value(const pfc_import_result *r)
     return false;
 }
 
-/* What does not begin as series do: results, else what the reader of series says of it. */
+/* Text that does not begin as series do: results of a tool, else an error of the reader of series. */
 static void read_other(detect *d, int fd, pfc_buf *text, const char *stem)
 {
     const pfc_import_opts opts = results_opts(d);

@@ -46,7 +46,7 @@ static bool anything_runs(const pfc_stack *s)
            pfc_member_alive(&s->runner);
 }
 
-/* What is gone, a line each; on stdout, because it is the result. */
+/* The removed paths, a line each; on stdout, because they are the result. */
 static void print_removed(const json_t *removed, const char *data, size_t left)
 {
     const json_t *path;

@@ -159,7 +159,7 @@ static pfc_code start_server(up *u, pfc_err *err)
 
     if (volatile_stack && strcmp(volatile_stack, "1") == 0)
         (void)setenv("PERFCI_DATABASE_UNSAFE", "1", 1); /* fsync is off: postgres.c */
-    /* Only this machine can ask, so reading needs no token, unless somebody said otherwise. */
+    /* Only this machine can connect, so that reading needs no token unless PERFCI_PUBLIC_READ says otherwise. */
     code = start_member(u, &u->stack.server, argv, getenv("PERFCI_PUBLIC_READ") ? bare : open, err);
     free(token);
     free(database);
@@ -206,7 +206,7 @@ static pfc_code read_token(const up *u, const char *name, char **out, pfc_err *e
     return code;
 }
 
-/* Does the service still know the token? A cluster made anew has forgotten all of them. */
+/* Is the token still valid? A new cluster holds none of the old tokens. */
 static bool token_works(const up *u, const char *token)
 {
     const pfc_http_opts opts = { .url = u->stack.url, .token = token };
@@ -316,8 +316,8 @@ static pfc_code write_endpoint(const up *u, pfc_err *err)
     return code;
 }
 
-/* Starts what is missing. A server without its cluster, or a runner without its server, is started
- * anew rather than left to find out. */
+/* Starts what is missing. A server without its cluster, or a runner without its server, is
+ * restarted at once instead of after its own timeout. */
 static pfc_code bring_up(up *u, pfc_err *err)
 {
     pfc_stack *s = &u->stack;
@@ -352,7 +352,7 @@ static pfc_code bring_up(up *u, pfc_err *err)
 }
 
 /* All members run, and yet writes fail or will: PostgreSQL's files were replaced under it, or its settings read
- * anew. Then it is stopped, and with it what is connected to it; *healing says so. */
+ * again. Then it is stopped, and with it what is connected to it; *healing says so. */
 static pfc_code stop_what_is_stale(up *u, bool ready, bool *healing, pfc_err *err)
 {
     pfc_stack *s = &u->stack;
@@ -426,7 +426,7 @@ static int stay(up *u)
         return PFC_EXIT_OK;
     }
     if (name) {
-        pfc_cli_warn(u->cli, "%s ended by itself (%s/logs/%s.log); stopping the rest", name,
+        pfc_cli_warn(u->cli, "%s ended unexpectedly (%s/logs/%s.log); stopping the rest", name,
                      s->data, name);
         status = PFC_EXIT_INFRA;
     } else {

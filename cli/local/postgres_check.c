@@ -1,8 +1,8 @@
 /*
  * Whether the private PostgreSQL that runs can still be used.
  *
- * A package upgrade replaces programs and libraries under a running postmaster. What it has loaded goes on, but
- * new backends can fail to load what they need: reads are answered and writes fail, until it is restarted.
+ * A package upgrade replaces programs and libraries under a running postmaster. Loaded code goes on, but new
+ * backends can fail to load what they need: reads are answered and writes fail, until it is restarted.
  */
 #include <stdio.h>
 #include <stdlib.h>

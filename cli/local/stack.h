@@ -1,7 +1,7 @@
 /*
  * The embedded service of `perfci up`: a private PostgreSQL cluster, a server and a runner, all of
- * one data folder. What runs is written in DATA/stack.json; a member counts as ours only while its
- * process id, start time and program agree with it, so a stale file or a re-used id harms nobody.
+ * one data folder. DATA/stack.json records the processes; a process is stopped or reported only while its id, start
+ * time and program agree with the record, so that a stale file or a reused id never harms another process.
  *
  *   DATA/endpoint.json   {"url", "data"}: how other commands find the service
  *   DATA/admin.token     0600, the first token; DATA/runner.token 0600

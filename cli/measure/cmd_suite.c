@@ -114,7 +114,7 @@ static pfc_code check(const pfc_cli *cli, const suite_opts *o, pfc_err *err)
         pfc_err inner = { 0 };
         const pfc_code code = pfc_suite_load(o->words[i], &suite, &inner);
 
-        if (code && worst) /* the last one is told by the caller */
+        if (code && worst) /* the caller prints the last error */
             (void)pfc_cli_fail(cli, err);
         if (code) {
             worst = code;

@@ -218,7 +218,7 @@ static pfc_code get_alerts(const pfc_night *n, json_t **out, pfc_err *err)
     return code;
 }
 
-/* What gave no result at the commits that were measured. */
+/* Benchmarks without a result at the measured commits. */
 static pfc_code take_broken(pfc_night *n, const pfc_night_commit *c, pfc_err *err)
 {
     char *path = pfc_format("/api/v1/projects/%s/commits/%s", n->project, c->id.hex);

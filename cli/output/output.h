@@ -1,5 +1,5 @@
 /*
- * What every subcommand prints with: text whose control characters are made harmless, JSON, tables, numbers and times.
+ * Printing: text without control characters, JSON, tables, numbers and times.
  */
 #ifndef PFC_CLI_OUTPUT_OUTPUT_H
 #define PFC_CLI_OUTPUT_OUTPUT_H
@@ -43,11 +43,11 @@ void pfc_table_row(pfc_table *table);
 /** Text of a cell of the newest row; NULL is an empty cell. */
 void pfc_table_set(pfc_table *table, size_t col, const char *text);
 void pfc_table_setf(pfc_table *table, size_t col, const char *fmt, ...) PFC_PRINTF(3, 4);
-/** What --csv prints instead of the text, such as the unrounded number. */
+/** Text that --csv prints instead, such as the unrounded number. */
 void pfc_table_raw(pfc_table *table, size_t col, const char *text);
 /** The last column's text continues in the next lines where the terminal is too narrow for it. */
 void pfc_table_wrap(pfc_table *table, size_t col);
-/** Where the terminal is too narrow for this column, its text stands in a line of its own below the row. */
+/** Where the terminal is too narrow for this column, its text is printed on a line of its own below the row. */
 void pfc_table_below(pfc_table *table, size_t col);
 /** "red", "green", "yellow" or "brown": colour of a cell of the newest row, where colours are on. */
 void pfc_table_color(pfc_table *table, size_t col, const char *color);

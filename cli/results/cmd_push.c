@@ -18,7 +18,7 @@ static const pfc_option push_options[] = {
 
 static const char push_doc[] =
     "Uploads results: run documents of perfci, or any format that it reads."
-    "\vThe commit and its history are told to the service, too, when this is its repository. "
+    "\vIn the repository of the commit, its history is uploaded too. "
     "Pushing a file twice changes nothing.\n"
     "\n"
     "Examples:\n"

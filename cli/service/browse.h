@@ -1,5 +1,5 @@
 /*
- * What the subcommands that list the service's rows share: queries and cells.
+ * Shared by the subcommands that list the service's rows: queries and cells.
  */
 #ifndef PFC_CLI_SERVICE_BROWSE_H
 #define PFC_CLI_SERVICE_BROWSE_H

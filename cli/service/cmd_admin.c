@@ -145,7 +145,7 @@ static pfc_code run(const char *const *argv, char **out, pfc_err *err)
     return code;
 }
 
-/* What `sql` gives, a line a row, tabs between columns; sql is ours, never made of input. */
+/* The rows of `sql`, one a line, tabs between columns; sql is a constant, never made of input. */
 static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 {
     /* Names are looked up as the server does. Compiling the plan of the checks takes seconds, running them on a small
@@ -165,7 +165,7 @@ static pfc_code backup(const char *url, const char *file, pfc_err *err)
     char *partial = pfc_format("%s.partial", file);
     const char *const argv[] = { "pg_dump", "-Fc",   "--no-owner", "--no-privileges", "-d", url,
                                  "-f",      partial, NULL };
-    mode_t old = umask(0077); /* whoever reads it reads everything */
+    mode_t old = umask(0077); /* the file holds all data, tokens included */
     pfc_code code = run(argv, NULL, err);
 
     (void)umask(old);
@@ -218,8 +218,8 @@ static pfc_code look_into(const char *file, pfc_err *err)
     return PFC_OK;
 }
 
-/* The runs that runners send again name the jobs that were made after the backup: those ids are nobody else's.
- * A backup comes back without privileges, so what runs as the owner would be everybody's to call. Plans are
+/* The runs that runners send again name the jobs that were made after the backup: no other job
+ * may get those ids. A backup holds no privileges, so that without this every role could call functions of the owner. Plans are
  * made from statistics, which a backup does not hold. */
 static const char after_restore[] =
     "SELECT setval('jobs_id_seq', last_value + 1000000) FROM jobs_id_seq;"

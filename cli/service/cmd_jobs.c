@@ -32,9 +32,9 @@ static const pfc_option jobs_options[] = {
 };
 
 static const char jobs_doc[] =
-    "Lists the jobs of the service's queue, newest first: where each waits and when it may be "
-    "expected to begin, who works on it, what became of it. Or shows one, or cancels it: a queued "
-    "one at once, a leased one when its runner hears of it."
+    "Lists the jobs of the service's queue, newest first: position, expected start, runner and "
+    "result. Or shows one job, or cancels it: a queued job at once, a leased job with the next "
+    "heartbeat of its runner."
     "\v"
     "Examples:\n"
     "  perfci jobs --state queued\n"
@@ -76,7 +76,7 @@ static pfc_code check_words(const jobs_opts *o, pfc_err *err)
     return PFC_OK;
 }
 
-/* When it begins, the middle and the range; "?" of a queued one of which nobody knows. */
+/* The expected start, median and range; "?" when the wait of a queued job is unknown. */
 static void set_begins(pfc_table *table, size_t col, const json_t *job)
 {
     static const char *const keys[] = { "seconds", "low", "high" };

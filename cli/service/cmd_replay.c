@@ -148,7 +148,7 @@ static void print_score(const json_t *answer)
             (long long)json_integer_value(json_object_get(answer, "points")),
             (long long)json_integer_value(json_object_get(answer, "changes")),
             json_array_size(json_object_get(answer, "alerts")));
-    pfc_out("\nregressions found %lld of %lld, noise alerted %lld of %lld, not judged by anybody "
+    pfc_out("\nregressions found %lld of %lld, noise alerted %lld of %lld, without a judgement "
             "%lld\n",
             (long long)json_integer_value(json_object_get(labels, "regressions_found")),
             (long long)json_integer_value(json_object_get(labels, "regressions")),
@@ -219,7 +219,7 @@ static void print_version(const pfc_cli *cli, const json_t *answer, bool applied
     char *text;
 
     if (applied) {
-        pfc_out("stored as version %lld; the history is judged anew\n", version);
+        pfc_out("stored as version %lld; the history is judged again\n", version);
         return;
     }
     text = json_dumps(json_object_get(answer, "detector"), JSON_INDENT(2) | JSON_SORT_KEYS);

@@ -1,5 +1,5 @@
 /*
- * perfci repro: does here what an alert, a step or a verdict of the service stands on.
+ * perfci repro: repeats here the measurement behind an alert, a step or a verdict of the service.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@ static const pfc_option repro_options[] = {
 };
 
 static const char repro_doc[] =
-    "Repeats, in this repository, what an alert, a step of a bisection or a verdict stands on, and "
-    "prints the same table."
+    "Repeats, in this repository, the measurement behind an alert, a step of a bisection or a "
+    "verdict, and prints the same table."
     "\vID is alert:N (or N alone), bisection:N, bisection:N/STEP or verification:N/M of bisection "
     "N. "
     "Two commits are measured interleaved, as `perfci compare` does; a step is one commit, as "
@@ -46,7 +46,7 @@ static const char repro_doc[] =
     "  perfci repro bisection:4/12\n"
     "  perfci repro verification:4/1 --print\n";
 
-/* What is repeated: two interleaved commits, or one. Texts are owned. */
+/* The measurement to repeat: two interleaved commits, or one. Texts are owned. */
 typedef struct deed {
     char *before, *after; /* before NULL: one commit */
     char *filter, *backend;
@@ -59,12 +59,12 @@ static error_t parse_repro(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (o->id)
-            pfc_cli_usage(state, "one id is wanted, got \"%s\", too", arg);
+            pfc_cli_usage(state, "expected one id, got \"%s\" too", arg);
         o->id = arg;
         return 0;
     case ARGP_KEY_END:
         if (!o->id)
-            pfc_cli_usage(state, "which alert, bisection, step or verification?");
+            pfc_cli_usage(state, "expected the id of an alert, bisection, step or verification");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -303,7 +303,7 @@ static int cmd_repro(pfc_cli *cli, int argc, char **argv)
 
 const pfc_subcommand pfc_cmd_repro = {
     .name = "repro",
-    .summary = "repeat here what an alert, step or verdict stands on",
+    .summary = "repeat here the measurement behind an alert or verdict",
     .run = cmd_repro,
     .options = repro_options,
     .parse = parse_repro,

@@ -43,7 +43,7 @@ static const char init_doc[] =
 
 /* ---- the file ---- */
 
-/* What the file says; texts are borrowed. */
+/* The content of the file; texts are borrowed. */
 typedef struct page {
     const char *project, *branch;
     const pfc_inspect *found;

@@ -34,7 +34,7 @@ COUNTS = [
 
 class Limits(support.Case):
     def say(self, command, *args):
-        """What is said of these arguments. They are read in order, so one that is accepted is followed by what is said of the last one."""
+        """The message about these arguments. They are read in order: after accepted ones the message is about the last one."""
         done = self.perfci(*command.split(), *args, "--color=limits", timeout=60)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         return done.stderr.splitlines()[0].partition(": ")[2]

@@ -1,4 +1,4 @@
-"""What people get wrong: each case ends with the right status, one sentence that names the fault, one line with the next step,
+"""Wrong uses: each case ends with the right status, one sentence that names the fault, one line with the next step,
 nothing on stdout, and nothing left behind."""
 
 import os
