@@ -255,7 +255,7 @@ void pfc_api_post_sources(pfc_http *http, const char *project, const char *commi
     pfc_err err = { 0 };
 
     if (body && pfc_http_json(http, "POST", path, body, NULL, NULL, &err))
-        pfc_log(PFC_WARN, "what was built is not told", "reason", err.msg);
+        pfc_log(PFC_WARN, "build_report_failed", "reason", err.msg);
     json_decref(body);
     free(path);
 }

@@ -12,19 +12,11 @@
 #include "core/http/client.h"
 #include "runner/build/products.h"
 
-/* The flags that say which service, for a subcommand's options, and for its fields: the members `url`
- * and `data` of its input, or of a member of it (`path`, with a dot behind; else empty). */
-enum { PFC_KEY_URL = 0x400, PFC_KEY_DATA };
-#define PFC_SERVICE_OPTIONS(group)                                                                 \
-    { "url", PFC_KEY_URL, "U", 0, "The service", group },                                          \
-    {                                                                                              \
-        "data", PFC_KEY_DATA, "DIR", 0, "Data folder of `perfci up`", group                        \
-    }
-#define PFC_SERVICE_FIELDS(type, path)                                                             \
-    { PFC_KEY_URL, PFC_ARG_TEXT, offsetof(type, path url), 0, 0 },                                 \
-    {                                                                                              \
-        PFC_KEY_DATA, PFC_ARG_TEXT, offsetof(type, path data), 0, 0                                \
-    }
+/* The options that say which service: they fill the members `url` and `data` of the input `type`, or of a member
+ * of it (`path`, with a dot behind; else empty). */
+#define PFC_SERVICE_OPTIONS(type, path)                                                            \
+    PFC_OPT_TEXT("url", "U", type, path url, "The service"),                                       \
+        PFC_OPT_TEXT("data", "DIR", type, path data, "Data folder of `perfci up`")
 
 /**
  * A client of the service.
@@ -33,8 +25,8 @@ enum { PFC_KEY_URL = 0x400, PFC_KEY_DATA };
  * data  --data or NULL; conf may be NULL
  *
  * The token is PERFCI_TOKEN (or its file); without one, DATA/admin.token, but only for the service
- * that DATA/endpoint.json names: it is never sent anywhere else. No token at all is fine, too: what
- * is open to everybody can be asked. Free *out with pfc_http_free.
+ * that DATA/endpoint.json names: it is never sent anywhere else. Without any token the client
+ * can read what the service lets every client read. Free *out with pfc_http_free.
  */
 pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, pfc_http **out,
                       pfc_err *err) PFC_MUSTCHECK;

@@ -9,118 +9,89 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/output/output.h"
 #include "cli/output/usage.h"
 #include "core/base/parse.h"
 
-enum { KEY_JSON = 0x7001, KEY_CSV, KEY_COLOR };
+/* argp keys of the first row of both tables. */
+enum { GLOBAL_KEYS = 0x10000, OWN_KEYS = 0x20000 };
+enum { GLOBAL_GROUP = -3 }; /* behind the command's own options, before --help */
 
-static const struct argp_option global_options[] = {
-    { 0, 0, 0, 0, "Everywhere:", -2 },
-    { "json", KEY_JSON, 0, 0, "Print JSON, and nothing else, on stdout", -2 },
-    { "csv", KEY_CSV, 0, 0, "Print tables as comma-separated values", -2 },
-    { "quiet", 'q', 0, 0, "Print no notes and no progress", -2 },
-    { "color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR counts as never", -2 },
+static const char *const color_words[] = { "auto", "always", "never", NULL };
+
+/* Where pfc_cli_parse stores the values. */
+struct parse_inputs {
+    pfc_cli *cli;
+    const char *color; /* --color */
+    const pfc_subcommand *command;
+    void *cmd;
+};
+
+static const pfc_option global_options[] = {
+    PFC_OPT_HEADING("Everywhere:"),
+    PFC_OPT_FLAG("json", pfc_cli, json, "Print JSON, and nothing else, on stdout"),
+    PFC_OPT_FLAG("csv", pfc_cli, csv, "Print tables as comma-separated values"),
+    PFC_OPT_FLAG("quiet", pfc_cli, quiet, "Print no notes and no progress", .letter = 'q'),
+    { .name = "color",
+      .argument = "WHEN",
+      .kind = PFC_OPTION_WORD,
+      .words = color_words,
+      .at = PFC_NO_MEMBER,
+      .key = 1,
+      .help = "auto, always or never; NO_COLOR counts as never" },
     { 0 },
 };
 
-/* What --color said, until pfc_cli_parse settles it. */
-enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-
-struct parse_inputs {
-    pfc_cli *cli;
-    enum color_when color;
-    const pfc_cmd_args *args;
-    void *cmd;
+/* argp adds these to every table. */
+static const pfc_option argp_options[] = {
+    PFC_OPT_HEADING("Everywhere:"),
+    PFC_OPT_OWN_FLAG('?', "help", "Print the options and examples", .letter = '?'),
+    PFC_OPT_OWN_FLAG(1, "usage", "Print a short usage message"),
+    PFC_OPT_OWN_FLAG('V', "version", "Print the program's version", .letter = 'V'),
+    { 0 },
 };
+
+json_t *pfc_cli_options_json(void)
+{
+    json_t *out = pfc_options_json(global_options), *more = pfc_options_json(argp_options);
+
+    json_array_extend(out, more);
+    json_decref(more);
+    return out;
+}
 
 static error_t parse_global(int key, char *arg, struct argp_state *state)
 {
     struct parse_inputs *in = state->input;
-
-    switch (key) {
-    case KEY_JSON:
-        in->cli->json = true;
-        return 0;
-    case KEY_CSV:
-        in->cli->csv = true;
-        return 0;
-    case 'q':
-        in->cli->quiet = true;
-        return 0;
-    case KEY_COLOR:
-        if (pfc_streq(arg, "auto"))
-            in->color = COLOR_AUTO;
-        else if (pfc_streq(arg, "always"))
-            in->color = COLOR_ALWAYS;
-        else if (pfc_streq(arg, "never"))
-            in->color = COLOR_NEVER;
-        else
-            pfc_cli_usage(state, "--color: expected auto, always or never, got \"%s\"", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const pfc_arg_field *field_of(const pfc_cmd_args *args, int key)
-{
-    for (const pfc_arg_field *f = args->fields; f && f->key; f++)
-        if (f->key == key)
-            return f;
-    return NULL;
-}
-
-static double seconds_arg(struct argp_state *state, const char *arg, const char *flag)
-{
+    const pfc_option *row = pfc_options_find(global_options, GLOBAL_KEYS, key);
     pfc_err err = { 0 };
-    double seconds = 0;
 
-    if (pfc_parse_duration_s(arg, flag, &seconds, &err))
+    if (!row)
+        return ARGP_ERR_UNKNOWN;
+    if (pfc_options_store(row, arg, in->cli, &err))
         pfc_cli_usage(state, "%s", err.msg);
-    return seconds;
-}
-
-static void fill(const pfc_arg_field *f, const struct argp_option *options, char *arg,
-                 struct argp_state *state, void *input)
-{
-    char flag[64];
-    void *member = (char *)input + f->at;
-
-    while (options->key != f->key)
-        options++;
-    (void)snprintf(flag, sizeof(flag), "--%s", options->name);
-    switch (f->kind) {
-    case PFC_ARG_DURATION:
-        (void)seconds_arg(state, arg, flag);
-        *(const char **)member = arg;
-        break;
-    case PFC_ARG_TEXT:
-        *(const char **)member = arg;
-        break;
-    case PFC_ARG_SECONDS:
-        *(double *)member = seconds_arg(state, arg, flag);
-        break;
-    case PFC_ARG_COUNT:
-        *(size_t *)member = (size_t)pfc_arg_i64(state, arg, (int64_t)f->min, (int64_t)f->max, flag);
-        break;
-    case PFC_ARG_FLAG:
-        *(bool *)member = true;
-        break;
-    }
+    if (row->key)
+        in->color = arg;
+    return 0;
 }
 
 static error_t parse_cmd(int key, char *arg, struct argp_state *state)
 {
     struct parse_inputs *in = state->input;
-    const pfc_arg_field *f = field_of(in->args, key);
+    const pfc_option *row = pfc_options_find(in->command->options, OWN_KEYS, key);
+    pfc_err err = { 0 };
     error_t result;
 
-    if (f) {
-        fill(f, in->args->options, arg, state, in->cmd);
+    if (row && pfc_options_store(row, arg, in->cmd, &err))
+        pfc_cli_usage(state, "%s", err.msg);
+    if (row && !row->key)
         return 0;
-    }
+    if (key == ARGP_KEY_ARG && !in->command->args_doc)
+        pfc_cli_usage(state, "expected no argument, got \"%s\"", arg);
+    if (!in->command->parse)
+        return ARGP_ERR_UNKNOWN;
     state->input = in->cmd;
-    result = in->args->parse ? in->args->parse(key, arg, state) : ARGP_ERR_UNKNOWN;
+    result = in->command->parse(row ? row->key : key, arg, state);
     state->input = in;
     return result;
 }
@@ -135,53 +106,35 @@ static error_t parse_frame(int key, char *arg, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
-void pfc_cli_parse(pfc_cli *cli, const pfc_cmd_args *args, int argc, char **argv, void *input)
+void pfc_cli_parse(pfc_cli *cli, const pfc_subcommand *command, int argc, char **argv, void *input)
 {
-    const struct argp cmd = { .options = args->options, .parser = parse_cmd };
-    const struct argp global = { .options = global_options, .parser = parse_global };
+    struct argp_option *options = pfc_options_argp(command->options, OWN_KEYS, 0);
+    struct argp_option *everywhere = pfc_options_argp(global_options, GLOBAL_KEYS, GLOBAL_GROUP);
+    const struct argp cmd = { .options = options, .parser = parse_cmd };
+    const struct argp global = { .options = everywhere, .parser = parse_global };
     const struct argp_child children[] = { { &cmd, 0, NULL, 0 }, { &global, 0, NULL, 0 }, { 0 } };
     const struct argp frame = {
         .parser = parse_frame,
-        .args_doc = args->args_doc,
-        .doc = args->doc,
+        .args_doc = command->args_doc,
+        .doc = command->doc,
         .children = children,
     };
-    struct parse_inputs in = { .cli = cli, .args = args, .cmd = input };
+    struct parse_inputs in = { .cli = cli, .color = "auto", .command = command, .cmd = input };
     const char *no_color = getenv("NO_COLOR");
 
     argp_err_exit_status = PFC_EXIT_USAGE;
-    pfc_usage_check(cli, args->options, global_options, argc, argv);
+    pfc_usage_check(cli, options, everywhere, argc, argv);
     argp_parse(&frame, argc, argv, 0, NULL, &in);
+    pfc_options_free(options);
+    pfc_options_free(everywhere);
 
     if (cli->json && cli->csv)
         pfc_usage_fail(cli->name, "--json and --csv exclude each other");
-    if (in.color == COLOR_AUTO)
+    if (pfc_streq(in.color, "auto"))
         cli->color = isatty(STDOUT_FILENO) && !(no_color && *no_color) && !cli->json && !cli->csv;
     else
-        cli->color = in.color == COLOR_ALWAYS;
+        cli->color = pfc_streq(in.color, "always");
     cli->progress = isatty(STDERR_FILENO) && !cli->quiet && !cli->json;
-}
-
-int64_t pfc_arg_i64(struct argp_state *state, const char *text, int64_t min, int64_t max,
-                    const char *flag)
-{
-    pfc_err err = { 0 };
-    int64_t v = 0;
-
-    if (pfc_parse_i64(text, min, max, flag, &v, &err))
-        pfc_cli_usage(state, "%s", err.msg);
-    return v;
-}
-
-double pfc_arg_double(struct argp_state *state, const char *text, double min, double max,
-                      const char *flag)
-{
-    pfc_err err = { 0 };
-    double v = 0;
-
-    if (pfc_parse_double(text, min, max, flag, &v, &err))
-        pfc_cli_usage(state, "%s", err.msg);
-    return v;
 }
 
 /* The next step after an error that names none of its own. */

@@ -8,47 +8,19 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
 
-struct command {
-    const char *name;
-    pfc_cmd_fn run;
-    const char *summary;
-};
-
 /* In the order in which a person meets them. */
-static const struct command commands[] = {
-    { "up", pfc_cmd_up, "start the service: private PostgreSQL, server, runner" },
-    { "down", pfc_cmd_down, "stop it" },
-    { "status", pfc_cmd_status, "show what runs" },
-    { "doctor", pfc_cmd_doctor, "what is wrong with this installation, and what mends it" },
-    { "config", pfc_cmd_config, "show: each setting and where it comes from" },
-    { "run", pfc_cmd_run, "measure the working tree, a commit, or any command" },
-    { "compare", pfc_cmd_compare, "verdict of B against A: files, revisions, stored runs" },
-    { "check", pfc_cmd_check, "measure HEAD against its merge base: the gate for CI" },
-    { "bisect", pfc_cmd_bisect, "find the commits that made a metric worse" },
-    { "init", pfc_cmd_init, "write a commented perfci.yaml" },
-    { "suite", pfc_cmd_suite, "check suites, make one from a model's configuration" },
-    { "push", pfc_cmd_push, "upload results, also of other tools" },
-    { "import", pfc_cmd_import, "show or store results of other tools" },
-    { "detect", pfc_cmd_detect, "find change points in series, no server needed" },
-    { "accel", pfc_cmd_accel, "kernels on the simulated accelerator: exact cycles" },
-    { "nightly", pfc_cmd_nightly, "measure what is new, upload, report" },
-    { "comment", pfc_cmd_comment, "tell a pull request what a comparison found" },
-    { "series", pfc_cmd_series, "list series, show the points of one" },
-    { "alerts", pfc_cmd_alerts, "list groups of alerts, show one alert, set its state" },
-    { "jobs", pfc_cmd_jobs, "list the queue, show a job, cancel it" },
-    { "events", pfc_cmd_events, "machines that moved: list, show, dismiss" },
-    { "coverage", pfc_cmd_coverage, "what is measured, what is missing; --fill queues it" },
-    { "audit", pfc_cmd_audit, "who changed what" },
-    { "why", pfc_cmd_why, "who may have caused an alert, with reasons" },
-    { "replay", pfc_cmd_replay, "what other detector settings would have alerted" },
-    { "repro", pfc_cmd_repro, "repeat here what an alert, step or verdict stands on" },
-    { "accept", pfc_cmd_accept, "accept an alert's new level as the right one" },
-    { "project", pfc_cmd_project, "make, list and delete projects" },
-    { "token", pfc_cmd_token, "make, list and revoke tokens" },
-    { "admin", pfc_cmd_store, "back the database up, restore, check, migrate it" },
+static const pfc_subcommand *const commands[] = {
+    &pfc_cmd_up,      &pfc_cmd_down,     &pfc_cmd_status,  &pfc_cmd_doctor, &pfc_cmd_config,
+    &pfc_cmd_run,     &pfc_cmd_compare,  &pfc_cmd_check,   &pfc_cmd_bisect, &pfc_cmd_init,
+    &pfc_cmd_suite,   &pfc_cmd_push,     &pfc_cmd_import,  &pfc_cmd_detect, &pfc_cmd_accel,
+    &pfc_cmd_nightly, &pfc_cmd_comment,  &pfc_cmd_series,  &pfc_cmd_alerts, &pfc_cmd_jobs,
+    &pfc_cmd_events,  &pfc_cmd_coverage, &pfc_cmd_audit,   &pfc_cmd_why,    &pfc_cmd_replay,
+    &pfc_cmd_repro,   &pfc_cmd_accept,   &pfc_cmd_project, &pfc_cmd_token,  &pfc_cmd_admin,
 };
 
 static void print_help(FILE *to)
@@ -60,7 +32,7 @@ static void print_help(FILE *to)
           "Commands:\n",
           to);
     for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n"
           "Every command takes --help (with examples), --json, --quiet and --color=WHEN.\n"
           "Exit status: 0 no regression or done, 1 regression, 2 usage, 3 inconclusive,\n"
@@ -74,11 +46,22 @@ static void print_help(FILE *to)
           to);
 }
 
-static const struct command *find_command(const char *name)
+/* Every command with its options, for programs. */
+static int describe(void)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
+        json_array_append_new(list, pfc_subcommand_json(commands[i]));
+    pfc_cli_print_json(json_pack("{s:o,s:o}", "commands", list, "options", pfc_cli_options_json()));
+    return PFC_EXIT_OK;
+}
+
+static const pfc_subcommand *find_command(const char *name)
 {
     for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
     return NULL;
 }
 
@@ -90,7 +73,7 @@ static int unknown_command(const char *name)
     const char *near;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
-        names[i] = commands[i].name;
+        names[i] = commands[i]->name;
     near = pfc_cli_nearest(name, names);
     (void)pfc_err_set(&err, PFC_EINVAL, "unknown command \"%.40s\"", name);
     if (near)
@@ -100,7 +83,7 @@ static int unknown_command(const char *name)
     return pfc_cli_fail(&cli, &err);
 }
 
-static int run_command(const struct command *command, int argc, char **argv)
+static int run_command(const pfc_subcommand *command, int argc, char **argv)
 {
     char *name = pfc_format("perfci %s", command->name);
     pfc_cli cli = { .name = name };
@@ -121,9 +104,25 @@ static int run_command(const struct command *command, int argc, char **argv)
     return status;
 }
 
+/* perfci help [COMMAND | --json]: `words` are those behind "help". */
+static int help(int len, char **words)
+{
+    const pfc_subcommand *command = len > 0 ? find_command(words[0]) : NULL;
+    char *argv[] = { NULL, (char[]){ "--help" }, NULL };
+
+    if (command)
+        return run_command(command, 2, argv);
+    if (len > 0 && words[0][0] != '-')
+        return unknown_command(words[0]);
+    if (len > 0 && strcmp(words[0], "--json") == 0)
+        return describe();
+    print_help(stdout);
+    return PFC_EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
-    const struct command *command;
+    const pfc_subcommand *command;
 
     pfc_fs_open_standard();
     /* Letters are the user's, numbers are everyone's: LC_NUMERIC stays "C". */
@@ -139,13 +138,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 ||
         strcmp(argv[1], "-h") == 0) {
-        if (argc > 2 && (command = find_command(argv[2])) != NULL) {
-            char *help_argv[] = { argv[0], (char[]){ "--help" }, NULL };
-
-            return run_command(command, 2, help_argv);
-        }
-        print_help(stdout);
-        return PFC_EXIT_OK;
+        return help(argc - 2, argv + 2);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("perfci " PFC_VERSION);

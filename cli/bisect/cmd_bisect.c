@@ -9,130 +9,106 @@
 #include "cli/bisect/cost.h"
 #include "cli/bisect/report.h"
 #include "cli/bisect/search.h"
+#include "cli/commands.h"
 #include "cli/measure/measure.h"
 #include "core/base/parse.h"
 
 enum {
-    KEY_REPO = 0x100,
-    KEY_GOOD,
-    KEY_BAD,
-    KEY_METRIC,
-    KEY_BENCHMARK,
-    KEY_BACKEND,
-    KEY_FILTER,
-    KEY_CONFIDENCE,
-    KEY_MAX_RUNS,
-    KEY_NOISE,
-    KEY_LAYOUT,
-    KEY_DELTA,
-    KEY_MARGIN,
-    KEY_RELINK,
-    KEY_PATHS,
-    KEY_DRY_RUN,
-    KEY_RESUME,
-    KEY_MEASURE,
-    KEY_SUITE,
-    KEY_BUILD,
-    KEY_COMMITS,
-    KEY_NO_CHECKOUT,
-    KEY_WORK,
-    KEY_TIMEOUT,
+    KEY_PATHS = 1,
     KEY_HIGHER,
     KEY_LOWER,
-    KEY_POST,
-    KEY_REMOTE,
     KEY_ALERT,
     KEY_URL,
-    KEY_DATA,
-    KEY_PROJECT,
-    KEY_FIRST,
     KEY_CONFIRM,
     KEY_NO_CONFIRM,
     KEY_PAIRED,
     KEY_NO_PAIRED,
-    KEY_MARKDOWN,
-    KEY_VERBOSE,
-    KEY_AXIS,
-    KEY_POINTS,
-    KEY_SUBMODULE,
-    KEY_AT,
-    KEY_ALL_PARENTS,
+    KEY_AXIS
 };
 
-static const struct argp_option bisect_options[] = {
-    { 0, 0, 0, 0, "Range:", 1 },
-    { "repo", KEY_REPO, "DIR", 0, "The repository (default: here)", 1 },
-    { "good", KEY_GOOD, "REV", 0, "A commit before the regression", 1 },
-    { "bad", KEY_BAD, "REV", 0, "A commit with it", 1 },
-    { "commits", KEY_COMMITS, "FILE", 0,
-      "Ids instead of history: oldest first, the good one first, optionally a tab and touched "
-      "paths",
-      1 },
-    { "paths", KEY_PATHS, "GLOB", 0, "The benchmark's files, for the prior; repeatable", 1 },
-    { "all-parents", KEY_ALL_PARENTS, 0, 0,
-      "When the culprit is a merge, search the branch that it merged", 1 },
-    { "axis", KEY_AXIS, "toolchain|dependency", 0,
-      "Search compilers, flags or versions with the code fixed", 1 },
-    { "points", KEY_POINTS, "FILE", 0,
-      "Of --axis: a name a line, oldest first, then tabs and VAR=value", 1 },
-    { "submodule", KEY_SUBMODULE, "PATH", 0,
-      "Of --axis dependency: its commits between what --good and --bad pin", 1 },
-    { "at", KEY_AT, "REV", 0, "Of --axis: the code (default HEAD)", 1 },
-    { 0, 0, 0, 0, "Measurement:", 2 },
-    PFC_CONFIG_OPTION(2),
-    { "metric", KEY_METRIC, "M", 0, "E.g. gemm_tflops", 2 },
-    { "benchmark", KEY_BENCHMARK, "B", 0, "One benchmark instead of the headline", 2 },
-    { "backend", KEY_BACKEND, "B", 0, "E.g. cpu-avx2", 2 },
-    { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches; one must be left", 2 },
-    { "measure", KEY_MEASURE, "CMD", 0,
-      "Shell command that prints a number or JSON; 125 = cannot be measured", 2 },
-    PFC_TIME_OPTION(2),
-    { "suite", KEY_SUITE, "F", 0, "Suite for perfci-bench", 2 },
-    { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 2 },
-    { "no-checkout", KEY_NO_CHECKOUT, 0, 0,
-      "Run --measure here, without a checkout; it reads PERFCI_COMMIT", 2 },
-    { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 2 },
-    { "paired", KEY_PAIRED, 0, 0,
-      "Measure interleaved with the good commit's build (default with checkouts where the machine "
-      "has speed states)",
-      2 },
-    { "no-paired", KEY_NO_PAIRED, 0, 0, "Measure each commit in single runs, on any machine", 2 },
-    { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 2 },
-    { "higher-is-better", KEY_HIGHER, 0, 0,
-      "The metric's direction, when the measurement does not state it", 2 },
-    { "lower-is-better", KEY_LOWER, 0, 0, "Likewise", 2 },
-    { 0, 0, 0, 0, "Known figures and confidence:", 3 },
-    { "confidence", KEY_CONFIDENCE, "P", 0, "Stop at this probability (default 0.99)", 3 },
-    { "max-runs", KEY_MAX_RUNS, "N", 0, "Give up after N runs", 3 },
-    { "noise", KEY_NOISE, "R", 0, "Relative noise of one run", 3 },
-    { "layout-noise", KEY_LAYOUT, "R", 0, "Relative noise between builds", 3 },
-    { "delta", KEY_DELTA, "R", 0, "Relative change, signed: 0.05 = the bad commit is 5 % larger",
-      3 },
-    { "margin", KEY_MARGIN, "R", 0,
-      "Largest change to worse that does not count (default: half of --delta, else half of the "
-      "step that one run shows, at most 0.03)",
-      3 },
-    { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
-    { "first", KEY_FIRST, 0, 0, "Stop at the first commit named; do not search for further ones",
-      3 },
-    { "confirm", KEY_CONFIRM, 0, 0,
-      "Compare the named commit with the commit before it in new interleaved pairs (default with "
-      "checkouts)",
-      3 },
-    { "no-confirm", KEY_NO_CONFIRM, 0, 0, "Name commits without that comparison", 3 },
-    { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 3 },
-    { "verbose", KEY_VERBOSE, 0, 0,
-      "Without a terminal: a line for each run, not only for each decision; print the whole report",
-      3 },
-    { "dry-run", KEY_DRY_RUN, 0, 0, "Print the expected cost and measure nothing", 3 },
-    { "resume", KEY_RESUME, 0, 0, "Continue where the same command stopped", 3 },
-    { 0, 0, 0, 0, "The service:", 4 },
-    { "post", KEY_POST, 0, 0, "Post the report", 4 },
-    { "remote", KEY_REMOTE, 0, 0, "Search on the service's runners, and follow them", 4 },
-    { "alert", KEY_ALERT, "N", 0, "With --remote: metric, range and suspects of this alert", 4 },
-    { "url", KEY_URL, "U", 0, "The service (implies --post)", 4 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 4 },
-    { "project", KEY_PROJECT, "P", 0, "The project's name", 4 },
+static const char *const axes[] = { "toolchain", "dependency", NULL };
+
+static const pfc_option bisect_options[] = {
+    PFC_OPT_HEADING("Range:"),
+    PFC_OPT_TEXT("repo", "DIR", bisect_opts, repo, "The repository", .fallback = "here"),
+    PFC_OPT_TEXT("good", "REV", bisect_opts, good, "A commit before the regression"),
+    PFC_OPT_TEXT("bad", "REV", bisect_opts, bad, "A commit with it"),
+    PFC_OPT_TEXT("commits", "FILE", bisect_opts, commits_file,
+                 "Ids instead of history: oldest first, the good one first, optionally a tab and "
+                 "touched paths"),
+    PFC_OPT_OWN(KEY_PATHS, "paths", "GLOB", "The benchmark's files, for the prior; repeatable"),
+    PFC_OPT_FLAG("all-parents", bisect_opts, all_parents,
+                 "When the culprit is a merge, search the branch that it merged"),
+    { .name = "axis",
+      .argument = "toolchain|dependency",
+      .kind = PFC_OPTION_WORD,
+      .words = axes,
+      .at = PFC_NO_MEMBER,
+      .key = KEY_AXIS,
+      .help = "Search compilers, flags or versions with the code fixed" },
+    PFC_OPT_TEXT("points", "FILE", bisect_opts, points,
+                 "Of --axis: a name a line, oldest first, then tabs and VAR=value"),
+    PFC_OPT_TEXT("submodule", "PATH", bisect_opts, submodule,
+                 "Of --axis dependency: its commits between what --good and --bad pin"),
+    PFC_OPT_TEXT("at", "REV", bisect_opts, at, "Of --axis: the code", .fallback = "HEAD"),
+    PFC_OPT_HEADING("Measurement:"),
+    PFC_CONFIG_OPTION(bisect_opts, config),
+    PFC_OPT_TEXT("metric", "M", bisect_opts, metric, "E.g. gemm_tflops"),
+    PFC_OPT_TEXT("benchmark", "B", bisect_opts, benchmark, "One benchmark instead of the headline"),
+    PFC_OPT_TEXT("backend", "B", bisect_opts, backend, "E.g. cpu-avx2"),
+    PFC_OPT_TEXT("filter", "RE", bisect_opts, filter,
+                 "Only benchmarks whose name matches; one must be left"),
+    PFC_OPT_TEXT("measure", "CMD", bisect_opts, measure,
+                 "Shell command that prints a number or JSON; 125 = cannot be measured"),
+    PFC_TIME_OPTION(bisect_opts, time),
+    PFC_OPT_TEXT("suite", "F", bisect_opts, suite, "Suite for perfci-bench"),
+    PFC_OPT_TEXT("build", "CMD", bisect_opts, build, "Shell command that builds a checkout"),
+    PFC_OPT_FLAG("no-checkout", bisect_opts, no_checkout,
+                 "Run --measure here, without a checkout; it reads PERFCI_COMMIT"),
+    PFC_OPT_TEXT("work", "DIR", bisect_opts, work, "Where checkouts are kept"),
+    PFC_OPT_OWN_FLAG(KEY_PAIRED, "paired", "Measure interleaved with the good commit's build",
+                     .fallback = "with checkouts where the machine has speed states"),
+    PFC_OPT_OWN_FLAG(KEY_NO_PAIRED, "no-paired",
+                     "Measure each commit in single runs, on any machine"),
+    PFC_OPT_SECONDS("timeout", "T", bisect_opts, timeout_s, "Of one measurement, e.g. 90s or 5m"),
+    PFC_OPT_OWN_FLAG(KEY_HIGHER, "higher-is-better",
+                     "The metric's direction, when the measurement does not state it"),
+    PFC_OPT_OWN_FLAG(KEY_LOWER, "lower-is-better", "Likewise"),
+    PFC_OPT_HEADING("Known figures and confidence:"),
+    PFC_OPT_NUMBER("confidence", "P", bisect_opts, confidence, 0.5, 0.999999,
+                   "Stop at this probability", .fallback = "0.99"),
+    PFC_OPT_INTEGER("max-runs", "N", bisect_opts, max_runs, 2, PFC_BISECT_MAX_RUNS,
+                    "Give up after N runs"),
+    PFC_OPT_NUMBER("noise", "R", bisect_opts, noise, 0, 10, "Relative noise of one run"),
+    PFC_OPT_NUMBER("layout-noise", "R", bisect_opts, layout_noise, 0, 10,
+                   "Relative noise between builds"),
+    PFC_OPT_NUMBER("delta", "R", bisect_opts, delta, -0.999, 1000,
+                   "Relative change, signed: 0.05 = the bad commit is 5 % larger"),
+    PFC_OPT_NUMBER(
+        "margin", "R", bisect_opts, margin, 1e-9, 10, "Largest change to worse that does not count",
+        .fallback = "half of --delta, else half of the step that one run shows, at most 0.03"),
+    PFC_OPT_FLAG("relink", bisect_opts, relink,
+                 "Allow rebuilds with another layout (PERFCI_BUILD > 0)"),
+    PFC_OPT_FLAG("first", bisect_opts, first_only,
+                 "Stop at the first commit named; do not search for further ones"),
+    PFC_OPT_OWN_FLAG(KEY_CONFIRM, "confirm",
+                     "Compare the named commit with the commit before it in new interleaved pairs",
+                     .fallback = "with checkouts"),
+    PFC_OPT_OWN_FLAG(KEY_NO_CONFIRM, "no-confirm", "Name commits without that comparison"),
+    PFC_OPT_FLAG("markdown", bisect_opts, markdown, "Print the report as Markdown"),
+    PFC_OPT_FLAG("verbose", bisect_opts, verbose,
+                 "Without a terminal: a line for each run, not only for each decision; print the "
+                 "whole report"),
+    PFC_OPT_FLAG("dry-run", bisect_opts, dry_run, "Print the expected cost and measure nothing"),
+    PFC_OPT_FLAG("resume", bisect_opts, resume, "Continue where the same command stopped"),
+    PFC_OPT_HEADING("The service:"),
+    PFC_OPT_FLAG("post", bisect_opts, post, "Post the report"),
+    PFC_OPT_FLAG("remote", bisect_opts, remote, "Search on the service's runners, and follow them"),
+    PFC_OPT_INTEGER("alert", "N", bisect_opts, alert, 1, INT64_MAX,
+                    "With --remote: metric, range and suspects of this alert", .key = KEY_ALERT),
+    PFC_OPT_TEXT("url", "U", bisect_opts, url, "The service (implies --post)", .key = KEY_URL),
+    PFC_OPT_TEXT("data", "DIR", bisect_opts, data, "Data folder of `perfci up`"),
+    PFC_OPT_TEXT("project", "P", bisect_opts, project, "The project's name"),
     { 0 },
 };
 
@@ -156,85 +132,14 @@ static const char bisect_doc[] =
     "  perfci bisect --remote --alert 7\n"
     "  perfci bisect --commits ids.txt --no-checkout --measure './measure.sh \"$PERFCI_COMMIT\"'\n";
 
-/* The field of a flag whose value is a text. */
-static const char **text_field(bisect_opts *o, int key)
-{
-    switch (key) {
-    case KEY_REPO:
-        return &o->repo;
-    case KEY_GOOD:
-        return &o->good;
-    case KEY_BAD:
-        return &o->bad;
-    case KEY_METRIC:
-        return &o->metric;
-    case KEY_BENCHMARK:
-        return &o->benchmark;
-    case KEY_BACKEND:
-        return &o->backend;
-    case KEY_FILTER:
-        return &o->filter;
-    case PFC_KEY_CONFIG:
-        return &o->config;
-    case KEY_MEASURE:
-        return &o->measure;
-    case KEY_SUITE:
-        return &o->suite;
-    case KEY_BUILD:
-        return &o->build;
-    case KEY_COMMITS:
-        return &o->commits_file;
-    case KEY_WORK:
-        return &o->work;
-    case KEY_URL:
-        return &o->url;
-    case KEY_DATA:
-        return &o->data;
-    case KEY_PROJECT:
-        return &o->project;
-    case KEY_POINTS:
-        return &o->points;
-    case KEY_SUBMODULE:
-        return &o->submodule;
-    case KEY_AT:
-        return &o->at;
-    default:
-        return NULL;
-    }
-}
-
 static bool take_switch(bisect_opts *o, int key)
 {
     switch (key) {
-    case KEY_RELINK:
-        o->relink = true;
-        return true;
-    case KEY_DRY_RUN:
-        o->dry_run = true;
-        return true;
-    case KEY_RESUME:
-        o->resume = true;
-        return true;
-    case KEY_NO_CHECKOUT:
-        o->no_checkout = true;
-        return true;
     case KEY_HIGHER:
         o->better = 1;
         return true;
     case KEY_LOWER:
         o->better = -1;
-        return true;
-    case PFC_KEY_TIME:
-        o->time = true;
-        return true;
-    case KEY_POST:
-        o->post = true;
-        return true;
-    case KEY_REMOTE:
-        o->remote = true;
-        return true;
-    case KEY_FIRST:
-        o->first_only = true;
         return true;
     case KEY_CONFIRM:
         o->confirm = 1;
@@ -248,15 +153,6 @@ static bool take_switch(bisect_opts *o, int key)
     case KEY_NO_PAIRED:
         o->paired = -1;
         return true;
-    case KEY_MARKDOWN:
-        o->markdown = true;
-        return true;
-    case KEY_VERBOSE:
-        o->verbose = true;
-        return true;
-    case KEY_ALL_PARENTS:
-        o->all_parents = true;
-        return true;
     default:
         return false;
     }
@@ -265,42 +161,15 @@ static bool take_switch(bisect_opts *o, int key)
 static error_t parse_bisect(int key, char *arg, struct argp_state *state)
 {
     bisect_opts *o = state->input;
-    const char **text = text_field(o, key);
-    pfc_err err = { 0 };
 
-    if (text) {
-        *text = arg;
-        o->post = o->post || key == KEY_URL;
-        return 0;
-    }
     if (take_switch(o, key))
         return 0;
     switch (key) {
-    case KEY_CONFIDENCE:
-        o->confidence = pfc_arg_double(state, arg, 0.5, 0.999999, "--confidence");
-        return 0;
-    case KEY_MAX_RUNS:
-        o->max_runs = pfc_arg_i64(state, arg, 2, PFC_BISECT_MAX_RUNS, "--max-runs");
-        return 0;
-    case KEY_NOISE:
-        o->noise = pfc_arg_double(state, arg, 0, 10, "--noise");
-        return 0;
-    case KEY_LAYOUT:
-        o->layout_noise = pfc_arg_double(state, arg, 0, 10, "--layout-noise");
-        return 0;
-    case KEY_DELTA:
-        o->delta = pfc_arg_double(state, arg, -0.999, 1000, "--delta");
-        return 0;
-    case KEY_MARGIN:
-        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
+    case KEY_URL:
+        o->post = true;
         return 0;
     case KEY_ALERT:
-        o->alert = pfc_arg_i64(state, arg, 1, INT64_MAX, "--alert");
         o->remote = true;
-        return 0;
-    case KEY_TIMEOUT:
-        if (pfc_parse_duration_s(arg, "--timeout", &o->timeout_s, &err))
-            pfc_cli_usage(state, "%s", err.msg);
         return 0;
     case KEY_PATHS:
         if (o->globs_len == BISECT_MAX_GLOBS)
@@ -308,14 +177,7 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
         o->globs[o->globs_len++] = arg;
         return 0;
     case KEY_AXIS:
-        o->axis = strcmp(arg, "toolchain") == 0    ? BISECT_TOOLCHAIN
-                  : strcmp(arg, "dependency") == 0 ? BISECT_DEPENDENCY
-                                                   : BISECT_COMMITS;
-        if (o->axis == BISECT_COMMITS)
-            pfc_cli_usage(state, "--axis: expected toolchain or dependency, got \"%s\"", arg);
-        return 0;
-    case ARGP_KEY_ARG:
-        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
+        o->axis = strcmp(arg, "toolchain") == 0 ? BISECT_TOOLCHAIN : BISECT_DEPENDENCY;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -371,16 +233,15 @@ static int bisect_range(const pfc_cli *cli, const bisect_opts *opts, int depth, 
     return status;
 }
 
-int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
+static int cmd_bisect(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { bisect_options, parse_bisect, NULL, bisect_doc, NULL };
     bisect_opts *opts = pfc_alloc(sizeof(*opts));
     bool named;
     int status;
 
     opts->argc = argc;
     opts->argv = argv;
-    pfc_cli_parse(cli, &args, argc, argv, opts);
+    pfc_cli_parse(cli, &pfc_cmd_bisect, argc, argv, opts);
     if (opts->remote && (opts->measure || opts->suite || opts->build)) {
         pfc_cli_warn(cli, "--measure, --suite and --build are for a search from here: for the "
                           "service's runners write them into a file and give it by --config FILE");
@@ -402,3 +263,12 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
     free(opts);
     return status;
 }
+
+const pfc_subcommand pfc_cmd_bisect = {
+    .name = "bisect",
+    .summary = "find the commits that made a metric worse",
+    .run = cmd_bisect,
+    .options = bisect_options,
+    .parse = parse_bisect,
+    .doc = bisect_doc,
+};

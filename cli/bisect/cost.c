@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/output/output.h"
 #include "core/base/rng.h"
 
 #define SIMULATIONS   5

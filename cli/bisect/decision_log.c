@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/bisect/runs.h"
+#include "cli/output/output.h"
 #include "core/stats/stats.h"
 
 /* Runs of one decision are consecutive. The two ends are one decision: they are compared with each

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output/output.h"
 #include "core/bisect/report_json.h"
 #include "core/forge/forge.h"
 

@@ -11,6 +11,7 @@
 #include "cli/api.h"
 #include "cli/bisect/report.h"
 #include "cli/measure/coverage_line.h"
+#include "cli/output/output.h"
 #include "core/base/parse.h"
 
 #define POLL_EVERY_MS 1000

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output/output.h"
 #include "core/forge/forge.h"
 
 #define REPORT_ROWS 3 /* commits in the table of a report of at most 15 lines */

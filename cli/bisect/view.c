@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/bisect/runs.h"
+#include "cli/output/output.h"
 
 enum { LEVELS = 8, WIDTH_MIN = 40, WIDTH_MAX = 160, LINE_BYTES = 1024 };
 

@@ -6,21 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/compare/comment.h"
+#include "cli/output/output.h"
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
-
-enum {
-    KEY_REPO = 0x100,
-    KEY_PR,
-    KEY_TOKEN_FILE,
-    KEY_API,
-    KEY_KEY,
-    KEY_LINK,
-    KEY_DRY_RUN,
-    KEY_EXIT_STATUS
-};
 
 enum { COMPARISON_MAX_BYTES = 16 * 1024 * 1024 };
 
@@ -30,16 +21,20 @@ typedef struct comment_opts {
     bool dry_run, exit_status;
 } comment_opts;
 
-static const struct argp_option comment_options[] = {
-    { "repo", KEY_REPO, "OWNER/NAME", 0, "The repository (default: GITHUB_REPOSITORY)", 0 },
-    { "pr", KEY_PR, "N", 0, "Number of the pull request", 0 },
-    { "token-file", KEY_TOKEN_FILE, "F", 0, "Default: GITHUB_TOKEN or GITHUB_TOKEN_FILE", 0 },
-    { "api-url", KEY_API, "U", 0, "Default: GITHUB_API_URL, else https://api.github.com", 0 },
-    { "key", KEY_KEY, "NAME", 0, "Tells several comments of one pull request apart", 0 },
-    { "link", KEY_LINK, "U", 0, "Where the comparison can be seen", 0 },
-    { "exit-status", KEY_EXIT_STATUS, 0, 0,
-      "Exit as the comparison's own command did: 1 regression, 3 not decided, 4 broken", 0 },
-    { "dry-run", KEY_DRY_RUN, 0, 0, "Print the comment and post nothing", 0 },
+static const pfc_option comment_options[] = {
+    PFC_OPT_TEXT("repo", "OWNER/NAME", comment_opts, repo, "The repository",
+                 .fallback = "GITHUB_REPOSITORY"),
+    PFC_OPT_INTEGER("pr", "N", comment_opts, number, 1, INT32_MAX, "Number of the pull request"),
+    PFC_OPT_TEXT("token-file", "F", comment_opts, token_file, "File with the token",
+                 .fallback = "GITHUB_TOKEN or GITHUB_TOKEN_FILE"),
+    PFC_OPT_TEXT("api-url", "U", comment_opts, api, "Root of the API",
+                 .fallback = "GITHUB_API_URL, else https://api.github.com"),
+    PFC_OPT_TEXT("key", "NAME", comment_opts, key,
+                 "Tells several comments of one pull request apart"),
+    PFC_OPT_TEXT("link", "U", comment_opts, link, "Where the comparison can be seen"),
+    PFC_OPT_FLAG("exit-status", comment_opts, exit_status,
+                 "Exit as the comparison's own command did: 1 regression, 3 not decided, 4 broken"),
+    PFC_OPT_FLAG("dry-run", comment_opts, dry_run, "Print the comment and post nothing"),
     { 0 },
 };
 
@@ -47,7 +42,7 @@ static const char comment_doc[] =
     "Writes a comparison as the one comment of a pull request, verdict first."
     "\vFILE is what `perfci compare --json` or `check --json` printed (default: standard input). "
     "The "
-    "comment that is there already is edited, found by a marker that nobody sees.\n"
+    "comment that is there already is edited, found by an invisible marker.\n"
     "\n"
     "Examples:\n"
     "  perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12\n"
@@ -58,30 +53,6 @@ static error_t parse_comment(int key, char *arg, struct argp_state *state)
     comment_opts *o = state->input;
 
     switch (key) {
-    case KEY_REPO:
-        o->repo = arg;
-        return 0;
-    case KEY_PR:
-        o->number = pfc_arg_i64(state, arg, 1, INT32_MAX, "--pr");
-        return 0;
-    case KEY_TOKEN_FILE:
-        o->token_file = arg;
-        return 0;
-    case KEY_API:
-        o->api = arg;
-        return 0;
-    case KEY_KEY:
-        o->key = arg;
-        return 0;
-    case KEY_LINK:
-        o->link = arg;
-        return 0;
-    case KEY_EXIT_STATUS:
-        o->exit_status = true;
-        return 0;
-    case KEY_DRY_RUN:
-        o->dry_run = true;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->file)
             pfc_cli_usage(state, "one FILE at a time, got \"%s\", too", arg);
@@ -210,9 +181,8 @@ static pfc_code post(const pfc_cli *cli, const comment_opts *o, const char *body
     return code;
 }
 
-int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
+static int cmd_comment(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { comment_options, parse_comment, "[FILE]", comment_doc, NULL };
     comment_opts o = { .key = "pull-request" };
     pfc_cmp cmp = { 0 };
     int status = PFC_EXIT_OK;
@@ -220,7 +190,7 @@ int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_comment, argc, argv, &o);
     o.repo = pfc_conf_pick(o.repo, "GITHUB_REPOSITORY", NULL, NULL);
     o.api = pfc_conf_pick(o.api, "GITHUB_API_URL", NULL, "https://api.github.com");
     pfc_buf_init(&body, 65536);
@@ -243,3 +213,13 @@ int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
     pfc_cmp_clear(&cmp);
     return code ? pfc_cli_fail(cli, &err) : status;
 }
+
+const pfc_subcommand pfc_cmd_comment = {
+    .name = "comment",
+    .summary = "tell a pull request what a comparison found",
+    .run = cmd_comment,
+    .options = comment_options,
+    .parse = parse_comment,
+    .args_doc = "[FILE]",
+    .doc = comment_doc,
+};

@@ -7,31 +7,14 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
 #include "cli/compare/compare.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
-enum {
-    KEY_SUITE = 0x100,
-    KEY_FILTER,
-    KEY_BACKEND,
-    KEY_MEASURE,
-    KEY_BUILD,
-    KEY_ROUNDS,
-    KEY_SEED,
-    KEY_MARGIN,
-    KEY_STORED,
-    KEY_ACROSS,
-    KEY_BASE,
-    KEY_TIMEOUT,
-    KEY_WAIT_QUIET,
-    KEY_WORK,
-    KEY_PROJECT,
-    KEY_GIT_BISECT,
-    KEY_MAX_TIME,
-    KEY_SAVE,
-};
+enum { KEY_BACKEND = 1 };
 
 #define MAX_TIME_S 600.0 /* of interleaved measuring until it is decided */
 
@@ -49,71 +32,51 @@ typedef struct compare_opts {
     bool check; /* `perfci check`: no arguments */
 } compare_opts;
 
-#define COMMON_OPTIONS                                                                               \
-    PFC_CONFIG_OPTION(0), PFC_DIRECTION_OPTION(0), PFC_TIME_OPTION(0),                               \
-        { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                                     \
-        { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                  \
-        { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                      \
-        { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },                 \
-        { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 0 },                 \
-        { "max-time",                                                                                \
-          KEY_MAX_TIME,                                                                              \
-          "T",                                                                                       \
-          0,                                                                                         \
-          "Of a command: measure until decided, or as long (default 10m, builds not counted)",       \
-          0 },                                                                                       \
-        { "rounds", KEY_ROUNDS, "N", 0, "Of a command: exactly N rounds of two measurements a side", \
-          0 },                                                                                       \
-        { "save", KEY_SAVE, "DIR", 0, "Keep both run documents as DIR/a.json and DIR/b.json", 0 },   \
-        { "seed", KEY_SEED, "N", 0, "Of the order of turns (default 1)", 0 },                        \
-        { "margin",                                                                                  \
-          KEY_MARGIN,                                                                                \
-          "R",                                                                                       \
-          0,                                                                                         \
-          "Relative change that does not matter (default 0.01; 0.005 for pairs)",                    \
-          0 },                                                                                       \
-        { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },                 \
-        { "wait-quiet", KEY_WAIT_QUIET, "T", 0, "Of a suite: wait for a quiet machine", 0 },         \
-        { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                               \
-    {                                                                                                \
-        "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0       \
-    }
+#define COMMON_OPTIONS                                                                             \
+    PFC_CONFIG_OPTION(compare_opts, take.config), PFC_DIRECTION_OPTION,                            \
+        PFC_TIME_OPTION(compare_opts, take.time),                                                  \
+        PFC_OPT_TEXT("suite", "F", compare_opts, take.suite, "Suite file or name"),                \
+        PFC_OPT_TEXT("filter", "RE", compare_opts, take.filter,                                    \
+                     "Only benchmarks whose name matches"),                                        \
+        PFC_OPT_OWN(KEY_BACKEND, "backend", "B", "Only this backend; repeatable"),                 \
+        PFC_OPT_TEXT("measure", "CMD", compare_opts, take.measure,                                 \
+                     "Shell command instead of a suite"),                                          \
+        PFC_OPT_TEXT("build", "CMD", compare_opts, take.build,                                     \
+                     "Shell command that builds a checkout"),                                      \
+        PFC_OPT_SECONDS("max-time", "T", compare_opts, max_time,                                   \
+                        "Of a command: measure until decided, or as long; builds do not count",    \
+                        .fallback = "10m"),                                                        \
+        PFC_OPT_COUNT("rounds", "N", compare_opts, rounds, 1, PFC_TAKE_MAX_REPEATS,                \
+                      "Of a command: exactly N rounds of two measurements a side"),                \
+        PFC_OPT_TEXT("save", "DIR", compare_opts, save,                                            \
+                     "Keep both run documents as DIR/a.json and DIR/b.json"),                      \
+        PFC_OPT_INTEGER("seed", "N", compare_opts, take.seed, 0, INT64_MAX,                        \
+                        "Of the order of turns", .fallback = "1"),                                 \
+        PFC_OPT_NUMBER("margin", "R", compare_opts, margin, 1e-9, 10,                              \
+                       "Relative change that does not matter",                                     \
+                       .fallback = "0.01, of pairs 0.005"),                                        \
+        PFC_OPT_SECONDS("timeout", "T", compare_opts, take.timeout_s,                              \
+                        "Of one measurement, e.g. 90s or 5m"),                                     \
+        PFC_OPT_DURATION("wait-quiet", "T", compare_opts, take.wait_quiet,                         \
+                         "Of a suite: wait for a quiet machine"),                                  \
+        PFC_OPT_TEXT("work", "DIR", compare_opts, take.work, "Where checkouts are kept"),          \
+        PFC_OPT_FLAG("git-bisect", compare_opts, git_bisect,                                       \
+                     "Exit status for `git bisect run`: 0, 1 or 125")
 
-static const struct argp_option compare_options[] = {
+static const pfc_option compare_options[] = {
     COMMON_OPTIONS,
-    { "stored", KEY_STORED, 0, 0, "Compare what the service has of both", 0 },
-    { "across", KEY_ACROSS, 0, 0,
-      "Decide on stored results of different machines or compilers, too", 0 },
-    { "project", KEY_PROJECT, "P", 0, "The project's name, for stored results", 0 },
-    PFC_SERVICE_OPTIONS(0),
+    PFC_OPT_FLAG("stored", compare_opts, stored, "Compare what the service has of both"),
+    PFC_OPT_FLAG("across", compare_opts, across,
+                 "Decide on stored results of different machines or compilers, too"),
+    PFC_OPT_TEXT("project", "P", compare_opts, project, "The project's name, for stored results"),
+    PFC_SERVICE_OPTIONS(compare_opts, ),
     { 0 },
 };
 
-static const struct argp_option check_options[] = {
+static const pfc_option check_options[] = {
     COMMON_OPTIONS,
-    { "base", KEY_BASE, "REV", 0, "Branch to compare with (default: perfci.yaml's, else main)", 0 },
-    { 0 },
-};
-
-static const pfc_arg_field compare_fields[] = {
-    PFC_CONFIG_FIELD(compare_opts, take.config),
-    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(compare_opts, take.time), 0, 0 },
-    { KEY_SUITE, PFC_ARG_TEXT, offsetof(compare_opts, take.suite), 0, 0 },
-    { KEY_FILTER, PFC_ARG_TEXT, offsetof(compare_opts, take.filter), 0, 0 },
-    { KEY_MEASURE, PFC_ARG_TEXT, offsetof(compare_opts, take.measure), 0, 0 },
-    { KEY_BUILD, PFC_ARG_TEXT, offsetof(compare_opts, take.build), 0, 0 },
-    { KEY_ROUNDS, PFC_ARG_COUNT, offsetof(compare_opts, rounds), 1, PFC_TAKE_MAX_REPEATS },
-    { KEY_MAX_TIME, PFC_ARG_SECONDS, offsetof(compare_opts, max_time), 0, 0 },
-    { KEY_SAVE, PFC_ARG_TEXT, offsetof(compare_opts, save), 0, 0 },
-    { KEY_STORED, PFC_ARG_FLAG, offsetof(compare_opts, stored), 0, 0 },
-    { KEY_ACROSS, PFC_ARG_FLAG, offsetof(compare_opts, across), 0, 0 },
-    { KEY_BASE, PFC_ARG_TEXT, offsetof(compare_opts, base), 0, 0 },
-    { KEY_TIMEOUT, PFC_ARG_SECONDS, offsetof(compare_opts, take.timeout_s), 0, 0 },
-    { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(compare_opts, take.wait_quiet), 0, 0 },
-    { KEY_WORK, PFC_ARG_TEXT, offsetof(compare_opts, take.work), 0, 0 },
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(compare_opts, project), 0, 0 },
-    PFC_SERVICE_FIELDS(compare_opts, ),
-    { KEY_GIT_BISECT, PFC_ARG_FLAG, offsetof(compare_opts, git_bisect), 0, 0 },
+    PFC_OPT_TEXT("base", "REV", compare_opts, base, "Branch to compare with",
+                 .fallback = "perfci.yaml's, else main"),
     { 0 },
 };
 
@@ -161,14 +124,8 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     case PFC_KEY_DIRECTION:
         pfc_directions_add(&o->take.directions, arg, state);
         return 0;
-    case KEY_SEED:
-        o->take.seed = (uint64_t)pfc_arg_i64(state, arg, 0, INT64_MAX, "--seed");
-        return 0;
-    case KEY_MARGIN:
-        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
-        return 0;
     case ARGP_KEY_ARG:
-        if (o->check || o->sides_len == 2)
+        if (o->sides_len == 2)
             pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
         o->sides[o->sides_len++] = arg;
         return 0;
@@ -556,7 +513,7 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
         code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
     if (code) {
         status = pfc_cli_fail(cli, &err);
-        /* Who reads the comparison from a pipe learns why there is none. */
+        /* A program that reads the comparison from a pipe gets the reason why there is none. */
         if (o->check && cli->json)
             pfc_cli_print_json(json_pack("{s:{s:i,s:s}}", "error", "status", status, "message",
                                          err.msg[0] ? err.msg : pfc_code_name(err.code)));
@@ -570,21 +527,37 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
     return status;
 }
 
-int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv)
+static int cmd_compare(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { compare_options, parse_compare, "A B", compare_doc,
-                                compare_fields };
     compare_opts o = { .take.repeats = 1, .take.seed = 1 };
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_compare, argc, argv, &o);
     return run_compare(cli, &o);
 }
 
-int pfc_cmd_check(pfc_cli *cli, int argc, char **argv)
+static int cmd_check(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { check_options, parse_compare, NULL, check_doc, compare_fields };
     compare_opts o = { .check = true, .take.repeats = 1, .take.seed = 1 };
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_check, argc, argv, &o);
     return run_compare(cli, &o);
 }
+
+const pfc_subcommand pfc_cmd_compare = {
+    .name = "compare",
+    .summary = "verdict of B against A: files, revisions, stored runs",
+    .run = cmd_compare,
+    .options = compare_options,
+    .parse = parse_compare,
+    .args_doc = "A B",
+    .doc = compare_doc,
+};
+
+const pfc_subcommand pfc_cmd_check = {
+    .name = "check",
+    .summary = "measure HEAD against its merge base: the gate for CI",
+    .run = cmd_check,
+    .options = check_options,
+    .parse = parse_compare,
+    .doc = check_doc,
+};

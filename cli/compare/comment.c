@@ -4,11 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/output/output.h"
+
 enum { TABLE_ROWS = 20, FOLDED_ROWS = 300 };
 
 /* ---- the comment ---- */
 
-/* What the head of the comment counts and lists; a secondary metric decides nothing. */
+/* Does the head of the comment count and list the row? A secondary metric decides nothing. */
 static bool is_change(const pfc_cmp_row *r)
 {
     return !r->secondary && (r->verdict == PFC_CMP_REGRESSION || r->verdict == PFC_CMP_BROKEN);

@@ -92,7 +92,7 @@ static const pfc_measurement *find(const pfc_run *run, const pfc_measurement *li
     return NULL;
 }
 
-/* What is compared of a measurement: medians of its blocks, or its samples. Caller frees. */
+/* The compared values of a measurement: the medians of its blocks, or its samples. Caller frees. */
 static double *values_of(const pfc_measurement *m, bool by_block, size_t *n)
 {
     double *out = pfc_calloc(m->samples_len + 1, sizeof(double));

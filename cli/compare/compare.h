@@ -71,9 +71,9 @@ typedef struct pfc_cmp {
 } pfc_cmp;
 
 /**
- * Judges `b` against `a`. Values of one process launch hang together, so that blocks' medians are
- * compared where there are three or more blocks a side, else the samples themselves. What is
- * called different is decided over all rows (core/stats/comparison_family.h), as by the service.
+ * Judges `b` against `a`. Values of one process launch are correlated: with three or more blocks a
+ * side the medians of the blocks are compared, otherwise the samples. The decisions account for the
+ * number of rows (core/stats/comparison_family.h), as those of the service do.
  * margin: relative change that does not matter; 0: 0.01. Clear *out in every case.
  */
 pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, const char *name_b,

@@ -190,7 +190,7 @@ static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, pfc_cmp_row
     return code;
 }
 
-/* "broken": ["a"]. What an older version wrote has no such member. */
+/* "broken": ["a"]. Documents of older versions have no such member. */
 static pfc_code read_broken(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *row,
                             pfc_err *err)
 {

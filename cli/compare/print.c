@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/compare/compare.h"
+#include "cli/output/output.h"
 #include "core/base/buf.h"
 
 #define MAX_DIFFERENCES 65536
@@ -76,7 +77,7 @@ static void print_differences(const pfc_cli *cli, const pfc_cmp *cmp)
     pfc_buf_clear(&text);
 }
 
-/* What it would take to decide a row. */
+/* How many more measurements would decide a row. */
 static void print_open(const pfc_cmp_row *r)
 {
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)

@@ -14,17 +14,17 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/detect/results_series.h"
 #include "cli/detect/series_read.h"
 #include "cli/detect/show.h"
+#include "cli/output/output.h"
 #include "cli/results/direction.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "core/changepoint/changepoint.h"
 
 enum { HEAD_BYTES = 256 * 1024 };
-
-enum { KEY_MIN_CHANGE = 0x100, KEY_ALPHA, KEY_HIGHER, KEY_EXPLAIN, KEY_PLOT };
 
 typedef struct detect {
     const pfc_cli *cli;
@@ -36,7 +36,7 @@ typedef struct detect {
     pfc_points *points; /* of results; NULL: none were read */
 
     const char *name; /* of the input being read, for messages */
-    bool flush;       /* somebody may be waiting for each line */
+    bool flush;       /* a reader of a pipe waits for each line */
     pfc_buf line;
     pfc_table *table; /* NULL until the first change */
     bool commits;     /* it has a column of them */
@@ -47,16 +47,18 @@ typedef struct detect {
     bool failed;     /* an input could not be read */
 } detect;
 
-static const struct argp_option options[] = {
-    { "min-change", KEY_MIN_CHANGE, "R", 0,
-      "Smallest relative change that counts (default 0.005, or the noise of a point)", 0 },
-    { "alpha", KEY_ALPHA, "A", 0,
-      "Changes believed by mistake per series without any (default 0.01)", 0 },
-    { "explain", KEY_EXPLAIN, 0, 0,
-      "Draw each series, and say of every candidate why it was kept or dropped", 0 },
-    { "plot", KEY_PLOT, 0, 0, "Draw each series", 0 },
-    { "higher-is-better", KEY_HIGHER, 0, 0, "For series that do not say, CSV among them", 0 },
-    PFC_DIRECTION_OPTION(0),
+static const pfc_option options[] = {
+    PFC_OPT_NUMBER("min-change", "R", detect, min_rel, 1e-9, 1e6,
+                   "Smallest relative change that counts",
+                   .fallback = "0.005, or the noise of a point"),
+    PFC_OPT_NUMBER("alpha", "A", detect, alpha, 1e-9, 0.5,
+                   "Changes believed by mistake per series without any", .fallback = "0.01"),
+    PFC_OPT_FLAG("explain", detect, explain,
+                 "Draw each series, and say of every candidate why it was kept or dropped"),
+    PFC_OPT_FLAG("plot", detect, plot, "Draw each series"),
+    PFC_OPT_FLAG("higher-is-better", detect, higher_is_better,
+                 "For series that do not say, CSV among them"),
+    PFC_DIRECTION_OPTION,
     { 0 },
 };
 
@@ -90,21 +92,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     detect *d = state->input;
 
     switch (key) {
-    case KEY_MIN_CHANGE:
-        d->min_rel = pfc_arg_double(state, arg, 1e-9, 1e6, "--min-change");
-        return 0;
-    case KEY_ALPHA:
-        d->alpha = pfc_arg_double(state, arg, 1e-9, 0.5, "--alpha");
-        return 0;
-    case KEY_EXPLAIN:
-        d->explain = true;
-        return 0;
-    case KEY_PLOT:
-        d->plot = true;
-        return 0;
-    case KEY_HIGHER:
-        d->higher_is_better = true;
-        return 0;
     case PFC_KEY_DIRECTION:
         pfc_directions_add(&d->directions, arg, state);
         return 0;
@@ -442,8 +429,8 @@ static void judge_points(detect *d)
 
 /* ---- one input ---- */
 
-/* Reads until it can be told what the text is: at most HEAD_BYTES, and of a stream no further than a
- * first line that says it. */
+/* Reads until the format can be recognised: at most HEAD_BYTES, and of a stream no further than a first line
+ * that shows it. */
 static bool read_head(int fd, pfc_buf *head)
 {
     char chunk[65536];
@@ -470,7 +457,7 @@ static bool has_value(const pfc_import_result *r)
     return false;
 }
 
-/* What does not begin as series do: results, else what the reader of series says of it. */
+/* Text that does not begin as series do: results of a tool, else an error of the reader of series. */
 static void read_other(detect *d, int fd, pfc_buf *text, const char *stem)
 {
     const pfc_import_opts opts = results_opts(d);
@@ -540,12 +527,11 @@ done:
     free(stem);
 }
 
-int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv)
+static int cmd_detect(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, "[FILE...]", detect_doc, NULL };
     detect d = { .cli = cli };
 
-    pfc_cli_parse(cli, &args, argc, argv, &d);
+    pfc_cli_parse(cli, &pfc_cmd_detect, argc, argv, &d);
     pfc_buf_init(&d.line, 256u * 1024 * 1024);
     if (d.files_len == 0)
         read_input(&d, "-");
@@ -565,3 +551,13 @@ int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv)
         return PFC_EXIT_USAGE;
     return d.regression ? PFC_EXIT_REGRESSION : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_detect = {
+    .name = "detect",
+    .summary = "find change points in series, no server needed",
+    .run = cmd_detect,
+    .options = options,
+    .parse = parse,
+    .args_doc = "[FILE...]",
+    .doc = detect_doc,
+};

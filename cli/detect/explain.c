@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/detect/show.h"
+#include "cli/output/output.h"
 #include "core/base/buf.h"
 #include "core/changepoint/changepoint.h"
 
@@ -100,7 +101,7 @@ static char *why_dropped(const pfc_series_in *s, const pfc_detect_opts *opts,
     put_step(&text, s, c);
     if (fabs(c->rel_change) < floor_rel)
         pfc_buf_printf(&text, ": smaller than %.2g %%, which %s", 100 * floor_rel,
-                       opts->min_rel > 0 ? "--min-change asks for" : "nobody acts on");
+                       opts->min_rel > 0 ? "--min-change asks for" : "is too small to act on");
     else if (anywhere > alpha)
         pfc_buf_printf(&text,
                        ": not clear enough: noise makes a step like it in %.2g of a hundred series "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/detect/show.h"
+#include "cli/output/output.h"
 #include "core/changepoint/changepoint.h"
 
 #define ROWS    10

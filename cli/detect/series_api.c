@@ -57,7 +57,7 @@ static void put(const json_t *about, const json_t *medians, const json_t *times,
     for (size_t i = 0; i < json_array_size(medians); i++) {
         const json_t *v = json_array_get(medians, i);
 
-        /* What was measured while the machine moved is judged nowhere. */
+        /* Points that were measured during an event of the machine are never judged. */
         if (json_is_number(v) && !json_is_true(json_array_get(infra, i)))
             pfc_series_point(s, time_of(json_array_get(times, i), i), json_number_value(v));
     }

@@ -33,7 +33,7 @@ static size_t offender(const cursor *c)
     return n;
 }
 
-/* What was wanted, and in which point; "got" only where something readable stands there. */
+/* "expected X" with the number of the point; "got" only where the text there is readable. */
 static pfc_code fault(cursor *c, const char *what)
 {
     char where[64] = "";

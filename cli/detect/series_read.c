@@ -69,8 +69,8 @@ static int skip_blank(source *s)
     return peek(s);
 }
 
-/* Appends up to and including the next newline; false at the end with nothing read. What does not
- * fit in the buffer is read and dropped (buf->overflow tells). */
+/* Appends up to and including the next newline; false at the end with nothing read. Bytes that do
+ * not fit in the buffer are read and dropped (buf->overflow). */
 static bool append_line(source *s, pfc_buf *buf)
 {
     bool any = false;

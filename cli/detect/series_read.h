@@ -1,6 +1,6 @@
 /*
  * Series from text, one at a time, for `perfci detect`: JSON lines, a JSON array, one JSON document,
- * or CSV whose header begins with `time`. What it is, is told by the first character.
+ * or CSV whose header begins with `time`. The first character shows the format.
  *
  * Results of other tools are no series yet: results_series.c makes series of them.
  *
@@ -31,7 +31,7 @@ typedef struct pfc_series_in {
     size_t repeats_len;
     size_t repeats_cap;
     char **commits; /* one a point; NULL: not said. Not owned */
-    /* Of results of other tools; NULL where the series is one by itself. Not owned. */
+    /* Of results of other tools; NULL where the input is a series. Not owned. */
     const char *benchmark, *metric, *backend;
 } pfc_series_in;
 
@@ -58,7 +58,7 @@ pfc_code pfc_series_read_on(int fd, char *head, size_t len, const char *stem,
 /** Does a text that begins like this hold series: objects with "points", or CSV by "time"? */
 bool pfc_series_begins(const char *head, size_t len);
 
-/* What follows is shared by the parts of the reader. */
+/* Shared by the parts of the reader. */
 
 /**
  * One series object in text[0..len). On a fault *fault_at is the offset of the offending byte and

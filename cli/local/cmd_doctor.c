@@ -9,6 +9,8 @@
 
 #include "bench/counters/counters.h"
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/buf.h"
 #include "core/base/clock.h"
@@ -28,11 +30,10 @@ typedef struct doctor_opts {
     bool quick;
 } doctor_opts;
 
-enum { KEY_QUICK = 0x100 };
-
-static const struct argp_option doctor_options[] = {
-    { "quick", KEY_QUICK, 0, 0, "Leave out the noise of the machine, which takes some seconds", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option doctor_options[] = {
+    PFC_OPT_FLAG("quick", doctor_opts, quick,
+                 "Leave out the noise of the machine, which takes some seconds"),
+    PFC_SERVICE_OPTIONS(doctor_opts, ),
     { 0 },
 };
 
@@ -45,19 +46,6 @@ static const char doctor_doc[] =
     "Examples:\n"
     "  perfci doctor\n"
     "  perfci doctor --quick --json\n";
-
-static const pfc_arg_field doctor_fields[] = {
-    { KEY_QUICK, PFC_ARG_FLAG, offsetof(doctor_opts, quick), 0, 0 },
-    PFC_SERVICE_FIELDS(doctor_opts, ),
-    { 0 },
-};
-
-static error_t parse_doctor(int key, char *arg, struct argp_state *state)
-{
-    if (key != ARGP_KEY_ARG)
-        return ARGP_ERR_UNKNOWN;
-    pfc_cli_usage(state, "unexpected argument \"%s\"", arg);
-}
 
 /* state: "ok", "warn" or "fail"; hint: NULL when nothing is to be done. Takes `found`. */
 static void say(json_t *list, const char *what, const char *state, char *found, const char *hint)
@@ -323,16 +311,15 @@ static void print(const pfc_cli *cli, const json_t *list)
     pfc_table_print(table);
 }
 
-int pfc_cmd_doctor(pfc_cli *cli, int argc, char **argv)
+static int cmd_doctor(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { doctor_options, parse_doctor, NULL, doctor_doc, doctor_fields };
     doctor_opts o = { 0 };
     json_t *list = json_array();
     pfc_conf conf = { 0 };
     bool failed = false;
     char *data;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_doctor, argc, argv, &o);
     data = pfc_conf_data_dir(o.data);
     check_conf(list, &conf);
     check_service(list, &o, &conf);
@@ -352,3 +339,11 @@ int pfc_cmd_doctor(pfc_cli *cli, int argc, char **argv)
     pfc_conf_clear(&conf);
     return failed ? PFC_EXIT_INFRA : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_doctor = {
+    .name = "doctor",
+    .summary = "what is wrong with this installation, and what mends it",
+    .run = cmd_doctor,
+    .options = doctor_options,
+    .doc = doctor_doc,
+};

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/commands.h"
 #include "cli/local/stack.h"
+#include "cli/output/output.h"
 
-enum { KEY_DATA = 0x100, KEY_DELETE };
 enum { LOCK_S = 180 };
 
 typedef struct down {
@@ -14,36 +15,17 @@ typedef struct down {
     bool remove;
 } down;
 
-static const struct argp_option down_options[] = {
-    { "data", KEY_DATA, "DIR", 0, "Data folder (default $XDG_DATA_HOME/perfci)", 0 },
-    { "delete", KEY_DELETE, 0, 0, "Then remove the data folder and its database, without asking",
-      0 },
+static const pfc_option down_options[] = {
+    PFC_OPT_TEXT("data", "DIR", down, data, "Data folder", .fallback = "$XDG_DATA_HOME/perfci"),
+    PFC_OPT_FLAG("delete", down, remove,
+                 "Then remove the data folder and its database, without asking"),
     { 0 },
 };
 
-static const struct argp_option options[] = {
-    { "data", KEY_DATA, "DIR", 0, "Data folder (default $XDG_DATA_HOME/perfci)", 0 },
+static const pfc_option options[] = {
+    PFC_OPT_TEXT("data", "DIR", down, data, "Data folder", .fallback = "$XDG_DATA_HOME/perfci"),
     { 0 },
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    down *d = state->input;
-
-    switch (key) {
-    case KEY_DATA:
-        d->data = arg;
-        return 0;
-    case KEY_DELETE:
-        d->remove = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static const char down_doc[] =
     "Stops the service that `perfci up` started: runner, server, PostgreSQL."
@@ -64,7 +46,7 @@ static bool anything_runs(const pfc_stack *s)
            pfc_member_alive(&s->runner);
 }
 
-/* What is gone, a line each; on stdout, because it is the result. */
+/* The removed paths, a line each; on stdout, because they are the result. */
 static void print_removed(const json_t *removed, const char *data, size_t left)
 {
     const json_t *path;
@@ -75,9 +57,8 @@ static void print_removed(const json_t *removed, const char *data, size_t left)
         pfc_out("kept %zu other %s in %s\n", left, left == 1 ? "entry" : "entries", data);
 }
 
-int pfc_cmd_down(pfc_cli *cli, int argc, char **argv)
+static int cmd_down(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { down_options, parse, NULL, down_doc, NULL };
     json_t *removed = json_array();
     down d = { 0 };
     pfc_stack stack;
@@ -87,7 +68,7 @@ int pfc_cmd_down(pfc_cli *cli, int argc, char **argv)
     size_t left = 0;
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &d);
+    pfc_cli_parse(cli, &pfc_cmd_down, argc, argv, &d);
     pfc_cli_catch_signals();
     code = pfc_stack_open(&stack, d.data, false, &err);
     if (code == PFC_OK && d.remove)
@@ -154,12 +135,11 @@ static void member_row(pfc_table *table, const pfc_member *m)
     pfc_table_color(table, 2, alive ? "green" : "yellow");
 }
 
-int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
+static int cmd_status(pfc_cli *cli, int argc, char **argv)
 {
     static const pfc_table_col cols[] = { { "MEMBER", false },
                                           { "PID", true },
                                           { "STATE", false } };
-    const pfc_cmd_args args = { options, parse, NULL, status_doc, NULL };
     down d = { 0 };
     bool replaced = false;
     char why[PFC_ERR_MAX] = "never started";
@@ -168,7 +148,7 @@ int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &d);
+    pfc_cli_parse(cli, &pfc_cmd_status, argc, argv, &d);
     code = pfc_stack_open(&s, d.data, false, &err);
     if (code && code != PFC_ENOTFOUND) {
         pfc_stack_close(&s);
@@ -209,3 +189,19 @@ int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
     pfc_stack_close(&s);
     return ready ? PFC_EXIT_OK : PFC_EXIT_INFRA;
 }
+
+const pfc_subcommand pfc_cmd_down = {
+    .name = "down",
+    .summary = "stop it",
+    .run = cmd_down,
+    .options = down_options,
+    .doc = down_doc,
+};
+
+const pfc_subcommand pfc_cmd_status = {
+    .name = "status",
+    .summary = "show what runs",
+    .run = cmd_status,
+    .options = options,
+    .doc = status_doc,
+};

@@ -12,14 +12,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/local/stack.h"
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/process/proc.h"
 #include "core/http/client.h"
 
-enum { KEY_PORT = 0x100, KEY_DATA, KEY_DETACH, KEY_NO_RUNNER };
 enum {
     DEFAULT_PORT = 7420,
     PORT_WAIT_S = 5,
@@ -41,12 +42,13 @@ typedef struct up {
     char *bin;    /* folder of the programs */
 } up;
 
-static const struct argp_option options[] = {
-    { "port", KEY_PORT, "N", 0, "Port on 127.0.0.1 (default 7420; 0: any free one)", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder (default $XDG_DATA_HOME/perfci)", 0 },
-    { "detach", KEY_DETACH, 0, 0, "Return when the service is ready, instead of staying with it",
-      0 },
-    { "no-runner", KEY_NO_RUNNER, 0, 0, "Start no runner on this machine", 0 },
+static const pfc_option options[] = {
+    PFC_OPT_INTEGER("port", "N", up, port, 0, 65535, "Port on 127.0.0.1; 0: any free one",
+                    .fallback = "7420"),
+    PFC_OPT_TEXT("data", "DIR", up, data, "Data folder", .fallback = "$XDG_DATA_HOME/perfci"),
+    PFC_OPT_FLAG("detach", up, detach,
+                 "Return when the service is ready, instead of staying with it"),
+    PFC_OPT_FLAG("no-runner", up, no_runner, "Start no runner on this machine"),
     { 0 },
 };
 
@@ -61,31 +63,6 @@ static const char up_doc[] =
     "  perfci up\n"
     "  perfci up --detach --port 8000 --data /srv/perfci\n"
     "  PERFCI_GITHUB_WEBHOOK_SECRET_FILE=hook.secret perfci up --detach\n";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    up *u = state->input;
-
-    switch (key) {
-    case KEY_PORT:
-        u->port = pfc_arg_i64(state, arg, 0, 65535, "--port");
-        return 0;
-    case KEY_DATA:
-        u->data = arg;
-        return 0;
-    case KEY_DETACH:
-        u->detach = true;
-        return 0;
-    case KEY_NO_RUNNER:
-        u->no_runner = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* Whether the port can be listened on; 0 is replaced by one that can. SO_REUSEADDR, as the server
  * sets it: connections of a server just stopped are no obstacle, a listening one is. */
@@ -182,7 +159,7 @@ static pfc_code start_server(up *u, pfc_err *err)
 
     if (volatile_stack && strcmp(volatile_stack, "1") == 0)
         (void)setenv("PERFCI_DATABASE_UNSAFE", "1", 1); /* fsync is off: postgres.c */
-    /* Only this machine can ask, so reading needs no token, unless somebody said otherwise. */
+    /* Only this machine can connect, so that reading needs no token unless PERFCI_PUBLIC_READ says otherwise. */
     code = start_member(u, &u->stack.server, argv, getenv("PERFCI_PUBLIC_READ") ? bare : open, err);
     free(token);
     free(database);
@@ -229,7 +206,7 @@ static pfc_code read_token(const up *u, const char *name, char **out, pfc_err *e
     return code;
 }
 
-/* Does the service still know the token? A cluster made anew has forgotten all of them. */
+/* Is the token still valid? A new cluster holds none of the old tokens. */
 static bool token_works(const up *u, const char *token)
 {
     const pfc_http_opts opts = { .url = u->stack.url, .token = token };
@@ -339,8 +316,8 @@ static pfc_code write_endpoint(const up *u, pfc_err *err)
     return code;
 }
 
-/* Starts what is missing. A server without its cluster, or a runner without its server, is started
- * anew rather than left to find out. */
+/* Starts what is missing. A server without its cluster, or a runner without its server, is
+ * restarted at once instead of after its own timeout. */
 static pfc_code bring_up(up *u, pfc_err *err)
 {
     pfc_stack *s = &u->stack;
@@ -375,7 +352,7 @@ static pfc_code bring_up(up *u, pfc_err *err)
 }
 
 /* All members run, and yet writes fail or will: PostgreSQL's files were replaced under it, or its settings read
- * anew. Then it is stopped, and with it what is connected to it; *healing says so. */
+ * again. Then it is stopped, and with it what is connected to it; *healing says so. */
 static pfc_code stop_what_is_stale(up *u, bool ready, bool *healing, pfc_err *err)
 {
     pfc_stack *s = &u->stack;
@@ -449,7 +426,7 @@ static int stay(up *u)
         return PFC_EXIT_OK;
     }
     if (name) {
-        pfc_cli_warn(u->cli, "%s ended by itself (%s/logs/%s.log); stopping the rest", name,
+        pfc_cli_warn(u->cli, "%s ended unexpectedly (%s/logs/%s.log); stopping the rest", name,
                      s->data, name);
         status = PFC_EXIT_INFRA;
     } else {
@@ -481,16 +458,15 @@ static bool never_started(const pfc_stack *stack)
     return never;
 }
 
-int pfc_cmd_up(pfc_cli *cli, int argc, char **argv)
+static int cmd_up(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, NULL, up_doc, NULL };
     up u = { .cli = cli, .port = -1, .stack.lock_fd = -1 };
     pfc_err err = { 0 };
     int status = PFC_EXIT_OK;
     bool was_running;
     bool healing = false;
 
-    pfc_cli_parse(cli, &args, argc, argv, &u);
+    pfc_cli_parse(cli, &pfc_cmd_up, argc, argv, &u);
     pfc_cli_catch_signals();
     if (pfc_fs_program_dir(&u.bin, &err) || pfc_stack_open(&u.stack, u.data, true, &err) ||
         pfc_stack_lock(&u.stack, LOCK_S, &err)) {
@@ -525,3 +501,11 @@ done:
     free(u.bin);
     return status;
 }
+
+const pfc_subcommand pfc_cmd_up = {
+    .name = "up",
+    .summary = "start the service: private PostgreSQL, server, runner",
+    .run = cmd_up,
+    .options = options,
+    .doc = up_doc,
+};

@@ -1,8 +1,8 @@
 /*
  * Whether the private PostgreSQL that runs can still be used.
  *
- * A package upgrade replaces programs and libraries under a running postmaster. What it has loaded goes on, but
- * new backends can fail to load what they need: reads are answered and writes fail, until it is restarted.
+ * A package upgrade replaces programs and libraries under a running postmaster. Loaded code goes on, but new
+ * backends can fail to load what they need: reads are answered and writes fail, until it is restarted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #include "cli/local/postgres_host.h"
 #include "core/base/fs.h"
-#include "core/wire/wire.h"
 
 enum { WRITE_TIMEOUT_S = 30 };
 
@@ -61,20 +60,4 @@ pfc_code pfc_cluster_restartable(const pfc_stack *stack, pfc_err *err)
     pfc_code code = pfc_host_find(&host, err);
 
     return code ? code : pfc_host_programs(stack, &host, err);
-}
-
-char *pfc_stack_reason(const char *body, size_t len)
-{
-    static const char prefix[] = "not ready: ";
-    json_t *doc = NULL;
-    const char *text = NULL;
-    char *reason = NULL;
-
-    if (pfc_json_parse(body, len, &doc, NULL) == PFC_OK)
-        text = json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
-    if (text)
-        reason = pfc_strdup(
-            strncmp(text, prefix, sizeof(prefix) - 1) == 0 ? text + sizeof(prefix) - 1 : text);
-    json_decref(doc);
-    return reason;
 }

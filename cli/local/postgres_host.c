@@ -1,5 +1,5 @@
 /*
- * Who runs the private PostgreSQL, by which programs, and what that user can reach.
+ * The user and the programs of the private PostgreSQL, and the folders that this user can reach.
  *
  * PostgreSQL refuses to run as root. Started by root it therefore runs as `postgres` (the account that the
  * distribution's package makes), or `nobody` where that is missing.

@@ -19,7 +19,7 @@ typedef struct pfc_host {
     pfc_pg pg;       /* its programs; see pfc_host_programs */
 } pfc_host;
 
-/** Who it is: the caller, or for root `postgres`, else `nobody`. Leaves the programs empty. */
+/** Finds the user: the caller, or for root `postgres`, else `nobody`. Leaves the programs empty. */
 pfc_code pfc_host_find(pfc_host *host, pfc_err *err) PFC_MUSTCHECK;
 /** The programs for the stack's cluster: of the version that made it, or the newest where there is none yet. */
 pfc_code pfc_host_programs(const pfc_stack *stack, pfc_host *host, pfc_err *err) PFC_MUSTCHECK;
@@ -29,8 +29,8 @@ pfc_code pfc_host_run(const pfc_host *host, const char *program, const char *con
                       double timeout_s, pfc_buf *out, pfc_err *err) PFC_MUSTCHECK;
 /** Can this user pass through every folder down to `path`? Group rights are not counted on. */
 bool pfc_host_reaches(const char *path, const pfc_host *host);
-/** Makes a folder of mode 0700 of that user. One that exists must be exactly that: in /tmp anybody can have
- *  made it before. */
+/** Makes a folder of mode 0700 of that user. One that exists must be exactly that: in /tmp another user can
+ *  have made it before. */
 pfc_code pfc_host_folder(const char *path, const pfc_host *host, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

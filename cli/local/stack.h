@@ -1,7 +1,7 @@
 /*
  * The embedded service of `perfci up`: a private PostgreSQL cluster, a server and a runner, all of
- * one data folder. What runs is written in DATA/stack.json; a member counts as ours only while its
- * process id, start time and program agree with it, so a stale file or a re-used id harms nobody.
+ * one data folder. DATA/stack.json records the processes; a process is stopped or reported only while its id, start
+ * time and program agree with the record, so that a stale file or a reused id never harms another process.
  *
  *   DATA/endpoint.json   {"url", "data"}: how other commands find the service
  *   DATA/admin.token     0600, the first token; DATA/runner.token 0600
@@ -51,6 +51,8 @@ pfc_code pfc_stack_save(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
 /** DATA/name; caller frees. */
 char *pfc_stack_path(const pfc_stack *stack, const char *name);
 
+/* ---- member.c ---- */
+
 /** Notes the process as the member; PFC_EUNAVAIL when it is gone already. */
 pfc_code pfc_member_set(pfc_member *member, pid_t pid, pfc_err *err) PFC_MUSTCHECK;
 /** Runs, and is really the process that was noted. Zombies do not run; one that was killed is waited for,
@@ -59,6 +61,8 @@ bool pfc_member_alive(const pfc_member *member);
 /** Sends `sig`, waits up to grace_s, then SIGKILL to its group; forgets it. Not ours or gone: only
  *  forgets it. True when SIGKILL was needed. */
 bool pfc_member_stop(pfc_member *member, int sig, double grace_s);
+
+/* ---- service.c ---- */
 
 /** GET /readyz once: true when it answers 200. why, of PFC_ERR_MAX bytes: the reason otherwise. */
 bool pfc_stack_ready(const pfc_stack *stack, char *why);
@@ -69,7 +73,7 @@ char *pfc_stack_reason(const char *body, size_t len);
 /** The last lines of DATA/logs/NAME.log for a person, at most 2000 bytes, or ""; caller frees. */
 char *pfc_stack_log_tail(const pfc_stack *stack, const char *name);
 
-/* ---- postgres.c ---- */
+/* ---- postgres.c, postgres_check.c ---- */
 
 /** Makes the cluster when there is none, starts it, waits until it answers, makes the database.
  *  Already running: nothing is done. */

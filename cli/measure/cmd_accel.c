@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "core/base/parse.h"
 #include "kernels/accel/ops/ops.h"
 
@@ -36,39 +38,43 @@ typedef struct command {
 } command;
 
 enum {
-    KEY_M = 0x200,
+    KEY_M = 1,
     KEY_LAST = KEY_M + DIMS - 1,
     KEY_CHIP,
     KEY_DTYPE,
     KEY_MODE,
     KEY_ARRAY,
-    KEY_MEMORY,
-    KEY_SEED,
-    KEY_TIMING,
-    KEY_BATCH
+    KEY_MEMORY
 };
 
-static const struct argp_option run_options[] = {
-    { "m", KEY_M, "N", 0, "gemm: rows of A and C", 0 },
-    { "n", KEY_M + 1, "N", 0, "gemm: columns of B and C", 0 },
-    { "k", KEY_M + 2, "N", 0, "gemm: columns of A, rows of B", 0 },
-    { "h", KEY_M + 3, "N", 0, "attention: heads", 0 },
-    { "s", KEY_M + 4, "N", 0, "attention: sequence length", 0 },
-    { "d", KEY_M + 5, "N", 0, "attention: head dimension", 0 },
-    { "causal", KEY_M + 6, "0|1", OPTION_ARG_OPTIONAL, "attention: only what came before", 0 },
-    { "rows", KEY_M + 7, "N", 0, "norms, softmax: rows", 0 },
-    { "cols", KEY_M + 8, "N", 0, "norms, softmax: elements a row", 0 },
-    { "chip", KEY_CHIP, "NAME|FILE", 0, "Built-in chip or chip file (default: the first chip)", 0 },
-    { "dtype", KEY_DTYPE, "T", 0, "int8, bf16 (default) or f32", 0 },
-    { "mode", KEY_MODE, "M", 0,
-      "scalesim-ws, scalesim-os, scalesim-is, onnxim-ws or pipelined-ws (default: the chip's)", 0 },
-    { "array", KEY_ARRAY, "RxC", 0, "Size of the array (default: the chip's)", 0 },
-    { "memory", KEY_MEMORY, "ideal|chip", 0,
-      "Whether transfers take time (default: chip; the modes of other simulators: ideal)", 0 },
-    { "seed", KEY_SEED, "N", 0, "Of the input (default 0)", 0 },
-    { "timing-only", KEY_TIMING, 0, 0, "Count cycles, compute no result", 0 },
-    { "batch", KEY_BATCH, "FILE", 0,
-      "A case a line, JSON, answered in order as JSON lines; - is standard input", 0 },
+/* A dimension of the problem, at its place in dims[]. */
+#define DIM(i, name, text)                                                                         \
+    PFC_OPT_INTEGER(name, "N", command, req.dim[i], 0, PFC_ACCEL_MAX_DIM, text, .key = KEY_M + (i))
+
+static const pfc_option run_options[] = {
+    DIM(0, "m", "gemm: rows of A and C"),
+    DIM(1, "n", "gemm: columns of B and C"),
+    DIM(2, "k", "gemm: columns of A, rows of B"),
+    DIM(3, "h", "attention: heads"),
+    DIM(4, "s", "attention: sequence length"),
+    DIM(5, "d", "attention: head dimension"),
+    PFC_OPT_INTEGER("causal", "0|1", command, req.dim[6], 0, 1, "attention: only earlier positions",
+                    .key = KEY_M + 6, .optional = true),
+    DIM(7, "rows", "norms, softmax: rows"),
+    DIM(8, "cols", "norms, softmax: elements a row"),
+    PFC_OPT_OWN(KEY_CHIP, "chip", "NAME|FILE", "Built-in chip or chip file",
+                .fallback = "the first chip"),
+    PFC_OPT_OWN(KEY_DTYPE, "dtype", "T", "int8, bf16 or f32", .fallback = "bf16"),
+    PFC_OPT_OWN(KEY_MODE, "mode", "M",
+                "scalesim-ws, scalesim-os, scalesim-is, onnxim-ws or pipelined-ws",
+                .fallback = "the chip's"),
+    PFC_OPT_OWN(KEY_ARRAY, "array", "RxC", "Size of the array", .fallback = "the chip's"),
+    PFC_OPT_OWN(KEY_MEMORY, "memory", "ideal|chip", "Whether transfers take time",
+                .fallback = "chip, in the modes of other simulators ideal"),
+    PFC_OPT_INTEGER("seed", "N", command, req.seed, 0, INT64_MAX, "Of the input", .fallback = "0"),
+    PFC_OPT_FLAG("timing-only", command, req.timing_only, "Count cycles, compute no result"),
+    PFC_OPT_TEXT("batch", "FILE", command, batch,
+                 "A case a line, JSON, answered in order as JSON lines; - is standard input"),
     { 0 },
 };
 
@@ -91,11 +97,10 @@ static const char chips_doc[] = "Lists the built-in chips."
                                 "  perfci accel chips\n"
                                 "  perfci accel chips --json\n";
 
-static const char accel_doc[] = "Usage: perfci accel run OP [OPTION...]\n"
-                                "       perfci accel chips [--json]\n"
-                                "\n"
-                                "The simulated accelerator: exact cycles, bytes and results.\n"
-                                "\n"
+static const char accel_usage[] = "Usage: perfci accel run OP [OPTION...]\n"
+                                  "       perfci accel chips [--json]\n\n";
+static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes and results.\n"
+                                "\v\n"
                                 "Examples:\n"
                                 "  perfci accel run gemm --m 512 --n 512 --k 512\n"
                                 "  perfci accel chips\n";
@@ -399,11 +404,9 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     const char *name = NULL;
 
     if (key >= KEY_M && key <= KEY_LAST) {
-        const char *dim = dims[key - KEY_M];
-
-        if (set_number(&cmd->req, dim, arg ? pfc_arg_i64(state, arg, 0, PFC_ACCEL_MAX_DIM, dim) : 1,
-                       &err))
-            pfc_cli_usage(state, "%s", err.msg);
+        if (!arg)
+            cmd->req.dim[key - KEY_M] = 1; /* --causal alone */
+        cmd->req.given[key - KEY_M] = true;
         return 0;
     }
     switch (key) {
@@ -422,15 +425,6 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     case KEY_MEMORY:
         name = "memory";
         break;
-    case KEY_SEED:
-        cmd->req.seed = pfc_arg_i64(state, arg, 0, INT64_MAX, "--seed");
-        return 0;
-    case KEY_TIMING:
-        cmd->req.timing_only = true;
-        return 0;
-    case KEY_BATCH:
-        cmd->batch = arg;
-        return 0;
     case ARGP_KEY_ARG:
         if (*cmd->req.op)
             pfc_cli_usage(state, "expected one operation, got \"%s\" and \"%s\"", cmd->req.op, arg);
@@ -444,9 +438,18 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static int accel_run(pfc_cli *cli, int argc, char **argv);
+
+static const pfc_subcommand part_run = { .name = "run",
+                                         .summary = "one kernel, or a file of them",
+                                         .run = accel_run,
+                                         .options = run_options,
+                                         .parse = parse_run,
+                                         .args_doc = "OP",
+                                         .doc = run_doc };
+
 static int accel_run(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { run_options, parse_run, "OP", run_doc, NULL };
     command cmd = { 0 };
     plan p;
     pfc_accel_result r;
@@ -454,7 +457,7 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &cmd);
+    pfc_cli_parse(cli, &part_run, argc, argv, &cmd);
     if (cmd.batch)
         return run_batch(cli, &cmd);
     code = plan_of(&cmd.req, &p, &err);
@@ -471,13 +474,6 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
 
 /* ---- chips ---- */
 
-static error_t parse_nothing(int key, char *arg, struct argp_state *state)
-{
-    if (key == ARGP_KEY_ARG)
-        pfc_cli_usage(state, "unexpected argument \"%s\"", arg);
-    return ARGP_ERR_UNKNOWN;
-}
-
 static json_t *chip_json(const pfc_accel_chip *c)
 {
     return json_pack(
@@ -489,18 +485,23 @@ static json_t *chip_json(const pfc_accel_chip *c)
         "hbm_bytes", (json_int_t)c->hbm_bytes, "hbm_mbps", (json_int_t)c->hbm_mbps);
 }
 
+static int accel_chips(pfc_cli *cli, int argc, char **argv);
+
+static const pfc_subcommand part_chips = {
+    .name = "chips", .summary = "the built-in chips", .run = accel_chips, .doc = chips_doc
+};
+
 static int accel_chips(pfc_cli *cli, int argc, char **argv)
 {
     static const pfc_table_col columns[] = {
         { "CHIP", false }, { "ARRAY", true }, { "MHZ", true }, { "ABOUT", false }
     };
-    const pfc_cmd_args args = { NULL, parse_nothing, NULL, chips_doc, NULL };
     json_t *list = NULL;
     pfc_table *table = NULL;
     pfc_accel_chip chip;
     pfc_err err = { 0 };
 
-    pfc_cli_parse(cli, &args, argc, argv, NULL);
+    pfc_cli_parse(cli, &part_chips, argc, argv, NULL);
     if (cli->json)
         list = json_array();
     else
@@ -528,26 +529,25 @@ static int accel_chips(pfc_cli *cli, int argc, char **argv)
     return PFC_EXIT_OK;
 }
 
-int pfc_cmd_accel(pfc_cli *cli, int argc, char **argv)
+static const pfc_subcommand *const parts[] = { &part_run, &part_chips, NULL };
+
+static int cmd_accel(pfc_cli *cli, int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        pfc_cmd_fn run;
-    } subs[] = { { "run", accel_run }, { "chips", accel_chips } };
     pfc_err err = { 0 };
     char *name;
     int status;
 
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
-        pfc_out("%s", accel_doc);
+        pfc_out("%s%.*s%s", accel_usage, (int)strcspn(accel_doc, "\v"), accel_doc,
+                strchr(accel_doc, '\v') + 1);
         return PFC_EXIT_OK;
     }
-    for (size_t i = 0; argc >= 2 && i < PFC_ARRAY_LEN(subs); i++) {
-        if (strcmp(subs[i].name, argv[1]) != 0)
+    for (size_t i = 0; argc >= 2 && parts[i]; i++) {
+        if (strcmp(parts[i]->name, argv[1]) != 0)
             continue;
         name = pfc_format("%s %s", cli->name, argv[1]);
         cli->name = argv[1] = name;
-        status = subs[i].run(cli, argc - 1, argv + 1);
+        status = parts[i]->run(cli, argc - 1, argv + 1);
         free(name);
         return status;
     }
@@ -558,3 +558,11 @@ int pfc_cmd_accel(pfc_cli *cli, int argc, char **argv)
         (void)pfc_err_set(&err, PFC_EINVAL, "missing subcommand: \"run\" or \"chips\"");
     return pfc_cli_fail(cli, &err);
 }
+
+const pfc_subcommand pfc_cmd_accel = {
+    .name = "accel",
+    .summary = "kernels on the simulated accelerator: exact cycles",
+    .run = cmd_accel,
+    .doc = accel_doc,
+    .parts = parts,
+};

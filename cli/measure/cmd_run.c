@@ -7,29 +7,13 @@
 #include <sys/stat.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
-enum {
-    KEY_SUITE = 0x100,
-    KEY_FILTER,
-    KEY_BACKEND,
-    KEY_COMMIT,
-    KEY_REPEATS,
-    KEY_OUT,
-    KEY_TIMEOUT,
-    KEY_WAIT_QUIET,
-    KEY_WORK,
-    KEY_PUSH,
-    KEY_CREATE,
-    KEY_PROJECT,
-    KEY_URL,
-    KEY_DATA,
-    KEY_GIT_BISECT,
-    KEY_BUILD,
-    KEY_SIZE,
-};
+enum { KEY_BACKEND = 1, KEY_SIZE };
 
 #define MAX_SIZES 16
 
@@ -44,50 +28,32 @@ typedef struct run_opts {
     bool git_bisect;
 } run_opts;
 
-static const struct argp_option run_options[] = {
-    PFC_CONFIG_OPTION(0),
-    PFC_DIRECTION_OPTION(0),
-    PFC_TIME_OPTION(0),
-    { "suite", KEY_SUITE, "F", 0, "Suite file or name (default: perfci.yaml's)", 0 },
-    { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
-    { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
-    { "commit", KEY_COMMIT, "C", 0, "Measure this commit in a checkout of its own", 0 },
-    { "repeats", KEY_REPEATS, "N", 0, "Times to run (default: 1 a suite, 5 a command)", 0 },
-    { "build", KEY_BUILD, "CMD", 0, "Of -- CMD: built by this first; its time is a metric", 0 },
-    { "size", KEY_SIZE, "FILE", 0, "The size of this file is a metric, too; repeatable", 0 },
-    { "out", KEY_OUT, "FILE", 0, "Also write the run document", 0 },
-    { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },
-    { "wait-quiet", KEY_WAIT_QUIET, "T", 0,
-      "Of a suite: wait so long for a quiet machine, then end with 5", 0 },
-    { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
-    { "push", KEY_PUSH, 0, 0, "Upload the result", 0 },
-    { "create", KEY_CREATE, 0, 0, "With --push: make the project when there is none", 0 },
-    { "project", KEY_PROJECT, "P", 0, "The project's name, for --push", 0 },
-    { "url", KEY_URL, "U", 0, "The service, for --push", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`, for --push", 0 },
-    { "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, or 125 when broken",
-      0 },
-    { 0 },
-};
-
-static const pfc_arg_field run_fields[] = {
-    PFC_CONFIG_FIELD(run_opts, take.config),
-    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(run_opts, take.time), 0, 0 },
-    { KEY_SUITE, PFC_ARG_TEXT, offsetof(run_opts, take.suite), 0, 0 },
-    { KEY_FILTER, PFC_ARG_TEXT, offsetof(run_opts, take.filter), 0, 0 },
-    { KEY_BUILD, PFC_ARG_TEXT, offsetof(run_opts, build), 0, 0 },
-    { KEY_COMMIT, PFC_ARG_TEXT, offsetof(run_opts, commit), 0, 0 },
-    { KEY_REPEATS, PFC_ARG_COUNT, offsetof(run_opts, take.repeats), 1, PFC_TAKE_MAX_REPEATS },
-    { KEY_OUT, PFC_ARG_TEXT, offsetof(run_opts, out), 0, 0 },
-    { KEY_TIMEOUT, PFC_ARG_SECONDS, offsetof(run_opts, take.timeout_s), 0, 0 },
-    { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(run_opts, take.wait_quiet), 0, 0 },
-    { KEY_WORK, PFC_ARG_TEXT, offsetof(run_opts, take.work), 0, 0 },
-    { KEY_PUSH, PFC_ARG_FLAG, offsetof(run_opts, push), 0, 0 },
-    { KEY_CREATE, PFC_ARG_FLAG, offsetof(run_opts, create), 0, 0 },
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(run_opts, project), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(run_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(run_opts, data), 0, 0 },
-    { KEY_GIT_BISECT, PFC_ARG_FLAG, offsetof(run_opts, git_bisect), 0, 0 },
+static const pfc_option run_options[] = {
+    PFC_CONFIG_OPTION(run_opts, take.config),
+    PFC_DIRECTION_OPTION,
+    PFC_TIME_OPTION(run_opts, take.time),
+    PFC_OPT_TEXT("suite", "F", run_opts, take.suite, "Suite file or name",
+                 .fallback = "perfci.yaml's"),
+    PFC_OPT_TEXT("filter", "RE", run_opts, take.filter, "Only benchmarks whose name matches"),
+    PFC_OPT_OWN(KEY_BACKEND, "backend", "B", "Only this backend; repeatable"),
+    PFC_OPT_TEXT("commit", "C", run_opts, commit, "Measure this commit in a checkout of its own"),
+    PFC_OPT_COUNT("repeats", "N", run_opts, take.repeats, 1, PFC_TAKE_MAX_REPEATS, "Times to run",
+                  .fallback = "1 a suite, 5 a command"),
+    PFC_OPT_TEXT("build", "CMD", run_opts, build,
+                 "Of -- CMD: built by this first; its time is a metric"),
+    PFC_OPT_OWN(KEY_SIZE, "size", "FILE", "The size of this file is a metric, too; repeatable"),
+    PFC_OPT_TEXT("out", "FILE", run_opts, out, "Also write the run document"),
+    PFC_OPT_SECONDS("timeout", "T", run_opts, take.timeout_s, "Of one measurement, e.g. 90s or 5m"),
+    PFC_OPT_DURATION("wait-quiet", "T", run_opts, take.wait_quiet,
+                     "Of a suite: wait so long for a quiet machine, then end with 5"),
+    PFC_OPT_TEXT("work", "DIR", run_opts, take.work, "Where checkouts are kept"),
+    PFC_OPT_FLAG("push", run_opts, push, "Upload the result"),
+    PFC_OPT_FLAG("create", run_opts, create, "With --push: make the project when there is none"),
+    PFC_OPT_TEXT("project", "P", run_opts, project, "The project's name, for --push"),
+    PFC_OPT_TEXT("url", "U", run_opts, url, "The service, for --push"),
+    PFC_OPT_TEXT("data", "DIR", run_opts, data, "Data folder of `perfci up`, for --push"),
+    PFC_OPT_FLAG("git-bisect", run_opts, git_bisect,
+                 "Exit status for `git bisect run`: 0, or 125 when broken"),
     { 0 },
 };
 
@@ -254,9 +220,8 @@ static pfc_code take(const run_opts *o, pfc_take *t, pfc_run **run, pfc_err *err
     return code ? code : add_sizes(o, *run, err);
 }
 
-int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
+static int cmd_run(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { run_options, parse_run, "[-- CMD...]", run_doc, run_fields };
     run_opts o = { 0 };
     pfc_take_range range = { 0 };
     pfc_take t = { 0 };
@@ -265,7 +230,7 @@ int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     int status = PFC_EXIT_OK;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_run, argc, argv, &o);
     pfc_cli_catch_signals();
     o.take.measure = o.command;
     /* A command is measured where the user stands and nothing is built for it. */
@@ -301,3 +266,13 @@ done:
     free(o.command);
     return status;
 }
+
+const pfc_subcommand pfc_cmd_run = {
+    .name = "run",
+    .summary = "measure the working tree, a commit, or any command",
+    .run = cmd_run,
+    .options = run_options,
+    .parse = parse_run,
+    .args_doc = "[-- CMD...]",
+    .doc = run_doc,
+};

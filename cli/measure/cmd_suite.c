@@ -7,19 +7,12 @@
 
 #include "bench/suite/model.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
 #define MAX_WORDS 65 /* the word and the files of `check` */
-
-enum {
-    KEY_NAME = 0x100,
-    KEY_BATCH,
-    KEY_SEQUENCE,
-    KEY_PHASES,
-    KEY_DTYPE,
-    KEY_OUT,
-};
 
 typedef struct suite_opts {
     const char *words[MAX_WORDS];
@@ -29,15 +22,18 @@ typedef struct suite_opts {
     pfc_model_suite_opts model;
 } suite_opts;
 
-static const struct argp_option suite_options[] = {
-    { "name", KEY_NAME, "NAME", 0, "Of the suite made (default: the model's type)", 0 },
-    { "batch", KEY_BATCH, "N", 0, "Sequences or images at once (default: 1)", 0 },
-    { "sequence", KEY_SEQUENCE, "N", 0,
-      "Tokens of a sequence; of decode, those in the cache (default: 128)", 0 },
-    { "phases", KEY_PHASES, "LIST", 0,
-      "Of prefill, decode, training (default: all that the model has)", 0 },
-    { "dtype", KEY_DTYPE, "T", 0, "f32, bf16, or int8 for the products alone (default: f32)", 0 },
-    { "out", KEY_OUT, "FILE", 0, "Write the suite made there instead of stdout", 0 },
+static const pfc_option suite_options[] = {
+    PFC_OPT_TEXT("name", "NAME", suite_opts, model.name, "Of the suite made",
+                 .fallback = "the model's type"),
+    PFC_OPT_INTEGER("batch", "N", suite_opts, model.batch, 1, 1024, "Sequences or images at once",
+                    .fallback = "1"),
+    PFC_OPT_INTEGER("sequence", "N", suite_opts, model.sequence, 1, 65536,
+                    "Tokens of a sequence; of decode, those in the cache", .fallback = "128"),
+    PFC_OPT_TEXT("phases", "LIST", suite_opts, phases, "Of prefill, decode, training",
+                 .fallback = "all that the model has"),
+    PFC_OPT_TEXT("dtype", "T", suite_opts, model.dtype, "f32, bf16, or int8 for the products alone",
+                 .fallback = "f32"),
+    PFC_OPT_TEXT("out", "FILE", suite_opts, out, "Write the suite made there instead of stdout"),
     { 0 },
 };
 
@@ -57,38 +53,11 @@ static const char suite_doc[] =
     "  perfci suite from-model config.json --phases prefill,decode --batch 8 --out model.yaml\n"
     "  perfci run --suite model.yaml\n";
 
-static const char **text_field(suite_opts *o, int key)
-{
-    switch (key) {
-    case KEY_NAME:
-        return &o->model.name;
-    case KEY_PHASES:
-        return &o->phases;
-    case KEY_DTYPE:
-        return &o->model.dtype;
-    case KEY_OUT:
-        return &o->out;
-    default:
-        return NULL;
-    }
-}
-
 static error_t parse_suite(int key, char *arg, struct argp_state *state)
 {
     suite_opts *o = state->input;
-    const char **text = text_field(o, key);
 
-    if (text) {
-        *text = arg;
-        return 0;
-    }
     switch (key) {
-    case KEY_BATCH:
-        o->model.batch = pfc_arg_i64(state, arg, 1, 1024, "--batch");
-        return 0;
-    case KEY_SEQUENCE:
-        o->model.sequence = pfc_arg_i64(state, arg, 1, 65536, "--sequence");
-        return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == MAX_WORDS)
             pfc_cli_usage(state, "at most %d files at once", MAX_WORDS - 1);
@@ -145,7 +114,7 @@ static pfc_code check(const pfc_cli *cli, const suite_opts *o, pfc_err *err)
         pfc_err inner = { 0 };
         const pfc_code code = pfc_suite_load(o->words[i], &suite, &inner);
 
-        if (code && worst) /* the last one is told by the caller */
+        if (code && worst) /* the caller prints the last error */
             (void)pfc_cli_fail(cli, err);
         if (code) {
             worst = code;
@@ -251,17 +220,15 @@ static pfc_code from_model(const pfc_cli *cli, suite_opts *o, pfc_err *err)
     return code;
 }
 
-int pfc_cmd_suite(pfc_cli *cli, int argc, char **argv)
+static int cmd_suite(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "list", "check", "from-model", NULL };
-    const pfc_cmd_args args = { suite_options, parse_suite, "list|check FILE...|from-model CONFIG",
-                                suite_doc, NULL };
     suite_opts o = { .model = { .dtype = "f32" } };
     const char *near;
     pfc_err err = { 0 };
     pfc_code code = PFC_OK;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_suite, argc, argv, &o);
     if (strcmp(o.words[0], "list") == 0) {
         list(cli);
     } else if (strcmp(o.words[0], "check") == 0) {
@@ -276,3 +243,13 @@ int pfc_cmd_suite(pfc_cli *cli, int argc, char **argv)
     }
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_suite = {
+    .name = "suite",
+    .summary = "check suites, make one from a model's configuration",
+    .run = cmd_suite,
+    .options = suite_options,
+    .parse = parse_suite,
+    .args_doc = "list|check FILE...|from-model CONFIG",
+    .doc = suite_doc,
+};

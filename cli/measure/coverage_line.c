@@ -1,4 +1,4 @@
-/* What a command measures, in one line. */
+/* One line that names what a command measures. */
 #include "cli/measure/coverage_line.h"
 
 #include <stdlib.h>

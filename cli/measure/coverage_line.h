@@ -1,5 +1,5 @@
 /*
- * What a command measures: told in one line before it begins, and what to say when there is nothing.
+ * The line that names what a command will measure, and the error when there is nothing to measure.
  */
 #ifndef PFC_CLI_MEASURE_COVERAGE_LINE_H
 #define PFC_CLI_MEASURE_COVERAGE_LINE_H

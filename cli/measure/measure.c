@@ -9,6 +9,7 @@
 
 #include "cli/measure/coverage_line.h"
 #include "cli/measure/document_pairs.h"
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/hash.h"
@@ -386,7 +387,7 @@ pfc_code pfc_take_tree(pfc_take *t, pfc_run **out, pfc_err *err)
     (*out)->commit = NULL;
     if (t->repo)
         look_at_build(t, t->root, *out);
-    /* A tree with changes is no commit: its numbers must not stand in the commit's series. */
+    /* A tree with changes is no commit: its values must not enter the commit's series. */
     if (t->repo && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed == 0 &&
         !pfc_repo_resolve(t->repo, "HEAD", &head, NULL))
         (*out)->commit = pfc_strdup(head.hex);

@@ -16,7 +16,7 @@
 #define PFC_TAKE_MAX_BACKENDS 8
 #define PFC_TAKE_MAX_REPEATS  1000
 
-/** What to measure and how; texts of flags, NULL where not given. */
+/** The measurement that the flags ask for; NULL where a flag is not given. */
 typedef struct pfc_take_opts {
     const char *config; /* --config: the perfci.yaml that counts */
     const char *suite, *filter, *measure, *build;
@@ -35,18 +35,10 @@ typedef struct pfc_take_opts {
 /** A --backend of the command line; one too many ends the process with a sentence. */
 void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_state *state);
 
-/** The flag that says which perfci.yaml counts, for a subcommand's options and fields. */
-#define PFC_KEY_CONFIG 0x410
-#define PFC_CONFIG_OPTION(group)                                                                   \
-    {                                                                                              \
-        "config", PFC_KEY_CONFIG, "FILE", 0,                                                       \
-            "The perfci.yaml that counts (default: the working tree's, else the newest commit's)", \
-            group                                                                                  \
-    }
-#define PFC_CONFIG_FIELD(type, member)                                                             \
-    {                                                                                              \
-        PFC_KEY_CONFIG, PFC_ARG_TEXT, offsetof(type, member), 0, 0                                 \
-    }
+/** The option that says which perfci.yaml counts. */
+#define PFC_CONFIG_OPTION(type, member)                                                            \
+    PFC_OPT_TEXT("config", "FILE", type, member, "The perfci.yaml that counts",                    \
+                 .fallback = "the working tree's, else the newest commit's")
 
 /** Where measuring happens: the repository here, if any, and its settings. Open once. */
 typedef struct pfc_take {
@@ -62,14 +54,14 @@ typedef struct pfc_take {
     pfc_workspace_opts ws_opts;
     pfc_commit_measure_opts measure;
     pfc_directions directions; /* of the flags, then of perfci.yaml */
-    bool no_canary;            /* that there is none was said */
+    bool no_canary;            /* the warning that there is none was printed */
     bool noted;                /* what the reading left out or took was printed */
     bool told;                 /* what is measured was printed */
     double build_s;            /* wall time of the working tree's build; 0: there was none */
     pfc_built built;           /* what the last whole measurement was built from */
 } pfc_take;
 
-/** Whose perfci.yaml counts where the working tree has none. */
+/** The commits whose perfci.yaml counts where the working tree has none. */
 typedef struct pfc_take_range {
     const char *from, *to; /* revisions; from NULL: `to` alone; to NULL: HEAD */
 } pfc_take_range;
@@ -85,7 +77,7 @@ void pfc_take_close(pfc_take *take);
 pfc_code pfc_take_config_of(pfc_take *take, const pfc_commit_id *base, pfc_err *err) PFC_MUSTCHECK;
 /** Prints what is measured; PFC_EINVAL when there is nothing. Every measurement below calls it. */
 pfc_code pfc_take_ready(pfc_take *take, pfc_err *err) PFC_MUSTCHECK;
-/** What --filter and --backend ask for. */
+/** The selection of --filter and --backend. */
 pfc_benchmark_filter pfc_take_select(const pfc_take_opts *opts);
 
 /** Opens the checkouts of `take`, of which at least `builds` are kept at a time; once. */
@@ -119,9 +111,9 @@ pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_
 pfc_code pfc_take_blocks(pfc_take *take, const pfc_blocks_run_opts *opts, pfc_blocks_result *out,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** The finer way for suites: both builds stay up and take turns of a fraction of a millisecond; the
- *  verdicts stand in *run_b's measurements (extra.pair_*). PFC_EUNAVAIL: a command is measured, or
- *  a build is too old to take turns; then pfc_take_pair does it. */
+/** Measures suites in interleaved pairs: the processes of both builds stay up and alternate after a fraction of a
+ *  millisecond; *run_b's measurements hold the verdicts (extra.pair_*). PFC_EUNAVAIL: a command is measured, or
+ *  a build is too old to alternate; use pfc_take_pair then. */
 pfc_code pfc_take_turns(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
                         double margin, pfc_run **run_a, pfc_run **run_b,
                         pfc_err *err) PFC_MUSTCHECK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/import/import.h"
 #include "core/stats/stats.h"

@@ -6,31 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/nightly/nightly.h"
 #include "core/base/clock.h"
 #include "core/base/parse.h"
 
-enum {
-    KEY_REPO = 0x100,
-    KEY_BRANCH,
-    KEY_SUITE,
-    KEY_FILTER,
-    KEY_BACKEND,
-    KEY_MAX,
-    KEY_ALL,
-    KEY_REPEATS,
-    KEY_JOBS,
-    KEY_WAIT,
-    KEY_SOURCE,
-    KEY_MARKDOWN,
-    KEY_WORK,
-    KEY_PROJECT,
-    KEY_CREATE,
-    KEY_ANCHOR,
-    KEY_BUDGET,
-    KEY_MARGIN,
-    KEY_CLASS,
-};
+enum { KEY_BACKEND = 1, KEY_CLASS };
 
 enum { POLL_MS = 200 };
 
@@ -45,68 +26,46 @@ typedef struct nightly_opts {
     bool markdown;
 } nightly_opts;
 
-static const struct argp_option nightly_options[] = {
-    PFC_CONFIG_OPTION(0),
-    PFC_DIRECTION_OPTION(0),
-    PFC_TIME_OPTION(0),
-    { "repo", KEY_REPO, "DIR", 0, "The repository (default: here)", 0 },
-    { "branch", KEY_BRANCH, "B", 0, "Default: perfci.yaml's, else the one checked out", 0 },
-    { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },
-    { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
-    { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
-    { "anchor", KEY_ANCHOR, "REV", 0,
-      "The build that is measured along, so that ratios to it join nights (default: perfci.yaml's, "
-      "else the last night's, else the newest release)",
-      0 },
-    { "budget", KEY_BUDGET, "T", 0,
-      "Measure as long, builds not counted (default: perfci.yaml's, else 30m)", 0 },
-    { "margin", KEY_MARGIN, "R", 0,
-      "Relative change that does not matter (default: perfci.yaml's, else 0.03)", 0 },
-    { "max-commits", KEY_MAX, "N", 0,
-      "Measure N new commits at most, the newest always (default 60; with --all 250)", 0 },
-    { "all", KEY_ALL, 0, 0, "Every commit of the branch that has no run yet", 0 },
-    { "repeats", KEY_REPEATS, "N", 0,
-      "Exactly N rounds of two measurements a build, whatever is decided", 0 },
-    { "jobs", KEY_JOBS, 0, 0, "Let the service's runners measure, and wait for them", 0 },
-    { "machine-class", KEY_CLASS, "C", 0,
-      "With --jobs: a session on this class of machines; repeatable (default: one, on any runner)",
-      0 },
-    { "source", KEY_SOURCE, "S", 0,
-      "With --jobs: the URL or folder that runners read (default: the project's --repo-url, else "
-      "--repo)",
-      0 },
-    { "wait", KEY_WAIT, "T", 0, "For runners and for detection (default 1h)", 0 },
-    { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 0 },
-    { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
-    { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
-    { "create", KEY_CREATE, 0, 0,
-      "Make the project of --project when there is none; one that perfci.yaml or the folder names "
-      "is made without it",
-      0 },
-    PFC_SERVICE_OPTIONS(0),
-    { 0 },
-};
-
-static const pfc_arg_field nightly_fields[] = {
-    PFC_CONFIG_FIELD(nightly_opts, take.config),
-    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(nightly_opts, take.time), 0, 0 },
-    { KEY_ANCHOR, PFC_ARG_TEXT, offsetof(nightly_opts, night.anchor), 0, 0 },
-    { KEY_BUDGET, PFC_ARG_SECONDS, offsetof(nightly_opts, budget_s), 0, 0 },
-    { KEY_REPO, PFC_ARG_TEXT, offsetof(nightly_opts, repo), 0, 0 },
-    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(nightly_opts, branch), 0, 0 },
-    { KEY_SUITE, PFC_ARG_TEXT, offsetof(nightly_opts, take.suite), 0, 0 },
-    { KEY_FILTER, PFC_ARG_TEXT, offsetof(nightly_opts, take.filter), 0, 0 },
-    { KEY_MAX, PFC_ARG_COUNT, offsetof(nightly_opts, night.max), 1, PFC_NIGHT_MOST },
-    { KEY_ALL, PFC_ARG_FLAG, offsetof(nightly_opts, night.all), 0, 0 },
-    { KEY_REPEATS, PFC_ARG_COUNT, offsetof(nightly_opts, take.repeats), 1, PFC_TAKE_MAX_REPEATS },
-    { KEY_JOBS, PFC_ARG_FLAG, offsetof(nightly_opts, jobs), 0, 0 },
-    { KEY_SOURCE, PFC_ARG_TEXT, offsetof(nightly_opts, source), 0, 0 },
-    { KEY_WAIT, PFC_ARG_SECONDS, offsetof(nightly_opts, wait_s), 0, 0 },
-    { KEY_MARKDOWN, PFC_ARG_FLAG, offsetof(nightly_opts, markdown), 0, 0 },
-    { KEY_WORK, PFC_ARG_TEXT, offsetof(nightly_opts, take.work), 0, 0 },
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(nightly_opts, night.project), 0, 0 },
-    { KEY_CREATE, PFC_ARG_FLAG, offsetof(nightly_opts, night.create), 0, 0 },
-    PFC_SERVICE_FIELDS(nightly_opts, ),
+static const pfc_option nightly_options[] = {
+    PFC_CONFIG_OPTION(nightly_opts, take.config),
+    PFC_DIRECTION_OPTION,
+    PFC_TIME_OPTION(nightly_opts, take.time),
+    PFC_OPT_TEXT("repo", "DIR", nightly_opts, repo, "The repository", .fallback = "here"),
+    PFC_OPT_TEXT("branch", "B", nightly_opts, branch, "The branch",
+                 .fallback = "perfci.yaml\'s, else the one checked out"),
+    PFC_OPT_TEXT("suite", "F", nightly_opts, take.suite, "Suite file or name"),
+    PFC_OPT_TEXT("filter", "RE", nightly_opts, take.filter, "Only benchmarks whose name matches"),
+    PFC_OPT_OWN(KEY_BACKEND, "backend", "B", "Only this backend; repeatable"),
+    PFC_OPT_TEXT("anchor", "REV", nightly_opts, night.anchor,
+                 "The build that is measured along, so that ratios to it join nights",
+                 .fallback = "perfci.yaml's, else the last night's, else the newest release"),
+    PFC_OPT_SECONDS("budget", "T", nightly_opts, budget_s, "Measure as long, builds not counted",
+                    .fallback = "perfci.yaml's, else 30m"),
+    PFC_OPT_NUMBER("margin", "R", nightly_opts, margin, 1e-9, 10,
+                   "Relative change that does not matter", .fallback = "perfci.yaml's, else 0.03"),
+    PFC_OPT_COUNT("max-commits", "N", nightly_opts, night.max, 1, PFC_NIGHT_MOST,
+                  "Measure N new commits at most, the newest always",
+                  .fallback = "60, with --all 250"),
+    PFC_OPT_FLAG("all", nightly_opts, night.all, "Every commit of the branch that has no run yet"),
+    PFC_OPT_COUNT("repeats", "N", nightly_opts, take.repeats, 1, PFC_TAKE_MAX_REPEATS,
+                  "Exactly N rounds of two measurements a build, whatever is decided"),
+    PFC_OPT_FLAG("jobs", nightly_opts, jobs,
+                 "Let the service's runners measure, and wait for them"),
+    PFC_OPT_OWN(KEY_CLASS, "machine-class", "C",
+                "With --jobs: a session on this class of machines; repeatable",
+                .fallback = "one, on any runner"),
+    PFC_OPT_TEXT("source", "S", nightly_opts, source,
+                 "With --jobs: the URL or folder that runners read",
+                 .fallback = "the project's --repo-url, else --repo"),
+    PFC_OPT_SECONDS("wait", "T", nightly_opts, wait_s, "For runners and for detection",
+                    .fallback = "1h"),
+    PFC_OPT_FLAG("markdown", nightly_opts, markdown, "Print the report as Markdown"),
+    PFC_OPT_TEXT("work", "DIR", nightly_opts, take.work, "Where checkouts are kept"),
+    PFC_OPT_TEXT("project", "P", nightly_opts, night.project, "The project's name"),
+    PFC_OPT_FLAG("create", nightly_opts, night.create,
+                 "Make the project of --project when there is none; one that perfci.yaml or the "
+                 "folder names is made without it"),
+    PFC_SERVICE_OPTIONS(nightly_opts, ),
     { 0 },
 };
 
@@ -158,12 +117,6 @@ static error_t parse_nightly(int key, char *arg, struct argp_state *state)
         return 0;
     case PFC_KEY_DIRECTION:
         pfc_directions_add(&o->take.directions, arg, state);
-        return 0;
-    case KEY_MARGIN:
-        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
-        return 0;
-    case ARGP_KEY_ARG:
-        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -265,7 +218,7 @@ static pfc_code get_alerts(const pfc_night *n, json_t **out, pfc_err *err)
     return code;
 }
 
-/* What gave no result at the commits that were measured. */
+/* Benchmarks without a result at the measured commits. */
 static pfc_code take_broken(pfc_night *n, const pfc_night_commit *c, pfc_err *err)
 {
     char *path = pfc_format("/api/v1/projects/%s/commits/%s", n->project, c->id.hex);
@@ -342,9 +295,8 @@ static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
     return code;
 }
 
-int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
+static int cmd_nightly(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { nightly_options, parse_nightly, NULL, nightly_doc, nightly_fields };
     nightly_opts o = { .wait_s = 3600 };
     pfc_take_range range = { 0 };
     pfc_night n = { .cli = cli };
@@ -353,7 +305,7 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
     int status;
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_nightly, argc, argv, &o);
     pfc_cli_catch_signals();
     n.alerts = json_array();
     n.broken = json_array();
@@ -388,3 +340,12 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
     pfc_take_close(&n.take);
     return status;
 }
+
+const pfc_subcommand pfc_cmd_nightly = {
+    .name = "nightly",
+    .summary = "measure what is new, upload, report",
+    .run = cmd_nightly,
+    .options = nightly_options,
+    .parse = parse_nightly,
+    .doc = nightly_doc,
+};

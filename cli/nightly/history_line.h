@@ -1,5 +1,5 @@
 /*
- * What is known of the commits of a history before a nightly round. Private to known.c and plan.c.
+ * The commits of a history with their runs and verdicts before a nightly round. Private to known.c and plan.c.
  */
 #ifndef PFC_CLI_NIGHTLY_HISTORY_LINE_H
 #define PFC_CLI_NIGHTLY_HISTORY_LINE_H

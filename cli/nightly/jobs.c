@@ -8,13 +8,14 @@
 
 #include "cli/measure/coverage_line.h"
 #include "cli/nightly/nightly.h"
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 
 enum { POLL_MS = 200, SESSIONS = 20 };
 
 #define ROUNDS_S 86400.0 /* limit of a session whose rounds are given */
 
-/* What is queued for a round. */
+/* The queued jobs of a round. */
 typedef struct night_round {
     pfc_night *n;
     const pfc_night_jobs *jobs;
@@ -160,7 +161,7 @@ static pfc_code wait_job(const night_round *r, int64_t job, const char *commit, 
     return code;
 }
 
-/* What became of a commit whose job brought nothing of it. `job` NULL: it did not end in time. */
+/* The status of a commit whose job has no result of it. `job` NULL: it did not end in time. */
 static void take_failure(pfc_night_commit *c, const json_t *job)
 {
     const char *state = json_string_value(json_object_get(job, "state"));
@@ -264,7 +265,7 @@ static pfc_code take_run_ids(pfc_night *n, const json_t *job, pfc_err *err)
     return code;
 }
 
-/* What the session says of a commit of ours. */
+/* The session's status of one of the round's commits. */
 static void take_status(pfc_night_commit *c, const json_t *one)
 {
     const char *status = json_string_value(json_object_get(one, "status"));

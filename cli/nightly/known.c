@@ -1,5 +1,5 @@
 /*
- * What the service has of a history: runs, verdicts of sessions, changes that need blocks.
+ * Reads from the service: the runs of a history, verdicts of sessions, changes that need blocks.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -132,7 +132,7 @@ static bool shows_step(const json_t *boundary)
            json_number_value(p) <= SUSPECT;
 }
 
-/* What a session says in detail of the commits whose newest verdict it has. */
+/* The detail of a session, for the commits whose newest verdict it has. */
 static void take_detail(pfc_night_line *l, size_t session, const json_t *detail)
 {
     const json_t *commits = json_object_get(detail, "commits");

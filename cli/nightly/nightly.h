@@ -15,7 +15,7 @@ typedef struct pfc_night_worst {
     double rel_change, rel_low, rel_high;
 } pfc_night_worst;
 
-/** What came of one commit. */
+/** A commit of the round and its result. */
 typedef struct pfc_night_commit {
     pfc_commit_id id;
     char *subject;
@@ -45,7 +45,7 @@ typedef struct pfc_night_plan {
     size_t anchors_len;
 } pfc_night_plan;
 
-/** What the command line asks of a round. */
+/** Options of a round, from the command line. */
 typedef struct pfc_night_opts {
     const char *anchor;  /* revision; NULL: perfci.yaml's, the newest session's, a release */
     size_t max;          /* new commits; 0: PFC_NIGHT_MAX, or PFC_NIGHT_MOST with `all` */
@@ -93,7 +93,7 @@ void pfc_night_choose(pfc_repo *repo, const pfc_commit_id *ids, size_t len, size
 
 /** Measures the plan here, in blocks, and sends runs and session. */
 pfc_code pfc_night_measure_blocks(pfc_night *night, pfc_err *err) PFC_MUSTCHECK;
-/** What the service says of night->session, or this program where it has no sessions. */
+/** The verdicts of the service for night->session, or of this program where the service has no sessions. */
 pfc_code pfc_night_take_verdicts(pfc_night *night, pfc_err *err) PFC_MUSTCHECK;
 /** The verdicts of this program alone, of the runs of a result. */
 pfc_code pfc_night_judge(pfc_night *night, const pfc_blocks_result *result,

@@ -1,5 +1,5 @@
 /*
- * What a nightly round measures: what is new, what is undecided, what to measure it against.
+ * Chooses the commits of a nightly round: new ones, undecided ones, and the builds they are compared with.
  */
 #include <math.h>
 #include <stdio.h>
@@ -302,7 +302,7 @@ static bool is_judged(const pfc_night_plan *p, const pfc_commit_id *id)
     return false;
 }
 
-/* What is undecided and not judged in this round. */
+/* Undecided commits that this round does not judge. */
 static void list_earlier(pfc_night *n, line *l)
 {
     n->earlier = pfc_calloc(l->len, sizeof n->earlier[0]);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/nightly/nightly.h"
+#include "cli/output/output.h"
 #include "core/forge/forge.h"
 
 /* A benchmark that broke has lost its values: it is reported with its reason and is no regression. */
@@ -78,7 +79,7 @@ static const char *status_of(const pfc_night_commit *c)
                                : "failed";
 }
 
-/* What a person reads: the verdict with its number, or what became of the commit without one. */
+/* The verdict in words, with its number; without a verdict the status of the commit. */
 static void put_word(const pfc_night_commit *c, pfc_buf *out)
 {
     const char *verdict = c->verdict ? c->verdict : status_of(c);

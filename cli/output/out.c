@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/output/output.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
 

@@ -17,6 +17,7 @@
 #include <wchar.h>
 
 #include "cli/cli.h"
+#include "cli/output/output.h"
 #include "core/base/parse.h"
 
 enum {

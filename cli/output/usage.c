@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output/output.h"
+
 enum { MAX_OPTIONS = 128 };
 
 /* The options of a command by name, argp's own included. */

@@ -6,20 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/results/results.h"
 #include "cli/results/upload.h"
 #include "core/base/fs.h"
 #include "core/import/import.h"
 
-enum {
-    KEY_FORMAT = 0x100,
-    KEY_DRY_RUN,
-    KEY_MAP,
-    KEY_UNIT,
-    KEY_BETTER,
-    KEY_BENCHMARK,
-    KEY_METRIC,
-};
+enum { KEY_BETTER = 1 };
 
 #define MAX_SHOWN_SAMPLES 1000
 
@@ -30,26 +24,26 @@ typedef struct import_opts {
     bool dry_run;
 } import_opts;
 
-static const struct argp_option import_options[] = {
-    { "dry-run", KEY_DRY_RUN, 0, 0, "Show what would be stored, store nothing", 0 },
-    { "format", KEY_FORMAT, "F", 0, "Format of the files (default auto: by content)", 0 },
-    { "map", KEY_MAP, "FILE", 0, "What the columns of a CSV of your own mean, in YAML", 0 },
-    { "unit", KEY_UNIT, "U", 0, "Unit of values that come without one", 0 },
-    { "better", KEY_BETTER, "D", 0, "higher or lower, for values without direction", 0 },
-    { "benchmark", KEY_BENCHMARK, "B", 0, "Name, where the file has none", 0 },
-    { "metric", KEY_METRIC, "M", 0, "Name of a bare number", 0 },
-    PFC_UPLOAD_OPTIONS(1),
-    { 0 },
-};
+static const char *const ways[] = { "higher", "lower", NULL };
 
-static const pfc_arg_field import_fields[] = {
-    { KEY_DRY_RUN, PFC_ARG_FLAG, offsetof(import_opts, dry_run), 0, 0 },
-    { KEY_FORMAT, PFC_ARG_TEXT, offsetof(import_opts, read.format), 0, 0 },
-    { KEY_MAP, PFC_ARG_TEXT, offsetof(import_opts, map), 0, 0 },
-    { KEY_UNIT, PFC_ARG_TEXT, offsetof(import_opts, read.unit), 0, 0 },
-    { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(import_opts, read.benchmark), 0, 0 },
-    { KEY_METRIC, PFC_ARG_TEXT, offsetof(import_opts, read.metric), 0, 0 },
-    PFC_UPLOAD_FIELDS(import_opts),
+static const pfc_option import_options[] = {
+    PFC_OPT_FLAG("dry-run", import_opts, dry_run, "Show what would be stored, store nothing"),
+    PFC_OPT_TEXT("format", "F", import_opts, read.format,
+                 "Format of the files; auto: by their content", .fallback = "auto"),
+    PFC_OPT_TEXT("map", "FILE", import_opts, map,
+                 "What the columns of a CSV of your own mean, in YAML"),
+    PFC_OPT_TEXT("unit", "U", import_opts, read.unit, "Unit of values that come without one"),
+    { .name = "better",
+      .argument = "D",
+      .kind = PFC_OPTION_WORD,
+      .words = ways,
+      .at = PFC_NO_MEMBER,
+      .key = KEY_BETTER,
+      .help = "higher or lower, for values without direction" },
+    PFC_OPT_TEXT("benchmark", "B", import_opts, read.benchmark, "Name, where the file has none"),
+    PFC_OPT_TEXT("metric", "M", import_opts, read.metric, "Name of a bare number"),
+    PFC_OPT_HEADING("Storing:"),
+    PFC_UPLOAD_OPTIONS(import_opts),
     { 0 },
 };
 
@@ -75,8 +69,6 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
 
     if (key != KEY_BETTER)
         return pfc_upload_parse(key, arg, state, &o->up);
-    if (!pfc_streq(arg, "higher") && !pfc_streq(arg, "lower"))
-        pfc_cli_usage(state, "--better: expected higher or lower, got \"%s\"", arg);
     o->read.has_direction = true;
     o->read.higher_is_better = pfc_streq(arg, "higher");
     return 0;
@@ -209,17 +201,15 @@ static pfc_code show(const pfc_cli *cli, const import_opts *o, pfc_err *err)
     return code;
 }
 
-int pfc_cmd_import(pfc_cli *cli, int argc, char **argv)
+static int cmd_import(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { import_options, parse_import, "FILE...", import_doc,
-                                import_fields };
     import_opts o = { 0 };
     char *map = NULL;
     size_t len = 0;
     pfc_err err = { 0 };
     pfc_code code = PFC_OK;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_import, argc, argv, &o);
     if (o.map) {
         code = pfc_fs_read(o.map, PFC_IMPORT_MAX_MAP_BYTES, &map, &len, &err);
         o.read.map = map;
@@ -230,3 +220,13 @@ int pfc_cmd_import(pfc_cli *cli, int argc, char **argv)
     free(map);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_import = {
+    .name = "import",
+    .summary = "show or store results of other tools",
+    .run = cmd_import,
+    .options = import_options,
+    .parse = parse_import,
+    .args_doc = "FILE...",
+    .doc = import_doc,
+};

@@ -1,30 +1,24 @@
 /*
  * perfci push: uploads results, its own or other tools'.
  */
+#include "cli/commands.h"
 #include "cli/results/upload.h"
-
-enum { KEY_FORMAT = 0x100 };
 
 typedef struct push_opts {
     const char *format;
     pfc_upload_opts up;
 } push_opts;
 
-static const struct argp_option push_options[] = {
-    { "format", KEY_FORMAT, "F", 0, "Format of the files (default auto: by content)", 0 },
-    PFC_UPLOAD_OPTIONS(0),
-    { 0 },
-};
-
-static const pfc_arg_field push_fields[] = {
-    { KEY_FORMAT, PFC_ARG_TEXT, offsetof(push_opts, format), 0, 0 },
-    PFC_UPLOAD_FIELDS(push_opts),
+static const pfc_option push_options[] = {
+    PFC_OPT_TEXT("format", "F", push_opts, format, "Format of the files; auto: by their content",
+                 .fallback = "auto"),
+    PFC_UPLOAD_OPTIONS(push_opts),
     { 0 },
 };
 
 static const char push_doc[] =
     "Uploads results: run documents of perfci, or any format that it reads."
-    "\vThe commit and its history are told to the service, too, when this is its repository. "
+    "\vIn the repository of the commit, its history is uploaded too. "
     "Pushing a file twice changes nothing.\n"
     "\n"
     "Examples:\n"
@@ -39,14 +33,23 @@ static error_t parse_push(int key, char *arg, struct argp_state *state)
     return pfc_upload_parse(key, arg, state, &o->up);
 }
 
-int pfc_cmd_push(pfc_cli *cli, int argc, char **argv)
+static int cmd_push(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { push_options, parse_push, "FILE...", push_doc, push_fields };
     push_opts o = { 0 };
     pfc_err err = { 0 };
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_push, argc, argv, &o);
     if (pfc_upload_files(cli, &o.up, &(pfc_import_opts){ .format = o.format }, &err))
         return pfc_cli_fail(cli, &err);
     return PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_push = {
+    .name = "push",
+    .summary = "upload results, also of other tools",
+    .run = cmd_push,
+    .options = push_options,
+    .parse = parse_push,
+    .args_doc = "FILE...",
+    .doc = push_doc,
+};

@@ -11,7 +11,7 @@
 #define PFC_RESULTS_MAX_DEPTH 12                      /* folders below it */
 #define PFC_RESULTS_MAX_BYTES (1024ull * 1024 * 1024) /* of all its files together */
 
-/** What came of one argument of the command line. */
+/** The results of one argument of the command line. */
 typedef struct pfc_results {
     char *file; /* the argument; below a folder the file's path */
     pfc_import_result read;
@@ -30,7 +30,7 @@ typedef pfc_code pfc_results_sink(void *arg, pfc_results *results, pfc_err *err)
  * single result the folder is a fault. The files of a Criterion.rs tree become one result, for they are
  * one run.
  *
- * opts   benchmark, where it is NULL, is what stands beside a file of Criterion.rs
+ * opts   where `benchmark` is NULL, a file of Criterion.rs takes the name from the file beside it
  *
  * PFC_EINVAL and the others of pfc_import_read, with the file's name; PFC_ETOOBIG over the limits.
  */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/parse.h"

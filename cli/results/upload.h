@@ -22,27 +22,17 @@ typedef struct pfc_upload_opts {
     size_t files_len;
 } pfc_upload_opts;
 
-/* Their options, and fields of an input that has them as its member `up`. */
-enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS, PFC_KEY_CREATE };
-#define PFC_UPLOAD_OPTIONS(group)                                                                  \
-    { "commit", PFC_KEY_COMMIT, "C", 0, "The commit that was measured (default HEAD)", group },    \
-        { "project", PFC_KEY_PROJECT, "P", 0, "The project's name", group },                       \
-        { "create", PFC_KEY_CREATE, 0, 0, "Make the project when there is none", group },          \
-        { "branch", PFC_KEY_BRANCH, "B", 0, "The branch (default: the one checked out)", group },  \
-        { "machine-class",                                                                         \
-          PFC_KEY_CLASS,                                                                           \
-          "M",                                                                                     \
-          0,                                                                                       \
-          "For formats that do not say (default \"imported\")",                                    \
-          group },                                                                                 \
-        PFC_DIRECTION_OPTION(group), PFC_SERVICE_OPTIONS(group)
-#define PFC_UPLOAD_FIELDS(type)                                                                    \
-    { PFC_KEY_COMMIT, PFC_ARG_TEXT, offsetof(type, up.commit), 0, 0 },                             \
-        { PFC_KEY_PROJECT, PFC_ARG_TEXT, offsetof(type, up.project), 0, 0 },                       \
-        { PFC_KEY_BRANCH, PFC_ARG_TEXT, offsetof(type, up.branch), 0, 0 },                         \
-        { PFC_KEY_CLASS, PFC_ARG_TEXT, offsetof(type, up.machine_class), 0, 0 },                   \
-        { PFC_KEY_CREATE, PFC_ARG_FLAG, offsetof(type, up.create), 0, 0 },                         \
-        PFC_SERVICE_FIELDS(type, up.)
+/* Their options, of an input `type` that has them as its member `up`. */
+#define PFC_UPLOAD_OPTIONS(type)                                                                   \
+    PFC_OPT_TEXT("commit", "C", type, up.commit, "The commit that was measured",                   \
+                 .fallback = "HEAD"),                                                              \
+        PFC_OPT_TEXT("project", "P", type, up.project, "The project's name"),                      \
+        PFC_OPT_FLAG("create", type, up.create, "Make the project when there is none"),            \
+        PFC_OPT_TEXT("branch", "B", type, up.branch, "The branch",                                 \
+                     .fallback = "the one checked out"),                                           \
+        PFC_OPT_TEXT("machine-class", "M", type, up.machine_class, "For formats that do not say",  \
+                     .fallback = "\"imported\""),                                                  \
+        PFC_DIRECTION_OPTION, PFC_SERVICE_OPTIONS(type, up.)
 
 /** Takes the FILEs, as the rest of an argp parser; without any the process ends with status 2. */
 error_t pfc_upload_parse(int key, char *arg, struct argp_state *state, pfc_upload_opts *opts);

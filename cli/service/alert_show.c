@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 
 enum { SHORT_ID = 7, FACT_BYTES = 16384 };

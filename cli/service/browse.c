@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/output/output.h"
 #include "core/http/client.h"
 
 void pfc_browse_query(pfc_buf *path, const char *key, const char *value)

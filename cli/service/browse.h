@@ -1,10 +1,11 @@
 /*
- * What the subcommands that list the service's rows share: queries and cells.
+ * Shared by the subcommands that list the service's rows: queries and cells.
  */
 #ifndef PFC_CLI_SERVICE_BROWSE_H
 #define PFC_CLI_SERVICE_BROWSE_H
 
 #include "cli/cli.h"
+#include "cli/output/output.h"
 #include "core/base/buf.h"
 
 /** Adds key=value, escaped, to the path's query; nothing when value is NULL. */

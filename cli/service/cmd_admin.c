@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/local/stack.h"
+#include "cli/output/output.h"
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/process/proc.h"
@@ -27,12 +29,11 @@ typedef struct store_opts {
     size_t words_len;
 } store_opts;
 
-enum { KEY_ROLE = 0x100 };
-
-static const struct argp_option options[] = {
-    { "data", 'd', "DIR", 0, "Data folder of `perfci up`, unless PERFCI_DATABASE_URL is set", 0 },
-    { "server-role", KEY_ROLE, "NAME", 0,
-      "With migrate: the role that servers connect as gets what they need, and no more", 0 },
+static const pfc_option options[] = {
+    PFC_OPT_TEXT("data", "DIR", store_opts, data,
+                 "Data folder of `perfci up`, unless PERFCI_DATABASE_URL is set", .letter = 'd'),
+    PFC_OPT_TEXT("server-role", "NAME", store_opts, role,
+                 "With migrate: grant this role the rights that servers need"),
     { 0 },
 };
 
@@ -61,12 +62,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     bool file;
 
     switch (key) {
-    case 'd':
-        o->data = arg;
-        return 0;
-    case KEY_ROLE:
-        o->role = arg;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == PFC_ARRAY_LEN(o->words))
             pfc_cli_usage(state, "too many arguments");
@@ -150,7 +145,7 @@ static pfc_code run(const char *const *argv, char **out, pfc_err *err)
     return code;
 }
 
-/* What `sql` gives, a line a row, tabs between columns; sql is ours, never made of input. */
+/* The rows of `sql`, one a line, tabs between columns; sql is a constant, never made of input. */
 static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 {
     /* Names are looked up as the server does. Compiling the plan of the checks takes seconds, running them on a small
@@ -170,7 +165,7 @@ static pfc_code backup(const char *url, const char *file, pfc_err *err)
     char *partial = pfc_format("%s.partial", file);
     const char *const argv[] = { "pg_dump", "-Fc",   "--no-owner", "--no-privileges", "-d", url,
                                  "-f",      partial, NULL };
-    mode_t old = umask(0077); /* whoever reads it reads everything */
+    mode_t old = umask(0077); /* the file holds all data, tokens included */
     pfc_code code = run(argv, NULL, err);
 
     (void)umask(old);
@@ -223,8 +218,8 @@ static pfc_code look_into(const char *file, pfc_err *err)
     return PFC_OK;
 }
 
-/* The runs that runners send again name the jobs that were made after the backup: those ids are nobody else's.
- * A backup comes back without privileges, so what runs as the owner would be everybody's to call. Plans are
+/* The runs that runners send again name the jobs that were made after the backup: no other job
+ * may get those ids. A backup holds no privileges, so that without this every role could call functions of the owner. Plans are
  * made from statistics, which a backup does not hold. */
 static const char after_restore[] =
     "SELECT setval('jobs_id_seq', last_value + 1000000) FROM jobs_id_seq;"
@@ -388,17 +383,15 @@ done:
     return code;
 }
 
-int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
+static int cmd_admin(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, "backup FILE\nrestore FILE\ncheck\nmigrate", doc,
-                                NULL };
     store_opts o = { 0 };
     char *url = NULL;
     bool holds = true;
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_admin, argc, argv, &o);
     pfc_cli_catch_signals();
     code = find_database(o.data, &url, &err);
     if (!code && strcmp(o.words[0], "backup") == 0)
@@ -416,3 +409,13 @@ int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
         pfc_cli_note(cli, "%s: done", o.words[o.words_len - 1]);
     return holds ? PFC_EXIT_OK : PFC_EXIT_INFRA;
 }
+
+const pfc_subcommand pfc_cmd_admin = {
+    .name = "admin",
+    .summary = "back the database up, restore, check, migrate it",
+    .run = cmd_admin,
+    .options = options,
+    .parse = parse,
+    .args_doc = "backup FILE\nrestore FILE\ncheck\nmigrate",
+    .doc = doc,
+};

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/alert_show.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
-
-enum { KEY_PROJECT = 0x100, KEY_STATE, KEY_ALL, KEY_EACH, KEY_REASON, KEY_SORT, KEY_LIMIT };
 
 typedef struct alerts_opts {
     const char *project, *state, *reason, *sort, *url, *data;
@@ -21,18 +21,20 @@ typedef struct alerts_opts {
     bool accept; /* the new level, with `set` */
 } alerts_opts;
 
-static const struct argp_option alerts_options[] = {
-    { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
-    { "state", KEY_STATE, "S", 0,
-      "Only this state (default open: untriaged, acknowledged, investigating); with `set`: the new "
-      "one",
-      0 },
-    { "all", KEY_ALL, 0, 0, "Every state", 0 },
-    { "each", KEY_EACH, 0, 0, "One row for each alert instead of one for each group", 0 },
-    { "reason", KEY_REASON, "TEXT", 0, "Why, for `set`", 0 },
-    { "sort", KEY_SORT, "HOW", 0, "new (default), or worth: those most worth looking at first", 0 },
-    { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const char *const sorts[] = { "new", "worth", NULL };
+
+static const pfc_option alerts_options[] = {
+    PFC_OPT_TEXT("project", "P", alerts_opts, project, "Only this project"),
+    PFC_OPT_TEXT("state", "S", alerts_opts, state,
+                 "Only this state (default open: untriaged, acknowledged, investigating); with "
+                 "`set`: the new one"),
+    PFC_OPT_FLAG("all", alerts_opts, all, "Every state"),
+    PFC_OPT_FLAG("each", alerts_opts, each, "One row for each alert instead of one for each group"),
+    PFC_OPT_TEXT("reason", "TEXT", alerts_opts, reason, "Why, for `set`"),
+    PFC_OPT_WORD("sort", "HOW", sorts, alerts_opts, sort,
+                 "new: the newest first; worth: the most important first", .fallback = "new"),
+    PFC_OPT_COUNT("limit", "N", alerts_opts, limit, 1, 1000, "At most N", .fallback = "100"),
+    PFC_SERVICE_OPTIONS(alerts_opts, ),
     { 0 },
 };
 
@@ -50,9 +52,9 @@ static const char alerts_doc[] =
     "  perfci alerts 7\n"
     "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n";
 
-static const struct argp_option accept_options[] = {
-    { "reason", KEY_REASON, "TEXT", 0, "Why the new level is the right one", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option accept_options[] = {
+    PFC_OPT_TEXT("reason", "TEXT", alerts_opts, reason, "Why the new level is the right one"),
+    PFC_SERVICE_OPTIONS(alerts_opts, ),
     { 0 },
 };
 
@@ -63,27 +65,11 @@ static const char accept_doc[] =
     "Examples:\n"
     "  perfci accept 7 --reason 'the new format costs 3 %, agreed in #81'\n";
 
-static const pfc_arg_field alerts_fields[] = {
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(alerts_opts, project), 0, 0 },
-    { KEY_STATE, PFC_ARG_TEXT, offsetof(alerts_opts, state), 0, 0 },
-    { KEY_ALL, PFC_ARG_FLAG, offsetof(alerts_opts, all), 0, 0 },
-    { KEY_EACH, PFC_ARG_FLAG, offsetof(alerts_opts, each), 0, 0 },
-    { KEY_REASON, PFC_ARG_TEXT, offsetof(alerts_opts, reason), 0, 0 },
-    { KEY_LIMIT, PFC_ARG_COUNT, offsetof(alerts_opts, limit), 1, 1000 },
-    PFC_SERVICE_FIELDS(alerts_opts, ),
-    { 0 },
-};
-
 static error_t parse_alerts(int key, char *arg, struct argp_state *state)
 {
     alerts_opts *o = state->input;
 
     switch (key) {
-    case KEY_SORT:
-        if (strcmp(arg, "new") != 0 && strcmp(arg, "worth") != 0)
-            pfc_cli_usage(state, "--sort: expected new or worth, got \"%s\"", arg);
-        o->sort = arg;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == PFC_ARRAY_LEN(o->words))
             pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
@@ -212,23 +198,20 @@ static int answer_alerts(pfc_cli *cli, const alerts_opts *o)
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
 
-int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
+static int cmd_alerts(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { alerts_options, parse_alerts, "[N | set N]", alerts_doc,
-                                alerts_fields };
     alerts_opts o = { .limit = 100 };
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_alerts, argc, argv, &o);
     return answer_alerts(cli, &o);
 }
 
-int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv)
+static int cmd_accept(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { accept_options, parse_alerts, "N", accept_doc, alerts_fields };
     alerts_opts o = { .limit = 100, .accept = true };
     pfc_err err = { 0 };
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_accept, argc, argv, &o);
     if (o.words_len != 1) {
         (void)pfc_err_set(&err, PFC_EINVAL, "expected the number of one alert");
         (void)pfc_err_hint(&err, "\"perfci alerts\" lists them with their numbers");
@@ -239,3 +222,23 @@ int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv)
     o.words_len = 2;
     return answer_alerts(cli, &o);
 }
+
+const pfc_subcommand pfc_cmd_alerts = {
+    .name = "alerts",
+    .summary = "list groups of alerts, show one alert, set its state",
+    .run = cmd_alerts,
+    .options = alerts_options,
+    .parse = parse_alerts,
+    .args_doc = "[N | set N]",
+    .doc = alerts_doc,
+};
+
+const pfc_subcommand pfc_cmd_accept = {
+    .name = "accept",
+    .summary = "accept an alert's new level as the right one",
+    .run = cmd_accept,
+    .options = accept_options,
+    .parse = parse_alerts,
+    .args_doc = "N",
+    .doc = accept_doc,
+};

@@ -5,19 +5,9 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
-
-enum {
-    KEY_PROJECT = 0x100,
-    KEY_BRANCH,
-    KEY_COMMITS,
-    KEY_BENCHMARK,
-    KEY_BACKEND,
-    KEY_CLASS,
-    KEY_FILL,
-    KEY_JOBS,
-    KEY_LIMIT
-};
 
 typedef struct coverage_opts {
     const char *project, *branch, *benchmark, *backend, *machine_class, *url, *data;
@@ -25,18 +15,21 @@ typedef struct coverage_opts {
     bool fill;
 } coverage_opts;
 
-static const struct argp_option coverage_options[] = {
-    { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
-    { "branch", KEY_BRANCH, "B", 0, "The branch (default: the project's)", 0 },
-    { "commits", KEY_COMMITS, "N", 0, "The newest N commits (default 30)", 0 },
-    { "benchmark", KEY_BENCHMARK, "B", 0, "Only this benchmark", 0 },
-    { "backend", KEY_BACKEND, "B", 0, "Only this backend", 0 },
-    { "machine-class", KEY_CLASS, "C", 0, "Only this class of machines", 0 },
-    { "limit", KEY_LIMIT, "N", 0, "At most N series (default 100)", 0 },
-    { "fill", KEY_FILL, 0, 0, "Queue a job for each commit and machine class with gaps", 0 },
-    { "jobs", KEY_JOBS, "N", 0,
-      "With --fill: at most N jobs, those that fill most first (default 50)", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option coverage_options[] = {
+    PFC_OPT_TEXT("project", "P", coverage_opts, project, "The project's name"),
+    PFC_OPT_TEXT("branch", "B", coverage_opts, branch, "The branch", .fallback = "the project's"),
+    PFC_OPT_COUNT("commits", "N", coverage_opts, commits, 1, 500, "The newest N commits",
+                  .fallback = "30"),
+    PFC_OPT_TEXT("benchmark", "B", coverage_opts, benchmark, "Only this benchmark"),
+    PFC_OPT_TEXT("backend", "B", coverage_opts, backend, "Only this backend"),
+    PFC_OPT_TEXT("machine-class", "C", coverage_opts, machine_class, "Only this class of machines"),
+    PFC_OPT_COUNT("limit", "N", coverage_opts, limit, 1, 1000, "At most N series",
+                  .fallback = "100"),
+    PFC_OPT_FLAG("fill", coverage_opts, fill,
+                 "Queue a job for each commit and machine class with gaps"),
+    PFC_OPT_COUNT("jobs", "N", coverage_opts, jobs, 1, 1000,
+                  "With --fill: at most N jobs, those that fill most first", .fallback = "50"),
+    PFC_SERVICE_OPTIONS(coverage_opts, ),
     { 0 },
 };
 
@@ -50,27 +43,6 @@ static const char coverage_doc[] =
     "  perfci coverage --project kernels\n"
     "  perfci coverage --commits 100 --machine-class bare\n"
     "  perfci coverage --fill --jobs 10\n";
-
-static const pfc_arg_field coverage_fields[] = {
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(coverage_opts, project), 0, 0 },
-    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(coverage_opts, branch), 0, 0 },
-    { KEY_COMMITS, PFC_ARG_COUNT, offsetof(coverage_opts, commits), 1, 500 },
-    { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(coverage_opts, benchmark), 0, 0 },
-    { KEY_BACKEND, PFC_ARG_TEXT, offsetof(coverage_opts, backend), 0, 0 },
-    { KEY_CLASS, PFC_ARG_TEXT, offsetof(coverage_opts, machine_class), 0, 0 },
-    { KEY_LIMIT, PFC_ARG_COUNT, offsetof(coverage_opts, limit), 1, 1000 },
-    { KEY_FILL, PFC_ARG_FLAG, offsetof(coverage_opts, fill), 0, 0 },
-    { KEY_JOBS, PFC_ARG_COUNT, offsetof(coverage_opts, jobs), 1, 1000 },
-    PFC_SERVICE_FIELDS(coverage_opts, ),
-    { 0 },
-};
-
-static error_t parse_coverage(int key, char *arg, struct argp_state *state)
-{
-    if (key != ARGP_KEY_ARG)
-        return ARGP_ERR_UNKNOWN;
-    pfc_cli_usage(state, "unexpected argument \"%s\"", arg);
-}
 
 static void print_rows(const pfc_cli *cli, const json_t *answer)
 {
@@ -152,10 +124,8 @@ static pfc_code fill(const pfc_cli *cli, const coverage_opts *o, pfc_http *http,
     return code;
 }
 
-int pfc_cmd_coverage(pfc_cli *cli, int argc, char **argv)
+static int cmd_coverage(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { coverage_options, parse_coverage, NULL, coverage_doc,
-                                coverage_fields };
     coverage_opts o = { .commits = 30, .jobs = 50, .limit = 100 };
     char *project = NULL;
     pfc_http *http = NULL;
@@ -165,7 +135,7 @@ int pfc_cmd_coverage(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_coverage, argc, argv, &o);
     pfc_buf_init(&path, 8192);
     code = pfc_conf_find(".", &conf, &err);
     if (!code)
@@ -194,3 +164,11 @@ int pfc_cmd_coverage(pfc_cli *cli, int argc, char **argv)
     free(project);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_coverage = {
+    .name = "coverage",
+    .summary = "what is measured, what is missing; --fill queues it",
+    .run = cmd_coverage,
+    .options = coverage_options,
+    .doc = coverage_doc,
+};

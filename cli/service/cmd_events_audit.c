@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
-
-enum { KEY_PROJECT = 0x100, KEY_OPEN, KEY_REASON, KEY_LIMIT };
 
 typedef struct records_opts {
     const char *project, *reason, *url, *data;
@@ -17,12 +17,13 @@ typedef struct records_opts {
     bool open;
 } records_opts;
 
-static const struct argp_option events_options[] = {
-    { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
-    { "open", KEY_OPEN, 0, 0, "Only those that have not ended", 0 },
-    { "reason", KEY_REASON, "TEXT", 0, "Why, for `dismiss` and `restore`", 0 },
-    { "limit", KEY_LIMIT, "N", 0, "At most N, the newest (default 100)", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option events_options[] = {
+    PFC_OPT_TEXT("project", "P", records_opts, project, "Only this project"),
+    PFC_OPT_FLAG("open", records_opts, open, "Only those that have not ended"),
+    PFC_OPT_TEXT("reason", "TEXT", records_opts, reason, "Why, for `dismiss` and `restore`"),
+    PFC_OPT_COUNT("limit", "N", records_opts, limit, 1, 1000, "At most N, the newest",
+                  .fallback = "100"),
+    PFC_SERVICE_OPTIONS(records_opts, ),
     { 0 },
 };
 
@@ -37,10 +38,11 @@ static const char events_doc[] =
     "  perfci events 5\n"
     "  perfci events dismiss 5 --reason 'the same on every machine'\n";
 
-static const struct argp_option audit_options[] = {
-    { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
-    { "limit", KEY_LIMIT, "N", 0, "At most N, the newest (default 100)", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option audit_options[] = {
+    PFC_OPT_TEXT("project", "P", records_opts, project, "Only this project"),
+    PFC_OPT_COUNT("limit", "N", records_opts, limit, 1, 1000, "At most N, the newest",
+                  .fallback = "100"),
+    PFC_SERVICE_OPTIONS(records_opts, ),
     { 0 },
 };
 
@@ -50,15 +52,6 @@ static const char audit_doc[] =
     "Examples:\n"
     "  perfci audit --project kernels --limit 20\n"
     "  perfci audit --csv\n";
-
-static const pfc_arg_field records_fields[] = {
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(records_opts, project), 0, 0 },
-    { KEY_OPEN, PFC_ARG_FLAG, offsetof(records_opts, open), 0, 0 },
-    { KEY_REASON, PFC_ARG_TEXT, offsetof(records_opts, reason), 0, 0 },
-    { KEY_LIMIT, PFC_ARG_COUNT, offsetof(records_opts, limit), 1, 1000 },
-    PFC_SERVICE_FIELDS(records_opts, ),
-    { 0 },
-};
 
 static error_t parse_events(int key, char *arg, struct argp_state *state)
 {
@@ -70,13 +63,6 @@ static error_t parse_events(int key, char *arg, struct argp_state *state)
         pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
     o->words[o->words_len++] = arg;
     return 0;
-}
-
-static error_t parse_audit(int key, char *arg, struct argp_state *state)
-{
-    if (key != ARGP_KEY_ARG)
-        return ARGP_ERR_UNKNOWN;
-    pfc_cli_usage(state, "unexpected argument \"%s\"", arg);
 }
 
 static pfc_code list(const records_opts *o, const pfc_conf *conf, pfc_http *http, const char *what,
@@ -179,10 +165,8 @@ static void print_event(const pfc_cli *cli, const json_t *e)
     }
 }
 
-int pfc_cmd_events(pfc_cli *cli, int argc, char **argv)
+static int cmd_events(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { events_options, parse_events, "[N | dismiss N | restore N]",
-                                events_doc, records_fields };
     records_opts o = { .limit = 100 };
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
@@ -190,7 +174,7 @@ int pfc_cmd_events(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_events, argc, argv, &o);
     code = pfc_conf_find(".", &conf, &err);
     if (!code)
         code = pfc_api_open(o.url, o.data, &conf, &http, &err);
@@ -213,14 +197,13 @@ int pfc_cmd_events(pfc_cli *cli, int argc, char **argv)
 
 /* ---- audit ---- */
 
-int pfc_cmd_audit(pfc_cli *cli, int argc, char **argv)
+static int cmd_audit(pfc_cli *cli, int argc, char **argv)
 {
     static const pfc_browse_col cols[] = {
         { "TIME (UTC)", "at", PFC_BROWSE_WHEN }, { "ACTOR", "actor", PFC_BROWSE_TEXT },
         { "ACTION", "action", PFC_BROWSE_TEXT }, { "PROJECT", "project", PFC_BROWSE_TEXT },
         { "OBJECT", "object", PFC_BROWSE_TEXT }, { "DETAIL", "detail", PFC_BROWSE_TEXT },
     };
-    const pfc_cmd_args args = { audit_options, parse_audit, NULL, audit_doc, records_fields };
     records_opts o = { .limit = 100 };
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
@@ -228,7 +211,7 @@ int pfc_cmd_audit(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_audit, argc, argv, &o);
     code = pfc_conf_find(".", &conf, &err);
     if (!code)
         code = pfc_api_open(o.url, o.data, &conf, &http, &err);
@@ -245,3 +228,21 @@ int pfc_cmd_audit(pfc_cli *cli, int argc, char **argv)
     pfc_conf_clear(&conf);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_events = {
+    .name = "events",
+    .summary = "machines that moved: list, show, dismiss",
+    .run = cmd_events,
+    .options = events_options,
+    .parse = parse_events,
+    .args_doc = "[N | dismiss N | restore N]",
+    .doc = events_doc,
+};
+
+const pfc_subcommand pfc_cmd_audit = {
+    .name = "audit",
+    .summary = "who changed what",
+    .run = cmd_audit,
+    .options = audit_options,
+    .doc = audit_doc,
+};

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
-
-enum { KEY_PROJECT = 0x100, KEY_STATE, KEY_KIND, KEY_LIMIT };
 
 typedef struct jobs_opts {
     const char *project, *state, *kind, *url, *data;
@@ -18,37 +18,29 @@ typedef struct jobs_opts {
     size_t words_len, limit;
 } jobs_opts;
 
-static const struct argp_option jobs_options[] = {
-    { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
-    { "state", KEY_STATE, "S", 0, "Only queued, leased, done, failed or cancelled ones", 0 },
-    { "kind", KEY_KIND, "K", 0,
-      "Only this kind: measure, nightly, pull_request, backfill, bisect, verify; or the server's "
-      "own, which are not listed otherwise: detect, notify",
-      0 },
-    { "limit", KEY_LIMIT, "N", 0, "At most N, the newest (default 100)", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option jobs_options[] = {
+    PFC_OPT_TEXT("project", "P", jobs_opts, project, "Only this project"),
+    PFC_OPT_TEXT("state", "S", jobs_opts, state,
+                 "Only queued, leased, done, failed or cancelled ones"),
+    PFC_OPT_TEXT("kind", "K", jobs_opts, kind,
+                 "Only this kind: measure, nightly, pull_request, backfill, bisect, verify; or the "
+                 "server's own, which are not listed otherwise: detect, notify"),
+    PFC_OPT_COUNT("limit", "N", jobs_opts, limit, 1, 1000, "At most N, the newest",
+                  .fallback = "100"),
+    PFC_SERVICE_OPTIONS(jobs_opts, ),
     { 0 },
 };
 
 static const char jobs_doc[] =
-    "Lists the jobs of the service's queue, newest first: where each waits and when it may be "
-    "expected to begin, who works on it, what became of it. Or shows one, or cancels it: a queued "
-    "one at once, a leased one when its runner hears of it."
+    "Lists the jobs of the service's queue, newest first: position, expected start, runner and "
+    "result. Or shows one job, or cancels it: a queued job at once, a leased job with the next "
+    "heartbeat of its runner."
     "\v"
     "Examples:\n"
     "  perfci jobs --state queued\n"
     "  perfci jobs --kind nightly --limit 10 --json\n"
     "  perfci jobs 42\n"
     "  perfci jobs cancel 42\n";
-
-static const pfc_arg_field jobs_fields[] = {
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(jobs_opts, project), 0, 0 },
-    { KEY_STATE, PFC_ARG_TEXT, offsetof(jobs_opts, state), 0, 0 },
-    { KEY_KIND, PFC_ARG_TEXT, offsetof(jobs_opts, kind), 0, 0 },
-    { KEY_LIMIT, PFC_ARG_COUNT, offsetof(jobs_opts, limit), 1, 1000 },
-    PFC_SERVICE_FIELDS(jobs_opts, ),
-    { 0 },
-};
 
 static error_t parse_jobs(int key, char *arg, struct argp_state *state)
 {
@@ -84,7 +76,7 @@ static pfc_code check_words(const jobs_opts *o, pfc_err *err)
     return PFC_OK;
 }
 
-/* When it begins, the middle and the range; "?" of a queued one of which nobody knows. */
+/* The expected start, median and range; "?" when the wait of a queued job is unknown. */
 static void set_begins(pfc_table *table, size_t col, const json_t *job)
 {
     static const char *const keys[] = { "seconds", "low", "high" };
@@ -197,10 +189,8 @@ static pfc_code list_jobs(const jobs_opts *o, const pfc_conf *conf, pfc_http *ht
     return code;
 }
 
-int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv)
+static int cmd_jobs(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { jobs_options, parse_jobs, "[ID | cancel ID]", jobs_doc,
-                                jobs_fields };
     jobs_opts o = { .limit = 100 };
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
@@ -208,7 +198,7 @@ int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_jobs, argc, argv, &o);
     code = check_words(&o, &err);
     if (!code)
         code = pfc_conf_find(".", &conf, &err);
@@ -233,3 +223,13 @@ int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv)
     pfc_conf_clear(&conf);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_jobs = {
+    .name = "jobs",
+    .summary = "list the queue, show a job, cancel it",
+    .run = cmd_jobs,
+    .options = jobs_options,
+    .parse = parse_jobs,
+    .args_doc = "[ID | cancel ID]",
+    .doc = jobs_doc,
+};

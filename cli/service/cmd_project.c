@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
-
-enum { KEY_BRANCH = 0x100, KEY_REPO_URL, KEY_YES };
 
 typedef struct project_opts {
     const char *branch, *repo_url, *url, *data;
@@ -19,11 +19,11 @@ typedef struct project_opts {
     bool yes;
 } project_opts;
 
-static const struct argp_option project_options[] = {
-    { "branch", KEY_BRANCH, "B", 0, "Its main branch (default main)", 0 },
-    { "repo-url", KEY_REPO_URL, "U", 0, "Where its repository is", 0 },
-    { "yes", KEY_YES, 0, 0, "Delete without typing the name", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option project_options[] = {
+    PFC_OPT_TEXT("branch", "B", project_opts, branch, "Its main branch", .fallback = "main"),
+    PFC_OPT_TEXT("repo-url", "U", project_opts, repo_url, "Where its repository is"),
+    PFC_OPT_FLAG("yes", project_opts, yes, "Delete without typing the name"),
+    PFC_SERVICE_OPTIONS(project_opts, ),
     { 0 },
 };
 
@@ -39,14 +39,6 @@ static const char project_doc[] =
     "  perfci project create kernels --branch main --repo-url https://example.org/k.git\n"
     "  perfci project list --json\n"
     "  perfci project delete old-kernels --yes\n";
-
-static const pfc_arg_field project_fields[] = {
-    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(project_opts, branch), 0, 0 },
-    { KEY_REPO_URL, PFC_ARG_TEXT, offsetof(project_opts, repo_url), 0, 0 },
-    { KEY_YES, PFC_ARG_FLAG, offsetof(project_opts, yes), 0, 0 },
-    PFC_SERVICE_FIELDS(project_opts, ),
-    { 0 },
-};
 
 static error_t parse_project(int key, char *arg, struct argp_state *state)
 {
@@ -166,17 +158,15 @@ static pfc_code remove_project(const pfc_cli *cli, const project_opts *o, pfc_ht
     return code;
 }
 
-int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
+static int cmd_project(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "create", "list", "delete", NULL };
-    const pfc_cmd_args args = { project_options, parse_project, "create NAME | list | delete NAME",
-                                project_doc, project_fields };
     project_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_project, argc, argv, &o);
     code = pfc_api_open(o.url, o.data, NULL, &http, &err);
     if (!code && strcmp(o.words[0], "create") == 0)
         code = create(cli, &o, http, &err);
@@ -189,3 +179,13 @@ int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
     pfc_http_free(http);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_project = {
+    .name = "project",
+    .summary = "make, list and delete projects",
+    .run = cmd_project,
+    .options = project_options,
+    .parse = parse_project,
+    .args_doc = "create NAME | list | delete NAME",
+    .doc = project_doc,
+};

@@ -7,33 +7,27 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 #include "core/wire/detector.h"
-
-enum {
-    KEY_CONFIG = 0x100,
-    KEY_PROJECT,
-    KEY_BRANCH,
-    KEY_SERIES,
-    KEY_APPLY,
-    KEY_SHOW,
-};
 
 typedef struct replay_opts {
     const char *config, *project, *branch, *series, *url, *data;
     bool apply, show;
 } replay_opts;
 
-static const struct argp_option replay_options[] = {
-    { "config", KEY_CONFIG, "F", 0, "The configuration, JSON; - is standard input", 0 },
-    { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
-    { "branch", KEY_BRANCH, "B", 0, "The branch (default: the project's)", 0 },
-    { "series", KEY_SERIES, "ID", 0, "Only this series, and all of its changes", 0 },
-    { "apply", KEY_APPLY, 0, 0,
-      "Instead of replaying: store it; series are judged by it from now on", 0 },
-    { "show", KEY_SHOW, 0, 0, "Print the stored configuration, as JSON", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option replay_options[] = {
+    PFC_OPT_TEXT("config", "F", replay_opts, config,
+                 "The configuration, JSON; - is standard input"),
+    PFC_OPT_TEXT("project", "P", replay_opts, project, "The project's name"),
+    PFC_OPT_TEXT("branch", "B", replay_opts, branch, "The branch", .fallback = "the project's"),
+    PFC_OPT_TEXT("series", "ID", replay_opts, series, "Only this series, and all of its changes"),
+    PFC_OPT_FLAG("apply", replay_opts, apply,
+                 "Instead of replaying: store it; series are judged by it from now on"),
+    PFC_OPT_FLAG("show", replay_opts, show, "Print the stored configuration, as JSON"),
+    PFC_SERVICE_OPTIONS(replay_opts, ),
     { 0 },
 };
 
@@ -56,17 +50,6 @@ static const char replay_doc[] =
     "  perfci replay --config detector.json --series 42\n"
     "  perfci replay --config detector.json --apply\n"
     "  perfci replay --show\n";
-
-static const pfc_arg_field replay_fields[] = {
-    { KEY_CONFIG, PFC_ARG_TEXT, offsetof(replay_opts, config), 0, 0 },
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(replay_opts, project), 0, 0 },
-    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(replay_opts, branch), 0, 0 },
-    { KEY_SERIES, PFC_ARG_TEXT, offsetof(replay_opts, series), 0, 0 },
-    { KEY_APPLY, PFC_ARG_FLAG, offsetof(replay_opts, apply), 0, 0 },
-    { KEY_SHOW, PFC_ARG_FLAG, offsetof(replay_opts, show), 0, 0 },
-    PFC_SERVICE_FIELDS(replay_opts, ),
-    { 0 },
-};
 
 static error_t parse_replay(int key, char *arg, struct argp_state *state)
 {
@@ -165,7 +148,7 @@ static void print_score(const json_t *answer)
             (long long)json_integer_value(json_object_get(answer, "points")),
             (long long)json_integer_value(json_object_get(answer, "changes")),
             json_array_size(json_object_get(answer, "alerts")));
-    pfc_out("\nregressions found %lld of %lld, noise alerted %lld of %lld, not judged by anybody "
+    pfc_out("\nregressions found %lld of %lld, noise alerted %lld of %lld, without a judgement "
             "%lld\n",
             (long long)json_integer_value(json_object_get(labels, "regressions_found")),
             (long long)json_integer_value(json_object_get(labels, "regressions")),
@@ -236,7 +219,7 @@ static void print_version(const pfc_cli *cli, const json_t *answer, bool applied
     char *text;
 
     if (applied) {
-        pfc_out("stored as version %lld; the history is judged anew\n", version);
+        pfc_out("stored as version %lld; the history is judged again\n", version);
         return;
     }
     text = json_dumps(json_object_get(answer, "detector"), JSON_INDENT(2) | JSON_SORT_KEYS);
@@ -258,9 +241,8 @@ static pfc_code ask(pfc_http *http, const replay_opts *o, const pfc_conf *conf, 
                   : ask_project(http, o, conf, "replay", doc, answer, err);
 }
 
-int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
+static int cmd_replay(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { replay_options, parse_replay, NULL, replay_doc, replay_fields };
     replay_opts o = { 0 };
     pfc_detector detector = { 0 };
     pfc_http *http = NULL;
@@ -270,7 +252,7 @@ int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_replay, argc, argv, &o);
     code = o.config ? read_config(o.config, &doc, &detector, &err) : PFC_OK;
     if (!code && o.series)
         code = pfc_parse_i64(o.series, 1, INT64_MAX, "--series", &series, &err);
@@ -296,3 +278,12 @@ int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
     pfc_conf_clear(&conf);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_replay = {
+    .name = "replay",
+    .summary = "what other detector settings would have alerted",
+    .run = cmd_replay,
+    .options = replay_options,
+    .parse = parse_replay,
+    .doc = replay_doc,
+};

@@ -1,30 +1,39 @@
 /*
- * perfci repro: does here what an alert, a step or a verdict of the service stands on.
+ * perfci repro: repeats here the measurement behind an alert, a step or a verdict of the service.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/base/parse.h"
 #include "runner/workspace/workspace.h"
 
-enum { KEY_PRINT = 0x100, KEY_SUITE, KEY_FILTER, KEY_BACKEND, WORDS_MAX = 24 };
+enum { WORDS_MAX = 24 };
 
-static const struct argp_option repro_options[] = {
-    { "print", KEY_PRINT, 0, 0, "Print the command and run nothing", 0 },
-    PFC_CONFIG_OPTION(0),
-    { "suite", KEY_SUITE, "F", 0, "Suite file or name, instead of what perfci.yaml names", 0 },
-    { "filter", KEY_FILTER, "RE", 0, "Benchmarks by name (default: the alert's)", 0 },
-    { "backend", KEY_BACKEND, "B", 0, "Default: the alert's", 0 },
-    PFC_SERVICE_OPTIONS(0),
+typedef struct repro_opts {
+    const char *id, *url, *data, *config, *suite, *filter, *backend;
+    bool print;
+} repro_opts;
+
+static const pfc_option repro_options[] = {
+    PFC_OPT_FLAG("print", repro_opts, print, "Print the command and run nothing"),
+    PFC_CONFIG_OPTION(repro_opts, config),
+    PFC_OPT_TEXT("suite", "F", repro_opts, suite,
+                 "Suite file or name, instead of what perfci.yaml names"),
+    PFC_OPT_TEXT("filter", "RE", repro_opts, filter, "Benchmarks by name",
+                 .fallback = "the alert's"),
+    PFC_OPT_TEXT("backend", "B", repro_opts, backend, "Backend", .fallback = "the alert's"),
+    PFC_SERVICE_OPTIONS(repro_opts, ),
     { 0 },
 };
 
 static const char repro_doc[] =
-    "Repeats, in this repository, what an alert, a step of a bisection or a verdict stands on, and "
-    "prints the same table."
+    "Repeats, in this repository, the measurement behind an alert, a step of a bisection or a "
+    "verdict, and prints the same table."
     "\vID is alert:N (or N alone), bisection:N, bisection:N/STEP or verification:N/M of bisection "
     "N. "
     "Two commits are measured interleaved, as `perfci compare` does; a step is one commit, as "
@@ -37,26 +46,11 @@ static const char repro_doc[] =
     "  perfci repro bisection:4/12\n"
     "  perfci repro verification:4/1 --print\n";
 
-typedef struct repro_opts {
-    const char *id, *url, *data, *config, *suite, *filter, *backend;
-    bool print;
-} repro_opts;
-
-/* What is repeated: two interleaved commits, or one. Texts are owned. */
+/* The measurement to repeat: two interleaved commits, or one. Texts are owned. */
 typedef struct deed {
     char *before, *after; /* before NULL: one commit */
     char *filter, *backend;
 } deed;
-
-static const pfc_arg_field repro_fields[] = {
-    PFC_SERVICE_FIELDS(repro_opts, ),
-    PFC_CONFIG_FIELD(repro_opts, config),
-    { KEY_SUITE, PFC_ARG_TEXT, offsetof(repro_opts, suite), 0, 0 },
-    { KEY_FILTER, PFC_ARG_TEXT, offsetof(repro_opts, filter), 0, 0 },
-    { KEY_BACKEND, PFC_ARG_TEXT, offsetof(repro_opts, backend), 0, 0 },
-    { KEY_PRINT, PFC_ARG_FLAG, offsetof(repro_opts, print), 0, 0 },
-    { 0 },
-};
 
 static error_t parse_repro(int key, char *arg, struct argp_state *state)
 {
@@ -65,12 +59,12 @@ static error_t parse_repro(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (o->id)
-            pfc_cli_usage(state, "one id is wanted, got \"%s\", too", arg);
+            pfc_cli_usage(state, "expected one id, got \"%s\" too", arg);
         o->id = arg;
         return 0;
     case ARGP_KEY_END:
         if (!o->id)
-            pfc_cli_usage(state, "which alert, bisection, step or verification?");
+            pfc_cli_usage(state, "expected the id of an alert, bisection, step or verification");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -273,9 +267,8 @@ static char *command_text(const char *const *argv, size_t n)
     return pfc_buf_take(&buf);
 }
 
-int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
+static int cmd_repro(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { repro_options, parse_repro, "ID", repro_doc, repro_fields };
     const char *words[WORDS_MAX];
     repro_opts o = { 0 };
     deed d = { 0 };
@@ -284,7 +277,7 @@ int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
     int status;
     pfc_err err = { 0 };
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_repro, argc, argv, &o);
     if (ask(&o, &d, &err)) {
         deed_clear(&d);
         return pfc_cli_fail(cli, &err);
@@ -300,10 +293,20 @@ int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
     } else {
         pfc_cli_note(cli, "%s", text);
         /* argp only reorders the words; it writes into none of them. */
-        status = d.before ? pfc_cmd_compare(cli, (int)n, (char **)(uintptr_t)words)
-                          : pfc_cmd_run(cli, (int)n, (char **)(uintptr_t)words);
+        status = d.before ? pfc_cmd_compare.run(cli, (int)n, (char **)(uintptr_t)words)
+                          : pfc_cmd_run.run(cli, (int)n, (char **)(uintptr_t)words);
     }
     free(text);
     deed_clear(&d);
     return status;
 }
+
+const pfc_subcommand pfc_cmd_repro = {
+    .name = "repro",
+    .summary = "repeat here the measurement behind an alert or verdict",
+    .run = cmd_repro,
+    .options = repro_options,
+    .parse = parse_repro,
+    .args_doc = "ID",
+    .doc = repro_doc,
+};

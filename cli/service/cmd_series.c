@@ -7,17 +7,10 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
-
-enum {
-    KEY_PROJECT = 0x100,
-    KEY_METRIC,
-    KEY_BENCHMARK,
-    KEY_BACKEND,
-    KEY_HEADLINE,
-    KEY_LIMIT,
-};
 
 typedef struct series_opts {
     const char *project, *metric, *benchmark, *backend, *url, *data;
@@ -26,14 +19,14 @@ typedef struct series_opts {
     bool headline;
 } series_opts;
 
-static const struct argp_option series_options[] = {
-    { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
-    { "metric", KEY_METRIC, "M", 0, "Only this metric", 0 },
-    { "benchmark", KEY_BENCHMARK, "B", 0, "Only this benchmark", 0 },
-    { "backend", KEY_BACKEND, "B", 0, "Only this backend", 0 },
-    { "headline", KEY_HEADLINE, 0, 0, "Only headline metrics", 0 },
-    { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option series_options[] = {
+    PFC_OPT_TEXT("project", "P", series_opts, project, "The project's name"),
+    PFC_OPT_TEXT("metric", "M", series_opts, metric, "Only this metric"),
+    PFC_OPT_TEXT("benchmark", "B", series_opts, benchmark, "Only this benchmark"),
+    PFC_OPT_TEXT("backend", "B", series_opts, backend, "Only this backend"),
+    PFC_OPT_FLAG("headline", series_opts, headline, "Only headline metrics"),
+    PFC_OPT_COUNT("limit", "N", series_opts, limit, 1, 1000, "At most N", .fallback = "100"),
+    PFC_SERVICE_OPTIONS(series_opts, ),
     { 0 },
 };
 
@@ -44,17 +37,6 @@ static const char series_doc[] = "Lists the series of a project, or the points o
                                  "  perfci series 42\n"
                                  "  perfci series --metric gemm_tflops --json | perfci detect\n"
                                  "  perfci series 42 --json | perfci detect --explain\n";
-
-static const pfc_arg_field series_fields[] = {
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(series_opts, project), 0, 0 },
-    { KEY_METRIC, PFC_ARG_TEXT, offsetof(series_opts, metric), 0, 0 },
-    { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(series_opts, benchmark), 0, 0 },
-    { KEY_BACKEND, PFC_ARG_TEXT, offsetof(series_opts, backend), 0, 0 },
-    { KEY_HEADLINE, PFC_ARG_FLAG, offsetof(series_opts, headline), 0, 0 },
-    { KEY_LIMIT, PFC_ARG_COUNT, offsetof(series_opts, limit), 1, 1000 },
-    PFC_SERVICE_FIELDS(series_opts, ),
-    { 0 },
-};
 
 static error_t parse_series(int key, char *arg, struct argp_state *state)
 {
@@ -268,9 +250,8 @@ static void print_one(const pfc_cli *cli, const json_t *answer)
     print_outlook(json_object_get(answer, "series"));
 }
 
-int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
+static int cmd_series(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { series_options, parse_series, "[ID]", series_doc, series_fields };
     series_opts o = { .limit = 100 };
     char *project = NULL;
     pfc_http *http = NULL;
@@ -281,7 +262,7 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_series, argc, argv, &o);
     pfc_buf_init(&path, 8192);
     code = pfc_conf_find(".", &conf, &err);
     if (!code)
@@ -314,3 +295,13 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
     free(project);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_series = {
+    .name = "series",
+    .summary = "list series, show the points of one",
+    .run = cmd_series,
+    .options = series_options,
+    .parse = parse_series,
+    .args_doc = "[ID]",
+    .doc = series_doc,
+};

@@ -6,16 +6,12 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
 
-enum {
-    KEY_SCOPE = 0x100,
-    KEY_PROJECT,
-    KEY_NAME,
-    KEY_EXPIRES,
-    KEY_OVERLAP,
-};
+enum { KEY_SCOPE = 1 };
 
 enum { MAX_SCOPES = 8 };
 
@@ -27,13 +23,15 @@ typedef struct admin_opts {
     size_t words_len;
 } admin_opts;
 
-static const struct argp_option token_options[] = {
-    { "scope", KEY_SCOPE, "S", 0, "read, ingest, runner, triage or admin; repeatable", 0 },
-    { "project", KEY_PROJECT, "P", 0, "Good for this project alone (default: all)", 0 },
-    { "name", KEY_NAME, "NAME", 0, "What it is for", 0 },
-    { "expires", KEY_EXPIRES, "TIME", 0, "RFC 3339, e.g. 2027-01-01T00:00:00Z", 0 },
-    { "overlap", KEY_OVERLAP, "T", 0, "How long a rotated secret stays good (default 1d)", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option token_options[] = {
+    PFC_OPT_OWN(KEY_SCOPE, "scope", "S", "read, ingest, runner, triage or admin; repeatable"),
+    PFC_OPT_TEXT("project", "P", admin_opts, project, "Good for this project alone",
+                 .fallback = "all"),
+    PFC_OPT_TEXT("name", "NAME", admin_opts, name, "What it is for"),
+    PFC_OPT_TEXT("expires", "TIME", admin_opts, expires, "RFC 3339, e.g. 2027-01-01T00:00:00Z"),
+    PFC_OPT_DURATION("overlap", "T", admin_opts, overlap, "How long a rotated secret stays good",
+                     .fallback = "1d"),
+    PFC_SERVICE_OPTIONS(admin_opts, ),
     { 0 },
 };
 
@@ -49,15 +47,6 @@ static const char token_doc[] = "Makes, lists, rotates and revokes tokens of the
                                 "  perfci token list\n"
                                 "  perfci token rotate 3 --overlap 2h --quiet > ci.token\n"
                                 "  perfci token revoke 3\n";
-
-static const pfc_arg_field admin_fields[] = {
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(admin_opts, project), 0, 0 },
-    { KEY_NAME, PFC_ARG_TEXT, offsetof(admin_opts, name), 0, 0 },
-    { KEY_EXPIRES, PFC_ARG_TEXT, offsetof(admin_opts, expires), 0, 0 },
-    { KEY_OVERLAP, PFC_ARG_TEXT, offsetof(admin_opts, overlap), 0, 0 },
-    PFC_SERVICE_FIELDS(admin_opts, ),
-    { 0 },
-};
 
 static error_t parse_admin(int key, char *arg, struct argp_state *state)
 {
@@ -225,17 +214,15 @@ static pfc_code token_revoke(const pfc_cli *cli, const char *id, pfc_http *http,
     return code;
 }
 
-int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
+static int cmd_token(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "create", "list", "rotate", "revoke", NULL };
-    const pfc_cmd_args args = { token_options, parse_admin, "create|list|rotate|revoke [ID]",
-                                token_doc, admin_fields };
     admin_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_token, argc, argv, &o);
     code = pfc_api_open(o.url, o.data, NULL, &http, &err);
     if (!code && strcmp(o.words[0], "create") == 0)
         code = token_create(cli, &o, http, &err);
@@ -250,3 +237,13 @@ int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
     pfc_http_free(http);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_token = {
+    .name = "token",
+    .summary = "make, list and revoke tokens",
+    .run = cmd_token,
+    .options = token_options,
+    .parse = parse_admin,
+    .args_doc = "create|list|rotate|revoke [ID]",
+    .doc = token_doc,
+};

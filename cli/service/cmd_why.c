@@ -6,19 +6,21 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/alert_show.h"
 #include "core/base/parse.h"
 
-enum { KEY_ALL = 0x100, SHOWN = 10 };
+enum { SHOWN = 10 };
 
 typedef struct why_opts {
     const char *alert, *url, *data;
     bool all;
 } why_opts;
 
-static const struct argp_option why_options[] = {
-    { "all", KEY_ALL, 0, 0, "Every suspect, not only the ten most probable", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option why_options[] = {
+    PFC_OPT_FLAG("all", why_opts, all, "Every suspect, not only the ten most probable"),
+    PFC_SERVICE_OPTIONS(why_opts, ),
     { 0 },
 };
 
@@ -34,12 +36,6 @@ static const char why_doc[] =
     "Examples:\n"
     "  perfci why 7\n"
     "  perfci why 7 --all --json\n";
-
-static const pfc_arg_field why_fields[] = {
-    { KEY_ALL, PFC_ARG_FLAG, offsetof(why_opts, all), 0, 0 },
-    PFC_SERVICE_FIELDS(why_opts, ),
-    { 0 },
-};
 
 static error_t parse_why(int key, char *arg, struct argp_state *state)
 {
@@ -126,9 +122,8 @@ static void print_reason(int64_t id, const json_t *answer)
             *reason ? reason : "the alert's range of commits is not known");
 }
 
-int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
+static int cmd_why(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { why_options, parse_why, "ALERT", why_doc, why_fields };
     why_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
@@ -138,7 +133,7 @@ int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_why, argc, argv, &o);
     code = pfc_parse_i64(o.alert, 1, INT64_MAX, "the alert's number", &id, &err);
     if (!code)
         code = pfc_conf_find(".", &conf, &err);
@@ -162,3 +157,13 @@ int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
     free(path);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_why = {
+    .name = "why",
+    .summary = "who may have caused an alert, with reasons",
+    .run = cmd_why,
+    .options = why_options,
+    .parse = parse_why,
+    .args_doc = "ALERT",
+    .doc = why_doc,
+};

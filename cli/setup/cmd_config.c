@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "core/base/fs.h"
 
@@ -14,8 +16,8 @@ typedef struct config_opts {
     const char *word;
 } config_opts;
 
-static const struct argp_option config_options[] = {
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_option config_options[] = {
+    PFC_SERVICE_OPTIONS(config_opts, ),
     { 0 },
 };
 
@@ -27,11 +29,6 @@ static const char config_doc[] =
     "Examples:\n"
     "  perfci config show\n"
     "  perfci config show --json\n";
-
-static const pfc_arg_field config_fields[] = {
-    PFC_SERVICE_FIELDS(config_opts, ),
-    { 0 },
-};
 
 static error_t parse_config(int key, char *arg, struct argp_state *state)
 {
@@ -175,14 +172,13 @@ static json_t *settings(const config_opts *o, const pfc_conf *conf, bool yaml_ha
     return list;
 }
 
-int pfc_cmd_config(pfc_cli *cli, int argc, char **argv)
+static int cmd_config(pfc_cli *cli, int argc, char **argv)
 {
     static const pfc_browse_col cols[] = {
         { "SETTING", "setting", PFC_BROWSE_TEXT },
         { "VALUE", "value", PFC_BROWSE_TEXT },
         { "FROM", "from", PFC_BROWSE_TEXT },
     };
-    const pfc_cmd_args args = { config_options, parse_config, "show", config_doc, config_fields };
     config_opts o = { 0 };
     pfc_conf conf = { 0 }, yaml = { 0 };
     char *text = NULL;
@@ -191,7 +187,7 @@ int pfc_cmd_config(pfc_cli *cli, int argc, char **argv)
     bool yaml_has_server = false;
     pfc_err err = { 0 };
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_config, argc, argv, &o);
     if (pfc_conf_find(".", &conf, &err))
         return pfc_cli_fail(cli, &err);
     /* The user's file fills in the server of `conf`; the project's file alone says which of both it was. */
@@ -209,3 +205,13 @@ int pfc_cmd_config(pfc_cli *cli, int argc, char **argv)
     pfc_conf_clear(&conf);
     return PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_config = {
+    .name = "config",
+    .summary = "show: each setting and where it comes from",
+    .run = cmd_config,
+    .options = config_options,
+    .parse = parse_config,
+    .args_doc = "show",
+    .doc = config_doc,
+};

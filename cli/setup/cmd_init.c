@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/commands.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "cli/setup/inspect_repository.h"
 #include "core/base/fs.h"
-
-enum { KEY_FORCE = 0x100, KEY_DRY_RUN, KEY_NO_RUN };
 
 typedef struct init_opts {
     bool force;
@@ -18,17 +18,10 @@ typedef struct init_opts {
     bool no_run;
 } init_opts;
 
-static const struct argp_option init_options[] = {
-    { "force", KEY_FORCE, 0, 0, "Replace a perfci.yaml that is there", 0 },
-    { "dry-run", KEY_DRY_RUN, 0, 0, "Print it and write nothing", 0 },
-    { "no-run", KEY_NO_RUN, 0, 0, "Write it and measure nothing", 0 },
-    { 0 },
-};
-
-static const pfc_arg_field init_fields[] = {
-    { KEY_FORCE, PFC_ARG_FLAG, offsetof(init_opts, force), 0, 0 },
-    { KEY_DRY_RUN, PFC_ARG_FLAG, offsetof(init_opts, dry_run), 0, 0 },
-    { KEY_NO_RUN, PFC_ARG_FLAG, offsetof(init_opts, no_run), 0, 0 },
+static const pfc_option init_options[] = {
+    PFC_OPT_FLAG("force", init_opts, force, "Replace a perfci.yaml that is there"),
+    PFC_OPT_FLAG("dry-run", init_opts, dry_run, "Print it and write nothing"),
+    PFC_OPT_FLAG("no-run", init_opts, no_run, "Write it and measure nothing"),
     { 0 },
 };
 
@@ -48,17 +41,9 @@ static const char init_doc[] =
     "  perfci init --dry-run\n"
     "  perfci init --no-run\n";
 
-static error_t parse_init(int key, char *arg, struct argp_state *state)
-{
-    if (key != ARGP_KEY_ARG)
-        return ARGP_ERR_UNKNOWN;
-    pfc_cli_usage(state, "expected no argument, got \"%s\"", arg);
-    return 0;
-}
-
 /* ---- the file ---- */
 
-/* What the file says; texts are borrowed. */
+/* The content of the file; texts are borrowed. */
 typedef struct page {
     const char *project, *branch;
     const pfc_inspect *found;
@@ -287,9 +272,8 @@ static pfc_code write_and_try(const pfc_cli *cli, const init_opts *o, const char
     return trial(cli, path, p, found, root, err);
 }
 
-int pfc_cmd_init(pfc_cli *cli, int argc, char **argv)
+static int cmd_init(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { init_options, parse_init, NULL, init_doc, init_fields };
     init_opts o = { 0 };
     pfc_inspect found = { 0 };
     page p = { .found = &found };
@@ -299,7 +283,7 @@ int pfc_cmd_init(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_parse(cli, &pfc_cmd_init, argc, argv, &o);
     code = pfc_repo_open(".", &repo, &err);
     if (!code && pfc_repo_is_bare(repo)) {
         code = pfc_err_set(&err, PFC_EINVAL, "%.300s has no working tree", pfc_repo_root(repo));
@@ -331,3 +315,11 @@ done:
     free(path);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
+
+const pfc_subcommand pfc_cmd_init = {
+    .name = "init",
+    .summary = "write a commented perfci.yaml",
+    .run = cmd_init,
+    .options = init_options,
+    .doc = init_doc,
+};

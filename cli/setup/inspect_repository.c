@@ -485,7 +485,7 @@ static bool by_language(const facts *f, pfc_inspect *out)
     return true;
 }
 
-/* It can be built; how it is measured nobody can tell from here. */
+/* A build system without a known benchmark: the file gets a TODO for `measure`. */
 static void by_build_alone(const facts *f, pfc_inspect *out)
 {
     out->todo = f->included

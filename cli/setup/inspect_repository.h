@@ -15,7 +15,7 @@
 #define PFC_INSPECT_MAX_BYTES (128 * 1024)
 #define PFC_INSPECT_MAX_DEPTH 6
 
-/** What was found; texts are owned. */
+/** Findings about a repository; texts are owned. */
 typedef struct pfc_inspect {
     const char *kind; /* "CMake and Google Benchmark"; static; NULL: nothing that is known */
     char *build;      /* shell command; NULL: nothing is built */

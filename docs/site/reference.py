@@ -30,44 +30,31 @@ def table(head, rows):
                    ["| " + " | ".join(row) + " |\n" for row in rows]) + "\n"
 
 
-# ---- commands, from the help text that argp prints
+# ---- commands, from `perfci help --json`
 
-SUBCOMMANDS = {"accel": ("run", "chips")}  # those whose --help differs from the command's
-
-OPTION = re.compile(r"^ {2,6}(?:(-\S), )?(--[a-z][a-z0-9-]*)(?:\[?=([^\s\]]+)\]?)?(?:\s+(\S.*))?$|^ {2}(-\S)(?:,)?(?:\s+(\S.*))?$")
-
-
-def options_of(lines):
-    """[(group, [(flags, argument, text)])] of a help text."""
-    groups, group = [], None
-    for line in lines:
-        head = re.match(r"^ (\S.*):$", line)
-        match = OPTION.match(line)
-        if head:
-            group = (head[1], [])
-            groups.append(group)
-        elif match and match[2]:
-            if group is None:
-                group = ("Options", [])
-                groups.append(group)
-            group[1].append([match[2] if not match[1] else f"{match[1]}, {match[2]}", match[3] or "", match[4] or ""])
-        elif group and group[1] and re.match(r"^ {20,}\S", line):
-            group[1][-1][2] += " " + line.strip()
-    return [(name, rows) for name, rows in groups if rows]
+def limits(option):
+    """"1..1000", "1 or more", or the words that an option takes."""
+    if "words" in option:
+        return " or ".join(f"`{word}`" for word in option["words"])
+    if "max" not in option:
+        return ""
+    return f"{option['min']} or more" if option["max"] == 2**63 - 1 else f"{option['min']:g}..{option['max']:g}" \
+        if isinstance(option["max"], float) else f"{option['min']}..{option['max']}"
 
 
-def parts_of(text):
-    """usage, introduction, option lines, remarks, examples of a help text."""
-    lines = text.rstrip().split("\n")
-    first = next((i for i, line in enumerate(lines) if re.match(r"^ {1,6}(-\S, )?--|^ \S.*:$", line)), len(lines))
-    last = max((i for i, line in enumerate(lines) if OPTION.match(line)), default=first)
-    while last + 1 < len(lines) and lines[last + 1].startswith(" " * 20):
-        last += 1
-    intro = lines[:first]
-    usage = [line for line in intro if re.match(r"^(Usage:|\s+or:)", line)]
-    rest = "\n".join(lines[last + 1:]).strip()
-    remarks, _, examples = rest.partition("Examples:\n")
-    return usage, "\n".join(intro[len(usage):]).strip(), lines[first:last + 1], remarks.strip(), examples.rstrip()
+def option_row(option):
+    name = f"--{option['name']}"
+    return (f"`-{option['letter']}, {name}`" if "letter" in option else f"`{name}`",
+            f"`{option['argument']}`" if "argument" in option else "", limits(option), cell(option.get("default", "")), cell(option["help"]))
+
+
+def option_tables(options):
+    groups = {}
+    for option in options:
+        groups.setdefault(option.get("group", "Options").rstrip(":"), []).append(option)
+    return "".join(f"## {html.escape(name)}\n\n" + table(("option", "argument", "values", "default", "meaning"),
+                                                        [option_row(o) for o in sorted(rows, key=lambda o: o["name"])])
+                   for name, rows in groups.items())
 
 
 def joined(examples):
@@ -81,36 +68,33 @@ def joined(examples):
     return out
 
 
-def command_page(title, text):
-    usage, intro, lines, remarks, examples = parts_of(text)
-    out = [f"# {title}\n\n", NOTE.format(f"`{title} --help`"), html.escape(intro, quote=False), "\n\n"]
-    out += ["```text\n", "\n".join(line.removeprefix("Usage: ").replace("  or:  ", "").strip() for line in usage), "\n```\n\n"]
+def command_page(command, everywhere, above="perfci"):
+    """The page of one command, with its parts below it."""
+    title = f"{above} {command['name']}"
+    intro, _, rest = command.get("doc", "").partition("\v")
+    remarks, _, examples = rest.partition("Examples:\n")
+    usage = [f"{title} [OPTION...] {words}".rstrip() for words in command.get("usage", "").split("\n")]
+    out = [f"# {title}\n\n", NOTE.format("`perfci help --json`"), html.escape(intro.strip(), quote=False), "\n\n"]
+    if "parts" not in command:
+        out += ["```text\n", "\n".join(usage), "\n```\n\n"]
     if examples:
         out += ["## Examples\n\n```sh\n", "\n".join(joined(examples)), "\n```\n\n"]
-    for name, rows in options_of(lines):
-        out += [f"## {html.escape(name)}\n\n", table(("option", "argument", "meaning"),
-                [(f"`{flags}`", f"`{arg}`" if arg else "", cell(meaning)) for flags, arg, meaning in rows])]
-    if remarks:
-        out += ["## Remarks\n\n", html.escape(remarks, quote=False), "\n"]
+    out.append(option_tables(command["options"] + everywhere if "parts" not in command else []))
+    if remarks.strip():
+        out += ["## Remarks\n\n", html.escape(remarks.strip(), quote=False), "\n"]
+    for part in command.get("parts", ()):
+        out += ["\n", re.sub(r"^(#+) ", r"#\1 ", command_page(part, everywhere, title), flags=re.M)]
     return "".join(out)
-
-
-def commands(programs):
-    found = re.findall(r"^  ([a-z]+)  +(\S.*)$", output(programs / "perfci", "help").split("Commands:")[1].split("\n\n")[0], re.M)
-    if len(found) < 20:
-        raise SystemExit("reference.py: perfci help lists fewer than 20 commands")
-    return found
 
 
 def write_commands(programs, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    found = commands(programs)
-    for name, _ in found:
-        page = command_page(f"perfci {name}", output(programs / "perfci", "help", name))
-        for more in SUBCOMMANDS.get(name, ()):
-            part = command_page(f"perfci {name} {more}", output(programs / "perfci", name, more, "--help"))
-            page += "\n" + re.sub(r"^(#+) ", r"#\1 ", part, flags=re.M)
-        (folder / f"{name}.md").write_text(page, encoding="utf-8")
+    told = json.loads(output(programs / "perfci", "help", "--json"))
+    if len(told["commands"]) < 20:
+        raise SystemExit("reference.py: perfci help lists fewer than 20 commands")
+    for command in told["commands"]:
+        (folder / f"{command['name']}.md").write_text(command_page(command, told["options"]), encoding="utf-8")
+    found = [(command["name"], command["summary"]) for command in told["commands"]]
     others = {"perfci-server": "the service", "perfci-runner": "the agent that measures", "perfci-bench": "the kernel benchmarks"}
     for name in others:
         text = output(programs / name, "--help")

@@ -1,4 +1,4 @@
-"""What the command line's tests share: running perfci, scratch folders, waiting for a condition."""
+"""Shared by the tests of the command line: running perfci, scratch folders, waiting for a condition."""
 
 import json
 import os
@@ -17,7 +17,7 @@ DEADLINE_S = 240
 
 
 class Case(unittest.TestCase):
-    """A test with a scratch folder, in an environment without settings of whoever runs it."""
+    """A test with a scratch folder, in an environment without the settings of the calling user."""
 
     def setUp(self):
         # A strict umask of the caller would close data folders to the database's user.

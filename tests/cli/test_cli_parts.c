@@ -17,6 +17,7 @@
 #include "cli/local/stack.h"
 #include "cli/measure/document_pairs.h"
 #include "cli/measure/measure.h"
+#include "cli/output/output.h"
 #include "core/suspects/suspects.h"
 
 /* ---- series ---- */
@@ -288,7 +289,7 @@ Test(cmp, the_canary_decides_nothing)
     cr_assert(eq(int, cmp.rows[1].verdict, PFC_CMP_INCONCLUSIVE));
     cr_assert(epsilon_eq(dbl, cmp.canary_rel, 0.2, 0.02));
     cr_assert(eq(int, pfc_cmp_exit(&cmp), 0));
-    /* What the service says of it counts no more. */
+    /* The service's verdict no longer counts. */
     doc = pfc_cmp_to_json(&cmp);
     json_object_set_new(json_array_get(json_object_get(doc, "rows"), 1), "verdict",
                         json_string("regression"));
@@ -463,7 +464,7 @@ Test(frame, a_guess_is_at_most_a_third_of_the_letters_away)
                   cases[i].typed);
 }
 
-/* What is shown of a word of a shell is one word there, whatever it holds. */
+/* A printed word is one word for a shell, whatever it holds. */
 Test(frame, words_of_a_shell_are_quoted_when_they_must_be)
 {
     static const char *const cases[][2] = { { "a-b_c.d/e,f:g@h%i+j0", "a-b_c.d/e,f:g@h%i+j0" },

@@ -20,7 +20,7 @@ END
 
 
 class Service(http.server.ThreadingHTTPServer):
-    """What nightly and repro ask of the service."""
+    """The requests of nightly and repro."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -337,7 +337,7 @@ class Choosing(Repository):
         doc = json.loads(done.stdout)
         self.assertEqual((self.names(doc), doc["b"]["name"]), ({"BenchmarkSlow-2"}, after))
         self.assertIn("measure: ./many.sh", done.stderr)
-        # What is printed can be typed.
+        # The printed command can be typed.
         line = self.expect(self.here("repro", "7", "--url", service.url, "--print"), 0).stdout.strip()
         typed = support.subprocess.run(line.replace("perfci", support.PERFCI, 1) + " --json", shell=True, cwd=self.repo,
                                        env=self.env, capture_output=True, text=True, check=False)

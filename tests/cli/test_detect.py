@@ -88,7 +88,7 @@ class Detect(support.Case):
         self.assertEqual(self.perfci("detect", "--json", text=lines.replace("\n", "\r\n")).stdout, want)
         names = []
         for s in both:
-            # The file's name stands in for an id that is not there.
+            # Without an id the series is named after the file.
             text = json.dumps({k: v for k, v in s.items() if k != "id"}, indent=2)
             names.append(self.write(f"{s['id']}.json", text))
         self.assertEqual(self.expect(self.perfci("detect", "--json", *names), 1).stdout, want)

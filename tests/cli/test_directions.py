@@ -340,7 +340,7 @@ class Service(support.Case):
         self.assertIn(RED + "+5.0 %" + END, text)
         self.assertIn(GREEN + "-4.0 %" + END, text)
         self.assertIn("3 commits", text)
-        self.assertIn("regressions found 1 of 2, noise alerted 3 of 4, not judged by anybody 1", text)
+        self.assertIn("regressions found 1 of 2, noise alerted 3 of 4, without a judgement 1", text)
         self.assertIn("precision 0.500  recall 0.250  f1 0.750", text)
 
     def test_doctor_and_the_members_of_a_stack_have_the_colours_of_their_states(self):

@@ -111,7 +111,7 @@ class Init(support.Case):
         self.assertTrue(os.path.exists(self.path("repo/perfci.yaml")))
 
     def test_a_program_that_was_built_elsewhere_is_found(self):
-        """CMake is stood in for: it puts the program below build/bin, as CMAKE_RUNTIME_OUTPUT_DIRECTORY does."""
+        """A stub replaces CMake: it puts the program below build/bin, as CMAKE_RUNTIME_OUTPUT_DIRECTORY does."""
         self.write("bin/cmake", "#!/bin/sh\nmkdir -p build/bin\nprintf '#!/bin/sh\\necho BenchmarkX-2 100 7 ns/op\\n' > build/bin/b\n"
                    "chmod +x build/bin/b\n", 0o755)
         self.env["PATH"] = self.path("bin") + ":" + self.env["PATH"]

@@ -196,7 +196,7 @@ case "$*" in *--before*) cat > "$HOME/before"
             self.assertEqual(f.read().splitlines(), ["--canary --quiet", "--canary --quiet --before -"])
         with open(self.path("before"), encoding="ascii") as f:
             self.assertEqual(f.read(), '{"reading":1}\n')
-        # Pairs stand in spite of it; both documents say so, and the canary is no row of theirs.
+        # The pairs count in spite of it; both documents say so, and the canary is no row of theirs.
         done = self.expect(perfci("compare", "docs", "slow", "--json", "--save", self.path("kept")), 1)
         self.assertEqual([r["benchmark"] for r in json.loads(done.stdout)["rows"]], ["headline"])
         for name in ("a", "b"):

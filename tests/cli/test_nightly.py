@@ -30,7 +30,7 @@ C_MAIN = '#include <stdio.h>\n%s\nint main(void) { printf("%d\\n"); return 0; }\
 
 class Service(http.server.ThreadingHTTPServer):
     """The service as nightly sees it: keeps runs and sessions, and judges nothing. A session has the verdicts and series that
-    are set when it arrives; what is judged anew afterwards, only its detail shows."""
+    are set when it arrives; later judgements are only in its detail."""
 
     def __init__(self, sessions=True):
         super().__init__(("127.0.0.1", 0), Handler)

@@ -1,7 +1,5 @@
 """Options with numbers: the smallest and the largest value that each takes, and the first ones beyond, which are refused."""
 
-import re
-
 import support
 
 MAX_I64 = 2**63 - 1
@@ -18,7 +16,7 @@ LIMITS = [
     *[(command, option, *DURATION) for command, option in (
         ("run", "--timeout"), ("run", "--wait-quiet"), ("compare", "--timeout"), ("compare", "--wait-quiet"), ("compare", "--max-time"),
         ("check", "--timeout"), ("check", "--wait-quiet"), ("check", "--max-time"), ("bisect", "--timeout"), ("nightly", "--budget"),
-        ("nightly", "--wait"))],
+        ("nightly", "--wait"), ("token", "--overlap"))], ("accel run", "--causal", 0, 1),
     ("bisect", "--confidence", "0.5", "0.999999", "0.499999", "0.9999991"), ("bisect", "--max-runs", 2, 100000),
     ("bisect", "--noise", "0", "10", "-0.001", "10.001"), ("bisect", "--layout-noise", "0", "10", "-0.001", "10.001"),
     ("bisect", "--delta", "-0.999", "1000", "-0.9991", "1000.1"), ("bisect", "--alert", 1, MAX_I64),
@@ -33,14 +31,10 @@ COUNTS = [
     ("bisect", "--paths", "g", 256), ("nightly", "--machine-class", "c", 8), ("token", "--scope", "read", 8),
     *[(command, "--direction", "m=lower", 256) for command in ("run", "compare", "check", "nightly", "detect", "push", "import")],
 ]
-# Metavariables of options that take a number; T is of durations, but of --dtype.
-NUMBERS = re.compile(r"--([a-z-]+)=[NRPAT]\b")
-NAMES = {"project", "dtype", "overlap"}
-
 
 class Limits(support.Case):
     def say(self, command, *args):
-        """What is said of these arguments. They are read in order, so one that is accepted is followed by what is said of the last one."""
+        """The message about these arguments. They are read in order: after accepted ones the message is about the last one."""
         done = self.perfci(*command.split(), *args, "--color=limits", timeout=60)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         return done.stderr.splitlines()[0].partition(": ")[2]
@@ -51,7 +45,9 @@ class Limits(support.Case):
 
     def refused(self, command, option, *args):
         with self.subTest(command=command, option=option, args=args[-1:]):
-            self.assertRegex(self.say(command, *args), rf"^(--)?{option.lstrip('-')}: ")
+            said = self.say(command, *args)
+            self.assertRegex(said, rf"^{option}: (expected|at most) ")
+            return said
 
     def test_the_ends_are_taken_and_the_next_values_are_not(self):
         for command, option, low, high, *beyond in LIMITS:
@@ -59,7 +55,16 @@ class Limits(support.Case):
             for value in low, high:
                 self.taken(command, f"{option}={value}")
             for value in below, above, "many":
-                self.refused(command, option, f"{option}={value}")
+                said = self.refused(command, option, f"{option}={value}")
+                self.assertRegex(said, rf"expected .*, got {value}$" if value != "many" else r'expected .*, got "many"$')
+
+    def test_a_fault_of_the_range_or_of_the_type_has_one_wording(self):
+        self.assertEqual(self.refused("jobs", "--limit", "--limit=0"), "--limit: expected 1..1000, got 0")
+        self.assertEqual(self.refused("jobs", "--limit", "--limit=1.5"), "--limit: expected 1..1000, got 1.5")
+        self.assertEqual(self.refused("jobs", "--limit", "--limit="), '--limit: expected 1..1000, got ""')
+        self.assertEqual(self.refused("bisect", "--alert", "--alert=0"), "--alert: expected 1 or more, got 0")
+        self.assertEqual(self.refused("bisect", "--noise", "--noise=11"), "--noise: expected 0..10, got 11")
+        self.assertEqual(self.refused("alerts", "--sort", "--sort=old"), '--sort: expected new or worth, got "old"')
 
     def test_an_option_is_taken_so_often_and_not_once_more(self):
         for command, option, value, most in COUNTS:
@@ -92,13 +97,16 @@ class Limits(support.Case):
         for text in "5x", "s", "11575d", "1e10", "5 m", "1M":
             self.refused("run", "--timeout", f"--timeout={text}")
 
-    def test_every_option_with_a_number_has_a_row(self):
-        rows = {(command, option) for command, option, *_ in LIMITS}
-        listed = self.perfci("--help").stdout.partition("Commands:\n")[2].partition("\n\n")[0]
-        for command in [line.split()[0] for line in listed.splitlines() if not line.split()[0] == "accel"] + ["accel run"]:
-            options = self.perfci(*command.split(), "--help").stdout.partition("Examples:")[0]
-            for name in set(NUMBERS.findall(options)) - NAMES:
-                self.assertIn((command, "--" + name), rows)
+    maxDiff = None
+
+    def test_the_help_states_the_limits_of_every_option_with_a_number(self):
+        told = self.json_of(self.perfci("help", "--json"))
+        commands = [command for one in told["commands"] for command in
+                    ([{**part, "name": f"{one['name']} {part['name']}"} for part in one["parts"]] if "parts" in one else [one])]
+        stated = {(command["name"], f"--{option['name']}"): (option.get("min"), option.get("max")) for command in commands
+                  for option in command["options"] if option["type"] in ("integer", "number", "duration")}
+        self.assertEqual(stated, {(command, option): (None, None) if (low, high) == DURATION[:2] else tuple(v if isinstance(v, int) else float(v) for v in (low, high))
+                                  for command, option, low, high, *_ in LIMITS})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every command has in common: errors with a hint, options, tables, text of others."""
+"""Common to all commands: errors with a hint, options, tables, text of others."""
 
 import csv
 import ctypes
@@ -378,7 +378,7 @@ class Output(support.Case):
         self.assertIn('option "--quiet" takes no value, got "3"', done.stderr)
         done = self.expect(self.perfci("jobs", "-x"), 2)
         self.assertIn('unknown option "-x"', done.stderr)
-        # What stands behind -- is a command to measure, with options of its own.
+        # The words after -- are a command to measure, with options of its own.
         self.assertNotIn("unknown option", self.perfci("run", "--", "true", "--no-such-option").stderr)
 
 

@@ -1,4 +1,4 @@
-"""What commands ask of the service, to the word, and what they make of its answers at the ends of their ranges."""
+"""The exact requests of commands to the service, and how they show answers at the ends of their ranges."""
 
 import datetime
 import json

@@ -117,7 +117,7 @@ class Delete(Stack):
         self.assertEqual((told["was_running"], told["kept"]), (True, 1))
         self.assertIn(self.path("data/pg"), told["removed"])
         self.assertEqual(os.listdir(self.data), ["notes.txt"])
-        # What is left is no data folder any more.
+        # The rest is no longer a data folder.
         self.assertIn("is not a data folder of perfci", self.delete(2).stderr)
         self.assertTrue(os.path.exists(mine))
 
@@ -146,7 +146,7 @@ class Delete(Stack):
 
 class Refused(support.Case):
     def test_a_data_folder_without_a_service_is_an_error(self):
-        # A service of somebody else at the address that PERFCI_URL names must not be asked instead.
+        # The service of another user at the address in PERFCI_URL must not be asked instead.
         self.git("init", "-q", "-b", "main", cwd=self.dir)
         self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "one", cwd=self.dir)
         numbers = self.write("numbers.txt", "12.5\n")

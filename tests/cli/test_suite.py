@@ -40,7 +40,7 @@ BAD = [
     ("suite: t\nbackends: []\nbenchmarks: []\n", None, "expected at least one"),
     ("suite: t\nsettings: {processes: 99}\nbenchmarks: []\n", 2, "processes"),
 ]
-# What no schema can see.
+# Faults that no schema can find.
 BAD_HERE = [
     (HEAD + "  - op: gemm\n    shapes:\n      - {m: 1, n: 1, k: 1}\n      - {m: 1, n: 1, k: 1}\n", 7, "is named twice, first at"),
     (HEAD + "  - op: gemm\n    cross: {m: {from: 9, to: 4}, n: 1, k: 1}\n", 5, "before its start"),

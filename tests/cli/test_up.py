@@ -101,7 +101,7 @@ class Up(Stack):
             for name in pids:
                 record[name] = {"pid": stranger.pid, "start_ticks": 1, "exe": f"perfci-{name}"}
             self.write("data/stack.json", json.dumps(record), 0o600)
-            # The database's own stale file, with a number that somebody else has by now.
+            # The database's own stale file, with a process id that another process has now.
             with open(os.path.join(record["cluster"], "postmaster.pid"), "w", encoding="ascii") as f:
                 f.write(f"{stranger.pid}\n{record['cluster']}\n1\n5432\n\n\n")
             self.expect(self.perfci("status", "--data", self.data), 5)
@@ -251,7 +251,7 @@ class Service(Stack):
         third = self.commit(101, "three")
         self.write("repo/perfci.yaml", "project: night\nbranch: main\nmeasure: cat value\nmetric: latency\nunit: ms\n")
         fourth = self.commit(130, "four | <b>")
-        # The slow commit is told the night it came in.
+        # The report of the first night with the slow commit names it.
         report = self.json_of(self.here("nightly", "--jobs", "--json", "--wait", "120s"), 1)
         self.assertEqual([(c["id"], c["status"]) for c in report["commits"]],
                          [(third, "measured"), (fourth, "measured")], report)

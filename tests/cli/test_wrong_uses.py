@@ -1,4 +1,4 @@
-"""What people get wrong: each case ends with the right status, one sentence that names the fault, one line with the next step,
+"""Wrong uses: each case ends with the right status, one sentence that names the fault, one line with the next step,
 nothing on stdout, and nothing left behind."""
 
 import os
@@ -77,6 +77,8 @@ class WrongUses(support.Case):
 
     def test_commands_and_options(self):
         self.wrong(2, 'did you mean "bisect"?', "bisetc")
+        self.wrong(2, 'unknown command "bisetc"\nhint: did you mean "bisect"?', "help", "bisetc")
+        self.wrong(2, 'unknown command "qqqqqq"', "help", "qqqqqq")
         self.wrong(2, 'unknown option "--benchmrak"', "series", "--benchmrak", "x")
         self.wrong(2, 'option "--metric" needs a value', "series", "--metric")
         self.wrong(2, "--limit", "jobs", "--limit", "many")
@@ -87,7 +89,7 @@ class WrongUses(support.Case):
         self.wrong(2, "and B", "compare", "HEAD")
         self.wrong(2, "expected create", "project")
         self.wrong(2, "--json and --csv", "jobs", "--json", "--csv")
-        self.assertGreaterEqual(self.count, 11)
+        self.assertGreaterEqual(self.count, 13)
 
     def test_the_service(self):
         here = {"PERFCI_URL": self.stub.url}

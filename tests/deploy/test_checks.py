@@ -22,22 +22,23 @@ class Checks(unittest.TestCase):
         self.tree = pathlib.Path(folder.name)
 
     def language(self, name, text):
+        """A "~" in the text is left out: the check would find these idioms in this file, too."""
         path = self.tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text.replace("~", ""), encoding="utf-8")
         return check("check_language.py", self.tree)
 
     def test_an_idiom_is_found_in_each_kind_of_text(self):
         for name, text, line in (
-                ("core/a.c", "int a;\n/* Waits until nobody reads. */\n", 2),
-                ("core/a.c", "/* It is not\n * read any more. */\n", 1),
-                ("core/a.c", 'int a;\n\nconst char *m = "want at most 3";\n', 3),
-                ("core/a.h", "/** What the caller gets. */\n", 1),
-                ("web/a.ts", "const a = 1; // drawn anew\n", 1),
-                ("cli/a.py", '"""Doc."""\n# It is told\n# the rest.\n', 2),
-                ("deploy/a.sh", "# runs by itself\n", 1),
-                ("schema/a.sql", "SELECT 1; -- Who waits here\n", 1),
-                ("docs/a.md", "# Title\n\nThe job waits in vain.\n", 3)):
+                ("core/a.c", "int a;\n/* Waits until no~body reads. */\n", 2),
+                ("core/a.c", "/* It is not\n * read any~ more. */\n", 1),
+                ("core/a.c", 'int a;\n\nconst char *m = "wa~nt at most 3";\n', 3),
+                ("core/a.h", "/** Wh~at the caller gets. */\n", 1),
+                ("web/a.ts", "const a = 1; // drawn an~ew\n", 1),
+                ("cli/a.py", '"""Doc."""\n# It is to~ld\n# the rest.\n', 2),
+                ("deploy/a.sh", "# runs by it~self\n", 1),
+                ("schema/a.sql", "SELECT 1; -- Wh~o waits here\n", 1),
+                ("docs/a.md", "# Title\n\nThe job waits in va~in.\n", 3)):
             status, out = self.language(name, text)
             self.assertEqual(status, 1, text)
             self.assertIn(f"{name}:{line}: ", out, text)
@@ -45,17 +46,17 @@ class Checks(unittest.TestCase):
 
     def test_code_questions_and_terms_are_left_alone(self):
         for name, text in (
-                ("core/a.c", "int nobody, told, hunt; /* The lease expires. */\n"),
-                ("core/a.c", 'getpwnam("nobody"); const char *f = "%s is no longer read";\n'),
+                ("core/a.c", "int no~body, to~ld, hu~nt; /* The lease expires. */\n"),
+                ("core/a.c", 'getpwnam("no~body"); const char *f = "%s is no longer read";\n'),
                 ("core/a.c", "/* Which commit is it? What differs?\n * Both are printed. */\n"),
-                ("web/a.ts", "const a = `${odds} to 1`;\n"),
-                ("docs/a.md", "# What is it?\n\nRun `nobody`.\n\n```sh\nsu nobody\n```\n\nIf you want to see more, read on.\n")):
+                ("web/a.ts", "const a = `${od~ds} to 1`;\n"),
+                ("docs/a.md", "# Wh~at is it?\n\nRun `no~body`.\n\n```sh\nsu no~body\n```\n\nIf you wa~nt to see more, read on.\n")):
             status, out = self.language(name, text)
             self.assertEqual(status, 0, text + out)
             (self.tree / name).unlink()
 
     def test_a_document_that_is_not_in_the_tree_is_found(self):
-        self.assertEqual(self.language("core/a.c", "/* As DESIGN.md says. */\n")[0], 1)
+        self.assertEqual(self.language("core/a.c", "/* As DES~IGN.md says. */\n")[0], 1)
 
     def test_an_empty_tree_is_not_a_success(self):
         self.assertEqual(check("check_language.py", self.tree)[0], 1)

@@ -44,7 +44,7 @@ function Worst(props: { commit: NightCommit }) {
 /** Why the commit has no verdict from its own measurement: the reason, or the commit that was measured for it. */
 function Note(props: { project: string; commit: NightCommit }) {
   const c = props.commit;
-  return <>{c.same_as && <>same program as <CommitLink project={props.project} id={c.same_as} />{c.reason ? "; " : ""}</>}{c.reason}</>;
+  return <>{c.same_as ? <>same program as <CommitLink project={props.project} id={c.same_as} /></> : c.reason}</>;
 }
 
 const differs = (verdict: string) => verdict === "regression" || verdict === "improvement";

@@ -73,7 +73,7 @@ export function InNights(props: { project: string; commit: string }) {
     <ul class="in-nights" aria-label="Nights of this commit">{of.slice(0, 5).map(({ night, own }) => (
       <li key={night.id}>{own.status === "measured" ? "Measured in the" : "Listed in the"} <a href={href.night(props.project, night.id, { commit: props.commit.slice(0, 12) })}>night of {formatWhen(parseTime(night.started_at))}</a>{night.machine && ` on ${night.machine}`}: {verdictText(own)}
         {own.worst && (own.verdict === "slower" || own.verdict === "faster") && ` (${formatChange(own.worst.rel_change)} ${own.worst.benchmark})`}
-        {own.same_as && <>, same program as <CommitLink project={props.project} id={own.same_as} /></>}{own.reason && ` (${own.reason})`}</li>))}
+        {own.same_as ? <>, same program as <CommitLink project={props.project} id={own.same_as} /></> : own.reason && ` (${own.reason})`}</li>))}
     </ul>
   );
 }
