@@ -170,7 +170,7 @@ Test(waits, only_runners_that_may_take_it_count)
                         "('r0', 'zen4', '{accel:x}', now() - interval '4 hours')");
     assert_unknown(
         &g, accel,
-        "no runner with backend=accel:x is there: the last one, r3, was heard of 3 hours ago");
+        "no runner with backend=accel:x is there: the last one, r3, was last seen 3 hours ago");
     static const char *const ago[][2] = { { "7100 seconds", "118 minutes" },
                                           { "7300 seconds", "2 hours" },
                                           { "172000 seconds", "48 hours" },
@@ -181,7 +181,7 @@ Test(waits, only_runners_that_may_take_it_count)
                                " = 'r3'; DELETE FROM runners WHERE name = 'r0'",
                                ago[i][0]);
         char *words = pfc_format("no runner with backend=accel:x is there: the last one, r3, was "
-                                 "heard of %s ago",
+                                 "last seen %s ago",
                                  ago[i][1]);
 
         pfc_test_sql(g.url, sql);

@@ -260,7 +260,7 @@ static char *no_runner(const board *b, size_t fit)
     if (gone) {
         char *since = ago(number(b->fits_json, fit, FIT_AGO));
 
-        pfc_buf_printf(&text, " is there: the last one, %s, was heard of %s ago", gone, since);
+        pfc_buf_printf(&text, " is there: the last one, %s, was last seen %s ago", gone, since);
         free(since);
     } else {
         pfc_buf_puts(&text, " has ever asked for work");
