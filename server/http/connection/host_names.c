@@ -1,5 +1,5 @@
 /* Host headers against the list of names. */
-#include "server/http/host_names.h"
+#include "server/http/connection/host_names.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -3,7 +3,7 @@
  * while the server runs. A handshake may still hold an older pair, so those stay until the end; they
  * are few, because the same files again are no new pair.
  */
-#include "server/http/tls.h"
+#include "server/http/connection/tls.h"
 
 #include <gnutls/abstract.h>
 #include <gnutls/x509.h>

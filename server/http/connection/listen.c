@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/parse.h"
-#include "server/http/conns.h"
+#include "server/http/connection/conns.h"
 
 /* "127.0.0.1:7420", "[::1]:7420": host without brackets, port as text. */
 static pfc_code split(const char *flag, const char *address, char *host, size_t host_cap,

@@ -1,7 +1,7 @@
 /* The client's address: the peer's, or the one that a trusted proxy forwards for. */
 #include <string.h>
 
-#include "server/http/conns.h"
+#include "server/http/connection/conns.h"
 
 size_t httpd_peer_key(const pfc_address *peer, const unsigned char **bytes)
 {
