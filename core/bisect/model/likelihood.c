@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bisect/fit.h"
+#include "core/bisect/model/fit.h"
 #include "core/stats/stats.h"
 
 #define NOISE_DOF   20.0 /* weight of a given noise_rel, in runs */

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/bisect/fit.h"
+#include "core/bisect/model/fit.h"
 #include "core/stats/stats.h"
 
 #define MIN_PAIRS 14  /* of consecutive runs */

@@ -6,7 +6,7 @@
 #define PFC_CORE_BISECT_CHAIN_H
 
 #include "core/bisect/input.h"
-#include "core/bisect/observations.h"
+#include "core/bisect/model/observations.h"
 
 /* A measured commit. */
 typedef struct plan_node {

@@ -14,7 +14,7 @@
 #ifndef PFC_CORE_BISECT_MODEL_H
 #define PFC_CORE_BISECT_MODEL_H
 
-#include "core/bisect/chain.h"
+#include "core/bisect/model/chain.h"
 
 #define PLAN_NU       5.0 /* degrees of freedom of one run's t: no outlier decides */
 #define PLAN_GRID_MAX 160

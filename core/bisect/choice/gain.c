@@ -1,7 +1,7 @@
 /*
  * Information per cost.
  */
-#include "core/bisect/gain.h"
+#include "core/bisect/choice/gain.h"
 
 #include <math.h>
 

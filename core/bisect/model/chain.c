@@ -1,7 +1,7 @@
 /*
  * The measured commits in order.
  */
-#include "core/bisect/chain.h"
+#include "core/bisect/model/chain.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,12 +8,12 @@
  * (joint.c). Stretches without any measured commit are probed last, so that a step and its repair
  * between two measured commits are found.
  */
-#include "core/bisect/choose.h"
+#include "core/bisect/choice/choose.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/bisect/margin.h"
+#include "core/bisect/model/margin.h"
 
 #define REPRODUCED   0.99  /* probability of a step at which the search begins */
 #define NO_STEP      0.985 /* probability of no step at which it ends */

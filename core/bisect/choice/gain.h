@@ -4,7 +4,7 @@
 #ifndef PFC_CORE_BISECT_GAIN_H
 #define PFC_CORE_BISECT_GAIN_H
 
-#include "core/bisect/model.h"
+#include "core/bisect/model/model.h"
 
 /* The best measurement so far, and its expected information. */
 typedef struct plan_best {

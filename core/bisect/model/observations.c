@@ -1,7 +1,7 @@
 /*
  * The observations of a plan.
  */
-#include "core/bisect/observations.h"
+#include "core/bisect/model/observations.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/bisect/margin.h"
+#include "core/bisect/model/margin.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/stats.h"
 

@@ -1,7 +1,7 @@
 /*
  * Questions about a fitted model.
  */
-#include "core/bisect/model.h"
+#include "core/bisect/model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

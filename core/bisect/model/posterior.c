@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/bisect/fit.h"
+#include "core/bisect/model/fit.h"
 
 /* Prior of a jump against none. */
 #define PRIOR_FIRST  9.0  /* the first to worse: 0.9 against 0.1 */

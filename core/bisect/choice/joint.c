@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bisect/choose.h"
+#include "core/bisect/choice/choose.h"
 
 #define BIN      0.25 /* of the noise of the run that is considered */
 #define BINS     160

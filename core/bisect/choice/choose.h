@@ -5,7 +5,7 @@
 #ifndef PFC_CORE_BISECT_CHOOSE_H
 #define PFC_CORE_BISECT_CHOOSE_H
 
-#include "core/bisect/gain.h"
+#include "core/bisect/choice/gain.h"
 
 typedef enum plan_reason {
     PLAN_GO_ON,

@@ -6,7 +6,7 @@
 #define PFC_CORE_BISECT_MARGIN_H
 
 #include "core/bisect/finding.h"
-#include "core/bisect/model.h"
+#include "core/bisect/model/model.h"
 
 void plan_finding(const plan_model *model, pfc_finding *out);
 /* While the finding is open: is another run of the ends within what equal ends would have

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "core/bisect/choose.h"
+#include "core/bisect/choice/choose.h"
 
 static double change(const plan_model *m, size_t gap)
 {

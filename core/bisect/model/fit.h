@@ -5,7 +5,7 @@
 #ifndef PFC_CORE_BISECT_FIT_H
 #define PFC_CORE_BISECT_FIT_H
 
-#include "core/bisect/model.h"
+#include "core/bisect/model/model.h"
 
 /* Estimates the machine's slow state and corrects chain.x for it; leaves x as it is where there is
  * none. */
