@@ -6,7 +6,7 @@
 #define PFC_CLI_BISECT_MEASURING_H
 
 #include "cli/bisect/axis.h"
-#include "cli/bisect/builds.h"
+#include "cli/bisect/measuring/builds.h"
 #include "cli/bisect/state.h"
 #include "cli/cli.h"
 #include "core/base/config/conf.h"

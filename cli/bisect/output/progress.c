@@ -1,7 +1,7 @@
 /*
  * Figures of a running bisection.
  */
-#include "cli/bisect/progress.h"
+#include "cli/bisect/output/progress.h"
 
 #include <math.h>
 #include <stdio.h>

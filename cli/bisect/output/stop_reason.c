@@ -1,7 +1,7 @@
 /*
  * The reason of a stop.
  */
-#include "cli/bisect/stop_reason.h"
+#include "cli/bisect/output/stop_reason.h"
 
 #include <math.h>
 #include <stdlib.h>

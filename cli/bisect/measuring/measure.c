@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bisect/measuring.h"
+#include "cli/bisect/measuring/measuring.h"
 #include "core/import/import.h"
 #include "core/wire/benchmark_filter.h"
 

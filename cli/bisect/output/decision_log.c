@@ -1,14 +1,14 @@
 /*
  * The log of decisions.
  */
-#include "cli/bisect/decision_log.h"
+#include "cli/bisect/output/decision_log.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bisect/runs.h"
+#include "cli/bisect/measuring/runs.h"
 #include "cli/output/output.h"
 #include "core/stats/stats.h"
 

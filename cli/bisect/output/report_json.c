@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/api.h"
-#include "cli/bisect/report.h"
+#include "cli/bisect/output/report.h"
 
 /* The confirmed culprits, or the others. */
 static json_t *culprits_json(const bisect_session *b, const pfc_bisect_report *report,

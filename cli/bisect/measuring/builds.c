@@ -1,7 +1,7 @@
 /*
  * Checkouts and builds.
  */
-#include "cli/bisect/builds.h"
+#include "cli/bisect/measuring/builds.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef PFC_CLI_BISECT_VIEW_H
 #define PFC_CLI_BISECT_VIEW_H
 
-#include "cli/bisect/progress.h"
+#include "cli/bisect/output/progress.h"
 
 #define BISECT_PHASE_BYTES 160
 

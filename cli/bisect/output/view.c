@@ -1,7 +1,7 @@
 /*
  * The view on a terminal.
  */
-#include "cli/bisect/view.h"
+#include "cli/bisect/output/view.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cli/bisect/runs.h"
+#include "cli/bisect/measuring/runs.h"
 #include "cli/output/output.h"
 
 enum { LEVELS = 8, WIDTH_MIN = 40, WIDTH_MAX = 160, LINE_BYTES = 1024 };

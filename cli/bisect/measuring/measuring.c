@@ -1,7 +1,7 @@
 /*
  * The settings of a measurement, and their digest.
  */
-#include "cli/bisect/measuring.h"
+#include "cli/bisect/measuring/measuring.h"
 
 #include <stdlib.h>
 #include <string.h>

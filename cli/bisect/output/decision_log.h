@@ -6,7 +6,7 @@
 #ifndef PFC_CLI_BISECT_DECISION_LOG_H
 #define PFC_CLI_BISECT_DECISION_LOG_H
 
-#include "cli/bisect/progress.h"
+#include "cli/bisect/output/progress.h"
 
 typedef struct bisect_log {
     bisect_progress *progress;

@@ -1,7 +1,7 @@
 /*
  * Units of interleaved pairs.
  */
-#include "cli/bisect/units.h"
+#include "cli/bisect/measuring/units.h"
 
 #include <math.h>
 #include <stdlib.h>

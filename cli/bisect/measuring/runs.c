@@ -1,7 +1,7 @@
 /*
  * Figures of the runs so far.
  */
-#include "cli/bisect/runs.h"
+#include "cli/bisect/measuring/runs.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * The report as text and as Markdown.
  */
-#include "cli/bisect/report.h"
+#include "cli/bisect/output/report.h"
 
 #include <math.h>
 #include <stdio.h>
