@@ -7,7 +7,7 @@
 
 #include "cli/bisect/answer.h"
 #include "cli/bisect/cost.h"
-#include "cli/bisect/report.h"
+#include "cli/bisect/output/report.h"
 #include "cli/bisect/search.h"
 #include "cli/commands.h"
 #include "cli/measure/measure.h"

@@ -6,7 +6,7 @@
 #define PFC_CLI_BISECT_EVIDENCE_H
 
 #include "cli/bisect/answer.h"
-#include "cli/bisect/stop_reason.h"
+#include "cli/bisect/output/stop_reason.h"
 
 json_t *bisect_evidence_json(const bisect_session *session, const pfc_bisect_report *report);
 /* Sentences with titles, as text or as Markdown. */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "cli/bisect/runs.h"
+#include "cli/bisect/measuring/runs.h"
 #include "core/bisect/driver.h"
 #include "core/import/import.h"
 

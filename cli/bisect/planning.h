@@ -4,8 +4,8 @@
 #ifndef PFC_CLI_BISECT_PLANNING_H
 #define PFC_CLI_BISECT_PLANNING_H
 
-#include "cli/bisect/measuring.h"
-#include "cli/bisect/units.h"
+#include "cli/bisect/measuring/measuring.h"
+#include "cli/bisect/measuring/units.h"
 
 typedef struct bisect_planning {
     const bisect_opts *opts;

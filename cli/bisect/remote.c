@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/api.h"
-#include "cli/bisect/report.h"
+#include "cli/bisect/output/report.h"
 #include "cli/measure/coverage_line.h"
 #include "cli/output/output.h"
 #include "core/base/parse.h"

@@ -5,9 +5,9 @@
 #ifndef PFC_CLI_BISECT_SESSION_H
 #define PFC_CLI_BISECT_SESSION_H
 
-#include "cli/bisect/decision_log.h"
-#include "cli/bisect/runs.h"
-#include "cli/bisect/view.h"
+#include "cli/bisect/measuring/runs.h"
+#include "cli/bisect/output/decision_log.h"
+#include "cli/bisect/output/view.h"
 #include "core/bisect/confirm.h"
 #include "runner/measure/canary.h"
 

@@ -5,7 +5,7 @@
 #ifndef PFC_CORE_BISECT_PLAN_H
 #define PFC_CORE_BISECT_PLAN_H
 
-#include "core/bisect/choose.h"
+#include "core/bisect/choice/choose.h"
 
 struct pfc_bisect_plan {
     plan_input input;

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/bisect/margin.h"
+#include "core/bisect/model/margin.h"
 #include "core/bisect/plan.h"
 
 #define Z95 1.959963984540054

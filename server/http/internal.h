@@ -7,11 +7,11 @@
 #ifndef PFC_SERVER_HTTP_INTERNAL_H
 #define PFC_SERVER_HTTP_INTERNAL_H
 
-#include "server/http/conns.h"
+#include "server/http/connection/conns.h"
+#include "server/http/connection/host_names.h"
+#include "server/http/connection/tls.h"
 #include "server/http/events.h"
-#include "server/http/host_names.h"
 #include "server/http/parse.h"
-#include "server/http/tls.h"
 
 #define PFC_HTTPD_COOKIE    "pfc_session"
 #define PFC_HTTPD_MAX_ID    64 /* of a request */

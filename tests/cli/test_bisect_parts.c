@@ -9,8 +9,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "cli/bisect/measuring/runs.h"
 #include "cli/bisect/planning.h"
-#include "cli/bisect/runs.h"
 #include "core/base/fs.h"
 #include "core/bisect/driver.h"
 

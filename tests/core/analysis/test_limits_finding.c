@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/bisect/margin.h"
+#include "core/bisect/model/margin.h"
 #include "core/bisect/plan.h"
 #include "core/bisect/remaining.h"
 

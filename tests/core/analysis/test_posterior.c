@@ -9,7 +9,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/bisect/fit.h"
+#include "core/bisect/model/fit.h"
 
 #define NODES  4
 #define GRID   7
