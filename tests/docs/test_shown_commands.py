@@ -92,7 +92,7 @@ class ShownCommands(unittest.TestCase):
             self.stack.perfci("run", "-q", "--out", str(self.repo / name), cwd=str(self.repo))
         (self.repo / "history.csv").write_text("time,latency\n" + "".join(f"{n},{10 + n % 3 * 0.01 + (n > 20)}\n" for n in range(40)))
         (self.repo / "points.tsv").write_text("gcc-12\tCC=gcc-12\ngcc-13\tCC=gcc-13\n")
-        (self.repo / "detector.json").write_text("{}\n")
+        (self.repo / "detector.json").write_text('{"rules": [{"min_change": 0.02}]}\n')
 
     def alert(self):
         """The id of the open alert, which the pages call 7."""
