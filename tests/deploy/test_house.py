@@ -35,13 +35,20 @@ class House(unittest.TestCase):
             self.assertLessEqual(lines, 600, path)
 
     def test_no_line_is_too_wide_to_read_beside_another_file(self):
-        for limit, endings in ((120, (".md",)),):
+        for limit, endings in ((100, (".c", ".h")), (120, (".md",))):
             for path in files(*endings):
                 if "/tests/data/" in path and not path.endswith("README.md"):
                     continue
                 with open(path, encoding="utf-8") as file:
                     wide = [number for number, line in enumerate(file, 1) if len(line.rstrip("\n")) > limit]
                 self.assertEqual(wide, [], f"{path}: lines of more than {limit} columns")
+
+    def test_no_folder_of_c_has_more_files_than_a_list_that_one_can_read(self):
+        folders = {}
+        for path in files(".c", ".h"):
+            if "/tests/" not in path:
+                folders.setdefault(os.path.dirname(path), []).append(path)
+        self.assertEqual({folder: len(paths) for folder, paths in folders.items() if len(paths) > 25}, {})
 
     def test_package_lists_name_each_package_once(self):
         seen = {}
