@@ -448,9 +448,10 @@ pfc_code pfc_bisections_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 typedef pfc_sql_bisection_steps_row pfc_bisection_step;
 typedef pfc_sql_bisection_steps_rows pfc_bisection_steps;
 
-/** Comparison of a suspect with its parent in new runs; a culprit is set only if it confirms the
- *  change. before, after: commits; state: running, confirmed, refuted, open, cancelled; rel_change,
- *  rel_low, rel_high, p NAN: no pair yet; p stays valid under repeated testing. */
+/** Comparison, in new runs, of a bisection's culprit with the commit before it; the alert's culprit
+ *  is set only if this confirms the change. before, after: commits; state: running, confirmed,
+ *  refuted, open, cancelled; rel_change, rel_low, rel_high, p NAN: no pair yet; p stays valid under
+ *  repeated testing. */
 typedef pfc_sql_verifications_of_row pfc_verification;
 typedef pfc_sql_verifications_of_rows pfc_verifications;
 
@@ -479,8 +480,8 @@ typedef struct pfc_backfill_opts {
     int64_t narrowest; /* ranges with fewer commits are skipped */
 } pfc_backfill_opts;
 
-/** Queues a job for the middle commit of the oldest wide range; its halves follow when that job is
- *  done. PFC_ENOTFOUND: there is no such range, or the budget is spent. */
+/** Queues a job for the middle commit of the oldest wide range. The range's next job is queued
+ *  after this one has been measured. PFC_ENOTFOUND: there is no such range, or the budget is spent. */
 pfc_code pfc_backfill_next(pfc_db *db, const pfc_backfill_opts *opts, int64_t *job_id,
                            pfc_err *err) PFC_MUSTCHECK;
 
@@ -538,8 +539,8 @@ pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out,
                           pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 /** Creates a token with the name, scopes, project and lifetime of token `id`, which then expires in
- *  overlap_s. *out (one row, caller clears): the new one. PFC_ENOTFOUND: `id` is unknown, revoked or
- *  expired. */
+ *  overlap_s. *out (one row, caller clears): the new one. PFC_ENOTFOUND: `id` is unknown, revoked
+ *  or expired. */
 pfc_code pfc_token_rotate(pfc_db *db, const char *actor, int64_t id, double overlap_s,
                           pfc_tokens *out, char secret[PFC_TOKEN_TEXT], pfc_err *err) PFC_MUSTCHECK;
 
