@@ -71,7 +71,7 @@ bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_
 pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch,
                           pfc_err *err) PFC_MUSTCHECK;
 /** Writes positions of commits of the branch (0: off the line); the caller holds the lock. *old:
- *  one of them has packed measurements, so the chunks of the branch's series are no longer valid. */
+ *  one of them has packed measurements, so chunks of the branch's series are no longer valid. */
 pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, const int64_t *ids,
                            const int64_t *positions, size_t n, bool *old,
                            pfc_err *err) PFC_MUSTCHECK;

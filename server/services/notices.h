@@ -51,7 +51,7 @@ typedef enum pfc_delivery_end {
     PFC_DELIVERY_LATER, /* retry after `after_s` */
     PFC_DELIVERY_BACK,  /* as LATER, but this try does not count */
     PFC_DELIVERY_DEAD,
-    PFC_DELIVERY_DROPPED, /* no longer needed: the notice is closed or the receiver removed */
+    PFC_DELIVERY_DROPPED, /* not sent: the notice was closed before */
 } pfc_delivery_end;
 
 /** Queues, once, a delivery of each open notice of the last `days` days to each receiver of its

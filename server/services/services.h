@@ -480,8 +480,8 @@ typedef struct pfc_backfill_opts {
     int64_t narrowest; /* ranges with fewer commits are skipped */
 } pfc_backfill_opts;
 
-/** Queues a job for the middle commit of the oldest wide range. The range's next job is queued
- *  after this one has been measured. PFC_ENOTFOUND: there is no such range, or the budget is spent. */
+/** Queues a job for the middle commit of the oldest wide range. The range's next job is queued once
+ *  this one is done. PFC_ENOTFOUND: there is no such range, or the budget is spent. */
 pfc_code pfc_backfill_next(pfc_db *db, const pfc_backfill_opts *opts, int64_t *job_id,
                            pfc_err *err) PFC_MUSTCHECK;
 
