@@ -65,8 +65,8 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
     return code ? code : pfc_jobs_cancel_children(tx, 0, err);
 }
 
-/* Releases the job (0: any job) held under that lease and request number (0: any); *found: there
- * was one. */
+/* Releases the job (0: any job) held under that lease. *found: there was one. Does nothing if the
+ * request numbered `asked` (0: none) is out of date. */
 static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, int64_t asked, bool *found,
                         pfc_err *err)
 {
