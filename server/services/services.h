@@ -407,7 +407,7 @@ typedef struct pfc_bisection_options {
 
 /** A bisection to start. With alert_id, every other member may be NULL: the alert provides it. */
 typedef struct pfc_bisection_order {
-    const char *metric, *benchmark, *backend, *machine_class; /* NULL: headline, any, any, any */
+    const char *metric, *benchmark, *backend, *machine_class; /* NULL: the headline, any, any */
     const char *branch;                                       /* NULL: the project's */
     const char *good, *bad;                                   /* ids of 7 to 40 digits */
     char *const *globs; /* the benchmark's files, for the prior */

@@ -1,7 +1,7 @@
 /*
  * Leases: a job is claimed with SKIP LOCKED. A request with the lease's secret may work on the job.
- * When the lease expires, the job returns to the queue, and requests of the old holder are
- *rejected. 
+ * When the lease expires, the job returns to the queue, and the old holder's requests are rejected.
+ *
  * A restarted runner uses its old secret again and may get the same job. Each lease of a job
  * therefore has a fencing token, which the holder sends with the secret: requests still in flight
  * from the previous try are rejected. Lease requests have sequence numbers for the same reason: a
