@@ -1,5 +1,5 @@
 /*
- * Small things that several services need.
+ * Helpers that several services use: audit rows, events, lists of strings.
  */
 #include "server/services/internal.h"
 

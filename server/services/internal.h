@@ -1,5 +1,5 @@
 /*
- * What the services share among themselves.
+ * Functions that the services share with each other; not for handlers.
  */
 #ifndef PFC_SERVER_SERVICES_INTERNAL_H
 #define PFC_SERVER_SERVICES_INTERNAL_H
@@ -10,22 +10,24 @@
 #include "server/repo/sql/jobs.h"
 #include "server/services/services.h"
 
-/** Leaves a row in the audit log: "ingest" of "run 7". detail may be NULL. */
+/** Adds a row to the audit log: "ingest" of "run 7". detail may be NULL. */
 pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
                   const char *object, const char *detail, pfc_err *err) PFC_MUSTCHECK;
-/** Tells listeners when tx commits; takes `event`. */
+/** Sends the event to all listeners when tx commits; takes ownership of `event`. */
 pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
-/** What is known of a machine, added to *out; nothing where nothing is. */
+/** Adds the stored fingerprint of a machine to *out; adds nothing if there is none. */
 pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out,
                                  pfc_err *err) PFC_MUSTCHECK;
 
-/** A remembered token; *generation is for pfc_cache_keep_token, whatever comes back. */
+/** Looks up a cached token. *generation is always set, for pfc_cache_keep_token. */
 bool pfc_cache_token(pfc_cache *cache, const char *hash, pfc_principal *out, uint64_t *generation);
-/** valid_s: until it expires, negative: never. Nothing is kept when something changed meanwhile. */
+/** Caches a token. valid_s: seconds until it expires, negative: never. Does nothing if the cache
+ *  was cleared since `generation`: the token may have been revoked after it was read. */
 void pfc_cache_keep_token(pfc_cache *cache, const char *hash, const pfc_principal *who,
                           double valid_s, uint64_t generation);
 
-/* ---- positions along a branch (history/branch_positions.c: pure; commits.c and history/commits_without_parents.c: stored) ---- */
+/* ---- positions along a branch ----
+ * history/branch_positions.c is pure; commits.c and history/commits_without_parents.c store. */
 
 typedef struct pfc_line_commit {
     const char *sha;
@@ -35,20 +37,20 @@ typedef struct pfc_line_commit {
 } pfc_line_commit;
 
 /**
- * Positions of a branch's commits, whatever order they arrived in. The line is the first-parent
- * chain of the newest head. Chains that do not meet it (a gap in what is known, commits known from
- * runs only) are put before it, the older ones first; commits of merged branches get 0.
- * Sorts `commits` by id. n is bounded by memory only; O(n log n).
+ * Computes the positions of a branch's commits, independently of their order of arrival. The line
+ * is the first-parent chain of the newest head. Chains that do not meet it (missing commits, or
+ * commits that only a run named) are put before it, older ones first; commits of merged branches
+ * get 0. Sorts `commits` by id. n is bounded by memory only; O(n log n).
  */
 void pfc_line_positions(pfc_line_commit *commits, size_t n);
 
-/** A commit of the end of a line. */
+/** A commit near the end of a line. */
 typedef struct pfc_line_tail {
-    const char *sha, *parent; /* parent: the first; NULL: it has none, or none was told */
+    const char *sha, *parent; /* parent: the first; NULL: none, or unknown */
     double time;
-    int64_t position; /* in: one less than that of the one before; out: what it becomes */
+    int64_t position; /* in: one less than that of the element before; out: the new position */
 } pfc_line_tail;
-/** A commit without a tie to any other: no parents are told, and nobody's parent is it. */
+/** A new commit without known parents that is not a parent of another commit. */
 typedef struct pfc_line_newcomer {
     const char *sha;
     double time;
@@ -56,29 +58,29 @@ typedef struct pfc_line_newcomer {
 } pfc_line_newcomer;
 
 /**
- * Puts newcomers where pfc_line_positions would have them, from the end of the line alone. tail: newest
- * first, from the line's last commit on; whole: it goes back to the first one. Sorts `newcomers`, newest
- * first. True: all found their place. False: it lies further back; nothing but the order of `newcomers` is
- * worth anything then.
+ * Inserts new commits at the positions that pfc_line_positions would give them, but reads only the
+ * end of the line. tail: newest first, from the line's last commit; whole: it includes the first
+ * commit of the line. Sorts the new commits, newest first. Returns false if one belongs before the
+ * tail: the positions are then undefined.
  */
 bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_newcomer *newcomers,
                      size_t newcomers_len);
 
-/** Takes the lock under which a project's positions are written, and makes the branch. Before anything
- *  is written to commits. PFC_ENOTFOUND: no such project. */
+/** Takes the lock that protects a project's positions, and creates the branch if it is missing.
+ *  Call it before any write to `commits`. PFC_ENOTFOUND: no such project. */
 pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch,
                           pfc_err *err) PFC_MUSTCHECK;
-/** Writes positions of commits of the branch (0: off the line), under the lock. *old: one of them had
- *  been measured for a while, so chunks of the branch's series do not hold any longer. */
+/** Writes positions of commits of the branch (0: off the line); the caller holds the lock. *old:
+ *  one of them has packed measurements, so chunks of the branch's series are no longer valid. */
 pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, const int64_t *ids,
                            const int64_t *positions, size_t n, bool *old,
                            pfc_err *err) PFC_MUSTCHECK;
-/** From the graph, whole, under the lock: for what is not simply put in at the end. *changed: how many
- *  positions did. */
+/** Recomputes all positions of the branch from the commit graph; the caller holds the lock. For
+ *  commits that cannot be inserted near the end. *changed: how many positions changed. */
 pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
                               pfc_err *err) PFC_MUSTCHECK;
 
-/** The commit's id, made as a stub when unknown, and made a member of the branch. */
+/** Returns the commit's id; creates a stub if it is unknown, and adds it to the branch. */
 pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
                            double time, int64_t *id, pfc_err *err) PFC_MUSTCHECK;
 
@@ -92,94 +94,95 @@ typedef struct pfc_packed_point {
 typedef struct pfc_packed_points {
     pfc_packed_point *items; /* by position, then by run */
     size_t len;
-    char stored_from[40],
-        stored_until[40]; /* when they were stored, and not far beyond, as PostgreSQL says it */
+    /* Range of storing times that covers all of them, in PostgreSQL's text format. */
+    char stored_from[40], stored_until[40];
 } pfc_packed_points;
 
-/** What of a series to read; 0 and NAN: open. */
+/** Limits of the points to read; 0 and NAN: no limit. */
 typedef struct pfc_window_bounds {
     int64_t position_from, position_to;
     double time_from, time_to;
 } pfc_window_bounds;
 
-/** All points of the window, from chunks where there are. Free items. */
+/** Reads all points of the window, from chunks where they exist. Free items. */
 pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, const char *branch,
                          const pfc_window_bounds *bounds, pfc_packed_points *out,
                          pfc_err *err) PFC_MUSTCHECK;
 
 typedef struct pfc_bucket {
-    double median, low, high,
-        min; /* low, high: the extremes of the medians, so that no spike is lost */
+    /* low, high: the extremes of the medians, so that spikes stay visible */
+    double median, low, high, min;
     int64_t n;
-    size_t last; /* the newest point, which stands for the bucket */
+    size_t last; /* the newest point, which represents the bucket */
 } pfc_bucket;
-/** `count` buckets of as many points each, the first ones of one more where it does not come out
- *  even. 1 <= count <= points->len. Pure. */
+/** Groups points into `count` buckets of equal size; the first ones have one point more if the
+ *  number of points is not divisible. 1 <= count <= points->len. Pure. */
 void pfc_packed_buckets(const pfc_packed_points *points, pfc_bucket *out, size_t count);
 
-/* How the reason of a failed job begins, when more is known than that it failed. */
+/* Prefixes of a failed job's reason that distinguish the kinds of failure. */
 #define PFC_JOB_BROKEN    "broken: "
 #define PFC_JOB_TIMED_OUT "timed out: "
 
 /** One row of the queue; texts may be NULL, labels and task are JSON. */
 typedef struct pfc_job_row {
     const char *kind, *commit, *branch, *suite, *source, *labels, *dedupe, *task, *avoid_runner;
-    const int64_t *parents; /* jobs of the project that must be done first */
+    const int64_t *parents; /* jobs of the project that must be done before this one */
     size_t parents_len;
     int64_t run_id;
     int priority;
 } pfc_job_row;
-/** Inserts and announces it; *id 0: one with the same dedupe is open. */
+/** Inserts a job and sends its event. *id 0: an open job has the same dedupe. */
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
                      pfc_err *err) PFC_MUSTCHECK;
-/** Announces the job as it is now, when tx commits. */
+/** Sends an event with the job's current state when tx commits. */
 pfc_code pfc_job_tell(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
-/** Announces each of the jobs as pfc_job_tell does. */
+/** Calls pfc_job_tell for each of the jobs. */
 pfc_code pfc_jobs_tell(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err) PFC_MUSTCHECK;
-/** What waits for the job (0: for any) is cancelled when that ended without being done. */
+/** Cancels the jobs that wait for this job (0: for any job) if it ended without being done. */
 pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
-/** Labels, an object of texts (NULL: none), written one way so that equal ones compare equal; *out is
- *  owned. PFC_EINVAL: it is something else. */
+/** Normalizes labels, a JSON object of strings (NULL: none), so that equal ones compare equal as
+ *  text; the caller frees *out. PFC_EINVAL: the text is not such an object. */
 pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err) PFC_MUSTCHECK;
-/** What a job with blocks must hold; PFC_OK also without. */
+/** Checks the blocks of a job; PFC_OK: they are valid, or there are none. */
 pfc_code pfc_job_blocks_check(const pfc_job_spec *spec, pfc_err *err) PFC_MUSTCHECK;
-/** As its task names it; caller decrefs. */
+/** The blocks as JSON for the job's task; caller decrefs. */
 json_t *pfc_job_blocks_task(const pfc_job_blocks *blocks);
-/** Adds what its runner must be able to do to *labels, which is replaced. */
+/** Adds the label that runners of such jobs must have to *labels, which is replaced. */
 pfc_code pfc_job_blocks_labels(char **labels, pfc_err *err) PFC_MUSTCHECK;
-/** What it would meet if it were queued now. */
+/** Expected wait and duration of a job if it were queued now. */
 typedef struct pfc_job_prospect {
-    double wait_s; /* until it begins, the middle of the estimate of pfc_job_waits; NAN: unknown */
-    double run_s;  /* mean of the jobs that are most like it; NAN: none has ended */
-    int64_t
-        before; /* jobs that wait and go first to a runner that may take it, or to any where none may */
+    double wait_s; /* until it starts, the middle of the estimate of pfc_job_waits; NAN: unknown */
+    double run_s;  /* mean of the most similar jobs; NAN: none has ended */
+    /* Queued jobs that go before it: of those its runners can take, or of all if it has none. */
+    int64_t before;
 } pfc_job_prospect;
-/** Of `row` its kind, labels and priority count. Changes nothing. (wait.c) */
+/** Estimates for a job with the kind, labels and priority of `row`. Does not write. (wait.c) */
 pfc_code pfc_job_foresee(pfc_tx *tx, int64_t project_id, const pfc_job_row *row,
                          pfc_job_prospect *out, pfc_err *err) PFC_MUSTCHECK;
-/** The open alert that a culprit belongs to: the report's, else the one of its metric whose range
- *  holds it; 0: none. */
+/** Finds the open alert that a culprit belongs to: the report's alert, else the alert of its metric
+ *  whose range contains the culprit; 0: none. */
 pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisection_report *report,
                               int64_t *alert_id, pfc_err *err) PFC_MUSTCHECK;
-/** Puts the culprit (NULL: none) on the alert, with the reason in its history and a
- *  notice in the outbox. PFC_ENOTFOUND: no such alert. */
+/** Sets the alert's culprit (NULL: none), adds the reason to its history and a notice to the
+ *  outbox. PFC_ENOTFOUND: no such alert. */
 pfc_code pfc_alert_set_culprit(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
-                         const char *culprit, const char *reason, pfc_err *err) PFC_MUSTCHECK;
-/** As pfc_alert_rank; places false: by the commits alone, without the series, whose points are
- *  evidence of their own elsewhere. */
+                               const char *culprit, const char *reason, pfc_err *err) PFC_MUSTCHECK;
+/** As pfc_alert_rank. places false: ignores the points of the series, for a caller that already
+ *  counts them as evidence. */
 pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_ranking *out,
                            pfc_err *err) PFC_MUSTCHECK;
 
-/** Gives back at once, its try not counted, what may have been leased under that hash, after a fault of the
- *  database: also when only the answer to the leasing was lost. Tells runners, not the server's own
- *  workers: they pause after a fault. As far as the database can be reached; else the lease runs out. */
+/** After a database error: returns to the queue any job leased under that hash, without counting
+ *  the try, also when only the response to the lease statement was lost. Sends events to runners,
+ *  not to the server's own worker threads, which pause after an error. If the database is
+ *  unreachable, the lease expires instead. */
 void pfc_lease_undo(pfc_db *db, const char *lease_hash);
 
-/** Queues the judging of a run, or of a whole branch (run 0) whose order has changed. */
+/** Queues a detect job for a run, or for a whole branch (run 0) whose commit order has changed. */
 pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
                             pfc_err *err) PFC_MUSTCHECK;
 
-/** The configuration that holds, for judging; the defaults when none was stored. Clear *out. */
+/** Loads the current detector configuration, or the defaults if none is stored. Clear *out. */
 pfc_code pfc_detector_load(pfc_tx *tx, int64_t project_id, pfc_detector *out,
                            pfc_err *err) PFC_MUSTCHECK;
 
@@ -189,99 +192,99 @@ typedef struct pfc_judged {
     const char *branch;
     bool higher_is_better, exact, canary;
     pfc_detector_settings settings;
-    int64_t from_position; /* the first at which something is new; 0: all of it */
+    int64_t from_position; /* the first with new points; 0: the whole series */
 } pfc_judged;
 /** Judges one series in tx and stores what it finds. */
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/* ---- a series as the detector sees it (history.c) ---- */
+/* ---- a series as input of the detector (history.c) ---- */
 
 typedef struct pfc_point_meta {
     int64_t commit_id, position;
     int64_t run_id;
-    double median; /* as it was measured; a point's value may be in units of the anchor */
-    const char *sha, *machine; /* live as long as the history; machine: its name */
+    double median;             /* as measured; a point's value may be relative to the anchor */
+    const char *sha, *machine; /* valid as long as the history; machine: its name */
 } pfc_point_meta;
 
 typedef struct pfc_history {
-    pfc_point *points; /* in the branch's order, then by time; runs whose canary moved left out */
-    double **samples;  /* owned; behind points[i].repeats */
+    pfc_point *points; /* by position, then by time; without runs whose canary moved */
+    double **samples;  /* owned; points[i].repeats points to these */
     pfc_point_meta *meta;
     size_t len;
-    pfc_res *hold; /* behind the texts */
+    pfc_res *hold; /* owns the texts */
 } pfc_history;
 
-/** Reads the points of a series that lie on its branch, from a position on (0: all); clear *out,
- *  also after a fault. The value of a point that has a ratio to the anchor is that ratio times the anchor's
- *  level, so that nights are joined without what the machine did (pfc_anchored_history). */
+/** Reads the points of a series that lie on its branch, from a position on (0: all). Clear *out,
+ *  also after an error. If a point has a ratio to the anchor, its value is that ratio times the
+ *  anchor's level: this removes drift of the machine between sessions (pfc_anchored_history). */
 pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
                           pfc_history *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_history_clear(pfc_history *h);
 
-/* ---- judging a long history piece by piece (settle.c: pure) ---- */
+/* ---- incremental detection on a long history (settle.c: pure) ---- */
 
-/** How far a series is judged for good. All zero: nothing is. */
+/** The part of a series whose changes are final. All zero: none is. */
 typedef struct pfc_firm {
-    int64_t points;        /* the first so many points: changes among them stay as they are */
-    int64_t position;      /* of the newest point that was looked at for that */
-    int64_t anchor_points; /* detection starts at this point of the series, */
-    int64_t anchor;        /* whose position this is */
+    int64_t points;        /* changes among the first so many points are final */
+    int64_t position;      /* of the newest point that this decision used */
+    int64_t anchor_points; /* index of the point of the series at which detection starts */
+    int64_t anchor;        /* position of that point */
 } pfc_firm;
 
 /**
- * Changes of a series of which the first *at is settled already. h begins at at->anchor, or at the
- * beginning when nothing is settled; *at moves on where enough points have come. What is settled
- * depends on the points in their order in history alone: the answer is that of judging the whole
- * series from its beginning, whatever came when, as long as no point lies at or before
- * at->position that was not there when it was settled (begin anew then). Series under 1,024 points
- * are judged whole. out->changes: those at or after the first point not settled before, indices
- * into h; noise and watching are of the newest stretch. Clear *out.
+ * Detects changes in a series whose first part, described by *at, is final. h begins at at->anchor,
+ * or at the first point if no part is final; *at advances when enough points have been added. The
+ * result depends only on the order of the points in history, not on their order of arrival: it
+ * equals detection over the whole series. If a point was added at or before at->position since,
+ * start again with a zero *at. Series under 1,024 points are always judged as a whole.
+ * out->changes: changes at or after the first point that was not final, indices into h; noise and
+ * watching are of the newest segment. Clear *out.
  */
 pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_firm *at,
                             pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** Opens, keeps or closes the series' one alert about slow drift (drift.c); tx holds the series. The
- *  canary's drift is the machine's: do not ask for it. */
+/** Opens, keeps or closes the series' alert about slow drift (drift.c), at most one; tx holds the
+ *  lock of the series. Do not call it for a canary, whose drift is caused by the machine. */
 pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                          const pfc_history *h, const pfc_detection *found,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** Where a change lies, in terms of history. */
+/** Location of a change in the history. */
 typedef struct pfc_place {
-    size_t index, high_index;    /* points: first of the new level, last possible first one */
-    int64_t position, low, high; /* of the commits: likeliest, and the ends of what may be it */
+    size_t index, high_index;    /* first point of the new level: likeliest, latest possible */
+    int64_t position, low, high; /* of the commit: likeliest, and the confidence set's bounds */
 } pfc_place;
-/** False when the change lies between the runs of the newest commit: nothing to say yet. */
+/** False: the change lies between runs of the newest commit and cannot be located yet. */
 bool pfc_history_place(const pfc_history *h, const pfc_change *c, pfc_place *out);
 
 /* ---- regressions with one cause (cluster.c: pure) ---- */
 
 typedef struct pfc_clustered {
-    int64_t position, low, high; /* commits: likeliest, and the ends of what may be it */
-    double p;                    /* of a step that clear anywhere in its series */
-    bool alerted;                /* has an alert, and keeps it */
+    int64_t position, low, high; /* of the commit: likeliest, and the confidence set's bounds */
+    double p;                    /* of a step of that size anywhere in its series */
+    bool alerted;                /* has an alert, which stays */
     size_t cluster;              /* out */
-    bool keep;                   /* out of pfc_cluster_judge: worth an alert */
+    bool keep;                   /* out of pfc_cluster_judge: significant enough for an alert */
 } pfc_clustered;
 
-/** Numbers the clusters from 0; returns how many. `items` come sharpest first (high - low): these
- *  make the clusters, and a change whose place is uncertain goes to the nearest one that it may
- *  belong to. All of a cluster have commits in common. */
+/** Numbers the clusters from 0; returns how many. `items` are sorted by high - low, smallest first:
+ *  precisely located changes create the clusters, and an uncertain one joins the nearest cluster
+ *  that it overlaps. The ranges of a cluster's changes all have commits in common. */
 size_t pfc_clusters_make(pfc_clustered *const *items, size_t n);
-/** Where cluster k most likely is: the place of its sharpest member. */
+/** Likeliest position of cluster k: that of its most precisely located member. */
 int64_t pfc_cluster_position(pfc_clustered *const *items, size_t n, size_t k);
-/** The clusters' numbers in the order of their places: a commit's level depends on what stands at
- *  earlier ones (core/changepoint/fdr.h). The caller frees it. */
+/** The clusters' numbers, ordered by position: a commit's significance level depends on the results
+ *  at earlier commits (core/changepoint/fdr.h). The caller frees it. */
 size_t *pfc_clusters_in_order(pfc_clustered *const *items, size_t n, size_t clusters);
-/** Benjamini-Hochberg at `level` in cluster k, over the `measured` series that were looked at there:
- *  those that did not change count with p = 1. */
+/** Benjamini-Hochberg at `level` in cluster k, over the `measured` series tested at its position:
+ *  series without a change count with p = 1. */
 void pfc_cluster_judge(pfc_clustered *const *items, size_t n, size_t k, size_t measured,
                        double level);
-/** Whether any of cluster k is worth an alert. */
+/** Whether any member of cluster k has `keep` set. */
 bool pfc_cluster_kept(pfc_clustered *const *items, size_t n, size_t k);
 
-/** Says of alerts what else moved with them, in alerts.evidence. */
+/** Stores in alerts.evidence which other series changed together with these alerts. */
 pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts, size_t len,
                           pfc_err *err) PFC_MUSTCHECK;
 
@@ -289,35 +292,36 @@ pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts,
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"
 
-/** Opens the alerts of a branch's firm regressions, as far as they stand among all series measured
- *  at the same commits and among the branch's commits (rate `fdr`, 0: PFC_ALERT_FDR), and groups those
- *  that one commit may have caused. In a transaction of its own; repeating it changes nothing. */
+/** Opens alerts for a branch's regressions that are large enough and stay significant after
+ *  correction for all series measured at the same commits and for the branch's commits (false
+ *  discovery rate `fdr`, 0: PFC_ALERT_FDR). Groups alerts that one commit may have caused. Runs in
+ *  a transaction of its own; idempotent. */
 pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** Opens, keeps or closes the alerts about broken benchmarks: of what these runs have results of, and of all
- *  of these branches, whose order has changed. (broken.c) */
+/** Opens, keeps or closes the alerts about broken benchmarks: those with results in these runs, and
+ *  all of these branches, whose commit order has changed. (broken.c) */
 pfc_code pfc_broken_judge(pfc_db *db, int64_t project_id, const int64_t *runs, size_t runs_len,
                           const char *const *branches, size_t branches_len,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/** Whoever writes several alerts of a branch, or of its machines' events, holds the branch first: else what one
- *  reads is undone by another's writing, and both wait for each other. */
+/** Locks a branch. Take it before writing several alerts of the branch, or events of its machines:
+ *  concurrent writers would otherwise decide on stale rows and deadlock. */
 pfc_code pfc_branch_lock(pfc_tx *tx, int64_t project_id, const char *branch,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** Notes whether the canary of a new run moved: opens, prolongs or ends the machine's event. */
+/** Records whether the canary of a new run moved: opens, extends or ends the machine's event. */
 pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
                               bool infra, pfc_err *err) PFC_MUSTCHECK;
 
-/** The detector's change of an alert that was in state `from` when it was read. Somebody may have said
- *  something since: nothing is done when its state is another one, or, with `own`, when the last word on it is
- *  no more the detector's. Has the alert until the transaction ends. */
+/** Applies the detector's change to an alert that was in state `from` when it was read. Does
+ *  nothing if a user has changed its state since, or, with `own`, if the latest history entry is no
+ *  longer the detector's. Locks the alert until the transaction ends. */
 pfc_code pfc_alert_follow(pfc_tx *tx, int64_t project_id, int64_t alert_id, const char *from,
                           bool own, const pfc_alert_change *change, pfc_err *err) PFC_MUSTCHECK;
 
-/** Sets state, note, culprit of an alert with its history; tx holds the alert. The detector may set
- *  verified_fixed from any state: it has measured it. */
+/** Sets state, note and culprit of an alert and writes its history; tx holds the alert's lock. The
+ *  detector may set verified_fixed from any state, because it has measured the fix. */
 pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
                          const char *from, const pfc_alert_change *change,
                          pfc_err *err) PFC_MUSTCHECK;

@@ -1,4 +1,4 @@
-/* The outbox's rows. */
+/* The outbox: notices and their deliveries. */
 #include "server/services/notices.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ pfc_code pfc_notices_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_not
 pfc_code pfc_notice_project(pfc_db *db, int64_t id, int64_t *project_id, pfc_err *err)
 {
     pfc_tx *tx = NULL;
-    /* Not a replica's: the notice may be new. */
+    /* Reads from the primary: a replica may not have a new notice yet. */
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
     *project_id = 0;
@@ -113,7 +113,7 @@ pfc_code pfc_notice_again(pfc_db *db, const char *actor, int64_t project_id, int
     return code;
 }
 
-/* ---- for who sends them ---- */
+/* ---- sending ---- */
 
 pfc_code pfc_notices_dispatch(pfc_db *db, const char *const *receivers, const char *const *projects,
                               size_t len, int days, size_t *notices, pfc_err *err)
@@ -162,7 +162,7 @@ pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_er
     pfc_rows_clear(&rows);
     begun = tx != NULL;
     pfc_tx_free(tx);
-    /* Also when only the answer was lost: nobody would work under that lease. */
+    /* Also when only the response was lost: no thread would process the job under that lease. */
     if (begun && code && code != PFC_ENOTFOUND)
         pfc_lease_undo(db, out->lease_hash);
     return code;

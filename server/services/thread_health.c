@@ -1,4 +1,4 @@
-/* Beats of the server's threads. */
+/* Heartbeats of the server's threads. */
 #include "server/services/thread_health.h"
 
 #include "core/base/base.h"

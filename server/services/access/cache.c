@@ -1,9 +1,10 @@
 /*
- * What requests ask for again and again and what seldom changes: tokens, and projects by name.
+ * Cache of rows that nearly every request needs and that seldom change: tokens, and projects by
+ * name.
  *
- * An entry is used only while the database's events are heard, so that a revocation anywhere ends
- * it at once, and never longer than the time to live, should an event be lost all the same. A
- * generation keeps an answer that was read before a change from being remembered after it.
+ * An entry is used only while the server receives database events, so that a revocation on any
+ * server removes it at once. The time to live limits its age in case an event is lost. The
+ * generation counter prevents that a row read before a change is cached after it.
  */
 #include <pthread.h>
 
@@ -12,7 +13,7 @@
 #include "server/repo/sql/projects.h"
 #include "server/services/internal.h"
 
-#define SLOTS 1024 /* a power of two; a newcomer takes the place of whoever was there */
+#define SLOTS 1024 /* a power of two; a new entry replaces the old one in its slot */
 
 typedef struct token_slot {
     char hash[PFC_SHA256_HEX];
@@ -31,7 +32,7 @@ struct pfc_cache {
     token_slot *tokens;     /* guarded by lock */
     project_slot *projects; /* guarded by lock */
     uint64_t generation;    /* guarded by lock */
-    bool trusted;           /* guarded by lock: events are heard */
+    bool trusted;           /* guarded by lock: events are being received */
     int64_t ttl_ns;
 };
 

@@ -1,4 +1,4 @@
-/* The registered repository and the administrator's patterns. */
+/* Checks a job's source against the registered repository and the administrator's patterns. */
 #include "server/services/access/job_source.h"
 
 #include <fnmatch.h>
@@ -30,7 +30,7 @@ static bool fits(const char *patterns, const char *source)
         const size_t len = strcspn(at, between);
         char *pattern = pfc_strndup(at, len);
 
-        /* ".." would lead out of a folder that a pattern names. */
+        /* ".." would escape from a folder that a pattern names. */
         found = len > 0 && !strstr(source, "..") && fnmatch(pattern, source, 0) == 0;
         free(pattern);
         at += len + strspn(at + len, between);

@@ -1,6 +1,7 @@
 /*
- * Which repositories runners may be sent to. A runner builds and runs what it finds at a job's source, with
- * the runner's network and files, so a token that may queue jobs must not choose any repository.
+ * Restricts the repositories that a job may name as its source. A runner builds and executes the
+ * code found there with access to its own network and files, so a token that may queue jobs must
+ * not be able to choose an arbitrary repository.
  */
 #ifndef PFC_SERVER_SERVICES_ACCESS_JOB_SOURCE_H
 #define PFC_SERVER_SERVICES_ACCESS_JOB_SOURCE_H

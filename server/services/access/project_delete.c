@@ -1,5 +1,5 @@
 /*
- * Deleting a project: see project_delete.h.
+ * Deletion of a project; see project_delete.h.
  */
 #include "server/services/access/project_delete.h"
 
@@ -12,7 +12,7 @@
 
 enum { ROWS_A_STEP = 2000, WAIT_MS = 50 };
 
-/* *own: the server itself works on the project, which takes moments. */
+/* *own: one of the server's own jobs of the project is running; it ends soon. */
 static pfc_code lock(pfc_tx *tx, const char *name, int64_t *id, bool *own, pfc_err *err)
 {
     pfc_sql_project_lock_rows rows = { 0 };
@@ -37,7 +37,7 @@ static pfc_code lock(pfc_tx *tx, const char *name, int64_t *id, bool *own, pfc_e
     return code;
 }
 
-/* The name that a project in deletion has; `name` has it when an earlier call was cut short. */
+/* The name of a project during deletion; `name` already is that name if a call was interrupted. */
 static void retired_name(int64_t id, const char *name, char out[64])
 {
     char start[40];
@@ -68,7 +68,7 @@ static pfc_code retire(pfc_db *db, const char *actor, const char *name, int64_t 
     if (!code)
         code = pfc_sql_project_cancel_jobs(
             tx, &(pfc_sql_project_cancel_jobs_args){ .project_id = *id }, err);
-    /* Every server forgets the tokens of the project, and which project the name is. */
+    /* The event makes every server clear its cache of tokens and project names. */
     if (!code)
         code = pfc_tell(tx, json_pack("{s:s, s:i}", "type", "token", "id", 0), err);
     if (!code)

@@ -1,5 +1,5 @@
 /*
- * Projects: created once, found again.
+ * Projects: idempotent creation, and the headline series.
  */
 #include "server/repo/sql/projects.h"
 

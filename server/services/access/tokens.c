@@ -1,5 +1,5 @@
 /*
- * Tokens: 256 random bits shown once and stored as their SHA-256.
+ * Tokens: 256 random bits, returned once and stored only as their SHA-256 hash.
  */
 #include "server/repo/sql/tokens.h"
 
@@ -104,7 +104,7 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_
     return code;
 }
 
-/* Fills *out; valid says whether the secret may be used. */
+/* Fills *out; *valid: the secret may be used. */
 static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, bool *valid,
                            double *valid_s, pfc_err *err)
 {
@@ -130,7 +130,7 @@ static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, boo
         }
     }
     pfc_rows_clear(&rows);
-    /* Once a minute is enough to see which tokens are in use, and spares a write a request. */
+    /* Updates the last use at most once a minute, which avoids a write per request. */
     if (!code && *valid && stale)
         code = pfc_sql_token_used(tx, &(pfc_sql_token_used_args){ .id = out->token_id }, err);
     return code;
@@ -163,7 +163,7 @@ pfc_code pfc_token_verify_cached(pfc_db *db, pfc_cache *cache, const char *secre
     pfc_tx_free(tx);
     if (code)
         return code;
-    /* One sentence for unknown, expired and revoked: a guesser learns nothing. */
+    /* The same message for unknown, expired and revoked tokens reveals nothing to an attacker. */
     if (!valid)
         return pfc_err_set(err, PFC_EDENIED, "token: not valid");
     if (cache)
@@ -185,7 +185,7 @@ pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *er
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such token");
     if (!code)
         code = pfc_note(tx, actor, "revoke", 0, what, NULL, err);
-    /* Every server that remembers it hears of this. */
+    /* The event makes every server remove the token from its cache. */
     if (!code)
         code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
     if (!code)
@@ -214,7 +214,7 @@ pfc_code pfc_token_rotate(pfc_db *db, const char *actor, int64_t id, double over
         detail = pfc_format("token %lld takes its place", (long long)made.items[0].id);
         code = pfc_note(tx, actor, "rotate", made.items[0].project_id, what, detail, err);
     }
-    /* Every server that remembers the old one learns how long it lives now. */
+    /* The event makes every server drop its cached row, whose expiry is out of date. */
     if (!code)
         code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
     if (!code)

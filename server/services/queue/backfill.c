@@ -1,7 +1,7 @@
 /*
- * Wide ranges shrink by themselves: the middle of an alert's range is measured, as any commit is, and
- * the detector then says in which half the change lies. Its runs are points of the series and are
- * evidence for later searches.
+ * Backfill narrows wide ranges automatically: the middle commit of an alert's range is measured
+ * like any commit, and the detector then finds the half with the change. The runs are points of the
+ * series and count as evidence in later bisections.
  */
 #include "server/repo/sql/backfill.h"
 

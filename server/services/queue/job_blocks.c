@@ -1,5 +1,5 @@
 /*
- * Jobs that measure several builds in blocks: what one must hold, and how it is stored.
+ * Jobs that measure several builds in blocks: validation, and storage as JSON.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 _Static_assert(PFC_JOB_MAX_COMMITS + 2 == PFC_BLOCKS_MAX_BUILDS, "commits, a base and an anchor");
 
-/* Adds each text to `seen`; PFC_EINVAL for one that is no full id or is there already. */
+/* Adds each id to `seen`; PFC_EINVAL: one is not a full id, or is a duplicate. */
 static pfc_code check_ids(const char *field, const char *const *ids, size_t len, json_t *seen,
                           pfc_err *err)
 {
@@ -26,7 +26,7 @@ static pfc_code check_ids(const char *field, const char *const *ids, size_t len,
     return PFC_OK;
 }
 
-/* The base may be an anchor, too. */
+/* Checks the ids of all lists. The base may also be an anchor. */
 static pfc_code check_commits(const pfc_job_blocks *b, pfc_err *err)
 {
     json_t *seen = json_object();

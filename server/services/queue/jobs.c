@@ -1,6 +1,5 @@
 /*
- * The queue as people see it: what is asked for, and what they no longer want. leases.c has what becomes of
- * it at the runners.
+ * The user's side of the queue: enqueueing and cancelling jobs. leases.c has the runners' side.
  */
 #include "server/repo/sql/jobs.h"
 
@@ -134,7 +133,7 @@ static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
     return pfc_job_blocks_check(spec, err);
 }
 
-/* PFC_OK when each parent is there and may still be done. */
+/* PFC_OK: each parent exists and has neither failed nor been cancelled. */
 static pfc_code may_wait_for(const pfc_job_spec *spec, const pfc_sql_job_parents_rows *found,
                              pfc_err *err)
 {
@@ -187,7 +186,7 @@ static pfc_code check_parents(pfc_tx *tx, int64_t project_id, const pfc_job_spec
     return code;
 }
 
-/* What makes two open jobs the same. */
+/* Hash of the properties that make two open jobs duplicates. */
 static void dedupe_of(const pfc_job_spec *spec, const char *labels, const char *task,
                       char out[PFC_SHA256_HEX])
 {
@@ -200,14 +199,14 @@ static void dedupe_of(const pfc_job_spec *spec, const char *labels, const char *
         pfc_buf_printf(&text, "\n%lld", (long long)spec->parents[i]);
     if (task)
         pfc_buf_printf(&text, "\n%s", task);
-    /* The same commit of a fork may be built by other commands. */
+    /* A fork may build the same commit with other commands. */
     if (spec->source)
         pfc_buf_printf(&text, "\nsource %s", spec->source);
     pfc_sha256_hex(text.data, text.len, out);
     pfc_buf_clear(&text);
 }
 
-/* What the runner is told beyond commit and suite; NULL: nothing. Caller frees. */
+/* Options for the runner in addition to commit and suite, as JSON; NULL: none. Caller frees. */
 static char *task_of(const pfc_job_spec *spec)
 {
     json_t *doc, *backends = NULL;
@@ -247,7 +246,7 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
 
     dedupe_of(spec, labels, task, dedupe);
     *id = 0;
-    /* The open one may end between the two statements: then the next round inserts. */
+    /* The open job may end between the two statements; the next iteration then inserts. */
     for (int round = 0; round < 3 && !*id && !code; round++) {
 
         code = pfc_job_put(tx, project_id, &row, id, err);

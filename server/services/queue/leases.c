@@ -1,10 +1,12 @@
 /*
- * Leases: a job is claimed with SKIP LOCKED. Whoever has the lease's secret may go on; when it runs out
- * the job goes back, and what its old holder still sends is refused. A runner that is started again asks
- * under the secret that it had, and may get the same job: each lease of a job has a number, which its
- * holder shows with the secret, so that what is still under way from the try before is not taken for the
- * one at hand. Its questions have numbers, too, so that one that is late neither gives back what a later
- * one has brought nor brings something that nobody hears of.
+ * Leases: a job is claimed with SKIP LOCKED. A request with the lease's secret may work on the job.
+ * When the lease expires, the job returns to the queue, and the old holder's requests are rejected.
+ *
+ * A restarted runner uses its old secret again and may get the same job. Each lease of a job
+ * therefore has a fencing token, which the holder sends with the secret: requests still in flight
+ * from the previous try are rejected. Lease requests have sequence numbers for the same reason: a
+ * delayed one must neither release the job that a later request got nor lease a job whose response
+ * no runner reads.
  */
 #include "core/base/hash.h"
 #include "core/base/parse.h"
@@ -14,15 +16,15 @@
 #include "server/services/internal.h"
 
 #define MAX_LEASE_S 3600.0
-#define UNDO_TRIES  4 /* connections lost at the same moment, before one is good */
+#define UNDO_TRIES  4 /* several pooled connections may be lost at the same moment */
 
-/* What a holder shows: the secret, by its hash, and the number of the lease; 0: it does not say. */
+/* Credentials of a holder: hash of the secret, and the fencing token; 0: it sent none. */
 typedef struct ticket {
     char hash[PFC_SHA256_HEX];
     int64_t fence;
 } ticket;
 
-/* What is neither SECRET nor SECRET-NUMBER is nobody's. */
+/* Parses SECRET or SECRET-NUMBER. Any other text becomes a hash that matches no lease. */
 static ticket ticket_of(const char *lease)
 {
     const char *dash = strchr(lease, '-');
@@ -63,7 +65,8 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
     return code ? code : pfc_jobs_cancel_children(tx, 0, err);
 }
 
-/* *found: a job was held under that lease (any job: 0), and no longer is. By that question; 0: by none. */
+/* Releases the job (0: any job) held under that lease. *found: there was one. Does nothing if the
+ * request numbered `asked` (0: none) is out of date. */
 static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, int64_t asked, bool *found,
                         pfc_err *err)
 {
@@ -80,7 +83,8 @@ static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, int64_t ask
     return code || !id ? code : expire(tx, &expired, err);
 }
 
-/* The job's lease with that number; 0: what is held, unless the question (0: none) is late. */
+/* Undoes the lease of the job; job_id 0: any lease under the hash, unless the request numbered
+ * `asked` (0: none) is out of date. */
 static pfc_code undo(pfc_db *db, const ticket *t, int64_t job_id, int64_t asked)
 {
     pfc_err err = { 0 };
@@ -89,7 +93,7 @@ static pfc_code undo(pfc_db *db, const ticket *t, int64_t job_id, int64_t asked)
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err);
 
     if (code)
-        return PFC_OK; /* no connection to be had, for any of the tries */
+        return PFC_OK; /* no connection available: further tries would fail, too */
     code = pfc_sql_lease_undo(
         tx,
         &(pfc_sql_lease_undo_args){
@@ -129,7 +133,8 @@ static double lease_seconds(double wanted)
     return wanted > 0 ? PFC_MIN(wanted, MAX_LEASE_S) : PFC_LEASE_S;
 }
 
-/* What earlier leases of the job have brought is no point of its series any more: they are judged anew. */
+/* Runs that earlier leases of the job stored are no longer points of their series, so these series
+ * are judged again. */
 static pfc_code judge_overtaken(pfc_tx *tx, int64_t job_id, pfc_err *err)
 {
     pfc_sql_job_overtaken_rows rows = { 0 };
@@ -146,9 +151,10 @@ static pfc_code refuse_late(bool late, int64_t asked, pfc_err *err)
 {
     if (!late)
         return PFC_OK;
-    return pfc_err_set(err, PFC_ECONFLICT,
-                       "question %lld is late: a later one was heard, or this one was answered",
-                       (long long)asked);
+    return pfc_err_set(
+        err, PFC_ECONFLICT,
+        "lease request %lld is out of date: a later one was received, or this one got a job",
+        (long long)asked);
 }
 
 static pfc_code hear_question(pfc_tx *tx, const ticket *t, int64_t asked, bool *late, pfc_err *err)
@@ -172,8 +178,9 @@ static pfc_code answer_question(pfc_tx *tx, const ticket *t, int64_t asked, bool
     return code ? code : refuse_late(*late, asked, err);
 }
 
-/* *t has the hash to lease under, and gets the number. Each statement is a transaction of its own, so a
- * later question may come between any two: then this one releases nothing, and gives back what it took. */
+/* *t has the hash of the lease's secret and gets its fencing token. Each statement is a transaction
+ * of its own, so a later request may come between any two of them: this one then releases nothing,
+ * and returns the job that it leased. */
 static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels, ticket *t,
                      int64_t *id, bool *late, pfc_err *err)
 {
@@ -254,10 +261,10 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
     if (!code)
         code = pfc_jobs_get(db, id, out, err);
     if (!code) {
-        out->items[0].fence = t.fence; /* whatever became of the job since */
+        out->items[0].fence = t.fence; /* the job may have been leased again since */
         (void)snprintf(lease, PFC_LEASE_SIZE, "%s-%lld", fresh, (long long)t.fence);
     } else if (t.hash[0] && code != PFC_ENOTFOUND && (id || !late)) {
-        keep_undoing(db, &t, id, request->asked); /* nobody has its secret */
+        keep_undoing(db, &t, id, request->asked); /* no runner received the secret */
     }
     return code;
 }
@@ -288,7 +295,7 @@ pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const 
     return code;
 }
 
-/* No row was changed: is it the same completion again, or a late one? */
+/* No row was changed: PFC_OK for a repeated completion, an error for one under a lost lease. */
 static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const ticket *t, pfc_err *err)
 {
     pfc_sql_job_state_rows rows = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Expected waits: the queue is read in one statement, put into the arrays that core/queue/wait.h
- * plays forward, and what comes out is told of the jobs that were asked for.
+ * Expected waits: reads the queue in one statement, converts it to the input of the simulation in
+ * core/queue/wait.h, and returns the estimates of the requested jobs.
  */
 #include "core/queue/wait.h"
 
@@ -9,10 +9,10 @@
 #include "server/repo/sql/queue.h"
 #include "server/services/internal.h"
 
-#define SEED       1         /* the same queue, the same answer */
+#define SEED       1         /* fixed: the same queue gives the same estimate */
 #define REASON_MAX (1 << 20) /* more than all labels that a job can have */
 
-/* Places within a row of each list of the document; see queue_look. */
+/* Columns of the rows in the JSON document of the statement queue_look. */
 enum {
     JOB_ID,
     JOB_RUNS,
@@ -26,18 +26,18 @@ enum {
 };
 enum { FIT_LABELS, FIT_AVOID, FIT_NAMES, FIT_GONE, FIT_AGO };
 
-/* The queue, taken apart; everything is owned. */
+/* The parsed queue; all members are owned. */
 typedef struct board {
     json_t *doc;
     const json_t *jobs_json, *fits_json;
     pfc_wait_job *jobs;
-    size_t *parents; /* all of them, one after another */
+    size_t *parents; /* of all jobs, concatenated */
     pfc_wait_slot *slots;
     bool *fits;
     pfc_wait_history *histories;
     double **seconds;
     pfc_wait_queue queue;
-    json_t *places; /* of each job, by its id */
+    json_t *places; /* job id -> index in jobs */
     pfc_wait *waits;
 } board;
 
@@ -79,7 +79,7 @@ static void read_histories(board *b)
     }
 }
 
-/* A runner is a slot, and another one for each further job that it holds at once. */
+/* Each runner has one slot, and one more for each further job that it holds at the same time. */
 static json_t *read_slots(board *b)
 {
     const json_t *names = json_object_get(b->doc, "runners");
@@ -106,7 +106,7 @@ static json_t *read_slots(board *b)
     return owner;
 }
 
-/* Whom a job avoids takes it all the same when there is nobody else; *only says so. */
+/* The runner that a job avoids may still take it if no other runner fits; *only: this is so. */
 static void read_fit(board *b, size_t fit, const json_t *owner, bool *only)
 {
     const json_t *names = at(b->fits_json, fit, FIT_NAMES);
@@ -152,7 +152,7 @@ static void read_jobs(board *b)
         for (size_t i = 0; i < json_array_size(parents) && !job->running; i++) {
             const json_t *place = place_of(b, json_integer_value(json_array_get(parents, i)));
 
-            if (place) /* else it is done */
+            if (place) /* else the parent is done */
                 b->parents[next + job->parents_len++] = (size_t)json_integer_value(place);
         }
         next += job->parents_len;
@@ -191,7 +191,7 @@ static pfc_code take_apart(board *b, pfc_err *err)
     return pfc_wait_estimate(&b->queue, b->waits, err);
 }
 
-/* `ahead`, when not NULL, is a job that nobody has queued yet. */
+/* `ahead`: a hypothetical job to add to the queue; or NULL. */
 static pfc_code load(pfc_tx *tx, const pfc_job_row *ahead, int64_t project_id, board *b,
                      pfc_err *err)
 {
@@ -232,7 +232,7 @@ static void clear(board *b)
     json_decref(b->doc);
 }
 
-/* ---- in words ---- */
+/* ---- reasons as text ---- */
 
 static char *ago(double seconds)
 {
@@ -318,7 +318,7 @@ pfc_code pfc_job_waits(pfc_db *db, const pfc_jobs *jobs, pfc_job_wait **out, pfc
             continue;
         if (!place && b.queue.jobs_len == PFC_WAIT_MAX_JOBS) {
             waits[i].reason = pfc_format("more than %d jobs are before it", PFC_WAIT_MAX_JOBS);
-        } else if (place && !b.jobs[j].running) { /* else it was taken meanwhile */
+        } else if (place && !b.jobs[j].running) { /* else it has been leased since */
             const pfc_wait *wait = &b.waits[j];
 
             waits[i] = (pfc_job_wait){ wait->low_s, wait->middle_s, wait->high_s, in_words(&b, j) };
@@ -339,7 +339,7 @@ void pfc_job_waits_free(pfc_job_wait *waits, size_t len)
     free(waits);
 }
 
-/* ---- of a job that is only thought of ---- */
+/* ---- estimate for a job that is not queued yet ---- */
 
 static bool share_a_runner(const board *b, size_t fit, size_t other)
 {
