@@ -7,7 +7,7 @@
 #include "core/changepoint/fdr.h"
 #include "server/services/internal.h"
 
-/* What a cluster's members have in common, from low to high. */
+/* The positions that the ranges of all members of a cluster share, from low to high. */
 typedef struct span {
     int64_t low, high;
 } span;

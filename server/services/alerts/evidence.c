@@ -1,7 +1,7 @@
 /*
- * What else of a benchmark moved where an alert says it became slower: simulated cycles and
- * instructions have no noise, so where they move the code did it; where only the wall time moves it may
- * be the machine.
+ * The other metrics of a benchmark that changed at the place of an alert. Simulated cycles and
+ * instructions have no noise: if they changed, the code is the cause. If only the wall time
+ * changed, the machine may be the cause.
  */
 #include "server/repo/sql/evidence.h"
 

@@ -210,8 +210,8 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_sql_group_slices_ro
     return code;
 }
 
-/* What the machine explains is marked as its, and what it no longer explains is a regression again. A
- * person's word on an alert stands. */
+/* Marks an alert that a machine explains as infrastructure, and as a regression again when the
+ * machine no longer explains it. A state that a person has set is kept. */
 static pfc_code mark_machine(grouping *g, group_member *m, const char *sentence, pfc_err *err)
 {
     pfc_alert_change change = { 0 };
@@ -235,7 +235,7 @@ static pfc_code mark_machine(grouping *g, group_member *m, const char *sentence,
     return pfc_alert_follow(g->tx, g->project_id, m->alert_id, from, true, &change, err);
 }
 
-/* Cluster k, all of which a machine explains, or nothing of it. */
+/* Settles cluster k. A machine explains either all of it or none of it. */
 static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err *err)
 {
     const int64_t position = pfc_cluster_position(g->items, g->len, k);
@@ -300,7 +300,8 @@ static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *eve
     }
 }
 
-/* Asks whether a machine explains cluster k. What nothing tells stays as it was. */
+/* Finds out whether a machine explains cluster k. Without evidence the alerts keep their present
+ * state. */
 static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_err *err)
 {
     int64_t *series = pfc_calloc(g->len, sizeof(*series));
@@ -360,7 +361,7 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
     return code;
 }
 
-/* Events that explain nothing any more end. */
+/* Ends the events that no longer explain an alert. */
 static pfc_code end_events(grouping *g, pfc_err *err)
 {
     pfc_sql_shift_settle_rows ended = { 0 };
@@ -375,7 +376,7 @@ static pfc_code end_events(grouping *g, pfc_err *err)
     return code;
 }
 
-/* What stands already before the range, as far back as the stream of tests remembers. */
+/* Reads the alerts before the range, as far back as the epoch of the stream of tests. */
 static pfc_code read_found(grouping *g, pfc_err *err)
 {
     pfc_sql_group_places_rows rows = { 0 };
@@ -428,7 +429,7 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
     return code;
 }
 
-/* What is asked for of pfc_alerts_open. */
+/* The arguments of pfc_alerts_open. */
 typedef struct opening {
     int64_t project_id;
     const char *branch;

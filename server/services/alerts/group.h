@@ -1,6 +1,6 @@
 /*
- * One stretch of a branch's history while its alerts are opened: group.c opens and groups, group_withheld.c says
- * which changes get none.
+ * One stretch of a branch's history while its alerts are opened: group.c opens and groups,
+ * group_withheld.c says which changes get none.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_GROUP_H
 #define PFC_SERVER_SERVICES_ALERTS_GROUP_H
@@ -42,8 +42,9 @@ typedef struct grouping {
     pfc_withheld_list withheld; /* changes without an alert, and why */
 } grouping;
 
-/** Takes out of the members what gets no alert whatever the others say: changes in identical code, and those that are to be
- *  measured in blocks first. Notes why in g->withheld, and closes what was opened for them. */
+/** Takes out of the members what gets no alert whatever the others say: changes in identical code,
+ *  and those that are to be measured in blocks first. Notes why in g->withheld, and closes what was
+ *  opened for them. */
 pfc_code group_set_aside(grouping *g, pfc_err *err) PFC_MUSTCHECK;
 /** Notes that Benjamini-Hochberg refused the change, at this level over so many measured series. */
 void group_withhold(grouping *g, const group_member *m, size_t measured, double level);

@@ -1,5 +1,5 @@
 /*
- * What the series that changed together have in common, in words.
+ * Describes in words which properties the series that changed together share.
  */
 #include "server/services/alerts/group_summary.h"
 

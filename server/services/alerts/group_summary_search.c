@@ -170,7 +170,8 @@ static void common_terms(cover *c, const pfc_slice_table *t, const pfc_slice_att
         add_common(c, t, &set);
 }
 
-/* What the others fail; false: one fails nothing, so that no description is exact. */
+/* Reads which terms each other series fails. false: one fails no term, so that no description is
+ * exact. */
 static bool read_others(cover *c, const pfc_slice_table *t)
 {
     size_t kept = 0;
@@ -201,7 +202,7 @@ static bool is_within(const mask *a, const mask *b)
     return (a->w[0] & ~b->w[0]) == 0 && (a->w[1] & ~b->w[1]) == 0;
 }
 
-/* Whatever excludes a series that fails less excludes those that fail that and more. */
+/* A term that excludes a series also excludes every series that fails a superset of its terms. */
 static void drop_implied(cover *c)
 {
     size_t kept = 0;
@@ -368,7 +369,8 @@ static void count(closest *c, const uint64_t *fits, size_t *hit, size_t *others)
     c->work += c->words;
 }
 
-/* Of two with as many on the wrong side: the shorter, then the one that fits more of what changed. */
+/* Of two with as many on the wrong side: the shorter, then the one that fits more of what
+ * changed. */
 static bool is_closer(const closest *c, const choice *x, size_t hit)
 {
     if (x->length != c->best.length || hit == c->hit_fits)

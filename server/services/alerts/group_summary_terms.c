@@ -1,5 +1,5 @@
 /*
- * What is known of a series: its parameters, as sent, or read from its name.
+ * The parameters of a series, as the client sent them, or read from the benchmark's name.
  */
 #include <ctype.h>
 #include <math.h>
@@ -31,7 +31,8 @@ static bool is_dtype(const char *text, size_t len)
     return false;
 }
 
-/* The value of dimension `name` in "m64n64k512"; NULL: the part is not made of such, or lacks it. */
+/* The value of dimension `name` in "m64n64k512"; NULL: the part is not made of such, or lacks
+ * it. */
 static char *dimension(const char *part, size_t len, const char *name)
 {
     char *value = NULL;
@@ -98,7 +99,7 @@ static void names_of_name(const char *benchmark, void (*each)(void *into, char *
     }
 }
 
-/* What the benchmark's name says of `name`; NULL: nothing. */
+/* The value that the benchmark's name has for the parameter `name`; NULL: none. */
 static char *value_of_name(const char *benchmark, const char *name)
 {
     size_t nth = 0;

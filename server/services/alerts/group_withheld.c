@@ -1,6 +1,6 @@
 /*
- * Changes that get no alert, and why: refused by the false discovery rate, in identical code, or to be measured in
- * blocks first.
+ * Changes that get no alert, and why: refused by the false discovery rate, in identical code, or to
+ * be measured in blocks first.
  */
 #include <stdlib.h>
 
@@ -58,7 +58,8 @@ static pfc_code reopen_different(grouping *g, const group_member *m, pfc_err *er
                             err);
 }
 
-/* Only single measurements show it, on a series that sessions measure: blocks of its two sides come first. */
+/* Only single measurements show it, on a series that sessions measure: blocks of its two sides come
+ * first. */
 static bool needs_blocks(const group_member *m)
 {
     return m->waits && !m->blocks && !m->alert_id && m->against;

@@ -1,4 +1,4 @@
-/* What an alert is about: titles, and the slope of a drift. */
+/* Titles of alerts, and the slope of a drift. */
 #include "server/services/alerts/kinds.h"
 
 #include <math.h>
