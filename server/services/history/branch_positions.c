@@ -154,8 +154,8 @@ static int newest_newcomer_first(const void *a, const void *b)
     return strcmp(y->sha, x->sha);
 }
 
-/* A chain lies where its head has it, so a newcomer is put between two chains, never into one: behind the
- * newest head that is older than it. */
+/* The head of a chain decides the place of the chain, so a new commit is inserted between two
+ * chains, never inside one: directly after the newest head that is older than the commit. */
 bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_newcomer *newcomers,
                      size_t newcomers_len)
 {

@@ -6,7 +6,7 @@
 #include "server/services/internal.h"
 
 #define WORTH_IT 500 /* points that lie outside of chunks */
-#define PAGE     4   /* series of one step: whoever calls has other work, too */
+#define PAGE     4   /* series of one step: the calling thread has other work, too */
 
 static pfc_code build(pfc_db *db, const pfc_sql_chunks_due_row *due, double quiet_s, bool *made,
                       pfc_err *err)

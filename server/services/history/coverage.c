@@ -1,5 +1,5 @@
 /*
- * What was measured at which commits, and what is missing.
+ * Lists which benchmarks were measured at which commits, and which results are missing.
  */
 #include "server/services/history/coverage.h"
 
@@ -114,7 +114,7 @@ static void find_fills(pfc_coverage *c)
 
 /* ---- reading ---- */
 
-/* What one snapshot gives. */
+/* The input and the result of one read transaction. */
 typedef struct reading {
     int64_t project_id;
     const pfc_coverage_filter *filter;

@@ -1,6 +1,6 @@
 /*
- * A window of one series: its points in commit order, or buckets of them, with the change points and
- * the boundaries where the machine changed.
+ * A window of one series: its points in commit order, or buckets of them, with the change points
+ * and the boundaries where the machine changed.
  */
 #include <math.h>
 
@@ -144,7 +144,8 @@ static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_windo
     return set_ratios(tx, series, points, NULL, w, err);
 }
 
-/* The runs that stand for the buckets, with their commits and machines, as points without figures. */
+/* The runs that stand for the buckets, with their commits and machines, as points without
+ * figures. */
 static pfc_code load_runs(pfc_tx *tx, int64_t project_id, const pfc_packed_points *points,
                           const pfc_bucket *buckets, size_t len, pfc_window *w, pfc_err *err)
 {
@@ -392,7 +393,7 @@ static pfc_code find_boundaries(pfc_tx *tx, pfc_window *w, pfc_err *err)
     return code;
 }
 
-/* What one snapshot gives. */
+/* The input and the result of one read transaction. */
 typedef struct reading {
     const pfc_window_opts *opts;
     size_t points;
