@@ -217,7 +217,8 @@ static bool take_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in,
     return known;
 }
 
-/* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or refuse. */
+/* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or
+ * refuse. */
 static pfc_code find_series(group *g, pfc_err *err)
 {
     pfc_memo *memo = pfc_tx_memo(g->tx);

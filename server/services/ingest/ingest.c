@@ -271,7 +271,7 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
     return pfc_sql_measurements_copy(in->tx, &rows, err);
 }
 
-/* What was broken or skipped, so that the document can be given back whole. */
+/* Stores broken and skipped measurements, so that the complete document can be returned later. */
 pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
 {
     const pfc_run *run = in->run;
@@ -372,7 +372,7 @@ static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_in
         code = check_key(in, key, out, err);
     if (code || out->repeated)
         return code;
-    /* History before machines before runs before series: everybody in one order, no circles. */
+    /* History before machines before runs before series: one lock order prevents deadlocks. */
     code = pfc_commit_ensure(in->tx, in->project_id, in->branch, in->run->commit,
                              in->run->started_at, &in->commit_id, err);
     if (!code)
@@ -391,7 +391,7 @@ static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_in
     return code;
 }
 
-/* What an attempt that failed has left behind. */
+/* Frees the state of an attempt that failed. */
 static void forget_attempt(pfc_ingest *in)
 {
     free(in->project);

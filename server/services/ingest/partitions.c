@@ -1,7 +1,7 @@
 /*
  * Monthly partitions of the measurements, made before they are needed: rows that land in the
- * default partition would have to be moved out of it later. Old ones are thinned, a month at a time;
- * so is the queue.
+ * default partition would have to be moved out of it later. Old ones are thinned, a month at a
+ * time; so is the queue.
  */
 #include "server/repo/sql/chunks.h"
 #include "server/repo/sql/core.h"

@@ -49,10 +49,11 @@ char *pfc_ingest_pairs(const pfc_labels *pairs)
     return text;
 }
 
-/* What is drawn around a point. Launches of the process are what varies, so with several the band is
- * that of their medians: by order statistics, which for fewer than six is their range. Verdicts never
- * rest on it: comparing and judging read the raw samples. A bootstrap of the blocks, which reports
- * use, took 30 times as long as everything else that storing a run needs. */
+/* The interval that charts draw around a point. Most variation is between launches of the process,
+ * so with several launches it is the interval of their medians, from order statistics: for fewer
+ * than six launches that is their range. No verdict depends on it: comparing and judging read the
+ * raw samples. A bootstrap of the blocks, as reports use, took 30 times as long as the rest of
+ * storing a run. */
 static pfc_interval interval_of(const pfc_measurement *m)
 {
     pfc_interval all, launches;
