@@ -205,7 +205,8 @@ static void apply_undecided(const applying *a, const pfc_session_boundary *b)
     }
 }
 
-/* This session decided it before more of its runs were known, and does not any more. */
+/* Removes changes that this session decided from fewer of its runs and that all runs no longer
+ * support. */
 static pfc_code take_back(const applying *a, pfc_err *err)
 {
     pfc_code code = PFC_OK;
@@ -222,7 +223,8 @@ static pfc_code take_back(const applying *a, pfc_err *err)
 
 /* ---- levels that came back ---- */
 
-/* The first later change with blocks that brings the level of `k` back; NULL: none. `items` by position. */
+/* The first later change with blocks that brings the level of `k` back; NULL: none. `items` by
+ * position. */
 static const pfc_known *brings_back(const pfc_known *items, size_t len, const pfc_known *k)
 {
     double level = 1 + k->rel_change;
@@ -323,13 +325,14 @@ static pfc_code apply_series(applying *a, pfc_err *err)
     return code;
 }
 
-/* What is asked for of pfc_session_apply. */
+/* The arguments of pfc_session_apply. */
 typedef struct asked {
     int64_t project_id;
     const char *session;
 } asked;
 
-/* The branch first, as whoever writes alerts of several series; then the series, in the order of their ids. */
+/* Locks the branch first, as every transaction that writes alerts of several series does, then the
+ * series in the order of their ids. One order prevents deadlocks. */
 static pfc_code lock(pfc_tx *tx, const asked *q, double *received_at, pfc_err *err)
 {
     pfc_sql_session_when_rows rows = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Results of pfc_blocks_judge, kept by the digest of what they were judged from: see fits.h. The function is pure,
- * so that a kept result never ages and needs no invalidation.
+ * Results of pfc_blocks_judge, kept by the digest of what they were judged from: see fits.h. The
+ * function is pure, so that a kept result never ages and needs no invalidation.
  */
 #include "server/services/sessions/fits.h"
 

@@ -21,7 +21,8 @@ static size_t commit_at(const pfc_session_commit_rows *commits, int64_t commit_i
     return i;
 }
 
-/* The first of the commits next to it that share its build; commits->len: it is none of the new ones. */
+/* The first of the commits next to it that share its build; commits->len: it is none of the new
+ * ones. */
 static size_t owner_at(const pfc_session_commit_rows *commits, int64_t commit_id)
 {
     size_t i = commit_at(commits, commit_id);
@@ -41,7 +42,7 @@ const char *pfc_session_owner(const pfc_session_commit_rows *commits,
 
 /* ---- verdicts ---- */
 
-/* What the boundaries of one commit come to. */
+/* The boundaries of one commit, counted by verdict. */
 typedef struct tally {
     size_t boundaries, worse, better, open;
     double within; /* the largest end of an interval */
@@ -50,7 +51,7 @@ typedef struct tally {
     const pfc_session_boundary *worst;
 } tally;
 
-/* A change that is sure counts more than one that is not, a bad one more than a good one. */
+/* A decided change ranks above an undecided one, a regression above an improvement. */
 static int rank_of(const pfc_session_boundary *b)
 {
     if (b->verdict != PFC_VERDICT_DIFFERENT)

@@ -16,7 +16,7 @@ typedef struct storing {
     const pfc_session *session;
     char hash[PFC_SHA256_HEX];
     bool repeated;
-    /* What an attempt finds, freed by the next one. */
+    /* Results of an attempt, freed by the next attempt. */
     char *branch;
     int64_t anchor_id, base_id, number;
     int64_t *commit_ids, *same_ids;
@@ -78,7 +78,8 @@ static pfc_code find_branch(pfc_tx *tx, storing *s, pfc_err *err)
     return code;
 }
 
-/* Commits that no run has named yet, such as those left out, become known in the order of the session. */
+/* Commits that no run has named yet, such as those left out, become known in the order of the
+ * session. */
 static pfc_code ensure(pfc_tx *tx, const storing *s, const char *sha, size_t place, int64_t *id,
                        pfc_err *err)
 {
