@@ -16,12 +16,13 @@
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
 #define DETECTABLE_POINTS 5    /* by then a change should be confirmed */
 
-/* Points after which a change may be firm: after an accepted level, by its evidence, by having lasted. */
+/* Points after which a change may be firm: after an accepted level, by its evidence, by having
+ * lasted. */
 #define WATCH_ACCEPTED 3
 #define WATCH_CLEAR    5
 #define WATCH_LASTED   20
 
-/* What is pfc_known of the newest points, for people who wait. */
+/* The state of the newest points, which decides how soon a verdict is needed. */
 typedef struct outlook {
     bool accepted; /* they leave, or may leave, a level that a person has accepted */
     bool firm;     /* they are a change that is firm */
@@ -293,8 +294,8 @@ static size_t watching_of(size_t watching, const outlook *newest)
     return watching < WATCH_CLEAR ? WATCH_CLEAR : PFC_MAX(watching, (size_t)WATCH_LASTED);
 }
 
-/* Of the newest level that stands: one that is only provisional has not taken the place of the level
- * before, which is what the next change will be measured against. */
+/* Of the newest level that stands: one that is only provisional has not taken the place of the
+ * level before, which is what the next change will be measured against. */
 static size_t level_points(const pfc_history *h, const pfc_detection *found, const outlook *newest)
 {
     size_t k = found->changes_len, end = h->len;

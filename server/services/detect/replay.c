@@ -1,6 +1,6 @@
 /*
- * What another configuration of the detector would have found in the stored history, and how that
- * compares with what people have said about alerts. Reads only.
+ * Replays the stored history with another configuration of the detector, and compares the changes
+ * found with the states that people have set on alerts. Reads only.
  */
 #include "server/repo/sql/replay.h"
 
@@ -121,7 +121,7 @@ static void note_seen(const pfc_history *h, seen *out)
         out->positions[i] = h->meta[i].position;
 }
 
-/* What may become an alert, and where it came from. */
+/* A change that may become an alert, and its index. */
 typedef struct candidate {
     pfc_clustered at;
     size_t change; /* in the replay */

@@ -1,7 +1,7 @@
 /*
- * Judging a long history piece by piece. Every STRIDE points a stretch is settled: the changes in it
- * are taken as they look with LAG points after it, and detection starts behind them from then on. So
- * a new point costs the same however long the series is, and a change once settled stays.
+ * Judging a long history piece by piece. Every STRIDE points a stretch is settled: the changes in
+ * it are taken as they look with LAG points after it, and detection starts behind them from then
+ * on. So a new point costs the same however long the series is, and a change once settled stays.
  */
 #include <math.h>
 #include <stdlib.h>
