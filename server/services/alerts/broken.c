@@ -27,7 +27,7 @@ typedef struct state {
     const char *reason;
 } state;
 
-/* The alert that stands, if any. */
+/* The alert that is in force, if any. */
 typedef struct standing {
     int64_t id, commit_id, alert_id;
     bool ended;
@@ -48,8 +48,7 @@ static state read_state(const pfc_sql_broken_state_rows *rows)
     return s;
 }
 
-/* The alert that is still open; else the newest closed alert for the same commit, which is then
- * reopened. */
+/* The open alert; else the newest closed alert for the same commit, which is then reopened. */
 static bool find_standing(const pfc_sql_broken_alerts_rows *rows, int64_t since, standing *out)
 {
     bool found = false;
@@ -122,8 +121,7 @@ static pfc_code put(pfc_tx *tx, int64_t project_id, const state *now, const stan
     return PFC_OK;
 }
 
-/* Only these states are closed automatically: a state such as noise or wont_fix is a person's
- * decision. */
+/* Closes only alerts in these states: others, such as noise or wont_fix, were set by a person. */
 static pfc_code close_alert(pfc_tx *tx, int64_t project_id, const standing *old, const char *to,
                             const char *reason, pfc_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * How large a change is, by each thing that has measured it: the history that the alert rests on,
- * the bisections of the alert, the fresh pairs that compared a named commit with the one before.
+ * The size of a change by each source that measured it: the history that the alert is based on, the
+ * bisections of the alert, the new pairs that compared a named commit with its predecessor.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
 #define PFC_SERVER_SERVICES_ALERTS_EFFECTS_H

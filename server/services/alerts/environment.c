@@ -1,7 +1,7 @@
 /*
- * Machines that moved: where the canary did not stand still, one event stands for all the
- * regressions that the machine would have shown. Where there is no canary, see shift.c; here a
- * person may say that such a step is no machine's.
+ * Machines that changed their speed. If the canary's values changed, one event replaces all the
+ * regressions that the machine would have caused. For machines without a canary machine_shift.c
+ * finds such steps; a person can dismiss those events here.
  */
 #include "server/services/alerts/environment.h"
 

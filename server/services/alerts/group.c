@@ -124,8 +124,8 @@ static bool is_taken(const grouping *g, int64_t group_id)
     return false;
 }
 
-/* A group keeps its number while it keeps one of its alerts; where it fell apart, the first part
- * keeps it. */
+/* A group keeps its number while it keeps one of its alerts. If it was split, the first part keeps
+ * the number and the other parts get new ones. */
 static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
 {
     *id = 0;
@@ -300,8 +300,7 @@ static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *eve
     }
 }
 
-/* Finds out whether a machine explains cluster k. Without evidence the alerts keep their present
- * state. */
+/* Finds out whether a machine explains cluster k. Without evidence the alerts keep their state. */
 static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_err *err)
 {
     int64_t *series = pfc_calloc(g->len, sizeof(*series));

@@ -42,8 +42,8 @@ typedef struct grouping {
     pfc_withheld_list withheld; /* changes without an alert, and why */
 } grouping;
 
-/** Takes out of the members what gets no alert whatever the others say: changes in identical code,
- *  and those that are to be measured in blocks first. Notes why in g->withheld, and closes what was
+/** Removes the members that get no alert in any case: changes in identical code, and changes that
+ *  must be measured in blocks first. Notes the reasons in g->withheld, and closes alerts that were
  *  opened for them. */
 pfc_code group_set_aside(grouping *g, pfc_err *err) PFC_MUSTCHECK;
 /** Notes that Benjamini-Hochberg refused the change, at this level over so many measured series. */

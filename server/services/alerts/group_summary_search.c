@@ -170,8 +170,7 @@ static void common_terms(cover *c, const pfc_slice_table *t, const pfc_slice_att
         add_common(c, t, &set);
 }
 
-/* Reads which terms each other series fails. false: one fails no term, so that no description is
- * exact. */
+/* Reads which terms each other series fails. false: one fails none, so no description is exact. */
 static bool read_others(cover *c, const pfc_slice_table *t)
 {
     size_t kept = 0;
@@ -369,8 +368,8 @@ static void count(closest *c, const uint64_t *fits, size_t *hit, size_t *others)
     c->work += c->words;
 }
 
-/* Of two with as many on the wrong side: the shorter, then the one that fits more of what
- * changed. */
+/* Of two that misclassify equally many: the shorter, then the one that holds for more changed
+ * ones. */
 static bool is_closer(const closest *c, const choice *x, size_t hit)
 {
     if (x->length != c->best.length || hit == c->hit_fits)

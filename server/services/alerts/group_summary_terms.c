@@ -31,8 +31,7 @@ static bool is_dtype(const char *text, size_t len)
     return false;
 }
 
-/* The value of dimension `name` in "m64n64k512"; NULL: the part is not made of such, or lacks
- * it. */
+/* The value of dimension `name` in "m64n64k512"; NULL: none, or the part has another form. */
 static char *dimension(const char *part, size_t len, const char *name)
 {
     char *value = NULL;

@@ -58,8 +58,8 @@ static pfc_code reopen_different(grouping *g, const group_member *m, pfc_err *er
                             err);
 }
 
-/* Only single measurements show it, on a series that sessions measure: blocks of its two sides come
- * first. */
+/* True if sessions measure the series, but only single measurements show the change so far: its two
+ * sides must be measured in blocks before an alert is opened. */
 static bool needs_blocks(const group_member *m)
 {
     return m->waits && !m->blocks && !m->alert_id && m->against;

@@ -1,9 +1,9 @@
 /*
- * Commits whose programs have identical object code: a change among them is not the code's.
- * Measurements say the hash of the code that their command runs (runner/build/products.h), as
- * "object". Files that the programs read while they run are named by the project (perfci.yaml
- * `runtime_files`, POST /projects/{p}/sources); a commit that touches one of them is never cleared
- * by its code.
+ * Commits whose programs have identical object code: the code cannot be the cause of a change
+ * between them. Measurements contain the hash of the code that their command runs
+ * (runner/build/products.h), as "object". The project lists the files that the programs read at run
+ * time (perfci.yaml `runtime_files`, POST /projects/{p}/sources); a commit that touches one of them
+ * stays a suspect even if its code is identical.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_IDENTICAL_CODE_H
 #define PFC_SERVER_SERVICES_ALERTS_IDENTICAL_CODE_H
@@ -22,7 +22,7 @@ pfc_code pfc_identical_look(pfc_tx *tx, int64_t project_id, const char *branch,
                             const int64_t *changes, size_t n, pfc_identical **out, size_t *out_len,
                             pfc_err *err) PFC_MUSTCHECK;
 
-/** Globs of files that the benchmark's programs read while they run; its own row, else the one for
+/** Globs of files that the benchmark's programs read while they run; its own row, else that for
  *  all.
  *  *out: texts, freed with pfc_texts_free. */
 pfc_code pfc_runtime_files(pfc_tx *tx, int64_t project_id, const char *benchmark, char ***out,

@@ -26,8 +26,7 @@ char *pfc_boundary_text(const char *kind, const char *fields);
  *  v1.2: +3.0 %", "step: at 0123456789ab", "step: culprit 0123456789ab". The caller frees it. */
 char *pfc_alert_title(const pfc_alert *alert);
 
-/** Why a drift has no suspects, with its range, its slope and what to do next. The caller frees
- * it. */
+/** Why a drift has no suspects, its range, its slope and what to do next. The caller frees it. */
 char *pfc_drift_reason(const pfc_alert *drift);
 
 /** Asks of the branch's alerts that were grouped since whether toolchain or harness explains them;

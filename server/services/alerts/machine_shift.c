@@ -1,6 +1,7 @@
 /*
- * Machines that moved, as far as no canary says it: gathers what was measured around a place where
- * many series became slower, has core/suspects/machine_shift.h judge it, and keeps the event.
+ * Finds machines that changed their speed and have no canary: reads the measurements around a place
+ * where many series became slower, judges them with core/suspects/machine_shift.h, and stores the
+ * event.
  */
 #include "core/suspects/machine_shift.h"
 
