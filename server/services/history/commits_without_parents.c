@@ -49,8 +49,7 @@ static pfc_line_tail *tail_of(const pfc_sql_branch_tail_rows *rows)
     return tail;
 }
 
-/* Stores the positions of the new commits, and of the commits of the tail that were moved for
- * them. */
+/* Stores the positions of the new commits, and of the commits that were moved for them. */
 static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
                              const pfc_sql_branch_tail_rows *rows, const pfc_line_tail *tail,
                              const pfc_line_newcomer *newcomers, size_t len, bool *old,
@@ -109,8 +108,8 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
     return code;
 }
 
-/* Makes the commits where they are missing, and members of the branch. fresh: those that became so,
- * sha borrowed from `rows`; *alone: none of them has a tie to others. */
+/* Inserts missing commits, and makes all of them members of the branch. fresh: the new members, sha
+ * borrowed from `rows`; *alone: none of them has a stored parent or child. */
 static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const char *const *shas,
                      const double *times, size_t len, pfc_sql_branch_members_add_rows *rows,
                      pfc_line_newcomer *fresh, size_t *fresh_len, bool *alone, pfc_err *err)

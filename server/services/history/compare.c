@@ -29,8 +29,8 @@ static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, pfc_c
     return code;
 }
 
-/* 32 digits are a run, fewer than 7 decimal ones a run's number, the rest a commit; a longer
- * decimal number is a commit first, since ids of commits are what people paste. */
+/* 32 digits are a run, fewer than 7 decimal digits a run's number, anything else a commit. A longer
+ * decimal number is looked up as a commit first, because users mostly paste ids of commits. */
 static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, const char *field,
                             pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
 {

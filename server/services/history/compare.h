@@ -35,7 +35,7 @@ typedef struct pfc_compare_target {
 
 /** The order of entries without their machine classes. */
 int pfc_compare_names(const pfc_compare_entry *a, const pfc_compare_entry *b);
-/** Reads into *s, which is empty; named->runs are those that were read. Texts live as long as
+/** Reads into *s, which is empty; named->runs: the runs that were read. Texts live as long as
  * *s. */
 pfc_code pfc_compare_load(pfc_tx *tx, int64_t project_id, const pfc_compare_target *t,
                           const char *backend, pfc_compare_results *s, pfc_compare_side *named,

@@ -144,8 +144,7 @@ static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_windo
     return set_ratios(tx, series, points, NULL, w, err);
 }
 
-/* The runs that stand for the buckets, with their commits and machines, as points without
- * figures. */
+/* The runs that represent the buckets, with commits and machines, as points without values. */
 static pfc_code load_runs(pfc_tx *tx, int64_t project_id, const pfc_packed_points *points,
                           const pfc_bucket *buckets, size_t len, pfc_window *w, pfc_err *err)
 {
