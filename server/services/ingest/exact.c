@@ -1,8 +1,8 @@
 /*
  * Exact metrics: a deterministic metric has one value at a commit under one fingerprint. A run with
  * another value is refused as a whole, and the error contains both values. Other compilers,
- * simulators or machines may differ, and so may the builds of a search, whose code layout is
- * changed on purpose.
+ * simulators or machines may differ, and so may the builds of a bisection, which can be
+ * relinked with another layout.
  */
 #include <stdlib.h>
 

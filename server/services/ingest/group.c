@@ -105,7 +105,7 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* Two documents of one run, or under one key, must see each other: the second stands alone. */
+/* Two documents of one run, or with one key, must see each other: the second is stored alone. */
 static void gather(group *g, pfc_ingest *const *runs, size_t len)
 {
     g->all = runs;
@@ -217,8 +217,7 @@ static bool take_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in,
     return known;
 }
 
-/* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or
- * refuse. */
+/* pfc_ingest_one creates missing series, and refuses measurements in another unit. */
 static pfc_code find_series(group *g, pfc_err *err)
 {
     pfc_memo *memo = pfc_tx_memo(g->tx);

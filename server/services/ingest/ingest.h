@@ -56,7 +56,7 @@ size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len);
 /** The series of the runs' measurements with samples, a row each. */
 pfc_code pfc_ingest_series_find(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
                                 pfc_sql_series_find_rows *out, pfc_err *err) PFC_MUSTCHECK;
-/** Makes the rows of measurements_copy: those that have samples; runs, commits and series are
+/** Makes the rows of measurements_copy: results with samples. Runs, commits and series are
  * known. */
 void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len);
 /** An object of texts as JSON; caller frees. */

@@ -3,7 +3,7 @@
 #include "core/base/base.h"
 
 #define FIRST_NS 500000.0
-#define WEIGHT   0.25        /* of the newest group: after ten, a slow one has no effect */
+#define WEIGHT   0.25        /* of the newest group: after ten, 6 % of an older rate is left */
 #define QUIET_NS 10000000000 /* without a stored group: older rates no longer apply */
 
 void pfc_pace_begin(pfc_pace *pace, double run_ns)
@@ -14,8 +14,8 @@ void pfc_pace_begin(pfc_pace *pace, double run_ns)
 
 void pfc_pace_stored(pfc_pace *pace, int64_t taken_ns, int64_t now_ns, size_t runs, bool left)
 {
-    /* Writers work in parallel: the time since the last group of any of them, or since this group
-     * began. */
+    /* Several writers work in parallel: count from the last group of any writer, if that is
+     * later. */
     const int64_t begin_ns = PFC_MAX(pace->last_ns, taken_ns);
     /* Two groups that end at the same instant must not make the time per run 0. */
     const double run_ns = PFC_MAX((double)(now_ns - begin_ns) / (double)runs, 1.0);

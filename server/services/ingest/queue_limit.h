@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #define PFC_PACE_WAIT_NS  1000000000.0 /* expected wait of the last run in the queue */
-/* The largest group of one transaction: a shorter queue makes groups smaller and so lowers the
- * rate. */
+/* The largest group of one transaction: a shorter queue would lower the rate with the group
+ * size. */
 #define PFC_PACE_ROOM_MIN 256
 #define PFC_PACE_ROOM_MAX 4096
 

@@ -1,8 +1,9 @@
 /*
- * Group commit: requests read their documents and put them in a queue, large ones in one before it,
- * from which readers take them, so that no thread that answers is held by one; a few writers take
- * all that waits, store it in one transaction and tell who waited. Nothing is delayed on purpose:
- * the queue fills while the last commit's fsync runs, so groups grow with the load.
+ * Group commit. Request threads parse small documents and put them into the ready queue. Large ones
+ * go into the unread queue, from which reader threads parse them, so that they do not block a
+ * request thread. A few writer threads take all ready runs, store them in one transaction and
+ * notify the connections that wait. There is no artificial delay: the queue fills while the last
+ * commit's fsync runs, so groups grow with the load.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -311,8 +312,7 @@ static void store_alone(pfc_writer *w, pfc_ingest_ticket *t, apart *a)
     a->put_off |= t->code == PFC_ETIMEOUT || t->code == PFC_EUNAVAIL;
 }
 
-/* false: the group waited for a lock or the database, so that its time must not count for the
- * rate. */
+/* false: the group waited for a lock or the database, so its time must not count for the rate. */
 static bool store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
 {
     pfc_ingest *runs[PFC_INGEST_GROUP_MAX];
