@@ -36,8 +36,7 @@ typedef struct pfc_joined {
 
 #define PFC_JOINTS_MAX 10000 /* the newest ones of a series */
 
-/** Every anchor that joints lead to, the current one first with 0. *out has *len; the caller
- * frees. */
+/** Every anchor that joints lead to, the current one first with 0. The caller frees *out. */
 void pfc_joints_resolve(const pfc_joint *joints, size_t n, int64_t current, pfc_joined **out,
                         size_t *len);
 

@@ -205,8 +205,7 @@ static void apply_undecided(const applying *a, const pfc_session_boundary *b)
     }
 }
 
-/* Removes changes that this session decided from fewer of its runs and that all runs no longer
- * support. */
+/* Removes changes that this session decided from a part of its runs and no longer supports. */
 static pfc_code take_back(const applying *a, pfc_err *err)
 {
     pfc_code code = PFC_OK;
@@ -223,8 +222,7 @@ static pfc_code take_back(const applying *a, pfc_err *err)
 
 /* ---- levels that came back ---- */
 
-/* The first later change with blocks that brings the level of `k` back; NULL: none. `items` by
- * position. */
+/* The first later change with blocks that reverts `k`; NULL: none. `items`: by position. */
 static const pfc_known *brings_back(const pfc_known *items, size_t len, const pfc_known *k)
 {
     double level = 1 + k->rel_change;

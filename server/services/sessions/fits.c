@@ -1,6 +1,6 @@
 /*
- * Results of pfc_blocks_judge, kept by the digest of what they were judged from: see fits.h. The
- * function is pure, so that a kept result never ages and needs no invalidation.
+ * Cache of results of pfc_blocks_judge by the digest of the input: see fits.h. The function is
+ * pure, so that a cached result needs no invalidation.
  */
 #include "server/services/sessions/fits.h"
 

@@ -1,5 +1,5 @@
 /*
- * pfc_blocks_judge with a memory: one session is judged after every run, when its change points are
+ * pfc_blocks_judge with a cache: a session is judged after every run, when its change points are
  * written, and for each page and report that shows it, nearly always from the same visits.
  */
 #ifndef PFC_SERVER_SERVICES_SESSIONS_FITS_H

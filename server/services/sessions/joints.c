@@ -68,8 +68,7 @@ static edge *make_edges(const pfc_joint *joints, size_t n, size_t *len)
     return edges;
 }
 
-/* The edge that leads from the settled ones to a further one with the smallest error; NULL:
- * none. */
+/* The edge from a settled anchor to another one with the smallest error; NULL: none. */
 static const edge *next_edge(const edge *edges, size_t n, const pfc_joined *done, size_t len,
                              pfc_joined *out)
 {

@@ -66,8 +66,7 @@ typedef struct visits {
     size_t len, cap;
 } visits;
 
-/* Adds one visit per launch: the median of its samples. A value that is not above zero has no
- * ratio. */
+/* Adds one visit per launch: the median of its samples, if above zero: others have no ratio. */
 static void add_visits(const pfc_sql_session_visits_row *row, uint32_t build, visits *v)
 {
     double *samples = NULL;

@@ -1,6 +1,6 @@
 /*
- * A session judged from its stored visits: what GET /sessions/{id} shows, and what judging makes
- * change points of. One function for both, so that the page and the alerts cannot disagree.
+ * Judges a session from its stored visits. GET /sessions/{id} and the change points use the same
+ * function, so that the page and the alerts cannot disagree.
  *
  * Builds are the commits of the session's runs on the branch's line, in history order. A boundary
  * is judged when its commit is newer than the session's base and among the commits of the session's
@@ -62,8 +62,7 @@ pfc_code pfc_session_judge(pfc_tx *tx, int64_t project_id, const char *session,
                            pfc_session_judgement *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_session_judgement_clear(pfc_session_judgement *judgement);
 
-/** "order": the random order of the stretch's builds decides; "pairs": the rounds of the two
- * builds. */
+/** "order": the random order of the stretch's builds decides; "pairs": the builds' rounds. */
 const char *pfc_session_test_name(const pfc_session_boundary *boundary);
 
 /** "regression", "improvement", "same" or "undecided". */

@@ -21,8 +21,7 @@ static size_t commit_at(const pfc_session_commit_rows *commits, int64_t commit_i
     return i;
 }
 
-/* The first of the commits next to it that share its build; commits->len: it is none of the new
- * ones. */
+/* The first of the adjacent commits that share its build; commits->len: it is not a new commit. */
 static size_t owner_at(const pfc_session_commit_rows *commits, int64_t commit_id)
 {
     size_t i = commit_at(commits, commit_id);

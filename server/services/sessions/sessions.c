@@ -78,8 +78,7 @@ static pfc_code find_branch(pfc_tx *tx, storing *s, pfc_err *err)
     return code;
 }
 
-/* Commits that no run has named yet, such as those left out, become known in the order of the
- * session. */
+/* Inserts commits without a run, such as those left out, in the order of the session. */
 static pfc_code ensure(pfc_tx *tx, const storing *s, const char *sha, size_t place, int64_t *id,
                        pfc_err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Sessions: builds measured together on one machine in blocks. Their runs come first, each with the
- * session's id and the visits of its measurements; then the session itself says what was to be
- * measured and what came of it.
+ * Sessions: builds measured together on one machine in blocks. The client sends the runs first,
+ * each with the session's id and the visits of its measurements, then the session's document with
+ * the plan and the outcome.
  */
 #ifndef PFC_SERVER_SERVICES_SESSIONS_SESSIONS_H
 #define PFC_SERVER_SERVICES_SESSIONS_SESSIONS_H
