@@ -190,8 +190,8 @@ static pfc_code ask_again(pfc_tx *tx, void *into, pfc_err *err)
         err);
 }
 
-/* Runs of another machine, or of old commits, may say of what stands that it was the machine; and
- * what code they ran, that it was not the commit. */
+/* Reconsiders existing alerts: runs of another machine, or of old commits, may show that the
+ * machine was the cause, and the hash of their object code, that the commit was not. */
 static pfc_code reconsider(pfc_db *db, batch *b, pfc_err *err)
 {
     return pfc_db_write(db, ask_again, b, err);

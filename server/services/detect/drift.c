@@ -109,8 +109,7 @@ static pfc_code open_alert(pfc_tx *tx, int64_t project_id, int64_t series_id, in
     return pfc_sql_alert_notify(tx, &(pfc_sql_alert_notify_args){ .alert_id = id }, err);
 }
 
-/* The release that the drift is compared with: the newest with enough points before and after
- * it. */
+/* The release to compare the drift with: the newest with enough points before and after it. */
 typedef struct reference {
     int64_t commit_id; /* 0: there is none */
     char *tag;
@@ -156,8 +155,8 @@ static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
                           const pfc_history *h, const pfc_detection *found, size_t first,
                           const pfc_drift *d, const stored *old, pfc_err *err)
 {
-    /* A drift that a person has closed stays closed; what comes after an accepted one is
-     * another. */
+    /* A drift that a person has closed stays closed; a drift after an accepted level is a new
+     * one. */
     const bool same = old->id && !old->accepted;
     reference since = { 0 };
     bool known;

@@ -1,6 +1,6 @@
 /*
- * Series that a machine measures at two speeds: their changes go away and come back at the same
- * place. The machines are named, for a step between the two levels is theirs.
+ * Series that a machine measures at two speeds: their changes disappear and return at the same
+ * place. The machines are stored, because they are the likely cause of a step between the levels.
  */
 #include "server/services/detect/flaps.h"
 

@@ -16,13 +16,12 @@
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
 #define DETECTABLE_POINTS 5    /* by then a change should be confirmed */
 
-/* Points after which a change may be firm: after an accepted level, by its evidence, by having
- * lasted. */
+/* Points that make a change firm: after an accepted level, by its evidence, by its duration. */
 #define WATCH_ACCEPTED 3
 #define WATCH_CLEAR    5
 #define WATCH_LASTED   20
 
-/* The state of the newest points, which decides how soon a verdict is needed. */
+/* The state of the newest change, which decides how many points an alert needs. */
 typedef struct outlook {
     bool accepted; /* they leave, or may leave, a level that a person has accepted */
     bool firm;     /* they are a change that is firm */
@@ -284,7 +283,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
     return code;
 }
 
-/* How many the watched points must become for an alert. */
+/* The number of points that the newest level needs for an alert. */
 static size_t watching_of(size_t watching, const outlook *newest)
 {
     if (watching == 0 || newest->firm)
@@ -294,8 +293,8 @@ static size_t watching_of(size_t watching, const outlook *newest)
     return watching < WATCH_CLEAR ? WATCH_CLEAR : PFC_MAX(watching, (size_t)WATCH_LASTED);
 }
 
-/* Of the newest level that stands: one that is only provisional has not taken the place of the
- * level before, which is what the next change will be measured against. */
+/* The points of the newest level in force. A provisional level does not replace the level before
+ * it: the next change will be compared with that one. */
 static size_t level_points(const pfc_history *h, const pfc_detection *found, const outlook *newest)
 {
     size_t k = found->changes_len, end = h->len;
@@ -315,7 +314,7 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
                               pfc_err *err)
 {
     const size_t from = h->len > SPARK ? h->len - SPARK : 0, points = before + h->len;
-    /* Of so few points nothing is known: no noise, not a noise of zero. */
+    /* Too few points: the noise is unknown, not zero. */
     const bool known_noise = points >= PFC_NOISE_POINTS || series->exact;
     const double noise = known_noise ? found->noise_rel : (double)NAN;
     const size_t level = level_points(h, found, newest);

@@ -1,6 +1,6 @@
 /*
- * The change points that are stored of a series, while something new is known of it: by the
- * detector (judge.c), or by a session's blocks (sessions/changes.c).
+ * The stored change points of a series, as they are matched with new results: of the detector
+ * (judge.c), or of a session's blocks (sessions/changes.c).
  */
 #ifndef PFC_SERVER_SERVICES_DETECT_KNOWN_CHANGES_H
 #define PFC_SERVER_SERVICES_DETECT_KNOWN_CHANGES_H
@@ -33,13 +33,11 @@ pfc_known *pfc_known_match(pfc_known *items, size_t len, int64_t position, int64
 bool pfc_known_at(const pfc_known *k, int64_t low, int64_t high);
 /** Has a session decided that nothing changed at this place, low to high? */
 bool pfc_known_same(const pfc_known *items, size_t len, int64_t low, int64_t high);
-/** Is its alert in that state, and by the detector's word? It takes back only what it did
- * itself. */
+/** Is its alert in that state, set by the detector? The detector reverts only its own changes. */
 bool pfc_known_own(const pfc_known *k, const char *state);
 /** Updates the alert of a stored change: closes it when the level has come back, opens it again
  *  when that turns out wrong, or when a change that had vanished is detected again and may return.
- *  A state last set by a person is kept, unless it is "acknowledged", "investigating" or
- *  "fixed". */
+ *  A state last set by a person is kept, except "acknowledged", "investigating" and "fixed". */
 pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, bool confirmed,
                           bool undone, pfc_err *err) PFC_MUSTCHECK;
 /** Groups the alert, and those grouped with it, again. */

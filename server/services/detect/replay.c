@@ -155,7 +155,7 @@ static size_t measured_in(const seen *series, size_t series_len, pfc_clustered *
     return measured;
 }
 
-/* Firm regressions that stand among all series measured at the same commits. */
+/* Firm regressions that remain among all series measured at the same commits. */
 static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
                           const size_t *series_of, const bool *exact, double fdr)
 {
@@ -203,7 +203,7 @@ static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
     free(all);
 }
 
-/* Against what people have said: an alert stands for a labelled one when it is of the same series
+/* Compares with people's labels: an alert counts as a labelled one when it is of the same series
  * and may be the same commit. */
 static void score(const pfc_sql_replay_labels_rows *labels, pfc_replay *r)
 {

@@ -1,6 +1,6 @@
 /*
- * Steps at which the toolchain or the harness changed: where that is the most probable of all
- * suspects, the alert is of that kind, and no commit is blamed.
+ * Steps at which the toolchain or the harness changed: if that is the most probable suspect, the
+ * alert gets that kind, and no commit is blamed.
  */
 #include <math.h>
 
