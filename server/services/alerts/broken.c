@@ -1,7 +1,7 @@
 /*
  * Broken benchmarks: one alert a benchmark, backend and machine class, "broken since COMMIT", which
  * closes when a later commit is measured again. Only the order of commits decides, not the order in
- * which results arrive: every time, the whole state is read and the alert is set to match it.
+ * which results arrive: each pass reads the whole state and sets the alert to match it.
  */
 #include "server/repo/sql/broken.h"
 
@@ -21,8 +21,8 @@ typedef struct looking {
 
 /* How a benchmark is now. */
 typedef struct state {
-    int64_t series_id; /* 0: never measured on the branch, so that there is nothing that broke */
-    bool seen;         /* it was broken somewhere on the line */
+    int64_t series_id;          /* 0: never measured on the branch, so nothing was broken */
+    bool seen;                  /* it was broken somewhere on the line */
     int64_t since, low, undone; /* commits; since 0: it is not broken */
     const char *reason;
 } state;

@@ -31,7 +31,7 @@ pfc_code pfc_alert_witnesses(pfc_db *db, int64_t project_id, int64_t alert_id, p
     return code;
 }
 
-/* The strongest that the witnesses of one alert say. */
+/* The strongest evidence among the witnesses of one alert. */
 static const char *evidence_of(const pfc_witnesses *all, int64_t alert_id, bool own_exact)
 {
     bool worse = false, still = false;

@@ -1,6 +1,7 @@
 /*
- * From changes to alerts: which confirmed regressions are worth one, given how many series were
- * looked at, and which of them may have one commit as their cause, or a machine (shift.c).
+ * Opens alerts for changes: selects the confirmed regressions that get one, corrected for the
+ * number of series tested, and groups those that one commit may have caused, or a machine
+ * (machine_shift.c).
  */
 #include "server/services/alerts/group.h"
 
@@ -14,8 +15,8 @@
 #include "server/services/alerts/group_summary.h"
 #include "server/services/alerts/machine_shift.h"
 
-#define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
-#define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */
+#define EVIDENCE_MAX 200 /* alerts of a group whose evidence is read: more add nothing */
+#define WIDEN_MAX    50  /* rounds in which the range is widened to whole groups */
 
 static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
 {
@@ -73,7 +74,7 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .commit_high = row->commit_high,
         };
         m->at.alerted =
-            m->alert_id != 0 || m->blocks; /* its session has judged it with the others */
+            m->alert_id != 0 || m->blocks; /* its session has tested it together with the others */
         g->items[i] = &m->at;
         *grew |= m->at.low < g->low || m->at.high > g->high;
         g->low = PFC_MIN(g->low, m->at.low);
@@ -281,7 +282,7 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
     return code;
 }
 
-/* The machine's part of cluster k becomes cluster `other`. */
+/* Moves the members that a machine explains from cluster k to cluster `other`. */
 static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *event)
 {
     for (size_t i = 0, at = 0; i < g->len; i++) {
@@ -292,7 +293,7 @@ static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *eve
         m->event = event->answer == PFC_SHIFT_UNKNOWN ? m->event_id : 0;
         if (event->id && event->belongs[at])
             m->event = event->id;
-        if (m->blocks) /* the machine's part was removed within the blocks */
+        if (m->blocks) /* blocks cancel the effect of the machine */
             m->event = 0;
         at++;
         if (m->event)
@@ -395,7 +396,7 @@ static pfc_code read_found(grouping *g, pfc_err *err)
     return code;
 }
 
-/* One stretch of history, widened until no change reaches out of it. */
+/* Reads one stretch of history, widened until every change lies inside. */
 static pfc_code settle_range(grouping *g, pfc_err *err)
 {
     bool grew = true;

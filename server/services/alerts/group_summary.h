@@ -27,7 +27,7 @@ typedef struct pfc_slice_series {
     const json_t *params; /* object of texts; NULL: none, or read from the benchmark's name */
     bool hit;             /* it changed, */
     double rel_change;    /* by so much; NAN: not known */
-    bool headline;        /* the mean of others: counts only where nothing else changed */
+    bool headline;        /* the mean of others: counts only if no other series changed */
 } pfc_slice_series;
 
 typedef enum pfc_slice_relation {
@@ -44,14 +44,14 @@ typedef struct pfc_slice_term {
 } pfc_slice_term;
 
 typedef struct pfc_slice {
-    char *family; /* of all that changed, and what the counts are of; NULL: several, or headlines */
-    size_t hit, of;    /* that changed, of those measured in the family */
-    bool exact;        /* the terms fit what changed and nothing else */
+    char *family;      /* of all that changed: counts are within it; NULL: several, or headlines */
+    size_t hit, of;    /* series series that changed, of those measured in the family */
+    bool exact;        /* the terms hold for all that changed and no other */
     size_t hit_fits;   /* of those that changed */
     size_t other_fits; /* of those that did not */
     size_t length;     /* of the description */
     pfc_slice_term *terms;
-    size_t terms_len; /* 0: all of them changed, or no description is better than none */
+    size_t terms_len; /* 0: all of them changed, or no description helps */
 } pfc_slice;
 
 /** len >= 1. Clear *out. */

@@ -9,7 +9,7 @@
 #include "core/base/buf.h"
 #include "server/services/alerts/group_summary.h"
 
-#define NAMES_MAX 256 /* parameters of all series together that are looked at */
+#define NAMES_MAX 256 /* distinct parameters of all series that are used */
 
 char *pfc_slice_family(const char *benchmark)
 {
@@ -56,7 +56,7 @@ static char *dimension(const char *part, size_t len, const char *name)
     return value;
 }
 
-/* Calls `each` with the name of everything that the benchmark's name says. */
+/* Calls `each` with the name of every parameter in the benchmark's name. */
 static void names_of_name(const char *benchmark, void (*each)(void *into, char *name), void *into)
 {
     size_t nth = 0;
@@ -239,7 +239,7 @@ static void add_params(names *n, const pfc_slice_series *s)
         names_of_name(s->benchmark, add_name, n);
 }
 
-/* Words before numbers, what the name does not name last. */
+/* Texts before numbers; unnamed parts of the name last. */
 static int rank(const pfc_slice_attribute *a)
 {
     static const char *const fixed[] = { "backend", "machine", "metric", "family" };

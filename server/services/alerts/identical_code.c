@@ -1,5 +1,5 @@
 /*
- * Changes in identical code, from what the measurements say of the code they ran.
+ * Finds changes in identical code, from the hashes of object code in the measurements.
  */
 #include "server/services/alerts/identical_code.h"
 

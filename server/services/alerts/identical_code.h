@@ -10,7 +10,7 @@
 
 #include "server/services/services.h"
 
-/** A change whose place has the same known code from the commit before it to its last commit. */
+/** A change in whose range, and at the commit before it, the code is known and the same. */
 typedef struct pfc_identical {
     int64_t change_id;
     char against[41], commit[41]; /* the ends of what is identical */

@@ -14,7 +14,7 @@
 #include "server/services/internal.h"
 
 #define CONTEXT      20     /* measured commits on either side of the place */
-#define POINTS_MOST  200000 /* what is beyond is left out, whole series of it */
+#define POINTS_MOST  200000 /* further points are left out, whole series at a time */
 #define MACHINES     64
 #define COMMITS_MOST 200 /* of a range, for the query of the paths they touched */
 #define FAMILY_LEAST 3   /* letters of a name: shorter ones match paths by chance */
@@ -196,7 +196,7 @@ static bool carries(const char *path, const char *family)
     return false;
 }
 
-/* Marks the series that the path may act on by its name; false: it may act on any. */
+/* Marks the series that the path may affect, judged by its name; false: it may affect any. */
 static bool path_marks(const place *p, const char *path, bool *touched)
 {
     const pfc_path_kind kind = pfc_path_kind_of(path);
@@ -227,7 +227,8 @@ static pfc_code commit_marks(const place *p, const char *paths, bool *touched, b
     return code;
 }
 
-/* Whether all that the commits of the range touched can act on half of the suspects at most. */
+/* Decides whether the paths that the range's commits touched can affect at most half of the
+ * suspects. */
 static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
                            pfc_shift_scope *scope, pfc_err *err)
 {
@@ -258,8 +259,8 @@ static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
 
 /* ---- what of the machine changed ---- */
 
-/* "kernel: 6.1 -> 6.5, ..."; *outside: something of it that no commit brings. Flags, and perfci
- * itself, may have been changed by one. Caller frees *cause. */
+/* "kernel: 6.1 -> 6.5, ..."; *outside: a part of it cannot come from a commit, unlike flags and
+ * perfci itself. Caller frees *cause. */
 static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause, bool *outside,
                            pfc_err *err)
 {

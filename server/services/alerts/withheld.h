@@ -41,7 +41,7 @@ typedef struct pfc_withheld_list {
 
 /** Adds one; takes `detail` (JSON from pfc_format; NULL: none). */
 void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *code, char *detail);
-/** Writes those that are not stored like that already, and empties the list. */
+/** Writes the reasons that differ from the stored ones, and empties the list. */
 pfc_code pfc_withheld_write(pfc_tx *tx, int64_t project_id, pfc_withheld_list *list,
                             pfc_err *err) PFC_MUSTCHECK;
 void pfc_withheld_clear(pfc_withheld_list *list);
