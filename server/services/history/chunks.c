@@ -1,5 +1,6 @@
 /*
- * Packing the points of long series, so that a window of a hundred thousand reads dozens of rows.
+ * Packs the points of long series into chunks, so that a window of 100,000 points reads dozens of
+ * rows.
  */
 #include "server/repo/sql/chunks.h"
 

@@ -102,7 +102,7 @@ static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pf
         return PFC_OK;
     }
     if (!opts.exact && a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS) {
-        /* Samples of one launch share its luck; launches are what is independent. */
+        /* Samples of one launch are correlated; launches are independent. */
         double *x = block_medians(a), *y = block_medians(b);
 
         code = pfc_stats_compare(x, a->blocks_len, y, b->blocks_len, &opts, &row->result, err);
@@ -113,7 +113,7 @@ static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pf
         row->compared = PFC_MIN(a->len, b->len);
         code = pfc_stats_compare(a->samples, a->len, b->samples, b->len, &opts, &row->result, err);
     }
-    /* A margin that the project has set holds for metrics without noise, too. */
+    /* A margin that the project has set applies to metrics without noise, too. */
     if (!code && opts.exact && row->margin_set && fabs(row->result.rel_change) <= row->margin_rel)
         row->result.verdict = PFC_VERDICT_SAME;
     return code;
@@ -132,7 +132,7 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
         c->broken++;
         return;
     }
-    /* The canary's code is the same on both sides: when it differs, the machine did. */
+    /* The canary's code is the same on both sides: if its time differs, the machine changed. */
     if (is_canary(row))
         row->result.verdict = PFC_VERDICT_INCONCLUSIVE;
     row->regression = row->result.verdict == PFC_VERDICT_DIFFERENT && worse;

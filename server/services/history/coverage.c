@@ -39,7 +39,7 @@ static void mark(const pfc_coverage *c, const char *positions, char sign, char *
     json_decref(list);
 }
 
-/* From the oldest commit on: what has begun and is not there is missing. */
+/* From the oldest commit on: a value is missing if an older commit has one. */
 static void fill_cells(pfc_coverage *c, size_t r)
 {
     const pfc_coverage_row *row = &c->rows.items[r];

@@ -1,5 +1,5 @@
 /*
- * Coverage: what was measured at which of a branch's newest commits, and what is missing.
+ * Coverage: which results exist for a branch's newest commits, and which are missing.
  */
 #ifndef PFC_SERVER_SERVICES_HISTORY_COVERAGE_H
 #define PFC_SERVER_SERVICES_HISTORY_COVERAGE_H
@@ -50,8 +50,8 @@ typedef struct pfc_coverage {
     size_t *missing; /* of each row */
     pfc_coverage_fill *fills;
     size_t fills_len; /* those that close most; none for machines without a measured commit */
-    pfc_coverage_nevers never; /* what others of the same kind (the name up to its first slash) have
-                                  and these benchmarks have not */
+    pfc_coverage_nevers never; /* backends and classes that only others of the same family (name
+     * up to the first slash) have */
 } pfc_coverage;
 
 typedef struct pfc_coverage_filter {

@@ -48,7 +48,7 @@ static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *tex
     return code;
 }
 
-/* Ends of one sort that are the wrong way round are a mistake, not an empty window. */
+/* Ends of the same kind in the wrong order are an error, not an empty window. */
 static pfc_code check_order(const pfc_window_bounds *b, pfc_err *err)
 {
     if (b->time_from > b->time_to ||
