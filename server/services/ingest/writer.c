@@ -127,7 +127,7 @@ static pfc_code find_project(pfc_db *db, const pfc_ingest_ticket *t, int64_t *id
     return code;
 }
 
-/* From the document as it came to a run that is ready for storing; once. */
+/* Parses the received document and prepares the run for storing. Called once. */
 static pfc_code ticket_read(pfc_db *db, pfc_ingest_ticket *t, pfc_err *err)
 {
     int64_t project_id = 0;
@@ -371,7 +371,7 @@ static pfc_code find_room(const pfc_writer *w, const pfc_ingest_ticket *t, pfc_e
     return PFC_OK;
 }
 
-/* A small document is read by the thread that received it: to wake another one costs as much. */
+/* The request thread parses a small document itself: waking another thread costs as much. */
 static pfc_code read_small(pfc_writer *w, pfc_ingest_ticket *t, pfc_err *err)
 {
     pfc_code code;
