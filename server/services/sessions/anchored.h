@@ -1,8 +1,8 @@
 /*
  * Levels in units of an anchor.
  *
- * A session gives each build's ratio to the session's anchor (core/blocks/blocks.h); what the
- * machine did that night is not in it. Sessions with one anchor can be compared directly. A new
+ * A session gives each build's ratio to the session's anchor (core/blocks/blocks.h); the state
+ * of the machine that night cancels out. Sessions with one anchor can be compared directly. A new
  * anchor is joined to an old one by the sessions that hold both: log(old / new) is the mean of
  * theirs, weighted by 1 / se^2; where they disagree by more than their errors say, the error is
  * widened to what their spread says (as Birge, Phys. Rev. 40, 1932). A point's ratio to the current

@@ -104,7 +104,7 @@ static pfc_code put_change(const applying *a, const pfc_session_boundary *b, con
     return code;
 }
 
-/* Blocks are new evidence: an alert that went away before they were measured is there again. */
+/* Blocks are new evidence: an alert that went away before they were measured is opened again. */
 static pfc_code follow_different(const applying *a, const pfc_known *old, pfc_err *err)
 {
     static const pfc_alert_change again = { .state = "untriaged",
@@ -126,7 +126,7 @@ static pfc_code apply_different(const applying *a, const pfc_session_boundary *b
 
     if (old) {
         old->used = true;
-        /* An earlier session named the place more closely. */
+        /* An earlier session found a narrower range. */
         if (old->blocks && !old->gone && !pfc_streq(old->session, a->j->session) &&
             (at.low < old->low || at.high > old->high))
             return PFC_OK;
@@ -159,7 +159,7 @@ static pfc_code put_gone(const applying *a, const pfc_known *k, const char *evid
         err);
 }
 
-/* Nothing changed between the two: what single measurements showed there goes. */
+/* No change between the two: removes change points of single measurements there. */
 static pfc_code apply_same(const applying *a, const pfc_session_boundary *b, pfc_err *err)
 {
     const place at = place_of(a, b);

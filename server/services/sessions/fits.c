@@ -147,7 +147,7 @@ pfc_code pfc_session_fit(const pfc_visit *visits, size_t n, const pfc_blocks_opt
     if (code)
         return code;
     pthread_mutex_lock(&kept.lock);
-    keep(digest, out); /* another thread may have kept the same meanwhile: both age out */
+    keep(digest, out); /* another thread may have stored the same result: both expire */
     pthread_mutex_unlock(&kept.lock);
     return PFC_OK;
 }

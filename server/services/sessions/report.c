@@ -143,7 +143,7 @@ pfc_session_verdict *pfc_session_verdicts(const pfc_session_row *session,
         const pfc_session_commit_row *c = &commits->items[i];
 
         out[i] = verdict_of(c, &tallies[i], round);
-        /* Its build is shown at the first commit that has it. */
+        /* The first commit with this build shows its boundary. */
         if (strcmp(c->status, "measured") == 0 && owner_at(commits, c->commit_id) != i)
             out[i] = (pfc_session_verdict){ .word = "identical",
                                             .within = (double)NAN,

@@ -22,7 +22,7 @@ typedef struct storing {
     int64_t *commit_ids, *same_ids;
 } storing;
 
-/* Over what was understood: blanks and the order of members do not count. */
+/* Hashes the parsed content: blanks and the order of members do not count. */
 static void hash_session(const pfc_session *session, char out[PFC_SHA256_HEX])
 {
     json_t *doc = pfc_session_document(session);
@@ -176,7 +176,7 @@ static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
     return code;
 }
 
-/* Its runs were judged as they came, before the evidence was whole. */
+/* Its runs were judged on arrival, before all of them were stored. */
 static pfc_code judge_again(pfc_tx *tx, const storing *s, pfc_err *err)
 {
     pfc_sql_session_runs_rows rows = { 0 };

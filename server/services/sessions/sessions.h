@@ -15,7 +15,7 @@
 /**
  * Stores a session and queues another judging of its runs: now all of them are stored. Idempotent
  * by its id: the same document again is *repeated, another one PFC_ECONFLICT. PFC_ENOTFOUND: no
- * such project. Commits that are not known become known as those of runs do.
+ * such project. Unknown commits are inserted as for runs.
  */
 pfc_code pfc_session_store(pfc_db *db, const char *actor, int64_t project_id,
                            const pfc_session *session, bool *repeated, pfc_err *err) PFC_MUSTCHECK;
