@@ -1,4 +1,4 @@
-/* A project's detector configuration: stored in versions, the newest of which holds. */
+/* A project's detector configuration: stored in versions, the newest of which applies. */
 #include <stdlib.h>
 
 #include "server/repo/sql/detector.h"

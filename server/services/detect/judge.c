@@ -1,5 +1,5 @@
 /*
- * Judging one series: points in commit order in, change points out. A change keeps its
+ * Judging one series: reads points in commit order, writes change points. A change keeps its
  * identity, and with it its alert, while later points move its edges or its size a little.
  */
 #include <math.h>
@@ -91,8 +91,8 @@ static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, si
                       newest->low <= before.high && newest->high >= before.low);
 }
 
-/* The spread is that of the whole history, the centre that of the accepted level: the next step
- * needs fewer points. */
+/* Uses the spread of the whole history and the centre of the accepted level, so that the next
+ * step needs fewer points. */
 static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_t k,
                          const pfc_place *at, const pfc_known *items, size_t len)
 {
@@ -169,12 +169,12 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     pfc_code code;
 
     if (!pfc_history_place(h, c, &at))
-        return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
+        return PFC_OK; /* between the runs of the newest commit: too early to judge */
     firm = is_firm_here(h, found, nth, &at, items, items_len);
     *newest = (outlook){ .firm = firm,
                          .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
     if (pfc_known_same(items, items_len, at.low, at.high))
-        return PFC_OK; /* blocks of both sides say more than single measurements */
+        return PFC_OK; /* blocks of both sides outweigh single measurements */
     old = pfc_known_match(items, items_len, at.position, at.low, at.high, c->regression);
     if (old && old->blocks) {
         old->used = true;
@@ -226,7 +226,7 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const pfc_known *ite
     return code;
 }
 
-/* A change that was settled before stays as it is; only that its level came back is still news. */
+/* A settled change is not updated, except when its level has come back. */
 static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *h,
                              const pfc_detection *found, pfc_known *old, pfc_err *err)
 {
@@ -346,8 +346,8 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
         err);
 }
 
-/* How far the series is settled, as far as nothing new lies before that. The lock: two servers may
- * have runs of one series, the later one judges with the earlier one's changes in sight. */
+/* Reads how far the series is settled, unless new points lie before that. The lock: two servers
+ * may judge one series; the later one must see the changes of the earlier one. */
 static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                             pfc_firm *settled, pfc_err *err)
 {

@@ -11,7 +11,7 @@
 #include "server/services/internal.h"
 
 #define STRIDE 256
-#define LAG    768 /* no change with so many points after it is still in doubt */
+#define LAG    768 /* a change with so many points after it is certain */
 #define KEEP   256 /* points before the unsettled ones, for estimating the noise */
 
 typedef struct stretch {
