@@ -9,11 +9,10 @@
 
 #include "server/repo/sql/withheld.h"
 
-#define NEWEST 200 /* points that count */
-#define NEAR_PART                                                                                  \
-    0.25 /* fraction of the distance between two levels: a nearer point belongs to the level */
-#define LEAST    2  /* points of a machine at each level */
-#define MACHINES 16 /* named at most */
+#define NEWEST    200  /* points that count */
+#define NEAR_PART 0.25 /* of the distance between two levels: a nearer point is at the level */
+#define LEAST     2    /* points of a machine at each level */
+#define MACHINES  16   /* named at most */
 
 /* Whether machine `name` shows both levels in h's points from `from` on. */
 static bool shows_both(const pfc_history *h, size_t from, const char *name, double before,

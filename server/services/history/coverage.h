@@ -50,8 +50,8 @@ typedef struct pfc_coverage {
     size_t *missing; /* of each row */
     pfc_coverage_fill *fills;
     size_t fills_len; /* those that close most; none for machines without a measured commit */
-    pfc_coverage_nevers never; /* backends and classes that only others of the same family (name
-     * up to the first slash) have */
+    /* Backends and classes that only others of the same family (name up to its first slash) have. */
+    pfc_coverage_nevers never;
 } pfc_coverage;
 
 typedef struct pfc_coverage_filter {
