@@ -1,7 +1,7 @@
 /*
  * Broken benchmarks: one alert a benchmark, backend and machine class, "broken since COMMIT", which
- * closes when a later commit is measured again. Only the order of commits decides, not the order in which
- * results arrive: every time, the whole state is read and the alert is set to match it.
+ * closes when a later commit is measured again. Only the order of commits decides, not the order in
+ * which results arrive: each pass reads the whole state and sets the alert to match it.
  */
 #include "server/repo/sql/broken.h"
 
@@ -21,13 +21,13 @@ typedef struct looking {
 
 /* How a benchmark is now. */
 typedef struct state {
-    int64_t series_id; /* 0: never measured on the branch, so that there is nothing that broke */
-    bool seen;         /* it was broken somewhere on the line */
+    int64_t series_id;          /* 0: never measured on the branch, so nothing was broken */
+    bool seen;                  /* it was broken somewhere on the line */
     int64_t since, low, undone; /* commits; since 0: it is not broken */
     const char *reason;
 } state;
 
-/* The alert that stands, if any. */
+/* The alert that is in force, if any. */
 typedef struct standing {
     int64_t id, commit_id, alert_id;
     bool ended;
@@ -48,7 +48,7 @@ static state read_state(const pfc_sql_broken_state_rows *rows)
     return s;
 }
 
-/* The alert that is still open; else the newest closed alert for the same commit, which is then reopened. */
+/* The open alert; else the newest closed alert for the same commit, which is then reopened. */
 static bool find_standing(const pfc_sql_broken_alerts_rows *rows, int64_t since, standing *out)
 {
     bool found = false;
@@ -121,7 +121,7 @@ static pfc_code put(pfc_tx *tx, int64_t project_id, const state *now, const stan
     return PFC_OK;
 }
 
-/* Only these states are closed automatically: a state such as noise or wont_fix is a person's decision. */
+/* Closes only alerts in these states: others, such as noise or wont_fix, were set by a person. */
 static pfc_code close_alert(pfc_tx *tx, int64_t project_id, const standing *old, const char *to,
                             const char *reason, pfc_err *err)
 {

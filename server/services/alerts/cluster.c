@@ -1,13 +1,13 @@
 /*
- * Which regressions may have one commit as their cause, and which of them are worth an alert given
- * how many series were looked at. Used on what is stored and on what a replay finds.
+ * Clusters regressions that one commit may have caused, and selects those that get an alert,
+ * corrected for the number of series tested. Used for stored changes and for those of a replay.
  */
 #include <stdlib.h>
 
 #include "core/changepoint/fdr.h"
 #include "server/services/internal.h"
 
-/* What a cluster's members have in common, from low to high. */
+/* The positions that the ranges of all members of a cluster share, from low to high. */
 typedef struct span {
     int64_t low, high;
 } span;

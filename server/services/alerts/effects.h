@@ -1,6 +1,6 @@
 /*
- * How large a change is, by each thing that has measured it: the history that the alert rests on, the
- * bisections of the alert, the fresh pairs that compared a named commit with the one before.
+ * The size of a change by each source that measured it: the history that the alert is based on, the
+ * bisections of the alert, the new pairs that compared a named commit with its predecessor.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
 #define PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
@@ -8,8 +8,8 @@
 #include "server/repo/sql/evidence.h"
 #include "server/services/services.h"
 
-/** source: "history", "bisection", "pairs"; bisection_id 0: the history; commit: that is blamed there,
- *  NULL: none named; n: points, runs or pairs behind it. */
+/** source: "history", "bisection", "pairs"; bisection_id 0: the history; commit: the
+ *  one blamed there, NULL: none; n: points, runs or pairs that support it. */
 typedef pfc_sql_alert_effects_row pfc_effect;
 typedef pfc_sql_alert_effects_rows pfc_effects;
 

@@ -1,7 +1,7 @@
 /*
- * Machines that moved: where the canary did not stand still, one event stands for all the
- * regressions that the machine would have shown. Where there is no canary, see shift.c; here a person
- * may say that such a step is no machine's.
+ * Machines that changed their speed. If the canary's values changed, one event replaces all the
+ * regressions that the machine would have caused. For machines without a canary machine_shift.c
+ * finds such steps; a person can dismiss those events here.
  */
 #include "server/services/alerts/environment.h"
 
@@ -10,7 +10,7 @@
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"
 
-/* *id: the event, 0: none; *news: it is told to those who listen. */
+/* *id: the event, 0: none; *news: subscribers of the event stream are notified of it. */
 static pfc_code note_canary(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
                             int64_t *id, bool *news, pfc_err *err)
 {
@@ -48,11 +48,12 @@ pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id
     return pfc_sql_environment_notify(tx, &(pfc_sql_environment_notify_args){ .id = id }, err);
 }
 
-/* Its alerts are the commits' again. As the detector's own: it set them, and may again. */
+/* Attributes the alerts to commits again. The change is recorded as the detector's own: the
+ * detector marked these alerts, and may mark them again. */
 static pfc_code release_alerts(pfc_tx *tx, int64_t project_id, int64_t id, const char *reason,
                                pfc_err *err)
 {
-    /* Who it was stands at the event. */
+    /* The event records the name of the person. */
     char *why = pfc_format("a person says that event %lld is no machine's%s%.400s", (long long)id,
                            reason && *reason ? ": " : "", reason ? reason : "");
     const pfc_alert_change change = { .state = "untriaged", .reason = why };
@@ -86,7 +87,8 @@ typedef struct word {
     pfc_detector detector;
 } word;
 
-/* Has the event, or it is a canary's. The branch goes first, as with all who write several of its alerts. */
+/* Locks the event; fails when a canary measured it. The branch is locked first, as in every
+ * transaction that writes several of its alerts, so that two of them cannot deadlock. */
 static pfc_code lock_event(pfc_tx *tx, const pfc_environment_event *event, pfc_err *err)
 {
     pfc_sql_shift_lock_rows rows = { 0 };
@@ -98,8 +100,8 @@ static pfc_code lock_event(pfc_tx *tx, const pfc_environment_event *event, pfc_e
         code = pfc_sql_shift_lock(tx, &(pfc_sql_shift_lock_args){ .id = event->id }, &rows, err);
     if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ECONFLICT,
-                           "event %lld is a canary's: it was measured, and ends by itself when the "
-                           "canary stands still; only one of kind step can be dismissed",
+                           "event %lld was measured by a canary and ends automatically when the "
+                           "canary is stable again; only events of kind step can be dismissed",
                            (long long)event->id);
     pfc_rows_clear(&rows);
     return code;

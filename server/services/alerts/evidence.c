@@ -1,7 +1,7 @@
 /*
- * What else of a benchmark moved where an alert says it became slower: simulated cycles and
- * instructions have no noise, so where they move the code did it; where only the wall time moves it may
- * be the machine.
+ * The other metrics of a benchmark that changed at the place of an alert. Simulated cycles and
+ * instructions have no noise: if they changed, the code is the cause. If only the wall time
+ * changed, the machine may be the cause.
  */
 #include "server/repo/sql/evidence.h"
 
@@ -31,7 +31,7 @@ pfc_code pfc_alert_witnesses(pfc_db *db, int64_t project_id, int64_t alert_id, p
     return code;
 }
 
-/* The strongest that the witnesses of one alert say. */
+/* The strongest evidence among the witnesses of one alert. */
 static const char *evidence_of(const pfc_witnesses *all, int64_t alert_id, bool own_exact)
 {
     bool worse = false, still = false;

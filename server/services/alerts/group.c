@@ -1,6 +1,7 @@
 /*
- * From changes to alerts: which confirmed regressions are worth one, given how many series were
- * looked at, and which of them may have one commit as their cause, or a machine (shift.c).
+ * Opens alerts for changes: selects the confirmed regressions that get one, corrected for the
+ * number of series tested, and groups those that one commit may have caused, or a machine
+ * (machine_shift.c).
  */
 #include "server/services/alerts/group.h"
 
@@ -14,8 +15,8 @@
 #include "server/services/alerts/group_summary.h"
 #include "server/services/alerts/machine_shift.h"
 
-#define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
-#define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */
+#define EVIDENCE_MAX 200 /* alerts of a group whose evidence is read: more add nothing */
+#define WIDEN_MAX    50  /* rounds in which the range is widened to whole groups */
 
 static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
 {
@@ -73,7 +74,7 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .commit_high = row->commit_high,
         };
         m->at.alerted =
-            m->alert_id != 0 || m->blocks; /* its session has judged it with the others */
+            m->alert_id != 0 || m->blocks; /* its session has tested it together with the others */
         g->items[i] = &m->at;
         *grew |= m->at.low < g->low || m->at.high > g->high;
         g->low = PFC_MIN(g->low, m->at.low);
@@ -124,8 +125,8 @@ static bool is_taken(const grouping *g, int64_t group_id)
     return false;
 }
 
-/* A group keeps its number while it keeps one of its alerts; where it fell apart, the first part
- * keeps it. */
+/* A group keeps its number while it keeps one of its alerts. If it was split, the first part keeps
+ * the number and the other parts get new ones. */
 static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
 {
     *id = 0;
@@ -210,8 +211,8 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_sql_group_slices_ro
     return code;
 }
 
-/* What the machine explains is marked as its, and what it no longer explains is a regression again. A
- * person's word on an alert stands. */
+/* Marks an alert that a machine explains as infrastructure, and as a regression again when the
+ * machine no longer explains it. A state that a person has set is kept. */
 static pfc_code mark_machine(grouping *g, group_member *m, const char *sentence, pfc_err *err)
 {
     pfc_alert_change change = { 0 };
@@ -235,7 +236,7 @@ static pfc_code mark_machine(grouping *g, group_member *m, const char *sentence,
     return pfc_alert_follow(g->tx, g->project_id, m->alert_id, from, true, &change, err);
 }
 
-/* Cluster k, all of which a machine explains, or nothing of it. */
+/* Settles cluster k. A machine explains either all of it or none of it. */
 static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err *err)
 {
     const int64_t position = pfc_cluster_position(g->items, g->len, k);
@@ -281,7 +282,7 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
     return code;
 }
 
-/* The machine's part of cluster k becomes cluster `other`. */
+/* Moves the members that a machine explains from cluster k to cluster `other`. */
 static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *event)
 {
     for (size_t i = 0, at = 0; i < g->len; i++) {
@@ -292,7 +293,7 @@ static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *eve
         m->event = event->answer == PFC_SHIFT_UNKNOWN ? m->event_id : 0;
         if (event->id && event->belongs[at])
             m->event = event->id;
-        if (m->blocks) /* the machine's part was removed within the blocks */
+        if (m->blocks) /* blocks cancel the effect of the machine */
             m->event = 0;
         at++;
         if (m->event)
@@ -300,7 +301,7 @@ static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *eve
     }
 }
 
-/* Asks whether a machine explains cluster k. What nothing tells stays as it was. */
+/* Finds out whether a machine explains cluster k. Without evidence the alerts keep their state. */
 static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_err *err)
 {
     int64_t *series = pfc_calloc(g->len, sizeof(*series));
@@ -360,7 +361,7 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
     return code;
 }
 
-/* Events that explain nothing any more end. */
+/* Ends the events that no longer explain an alert. */
 static pfc_code end_events(grouping *g, pfc_err *err)
 {
     pfc_sql_shift_settle_rows ended = { 0 };
@@ -375,7 +376,7 @@ static pfc_code end_events(grouping *g, pfc_err *err)
     return code;
 }
 
-/* What stands already before the range, as far back as the stream of tests remembers. */
+/* Reads the alerts before the range, as far back as the epoch of the stream of tests. */
 static pfc_code read_found(grouping *g, pfc_err *err)
 {
     pfc_sql_group_places_rows rows = { 0 };
@@ -395,7 +396,7 @@ static pfc_code read_found(grouping *g, pfc_err *err)
     return code;
 }
 
-/* One stretch of history, widened until no change reaches out of it. */
+/* Reads one stretch of history, widened until every change lies inside. */
 static pfc_code settle_range(grouping *g, pfc_err *err)
 {
     bool grew = true;
@@ -428,7 +429,7 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
     return code;
 }
 
-/* What is asked for of pfc_alerts_open. */
+/* The arguments of pfc_alerts_open. */
 typedef struct opening {
     int64_t project_id;
     const char *branch;

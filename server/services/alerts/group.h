@@ -1,6 +1,6 @@
 /*
- * One stretch of a branch's history while its alerts are opened: group.c opens and groups, group_withheld.c says
- * which changes get none.
+ * One stretch of a branch's history while its alerts are opened: group.c opens and groups
+ * alerts, group_withheld.c decides which changes get none.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_GROUP_H
 #define PFC_SERVER_SERVICES_ALERTS_GROUP_H
@@ -12,17 +12,17 @@
 /* A live confirmed regression. */
 typedef struct group_member {
     int64_t id, series_id, commit_id, commit_low_id, commit_high_id, alert_id, group_id;
-    int64_t event_id; /* of the machine that explains its alert so far; 0: none */
+    int64_t event_id; /* of the machine that explains its alert at present; 0: none */
     int64_t event;    /* ... from now on */
     bool undone;
     bool identical; /* lay in identical code so far */
     bool blocks;    /* a session decided that it is there */
-    bool waits;     /* its series is measured in blocks: without theirs it gets no alert */
-    bool asked;     /* a session has measured its two sides, and did not decide */
-    const char *against, *commit_high; /* its two sides; against NULL: nothing is known before */
+    bool waits;     /* its series is measured in blocks: no alert before they are measured */
+    bool asked;     /* a session has measured its two sides without a decision */
+    const char *against, *commit_high; /* its two sides; against NULL: no earlier point */
     double rel_change, p;              /* p: of a place named beforehand */
     size_t places;
-    bool untriaged, infra; /* so says the detector, and no person has said otherwise */
+    bool untriaged, infra; /* set by the detector, and not changed by a person */
     pfc_clustered at;
 } group_member;
 
@@ -37,13 +37,14 @@ typedef struct grouping {
     pfc_clustered **items; /* the members' `at`, in their order */
     size_t len;
     size_t clusters_len;
-    int64_t *taken; /* group ids given out: of clusters that keep one */
+    int64_t *taken; /* group ids in use: of clusters that keep one */
     size_t taken_len;
     pfc_withheld_list withheld; /* changes without an alert, and why */
 } grouping;
 
-/** Takes out of the members what gets no alert whatever the others say: changes in identical code, and those that are to be
- *  measured in blocks first. Notes why in g->withheld, and closes what was opened for them. */
+/** Removes the members that get no alert in any case: changes in identical code, and changes that
+ *  must be measured in blocks first. Notes the reasons in g->withheld, and closes alerts that were
+ *  opened for them. */
 pfc_code group_set_aside(grouping *g, pfc_err *err) PFC_MUSTCHECK;
 /** Notes that Benjamini-Hochberg refused the change, at this level over so many measured series. */
 void group_withhold(grouping *g, const group_member *m, size_t measured, double level);

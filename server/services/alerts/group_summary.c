@@ -1,5 +1,5 @@
 /*
- * What the series that changed together have in common, in words.
+ * Describes in words which properties the series that changed together share.
  */
 #include "server/services/alerts/group_summary.h"
 
@@ -23,7 +23,7 @@ void pfc_slice_clear(pfc_slice *slice)
     *slice = (pfc_slice){ 0 };
 }
 
-/* A headline is the mean of others: it moves with them and has no parameters. */
+/* A headline is the mean of other series: it changes with them and has no parameters. */
 static bool headlines_count(const pfc_slice_series *series, size_t len)
 {
     for (size_t i = 0; i < len; i++)
@@ -32,7 +32,7 @@ static bool headlines_count(const pfc_slice_series *series, size_t len)
     return true;
 }
 
-/* The family of all that changed; NULL: they have several. The caller frees it. */
+/* The family of all series that changed; NULL: several. The caller frees it. */
 static char *family_of_hits(const pfc_slice_series *series, size_t len, bool headlines)
 {
     char *family = NULL;
@@ -88,7 +88,7 @@ static void put_term(pfc_buf *out, const pfc_slice_term *t)
 {
     static const char *const signs[] = { "=", " >= ", " <= " };
     const bool set = t->values_len > 1;
-    /* A part of the name has no name of its own. */
+    /* An unnamed part of the benchmark's name is printed as its value only. */
     const bool named = strncmp(t->attribute, "part ", 5) != 0;
 
     if (named || set)

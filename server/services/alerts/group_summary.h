@@ -1,14 +1,15 @@
 /*
- * What the series that changed together have in common and no other measured one has, as the shortest
- * conjunction of terms over their names, parameters, backends, machine classes and metrics. Pure; the same
- * series in any order give the same answer.
+ * Finds the shortest conjunction of terms over names, parameters, backends, machine classes and
+ * metrics that holds for all series that changed together and for no other measured series. Pure;
+ * the order of the series does not matter.
  *
- * The length of a description is one for "dtype=bf16", "k >= 64" and "k <= 64", and n for a set of n values.
- * A term that holds for all that changed is as sharp as it can be at the extremes of these, so the terms that
- * come into question are few, and the shortest exact description is a smallest weighted hitting set of what
- * the others must fail: searched by branch and bound. Where none is exact, the conjunction of at most
- * PFC_SLICE_TERMS terms with the fewest series on the wrong side is taken, as far as the budget of the search
- * goes.
+ * The length of a description is one for "dtype=bf16", "k >= 64" and "k <= 64", and n for a set of
+ * n values. A term that holds for all series that changed excludes the most others when its bounds
+ * are their extreme values, so there are few candidate terms. Each other series must fail at least
+ * one term, so the shortest exact description is a minimum-weight hitting set of the terms that the
+ * others fail, found by branch and bound. If no description is exact, the result is the conjunction
+ * of at most PFC_SLICE_TERMS terms that misclassifies the fewest series, as far as the budget of
+ * the search allows.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_GROUP_SUMMARY_H
 #define PFC_SERVER_SERVICES_ALERTS_GROUP_SUMMARY_H
@@ -26,7 +27,7 @@ typedef struct pfc_slice_series {
     const json_t *params; /* object of texts; NULL: none, or read from the benchmark's name */
     bool hit;             /* it changed, */
     double rel_change;    /* by so much; NAN: not known */
-    bool headline;        /* the mean of others: counts only where nothing else changed */
+    bool headline;        /* the mean of others: counts only if no other series changed */
 } pfc_slice_series;
 
 typedef enum pfc_slice_relation {
@@ -43,23 +44,23 @@ typedef struct pfc_slice_term {
 } pfc_slice_term;
 
 typedef struct pfc_slice {
-    char *family; /* of all that changed, and what the counts are of; NULL: several, or headlines */
-    size_t hit, of;    /* that changed, of those measured in the family */
-    bool exact;        /* the terms fit what changed and nothing else */
+    char *family;      /* of all that changed: counts are within it; NULL: several, or headlines */
+    size_t hit, of;    /* series series that changed, of those measured in the family */
+    bool exact;        /* the terms hold for all that changed and no other */
     size_t hit_fits;   /* of those that changed */
     size_t other_fits; /* of those that did not */
     size_t length;     /* of the description */
     pfc_slice_term *terms;
-    size_t terms_len; /* 0: all of them changed, or no description is better than none */
+    size_t terms_len; /* 0: all of them changed, or no description helps */
 } pfc_slice;
 
 /** len >= 1. Clear *out. */
 void pfc_slice_find(const pfc_slice_series *series, size_t len, pfc_slice *out);
 void pfc_slice_clear(pfc_slice *slice);
 
-/** "6 of 15 gemm series: dtype=bf16 and k <= 64; +6.0 % to +8.1 %"; of a description that is not exact
- *  "6 of 15 gemm series; no exact description, closest: dtype=bf16 (5 of the 6 that moved, and 1 that did
- *  not); +6.0 %". len >= 1. The caller frees it. */
+/** "6 of 15 gemm series: dtype=bf16 and k <= 64; +6.0 % to +8.1 %"; of an inexact description
+ *  "6 of 15 gemm series; no exact description, closest: dtype=bf16 (5 of the 6 that moved, and 1
+ *  that did not); +6.0 %". len >= 1. The caller frees it. */
 char *pfc_slice_summary(const pfc_slice_series *series, size_t len);
 
 /* ---- between the parts (group_summary_terms.c, group_summary_search.c) ---- */

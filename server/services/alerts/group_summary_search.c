@@ -4,13 +4,12 @@
 
 #include "server/services/alerts/group_summary.h"
 
-#define TERMS_MOST   128    /* that hold for all that changed: three an attribute and less */
+#define TERMS_MOST   128    /* that hold for all that changed: at most three per attribute */
 #define NODES_MOST   200000 /* of the search for an exact description */
-#define SHARP_MOST   2000   /* of others: up to here those are dropped that another one implies */
-#define VALUES_MOST  16     /* of an attribute, in terms of a description that is not exact */
+#define SHARP_MOST   2000   /* of others: up to this number, implied ones are dropped */
+#define VALUES_MOST  16     /* of an attribute, in terms of an inexact description */
 #define CHOICES_MOST (PFC_SLICE_ATTRIBUTES * (3 * VALUES_MOST + 1))
-#define WORK_MOST                                                                                  \
-    60000000 /* words compared in the search for the closest one: a fraction of a second */
+#define WORK_MOST    60000000 /* words compared in the search for the closest one: under a second */
 
 /* A term in numbers of values. */
 typedef struct term {
@@ -18,9 +17,9 @@ typedef struct term {
     pfc_slice_relation relation;
     int32_t values[PFC_SLICE_SET];
     size_t len;
-    size_t order;   /* among all: what is preferred where two descriptions are as good */
-    uint64_t *fits; /* a bit for each series; of the closest description's terms alone */
-    size_t wrong;   /* ... and how many series it puts on the wrong side */
+    size_t order;   /* among all terms: breaks ties between descriptions */
+    uint64_t *fits; /* a bit per series; only in the search for the closest */
+    size_t wrong;   /* ... and how many series it misclassifies */
 } term;
 
 static bool holds(const term *t, size_t row)
@@ -50,7 +49,7 @@ typedef struct choice {
     size_t len, length;
 } choice;
 
-/* Shorter, then fewer terms, then preferred ones. Both have their items in order. */
+/* Order of descriptions: shorter, then fewer terms, then preferred terms. Items are sorted. */
 static bool is_better(const choice *x, const choice *y)
 {
     if (x->length != y->length)
@@ -74,7 +73,7 @@ static void put_term(const term *t, pfc_slice *out)
     out->length += t->len;
 }
 
-/* ---- exact: every other series fails one of the terms that hold for all that changed ---- */
+/* ---- exact: every other series fails a term that holds for all that changed ---- */
 
 typedef struct mask {
     uint64_t w[TERMS_MOST / 64]; /* terms that the series fails */
@@ -119,7 +118,7 @@ static void add_common(cover *c, const pfc_slice_table *t, const term *candidate
     c->terms_len++;
 }
 
-/* The distinct values that those have that changed; false: one of them has none. */
+/* The distinct values of the series that changed; false: one of them has none. */
 static bool values_of_hits(const pfc_slice_table *t, const pfc_slice_attribute *a, bool *seen,
                            size_t *len)
 {
@@ -140,7 +139,7 @@ static bool values_of_hits(const pfc_slice_table *t, const pfc_slice_attribute *
     return all;
 }
 
-/* At the extremes of what changed: looser ones part less. */
+/* Bounds at the extreme values of the changed series: looser bounds exclude fewer others. */
 static void common_terms(cover *c, const pfc_slice_table *t, const pfc_slice_attribute *a,
                          bool *seen)
 {
@@ -170,7 +169,7 @@ static void common_terms(cover *c, const pfc_slice_table *t, const pfc_slice_att
         add_common(c, t, &set);
 }
 
-/* What the others fail; false: one fails nothing, so that no description is exact. */
+/* Reads which terms each other series fails. false: one fails none, so no description is exact. */
 static bool read_others(cover *c, const pfc_slice_table *t)
 {
     size_t kept = 0;
@@ -201,7 +200,7 @@ static bool is_within(const mask *a, const mask *b)
     return (a->w[0] & ~b->w[0]) == 0 && (a->w[1] & ~b->w[1]) == 0;
 }
 
-/* Whatever excludes a series that fails less excludes those that fail that and more. */
+/* A term that excludes a series also excludes every series that fails a superset of its terms. */
 static void drop_implied(cover *c)
 {
     size_t kept = 0;
@@ -223,7 +222,7 @@ static void drop_implied(cover *c)
     c->others_len = kept;
 }
 
-/* The series that nothing excludes yet with the fewest ways to do it; NULL: there is none. */
+/* The series not yet excluded that the fewest terms exclude; NULL: none. */
 static const mask *hardest(const cover *c, const mask *chosen)
 {
     const mask *best = NULL;
@@ -271,7 +270,7 @@ static void search_cover(cover *c, mask chosen, mask banned)
         search_cover(c, with, banned);
         c->now.length -= c->terms[k].len;
         c->now.len--;
-        /* All descriptions with it have been seen. */
+        /* All descriptions with this term have been searched. */
         banned.w[k / 64] |= (uint64_t)1 << (k % 64);
     }
 }
@@ -297,13 +296,13 @@ static bool find_exact(const pfc_slice_table *t, bool *seen, pfc_slice *out)
     return out->exact;
 }
 
-/* ---- the closest: the fewest series on the wrong side ---- */
+/* ---- the closest description: the fewest misclassified series ---- */
 
 typedef struct closest {
     const pfc_slice_table *t;
     term *terms;
     size_t terms_len, words, work;
-    uint64_t *hits, *levels; /* levels: what fits the terms chosen so far, a row for each depth */
+    uint64_t *hits, *levels; /* levels: series that fit the terms chosen so far, a row per depth */
     choice now, best;
     size_t wrong, hit_fits, other_fits; /* of the best */
 } closest;
@@ -357,7 +356,7 @@ static int fewest_wrong(const void *a, const void *b)
                                 : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Numbers of those that changed, and that did not, among what fits. */
+/* Counts the series that changed, and those that did not, among the fitting ones. */
 static void count(closest *c, const uint64_t *fits, size_t *hit, size_t *others)
 {
     *hit = *others = 0;
@@ -368,7 +367,8 @@ static void count(closest *c, const uint64_t *fits, size_t *hit, size_t *others)
     c->work += c->words;
 }
 
-/* Of two with as many on the wrong side: the shorter, then the one that fits more of what changed. */
+/* Of two that misclassify equally many: the shorter, then the one that holds for more changed
+ * ones. */
 static bool is_closer(const closest *c, const choice *x, size_t hit)
 {
     if (x->length != c->best.length || hit == c->hit_fits)
@@ -407,7 +407,7 @@ static void search_closest(closest *c, size_t from)
         lost = c->t->hits - hit;
         c->now.items[c->now.len++] = k;
         c->now.length += t->len;
-        /* More terms lose no fewer of those that changed, and are longer. */
+        /* Further terms cannot regain a changed series, and make it longer. */
         take_closest(c, hit, others);
         if (c->now.len < PFC_SLICE_TERMS && others > 0 &&
             (lost < c->wrong ||
@@ -432,7 +432,7 @@ static void find_closest(const pfc_slice_table *t, bool *seen, pfc_slice *out)
     for (size_t i = 0; i < t->len; i++)
         closest_terms(&c, &t->items[i], seen);
     qsort(c.terms, c.terms_len, sizeof(*c.terms), fewest_wrong);
-    /* "All of them" and "none of them" are no descriptions: it has to be better than both. */
+    /* The result must be better than "all of them" and "none of them", which describe nothing. */
     c.wrong = PFC_MIN(t->hits, t->rows_len - t->hits) - 1;
     if (PFC_MIN(t->hits, t->rows_len - t->hits) > 1)
         search_closest(&c, 0);

@@ -1,5 +1,5 @@
 /*
- * What is known of a series: its parameters, as sent, or read from its name.
+ * The parameters of a series, as the client sent them, or read from the benchmark's name.
  */
 #include <ctype.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "core/base/buf.h"
 #include "server/services/alerts/group_summary.h"
 
-#define NAMES_MAX 256 /* parameters of all series together that are looked at */
+#define NAMES_MAX 256 /* distinct parameters of all series that are used */
 
 char *pfc_slice_family(const char *benchmark)
 {
@@ -31,7 +31,7 @@ static bool is_dtype(const char *text, size_t len)
     return false;
 }
 
-/* The value of dimension `name` in "m64n64k512"; NULL: the part is not made of such, or lacks it. */
+/* The value of dimension `name` in "m64n64k512"; NULL: none, or the part has another form. */
 static char *dimension(const char *part, size_t len, const char *name)
 {
     char *value = NULL;
@@ -56,7 +56,7 @@ static char *dimension(const char *part, size_t len, const char *name)
     return value;
 }
 
-/* Calls `each` with the name of everything that the benchmark's name says. */
+/* Calls `each` with the name of every parameter in the benchmark's name. */
 static void names_of_name(const char *benchmark, void (*each)(void *into, char *name), void *into)
 {
     size_t nth = 0;
@@ -98,7 +98,7 @@ static void names_of_name(const char *benchmark, void (*each)(void *into, char *
     }
 }
 
-/* What the benchmark's name says of `name`; NULL: nothing. */
+/* The value that the benchmark's name has for the parameter `name`; NULL: none. */
 static char *value_of_name(const char *benchmark, const char *name)
 {
     size_t nth = 0;
@@ -239,7 +239,7 @@ static void add_params(names *n, const pfc_slice_series *s)
         names_of_name(s->benchmark, add_name, n);
 }
 
-/* Words before numbers, what the name does not name last. */
+/* Texts before numbers; unnamed parts of the name last. */
 static int rank(const pfc_slice_attribute *a)
 {
     static const char *const fixed[] = { "backend", "machine", "metric", "family" };

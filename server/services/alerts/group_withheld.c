@@ -1,6 +1,6 @@
 /*
- * Changes that get no alert, and why: refused by the false discovery rate, in identical code, or to be measured in
- * blocks first.
+ * Changes that get no alert, and why: refused by the false discovery rate, in identical code, or to
+ * be measured in blocks first.
  */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "server/services/alerts/group.h"
 #include "server/services/alerts/identical_code.h"
 
-/* At its rank among the cluster's, p is over its share of the level. */
+/* Benjamini-Hochberg: p exceeds the level's share for its rank in the cluster. */
 void group_withhold(grouping *g, const group_member *m, size_t measured, double level)
 {
     const double rate = g->stream.fdr > 0 ? g->stream.fdr : PFC_ALERT_FDR;
@@ -28,7 +28,7 @@ void group_withhold(grouping *g, const group_member *m, size_t measured, double 
                    m->p, m->at.p, m->places, level * (double)rank / (double)all, all, rate));
 }
 
-/* A change in identical code has no alert; one that was opened is the machine's. */
+/* A change in identical code gets no alert; an open one is attributed to the machine. */
 static pfc_code close_identical(grouping *g, group_member *m, const pfc_identical *found,
                                 pfc_err *err)
 {
@@ -58,7 +58,8 @@ static pfc_code reopen_different(grouping *g, const group_member *m, pfc_err *er
                             err);
 }
 
-/* Only single measurements show it, on a series that sessions measure: blocks of its two sides come first. */
+/* True if sessions measure the series, but only single measurements show the change so far: its two
+ * sides must be measured in blocks before an alert is opened. */
 static bool needs_blocks(const group_member *m)
 {
     return m->waits && !m->blocks && !m->alert_id && m->against;
@@ -72,7 +73,7 @@ static void ask_for_blocks(grouping *g, const group_member *m)
             pfc_format("{\"against\": \"%s\", \"commit\": \"%s\"}", m->against, m->commit_high));
 }
 
-/* The detector's to decide: no person has acted on its alert, and no machine explains it. */
+/* The detector may decide: no person has changed its alert, and no machine explains it. */
 static bool is_open_question(const group_member *m)
 {
     return !m->alert_id || m->untriaged || (m->infra && !m->event_id);

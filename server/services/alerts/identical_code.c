@@ -1,5 +1,5 @@
 /*
- * Changes in identical code, from what the measurements say of the code they ran.
+ * Finds changes in identical code, from the hashes of object code in the measurements.
  */
 #include "server/services/alerts/identical_code.h"
 
@@ -30,8 +30,8 @@ pfc_code pfc_runtime_files(pfc_tx *tx, int64_t project_id, const char *benchmark
     return code;
 }
 
-/* Does a commit from low to high touch what is read while the program runs? Of a commit whose paths are not
- * known it may. */
+/* Does a commit from low to high touch a file that the program reads at run time? True also for
+ * commits whose paths are unknown. */
 static pfc_code touches_runtime(pfc_tx *tx, int64_t project_id, const char *branch, int64_t low,
                                 int64_t high, char *const *globs, size_t globs_len, bool *touches,
                                 pfc_err *err)

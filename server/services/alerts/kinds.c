@@ -1,4 +1,4 @@
-/* What an alert is about: titles, and the slope of a drift. */
+/* Titles of alerts, and the slope of a drift. */
 #include "server/services/alerts/kinds.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ bool pfc_alert_is_drift(const pfc_alert *alert)
     return pfc_streq(alert->kind, "drift");
 }
 
-/* So much in each of `parts`: compounded, they make `total`. */
+/* The change per part that, compounded over `parts`, gives `total`. */
 static double spread(double total, double parts)
 {
     return parts > 0 && total > -1 ? expm1(log1p(total) / parts) : (double)NAN;
@@ -33,7 +33,7 @@ static void put_percent(pfc_buf *out, double rel)
 {
     const double percent = 100 * rel;
 
-    /* Two figures that count at least: 0.31 % a week, 0.042 % a commit. */
+    /* At least two significant digits: 0.31 % a week, 0.042 % a commit. */
     pfc_buf_printf(out, "%+.*f %%", fabs(percent) >= 1 ? 1 : fabs(percent) >= 0.1 ? 2 : 3, percent);
 }
 
@@ -59,7 +59,7 @@ static void put_drift(pfc_buf *out, const pfc_alert *a)
     put_percent(out, a->reference_rel);
 }
 
-/* Words that both values begin with are said once: "gcc 12.2.0 -> 13.1.0". */
+/* Prints a common prefix of words once: "gcc 12.2.0 -> 13.1.0". */
 static size_t common_words(const char *before, const char *now)
 {
     size_t same = 0;

@@ -1,6 +1,7 @@
 /*
- * Machines that moved, as far as no canary says it: gathers what was measured around a place where many
- * series became slower, has core/suspects/machine_shift.h judge it, and keeps the event.
+ * Finds machines that changed their speed and have no canary: reads the measurements around a place
+ * where many series became slower, judges them with core/suspects/machine_shift.h, and stores the
+ * event.
  */
 #include "core/suspects/machine_shift.h"
 
@@ -13,13 +14,13 @@
 #include "server/services/internal.h"
 
 #define CONTEXT      20     /* measured commits on either side of the place */
-#define POINTS_MOST  200000 /* what is beyond is left out, whole series of it */
+#define POINTS_MOST  200000 /* further points are left out, whole series at a time */
 #define MACHINES     64
-#define COMMITS_MOST 200 /* of a range of which what they touched is asked */
-#define FAMILY_LEAST 3   /* letters of a name that a path may carry by more than chance */
+#define COMMITS_MOST 200 /* of a range, for the query of the paths they touched */
+#define FAMILY_LEAST 3   /* letters of a name: shorter ones match paths by chance */
 #define CAUSE_MOST   400
 
-/* What the points are about, in their numbers. */
+/* The series and machines that the points refer to by number. */
 typedef struct place {
     pfc_shift_series *series;
     int64_t *ids; /* of series */
@@ -195,7 +196,7 @@ static bool carries(const char *path, const char *family)
     return false;
 }
 
-/* Marks the series that the path may act on by its name; false: it may act on any. */
+/* Marks the series that the path may affect, judged by its name; false: it may affect any. */
 static bool path_marks(const place *p, const char *path, bool *touched)
 {
     const pfc_path_kind kind = pfc_path_kind_of(path);
@@ -219,14 +220,15 @@ static pfc_code commit_marks(const place *p, const char *paths, bool *touched, b
     pfc_code code = pfc_json_parse(paths, strlen(paths), &list, err);
 
     if (json_array_size(list) == 0)
-        *narrow = false; /* nobody said what it touched */
+        *narrow = false; /* the paths it touched are unknown */
     for (size_t i = 0; !code && *narrow && i < json_array_size(list); i++)
         *narrow = path_marks(p, json_string_value(json_array_get(list, i)), touched);
     json_decref(list);
     return code;
 }
 
-/* Whether all that the commits of the range touched can act on half of the suspects at most. */
+/* Decides whether the paths that the range's commits touched can affect at most half of the
+ * suspects. */
 static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
                            pfc_shift_scope *scope, pfc_err *err)
 {
@@ -257,8 +259,8 @@ static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
 
 /* ---- what of the machine changed ---- */
 
-/* "kernel: 6.1 -> 6.5, ..."; *outside: something of it that no commit brings. Flags, and perfci itself,
- * may have been changed by one. Caller frees *cause. */
+/* "kernel: 6.1 -> 6.5, ..."; *outside: a part of it cannot come from a commit, unlike flags and
+ * perfci itself. Caller frees *cause. */
 static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause, bool *outside,
                            pfc_err *err)
 {
@@ -317,7 +319,7 @@ static size_t reasons_of(unsigned why, const char **out)
     return len;
 }
 
-/* True when the event is news to those who listen. */
+/* Stores the event. out->news: it is new or has changed, so subscribers are notified. */
 static pfc_code put_event(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
                           const pfc_shift *shift, const char *cause, pfc_shift_event *out,
                           pfc_err *err)
@@ -404,7 +406,7 @@ static pfc_code judge(pfc_tx *tx, const pfc_shift_ask *ask, place *p, bool whole
         return PFC_OK;
     code = find_cause(tx, p->rows.items[shift->last].machine_id,
                       p->rows.items[shift->first].machine_id, cause, &outside, err);
-    /* That perfci or the flags changed there is no word for the machine. */
+    /* A new version of perfci or other flags are no evidence that the machine changed. */
     if (!code && !outside)
         shift->why &= ~(unsigned)PFC_SHIFT_STATE;
     if (!code && !shift->why)
@@ -428,7 +430,7 @@ pfc_code pfc_shift_look(pfc_tx *tx, const pfc_shift_ask *ask, pfc_shift_event *o
         code = find_scope(tx, ask, &p, &scope, err);
     if (!code)
         code = judge(tx, ask, &p, false, scope, &shift, &cause, err);
-    /* What all machines of a class show, a driver rolled out say, no single one shows alone. */
+    /* A change of the whole class, such as a new driver, cannot be found on a single machine. */
     if (!code && shift.answer != PFC_SHIFT_MACHINE) {
         pfc_shift_clear(&shift);
         free(cause);

@@ -1,5 +1,5 @@
 /*
- * Between opening alerts (group.c) and machines that moved (machine_shift.c).
+ * Interface between opening alerts (group.c) and finding machines that changed (machine_shift.c).
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_MACHINE_SHIFT_H
 #define PFC_SERVER_SERVICES_ALERTS_MACHINE_SHIFT_H
@@ -25,7 +25,8 @@ typedef struct pfc_shift_event {
     char *sentence; /* for the alerts' history; owned */
 } pfc_shift_event;
 
-/** Was it a machine? Keeps the event when it was. Clear *out, also after a fault. */
+/** Decides whether a machine is the cause, and stores the event if so. Clear *out, also on
+ * error. */
 pfc_code pfc_shift_look(pfc_tx *tx, const pfc_shift_ask *ask, pfc_shift_event *out,
                         pfc_err *err) PFC_MUSTCHECK;
 void pfc_shift_event_clear(pfc_shift_event *event);

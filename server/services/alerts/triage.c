@@ -35,7 +35,7 @@ static pfc_code check_change(const char *actor, const char *from, const pfc_aler
         return pfc_err_set_field(
             err, PFC_EINVAL, "culprit",
             "culprit: expected a full id of 40 hexadecimal digits, or nothing");
-    /* Verifying is a statement about a fix: there must be one. The detector has measured it. */
+    /* "verified" needs a fix that the detector has measured. */
     if (pfc_streq(to, "verified_fixed") && !pfc_streq(actor, "detector") &&
         !pfc_streq(from, "fixed") && !pfc_streq(from, "backed_out") &&
         !pfc_streq(from, "verified_fixed"))
@@ -86,7 +86,7 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
     return code;
 }
 
-/* Two statements: what was waited for is seen by the second. */
+/* Two statements, so that the second one sees changes committed while the first waited. */
 static pfc_code last_actor(pfc_tx *tx, int64_t project_id, int64_t alert_id, bool *detector,
                            pfc_err *err)
 {

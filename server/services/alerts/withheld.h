@@ -1,7 +1,7 @@
 /*
  * Why a change point has no alert. The reason is stored where the alert would have been opened
- * (detect/judge.c: firmness and margin; group.c: the false discovery rate; sessions/changes.c: blocks), with
- * the numbers of its sentence. API, CLI and page show that sentence.
+ * (detect/judge.c: firmness and margin; group.c: the false discovery rate; sessions/changes.c:
+ * blocks), with the numbers of its sentence. API, CLI and page show that sentence.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
 #define PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
@@ -16,11 +16,11 @@
 #define PFC_WITHHELD_NEEDS_BLOCKS "needs_blocks" /* {"against", "commit"} */
 #define PFC_WITHHELD_IDENTICAL    "identical"    /* {"against", "commit"} */
 #define PFC_WITHHELD_GONE         "gone"
-#define PFC_WITHHELD_BUDGET       "budget" /* {"against", "commit", "rounds", "rel_low", "rel_high"} */
+#define PFC_WITHHELD_BUDGET       "budget" /* {against, commit, rounds, rel_low, rel_high} */
 #define PFC_WITHHELD_RULE_OFF     "rule_off"
 #define PFC_WITHHELD_MACHINE      "machine"
 
-/** What is stored of a change that the answer depends on. */
+/** The stored properties of a change that decide why it has no alert. */
 typedef struct pfc_withheld {
     int64_t alert_id; /* 0: none */
     bool regression, firm;
@@ -41,7 +41,7 @@ typedef struct pfc_withheld_list {
 
 /** Adds one; takes `detail` (JSON from pfc_format; NULL: none). */
 void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *code, char *detail);
-/** Writes those that are not stored like that already, and empties the list. */
+/** Writes the reasons that differ from the stored ones, and empties the list. */
 pfc_code pfc_withheld_write(pfc_tx *tx, int64_t project_id, pfc_withheld_list *list,
                             pfc_err *err) PFC_MUSTCHECK;
 void pfc_withheld_clear(pfc_withheld_list *list);

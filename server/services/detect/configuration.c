@@ -1,4 +1,4 @@
-/* A project's detector configuration: stored in versions, the newest of which holds. */
+/* A project's detector configuration: stored in versions, the newest of which applies. */
 #include <stdlib.h>
 
 #include "server/repo/sql/detector.h"
@@ -58,7 +58,7 @@ pfc_code pfc_detector_get(pfc_db *db, int64_t project_id, pfc_detector_version *
     return code;
 }
 
-/* The history stays, but what it says may change: all of it is judged anew. */
+/* The history is unchanged, but verdicts may differ: queues all branches for another judging. */
 static pfc_code judge_anew(pfc_tx *tx, int64_t project_id, pfc_err *err)
 {
     pfc_sql_detector_branches_rows branches = { 0 };

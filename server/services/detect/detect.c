@@ -139,7 +139,7 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
     return code;
 }
 
-/* The evidence of sessions, after that of their single points. */
+/* Applies the results of sessions, after those of their single points. */
 static pfc_code apply_sessions(pfc_db *db, const batch *b, pfc_err *err)
 {
     pfc_sql_detect_sessions_rows sessions = { 0 };
@@ -190,8 +190,8 @@ static pfc_code ask_again(pfc_tx *tx, void *into, pfc_err *err)
         err);
 }
 
-/* Runs of another machine, or of old commits, may say of what stands that it was the machine; and what code
- * they ran, that it was not the commit. */
+/* Reconsiders existing alerts: runs of another machine, or of old commits, may show that the
+ * machine was the cause, and the hash of their object code, that the commit was not. */
 static pfc_code reconsider(pfc_db *db, batch *b, pfc_err *err)
 {
     return pfc_db_write(db, ask_again, b, err);
@@ -243,14 +243,14 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     if (!code)
         code = pfc_anchored_refresh(db, b.project_id, b.runs, b.runs_len, err);
     for (size_t i = 0; !code && i < list.len; i++) {
-        pfc_err why = { 0 }; /* also what a try met that the next one did not */
+        pfc_err why = { 0 }; /* includes errors of a try that a later try did not have */
         pfc_code one = judge_one(db, &b, &list, i, &why);
 
         if (one)
             fault = why;
 
-        /* With the database away the batch is given back, by its lease's end if not before. A fault
-         * of one series must not keep the others from being judged. */
+        /* If the database is unavailable the batch returns to the queue, at the latest when its
+         * lease expires. An error in one series must not prevent the judging of the others. */
         if (one == PFC_EUNAVAIL || one == PFC_ETIMEOUT)
             code = pfc_err_set(err, one, "%s", fault.msg);
         else
@@ -277,7 +277,7 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
         log_batch(&b, code && err ? err->msg : NULL);
 
 done:
-    /* Also when only the answer to the taking was lost. */
+    /* Also if the batch was taken but the reply was lost. */
     if (b.hash[0] && (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT))
         pfc_lease_undo(db, b.hash);
     pfc_rows_clear(&list);

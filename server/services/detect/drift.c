@@ -1,7 +1,7 @@
 /*
- * Slow drift: one alert when a series has become worse little by little, without a step that would
- * have been alerted by itself. It closes when the drift is gone, and begins anew after its level was
- * accepted.
+ * Slow drift: one alert when a series has become worse gradually, without a step that is large
+ * enough for an alert of its own. The alert closes when the drift is gone. After a person has
+ * accepted the level, a later drift opens another alert.
  */
 #include "core/changepoint/drift.h"
 
@@ -13,9 +13,9 @@
 #include "server/repo/sql/jobs.h"
 #include "server/services/internal.h"
 
-#define WINDOW_S (182 * 86400.0) /* half a year back */
-#define SPAN_S   (28 * 86400.0)  /* shorter is no drift, but a step that was missed */
-#define LEAST    0.02            /* of what nobody acts on */
+#define WINDOW_S (182 * 86400.0) /* half a year */
+#define SPAN_S   (28 * 86400.0)  /* a shorter change is a missed step, not a drift */
+#define LEAST    0.02            /* relative loss; smaller ones are not worth an alert */
 #define P_MOST   1e-4
 #define GONE     "went away: the drift is no longer there"
 
@@ -109,7 +109,7 @@ static pfc_code open_alert(pfc_tx *tx, int64_t project_id, int64_t series_id, in
     return pfc_sql_alert_notify(tx, &(pfc_sql_alert_notify_args){ .alert_id = id }, err);
 }
 
-/* What the drift is compared with: the newest release that has enough points before and after it. */
+/* The release to compare the drift with: the newest with enough points before and after it. */
 typedef struct reference {
     int64_t commit_id; /* 0: there is none */
     char *tag;
@@ -155,7 +155,8 @@ static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
                           const pfc_history *h, const pfc_detection *found, size_t first,
                           const pfc_drift *d, const stored *old, pfc_err *err)
 {
-    /* A drift that a person has closed stays closed; what comes after an accepted one is another. */
+    /* A drift that a person has closed stays closed; a drift after an accepted level is a new
+     * one. */
     const bool same = old->id && !old->accepted;
     reference since = { 0 };
     bool known;

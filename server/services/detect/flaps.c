@@ -1,6 +1,6 @@
 /*
- * Series that a machine measures at two speeds: their changes go away and come back at the same place. The machines are
- * named, for a step between the two levels is theirs.
+ * Series that a machine measures at two speeds: their changes disappear and return at the same
+ * place. The machines are stored, because they are the likely cause of a step between the levels.
  */
 #include "server/services/detect/flaps.h"
 
@@ -10,7 +10,7 @@
 #include "server/repo/sql/withheld.h"
 
 #define NEWEST    200  /* points that count */
-#define NEAR_PART 0.25 /* of the distance between two levels: so near, a point belongs to one */
+#define NEAR_PART 0.25 /* of the distance between two levels: a nearer point is at the level */
 #define LEAST     2    /* points of a machine at each level */
 #define MACHINES  16   /* named at most */
 

@@ -1,5 +1,5 @@
 /*
- * Judging one series: points in commit order in, change points out. A change keeps its
+ * Judging one series: reads points in commit order, writes change points. A change keeps its
  * identity, and with it its alert, while later points move its edges or its size a little.
  */
 #include <math.h>
@@ -16,12 +16,12 @@
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
 #define DETECTABLE_POINTS 5    /* by then a change should be confirmed */
 
-/* Points after which a change may be firm: after an accepted level, by its evidence, by having lasted. */
+/* Points that make a change firm: after an accepted level, by its evidence, by its duration. */
 #define WATCH_ACCEPTED 3
 #define WATCH_CLEAR    5
 #define WATCH_LASTED   20
 
-/* What is pfc_known of the newest points, for people who wait. */
+/* The state of the newest change, which decides how many points an alert needs. */
 typedef struct outlook {
     bool accepted; /* they leave, or may leave, a level that a person has accepted */
     bool firm;     /* they are a change that is firm */
@@ -91,8 +91,8 @@ static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, si
                       newest->low <= before.high && newest->high >= before.low);
 }
 
-/* The spread is that of the whole history, the centre that of the accepted level: the next step
- * needs fewer points. */
+/* Uses the spread of the whole history and the centre of the accepted level, so that the next
+ * step needs fewer points. */
 static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_t k,
                          const pfc_place *at, const pfc_known *items, size_t len)
 {
@@ -169,12 +169,12 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     pfc_code code;
 
     if (!pfc_history_place(h, c, &at))
-        return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
+        return PFC_OK; /* between the runs of the newest commit: too early to judge */
     firm = is_firm_here(h, found, nth, &at, items, items_len);
     *newest = (outlook){ .firm = firm,
                          .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
     if (pfc_known_same(items, items_len, at.low, at.high))
-        return PFC_OK; /* blocks of both sides say more than single measurements */
+        return PFC_OK; /* blocks of both sides outweigh single measurements */
     old = pfc_known_match(items, items_len, at.position, at.low, at.high, c->regression);
     if (old && old->blocks) {
         old->used = true;
@@ -226,7 +226,7 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const pfc_known *ite
     return code;
 }
 
-/* A change that was settled before stays as it is; only that its level came back is still news. */
+/* A settled change is not updated, except when its level has come back. */
 static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *h,
                              const pfc_detection *found, pfc_known *old, pfc_err *err)
 {
@@ -283,7 +283,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
     return code;
 }
 
-/* How many the watched points must become for an alert. */
+/* The number of points that the newest level needs for an alert. */
 static size_t watching_of(size_t watching, const outlook *newest)
 {
     if (watching == 0 || newest->firm)
@@ -293,8 +293,8 @@ static size_t watching_of(size_t watching, const outlook *newest)
     return watching < WATCH_CLEAR ? WATCH_CLEAR : PFC_MAX(watching, (size_t)WATCH_LASTED);
 }
 
-/* Of the newest level that stands: one that is only provisional has not taken the place of the level
- * before, which is what the next change will be measured against. */
+/* The points of the newest level in force. A provisional level does not replace the level before
+ * it: the next change will be compared with that one. */
 static size_t level_points(const pfc_history *h, const pfc_detection *found, const outlook *newest)
 {
     size_t k = found->changes_len, end = h->len;
@@ -314,7 +314,7 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
                               pfc_err *err)
 {
     const size_t from = h->len > SPARK ? h->len - SPARK : 0, points = before + h->len;
-    /* Of so few points nothing is known: no noise, not a noise of zero. */
+    /* Too few points: the noise is unknown, not zero. */
     const bool known_noise = points >= PFC_NOISE_POINTS || series->exact;
     const double noise = known_noise ? found->noise_rel : (double)NAN;
     const size_t level = level_points(h, found, newest);
@@ -346,8 +346,8 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
         err);
 }
 
-/* How far the series is settled, as far as nothing new lies before that. The lock: two servers may
- * have runs of one series, the later one judges with the earlier one's changes in sight. */
+/* Reads how far the series is settled, unless new points lie before that. The lock: two servers
+ * may judge one series; the later one must see the changes of the earlier one. */
 static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                             pfc_firm *settled, pfc_err *err)
 {

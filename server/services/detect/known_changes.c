@@ -1,5 +1,5 @@
 /*
- * Stored change points: matching them with what is found now, and what their alerts do then.
+ * Stored change points: matches them with new results, and updates their alerts.
  */
 #include "server/services/detect/known_changes.h"
 
@@ -55,7 +55,7 @@ pfc_known *pfc_known_match(pfc_known *items, size_t len, int64_t position, int64
     return best;
 }
 
-#define BLUR 3 /* commits by which the edges of a place move with later points */
+#define BLUR 3 /* commits by which later points can move the edges of a range */
 
 bool pfc_known_at(const pfc_known *k, int64_t low, int64_t high)
 {

@@ -1,6 +1,6 @@
 /*
- * What another configuration of the detector would have found in the stored history, and how that
- * compares with what people have said about alerts. Reads only.
+ * Replays the stored history with another configuration of the detector, and compares the changes
+ * found with the states that people have set on alerts. Reads only.
  */
 #include "server/repo/sql/replay.h"
 
@@ -121,7 +121,7 @@ static void note_seen(const pfc_history *h, seen *out)
         out->positions[i] = h->meta[i].position;
 }
 
-/* What may become an alert, and where it came from. */
+/* A change that may become an alert, and its index. */
 typedef struct candidate {
     pfc_clustered at;
     size_t change; /* in the replay */
@@ -155,7 +155,7 @@ static size_t measured_in(const seen *series, size_t series_len, pfc_clustered *
     return measured;
 }
 
-/* Firm regressions that stand among all series measured at the same commits. */
+/* Firm regressions that remain among all series measured at the same commits. */
 static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
                           const size_t *series_of, const bool *exact, double fdr)
 {
@@ -203,7 +203,7 @@ static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
     free(all);
 }
 
-/* Against what people have said: an alert stands for a labelled one when it is of the same series
+/* Compares with people's labels: an alert counts as a labelled one when it is of the same series
  * and may be the same commit. */
 static void score(const pfc_sql_replay_labels_rows *labels, pfc_replay *r)
 {

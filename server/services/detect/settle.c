@@ -1,7 +1,7 @@
 /*
- * Judging a long history piece by piece. Every STRIDE points a stretch is settled: the changes in it
- * are taken as they look with LAG points after it, and detection starts behind them from then on. So
- * a new point costs the same however long the series is, and a change once settled stays.
+ * Judges a long history in pieces. Every STRIDE points a stretch is settled: its changes are stored
+ * as detected with LAG points after it, and detection starts after them from then on. So the cost
+ * of a new point does not depend on the length of the series, and a settled change stays.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "server/services/internal.h"
 
 #define STRIDE 256
-#define LAG    768 /* no change with so many points after it is still in doubt */
-#define KEEP   256 /* points before the unsettled ones, to tell noise from levels by */
+#define LAG    768 /* a change with so many points after it is certain */
+#define KEEP   256 /* points before the unsettled ones, for estimating the noise */
 
 typedef struct stretch {
     const pfc_history *h;

@@ -1,6 +1,6 @@
 /*
- * Steps at which the toolchain or the harness changed: where that is the most probable of all suspects, the
- * alert is of that kind, and no commit is blamed.
+ * Steps at which the toolchain or the harness changed: if that is the most probable suspect, the
+ * alert gets that kind, and no commit is blamed.
  */
 #include <math.h>
 
@@ -12,9 +12,9 @@
 #include "server/services/internal.h"
 
 #define LEAST     0.5 /* probability from which the boundary, and not a commit, is the cause */
-#define ASK_LIMIT 200 /* groups a pass: the rest is asked with the next batch */
+#define ASK_LIMIT 200 /* groups per pass: the next batch handles the rest */
 
-/* The boundary that is more probable than all the rest together; NULL: there is none. */
+/* The boundary that is more probable than all others together; NULL: none. */
 static const pfc_suspect *cause_of(const pfc_alert_ranking *r)
 {
     const pfc_suspect *first = r->suspects.len ? &r->suspects.items[0] : NULL;

@@ -1,6 +1,6 @@
 /*
- * What a commit changed: the comparison of its runs with those of its first parent, for the pages that
- * list a commit's values. The verdicts are pfc_compare's.
+ * Compares the runs of a commit with those of its first parent, for the pages that list a commit's
+ * values. The verdicts are pfc_compare's.
  */
 #ifndef PFC_SERVER_SERVICES_HISTORY_AGAINST_PARENT_H
 #define PFC_SERVER_SERVICES_HISTORY_AGAINST_PARENT_H

@@ -1,6 +1,6 @@
 /*
- * Positions along a branch, from the graph alone: same commits, same positions, whatever order they
- * came in.
+ * Positions along a branch, computed from the graph only: the same commits get the same
+ * positions, in whatever order they arrived.
  */
 #include "server/services/internal.h"
 
@@ -72,8 +72,8 @@ static int newest_first(const void *a, const void *b)
     return strcmp(y->sha, x->sha);
 }
 
-/* Follows first parents from `head`. True: a chain of its own, ending at a root or at the edge of
- * what is known; false: it runs into something seen before. */
+/* Follows first parents from `head`. True: a separate chain that ends at a root or an unknown
+ * parent; false: it joins a chain seen before. */
 static bool walk(node *nodes, size_t head, size_t *length)
 {
     size_t at = head;
@@ -154,8 +154,8 @@ static int newest_newcomer_first(const void *a, const void *b)
     return strcmp(y->sha, x->sha);
 }
 
-/* A chain lies where its head has it, so a newcomer is put between two chains, never into one: behind the
- * newest head that is older than it. */
+/* The head of a chain decides the place of the chain, so a new commit is inserted between two
+ * chains, never inside one: directly after the newest head that is older than the commit. */
 bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_newcomer *newcomers,
                      size_t newcomers_len)
 {

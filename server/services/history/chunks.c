@@ -1,12 +1,13 @@
 /*
- * Packing the points of long series, so that a window of a hundred thousand reads dozens of rows.
+ * Packs the points of long series into chunks, so that a window of 100,000 points reads dozens of
+ * rows.
  */
 #include "server/repo/sql/chunks.h"
 
 #include "server/services/internal.h"
 
 #define WORTH_IT 500 /* points that lie outside of chunks */
-#define PAGE     4   /* series of one step: whoever calls has other work, too */
+#define PAGE     4   /* series of one step: the calling thread has other work, too */
 
 static pfc_code build(pfc_db *db, const pfc_sql_chunks_due_row *due, double quiet_s, bool *made,
                       pfc_err *err)

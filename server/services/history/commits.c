@@ -1,5 +1,5 @@
 /*
- * History: commits as they come, and their positions along the branches.
+ * Stores commits as they arrive, and their positions along the branches.
  */
 #include "server/repo/sql/commits.h"
 
@@ -118,7 +118,7 @@ pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch
     return code;
 }
 
-/* New commits that simply follow the tip keep every other position; `done` says whether they do. */
+/* New commits that directly follow the tip change no other position; *done: this is the case. */
 static pfc_code append(pfc_tx *tx, int64_t project_id, const char *branch,
                        const pfc_commit *commits, const char *const *shas, size_t len, bool *done,
                        pfc_err *err)
@@ -142,7 +142,7 @@ static pfc_code append(pfc_tx *tx, int64_t project_id, const char *branch,
     if (last->time < time || (last->time == time && strcmp(last->id, before) < 0))
         goto done; /* another head may be the newest then */
     for (size_t i = 0; i < len; i++) {
-        /* A merge may take commits off the line: that needs the graph. */
+        /* A merge can remove commits from the line: that needs the graph. */
         if (commits[i].parents_len != 1 || !pfc_streq(commits[i].parents[0], before))
             goto done;
         before = commits[i].id;
@@ -226,7 +226,7 @@ static pfc_code upsert(pfc_tx *tx, int64_t project_id, const pfc_commit *commits
     return code;
 }
 
-/* A completed stub has parents now: every branch that it is on may look different. */
+/* A completed stub has parents now, which may change the order of every branch that contains it. */
 static pfc_code recompute_branches(pfc_tx *tx, int64_t project_id, const int64_t *commits,
                                    size_t len, const char *but, pfc_err *err)
 {
@@ -272,7 +272,8 @@ static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const 
     if (code || appended || (!added && !completed_len))
         return code;
     code = pfc_branch_recompute(tx, project_id, branch, &changed, err);
-    /* More changed than came: measured points may have moved, so their series are judged again. */
+    /* Other commits moved, too: measured points may be among them, so their series are judged
+     * again. */
     if (!code && (changed > added || completed_len))
         code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
     if (!code && completed_len)
@@ -280,7 +281,7 @@ static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const 
     return code;
 }
 
-/* Tags are made after their commits, and known commits are sent again: so they are stored apart. */
+/* Tags are stored separately: they are made after their commits, which are then known already. */
 static pfc_code put_tags(pfc_tx *tx, int64_t project_id, const pfc_commit *commits, size_t len,
                          pfc_err *err)
 {

@@ -1,10 +1,11 @@
 /*
- * Commits that only a run has named so far: no parents are told, so the time of the first run places them.
+ * Commits that are known only from runs: their parents are unknown, so the time of the first run
+ * decides their position.
  */
 #include "server/repo/sql/commits.h"
 #include "server/services/internal.h"
 
-#define FIRST_LOOK 64 /* commits from the end; what clients send at once comes in nearly in order */
+#define FIRST_LOOK 64 /* commits from the end; clients send new runs nearly in order */
 #define LOOK_GROWS 16
 
 static pfc_code look_up(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
@@ -48,7 +49,7 @@ static pfc_line_tail *tail_of(const pfc_sql_branch_tail_rows *rows)
     return tail;
 }
 
-/* The newcomers, and those of the tail that make room for them. */
+/* Stores the positions of the new commits, and of the commits that were moved for them. */
 static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
                              const pfc_sql_branch_tail_rows *rows, const pfc_line_tail *tail,
                              const pfc_line_newcomer *newcomers, size_t len, bool *old,
@@ -76,7 +77,8 @@ static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
     return code;
 }
 
-/* What is newer than they are is read and moves up; older history is not touched, however long it is. */
+/* Reads and moves only the commits that are newer than the new ones, so that the cost does not grow
+ * with the length of the history. */
 static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
                        pfc_line_newcomer *newcomers, size_t len, pfc_err *err)
 {
@@ -98,15 +100,16 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
         }
         pfc_rows_clear(&rows);
     }
-    /* The order of what was measured is as it was, so nothing else is judged anew; but what lies in an
-     * alert's range is another list now. Of the last minutes that is judged anyway. */
+    /* The order of the measured commits is unchanged, so no verdict changes. But the list of
+     * commits in an alert's range may have changed. Ranges of the last minutes are judged again in
+     * any case. */
     if (!code && old)
         code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
     return code;
 }
 
-/* Makes the commits where they are missing, and members of the branch. fresh: those that became so, sha
- * borrowed from `rows`; *alone: none of them has a tie to others. */
+/* Inserts missing commits, and makes all of them members of the branch. fresh: the new members, sha
+ * borrowed from `rows`; *alone: none of them has a stored parent or child. */
 static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const char *const *shas,
                      const double *times, size_t len, pfc_sql_branch_members_add_rows *rows,
                      pfc_line_newcomer *fresh, size_t *fresh_len, bool *alone, pfc_err *err)

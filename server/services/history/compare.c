@@ -29,8 +29,8 @@ static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, pfc_c
     return code;
 }
 
-/* 32 digits are a run, fewer than 7 decimal ones a run's number, the rest a commit; a longer decimal
- * number is a commit first, since ids of commits are what people paste. */
+/* 32 digits are a run, fewer than 7 decimal digits a run's number, anything else a commit. A longer
+ * decimal number is looked up as a commit first, because users mostly paste ids of commits. */
 static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, const char *field,
                             pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
 {
@@ -102,7 +102,7 @@ static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pf
         return PFC_OK;
     }
     if (!opts.exact && a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS) {
-        /* Samples of one launch share its luck; launches are what is independent. */
+        /* Samples of one launch are correlated; launches are independent. */
         double *x = block_medians(a), *y = block_medians(b);
 
         code = pfc_stats_compare(x, a->blocks_len, y, b->blocks_len, &opts, &row->result, err);
@@ -113,7 +113,7 @@ static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pf
         row->compared = PFC_MIN(a->len, b->len);
         code = pfc_stats_compare(a->samples, a->len, b->samples, b->len, &opts, &row->result, err);
     }
-    /* A margin that the project has set holds for metrics without noise, too. */
+    /* A margin that the project has set applies to metrics without noise, too. */
     if (!code && opts.exact && row->margin_set && fabs(row->result.rel_change) <= row->margin_rel)
         row->result.verdict = PFC_VERDICT_SAME;
     return code;
@@ -132,7 +132,7 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
         c->broken++;
         return;
     }
-    /* The canary's code is the same on both sides: when it differs, the machine did. */
+    /* The canary's code is the same on both sides: if its time differs, the machine changed. */
     if (is_canary(row))
         row->result.verdict = PFC_VERDICT_INCONCLUSIVE;
     row->regression = row->result.verdict == PFC_VERDICT_DIFFERENT && worse;
@@ -146,7 +146,8 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
         c->inconclusive++;
 }
 
-/* What would decide an open row; the launches are what is counted where they are what is compared. */
+/* Estimates how many more values would decide an inconclusive row. The values are launches where
+ * launches are compared. */
 static void estimate(pfc_compare_row *row)
 {
     const double more =
@@ -159,8 +160,8 @@ static void estimate(pfc_compare_row *row)
             : (double)NAN;
 }
 
-/* What is called different, among all rows: exact metrics need no test, the canary's row is about the
- * machine, and where no test was made there is nothing to adjust. */
+/* Adjusts the verdicts for the number of rows that were tested. Left out: exact metrics, which need
+ * no test; the canary's row, which is about the machine; rows without a test. */
 static void judge_together(pfc_comparison *c)
 {
     pfc_family_row *rows = pfc_calloc(c->rows_len, sizeof(*rows));
@@ -203,7 +204,7 @@ static void add_difference(pfc_comparison *c, const char *field, const char *a, 
                                                              .b = pfc_strdup(b) };
 }
 
-/* In what the machines of the two differ. What a row says, the comparison says, too. */
+/* Notes the labels in which the two machines differ, in the row and in the comparison. */
 static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
                                  const pfc_compare_entry *a, const pfc_compare_entry *b,
                                  const pfc_sql_machine_fingerprints_rows *machines, pfc_err *err)
@@ -256,7 +257,7 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
 {
     pfc_comparison *c = m->c;
     pfc_compare_row *row = &c->rows[c->rows_len];
-    /* What a broken result says of unit and direction may be less than a measured one's. */
+    /* A broken result may lack the unit or the direction: prefer the measured side. */
     const pfc_compare_entry *like = a && (!a->reason || !b) ? a : b;
     const pfc_series_name name = { like->benchmark, like->metric, like->backend,
                                    like->machine_class, like->branch ? like->branch : "" };
@@ -335,8 +336,8 @@ static size_t next_alone(const pfc_compare_results *s, size_t at, size_t end,
 }
 
 /* a's entries from i to i_end and b's from j to j_end have one name: those of one machine class are
- * compared. What is then left on both sides was measured on other machines: it is compared when
- * that was asked for, and is said in any case. */
+ * compared. Entries left on both sides were measured on different machine classes: they are
+ * compared if the request allows it, and reported in any case. */
 static pfc_code merge_name(merging *m, size_t i, size_t i_end, size_t j, size_t j_end, pfc_err *err)
 {
     const pfc_compare_entry *a = m->a->entries, *b = m->b->entries;
@@ -425,7 +426,7 @@ static pfc_code load_machines(pfc_tx *tx, const pfc_compare_results *a,
     return code;
 }
 
-/* What one snapshot gives. */
+/* The input and the results of one read transaction. */
 typedef struct reading {
     int64_t project_id;
     const char *backend;
@@ -470,7 +471,7 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
     return code;
 }
 
-/* Which of the two it was is told, too. */
+/* Resolves one side. An error names the field of that side. */
 static pfc_code find_side(pfc_db *db, int64_t project_id, const char *text, const char *field,
                           pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
 {

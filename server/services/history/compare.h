@@ -28,14 +28,15 @@ typedef struct pfc_compare_results {
     size_t len;
 } pfc_compare_results;
 
-/* What a and b name: one of the two, 0 the other. */
+/* The target that a or b names: a commit or a run; the other is 0. */
 typedef struct pfc_compare_target {
     int64_t commit_id, run_id;
 } pfc_compare_target;
 
 /** The order of entries without their machine classes. */
 int pfc_compare_names(const pfc_compare_entry *a, const pfc_compare_entry *b);
-/** Reads into *s, which is empty; named->runs are those that were read. Texts live as long as *s. */
+/** Reads into *s, which is empty; named->runs: the runs that were read. Texts live as long as
+ * *s. */
 pfc_code pfc_compare_load(pfc_tx *tx, int64_t project_id, const pfc_compare_target *t,
                           const char *backend, pfc_compare_results *s, pfc_compare_side *named,
                           pfc_err *err) PFC_MUSTCHECK;

@@ -1,4 +1,5 @@
-/* The results of one side: raw samples of all its runs, and what was broken in the newest. */
+/* The results of one side: raw samples of all its runs, and the benchmarks that were broken in the
+ * newest. */
 #include <string.h>
 
 #include "server/repo/sql/runs.h"

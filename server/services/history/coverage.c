@@ -1,5 +1,5 @@
 /*
- * What was measured at which commits, and what is missing.
+ * Lists which benchmarks were measured at which commits, and which results are missing.
  */
 #include "server/services/history/coverage.h"
 
@@ -39,7 +39,7 @@ static void mark(const pfc_coverage *c, const char *positions, char sign, char *
     json_decref(list);
 }
 
-/* From the oldest commit on: what has begun and is not there is missing. */
+/* From the oldest commit on: a value is missing if an older commit has one. */
 static void fill_cells(pfc_coverage *c, size_t r)
 {
     const pfc_coverage_row *row = &c->rows.items[r];
@@ -114,7 +114,7 @@ static void find_fills(pfc_coverage *c)
 
 /* ---- reading ---- */
 
-/* What one snapshot gives. */
+/* The input and the result of one read transaction. */
 typedef struct reading {
     int64_t project_id;
     const pfc_coverage_filter *filter;

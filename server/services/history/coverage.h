@@ -1,5 +1,5 @@
 /*
- * Coverage: what was measured at which of a branch's newest commits, and what is missing.
+ * Coverage: which results exist for a branch's newest commits, and which are missing.
  */
 #ifndef PFC_SERVER_SERVICES_HISTORY_COVERAGE_H
 #define PFC_SERVER_SERVICES_HISTORY_COVERAGE_H
@@ -33,7 +33,8 @@ typedef struct pfc_coverage_never {
 } pfc_coverage_never;
 PFC_ROWS(pfc_coverage_nevers, pfc_coverage_never);
 
-/** What a job of kind backfill at this commit for this class would close; texts are the lists'. */
+/** The gaps that a job of kind backfill at this commit for this class would close. The texts belong
+ *  to the lists. */
 typedef struct pfc_coverage_fill {
     const char *commit, *machine_class;
     int64_t position;
@@ -48,10 +49,9 @@ typedef struct pfc_coverage {
     char **cells;
     size_t *missing; /* of each row */
     pfc_coverage_fill *fills;
-    size_t
-        fills_len; /* those that close most; machines that measured none of these commits have none */
-    pfc_coverage_nevers never; /* what others of the same kind (the name up to its first slash) have
-                                  and these benchmarks have not */
+    size_t fills_len; /* those that close most; none for machines without a measured commit */
+    /* Backends and classes that only others of the same family (name up to its first slash) have. */
+    pfc_coverage_nevers never;
 } pfc_coverage;
 
 typedef struct pfc_coverage_filter {

@@ -1,6 +1,6 @@
 /*
- * The points of a series as windows want them: 44 bytes each, from chunks (migration 0012) and, after
- * the newest of those, from the measurements; and buckets of them.
+ * The points of a series for windows: 44 bytes each, from chunks (migration 0012) and, after the
+ * newest chunk, from the measurements; and buckets of them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ static int by_place(const void *a, const void *b)
     return (x->run_id > y->run_id) - (x->run_id < y->run_id);
 }
 
-/* Chunks follow each other in the order of storing, which is that of positions but for backfills. */
+/* Chunks are in the order of storing, which differs from that of positions only after backfills. */
 static void sort(pfc_packed_points *points)
 {
     for (size_t i = 1; i < points->len; i++) {
@@ -84,7 +84,7 @@ static void sort(pfc_packed_points *points)
     }
 }
 
-/* A chunk, or the rest, begins and ends at those moments; only where it has points within the bounds. */
+/* Widens the span to the times of a chunk, or of the rest, if it has points within the bounds. */
 static void span(pfc_packed_points *points, size_t before, const char *from, const char *until)
 {
     if (points->len == before)

@@ -1,4 +1,4 @@
-/* How a project stands. */
+/* The state of a project. */
 #include "server/services/history/project_summary.h"
 
 #include "core/base/buf.h"

@@ -1,6 +1,6 @@
 /*
- * How a project stands: its open alerts and what is said of its headline metrics, in figures and in one
- * sentence, for the overview and the nightly report.
+ * The state of a project: its open alerts and the verdicts on its headline metrics, in figures and
+ * in one sentence, for the overview and the nightly report.
  */
 #ifndef PFC_SERVER_SERVICES_HISTORY_PROJECT_SUMMARY_H
 #define PFC_SERVER_SERVICES_HISTORY_PROJECT_SUMMARY_H
@@ -8,16 +8,16 @@
 #include "server/services/services.h"
 
 typedef struct pfc_standing {
-    int64_t open, regressions, broken, drifts, toolchain,
-        harness; /* alerts that wait for somebody */
-    /* Headline series by the newest change of each: regressed as long as its alert is open, watching
-     * while it is too young for one. */
+    int64_t open, regressions, broken, drifts, toolchain, harness; /* alerts that need a person */
+    /* Headline series by the newest change of each: regressed as long as its alert is open,
+     * watching while it is too young for one. */
     int64_t headline, regressed, watching, improved;
 } pfc_standing;
 
 pfc_code pfc_standing_get(pfc_db *db, int64_t project_id, pfc_standing *out,
                           pfc_err *err) PFC_MUSTCHECK;
-/** "bad": a regression or something broken is open; "warn": something else is, or may be; "good". */
+/** "bad": an alert of a regression or a broken benchmark is open; "warn": another alert is open, or
+ *  may follow; else "good". */
 const char *pfc_standing_level(const pfc_standing *s);
 /** "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged." Caller frees. */
 char *pfc_standing_sentence(const pfc_standing *s);

@@ -1,6 +1,6 @@
 /*
- * A series as the detector sees it: its points in the branch's order, and where in that history a
- * change lies.
+ * Reads a series for the detector: its points in the branch's order, and the place of a change
+ * in that history.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "server/services/internal.h"
 #include "server/services/sessions/anchored.h"
 
-/* Raw repeats make the verdict sharper, but reading them all for a very long series costs more than
- * they bring: there the medians alone decide. */
+/* Raw repeats make the verdict more precise, but reading them for a very long series is too
+ * slow: there only the medians are used. */
 #define MAX_POINTS_WITH_SAMPLES 50000
 
 void pfc_history_clear(pfc_history *h)

@@ -1,5 +1,6 @@
 /*
- * What benchmarks are built from, and what their programs read while they run, as the project says.
+ * The files that benchmarks are built from and that their programs read at run time, as the project
+ * declares them.
  */
 #include "server/repo/sql/suspects.h"
 #include "server/services/internal.h"

@@ -1,6 +1,6 @@
 /*
- * A window of one series: its points in commit order, or buckets of them, with the change points and
- * the boundaries where the machine changed.
+ * A window of one series: its points in commit order, or buckets of them, with the change points
+ * and the boundaries where the machine changed.
  */
 #include <math.h>
 
@@ -48,7 +48,7 @@ static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *tex
     return code;
 }
 
-/* Ends of one sort that are the wrong way round are a mistake, not an empty window. */
+/* Ends of the same kind in the wrong order are an error, not an empty window. */
 static pfc_code check_order(const pfc_window_bounds *b, pfc_err *err)
 {
     if (b->time_from > b->time_to ||
@@ -144,7 +144,7 @@ static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_windo
     return set_ratios(tx, series, points, NULL, w, err);
 }
 
-/* The runs that stand for the buckets, with their commits and machines, as points without figures. */
+/* The runs that represent the buckets, with commits and machines, as points without values. */
 static pfc_code load_runs(pfc_tx *tx, int64_t project_id, const pfc_packed_points *points,
                           const pfc_bucket *buckets, size_t len, pfc_window *w, pfc_err *err)
 {
@@ -392,7 +392,7 @@ static pfc_code find_boundaries(pfc_tx *tx, pfc_window *w, pfc_err *err)
     return code;
 }
 
-/* What one snapshot gives. */
+/* The input and the result of one read transaction. */
 typedef struct reading {
     const pfc_window_opts *opts;
     size_t points;

@@ -1,5 +1,5 @@
 /*
- * A stored run as the document that it was.
+ * Returns a stored run as the original document.
  */
 #include "server/repo/sql/runs.h"
 #include "server/services/internal.h"

@@ -1,14 +1,15 @@
 /*
- * Exact metrics: what is deterministic has one value at a commit under one fingerprint. A run that
- * brings another one is refused whole, with both values; other compilers, simulators or machines may
- * differ, and so may the builds of a search, which are laid out anew.
+ * Exact metrics: a deterministic metric has one value at a commit under one fingerprint. A run with
+ * another value is refused as a whole, and the error contains both values. Other compilers,
+ * simulators or machines may differ, and so may the builds of a bisection, which can be
+ * relinked with another layout.
  */
 #include <stdlib.h>
 
 #include "server/repo/sql/ingest.h"
 #include "server/services/ingest/ingest.h"
 
-/* The exact results of many runs, an element each. */
+/* The exact results of many runs, one element per result. */
 typedef struct columns {
     int64_t *place, *project, *commit, *series, *job;
     double *value;

@@ -4,7 +4,7 @@
  *
  * Only the common case goes this way: project, commit, machine and series are known and the run is
  * new. A run that needs more, or is there already, is left to pfc_ingest_one, which knows every
- * case; so a run that is refused never takes its neighbours with it.
+ * case; so a refused run does not affect the others.
  */
 #include "server/repo/sql/ingest.h"
 #include "server/services/ingest/ingest.h"
@@ -84,7 +84,7 @@ static const int64_t *numbers(columns *c, const group *g, i64_of get)
     return values;
 }
 
-/* Keeps those whose `keep` is true, in order. */
+/* Keeps the runs whose `keep` is true, in order. */
 static void sift(group *g, const bool *keep)
 {
     size_t n = 0;
@@ -105,7 +105,7 @@ static bool same_text(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* Two documents of one run, or under one key, must see each other: the second stands alone. */
+/* Two documents of one run, or with one key, must see each other: the second is stored alone. */
 static void gather(group *g, pfc_ingest *const *runs, size_t len)
 {
     g->all = runs;
@@ -217,7 +217,7 @@ static bool take_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in,
     return known;
 }
 
-/* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or refuse. */
+/* pfc_ingest_one creates missing series, and refuses measurements in another unit. */
 static pfc_code find_series(group *g, pfc_err *err)
 {
     pfc_memo *memo = pfc_tx_memo(g->tx);
@@ -252,7 +252,7 @@ static pfc_code find_series(group *g, pfc_err *err)
     return code;
 }
 
-/* One whose exact results are not those of an earlier run is for pfc_ingest_one to refuse. */
+/* pfc_ingest_one refuses a run whose exact results differ from an earlier run's. */
 static pfc_code check_exact(group *g, pfc_err *err)
 {
     pfc_exact_conflict conflicts[PFC_INGEST_GROUP_MAX] = { 0 };

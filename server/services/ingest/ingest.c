@@ -1,6 +1,6 @@
 /*
- * Storing a run: one transaction for everything that belongs to it, so that it is there whole or
- * not at all, and once, however often it is sent.
+ * Storing a run: one transaction for everything that belongs to it, so that it is stored
+ * completely or not at all, and once, however often it is sent.
  */
 #include "server/services/ingest/ingest.h"
 
@@ -33,7 +33,7 @@ static pfc_code find_machine(pfc_ingest *in, pfc_err *err)
     const char *name = m->name ? m->name : ""; /* a command's run need not name its machine */
     pfc_code code = PFC_OK;
 
-    /* At most twice: another server may make the row between our look and our insert. */
+    /* At most twice: another server may insert the row between the query and the insert. */
     for (int round = 0; round < 2 && !in->machine_id && !code; round++) {
         pfc_sql_machine_find_rows rows = { 0 };
         bool stale = false;
@@ -120,7 +120,7 @@ static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *ou
     return code;
 }
 
-/* Makes the run's row, or locks the one that is there. */
+/* Inserts the run's row, or locks the existing one. */
 static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
     const pfc_run *run = in->run;
@@ -211,7 +211,7 @@ static pfc_code resolve_series(pfc_ingest *in, pfc_err *err)
                                c->metric[i]);
             break;
         }
-        /* A series is one quantity: mixing units or directions would make steps of nothing. */
+        /* A series is one quantity: mixing units or directions would produce false steps. */
         if (!pfc_streq(unit, c->unit[i]) || rows.items[i].higher_is_better != c->higher[i]) {
             char path[64];
 
@@ -271,7 +271,7 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
     return pfc_sql_measurements_copy(in->tx, &rows, err);
 }
 
-/* What was broken or skipped, so that the document can be given back whole. */
+/* Stores broken and skipped measurements, so that the complete document can be returned later. */
 pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
 {
     const pfc_run *run = in->run;
@@ -348,9 +348,10 @@ static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
                                          .series = out->series,
                                          .samples = out->samples },
         err);
-    if (code == PFC_ECONFLICT && key) /* since check_key looked, by another server perhaps */
+    if (code == PFC_ECONFLICT && key) /* after check_key, for example by another server */
         return key_conflict(err);
-    /* Same transaction: a run stored but never judged looks like a healthy one. */
+    /* In the same transaction: a run that is stored but never judged looks like one without
+     * changes. */
     if (!code && in->run->measurements_len)
         code = pfc_detect_enqueue(in->tx, in->project_id, in->run_id, NULL, err);
     if (code)
@@ -372,7 +373,7 @@ static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_in
         code = check_key(in, key, out, err);
     if (code || out->repeated)
         return code;
-    /* History before machines before runs before series: everybody in one order, no circles. */
+    /* History before machines before runs before series: one lock order prevents deadlocks. */
     code = pfc_commit_ensure(in->tx, in->project_id, in->branch, in->run->commit,
                              in->run->started_at, &in->commit_id, err);
     if (!code)
@@ -391,7 +392,7 @@ static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_in
     return code;
 }
 
-/* What an attempt that failed has left behind. */
+/* Frees the state of an attempt that failed. */
 static void forget_attempt(pfc_ingest *in)
 {
     free(in->project);

@@ -1,5 +1,5 @@
 /*
- * What the files of ingest share: a run made ready for storing, and the two ways to store it.
+ * Shared by the files of this folder: a run prepared for storing, and the two ways to store it.
  *
  * Preparing needs no database: it checks the document, derives the figures that are stored beside
  * the samples, and hashes header and body. ingest.c stores one run in a transaction of its own;
@@ -56,7 +56,8 @@ size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len);
 /** The series of the runs' measurements with samples, a row each. */
 pfc_code pfc_ingest_series_find(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
                                 pfc_sql_series_find_rows *out, pfc_err *err) PFC_MUSTCHECK;
-/** Makes the rows of measurements_copy: those that have samples; runs, commits and series are known. */
+/** Makes the rows of measurements_copy: results with samples. Runs, commits and series are
+ * known. */
 void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len);
 /** An object of texts as JSON; caller frees. */
 char *pfc_ingest_pairs(const pfc_labels *pairs);
@@ -69,20 +70,20 @@ typedef struct pfc_exact_conflict {
     double stored;
 } pfc_exact_conflict;
 
-/** Runs with exact results at one commit are stored one after the other, so that each sees the earlier
- *  one's values: taken before their rows are made, until the transaction ends. */
+/** Runs with exact results at one commit are stored one after the other, so that each sees the
+ *  earlier one's values: taken before their rows are made, until the transaction ends. */
 pfc_code pfc_ingest_exact_lock(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
                                pfc_err *err) PFC_MUSTCHECK;
-/** Looks for them, out[i] for runs[i], all false before; also among the runs themselves, where the later one
- *  has the conflict. Series and commits are known. */
+/** Looks for them, out[i] for runs[i], all false before; also among the runs themselves, where the
+ *  later one has the conflict. Series and commits are known. */
 pfc_code pfc_ingest_exact_conflicts(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
                                     pfc_exact_conflict *out, pfc_err *err) PFC_MUSTCHECK;
 /** PFC_ECONFLICT with both values when `in` has one. */
 pfc_code pfc_ingest_exact_check(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
 
-/** Where one run of a group stands. */
+/** The state of one run of a group. */
 typedef enum pfc_group_state {
-    PFC_GROUP_ALONE,  /* needs more than inserts (or may be there already): store it by itself */
+    PFC_GROUP_ALONE,  /* needs more than inserts, or may be stored already: store it alone */
     PFC_GROUP_STORED, /* committed with the group */
 } pfc_group_state;
 

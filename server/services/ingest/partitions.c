@@ -1,7 +1,7 @@
 /*
  * Monthly partitions of the measurements, made before they are needed: rows that land in the
- * default partition would have to be moved out of it later. Old ones are thinned, a month at a time;
- * so is the queue.
+ * default partition would have to be moved out of it later. Old ones are thinned, a month at a
+ * time; so is the queue.
  */
 #include "server/repo/sql/chunks.h"
 #include "server/repo/sql/core.h"
@@ -9,7 +9,7 @@
 #include "server/repo/sql/retention.h"
 #include "server/services/services.h"
 
-/* For the time that others may have to wait for us. */
+/* Limits how long other transactions may wait for this one. */
 static pfc_code limit_waits(pfc_tx *tx, const char *longest, pfc_err *err)
 {
     return pfc_sql_upkeep_limits(tx, &(pfc_sql_upkeep_limits_args){ .lock_timeout = longest }, err);
@@ -46,7 +46,7 @@ pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *e
         code =
             pfc_sql_months_due(tx, &(pfc_sql_months_due_args){ .months_ahead = ahead }, &due, err);
     pfc_tx_free(tx);
-    /* A month that cannot be had now is no reason to do without the others. */
+    /* A month that fails now must not keep the others from being made. */
     for (size_t i = 0, n = code ? 0 : due.len; i < n; i++) {
         pfc_code this = create_month(db, due.items[i].month, moved, code ? &one : err);
 
@@ -56,7 +56,7 @@ pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *e
     return code;
 }
 
-/* The oldest month that is not yet as it should be; "" when there is none. */
+/* The oldest month that still needs thinning; "": none. */
 static pfc_code find_due(pfc_tx *tx, const pfc_retention *keep, char month[16], bool *days,
                          pfc_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Making a run ready for storing: what can be done, and refused, before a connection is taken.
+ * Prepares a run for storing: all work and checks that need no database connection.
  */
 #include "core/base/buf.h"
 #include "server/services/ingest/ingest.h"
@@ -49,10 +49,11 @@ char *pfc_ingest_pairs(const pfc_labels *pairs)
     return text;
 }
 
-/* What is drawn around a point. Launches of the process are what varies, so with several the band is
- * that of their medians: by order statistics, which for fewer than six is their range. Verdicts never
- * rest on it: comparing and judging read the raw samples. A bootstrap of the blocks, which reports
- * use, took 30 times as long as everything else that storing a run needs. */
+/* The interval that charts draw around a point. Most variation is between launches of the process,
+ * so with several launches it is the interval of their medians, from order statistics: for fewer
+ * than six launches that is their range. No verdict depends on it: comparing and judging read the
+ * raw samples. A bootstrap of the blocks, as reports use, took 30 times as long as the rest of
+ * storing a run. */
 static pfc_interval interval_of(const pfc_measurement *m)
 {
     pfc_interval all, launches;
@@ -137,7 +138,7 @@ static pfc_code check_run(const pfc_run *run, const char *key, pfc_err *err)
 /* All that the parts of one run must have in common. */
 static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
 {
-    char fence[32] = ""; /* what says none has the hash that it always had */
+    char fence[32] = ""; /* documents without it must keep their hash */
     char session[120] = "";
     char *text;
 
@@ -158,7 +159,7 @@ static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
 
 #define HASHED_MAX (64u * 1024 * 1024) /* four times the largest document */
 
-/* With its length, so that no two lists of texts look alike. */
+/* With its length, so that different lists of texts have different hashes. */
 static void put_text(pfc_buf *buf, const char *text)
 {
     size_t len = text ? strlen(text) + 1 : 0;
@@ -196,7 +197,7 @@ static void put_measurement(pfc_buf *buf, const pfc_measurement *m)
         pfc_buf_append(buf, m->visits, m->blocks_len * sizeof(*m->visits));
 }
 
-/* Over what the document says, not how: blanks and the order of keys do not count. The values' own
+/* Hashes the content of the document: blanks and the order of keys do not count. The values' own
  * bytes rather than their text, because printing a double costs more than storing it. */
 static void hash_body(const pfc_run *run, const char *header, char out[PFC_SHA256_HEX])
 {

@@ -3,8 +3,8 @@
 #include "core/base/base.h"
 
 #define FIRST_NS 500000.0
-#define WEIGHT   0.25        /* of the newest group: ten of them forget a slow one */
-#define QUIET_NS 10000000000 /* without anything stored: what was slow before it need not be now */
+#define WEIGHT   0.25        /* of the newest group: after ten, 6 % of an older rate is left */
+#define QUIET_NS 10000000000 /* without a stored group: older rates no longer apply */
 
 void pfc_pace_begin(pfc_pace *pace, double run_ns)
 {
@@ -14,9 +14,10 @@ void pfc_pace_begin(pfc_pace *pace, double run_ns)
 
 void pfc_pace_stored(pfc_pace *pace, int64_t taken_ns, int64_t now_ns, size_t runs, bool left)
 {
-    /* Writers work beside each other: since the last group of any of them, or since this one began. */
+    /* Several writers work in parallel: count from the last group of any writer, if that is
+     * later. */
     const int64_t begin_ns = PFC_MAX(pace->last_ns, taken_ns);
-    /* Two that end at the same instant do not make the pace 0. */
+    /* Two groups that end at the same instant must not make the time per run 0. */
     const double run_ns = PFC_MAX((double)(now_ns - begin_ns) / (double)runs, 1.0);
 
     if (pace->last_ns != INT64_MIN && taken_ns - pace->last_ns > QUIET_NS)

@@ -1,8 +1,9 @@
 /*
- * Group commit: requests read their documents and put them in a queue, large ones in one before it, from
- * which readers take them, so that no thread that answers is held by one; a few writers take all that
- * waits, store it in one transaction and tell who waited. Nothing is delayed on purpose: the queue fills
- * while the last commit's fsync runs, so groups grow with the load.
+ * Group commit. Request threads parse small documents and put them into the ready queue. Large ones
+ * go into the unread queue, from which reader threads parse them, so that they do not block a
+ * request thread. A few writer threads take all ready runs, store them in one transaction and
+ * notify the connections that wait. There is no artificial delay: the queue fills while the last
+ * commit's fsync runs, so groups grow with the load.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -126,7 +127,7 @@ static pfc_code find_project(pfc_db *db, const pfc_ingest_ticket *t, int64_t *id
     return code;
 }
 
-/* From the document as it came to a run that is ready for storing; once. */
+/* Parses the received document and prepares the run for storing. Called once. */
 static pfc_code ticket_read(pfc_db *db, pfc_ingest_ticket *t, pfc_err *err)
 {
     int64_t project_id = 0;
@@ -199,7 +200,7 @@ static pfc_ingest_ticket *list_pop(ticket_list *list)
     return t;
 }
 
-/* Tells those who wait. */
+/* Completes the tickets and notifies the connections that wait for them. */
 static void tickets_done(pfc_writer *w, pfc_ingest_ticket **tickets, size_t len)
 {
     uint64_t tags[PFC_INGEST_GROUP_MAX];
@@ -241,7 +242,7 @@ static void give_read(pfc_writer *w, pfc_ingest_ticket *t, bool ready)
         w->waiting--;
         w->waiting_bytes -= t->bytes;
     }
-    if (w->stopping) /* writers wait for the last of them */
+    if (w->stopping) /* writers stop only after the last unread ticket */
         pthread_cond_broadcast(&w->wake_writer);
     pthread_mutex_unlock(&w->lock);
     if (!ready)
@@ -253,7 +254,7 @@ static void *reader_main(void *arg)
     pfc_writer *w = arg;
     pfc_ingest_ticket *t;
 
-    /* Linux: of this thread alone. */
+    /* On Linux this applies to the calling thread only. */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), READER_NICE);
     while ((t = take_unread(w)) != NULL) {
         t->code = ticket_read(w->opts.db, t, &t->err);
@@ -264,7 +265,7 @@ static void *reader_main(void *arg)
 
 /* ---- writers ---- */
 
-/* Waits for work and takes a group of it; 0: stop. *left: others wait still. */
+/* Waits for tickets and takes a group of them; 0: stop. *left: more tickets are waiting. */
 static size_t take_group(pfc_writer *w, pfc_ingest_ticket **group, bool *left)
 {
     size_t n = 0, bytes = 0;
@@ -285,16 +286,16 @@ static size_t take_group(pfc_writer *w, pfc_ingest_ticket **group, bool *left)
     return n;
 }
 
-/* Those of a group that are stored by themselves. */
+/* The runs of a group that are stored one by one. */
 typedef struct apart {
-    pfc_err away; /* no use to ask for the others */
-    bool late;    /* one of them has waited in vain already */
-    bool put_off; /* one of them shall be sent again */
+    pfc_err away; /* if set, storing the others would fail, too */
+    bool late;    /* one of them has timed out already */
+    bool put_off; /* the client of one of them must send it again */
 } apart;
 
-/* When the database is away the rest of the group need not ask again. What one run met is that run's: it
- * may wait for a lock, or be refused again and again. A second one that waits in vain is one too many for
- * those behind it. */
+/* If the database is unavailable, the rest of the group fails with the same error. Other errors
+ * belong to one run, which may wait for a lock, or be refused repeatedly. The second timeout fails
+ * the rest, too: each further one would delay all runs that wait in the queue. */
 static void store_alone(pfc_writer *w, pfc_ingest_ticket *t, apart *a)
 {
     if (a->away.code) {
@@ -311,7 +312,7 @@ static void store_alone(pfc_writer *w, pfc_ingest_ticket *t, apart *a)
     a->put_off |= t->code == PFC_ETIMEOUT || t->code == PFC_EUNAVAIL;
 }
 
-/* false: something else than the work was waited for, so that the time it took says nothing. */
+/* false: the group waited for a lock or the database, so its time must not count for the rate. */
 static bool store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
 {
     pfc_ingest *runs[PFC_INGEST_GROUP_MAX];
@@ -325,7 +326,7 @@ static bool store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
         runs[i] = &group[i]->in;
     code = pfc_ingest_group(w->opts.db, runs, len, states, results, &err);
     if (code)
-        /* One of them is the cause: one by one they come apart. */
+        /* One run is the cause: store them one by one. */
         pfc_log(PFC_DEBUG, "group taken apart", "runs", len, "why", (const char *)err.msg);
     else
         atomic_fetch_add(&w->groups, 1);
@@ -370,7 +371,7 @@ static pfc_code find_room(const pfc_writer *w, const pfc_ingest_ticket *t, pfc_e
     return PFC_OK;
 }
 
-/* A small document is read by the thread that received it: to wake another one costs as much. */
+/* The request thread parses a small document itself: waking another thread costs as much. */
 static pfc_code read_small(pfc_writer *w, pfc_ingest_ticket *t, pfc_err *err)
 {
     pfc_code code;

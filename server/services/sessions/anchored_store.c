@@ -83,7 +83,7 @@ static pfc_code refresh_verdicts(pfc_tx *tx, void *into, pfc_err *err)
     return code;
 }
 
-/* A fault of one session must not keep the runs from being judged; the database away must. */
+/* An error in one session must not prevent the judging of the runs; a lost database does. */
 static pfc_code refresh(pfc_db *db, int64_t project_id, const int64_t *runs, size_t len,
                         pfc_db_writing write, pfc_err *err)
 {

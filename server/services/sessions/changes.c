@@ -104,7 +104,7 @@ static pfc_code put_change(const applying *a, const pfc_session_boundary *b, con
     return code;
 }
 
-/* Blocks are new evidence: an alert that went away before they were measured is there again. */
+/* Blocks are new evidence: an alert that went away before they were measured is opened again. */
 static pfc_code follow_different(const applying *a, const pfc_known *old, pfc_err *err)
 {
     static const pfc_alert_change again = { .state = "untriaged",
@@ -126,7 +126,7 @@ static pfc_code apply_different(const applying *a, const pfc_session_boundary *b
 
     if (old) {
         old->used = true;
-        /* An earlier session named the place more closely. */
+        /* An earlier session found a narrower range. */
         if (old->blocks && !old->gone && !pfc_streq(old->session, a->j->session) &&
             (at.low < old->low || at.high > old->high))
             return PFC_OK;
@@ -159,7 +159,7 @@ static pfc_code put_gone(const applying *a, const pfc_known *k, const char *evid
         err);
 }
 
-/* Nothing changed between the two: what single measurements showed there goes. */
+/* No change between the two: removes change points of single measurements there. */
 static pfc_code apply_same(const applying *a, const pfc_session_boundary *b, pfc_err *err)
 {
     const place at = place_of(a, b);
@@ -205,7 +205,7 @@ static void apply_undecided(const applying *a, const pfc_session_boundary *b)
     }
 }
 
-/* This session decided it before more of its runs were known, and does not any more. */
+/* Removes changes that this session decided from a part of its runs and no longer supports. */
 static pfc_code take_back(const applying *a, pfc_err *err)
 {
     pfc_code code = PFC_OK;
@@ -222,7 +222,7 @@ static pfc_code take_back(const applying *a, pfc_err *err)
 
 /* ---- levels that came back ---- */
 
-/* The first later change with blocks that brings the level of `k` back; NULL: none. `items` by position. */
+/* The first later change with blocks that reverts `k`; NULL: none. `items`: by position. */
 static const pfc_known *brings_back(const pfc_known *items, size_t len, const pfc_known *k)
 {
     double level = 1 + k->rel_change;
@@ -323,13 +323,14 @@ static pfc_code apply_series(applying *a, pfc_err *err)
     return code;
 }
 
-/* What is asked for of pfc_session_apply. */
+/* The arguments of pfc_session_apply. */
 typedef struct asked {
     int64_t project_id;
     const char *session;
 } asked;
 
-/* The branch first, as whoever writes alerts of several series; then the series, in the order of their ids. */
+/* Locks the branch first, as every transaction that writes alerts of several series does, then the
+ * series in the order of their ids. One order prevents deadlocks. */
 static pfc_code lock(pfc_tx *tx, const asked *q, double *received_at, pfc_err *err)
 {
     pfc_sql_session_when_rows rows = { 0 };

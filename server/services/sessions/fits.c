@@ -1,6 +1,6 @@
 /*
- * Results of pfc_blocks_judge, kept by the digest of what they were judged from: see fits.h. The function is pure,
- * so that a kept result never ages and needs no invalidation.
+ * Cache of results of pfc_blocks_judge by the digest of the input: see fits.h. The function is
+ * pure, so that a cached result needs no invalidation.
  */
 #include "server/services/sessions/fits.h"
 
@@ -147,7 +147,7 @@ pfc_code pfc_session_fit(const pfc_visit *visits, size_t n, const pfc_blocks_opt
     if (code)
         return code;
     pthread_mutex_lock(&kept.lock);
-    keep(digest, out); /* another thread may have kept the same meanwhile: both age out */
+    keep(digest, out); /* another thread may have stored the same result: both expire */
     pthread_mutex_unlock(&kept.lock);
     return PFC_OK;
 }

@@ -9,7 +9,7 @@
 /* Without noise a joint would have infinite weight. */
 #define SE_MIN 1e-9
 
-/* Two anchors, and what all sessions together say of them. */
+/* Two anchors, and their ratio over all sessions. */
 typedef struct edge {
     int64_t a, b;         /* a < b */
     double log_ratio, se; /* log(b / a) */
@@ -68,7 +68,7 @@ static edge *make_edges(const pfc_joint *joints, size_t n, size_t *len)
     return edges;
 }
 
-/* The edge that leads from the settled ones to a further one with the smallest error; NULL: none. */
+/* The edge from a settled anchor to another one with the smallest error; NULL: none. */
 static const edge *next_edge(const edge *edges, size_t n, const pfc_joined *done, size_t len,
                              pfc_joined *out)
 {
@@ -96,7 +96,7 @@ static const edge *next_edge(const edge *edges, size_t n, const pfc_joined *done
     return best;
 }
 
-/* Dijkstra by variance: errors add in squares, so a path never becomes surer by going on. */
+/* Dijkstra by variance: variances add, so a longer path never has a smaller error. */
 void pfc_joints_resolve(const pfc_joint *joints, size_t n, int64_t current, pfc_joined **out,
                         size_t *len)
 {

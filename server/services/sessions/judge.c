@@ -66,7 +66,7 @@ typedef struct visits {
     size_t len, cap;
 } visits;
 
-/* One launch, one visit: the median of its samples. What is not above zero has no ratio. */
+/* Adds one visit per launch: the median of its samples, if above zero: others have no ratio. */
 static void add_visits(const pfc_sql_session_visits_row *row, uint32_t build, visits *v)
 {
     double *samples = NULL;
@@ -97,8 +97,8 @@ static void add_visits(const pfc_sql_session_visits_row *row, uint32_t build, vi
 
 /* ---- boundaries ---- */
 
-/* Does a live change point of the series lie in (from, to], so that the session measured its two sides? Not where
- * only the anchor happens to lie before it. */
+/* Does a live change point of the series lie in (from, to], so that the session measured its two
+ * sides? Not where only the anchor happens to lie before it. */
 static bool holds_candidate(const pfc_session_judgement *j,
                             const pfc_sql_session_changes_rows *changes, int64_t series,
                             const pfc_boundary *b)

@@ -1,14 +1,15 @@
 /*
- * A session judged from its stored visits: what GET /sessions/{id} shows, and what judging makes change
- * points of. One function for both, so that the page and the alerts cannot disagree.
+ * Judges a session from its stored visits. GET /sessions/{id} and the change points use the same
+ * function, so that the page and the alerts cannot disagree.
  *
- * Builds are the commits of the session's runs on the branch's line, in history order. A boundary is judged
- * when its commit is newer than the session's base and among the commits of the session's document (else it was
- * judged before, and is measured because later ones are compared with it), or when a live change point of the series lies in it: a
- * candidate that was seen in single measurements, whose two sides the session has measured.
+ * Builds are the commits of the session's runs on the branch's line, in history order. A boundary
+ * is judged when its commit is newer than the session's base and among the commits of the session's
+ * document (else it was judged before, and is measured because later ones are compared with it), or
+ * when a live change point of the series lies in it: a candidate that was seen in single
+ * measurements, whose two sides the session has measured.
  *
- * A run counts unless a later lease of its job has overtaken it (jobs.fence > runs.job_fence): the job's next
- * runner measures in a session of its own.
+ * A run counts unless a later lease of its job has overtaken it (jobs.fence > runs.job_fence): the
+ * job's next runner measures in a session of its own.
  */
 #ifndef PFC_SERVER_SERVICES_SESSIONS_JUDGE_H
 #define PFC_SERVER_SERVICES_SESSIONS_JUDGE_H
@@ -24,11 +25,9 @@ typedef struct pfc_session_build {
 
 typedef struct pfc_session_boundary {
     const pfc_boundary *b; /* from, to: indices into the session's builds */
-    double
-        p_adjusted; /* among all judged boundaries of the session (Benjamini-Hochberg); NAN: exact */
+    double p_adjusted;   /* over the session's judged boundaries (Benjamini-Hochberg); NAN: exact */
     pfc_verdict verdict; /* among them: DIFFERENT needs p_adjusted <= PFC_BLOCKS_FDR too */
-    bool
-        within; /* undecided by the test, but the fit leaves it within the night's margin: shown as the same */
+    bool within;      /* inconclusive, but the fit lies within the night's margin: shown as same */
     bool regression;  /* where DIFFERENT: worse, by the metric's direction */
     int64_t alert_id; /* of the change point that this boundary made; 0: none */
 } pfc_session_boundary;
@@ -57,13 +56,13 @@ typedef struct pfc_session_judgement {
     pfc_res *builds_hold, *series_hold; /* behind the texts */
 } pfc_session_judgement;
 
-/** Judges the stored visits of all runs of the session. Clear *out in every case. PFC_ENOTFOUND: no run of
- *  that session is stored. Reads only; deterministic in what is stored. */
+/** Judges the stored visits of all runs of the session. Clear *out in every case. PFC_ENOTFOUND: no
+ *  run of that session is stored. Reads only; deterministic in what is stored. */
 pfc_code pfc_session_judge(pfc_tx *tx, int64_t project_id, const char *session,
                            pfc_session_judgement *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_session_judgement_clear(pfc_session_judgement *judgement);
 
-/** "order": the random order of the stretch's builds decides; "pairs": the rounds of the two builds. */
+/** "order": the random order of the stretch's builds decides; "pairs": the builds' rounds. */
 const char *pfc_session_test_name(const pfc_session_boundary *boundary);
 
 /** "regression", "improvement", "same" or "undecided". */

@@ -21,7 +21,7 @@ static size_t commit_at(const pfc_session_commit_rows *commits, int64_t commit_i
     return i;
 }
 
-/* The first of the commits next to it that share its build; commits->len: it is none of the new ones. */
+/* The first of the adjacent commits that share its build; commits->len: it is not a new commit. */
 static size_t owner_at(const pfc_session_commit_rows *commits, int64_t commit_id)
 {
     size_t i = commit_at(commits, commit_id);
@@ -41,7 +41,7 @@ const char *pfc_session_owner(const pfc_session_commit_rows *commits,
 
 /* ---- verdicts ---- */
 
-/* What the boundaries of one commit come to. */
+/* The boundaries of one commit, counted by verdict. */
 typedef struct tally {
     size_t boundaries, worse, better, open;
     double within; /* the largest end of an interval */
@@ -50,7 +50,7 @@ typedef struct tally {
     const pfc_session_boundary *worst;
 } tally;
 
-/* A change that is sure counts more than one that is not, a bad one more than a good one. */
+/* A decided change ranks above an undecided one, a regression above an improvement. */
 static int rank_of(const pfc_session_boundary *b)
 {
     if (b->verdict != PFC_VERDICT_DIFFERENT)
@@ -143,7 +143,7 @@ pfc_session_verdict *pfc_session_verdicts(const pfc_session_row *session,
         const pfc_session_commit_row *c = &commits->items[i];
 
         out[i] = verdict_of(c, &tallies[i], round);
-        /* Its build is shown at the first commit that has it. */
+        /* The first commit with this build shows its boundary. */
         if (strcmp(c->status, "measured") == 0 && owner_at(commits, c->commit_id) != i)
             out[i] = (pfc_session_verdict){ .word = "identical",
                                             .within = (double)NAN,

@@ -1,13 +1,14 @@
 /*
- * What a session says of each of its commits, over all its series.
+ * The verdict of a session on each of its commits, over all its series.
  *
- * slower: a boundary of the commit regressed in at least one series (for throughput, too: the word is "slower").
- * faster: none did, and one improved. same: the interval of every boundary lies within its margin; `within` is the
- * largest of their ends. undecided: anything else; `needs_s` is what the session itself said, else the rounds that are
- * likely to decide the boundaries that are open, at the time that a visit took.
+ * slower: a boundary of the commit regressed in at least one series (also used for throughput).
+ * faster: none regressed, and one improved. same: the interval of every boundary lies within its
+ * margin; `within` is the largest of their ends. undecided: anything else; `needs_s` is the figure
+ * of the session's document, else the time of the rounds that are likely to decide the open
+ * boundaries.
  *
- * Commits with identical object code share one build: its boundary is the first one's in history, and the others are
- * "identical". Series that a rule leaves out do not count.
+ * Commits with identical object code share one build: the first of them in history gets its
+ * boundary, and the others are "identical". Series that a rule leaves out do not count.
  */
 #ifndef PFC_SERVER_SERVICES_SESSIONS_REPORT_H
 #define PFC_SERVER_SERVICES_SESSIONS_REPORT_H
@@ -32,21 +33,24 @@ typedef struct pfc_session_report {
     pfc_session_verdict *verdicts;   /* of each commit; owned */
 } pfc_session_report;
 
-/** Judges one session as it is stored now. Clear *out in every case. PFC_ENOTFOUND: no such session. */
+/** Judges one session as stored. Clear *out in every case. PFC_ENOTFOUND: no such session. */
 pfc_code pfc_session_report_load(pfc_tx *tx, int64_t project_id, const char *id,
                                  pfc_session_report *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_session_report_clear(pfc_session_report *report);
 
-/** The commits' verdicts. Pure: `commits` and `judgement` are borrowed by the result, the caller frees it. */
+/** The commits' verdicts. Pure. The result borrows `commits` and `judgement`; the caller frees
+ * it. */
 pfc_session_verdict *pfc_session_verdicts(const pfc_session_row *session,
                                           const pfc_session_commit_rows *commits,
                                           const pfc_session_judgement *judgement);
-/** The commit that the boundary of a build is shown at: builds[to], or the first of those identical to it. */
+/** The commit that shows the boundary of a build: builds[to], or the first one identical to it. */
 const char *pfc_session_owner(const pfc_session_commit_rows *commits,
                               const pfc_session_judgement *judgement, size_t build);
-/** {"series_id", "benchmark", "metric", "backend", "rel_change", "rel_low", "rel_high", "alert_id"}; null: none. */
+/** {"series_id", "benchmark", "metric", "backend", "rel_change", "rel_low", "rel_high",
+ * "alert_id"}; null: none. */
 json_t *pfc_session_worst(const pfc_session_verdict *verdict);
-/** As pfc_anchored_refresh, for the verdicts of the sessions' commits: after alerts were opened, which they name. */
+/** As pfc_anchored_refresh, for the verdicts of the sessions' commits. Call it after alerts were
+ *  opened: the verdicts refer to them. */
 pfc_code pfc_session_reports_refresh(pfc_db *db, int64_t project_id, const int64_t *runs,
                                      size_t len, pfc_err *err) PFC_MUSTCHECK;
 /** Keeps the verdicts for lists. */

@@ -16,13 +16,13 @@ typedef struct storing {
     const pfc_session *session;
     char hash[PFC_SHA256_HEX];
     bool repeated;
-    /* What an attempt finds, freed by the next one. */
+    /* Results of an attempt, freed by the next attempt. */
     char *branch;
     int64_t anchor_id, base_id, number;
     int64_t *commit_ids, *same_ids;
 } storing;
 
-/* Over what was understood: blanks and the order of members do not count. */
+/* Hashes the parsed content: blanks and the order of members do not count. */
 static void hash_session(const pfc_session *session, char out[PFC_SHA256_HEX])
 {
     json_t *doc = pfc_session_document(session);
@@ -78,7 +78,7 @@ static pfc_code find_branch(pfc_tx *tx, storing *s, pfc_err *err)
     return code;
 }
 
-/* Commits that no run has named yet, such as those left out, become known in the order of the session. */
+/* Inserts commits without a run, such as those left out, in the order of the session. */
 static pfc_code ensure(pfc_tx *tx, const storing *s, const char *sha, size_t place, int64_t *id,
                        pfc_err *err)
 {
@@ -176,7 +176,7 @@ static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
     return code;
 }
 
-/* Its runs were judged as they came, before the evidence was whole. */
+/* Its runs were judged on arrival, before all of them were stored. */
 static pfc_code judge_again(pfc_tx *tx, const storing *s, pfc_err *err)
 {
     pfc_sql_session_runs_rows rows = { 0 };

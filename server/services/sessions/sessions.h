@@ -1,6 +1,7 @@
 /*
- * Sessions: builds measured together on one machine in blocks. Their runs come first, each with the session's id and
- * the visits of its measurements; then the session itself says what was to be measured and what came of it.
+ * Sessions: builds measured together on one machine in blocks. The client sends the runs first,
+ * each with the session's id and the visits of its measurements, then the session's document with
+ * the plan and the outcome.
  */
 #ifndef PFC_SERVER_SERVICES_SESSIONS_SESSIONS_H
 #define PFC_SERVER_SERVICES_SESSIONS_SESSIONS_H
@@ -12,9 +13,9 @@
 #define PFC_SESSIONS_PAGE_MAX 100 /* sessions of one answer: each has up to 256 commits */
 
 /**
- * Stores a session and queues another judging of its runs: now all of them are stored. Idempotent by its id: the same
- * document again is *repeated, another one PFC_ECONFLICT. PFC_ENOTFOUND: no such project. Commits that are not
- * known become known as those of runs do.
+ * Stores a session and queues another judging of its runs: now all of them are stored. Idempotent
+ * by its id: the same document again is *repeated, another one PFC_ECONFLICT. PFC_ENOTFOUND: no
+ * such project. Unknown commits are inserted as for runs.
  */
 pfc_code pfc_session_store(pfc_db *db, const char *actor, int64_t project_id,
                            const pfc_session *session, bool *repeated, pfc_err *err) PFC_MUSTCHECK;
@@ -23,13 +24,13 @@ pfc_code pfc_session_store(pfc_db *db, const char *actor, int64_t project_id,
 typedef pfc_sql_sessions_list_row pfc_session_row;
 typedef pfc_sql_sessions_list_rows pfc_session_rows;
 
-/** reason, same_as NULL: none; needs_s NAN: not known. verdict, worst_json, within and open_s are as of the
- *  last judging (report.h); verdict NULL: not judged yet. */
+/** reason, same_as NULL: none; needs_s NAN: not known. verdict, worst_json, within and open_s are
+ *  as of the last judging (report.h); verdict NULL: not judged yet. */
 typedef pfc_sql_session_commits_row pfc_session_commit_row;
 typedef pfc_sql_session_commits_rows pfc_session_commit_rows;
 
-/** Newest first, with the commits of all of them, by session and then in the order of history. page.limit at most
- *  PFC_SESSIONS_PAGE_MAX. Clear both with pfc_rows_clear. */
+/** Newest first, with the commits of all of them, by session and then in the order of history.
+ *  page.limit at most PFC_SESSIONS_PAGE_MAX. Clear both with pfc_rows_clear. */
 pfc_code pfc_sessions_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_session_rows *out,
                            pfc_session_commit_rows *commits, pfc_err *err) PFC_MUSTCHECK;
 /** One, by its id of 32 digits; PFC_ENOTFOUND: "no such session". */
