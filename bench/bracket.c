@@ -130,7 +130,8 @@ void pfc_bracket_finish(pfc_bracket *b, pfc_run *run, bool quiet)
     }
     run->infra = run->infra || gone || b->out_of_band;
     add_facts(b, after, &add_canary(run, b->before, after)->extra);
-    /* Readings out of the band are kept, too: a machine that changed for good is believed in the end. */
+    /* Readings out of the band are kept, too: a machine that changed for good is believed in the
+     * end. */
     if (pfc_band_add(b->band_path, pfc_canary_reading(after, PFC_CANARY_SAMPLES), &err) && !quiet)
         fprintf(stderr, "perfci-bench: note: %s\n", err.msg);
 }

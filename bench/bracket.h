@@ -1,6 +1,6 @@
 /*
- * Readings of the machine around a run: the canary against its learned band, load, clocks and GPUs before
- * and after, and throttling while a block ran. For one thread.
+ * Readings of the machine around a run: the canary against its learned band, load, clocks and GPUs
+ * before and after, and throttling while a block ran. For one thread.
  */
 #ifndef PFC_BENCH_BRACKET_H
 #define PFC_BENCH_BRACKET_H

@@ -1,8 +1,8 @@
 /*
- * `perfci-bench --canary`: one reading of the canary, for a program that measures something other than a
- * suite. Before the measurement it prints a reading. After it, with that reading in --before, it prints a
- * run document with the canary alone, as in a suite: both readings, load, the learned band, and whether
- * the machine's speed changed.
+ * `perfci-bench --canary`: one reading of the canary, for a program that measures something other
+ * than a suite. Before the measurement it prints a reading. After it, with that reading in
+ * --before, it prints a run document with the canary alone, as in a suite: both readings, load, the
+ * learned band, and whether the machine's speed changed.
  */
 #include <math.h>
 #include <stdlib.h>

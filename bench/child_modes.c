@@ -1,6 +1,6 @@
 /*
- * The modes that perfci-bench starts itself in: one block, one call under valgrind, or the turns of one
- * side of a comparison. The request is on standard input.
+ * The modes that perfci-bench starts itself in: one block, one call under valgrind, or the turns of
+ * one side of a comparison. The request is on standard input.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * perfci-bench: measures a suite on this machine and writes the run document. Its other modes are in the
- * table below.
+ * perfci-bench: measures a suite on this machine and writes the run document. Its other modes are
+ * in the table below.
  */
 #include <errno.h>
 #include <stdlib.h>

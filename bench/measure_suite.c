@@ -1,6 +1,6 @@
 /*
- * The modes of perfci-bench that read a suite: measure it, compare two builds on it, list it, or show what
- * it covers.
+ * The modes of perfci-bench that read a suite: measure it, compare two builds on it, list it, or
+ * show what it covers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +84,8 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
 
     pfc_bench_machine(backends, suite->hash, &run->machine);
     pfc_bracket_open(&bracket, &run->machine, pfc_block_launch, self);
-    /* The kernel patches itself for the first user of an event, and back after the last, which takes
-       milliseconds: one that stays open keeps that out of the launches. */
+    /* The kernel patches itself for the first user of an event, and back after the last, which
+       takes milliseconds: one that stays open keeps that out of the launches. */
     pfc_counter_defaults(&set);
     pfc_counters_open(&held, &set, NULL);
     code = args->exact

@@ -1,5 +1,6 @@
 /*
- * The minimum detectable change of each benchmark on this machine: a table, and bars on a logarithmic axis.
+ * The minimum detectable change of each benchmark on this machine: a table, and bars on a
+ * logarithmic axis.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -132,7 +133,8 @@ void pfc_bench_noise(FILE *out, const pfc_run *b, bool json)
 
 /* ---- the same as an image ---- */
 
-/* Names come from suites: letters, digits and a few signs; anything else could end the attribute. */
+/* Names come from suites: letters, digits and a few signs; anything else could end the attribute.
+ */
 static void put_name(pfc_buf *out, const char *name)
 {
     for (; *name; name++) {

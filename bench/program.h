@@ -98,8 +98,8 @@ void pfc_bench_roofline_text(FILE *out, const pfc_ceilings *ceilings);
 void pfc_bench_table(FILE *out, const pfc_run *run);
 /** The benchmarks of a suite and their backends, as text or JSON. */
 void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
-/** Operations x types x backends: how many benchmarks the suite has of each, which are gaps and which
- *  have no kernel; then the shapes that backends could be measured with and are not. */
+/** Operations x types x backends: how many benchmarks the suite has of each, which are gaps and
+ * which have no kernel; then the shapes that backends could be measured with and are not. */
 void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
 /** The noise of every benchmark of a build compared with itself (`b`: its B side), and the minimum
  *  detectable change: a table and a plot, or a line of JSON each. */

@@ -1,6 +1,6 @@
 /*
- * The roofline, drawn: attainable operations a second over operations a byte, both logarithmic. Sloped
- * lines are bandwidths, flat ones arithmetic; a benchmark is a point below them.
+ * The roofline, drawn: attainable operations a second over operations a byte, both logarithmic.
+ * Sloped lines are bandwidths, flat ones arithmetic; a benchmark is a point below them.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -12,8 +12,8 @@
 #include "core/http/client.h"
 #include "runner/build/products.h"
 
-/* The options that say which service: they fill the members `url` and `data` of the input `type`, or of a member
- * of it (`path`, with a dot behind; else empty). */
+/* The options that say which service: they fill the members `url` and `data` of the input `type`,
+ * or of a member of it (`path`, with a dot behind; else empty). */
 #define PFC_SERVICE_OPTIONS(type, path)                                                            \
     PFC_OPT_TEXT("url", "U", type, path url, "The service"),                                       \
         PFC_OPT_TEXT("data", "DIR", type, path data, "Data folder of `perfci up`")
@@ -46,12 +46,13 @@ typedef struct pfc_ensure {
     bool has_flag; /* the command has --create, which the hint names */
 } pfc_ensure;
 
-/** Finds the project, or makes it where that is meant: by --create, or because perfci.yaml states it. *made tells
- *  that. PFC_ENOTFOUND otherwise, with the name that was probably meant as the hint. */
+/** Finds the project, or makes it where that is meant: by --create, or because perfci.yaml states
+ * it. *made tells that. PFC_ENOTFOUND otherwise, with the name that was probably meant as the hint.
+ */
 pfc_code pfc_api_ensure_project(pfc_http *http, const pfc_ensure *want, bool *made,
                                 pfc_err *err) PFC_MUSTCHECK;
-/** Where runners find the project: *out is NULL where it has a repository of its own, which the service
- *  tells them, else `folder`, which only runners of this machine can read. */
+/** Where runners find the project: *out is NULL where it has a repository of its own, which the
+ * service tells them, else `folder`, which only runners of this machine can read. */
 pfc_code pfc_api_source(pfc_http *http, const char *project, const char *folder, const char **out,
                         pfc_err *err) PFC_MUSTCHECK;
 
@@ -71,8 +72,8 @@ pfc_code pfc_api_post_history(pfc_http *http, const char *project, const char *b
 pfc_code pfc_api_post_run(pfc_http *http, const pfc_run *run, int64_t *run_id, bool *repeated,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/** Tells what benchmarks are built from, for the suspects of an alert; nothing when nothing is known.
- *  Goes without saying: a service that does not take it changes no result. */
+/** Tells what benchmarks are built from, for the suspects of an alert; nothing when nothing is
+ * known. Goes without saying: a service that does not take it changes no result. */
 void pfc_api_post_sources(pfc_http *http, const char *project, const char *commit,
                           const pfc_conf *conf, const pfc_built *built);
 

@@ -39,12 +39,13 @@ void pfc_cli_parse(pfc_cli *cli, const pfc_subcommand *command, int argc, char *
 /** The options that every subcommand takes, as pfc_options_json. */
 json_t *pfc_cli_options_json(void);
 
-/** Wrong usage found while reading arguments: prints "perfci x: sentence" and a hint, ends with status 2. */
+/** Wrong usage found while reading arguments: prints "perfci x: sentence" and a hint, ends with
+ * status 2. */
 PFC_NORETURN void pfc_cli_usage(const struct argp_state *state, const char *fmt, ...)
     PFC_PRINTF(2, 3);
 
-/** Prints "perfci x: sentence" and a line "hint: ..." (err->hint, else the code's own) on stderr; returns the
- *  status for err->code (see pfc_code_exit). */
+/** Prints "perfci x: sentence" and a line "hint: ..." (err->hint, else the code's own) on stderr;
+ * returns the status for err->code (see pfc_code_exit). */
 int pfc_cli_fail(const pfc_cli *cli, const pfc_err *err);
 /** A line for people on stderr; nothing with --quiet. */
 void pfc_cli_note(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
@@ -56,7 +57,8 @@ void pfc_cli_progress(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3)
 void pfc_shell_word(pfc_buf *out, const char *word);
 /** The member of `names` (NULL-terminated) that was probably meant by `typed`; NULL: none near. */
 const char *pfc_cli_nearest(const char *typed, const char *const *names);
-/** From now on SIGINT and SIGTERM set a flag instead of ending the process; a second one ends it. */
+/** From now on SIGINT and SIGTERM set a flag instead of ending the process; a second one ends it.
+ */
 void pfc_cli_catch_signals(void);
 /** True once a signal came; the shape of a `cancelled` callback, `unused` may be NULL. */
 bool pfc_cli_interrupted(void *unused);

@@ -1,6 +1,6 @@
 /*
- * Subcommands and their options: one row an option, from which the parser, the help text, `perfci help --json`
- * and the generated reference are made.
+ * Subcommands and their options: one row an option, from which the parser, the help text, `perfci
+ * help --json` and the generated reference are made.
  */
 #ifndef PFC_CLI_OPTIONS_H
 #define PFC_CLI_OPTIONS_H
@@ -26,7 +26,8 @@ typedef enum pfc_option_kind {
 /** `at` of an option whose value only the subcommand's parse function takes. */
 #define PFC_NO_MEMBER ((size_t)-1)
 
-/** An option, or with `name` NULL the heading of those that follow. A table ends with an empty row. */
+/** An option, or with `name` NULL the heading of those that follow. A table ends with an empty row.
+ */
 typedef struct pfc_option {
     const char *name;         /* without "--" */
     const char *argument;     /* what stands for its value in the help text; NULL: it takes none */
@@ -34,8 +35,8 @@ typedef struct pfc_option {
     const char *fallback;     /* the default, as text for people; NULL: none */
     const char *const *words; /* of PFC_OPTION_WORD; NULL-terminated */
     pfc_option_kind kind;
-    size_t
-        at; /* offsetof the member of the subcommand's input that takes the value, or PFC_NO_MEMBER */
+    size_t at; /* offsetof the member of the subcommand's input that takes the value, or
+                  PFC_NO_MEMBER */
     int64_t least, most;
     double low, high;
     int key;       /* not 0: passed to the parse function, after the value was checked and stored */
@@ -43,7 +44,8 @@ typedef struct pfc_option {
     bool optional; /* the value may be left out */
 } pfc_option;
 
-/* Rows. The last argument is the help text; further members may follow it as `.fallback = "100"`. */
+/* Rows. The last argument is the help text; further members may follow it as `.fallback = "100"`.
+ */
 #define PFC_OPT_HEADING(text)                                                                      \
     {                                                                                              \
         .help = (text)                                                                             \
@@ -105,15 +107,15 @@ typedef struct pfc_subcommand {
     const char *summary; /* its line in `perfci help` */
     int (*run)(struct pfc_cli *cli, int argc, char **argv);
     const pfc_option *options; /* NULL: none of its own */
-    argp_parser_t
-        parse; /* arguments, and options with a key; state->input is the input given to pfc_cli_parse */
-    const char *args_doc;                      /* "[FILE...]"; NULL: an argument is wrong usage */
-    const char *doc;                           /* what it does, then \v, then examples */
+    argp_parser_t parse;  /* arguments, and options with a key; state->input is the input given to
+                             pfc_cli_parse */
+    const char *args_doc; /* "[FILE...]"; NULL: an argument is wrong usage */
+    const char *doc;      /* what it does, then \v, then examples */
     const struct pfc_subcommand *const *parts; /* `perfci NAME PART`; NULL-terminated, or NULL */
 } pfc_subcommand;
 
-/** The table as argp reads it: row i has its letter as the key, else `first_key` + i; headings have the groups
- *  after `group`. Free with pfc_options_free. */
+/** The table as argp reads it: row i has its letter as the key, else `first_key` + i; headings have
+ * the groups after `group`. Free with pfc_options_free. */
 struct argp_option *pfc_options_argp(const pfc_option *rows, int first_key, int group);
 void pfc_options_free(struct argp_option *options);
 /** The row of a key that argp read; NULL: none. */

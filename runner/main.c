@@ -301,8 +301,8 @@ static pfc_code resend(const char *work, pfc_err *err)
     return code;
 }
 
-/* Its memory and /proc/PID/environ hold the token: no other process of this user may read them, and no
- * core file is written. The leak checker of sanitizer builds has to. */
+/* Its memory and /proc/PID/environ hold the token: no other process of this user may read them, and
+ * no core file is written. The leak checker of sanitizer builds has to. */
 static void hide_memory(void)
 {
 #ifndef __SANITIZE_ADDRESS__

@@ -1,9 +1,9 @@
 /*
- * perfci-server: listens, migrates the schema, relays the database's events to waiting requests and event
- * streams, and stops in order.
+ * perfci-server: listens, migrates the schema, relays the database's events to waiting requests and
+ * event streams, and stops in order.
  *
- * It listens before the database answers, so that a port in use is reported at once and /healthz answers while the
- * server starts; every other route answers 503 until the schema is in place.
+ * It listens before the database answers, so that a port in use is reported at once and /healthz
+ * answers while the server starts; every other route answers 503 until the schema is in place.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -70,8 +70,8 @@ static int next_signal(const sigset_t *set, bool within)
     return PFC_MAX(signal_number, 0);
 }
 
-/* Cancels the statements that are still running at the end of the grace, or while the server is not ready yet: a
- * database that hangs must not keep the server from stopping. */
+/* Cancels the statements that are still running at the end of the grace, or while the server is not
+ * ready yet: a database that hangs must not keep the server from stopping. */
 static void cut_database(server *s)
 {
     pfc_log(PFC_WARN, "stopping_statements_cancelled");
@@ -217,8 +217,8 @@ static pfc_code start_http(server *s, pfc_err *err)
     return write_endpoint(s, err);
 }
 
-/* Runs a step of the start that needs the database. Retries while the database is unreachable, or read-only because
- * it is not promoted yet. */
+/* Runs a step of the start that needs the database. Retries while the database is unreachable, or
+ * read-only because it is not promoted yet. */
 static pfc_code when_there(server *s, pfc_code (*step)(server *, pfc_err *), pfc_err *err)
 {
     int64_t begun_ns = pfc_clock_ns(), took_ms;
@@ -236,8 +236,8 @@ static pfc_code when_there(server *s, pfc_code (*step)(server *, pfc_err *), pfc
             pfc_log(PFC_WARN, "database_unavailable_waiting", "reason",
                     (const char *)(err ? err->msg : ""), "wait_s", s->settings.database_wait_s);
         logged = true;
-        /* While a migration waits for a table lock, other sessions queue behind it: wait for at most a third of
-         * the time. */
+        /* While a migration waits for a table lock, other sessions queue behind it: wait for at
+         * most a third of the time. */
         took_ms = (pfc_clock_ns() - begun_ns) / PFC_NS_PER_MS;
         pause_ms(s, (int)PFC_MIN(PFC_MAX(RETRY_MS, 2 * took_ms), RETRY_MAX_MS));
     }
@@ -350,13 +350,14 @@ static void start_listening(server *s)
     pfc_err err = { 0 };
     pfc_code code = pfc_listener_next(s->listener, 0, event, &err);
 
-    /* relay_events retries. No request waits yet, so an event that this call reads may be dropped. */
+    /* relay_events retries. No request waits yet, so an event that this call reads may be dropped.
+     */
     if (code != PFC_OK && code != PFC_ETIMEOUT)
         pfc_log(PFC_WARN, "database_events_not_received", "reason", (const char *)err.msg);
 }
 
-/* Names the part of the server that makes no progress; NULL: all do. Each part records its own progress, so that
- * no thread can report for another. */
+/* Names the part of the server that makes no progress; NULL: all do. Each part records its own
+ * progress, so that no thread can report for another. */
 static const char *stalled_part(server *s)
 {
     const int64_t now_ns = pfc_clock_ns();
@@ -450,8 +451,8 @@ static pfc_code start(server *s, pfc_err *err)
 
 /* ---- events ---- */
 
-/* Runs until the server stops. After a lost connection all waiting requests run again, because events may have been
- * missed. */
+/* Runs until the server stops. After a lost connection all waiting requests run again, because
+ * events may have been missed. */
 static void relay_events(server *s)
 {
     char event[PFC_EVENT_MAX];

@@ -1,5 +1,6 @@
 /*
- * Passes events of the database, which reach every server, on to the waiting requests and event streams of this one.
+ * Passes events of the database, which reach every server, on to the waiting requests and event
+ * streams of this one.
  */
 #include <string.h>
 
@@ -18,8 +19,8 @@ static void publish(pfc_httpd *http, const char *topic, const char *project, con
     free(text);
 }
 
-/* The database sends one event for a group of runs, {"type":"run","project":p,"runs":[{...}, ...]}; event streams
- * get one event for each run. */
+/* The database sends one event for a group of runs, {"type":"run","project":p,"runs":[{...}, ...]};
+ * event streams get one event for each run. */
 static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
 {
     json_t *run;
@@ -41,8 +42,8 @@ void server_relay(server *s, const char *event)
     json_t *json, *runs;
     const char *type, *project;
 
-    /* Runs arrive by the thousand, mostly without a reader. A request that begins to wait from here on has a
-     * generation that includes this event. */
+    /* Runs arrive by the thousand, mostly without a reader. A request that begins to wait from here
+     * on has a generation that includes this event. */
     if (!pfc_httpd_news(s->app.http) && strncmp(event, "{\"type\" : \"run\"", 15) == 0)
         return;
     json = json_loads(event, 0, NULL);

@@ -30,7 +30,8 @@ typedef struct server {
     bool hangs;              /* used by the watchdog's thread only */
 } server;
 
-/** Reads the PEM files of the settings; the caller frees the key with server_wipe. Both NULL: plain HTTP. */
+/** Reads the PEM files of the settings; the caller frees the key with server_wipe. Both NULL: plain
+ * HTTP. */
 pfc_code server_read_tls(const server *s, char **cert, char **key, pfc_err *err) PFC_MUSTCHECK;
 /** Overwrites and frees; accepts NULL. */
 void server_wipe(char *key);
@@ -39,7 +40,8 @@ pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, p
                               pfc_err *err) PFC_MUSTCHECK;
 /** Passes an event of the database (pfc_listener_next) on to waiting requests and event streams. */
 void server_relay(server *s, const char *event);
-/** On SIGHUP: reads settings, receivers, certificates and tokens again. Invalid files change nothing. */
+/** On SIGHUP: reads settings, receivers, certificates and tokens again. Invalid files change
+ * nothing. */
 void server_reload(server *s);
 
 #endif

@@ -203,7 +203,8 @@ static const struct option options[] = {
 
 _Static_assert(OPT_END - OPT_DATABASE <= PFC_SERVER_FLAGS, "one place for each option");
 
-/* The names that the settings file may have. The database's URL is not one: it can contain a password. */
+/* The names that the settings file may have. The database's URL is not one: it can contain a
+ * password. */
 static const char *const known[] = {
     "PERFCI_LISTEN",
     "PERFCI_OPS_LISTEN",
@@ -521,8 +522,8 @@ pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *ou
     return code;
 }
 
-/* Lines that changed since the start and that a running server does not take over, "A, B"; caller frees;
- * NULL: none. */
+/* Lines that changed since the start and that a running server does not take over, "A, B"; caller
+ * frees; NULL: none. */
 static char *need_restart(const pfc_settings_file *old, const pfc_settings_file *fresh)
 {
     pfc_buf list;

@@ -1,7 +1,7 @@
 /*
- * Settings of perfci-server, from flags, environment and the settings file, in this order of precedence. A running
- * server adopts these from a changed file: the two rates, public reading, the log level, retention, and the
- * receivers of notices.
+ * Settings of perfci-server, from flags, environment and the settings file, in this order of
+ * precedence. A running server adopts these from a changed file: the two rates, public reading, the
+ * log level, retention, and the receivers of notices.
  */
 #ifndef PFC_SERVER_SETTINGS_H
 #define PFC_SERVER_SETTINGS_H
@@ -21,9 +21,9 @@ typedef struct pfc_server_settings {
     bool prepare;     /* --database-prepare, PERFCI_DATABASE_PREPARE=0: no prepared statements */
     bool unsafe;      /* --database-unsafe, PERFCI_DATABASE_UNSAFE=1: a crash may lose commits */
     const char *data; /* --data, PERFCI_DATA; NULL: nothing is written */
-    const char *
-        docs; /* --docs, PERFCI_DOCS: folder of the built documentation; NULL: where it is installed */
-    bool openapi;                /* --openapi: prints the API's description, then exits */
+    const char *docs; /* --docs, PERFCI_DOCS: folder of the built documentation; NULL: where it is
+                         installed */
+    bool openapi;     /* --openapi: prints the API's description, then exits */
     const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
     bool migrate;                /* --migrate: migrates the schema, then exits */
     const char
@@ -70,8 +70,8 @@ pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *ou
  *  pfc_server_settings_adopt or clears it, also on failure. */
 pfc_code pfc_server_settings_again(const pfc_server_settings *settings, pfc_server_settings *fresh,
                                    pfc_err *err) PFC_MUSTCHECK;
-/** Adopts the settings that may change while the server runs (see above). Returns the names of changed lines that
- *  need a restart, "A, B"; caller frees; NULL: none. */
+/** Adopts the settings that may change while the server runs (see above). Returns the names of
+ * changed lines that need a restart, "A, B"; caller frees; NULL: none. */
 char *pfc_server_settings_adopt(pfc_server_settings *settings, pfc_server_settings *fresh);
 void pfc_server_settings_clear(pfc_server_settings *settings);
 

@@ -1,7 +1,7 @@
 /*
  * The server's settings file: NAME=value lines with the names of the environment variables, as in a
- * systemd EnvironmentFile. Blank lines and lines that begin with # are ignored; a value may be in "double quotes";
- * there are no escapes and no continuation lines. Secrets do not belong in it.
+ * systemd EnvironmentFile. Blank lines and lines that begin with # are ignored; a value may be in
+ * "double quotes"; there are no escapes and no continuation lines. Secrets do not belong in it.
  */
 #ifndef PFC_SERVER_SETTINGS_FILE_H
 #define PFC_SERVER_SETTINGS_FILE_H
@@ -16,8 +16,9 @@ typedef struct pfc_settings_file {
     size_t len;
 } pfc_settings_file;
 
-/** PFC_EINVAL for names that are not in `known` (NULL-terminated), a name given twice, control bytes, and a value
- *  over 4 KiB. `name` is the file in messages "NAME:LINE: ...". *out is cleared on failure. */
+/** PFC_EINVAL for names that are not in `known` (NULL-terminated), a name given twice, control
+ * bytes, and a value over 4 KiB. `name` is the file in messages "NAME:LINE: ...". *out is cleared
+ * on failure. */
 pfc_code pfc_settings_file_parse(const char *text, size_t len, const char *name,
                                  const char *const *known, pfc_settings_file *out,
                                  pfc_err *err) PFC_MUSTCHECK;

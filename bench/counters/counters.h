@@ -1,10 +1,10 @@
 /*
- * Hardware and kernel event counts of a piece of code: cycles, instructions, cache misses, page faults,
- * context switches, and every event that libpfm4 names for this CPU.
+ * Hardware and kernel event counts of a piece of code: cycles, instructions, cache misses, page
+ * faults, context switches, and every event that libpfm4 names for this CPU.
  *
  * By plain perf_event_open system calls, each event on its own, this thread, user space and (for
- * software events) kernel. An event that this machine does not offer (virtual machines often have no
- * hardware counters) is absent, never zero. When there are more events than counters, the kernel
+ * software events) kernel. An event that this machine does not offer (virtual machines often have
+ * no hardware counters) is absent, never zero. When there are more events than counters, the kernel
  * lets them take turns; values are then scaled by enabled / running time, and `share` says how much
  * was really counted: value * share was seen, the rest is extrapolated. Below PFC_COUNTER_MIN_RUN
  * the event is absent, so nothing is ever scaled by more than its inverse. One thread at a time.
@@ -66,7 +66,8 @@ void pfc_counter_defaults(pfc_counter_set *out);
 /**
  * The events of a list "NAME,NAME,...": names of the ten above, or of libpfm4 with its attributes
  * ("l2_rqsts:miss", "fp_arith_inst_retired:512b_packed_single"). NULL or "": the ten.
- * PFC_EINVAL: a name that neither knows (with libpfm4's reason), one given twice, none, or too many.
+ * PFC_EINVAL: a name that neither knows (with libpfm4's reason), one given twice, none, or too
+ * many.
  */
 pfc_code pfc_counter_parse(const char *names, pfc_counter_set *out, pfc_err *err) PFC_MUSTCHECK;
 /** Every name known on this machine, a line each. */

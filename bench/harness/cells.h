@@ -57,8 +57,9 @@ double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall
 
 /* ---- of copies.c ---- */
 
-/** `n` (1..PFC_MAX_COPIES) problems of one benchmark as one instance, whose calls go round them; *as
- *  is the backend to run, check and close it by, valid as long as `of`. Errors as of->ops->open. */
+/** `n` (1..PFC_MAX_COPIES) problems of one benchmark as one instance, whose calls go round them;
+ * *as is the backend to run, check and close it by, valid as long as `of`. Errors as of->ops->open.
+ */
 pfc_code pfc_copies_open(const pfc_backend *of, const pfc_case *c, uint64_t seed, size_t n,
                          pfc_backend *as, void **inst, pfc_err *err) PFC_MUSTCHECK;
 

@@ -144,8 +144,8 @@ pfc_code pfc_suite_estimate(const pfc_suite *suite, const pfc_backends *backends
 
 /**
  * Measures a suite into `run` (its suite name, hash, times and measurements are set).
- * Each benchmark and backend gives `time_ns` and the throughput metric (and `cycles` and counters on
- * an exact backend); each headline metric and backend gives one measurement of benchmark
+ * Each benchmark and backend gives `time_ns` and the throughput metric (and `cycles` and counters
+ * on an exact backend); each headline metric and backend gives one measurement of benchmark
  * "headline", skipped with its reason when a member of its group is missing.
  * PFC_EINVAL: bad filter, unknown backend, nothing selected. PFC_EUNAVAIL: cancelled.
  */

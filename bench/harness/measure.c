@@ -115,7 +115,8 @@ static void tell(const pfc_cells *all, const pfc_cell *now, double started, doub
     opts->progress(opts->progress_arg, &at);
 }
 
-/* Ends a benchmark whose time is over. It keeps its samples; without any it is skipped with the reason. */
+/* Ends a benchmark whose time is over. It keeps its samples; without any it is skipped with the
+ * reason. */
 static void end_by_budget(pfc_cell *c, double budget_s)
 {
     c->done = true;

@@ -1,8 +1,8 @@
 /*
- * The machine that measures: its fingerprint (with the parts of perfci that measure on it), its load, and
- * its canary, which shows changes of its speed. A value that cannot be read is "not available", never
- * guessed and never empty. Thread-safe, except GPUs (gpu.h) and the canary, which needs an otherwise idle
- * thread.
+ * The machine that measures: its fingerprint (with the parts of perfci that measure on it), its
+ * load, and its canary, which shows changes of its speed. A value that cannot be read is "not
+ * available", never guessed and never empty. Thread-safe, except GPUs (gpu.h) and the canary, which
+ * needs an otherwise idle thread.
  */
 #ifndef PFC_BENCH_MACHINE_MACHINE_H
 #define PFC_BENCH_MACHINE_MACHINE_H
@@ -18,8 +18,8 @@ typedef struct pfc_machine_opts {
 } pfc_machine_opts;
 
 /**
- * The machine as pfc_machine_describe has it, and what measures: compiler, flags, harness, simulator,
- * chips, suite; with its hash. `out` is overwritten, and cleared by pfc_machine_clear.
+ * The machine as pfc_machine_describe has it, and what measures: compiler, flags, harness,
+ * simulator, chips, suite; with its hash. `out` is overwritten, and cleared by pfc_machine_clear.
  */
 void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out);
 
@@ -42,9 +42,9 @@ typedef struct pfc_load {
 void pfc_load_read(const char *root, pfc_load *out);
 
 /**
- * The canary: a fixed workload (a chain of dependent multiply-adds in registers and L1). A change of its
- * time is a change of the machine, not of the code. One reading is the lower quartile of `samples` short
- * samples, ns each; the quartile because preemption only ever adds.
+ * The canary: a fixed workload (a chain of dependent multiply-adds in registers and L1). A change
+ * of its time is a change of the machine, not of the code. One reading is the lower quartile of
+ * `samples` short samples, ns each; the quartile because preemption only ever adds.
  */
 #define PFC_CANARY_SAMPLES  41
 #define PFC_CANARY_BAND_REL 0.25 /* until this machine's own band is learned: band.h */

@@ -1,6 +1,6 @@
 /*
- * Generated shapes: seeded random ones, and those around the widths of vectors and tiles, where remainder
- * code runs. Integers only, so a seed gives the same shapes on every machine.
+ * Generated shapes: seeded random ones, and those around the widths of vectors and tiles, where
+ * remainder code runs. Integers only, so a seed gives the same shapes on every machine.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,8 @@ static int64_t draw(pfc_rng *rng, const span *s)
     return from + (int64_t)pfc_rng_below(rng, (uint64_t)(to - from) + 1);
 }
 
-/* 1, the rows of a register tile (6) and every power of two from a vector's 8 lanes on, each with its
- * neighbours. */
+/* 1, the rows of a register tile (6) and every power of two from a vector's 8 lanes on, each with
+ * its neighbours. */
 static void find_edges(span *s)
 {
     static const int64_t small[] = { 0, 1, 5, 6, 7 };

@@ -11,10 +11,10 @@
  *   Llama 2 7B   Touvron et al. 2023 (arXiv:2307.09288); config.json of meta-llama/Llama-2-7b-hf
  *   Llama 3 8B   Grattafiori et al. 2024 (arXiv:2407.21783, table 3); config.json of
  *                meta-llama/Meta-Llama-3-8B
- *   BERT base    Devlin et al. 2019 (arXiv:1810.04805); config.json of google-bert/bert-base-uncased
- *   GPT-2        Radford et al. 2019, 124 M; config.json of openai-community/gpt2
- *   ViT-B/16     Dosovitskiy et al. 2021 (arXiv:2010.11929, table 1), 224 x 224 pixels, 1000 classes;
- *                config.json of google/vit-base-patch16-224
+ *   BERT base    Devlin et al. 2019 (arXiv:1810.04805); config.json of
+ * google-bert/bert-base-uncased GPT-2        Radford et al. 2019, 124 M; config.json of
+ * openai-community/gpt2 ViT-B/16     Dosovitskiy et al. 2021 (arXiv:2010.11929, table 1), 224 x 224
+ * pixels, 1000 classes; config.json of google/vit-base-patch16-224
  */
 static const pfc_model models[] = {
     { .name = "llama-2-7b",
@@ -178,7 +178,8 @@ static void add(shapes *s, const char *op_name, const int64_t *params, size_t gi
     add_use(shape, s->prefix, use);
 }
 
-/* A product too large for some machines is not a headline: its absence would remove the mean there. */
+/* A product too large for some machines is not a headline: its absence would remove the mean there.
+ */
 static void gemm(shapes *s, int64_t m, int64_t n, int64_t k, bool headline, const char *use)
 {
     const int64_t floats = m * k + k * n + m * n;

@@ -14,8 +14,8 @@ static double gemm_work(const int64_t *p, double elem_bytes)
     return 2e-12 * (double)p[0] * (double)p[1] * (double)p[2];
 }
 
-/* QK^T and PV are 2 flops for each of d columns; a causal mask leaves the lower triangle, of which q
- * queries are the last rows. */
+/* QK^T and PV are 2 flops for each of d columns; a causal mask leaves the lower triangle, of which
+ * q queries are the last rows. */
 static double attention_work(const int64_t *p, double elem_bytes)
 {
     const double s = (double)p[1];

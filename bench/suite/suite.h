@@ -1,10 +1,10 @@
 /*
  * Suites: which kernels are measured, in which shapes, on which backends, and how long.
  *
- * A suite is a YAML file (bench/README.md shows one, schema/json/suite.schema.json describes it) and
- * what it includes. It is input from outside, so it is bounded: its bytes, its depth (checked before
- * the YAML library sees it), the files it includes and the number of benchmarks it expands to;
- * aliases and unknown keys are refused with file and line. The same text (and the same included
+ * A suite is a YAML file (bench/README.md shows one, schema/json/suite.schema.json describes it)
+ * and what it includes. It is input from outside, so it is bounded: its bytes, its depth (checked
+ * before the YAML library sees it), the files it includes and the number of benchmarks it expands
+ * to; aliases and unknown keys are refused with file and line. The same text (and the same included
  * texts) always gives the same benchmarks in the same order, those of generators included.
  * Everything here is plain data; thread-safe.
  */

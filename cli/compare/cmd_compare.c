@@ -353,7 +353,8 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
     return code;
 }
 
-/* The base branch as it is here, else as the remote has it: a clone of CI has no branch but its own. */
+/* The base branch as it is here, else as the remote has it: a clone of CI has no branch but its
+ * own. */
 static pfc_code find_base(const pfc_take *t, const char *base, char **name, pfc_commit_id *tip,
                           pfc_err *err)
 {
@@ -378,7 +379,8 @@ static pfc_code find_base(const pfc_take *t, const char *base, char **name, pfc_
     return code;
 }
 
-/* In the CI job of a pull request the base branch's perfci.yaml counts, which its author cannot change. */
+/* In the CI job of a pull request the base branch's perfci.yaml counts, which its author cannot
+ * change. */
 static pfc_code use_base_settings(pfc_take *t, const char *name, const pfc_commit_id *tip,
                                   pfc_err *err)
 {

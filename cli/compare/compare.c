@@ -183,7 +183,8 @@ static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, 
     return true;
 }
 
-/* Judges the ratios within interleaved rounds, not the values: slow changes of the machine cancel in a ratio. */
+/* Judges the ratios within interleaved rounds, not the values: slow changes of the machine cancel
+ * in a ratio. */
 static pfc_code judge_values(const double *va, size_t na, const double *vb, size_t nb,
                              const char *order, bool swapped, const pfc_compare_opts *opts,
                              pfc_compare_result *out, pfc_cmp_row *row, pfc_err *err)
@@ -288,7 +289,8 @@ static bool is_change(const pfc_cmp_row *row)
     return row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT;
 }
 
-/* The service's rule (stats/comparison_family.h). The canary and exact metrics are no members of the family. */
+/* The service's rule (stats/comparison_family.h). The canary and exact metrics are no members of
+ * the family. */
 static void judge_together(pfc_cmp *cmp)
 {
     pfc_family_row *rows = pfc_calloc(cmp->len + 1, sizeof(*rows));

@@ -38,10 +38,10 @@ typedef struct pfc_cmp_row {
     bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
     double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */
-    size_t rounds; /* interleaved rounds behind the verdict; 0: not interleaved */
-    size_t
-        more_rounds; /* undecided and interleaved: further rounds that are likely to decide; else 0 */
-    size_t more_runs; /* likewise runs on each side, when not interleaved; else 0 */
+    size_t rounds;      /* interleaved rounds behind the verdict; 0: not interleaved */
+    size_t more_rounds; /* undecided and interleaved: further rounds that are likely to decide; else
+                           0 */
+    size_t more_runs;   /* likewise runs on each side, when not interleaved; else 0 */
     pfc_cmp_verdict verdict;
     json_t *stored; /* the row as the service sent it; NULL: judged here */
 } pfc_cmp_row;
@@ -61,8 +61,8 @@ typedef struct pfc_cmp {
     bool across; /* verdicts across machines or compilers were asked for */
     json_t *only_a, *only_b;        /* arrays: "benchmark metric backend" of one side alone */
     size_t count[PFC_CMP_VERDICTS]; /* without the canary's row and secondary ones */
-    size_t
-        rounds; /* interleaved rounds of two measurements a side; 0: not measured here by commands */
+    size_t rounds;      /* interleaved rounds of two measurements a side; 0: not measured here by
+                           commands */
     char *failure;      /* why there is no comparison at all; NULL */
     int failure_status; /* its exit status */
     char *nothing;      /* why there is nothing to compare, which is no failure; NULL */
@@ -88,8 +88,8 @@ void pfc_cmp_row_clear(pfc_cmp_row *row);
  *  pfc_run_filter; the comparison is then unchanged. */
 pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_benchmark_filter *what, pfc_err *err) PFC_MUSTCHECK;
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
-/** Appends the command that makes the comparison again, as it is typed; false: it cannot be written in a
- *  line. *whole false: without commands that were given by --measure or --build. */
+/** Appends the command that makes the comparison again, as it is typed; false: it cannot be written
+ * in a line. *whole false: without commands that were given by --measure or --build. */
 bool pfc_cmp_repeat_line(const pfc_cmp *cmp, pfc_buf *out, bool *whole);
 /** "regression", "improvement", "same", "inconclusive", "broken". */
 const char *pfc_cmp_name(pfc_cmp_verdict verdict);

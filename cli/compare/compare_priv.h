@@ -1,4 +1,5 @@
-/* Shared by the parts of a comparison: compare.c judges, json.c reads and writes, print.c prints. */
+/* Shared by the parts of a comparison: compare.c judges, json.c reads and writes, print.c prints.
+ */
 #ifndef PFC_CLI_COMPARE_COMPARE_PRIV_H
 #define PFC_CLI_COMPARE_COMPARE_PRIV_H
 

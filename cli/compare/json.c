@@ -73,7 +73,8 @@ static json_t *judged_json(const pfc_cmp_row *r)
 
 static json_t *row_json(const pfc_cmp_row *r)
 {
-    /* Nothing that the service says of a row is lost, whether this program knows the member or not. */
+    /* Nothing that the service says of a row is lost, whether this program knows the member or not.
+     */
     return r->stored ? json_deep_copy(r->stored) : judged_json(r);
 }
 

@@ -5,8 +5,8 @@
 
 enum { MAX_WORDS = 64 };
 
-/* The flags that a comment prints, each with a value or none. Commands are no part of it: who can change
- * the document would choose what readers of the comment execute. */
+/* The flags that a comment prints, each with a value or none. Commands are no part of it: who can
+ * change the document would choose what readers of the comment execute. */
 static const struct {
     const char *flag;
     bool value;

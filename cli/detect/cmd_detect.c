@@ -312,8 +312,8 @@ static void on_sorted(detect *d, const pfc_series_in *s, const pfc_series_in *gi
     pfc_detection_clear(&found);
 }
 
-/* A history goes by time, whatever the order in the document. Equal times keep the document's order; so do
- * all points when one has no time. */
+/* A history goes by time, whatever the order in the document. Equal times keep the document's
+ * order; so do all points when one has no time. */
 static void on_series(void *arg, const pfc_series_in *s, size_t line)
 {
     detect *d = arg;
@@ -429,8 +429,8 @@ static void judge_points(detect *d)
 
 /* ---- one input ---- */
 
-/* Reads until the format can be recognised: at most HEAD_BYTES, and of a stream no further than a first line
- * that shows it. */
+/* Reads until the format can be recognised: at most HEAD_BYTES, and of a stream no further than a
+ * first line that shows it. */
 static bool read_head(int fd, pfc_buf *head)
 {
     char chunk[65536];
@@ -457,7 +457,8 @@ static bool has_value(const pfc_import_result *r)
     return false;
 }
 
-/* Text that does not begin as series do: results of a tool, else an error of the reader of series. */
+/* Text that does not begin as series do: results of a tool, else an error of the reader of series.
+ */
 static void read_other(detect *d, int fd, pfc_buf *text, const char *stem)
 {
     const pfc_import_opts opts = results_opts(d);

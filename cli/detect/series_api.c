@@ -1,5 +1,6 @@
 /*
- * Series as the service answers them, so that what `perfci series --json` prints can be judged again.
+ * Series as the service answers them, so that what `perfci series --json` prints can be judged
+ * again.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -88,7 +88,8 @@ static bool parse_time(const char *text, double *out)
     return !pfc_parse_rfc3339(rfc, "time", out, NULL);
 }
 
-/* As other programs write that there is no value: infinite ones among them, for no time is infinite. */
+/* As other programs write that there is no value: infinite ones among them, for no time is
+ * infinite. */
 static bool is_missing(const char *cell)
 {
     static const char *const words[] = { "null", "none", "nan", "na", "n/a", "inf", "infinity" };

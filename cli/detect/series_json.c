@@ -22,7 +22,8 @@ typedef struct cursor {
 
 #define GOT_MAX 24 /* bytes of the offender that a message repeats */
 
-/* The word or number at the cursor, for people: what is not printable is left out, and what goes on too. */
+/* The word or number at the cursor, for people: what is not printable is left out, and what goes on
+ * too. */
 static size_t offender(const cursor *c)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /*
- * Series from text, one at a time, for `perfci detect`: JSON lines, a JSON array, one JSON document,
- * or CSV whose header begins with `time`. The first character shows the format.
+ * Series from text, one at a time, for `perfci detect`: JSON lines, a JSON array, one JSON
+ * document, or CSV whose header begins with `time`. The first character shows the format.
  *
  * Results of other tools are no series yet: results_series.c makes series of them.
  *
@@ -51,8 +51,8 @@ typedef struct pfc_series_sink {
 pfc_code pfc_series_read(int fd, const char *stem, const pfc_series_sink *sink,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** The same for an input of which `head` was read already; fd -1: there is no more. `head` must be the
- *  caller's until it returns. */
+/** The same for an input of which `head` was read already; fd -1: there is no more. `head` must be
+ * the caller's until it returns. */
 pfc_code pfc_series_read_on(int fd, char *head, size_t len, const char *stem,
                             const pfc_series_sink *sink, pfc_err *err) PFC_MUSTCHECK;
 /** Does a text that begins like this hold series: objects with "points", or CSV by "time"? */
@@ -62,7 +62,8 @@ bool pfc_series_begins(const char *head, size_t len);
 
 /**
  * One series object in text[0..len). On a fault *fault_at is the offset of the offending byte and
- * the sentence is in err. The storage of `out` is used again from call to call; clear it at the end.
+ * the sentence is in err. The storage of `out` is used again from call to call; clear it at the
+ * end.
  */
 pfc_code pfc_series_parse(const char *text, size_t len, const char *stem, bool higher_is_better,
                           pfc_series_in *out, size_t *fault_at, pfc_err *err) PFC_MUSTCHECK;

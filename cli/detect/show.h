@@ -1,6 +1,6 @@
 /*
- * Output of `perfci detect` beside its table: the series as a plot, and every candidate with the reason why
- * it was kept or dropped.
+ * Output of `perfci detect` beside its table: the series as a plot, and every candidate with the
+ * reason why it was kept or dropped.
  */
 #ifndef PFC_CLI_DETECT_SHOW_H
 #define PFC_CLI_DETECT_SHOW_H

@@ -159,7 +159,8 @@ static pfc_code start_server(up *u, pfc_err *err)
 
     if (volatile_stack && strcmp(volatile_stack, "1") == 0)
         (void)setenv("PERFCI_DATABASE_UNSAFE", "1", 1); /* fsync is off: postgres.c */
-    /* Only this machine can connect, so that reading needs no token unless PERFCI_PUBLIC_READ says otherwise. */
+    /* Only this machine can connect, so that reading needs no token unless PERFCI_PUBLIC_READ says
+     * otherwise. */
     code = start_member(u, &u->stack.server, argv, getenv("PERFCI_PUBLIC_READ") ? bare : open, err);
     free(token);
     free(database);
@@ -351,8 +352,9 @@ static pfc_code bring_up(up *u, pfc_err *err)
     return code;
 }
 
-/* All members run, and yet writes fail or will: PostgreSQL's files were replaced under it, or its settings read
- * again. Then it is stopped, and with it what is connected to it; *healing says so. */
+/* All members run, and yet writes fail or will: PostgreSQL's files were replaced under it, or its
+ * settings read again. Then it is stopped, and with it what is connected to it; *healing says so.
+ */
 static pfc_code stop_what_is_stale(up *u, bool ready, bool *healing, pfc_err *err)
 {
     pfc_stack *s = &u->stack;

@@ -1,9 +1,10 @@
 /*
  * perfci down --delete: removes what `perfci up` made, and nothing else.
  *
- * A data folder can be a folder that holds other things, too (--data .), so entries are removed by name and the
- * folder only when it is empty then. A cluster and a socket outside are named by stack.json, which is a file that
- * can be edited: only the places that `perfci up` chooses are taken.
+ * A data folder can be a folder that holds other things, too (--data .), so entries are removed by
+ * name and the folder only when it is empty then. A cluster and a socket outside are named by
+ * stack.json, which is a file that can be edited: only the places that `perfci up` chooses are
+ * taken.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -15,7 +15,8 @@
 
 enum { STATUS_MAX_BYTES = 64 * 1024, ENDING_MAX_S = 30, POLL_MS = 20 };
 
-/* State letter, the kernel's flags and start time from /proc/PID/stat; false when there is no such process. */
+/* State letter, the kernel's flags and start time from /proc/PID/stat; false when there is no such
+ * process. */
 static bool read_stat(pid_t pid, char *state, uint64_t *flags, uint64_t *start_ticks)
 {
     char path[64];
@@ -87,7 +88,8 @@ pfc_code pfc_member_set(pfc_member *member, pid_t pid, pfc_err *err)
     return PFC_OK;
 }
 
-/* Has SIGKILL been sent to it? It may live on for a while, on a busy machine or in a system call. */
+/* Has SIGKILL been sent to it? It may live on for a while, on a busy machine or in a system call.
+ */
 static bool is_doomed(pid_t pid)
 {
     static const char *const labels[] = { "\nSigPnd:", "\nShdPnd:" };

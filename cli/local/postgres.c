@@ -9,8 +9,8 @@
  * and socket folders alone. Such a user must be able to reach them; where the data folder lies
  * below a closed one (/root), the cluster goes to /var/lib/perfci instead.
  *
- * Any PostgreSQL from 15 to 18 will do: a new cluster is made by the newest that is installed, and an
- * existing one is run by the version that made it.
+ * Any PostgreSQL from 15 to 18 will do: a new cluster is made by the newest that is installed, and
+ * an existing one is run by the version that made it.
  */
 #include <dirent.h>
 #include <errno.h>

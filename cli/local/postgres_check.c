@@ -1,8 +1,9 @@
 /*
  * Whether the private PostgreSQL that runs can still be used.
  *
- * A package upgrade replaces programs and libraries under a running postmaster. Loaded code goes on, but new
- * backends can fail to load what they need: reads are answered and writes fail, until it is restarted.
+ * A package upgrade replaces programs and libraries under a running postmaster. Loaded code goes
+ * on, but new backends can fail to load what they need: reads are answered and writes fail, until
+ * it is restarted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ bool pfc_cluster_replaced(const pfc_stack *stack)
 
 pfc_code pfc_cluster_write(const pfc_stack *stack, pfc_err *err)
 {
-    /* In a new backend: PL/pgSQL is a library that it has to load, and a table is a file that it has to make. */
+    /* In a new backend: PL/pgSQL is a library that it has to load, and a table is a file that it
+     * has to make. */
     static const char text[] = "SET statement_timeout = '20s'; BEGIN; DO $$ BEGIN CREATE TABLE "
                                "public.perfci_up_probe (x int);"
                                " INSERT INTO public.perfci_up_probe VALUES (1); END $$; ROLLBACK";

@@ -1,8 +1,8 @@
 /*
  * The user and the programs of the private PostgreSQL, and the folders that this user can reach.
  *
- * PostgreSQL refuses to run as root. Started by root it therefore runs as `postgres` (the account that the
- * distribution's package makes), or `nobody` where that is missing.
+ * PostgreSQL refuses to run as root. Started by root it therefore runs as `postgres` (the account
+ * that the distribution's package makes), or `nobody` where that is missing.
  */
 #include "cli/local/postgres_host.h"
 
@@ -47,8 +47,9 @@ pfc_code pfc_host_find(pfc_host *host, pfc_err *err)
     return PFC_OK;
 }
 
-/* Runs the server program PROGRAM with ARGS as the cluster's user. Its environment carries none of our settings:
- * secrets are no business of the database, and PG* would change what the programs do. */
+/* Runs the server program PROGRAM with ARGS as the cluster's user. Its environment carries none of
+ * our settings: secrets are no business of the database, and PG* would change what the programs do.
+ */
 pfc_code pfc_host_run(const pfc_host *host, const char *program, const char *const *args,
                       double timeout_s, pfc_buf *out, pfc_err *err)
 {

@@ -1,5 +1,6 @@
 /*
- * The service of a data directory as a whole: whether it is ready, the end of its logs, how it is stopped.
+ * The service of a data directory as a whole: whether it is ready, the end of its logs, how it is
+ * stopped.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -67,8 +68,8 @@ pfc_code pfc_stack_stop(pfc_stack *stack, const pfc_cli *cli, pfc_err *err)
 {
     char *endpoint = pfc_stack_path(stack, "endpoint.json");
 
-    /* The runner first: the server still accepts the run that is being measured. The cluster last: no process
-     * writes to it then. */
+    /* The runner first: the server still accepts the run that is being measured. The cluster last:
+     * no process writes to it then. */
     if (pfc_member_stop(&stack->runner, SIGTERM, RUNNER_GRACE_S))
         pfc_cli_warn(cli, "the runner did not stop within %d s: killed", RUNNER_GRACE_S);
     if (pfc_member_stop(&stack->server, SIGTERM, SERVER_GRACE_S))

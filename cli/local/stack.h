@@ -1,7 +1,8 @@
 /*
  * The embedded service of `perfci up`: a private PostgreSQL cluster, a server and a runner, all of
- * one data folder. DATA/stack.json records the processes; a process is stopped or reported only while its id, start
- * time and program agree with the record, so that a stale file or a reused id never harms another process.
+ * one data folder. DATA/stack.json records the processes; a process is stopped or reported only
+ * while its id, start time and program agree with the record, so that a stale file or a reused id
+ * never harms another process.
  *
  *   DATA/endpoint.json   {"url", "data"}: how other commands find the service
  *   DATA/admin.token     0600, the first token; DATA/runner.token 0600
@@ -55,8 +56,8 @@ char *pfc_stack_path(const pfc_stack *stack, const char *name);
 
 /** Notes the process as the member; PFC_EUNAVAIL when it is gone already. */
 pfc_code pfc_member_set(pfc_member *member, pid_t pid, pfc_err *err) PFC_MUSTCHECK;
-/** Runs, and is really the process that was noted. Zombies do not run; one that was killed is waited for,
- *  30 s at most, since its port and its files are its own until it is gone. */
+/** Runs, and is really the process that was noted. Zombies do not run; one that was killed is
+ * waited for, 30 s at most, since its port and its files are its own until it is gone. */
 bool pfc_member_alive(const pfc_member *member);
 /** Sends `sig`, waits up to grace_s, then SIGKILL to its group; forgets it. Not ours or gone: only
  *  forgets it. True when SIGKILL was needed. */
@@ -78,9 +79,11 @@ char *pfc_stack_log_tail(const pfc_stack *stack, const char *name);
 /** Makes the cluster when there is none, starts it, waits until it answers, makes the database.
  *  Already running: nothing is done. */
 pfc_code pfc_cluster_start(pfc_stack *stack, const pfc_cli *cli, pfc_err *err) PFC_MUSTCHECK;
-/** Were the programs of the postmaster that runs replaced (package upgrade)? Then new backends may fail. */
+/** Were the programs of the postmaster that runs replaced (package upgrade)? Then new backends may
+ * fail. */
 bool pfc_cluster_replaced(const pfc_stack *stack);
-/** Tries a write in a new backend and rolls it back; fails with PostgreSQL's own reason. 30 s at most. */
+/** Tries a write in a new backend and rolls it back; fails with PostgreSQL's own reason. 30 s at
+ * most. */
 pfc_code pfc_cluster_write(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
 /** Are there programs to start the cluster again, once it is stopped? The error of pfc_pg_find. */
 pfc_code pfc_cluster_restartable(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
@@ -93,9 +96,9 @@ char *pfc_cluster_url(const pfc_stack *stack);
 
 /** Is the folder one that `perfci up` made? PFC_ECONFLICT with the reason. Needs the lock. */
 pfc_code pfc_stack_deletable(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
-/** Removes a stopped service: its cluster and socket, wherever they are, and what perfci made in the data folder;
- *  the folder itself when nothing else is in it. Adds the paths to the array `removed`; *left: how many
- *  entries of others keep the folder. */
+/** Removes a stopped service: its cluster and socket, wherever they are, and what perfci made in
+ * the data folder; the folder itself when nothing else is in it. Adds the paths to the array
+ * `removed`; *left: how many entries of others keep the folder. */
 pfc_code pfc_stack_delete(pfc_stack *stack, json_t *removed, size_t *left,
                           pfc_err *err) PFC_MUSTCHECK;
 

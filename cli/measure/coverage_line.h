@@ -20,13 +20,14 @@ typedef struct pfc_measured {
 
 /** "config: FILE; measure: CMD; metric: M" on stderr, unless --quiet. */
 void pfc_measured_say(const pfc_cli *cli, const pfc_measured *m);
-/** PFC_EINVAL: there is no benchmark; names the file (or `dir`, where none was found) and what to write. */
+/** PFC_EINVAL: there is no benchmark; names the file (or `dir`, where none was found) and what to
+ * write. */
 pfc_code pfc_measured_nothing(const pfc_conf *conf, const char *dir, pfc_err *err);
 
 /* ---- measured by the service's runners ---- */
 
-/** Runners read perfci.yaml of the branch (NULL: HEAD). The text to send with a job so that the one here
- *  counts; NULL where both are the same, or there is none here. Lives as long as `source`. */
+/** Runners read perfci.yaml of the branch (NULL: HEAD). The text to send with a job so that the one
+ * here counts; NULL where both are the same, or there is none here. Lives as long as `source`. */
 const char *pfc_measured_to_send(pfc_repo *repo, const char *branch,
                                  const pfc_project_source *source);
 /** Says what the runners will measure; `sent` as above. PFC_EINVAL as pfc_measured_nothing when the

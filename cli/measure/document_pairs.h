@@ -2,8 +2,9 @@
  * Pairs in run documents: which launches of two runs were interleaved, and in which order.
  *
  * Both documents of a session carry in each measurement's `extra`: `pair_session` (an id that they
- * share), `pair_side` ("a" or "b") and `pair_order` (a letter a turn, of both sides). A measurement has
- * one block a turn of its side, so the k-th letter of the order is the place of a block in the session.
+ * share), `pair_side` ("a" or "b") and `pair_order` (a letter a turn, of both sides). A measurement
+ * has one block a turn of its side, so the k-th letter of the order is the place of a block in the
+ * session.
  */
 #ifndef PFC_CLI_MEASURE_DOCUMENT_PAIRS_H
 #define PFC_CLI_MEASURE_DOCUMENT_PAIRS_H

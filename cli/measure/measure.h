@@ -1,6 +1,6 @@
 /*
- * Getting runs: by measuring (working tree, a commit, two interleaved commits), or from files in any
- * supported format.
+ * Getting runs: by measuring (working tree, a commit, two interleaved commits), or from files in
+ * any supported format.
  */
 #ifndef PFC_CLI_MEASURE_MEASURE_H
 #define PFC_CLI_MEASURE_MEASURE_H
@@ -66,8 +66,8 @@ typedef struct pfc_take_range {
     const char *from, *to; /* revisions; from NULL: `to` alone; to NULL: HEAD */
 } pfc_take_range;
 
-/** Opens the repository around `dir` (NULL: here) and reads the perfci.yaml that counts. `need_repo`
- *  makes the repository's absence an error; range NULL: HEAD. Close in every case. */
+/** Opens the repository around `dir` (NULL: here) and reads the perfci.yaml that counts.
+ * `need_repo` makes the repository's absence an error; range NULL: HEAD. Close in every case. */
 pfc_code pfc_take_open(pfc_take *take, const pfc_cli *cli, const pfc_take_opts *opts,
                        const char *dir, bool need_repo, const pfc_take_range *range,
                        pfc_err *err) PFC_MUSTCHECK;
@@ -99,21 +99,21 @@ typedef struct pfc_take_rounds {
     void *arg;
 } pfc_take_rounds;
 
-/** Builds both commits, then measures them interleaved (ABBA or BAAB, drawn at random for each round), so that
- *  whatever the machine does meets both alike. A round is two measurements each side; the documents
- *  say which and in what order (document_pairs.h). *rounds: those made. */
+/** Builds both commits, then measures them interleaved (ABBA or BAAB, drawn at random for each
+ * round), so that whatever the machine does meets both alike. A round is two measurements each
+ * side; the documents say which and in what order (document_pairs.h). *rounds: those made. */
 pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
                        const pfc_take_rounds *stop, pfc_run **run_a, pfc_run **run_b,
                        size_t *rounds, pfc_err *err) PFC_MUSTCHECK;
 
-/** Measures builds in blocks, by what the flags and perfci.yaml ask for: conf, wanted and progress of
- *  `opts` are filled in. As pfc_blocks_measure. */
+/** Measures builds in blocks, by what the flags and perfci.yaml ask for: conf, wanted and progress
+ * of `opts` are filled in. As pfc_blocks_measure. */
 pfc_code pfc_take_blocks(pfc_take *take, const pfc_blocks_run_opts *opts, pfc_blocks_result *out,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** Measures suites in interleaved pairs: the processes of both builds stay up and alternate after a fraction of a
- *  millisecond; *run_b's measurements hold the verdicts (extra.pair_*). PFC_EUNAVAIL: a command is measured, or
- *  a build is too old to alternate; use pfc_take_pair then. */
+/** Measures suites in interleaved pairs: the processes of both builds stay up and alternate after a
+ * fraction of a millisecond; *run_b's measurements hold the verdicts (extra.pair_*). PFC_EUNAVAIL:
+ * a command is measured, or a build is too old to alternate; use pfc_take_pair then. */
 pfc_code pfc_take_turns(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
                         double margin, pfc_run **run_a, pfc_run **run_b,
                         pfc_err *err) PFC_MUSTCHECK;

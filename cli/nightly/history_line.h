@@ -1,5 +1,6 @@
 /*
- * The commits of a history with their runs and verdicts before a nightly round. Private to known.c and plan.c.
+ * The commits of a history with their runs and verdicts before a nightly round. Private to known.c
+ * and plan.c.
  */
 #ifndef PFC_CLI_NIGHTLY_HISTORY_LINE_H
 #define PFC_CLI_NIGHTLY_HISTORY_LINE_H
@@ -10,10 +11,10 @@
 typedef struct pfc_night_line {
     pfc_commit_id *ids;
     size_t len;
-    bool *has_run, *seen; /* seen: has a run, or its object code is that of one that has */
-    size_t *
-        newest_verdict; /* index in pfc_night.sessions of the newest session with a verdict of the commit */
-    bool *open;         /* that verdict is "undecided", or single measurements show a change */
+    bool *has_run, *seen;   /* seen: has a run, or its object code is that of one that has */
+    size_t *newest_verdict; /* index in pfc_night.sessions of the newest session with a verdict of
+                               the commit */
+    bool *open;             /* that verdict is "undecided", or single measurements show a change */
     bool *suspect; /* open, and the values show a step: goes before those that are only wide */
     bool *keep;    /* is measured in this round */
     bool *wanted;  /* is reported */

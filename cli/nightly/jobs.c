@@ -1,6 +1,7 @@
 /*
- * A nightly round on the service's runners: a job measures all builds in blocks, as one session. Where there
- * is nothing to compare with yet, and at a service from before sessions, each commit is a job of its own.
+ * A nightly round on the service's runners: a job measures all builds in blocks, as one session.
+ * Where there is nothing to compare with yet, and at a service from before sessions, each commit is
+ * a job of its own.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -124,8 +125,8 @@ static void tell_place(const pfc_night *n, int64_t job, const char *commit, cons
         (long long)job, commit, place, middle, low, high, reason ? ": " : "", reason ? reason : "");
 }
 
-/* Asks until the job is done with, one way or the other; *ended is the job then, NULL when the time is over.
- * The caller decrefs. */
+/* Asks until the job is done with, one way or the other; *ended is the job then, NULL when the time
+ * is over. The caller decrefs. */
 static pfc_code wait_job(const night_round *r, int64_t job, const char *commit, json_t **ended,
                          pfc_err *err)
 {
@@ -231,7 +232,8 @@ static pfc_code one_by_one(const night_round *r, pfc_err *err)
 
 /* ---- all builds in one job ---- */
 
-/* A run of the job. The session's base and anchor are not among its commits, but may be among ours. */
+/* A run of the job. The session's base and anchor are not among its commits, but may be among ours.
+ */
 static void take_run(pfc_night_commit *c, const json_t *run)
 {
     c->run_id = json_integer_value(json_object_get(run, "run_id"));
@@ -372,7 +374,8 @@ static void say_short(const night_round *r)
     pfc_cli_warn(r->n->cli, "the budget is %s, but --wait ends in %s", budget, wait);
 }
 
-/* One job for each class of machines; *known false and PFC_OK: the service is too old for such jobs. */
+/* One job for each class of machines; *known false and PFC_OK: the service is too old for such
+ * jobs. */
 static pfc_code in_blocks(const night_round *r, bool *known, pfc_err *err)
 {
     const size_t classes = r->jobs->machine_classes_len, len = PFC_MAX(1, classes);

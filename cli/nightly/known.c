@@ -48,7 +48,8 @@ static pfc_code take_runs(const pfc_night *n, pfc_night_line *l, pfc_err *err)
     return code;
 }
 
-/* An older service answers 404: then there are none, and the round's verdicts are this program's. */
+/* An older service answers 404: then there are none, and the round's verdicts are this program's.
+ */
 static pfc_code take_sessions(pfc_night *n, pfc_err *err)
 {
     char *path = pfc_format("/api/v1/projects/%s/sessions?limit=%d", n->project, SESSIONS);
@@ -98,8 +99,8 @@ static void mark_identical(const pfc_night *n, pfc_night_line *l)
     }
 }
 
-/* The verdict of a commit is that of the newest session that has one: a session that left the commit out
- * says nothing of it. */
+/* The verdict of a commit is that of the newest session that has one: a session that left the
+ * commit out says nothing of it. */
 static void mark_open(const pfc_night *n, pfc_night_line *l)
 {
     for (size_t i = 0; i < json_array_size(n->sessions); i++) {
@@ -187,8 +188,8 @@ static void mark_suspects(const pfc_night *n, pfc_night_line *l)
     }
 }
 
-/* A change that only single measurements show needs blocks of both its sides before it is reported. The side
- * before it is the nearest commit with a run, which every build of a round comes with. */
+/* A change that only single measurements show needs blocks of both its sides before it is reported.
+ * The side before it is the nearest commit with a run, which every build of a round comes with. */
 static void mark_candidates(const pfc_night *n, pfc_night_line *l)
 {
     char *branch = n->branch ? pfc_http_escape(n->branch) : NULL;

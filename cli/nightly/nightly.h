@@ -26,9 +26,8 @@ typedef struct pfc_night_commit {
     pfc_commit_id same_as; /* of identical object code; "": of none */
     int64_t run_id;        /* 0: not known */
     char *reason;          /* NULL when measured */
-    char
-        *verdict; /* of the session: "slower", "faster", "same", "undecided", "identical", "broken",
-                      "not_measured"; NULL: there is none */
+    char *verdict;         /* of the session: "slower", "faster", "same", "undecided", "identical",
+                              "broken",         "not_measured"; NULL: there is none */
     double within;         /* of "same"; NAN: not known */
     double needs_s;        /* of "undecided"; NAN: not known */
     pfc_night_worst worst; /* benchmark NULL: none */
@@ -78,8 +77,8 @@ typedef struct pfc_night {
     bool local;             /* the verdicts are this program's, as the service has no sessions */
     char *note;             /* of the session; NULL */
     json_t *alerts;         /* those that this round brought; array, owned */
-    json_t *
-        broken; /* {commit, benchmark, metric, backend, machine_class, reason, run_id}; array, owned */
+    json_t *broken;   /* {commit, benchmark, metric, backend, machine_class, reason, run_id}; array,
+                         owned */
     json_t *standing; /* of the project afterwards, as the service says; NULL: not asked; owned */
     bool ended;       /* the session ended before its time */
     bool judged;      /* the service has looked at all of it */
@@ -87,13 +86,15 @@ typedef struct pfc_night {
 
 /** Finds what is new and chooses what the round measures: night->commits and night->plan. */
 pfc_code pfc_night_find(pfc_night *night, const pfc_night_opts *opts, pfc_err *err) PFC_MUSTCHECK;
-/** The newest commits of a list that are worth their time: `keep[i]` is set for `max` of them: the newest
- *  always, of the others one of each stretch of history, that with the most changed lines of source. */
+/** The newest commits of a list that are worth their time: `keep[i]` is set for `max` of them: the
+ * newest always, of the others one of each stretch of history, that with the most changed lines of
+ * source. */
 void pfc_night_choose(pfc_repo *repo, const pfc_commit_id *ids, size_t len, size_t max, bool *keep);
 
 /** Measures the plan here, in blocks, and sends runs and session. */
 pfc_code pfc_night_measure_blocks(pfc_night *night, pfc_err *err) PFC_MUSTCHECK;
-/** The verdicts of the service for night->session, or of this program where the service has no sessions. */
+/** The verdicts of the service for night->session, or of this program where the service has no
+ * sessions. */
 pfc_code pfc_night_take_verdicts(pfc_night *night, pfc_err *err) PFC_MUSTCHECK;
 /** The verdicts of this program alone, of the runs of a result. */
 pfc_code pfc_night_judge(pfc_night *night, const pfc_blocks_result *result,
@@ -115,7 +116,8 @@ pfc_code pfc_night_measure_by_jobs(pfc_night *night, const pfc_night_jobs *jobs,
                                    pfc_err *err) PFC_MUSTCHECK;
 /** Prints as table and sentences, Markdown or JSON. */
 void pfc_night_print(const pfc_night *night, bool markdown);
-/** 1 a regression or a slower commit, 4 the newest commit or a benchmark of any is broken, 5 the service has not judged yet, 0. */
+/** 1 a regression or a slower commit, 4 the newest commit or a benchmark of any is broken, 5 the
+ * service has not judged yet, 0. */
 int pfc_night_exit(const pfc_night *night);
 
 #endif

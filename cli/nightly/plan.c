@@ -1,5 +1,6 @@
 /*
- * Chooses the commits of a nightly round: new ones, undecided ones, and the builds they are compared with.
+ * Chooses the commits of a nightly round: new ones, undecided ones, and the builds they are
+ * compared with.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,8 +71,8 @@ void pfc_night_choose(pfc_repo *repo, const pfc_commit_id *ids, size_t len, size
     }
 }
 
-/* New are the commits after the newest one that was seen (of a project without runs, the tip alone), or
- * all that were not seen. */
+/* New are the commits after the newest one that was seen (of a project without runs, the tip
+ * alone), or all that were not seen. */
 static void find_wanted(line *l, bool all)
 {
     size_t first = l->len;
@@ -86,8 +87,8 @@ static void find_wanted(line *l, bool all)
         l->wanted[i] = i >= first && !l->seen[i];
 }
 
-/* At most `max`: new ones are chosen by their worth, then suspected ones go along, the newest first. Returns
- * how many. */
+/* At most `max`: new ones are chosen by their worth, then suspected ones go along, the newest
+ * first. Returns how many. */
 static size_t limit(pfc_repo *repo, line *l, size_t max)
 {
     pfc_commit_id *ids = pfc_calloc(l->len, sizeof ids[0]);
@@ -117,7 +118,8 @@ static size_t limit(pfc_repo *repo, line *l, size_t max)
 
 /* ---- what they are measured against ---- */
 
-/* Builds of the round: what is kept, and before each the nearest commit that has a run or is kept. */
+/* Builds of the round: what is kept, and before each the nearest commit that has a run or is kept.
+ */
 static void find_builds(const line *l, bool *build)
 {
     for (size_t i = 0; i < l->len; i++) {
@@ -209,7 +211,8 @@ static pfc_code find_anchors(const pfc_night *n, const pfc_night_opts *o, const 
     return PFC_OK;
 }
 
-/* Is `before` the nearest commit with a run before `i`? Then the two are a boundary as good as any. */
+/* Is `before` the nearest commit with a run before `i`? Then the two are a boundary as good as any.
+ */
 static bool follows(const line *l, size_t before, size_t i)
 {
     while (i-- > before + 1)
@@ -269,8 +272,8 @@ static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, 
     return code;
 }
 
-/* A build costs a round about as much as a new commit does, so undecided commits without a step, the newest
- * first, only fill up the first block. */
+/* A build costs a round about as much as a new commit does, so undecided commits without a step,
+ * the newest first, only fill up the first block. */
 static pfc_code fill_block(pfc_night *n, const pfc_night_opts *o, line *l, size_t room,
                            pfc_err *err)
 {

@@ -10,7 +10,8 @@
 #include "cli/output/output.h"
 #include "core/forge/forge.h"
 
-/* A benchmark that broke has lost its values: it is reported with its reason and is no regression. */
+/* A benchmark that broke has lost its values: it is reported with its reason and is no regression.
+ */
 static bool is_regression(const json_t *alert)
 {
     return !pfc_streq(json_string_value(json_object_get(alert, "kind")), "broken") &&

@@ -1,6 +1,6 @@
 /*
- * The output layer: everything that a command prints passes here, so that text of others (commit subjects,
- * names, reasons, answers of a service) reaches a terminal without control characters.
+ * The output layer: everything that a command prints passes here, so that text of others (commit
+ * subjects, names, reasons, answers of a service) reaches a terminal without control characters.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,7 +50,8 @@ void pfc_out_line(FILE *to, const char *text)
     free(line);
 }
 
-/* jansson escapes the C0 controls only; the others are written as \u escapes, which mean the same. */
+/* jansson escapes the C0 controls only; the others are written as \u escapes, which mean the same.
+ */
 static bool needs_escape(const unsigned char *p, unsigned *c)
 {
     if (*p == 0x7f)

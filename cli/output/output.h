@@ -20,7 +20,8 @@ void pfc_out_err(const char *fmt, ...) PFC_PRINTF(1, 2);
 void pfc_out_to(FILE *to, const char *fmt, va_list ap);
 /** `text` as one line, whatever is in it. */
 void pfc_out_line(FILE *to, const char *text);
-/** A JSON text and a newline on stdout; control characters become \u escapes, which mean the same. */
+/** A JSON text and a newline on stdout; control characters become \u escapes, which mean the same.
+ */
 void pfc_out_json(const char *text);
 /** The same without newline and flush. */
 void pfc_out_json_part(const char *text);
@@ -47,9 +48,11 @@ void pfc_table_setf(pfc_table *table, size_t col, const char *fmt, ...) PFC_PRIN
 void pfc_table_raw(pfc_table *table, size_t col, const char *text);
 /** The last column's text continues in the next lines where the terminal is too narrow for it. */
 void pfc_table_wrap(pfc_table *table, size_t col);
-/** Where the terminal is too narrow for this column, its text is printed on a line of its own below the row. */
+/** Where the terminal is too narrow for this column, its text is printed on a line of its own below
+ * the row. */
 void pfc_table_below(pfc_table *table, size_t col);
-/** "red", "green", "yellow" or "brown": colour of a cell of the newest row, where colours are on. */
+/** "red", "green", "yellow" or "brown": colour of a cell of the newest row, where colours are on.
+ */
 void pfc_table_color(pfc_table *table, size_t col, const char *color);
 /** Prints to stdout and frees. */
 void pfc_table_print(pfc_table *table);

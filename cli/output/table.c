@@ -1,9 +1,10 @@
 /*
  * Tables on stdout, and the way values are shown to people.
  *
- * On a terminal a table is as wide as the terminal (COLUMNS counts before what the terminal says): the widest
- * text columns are shortened first, with "…" where text was cut; numbers are never cut. Files and pipes get
- * whole cells. With --csv the same rows are written as comma-separated values with a header, numbers unrounded.
+ * On a terminal a table is as wide as the terminal (COLUMNS counts before what the terminal says):
+ * the widest text columns are shortened first, with "…" where text was cut; numbers are never cut.
+ * Files and pipes get whole cells. With --csv the same rows are written as comma-separated values
+ * with a header, numbers unrounded.
  */
 #include <ctype.h>
 #include <limits.h>
@@ -241,7 +242,8 @@ static const char *escape_of(const char *color)
     return NULL;
 }
 
-/* One line of a cell, padded unless it is the last; returns what of the text is left for the next line. */
+/* One line of a cell, padded unless it is the last; returns what of the text is left for the next
+ * line. */
 static const char *print_cell(const pfc_table *table, size_t col, const char *text, size_t width,
                               const char *color)
 {

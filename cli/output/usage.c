@@ -74,7 +74,8 @@ static bool takes_value(const struct argp_option *o)
     return o->arg && !(o->flags & OPTION_ARG_OPTIONAL);
 }
 
-/* The option that `typed` (without value) names: whole, or by a beginning that fits one option only. */
+/* The option that `typed` (without value) names: whole, or by a beginning that fits one option
+ * only. */
 static const struct argp_option *find(const option_list *list, const char *name, const char *typed)
 {
     const struct argp_option *found = NULL;

@@ -1,6 +1,6 @@
 /*
- * Which way metrics are better, as the command line and perfci.yaml say it; and that a command's own
- * times and memory are asked for.
+ * Which way metrics are better, as the command line and perfci.yaml say it; and that a command's
+ * own times and memory are asked for.
  */
 #ifndef PFC_CLI_RESULTS_DIRECTION_H
 #define PFC_CLI_RESULTS_DIRECTION_H
@@ -22,8 +22,8 @@ enum { PFC_KEY_DIRECTION = 0x4a0 };
                  "Of a command: its wall time, CPU time and peak memory are the result, whatever " \
                  "it prints")
 
-/** A --direction of the command line, whose text it cuts at the '='. Anything else than NAME=higher or
- *  NAME=lower ends the process with a message. */
+/** A --direction of the command line, whose text it cuts at the '='. Anything else than NAME=higher
+ * or NAME=lower ends the process with a message. */
 void pfc_directions_add(pfc_directions *to, char *arg, struct argp_state *state);
 /** Those of perfci.yaml, behind: they live as long as `conf`. */
 void pfc_directions_add_conf(pfc_directions *to, const pfc_conf *conf);

@@ -145,8 +145,8 @@ static bool is_kind(const char *name)
     return false;
 }
 
-/* Leaves out other files of tools: asv's descriptions; all of Criterion.rs' files except the newest samples, which
- * are in its folder "new". */
+/* Leaves out other files of tools: asv's descriptions; all of Criterion.rs' files except the newest
+ * samples, which are in its folder "new". */
 static bool is_wanted(const char *path, const char *name)
 {
     static const char *const describe[] = { "benchmarks.json", "machine.json", "benchmark.json",

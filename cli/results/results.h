@@ -24,11 +24,11 @@ typedef pfc_code pfc_results_sink(void *arg, pfc_results *results, pfc_err *err)
 /**
  * Reads a file ("-": standard input) or a folder and hands each result over.
  *
- * Of a folder every regular file is read that can be results: Criterion.rs' new/sample.json with the
- * benchmark's name beside it, asv's result files, pytest-benchmark's storage, and other JSON, CSV and
- * text files. Links are not followed. A file of no known format is left out with a note; without a
- * single result the folder is a fault. The files of a Criterion.rs tree become one result, for they are
- * one run.
+ * Of a folder every regular file is read that can be results: Criterion.rs' new/sample.json with
+ * the benchmark's name beside it, asv's result files, pytest-benchmark's storage, and other JSON,
+ * CSV and text files. Links are not followed. A file of no known format is left out with a note;
+ * without a single result the folder is a fault. The files of a Criterion.rs tree become one
+ * result, for they are one run.
  *
  * opts   where `benchmark` is NULL, a file of Criterion.rs takes the name from the file beside it
  *

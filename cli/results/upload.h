@@ -52,8 +52,8 @@ typedef struct pfc_upload {
     size_t stored;      /* runs that the service took */
 } pfc_upload;
 
-/** Connects. The project is looked up, or made, with the first run that can be stored. Close in every case: it
- *  removes a project that was made for runs of which the service took none. */
+/** Connects. The project is looked up, or made, with the first run that can be stored. Close in
+ * every case: it removes a project that was made for runs of which the service took none. */
 pfc_code pfc_upload_open(pfc_upload *up, const pfc_cli *cli, const pfc_upload_opts *opts,
                          pfc_err *err) PFC_MUSTCHECK;
 void pfc_upload_close(pfc_upload *up);
@@ -68,9 +68,9 @@ void pfc_upload_close(pfc_upload *up);
 pfc_code pfc_upload_run(pfc_upload *up, const char *file, pfc_run *run, json_t *list,
                         pfc_err *err) PFC_MUSTCHECK;
 
-/** Reads the files and folders of `opts` by `read` (its directions are those of `opts` and of perfci.yaml)
- *  and stores each run; a history is a run a commit. Prints the list of what is stored, also on failure:
- *  a table, or with --json JSON. */
+/** Reads the files and folders of `opts` by `read` (its directions are those of `opts` and of
+ * perfci.yaml) and stores each run; a history is a run a commit. Prints the list of what is stored,
+ * also on failure: a table, or with --json JSON. */
 pfc_code pfc_upload_files(const pfc_cli *cli, const pfc_upload_opts *opts,
                           const pfc_import_opts *read, pfc_err *err) PFC_MUSTCHECK;
 

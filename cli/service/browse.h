@@ -12,7 +12,8 @@
 void pfc_browse_query(pfc_buf *path, const char *key, const char *value);
 void pfc_browse_query_i64(pfc_buf *path, const char *key, int64_t value);
 
-/* Cells of the newest row; a member that is absent, null or of another kind leaves the cell empty. */
+/* Cells of the newest row; a member that is absent, null or of another kind leaves the cell empty.
+ */
 
 void pfc_browse_text(pfc_table *table, size_t col, const json_t *obj, const char *key);
 /** A whole number, or the first 12 digits of a commit. */
@@ -37,7 +38,8 @@ typedef struct pfc_browse_col {
     pfc_browse_kind kind;
 } pfc_browse_col;
 
-/** Prints a JSON array of objects as a table; the last column wraps when `wrap`. At most 16 columns. */
+/** Prints a JSON array of objects as a table; the last column wraps when `wrap`. At most 16
+ * columns. */
 void pfc_browse_list(const pfc_cli *cli, const pfc_browse_col *cols, size_t len, bool wrap,
                      const json_t *list);
 
@@ -55,7 +57,8 @@ void pfc_browse_show_effect(const json_t *obj, char out[64]);
 /** The member's text; "" when it is absent or no text. */
 const char *pfc_browse_string(const json_t *obj, const char *key);
 
-/** "expected A, B or C, got "D"; did you mean ...?" with code PFC_EINVAL; `known` is NULL-terminated. */
+/** "expected A, B or C, got "D"; did you mean ...?" with code PFC_EINVAL; `known` is
+ * NULL-terminated. */
 pfc_code pfc_browse_unknown(const char *what, const char *word, const char *const *known,
                             pfc_err *err);
 

@@ -1,6 +1,6 @@
 /*
- * perfci admin backup, restore, check, migrate: the whole database into a file and back, whether what
- * is stored holds together, and the schema where the server may not change it.
+ * perfci admin backup, restore, check, migrate: the whole database into a file and back, whether
+ * what is stored holds together, and the schema where the server may not change it.
  *
  * Other programs do the work, as child processes: pg_dump takes one snapshot while the service goes
  * on, pg_restore brings it back in one transaction or not at all, perfci-server --migrate migrates.
@@ -148,8 +148,8 @@ static pfc_code run(const char *const *argv, char **out, pfc_err *err)
 /* The rows of `sql`, one a line, tabs between columns; sql is a constant, never made of input. */
 static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 {
-    /* Names are looked up as the server does. Compiling the plan of the checks takes seconds, running them on a small
-     * store a tenth of one. */
+    /* Names are looked up as the server does. Compiling the plan of the checks takes seconds,
+     * running them on a small store a tenth of one. */
     static const char settings[] = "SET search_path = public, pg_temp; SET jit = off";
     const char *const argv[] = { "psql", "-XAtq", "-F", "	", "-v", "ON_ERROR_STOP=1",
                                  "-d",   url,     "-c", settings,  "-c", sql,
@@ -178,8 +178,8 @@ static pfc_code backup(const char *url, const char *file, pfc_err *err)
     return code;
 }
 
-/* The newest version in what psql or pg_restore printed of schema_migrations, its rows a line each and
- * the version first; 0: none. */
+/* The newest version in what psql or pg_restore printed of schema_migrations, its rows a line each
+ * and the version first; 0: none. */
 static long newest_of(const char *rows)
 {
     long newest = 0;
@@ -219,8 +219,8 @@ static pfc_code look_into(const char *file, pfc_err *err)
 }
 
 /* The runs that runners send again name the jobs that were made after the backup: no other job
- * may get those ids. A backup holds no privileges, so that without this every role could call functions of the owner. Plans are
- * made from statistics, which a backup does not hold. */
+ * may get those ids. A backup holds no privileges, so that without this every role could call
+ * functions of the owner. Plans are made from statistics, which a backup does not hold. */
 static const char after_restore[] =
     "SELECT setval('jobs_id_seq', last_value + 1000000) FROM jobs_id_seq;"
     " DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE prosecdef"

@@ -1,6 +1,6 @@
 /*
- * perfci alerts and perfci accept: the groups of alerts as a table, one alert with all that is stored about it,
- * and triage.
+ * perfci alerts and perfci accept: the groups of alerts as a table, one alert with all that is
+ * stored about it, and triage.
  */
 #include <stdio.h>
 #include <stdlib.h>

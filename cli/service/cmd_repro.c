@@ -101,8 +101,8 @@ static pfc_code take_ends(const char *before, const char *after, deed *d, pfc_er
     return PFC_OK;
 }
 
-/* A culprit against the commit before it; while there is none, the whole range. A drift's range begins with
- * the last commit at the old level, not after it. */
+/* A culprit against the commit before it; while there is none, the whole range. A drift's range
+ * begins with the last commit at the old level, not after it. */
 static pfc_code from_alert(const json_t *alert, deed *d, pfc_err *err)
 {
     const char *culprit = text_of(alert, "culprit");

@@ -62,7 +62,8 @@ static void put_share(pfc_table *table, size_t col, const json_t *value)
     pfc_table_raw(table, col, raw);
 }
 
-/* Noise, minimum detectable change, points that 1 % takes, watched points; four cells from `col` on. */
+/* Noise, minimum detectable change, points that 1 % takes, watched points; four cells from `col`
+ * on. */
 static void put_outlook(pfc_table *table, size_t col, const json_t *one)
 {
     const json_t *noise = json_object_get(one, "noise_rel");
@@ -147,7 +148,8 @@ static const json_t *cell(const json_t *columns, const char *key, size_t i)
     return json_array_get(json_object_get(columns, key), i);
 }
 
-/* Rows of the commits without a result that lie before a position, the oldest of them at the list's end. */
+/* Rows of the commits without a result that lie before a position, the oldest of them at the list's
+ * end. */
 static void print_broken(pfc_table *table, const json_t *broken, size_t *left, json_int_t before,
                          size_t change)
 {

@@ -190,7 +190,8 @@ static int cmd_config(pfc_cli *cli, int argc, char **argv)
     pfc_cli_parse(cli, &pfc_cmd_config, argc, argv, &o);
     if (pfc_conf_find(".", &conf, &err))
         return pfc_cli_fail(cli, &err);
-    /* The user's file fills in the server of `conf`; the project's file alone says which of both it was. */
+    /* The user's file fills in the server of `conf`; the project's file alone says which of both it
+     * was. */
     if (conf.path && !pfc_fs_read(conf.path, PFC_CONF_MAX_BYTES, &text, &len, NULL) &&
         !pfc_conf_parse(text, len, conf.path, &yaml, NULL))
         yaml_has_server = yaml.server != NULL;

@@ -172,7 +172,8 @@ static pfc_code try_once(const pfc_cli *cli, const char *path, const char *root,
     return code;
 }
 
-/* Where the build put the program, when that is not where the file says; true: `found` was mended. */
+/* Where the build put the program, when that is not where the file says; true: `found` was mended.
+ */
 static bool find_program(const char *root, pfc_inspect *found)
 {
     char *at = found->program ? pfc_inspect_find_program(root, found->program) : NULL;

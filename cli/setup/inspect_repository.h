@@ -2,9 +2,9 @@
  * How a repository is built and measured, told from its files: for `perfci init`.
  *
  * Only what files say is used: targets that link a benchmark library, benchmark functions, a target
- * `bench` of a Makefile. Nothing is executed. At most PFC_INSPECT_MAX_FILES files are opened, and of
- * each at most PFC_INSPECT_MAX_BYTES are read; folders that hold other people's code or what was built
- * (third_party, node_modules, build, ...) are left out, and symbolic links are not followed.
+ * `bench` of a Makefile. Nothing is executed. At most PFC_INSPECT_MAX_FILES files are opened, and
+ * of each at most PFC_INSPECT_MAX_BYTES are read; folders that hold other people's code or what was
+ * built (third_party, node_modules, build, ...) are left out, and symbolic links are not followed.
  */
 #ifndef PFC_CLI_SETUP_INSPECT_REPOSITORY_H
 #define PFC_CLI_SETUP_INSPECT_REPOSITORY_H
@@ -28,8 +28,8 @@ typedef struct pfc_inspect {
 /** Never fails: what cannot be read is not known. Clear with pfc_inspect_clear. */
 void pfc_inspect_look(const char *root, pfc_inspect *out);
 void pfc_inspect_clear(pfc_inspect *found);
-/** Where `program` was built, relative to `root` ("build/src/bench"); NULL: not below build folders.
- *  Caller frees. */
+/** Where `program` was built, relative to `root` ("build/src/bench"); NULL: not below build
+ * folders. Caller frees. */
 char *pfc_inspect_find_program(const char *root, const char *program);
 
 #endif

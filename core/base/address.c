@@ -116,7 +116,8 @@ bool pfc_nets_hold(const pfc_nets *nets, const pfc_address *address)
     return false;
 }
 
-/* Networks that no packet of the public Internet comes from or goes to (RFC 6890 and its registries). */
+/* Networks that no packet of the public Internet comes from or goes to (RFC 6890 and its
+ * registries). */
 static const char not_public[] =
     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 "
     "192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 "

@@ -1,6 +1,6 @@
 /*
- * Addresses and networks of the Internet. An IPv4 address is kept as the IPv6 address that it maps to
- * (RFC 4291, 2.5.5.2), so one comparison does for both. Thread-safe.
+ * Addresses and networks of the Internet. An IPv4 address is kept as the IPv6 address that it maps
+ * to (RFC 4291, 2.5.5.2), so one comparison does for both. Thread-safe.
  */
 #ifndef PFC_CORE_BASE_ADDRESS_H
 #define PFC_CORE_BASE_ADDRESS_H
@@ -30,11 +30,12 @@ bool pfc_address_of(const struct sockaddr *address, pfc_address *out);
 bool pfc_address_parse(const char *text, size_t len, pfc_address *out);
 bool pfc_address_is_v4(const pfc_address *address);
 bool pfc_address_is_loopback(const pfc_address *address);
-/** True for an address that is routed on the public Internet; false for loopback, private, link-local and
- *  special-use networks (RFC 6890). */
+/** True for an address that is routed on the public Internet; false for loopback, private,
+ * link-local and special-use networks (RFC 6890). */
 bool pfc_address_is_public(const pfc_address *address);
 
-/** "10.0.0.0/8, ::1": at most 32, NULL and "" are none. PFC_EINVAL names the word; `what`: the setting. */
+/** "10.0.0.0/8, ::1": at most 32, NULL and "" are none. PFC_EINVAL names the word; `what`: the
+ * setting. */
 pfc_code pfc_nets_parse(const char *list, const char *what, pfc_nets *out,
                         pfc_err *err) PFC_MUSTCHECK;
 bool pfc_nets_hold(const pfc_nets *nets, const pfc_address *address);

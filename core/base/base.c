@@ -32,8 +32,8 @@ void *pfc_calloc(size_t count, size_t size_bytes)
 
     if (__builtin_mul_overflow(count, size_bytes, &bytes))
         pfc_die("out of memory: %zu items of %zu bytes", count, size_bytes);
-    /* malloc(0) may return NULL, which callers could not distinguish from failure. Small blocks come from
-     * malloc, because glibc's calloc does not use the thread's cache of freed blocks. */
+    /* malloc(0) may return NULL, which callers could not distinguish from failure. Small blocks
+     * come from malloc, because glibc's calloc does not use the thread's cache of freed blocks. */
     bytes = PFC_MAX(bytes, 1);
     p = bytes <= SMALL_BYTES ? malloc(bytes) : calloc(1, bytes);
     if (p == NULL)

@@ -30,7 +30,8 @@ PFC_NORETURN void pfc_die(const char *fmt, ...) PFC_PRINTF(1, 2);
 /** size_bytes > 0 zeroed bytes, caller frees with free(); never NULL. */
 void *pfc_alloc(size_t size_bytes) __attribute__((malloc, returns_nonnull));
 
-/** An array of `count` zeroed items of `size_bytes`; ends the process on overflow. count may be 0. */
+/** An array of `count` zeroed items of `size_bytes`; ends the process on overflow. count may be 0.
+ */
 void *pfc_calloc(size_t count, size_t size_bytes) __attribute__((malloc, returns_nonnull));
 
 /** Resizes to count * size_bytes (not zeroed); `old` may be NULL; never returns NULL. */

@@ -1,9 +1,9 @@
 /*
  * Errors: a code to branch on and a sentence to read.
  *
- * Functions that can fail return pfc_code and take `pfc_err *err` last (may be NULL). The message is set
- * where the fault is found; it names the thing, the expected and the received value. It is logged once,
- * by the caller that handles the error.
+ * Functions that can fail return pfc_code and take `pfc_err *err` last (may be NULL). The message
+ * is set where the fault is found; it names the thing, the expected and the received value. It is
+ * logged once, by the caller that handles the error.
  */
 #ifndef PFC_CORE_BASE_ERR_H
 #define PFC_CORE_BASE_ERR_H
@@ -35,8 +35,8 @@ typedef struct pfc_err {
     char hint[PFC_ERR_HINT_MAX];   /* the next step, one sentence; empty: the code's own hint */
 } pfc_err;
 
-/** Fills *err (may be NULL) and returns `code`. The text is cut at PFC_ERR_MAX - 1 bytes; what in it is
- *  no UTF-8 or a control character, as what it quotes may be, becomes '?'. */
+/** Fills *err (may be NULL) and returns `code`. The text is cut at PFC_ERR_MAX - 1 bytes; what in
+ * it is no UTF-8 or a control character, as what it quotes may be, becomes '?'. */
 pfc_code pfc_err_set(pfc_err *err, pfc_code code, const char *fmt, ...) PFC_PRINTF(3, 4);
 
 /** Like pfc_err_set, also naming the input field, e.g. "measurements[3].samples". */
@@ -44,10 +44,12 @@ pfc_code pfc_err_set_field(pfc_err *err, pfc_code code, const char *field, const
     PFC_PRINTF(4, 5);
 
 /** Adds the next step, which the CLI prints as a line "hint: ..." below the error. Call it after
- *  pfc_err_set, which clears it; pfc_err_wrap keeps it. Returns err->code (PFC_EBUG when err is NULL). */
+ *  pfc_err_set, which clears it; pfc_err_wrap keeps it. Returns err->code (PFC_EBUG when err is
+ * NULL). */
 pfc_code pfc_err_hint(pfc_err *err, const char *fmt, ...) PFC_PRINTF(2, 3);
 
-/** Puts "context: " before the message that is there; returns err->code (PFC_EBUG when err is NULL). */
+/** Puts "context: " before the message that is there; returns err->code (PFC_EBUG when err is
+ * NULL). */
 pfc_code pfc_err_wrap(pfc_err *err, const char *fmt, ...) PFC_PRINTF(2, 3);
 
 /** "EINVAL", "ENOTFOUND", ...: stable names for logs and JSON. */

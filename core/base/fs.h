@@ -8,8 +8,8 @@
 
 #define PFC_PATH_MAX 4096
 
-/** PFC_EDENIED when this regular file is world-readable and so must not hold a secret. Access for its group
- *  is accepted: systemd's credentials have it. */
+/** PFC_EDENIED when this regular file is world-readable and so must not hold a secret. Access for
+ * its group is accepted: systemd's credentials have it. */
 pfc_code pfc_fs_private(const char *path, pfc_err *err) PFC_MUSTCHECK;
 /** Reads a whole regular file of at most max_bytes; *out is NUL-terminated, caller frees.
  *  PFC_ENOTFOUND, PFC_ETOOBIG or PFC_EIO. "-" reads standard input. */
@@ -32,8 +32,9 @@ char *pfc_fs_join(const char *a, const char *b);
 pfc_code pfc_fs_temp_dir(const char *name, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** Folder of the running program (so that perfci finds perfci-bench beside it); caller frees. */
 pfc_code pfc_fs_program_dir(char **out, pfc_err *err) PFC_MUSTCHECK;
-/** First thing in main. Started with a standard descriptor closed (cron, CI), the next file or socket
- *  opened would take its number, and what is printed or logged would go there: they become /dev/null. */
+/** First thing in main. Started with a standard descriptor closed (cron, CI), the next file or
+ * socket opened would take its number, and what is printed or logged would go there: they become
+ * /dev/null. */
 void pfc_fs_open_standard(void);
 
 #endif

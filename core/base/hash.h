@@ -1,6 +1,6 @@
 /*
- * SHA-256 (OpenSSL) in hexadecimal: fingerprints, suite hashes, stored tokens, body hashes, signatures.
- * Thread-safe.
+ * SHA-256 (OpenSSL) in hexadecimal: fingerprints, suite hashes, stored tokens, body hashes,
+ * signatures. Thread-safe.
  */
 #ifndef PFC_CORE_BASE_HASH_H
 #define PFC_CORE_BASE_HASH_H

@@ -30,10 +30,10 @@ static struct {
     pthread_mutex_t lock;
     int fd;
     bool socket, patient; /* patient: wait for the reader, however long */
-    int64_t stall_ns;     /* when waiting for the reader last timed out; 0: never; guarded by lock */
-    char *rest;           /* of a line; guarded by lock */
-    size_t rest_len;      /* guarded by lock */
-    uint64_t told;        /* of `lost`; guarded by lock */
+    int64_t stall_ns; /* when waiting for the reader last timed out; 0: never; guarded by lock */
+    char *rest;       /* of a line; guarded by lock */
+    size_t rest_len;  /* guarded by lock */
+    uint64_t told;    /* of `lost`; guarded by lock */
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .patient = true };
 static atomic_uint_fast64_t lost;
 
@@ -73,8 +73,8 @@ void pfc_log_set_request(const char *request_id)
     request_now = request_id;
 }
 
-/* Length of a token's secret at the beginning of the text: "pfc_" and many hexadecimal digits. Users put
- * tokens into URLs and names by mistake; the log must not repeat them. */
+/* Length of a token's secret at the beginning of the text: "pfc_" and many hexadecimal digits.
+ * Users put tokens into URLs and names by mistake; the log must not repeat them. */
 static size_t secret_len(const char *text, size_t len)
 {
     size_t digits;
@@ -156,7 +156,8 @@ void pfc_log_never_wait(void)
     if (fstat(STDERR_FILENO, &what))
         return;
     sink.socket = S_ISSOCK(what.st_mode);
-    /* A new open file description: O_NONBLOCK on the inherited one would apply to every process that shares it. */
+    /* A new open file description: O_NONBLOCK on the inherited one would apply to every process
+     * that shares it. */
     if (S_ISFIFO(what.st_mode) || S_ISCHR(what.st_mode))
         fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_APPEND | O_CLOEXEC | O_NOCTTY);
     if (fd >= 0)
@@ -208,8 +209,8 @@ static size_t put_bytes(const char *text, size_t len)
     return done;
 }
 
-/* All of it, now or (a rest that is kept) before the next; false: nothing of it. Called with the lock
- * held. */
+/* All of it, now or (a rest that is kept) before the next; false: nothing of it. Called with the
+ * lock held. */
 static bool put_line(const char *text, size_t len)
 {
     size_t done;

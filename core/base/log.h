@@ -5,8 +5,9 @@
  *
  * A constant event name first, then key, value pairs (at most eight); values may be any integer,
  * double, bool or string. ERROR: a person must act. WARN: handled, should be rare. INFO: one a
- * request or job. DEBUG: the rest. No secrets, no bodies. Thread-safe: lines never interleave. A line that
- * was written in part (the disk is full) is completed before the next. Lines that cannot be written are counted.
+ * request or job. DEBUG: the rest. No secrets, no bodies. Thread-safe: lines never interleave. A
+ * line that was written in part (the disk is full) is completed before the next. Lines that cannot
+ * be written are counted.
  */
 #ifndef PFC_CORE_BASE_LOG_H
 #define PFC_CORE_BASE_LOG_H
@@ -35,11 +36,12 @@ bool pfc_log_level_parse(const char *text, pfc_log_level *out);
 void pfc_log_set_program(const char *program);
 /** Request id put on lines of this thread until cleared with NULL; the string must outlive it. */
 void pfc_log_set_request(const char *request_id);
-/** For a service: a reader of stderr that stopped reading delays the logging threads by at most one second a
- *  minute; after that, lines are dropped. Once it reads again, "log lines lost" reports how many. Call it
- *  before any thread is started. */
+/** For a service: a reader of stderr that stopped reading delays the logging threads by at most one
+ * second a minute; after that, lines are dropped. Once it reads again, "log lines lost" reports how
+ * many. Call it before any thread is started. */
 void pfc_log_never_wait(void);
-/** Lines that were dropped so far: the reader stopped, no space left, stderr closed. Thread-safe. */
+/** Lines that were dropped so far: the reader stopped, no space left, stderr closed. Thread-safe.
+ */
 uint64_t pfc_log_lost(void);
 void pfc_log_write(pfc_log_level level, const char *event, const pfc_log_arg *args, size_t len);
 
@@ -68,7 +70,8 @@ static inline pfc_log_arg pfc_log_arg_bool(const char *key, bool v)
 #define PFC_LOG_ARG(k, v) _Generic((v), \
     bool: pfc_log_arg_bool, char *: pfc_log_arg_str, const char *: pfc_log_arg_str, \
     float: pfc_log_arg_f64, double: pfc_log_arg_f64, \
-    unsigned char: pfc_log_arg_u64, unsigned short: pfc_log_arg_u64, unsigned int: pfc_log_arg_u64, \
+    unsigned char: pfc_log_arg_u64, unsigned short: pfc_log_arg_u64,                               \
+    unsigned int: pfc_log_arg_u64,                                                                 \
     unsigned long: pfc_log_arg_u64, unsigned long long: pfc_log_arg_u64, \
     default: pfc_log_arg_i64)((k), (v))
 #define PFC_LOG_1(e) { .key = NULL }
@@ -82,7 +85,7 @@ static inline pfc_log_arg pfc_log_arg_bool(const char *key, bool v)
 #define PFC_LOG_17(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_15(e, __VA_ARGS__)
 #define PFC_LOG_PICK(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, \
                      name, ...) name
-/* An even count (a key without its value) picks a name that does not exist, so it cannot compile. */
+/* An even count (a key without its value) picks a name that does not exist: a compile error. */
 #define PFC_LOG_LIST(...) PFC_LOG_PICK(__VA_ARGS__, PFC_LOG_17, PFC_LOG_BAD, PFC_LOG_15, \
     PFC_LOG_BAD, PFC_LOG_13, PFC_LOG_BAD, PFC_LOG_11, PFC_LOG_BAD, PFC_LOG_9, PFC_LOG_BAD, \
     PFC_LOG_7, PFC_LOG_BAD, PFC_LOG_5, PFC_LOG_BAD, PFC_LOG_3, PFC_LOG_BAD, PFC_LOG_1, \

@@ -27,20 +27,24 @@ pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_
 bool pfc_is_hex_id(const char *text);
 /** True for a full commit id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. */
 bool pfc_is_commit_id(const char *text);
-/** True for a full SHA-1 id: 40 lower-case hexadecimal digits, what documents and the database hold. */
+/** True for a full SHA-1 id: 40 lower-case hexadecimal digits, what documents and the database
+ * hold. */
 bool pfc_is_sha(const char *text);
 /** True for names used in URLs and files: [a-z0-9][a-z0-9._-]{0,62}. */
 bool pfc_is_slug(const char *text);
 /** True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
 bool pfc_is_utf8(const char *bytes, size_t len);
-/** Puts '?' for each byte that is no part of well-formed UTF-8 and for control characters but newline
- *  and tab: what came from outside, perhaps cut within a character, becomes fit for logs and terminals. */
+/** Puts '?' for each byte that is no part of well-formed UTF-8 and for control characters but
+ * newline and tab: what came from outside, perhaps cut within a character, becomes fit for logs and
+ * terminals. */
 void pfc_utf8_mend(char *text);
-/** Makes text from outside safe for a terminal, in place: bytes that are no UTF-8, control characters (C0, C1,
- *  DEL), line separators and the characters that reorder text (bidirectional controls) become '?', a tab a
- *  space. A newline stays with `lines`, else it becomes a space. The text never grows. */
+/** Makes text from outside safe for a terminal, in place: bytes that are no UTF-8, control
+ * characters (C0, C1, DEL), line separators and the characters that reorder text (bidirectional
+ * controls) become '?', a tab a space. A newline stays with `lines`, else it becomes a space. The
+ * text never grows. */
 void pfc_text_plain(char *text, bool lines);
-/** The length of the beginning of a UTF-8 text that has at most max_len bytes and no half character. */
+/** The length of the beginning of a UTF-8 text that has at most max_len bytes and no half
+ * character. */
 size_t pfc_utf8_cut(const char *text, size_t max_len);
 
 #endif

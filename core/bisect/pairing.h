@@ -2,14 +2,15 @@
  * Interleaved pairs: a build is measured alternately with a kept build of the reference, so that
  * effects of the machine on both, such as another clock frequency or another load, cancel.
  *
- * A unit is two pairs of runs, x r r x: the mean of their two differences is free of a linear drift.
- * The first two units have three pairs, because the spread of units is not known yet. When the pairs
- * of a unit differ by much more than those of other units, the machine changed its speed between
- * them: a third pair is added, and two more when no two of the three agree; the unit's value is the
- * median. No run is discarded, so neither side gains. The two consecutive runs of the reference are
- * a unit of the reference against itself, and measure the noise of a unit without extra runs.
- * Source: Kalibera & Jones, ISMM 2013, for measuring noise at the level where it arises; the order
- * x r r x is the balanced design of Student (1937) for two treatments under drift.
+ * A unit is two pairs of runs, x r r x: the mean of their two differences is free of a linear
+ * drift. The first two units have three pairs, because the spread of units is not known yet. When
+ * the pairs of a unit differ by much more than those of other units, the machine changed its speed
+ * between them: a third pair is added, and two more when no two of the three agree; the unit's
+ * value is the median. No run is discarded, so neither side gains. The two consecutive runs of the
+ * reference are a unit of the reference against itself, and measure the noise of a unit without
+ * extra runs. Source: Kalibera & Jones, ISMM 2013, for measuring noise at the level where it
+ * arises; the order x r r x is the balanced design of Student (1937) for two treatments under
+ * drift.
  *
  * Pure, no I/O; one thread. A resumed bisection replays the values.
  */

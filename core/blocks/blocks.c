@@ -1,4 +1,5 @@
-/* Builds measured in blocks, judged: checks, the test of a boundary, and the answers put together. */
+/* Builds measured in blocks, judged: checks, the test of a boundary, and the answers put together.
+ */
 #include "core/blocks/blocks.h"
 
 #include <math.h>
@@ -127,7 +128,8 @@ static bool fill_round(const pfc_spot *spots, size_t i, size_t next, uint32_t fr
         sides[side]++;
         out->y[place] = spots[at].y;
         out->to[place] = side;
-        /* How long ago the pair was visited before this round is no matter: it starts next to it. */
+        /* How long ago the pair was visited before this round is no matter: it starts next to it.
+         */
         out->gap[place] = place ? (uint32_t)(at - last) : 1;
         last = at;
     }
@@ -289,7 +291,8 @@ typedef struct session {
     double wide; /* standard errors of half an interval */
 } session;
 
-/* The builds of the stretch that the step of look k divides, with the other decided steps taken as given. */
+/* The builds of the stretch that the step of look k divides, with the other decided steps taken as
+ * given. */
 static void stretch_of(const session *s, size_t k, uint32_t *low, uint32_t *high)
 {
     size_t from = k;
@@ -320,7 +323,8 @@ static bool excluded(const session *s, size_t k, double shift)
     return TESTS * p <= alpha_of(s->opts);
 }
 
-/* The last step on the way from `in`, which is not excluded, to `out` that is not excluded either. */
+/* The last step on the way from `in`, which is not excluded, to `out` that is not excluded either.
+ */
 static double last_possible(const session *s, size_t k, double in, double out)
 {
     for (int i = 0; i < BISECTIONS; i++) {
@@ -347,7 +351,8 @@ static void cut_by_order(const session *s, size_t k, pfc_boundary *out)
     out->any_high = fmin(out->any_high, expm1(fmax(near, end)));
 }
 
-/* The pair of builds leaves it open or decides it, too: the stretches say more about size and place. */
+/* The pair of builds leaves it open or decides it, too: the stretches say more about size and
+ * place. */
 static void take_order(const session *s, size_t k, pfc_boundary *out)
 {
     const pfc_step *step = &s->looks[k].step;
@@ -427,7 +432,8 @@ static pfc_code judge_noisy(const pfc_spot *spots, size_t n, const pfc_blocks_op
     return code;
 }
 
-/* One value of each build: any difference is a change. No test is made, so p is NAN (stats/comparison_family.h). */
+/* One value of each build: any difference is a change. No test is made, so p is NAN
+ * (stats/comparison_family.h). */
 static void judge_exact(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
                         pfc_blocks_fit *out)
 {

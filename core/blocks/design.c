@@ -18,7 +18,9 @@
 #define ROUNDS      2    /* of all builds, before anything is chosen */
 #define SUSPECT     0.02 /* screening p below which a boundary is measured until it is decided */
 #define ANEW        4    /* builds from which on a round's second block has an order of its own */
-#define LEVEL       0.85 /* of the fit's intervals that lie within the margin: a night's stop, no claim */
+#define LEVEL                                                                                      \
+    0.85 /* of the fit's intervals that lie within the margin: a night's stop, no claim \
+                          */
 
 typedef pfc_design_one series;
 
@@ -115,7 +117,8 @@ void pfc_design_forget(pfc_design *design, size_t at)
 
 static pfc_blocks_opts blocks_opts(const pfc_design *d, const series *s)
 {
-    /* The margin of a night says when a boundary is left alone. Its test knows smaller changes, too. */
+    /* The margin of a night says when a boundary is left alone. Its test knows smaller changes,
+     * too. */
     const double margin = d->opts.all ? d->opts.margin : fmin(d->opts.margin, TEST_MARGIN);
 
     return (pfc_blocks_opts){ .builds = d->opts.builds,
@@ -216,7 +219,8 @@ static bool has_no_place(const series *s, size_t k)
     return at->decided && at->order_p < at->pair_p && at->step.place_low < at->step.place_high;
 }
 
-/* Many builds can decide a step whose own two builds have few visits; a comparison of the two needs more. */
+/* Many builds can decide a step whose own two builds have few visits; a comparison of the two needs
+ * more. */
 static bool has_few(const series *s, const pfc_boundary_test *at)
 {
     size_t from = 0;
@@ -494,8 +498,8 @@ static double rounds_needed(const pfc_design *d, const series *s, const pfc_boun
 
     if (!isfinite(spread))
         return (double)INFINITY;
-    /* Visits of each side by which the fit's interval lies within the margin: its width falls with their
-     * root, and one round brings two. */
+    /* Visits of each side by which the fit's interval lies within the margin: its width falls with
+     * their root, and one round brings two. */
     if (change < margin) {
         const double visits = 2.0 * s->sigma * s->sigma / (at->log_se * at->log_se);
 

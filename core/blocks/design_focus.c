@@ -18,9 +18,10 @@ static pfc_design_group around(const pfc_design_one *s, size_t k, size_t low, si
     return g;
 }
 
-/* The builds on both sides of look k that decide best whether there is a step: the nearest ones of the stretch that
- * it divides, as many on one side as on the other. With few on one side, one more on the other: a round's
- * bet (core/blocks/order_test.h) has most ways to fall then, for what it costs. */
+/* The builds on both sides of look k that decide best whether there is a step: the nearest ones of
+ * the stretch that it divides, as many on one side as on the other. With few on one side, one more
+ * on the other: a round's bet (core/blocks/order_test.h) has most ways to fall then, for what it
+ * costs. */
 static pfc_design_group beside(const pfc_design_one *s, size_t k)
 {
     pfc_design_group g = { .len = 0 };

@@ -47,14 +47,15 @@ struct pfc_design {
     uint32_t round; /* next one */
 };
 
-/** Deals one round of all builds (1..PFC_BLOCKS_MAX_BUILDS). More than a block holds are dealt to groups, each
- *  with `link`: of as many neighbours as there are groups, each goes to another one, by chance. So each group
- *  spans the whole history, and a step anywhere parts its builds. out: room for `builds` groups.
- *  Returns how many there are. */
+/** Deals one round of all builds (1..PFC_BLOCKS_MAX_BUILDS). More than a block holds are dealt to
+ * groups, each with `link`: of as many neighbours as there are groups, each goes to another one, by
+ * chance. So each group spans the whole history, and a step anywhere parts its builds. out: room
+ * for `builds` groups. Returns how many there are. */
 size_t pfc_design_deal(size_t builds, size_t link, pfc_rng *rng, pfc_design_group *out);
 
-/** The builds of the next round: those among which a decided step lies, else those beside the clearest suspected
- *  step, else the boundary that is known the worst. The looks are fresh; false: nothing is open. */
+/** The builds of the next round: those among which a decided step lies, else those beside the
+ * clearest suspected step, else the boundary that is known the worst. The looks are fresh; false:
+ * nothing is open. */
 bool pfc_design_focus(const pfc_design *design, pfc_design_group *out);
 
 #endif

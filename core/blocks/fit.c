@@ -1,10 +1,11 @@
 /*
  * The two-way fit of blocks: log value = build + machine + noise.
  *
- * First each block has a level of its own. Then the model with states (machine_states.c) says where the level
- * changes inside blocks, and stretches of visits that are level with each other become groups: a machine
- * of two speeds has two, a quiet one has one, and one that drifts has several. Given the groups, their
- * levels are eliminated and the builds' effects come from their normal equations, with Huber's weights.
+ * First each block has a level of its own. Then the model with states (machine_states.c) says where
+ * the level changes inside blocks, and stretches of visits that are level with each other become
+ * groups: a machine of two speeds has two, a quiet one has one, and one that drifts has several.
+ * Given the groups, their levels are eliminated and the builds' effects come from their normal
+ * equations, with Huber's weights.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -205,8 +206,8 @@ static double freedom(const work *w, const pfc_twoway *out)
     return (double)w->n - parameters;
 }
 
-/* Robust scale of the residuals. Residuals that the fit made exactly zero (a level with one visit) say
- * nothing about noise and are left out. */
+/* Robust scale of the residuals. Residuals that the fit made exactly zero (a level with one visit)
+ * say nothing about noise and are left out. */
 static double scale_of(work *w, double dof)
 {
     size_t len = 0;
@@ -358,7 +359,8 @@ static void noise(work *w, pfc_twoway *out)
     }
     out->dof = fmax(out->dof - ((double)w->n - kept), 1.0);
     /* The breaks are taken as known, which they are not; the factor was found by simulation
-     * (bench/studies/night_simulated): with it 95 % intervals cover 90 to 95 % with states of 3 visits and more. */
+     * (bench/studies/night_simulated): with it 95 % intervals cover 90 to 95 % with states of 3
+     * visits and more. */
     out->sigma = fmax(sqrt(squares / out->dof), FLOOR) * (1.0 + (double)w->moves / (double)w->n);
 }
 

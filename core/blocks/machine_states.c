@@ -1,10 +1,11 @@
 /*
  * The machine's level at each visit of a session, found together with the builds' effects.
  *
- * A hidden Markov model: the level stays, creeps, or jumps, mostly to a level where it was before; noise is
- * Student's t. Expectation: forward and backward filter over a grid of levels. Maximisation: each build's
- * effect is the weighted mean of what the levels leave of its values (Lange, Little & Taylor 1989). So a
- * state that is shorter than a block is recognised by its size, from all visits at once.
+ * A hidden Markov model: the level stays, creeps, or jumps, mostly to a level where it was before;
+ * noise is Student's t. Expectation: forward and backward filter over a grid of levels.
+ * Maximisation: each build's effect is the weighted mean of what the levels leave of its values
+ * (Lange, Little & Taylor 1989). So a state that is shorter than a block is recognised by its size,
+ * from all visits at once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -44,8 +45,8 @@ typedef struct hmm {
     float *likely;  /* WINDOW x CELLS: of each visit's value */
     float been[CELLS], next_been[CELLS];
     double *off, *weight; /* of each build: sums of the maximisation */
-    double *
-        profile; /* NULL, or builds x (2 REACH + 1): log likelihood of its values at effects around */
+    double *profile; /* NULL, or builds x (2 REACH + 1): log likelihood of its values at effects
+                        around */
     double squares, jumps;
     double log_likely; /* of all values */
 } hmm;
@@ -115,8 +116,8 @@ static float scale_to_one(float *x, int len)
     return sum;
 }
 
-/* One transition of the level; it is its own reverse but for where jumps go. Returns the part of each cell
- * that came by jumps, when going back. */
+/* One transition of the level; it is its own reverse but for where jumps go. Returns the part of
+ * each cell that came by jumps, when going back. */
 static float move(const hmm *h, const float *from, const float *anew, bool back, float *to)
 {
     const float stay = (float)(1.0 - h->jump);
@@ -134,7 +135,8 @@ static float move(const hmm *h, const float *from, const float *anew, bool back,
     return all;
 }
 
-/* Adds one visit's posterior to the estimates of its build's effect, of the noise and of the occupancy. */
+/* Adds one visit's posterior to the estimates of its build's effect, of the noise and of the
+ * occupancy. */
 static void collect(hmm *h, size_t at, const float *posterior)
 {
     const double r = h->residual[at];
@@ -157,7 +159,8 @@ static void collect(hmm *h, size_t at, const float *posterior)
     h->squares += (double)sums[2];
 }
 
-/* One visit's part of its build's profile. `others`: the level's distribution without this visit. */
+/* One visit's part of its build's profile. `others`: the level's distribution without this visit.
+ */
 static void profile(hmm *h, size_t at, const float *others)
 {
     const int reach = PFC_MIN((int)(FARTHEST / h->cell) + 1, REACH);
@@ -281,8 +284,8 @@ static void fastest(const hmm *h, size_t anchor, double *effect)
         effect[b] = isfinite(effect[b]) ? effect[b] - reference : 0.0;
 }
 
-/* Builds whose values are much likelier at another effect leap there: one whose visits all fell into slow
- * states seems slow until then. Kept if the whole becomes likelier. */
+/* Builds whose values are much likelier at another effect leap there: one whose visits all fell
+ * into slow states seems slow until then. Kept if the whole becomes likelier. */
 static bool leap(hmm *h, size_t anchor, double *effect)
 {
     const size_t row = 2 * REACH + 1;

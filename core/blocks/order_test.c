@@ -24,11 +24,11 @@
 #define FLOOR       1e-4
 #define QUANTILE    0.35    /* of the differences of neighbours: below, few hold a jump or a step */
 #define OF_NORMAL   0.45376 /* that quantile of |N(0, 1)| */
-#define MOST        30.0 /* logarithm of one build's weight, at most: sums of products stay finite */
+#define MOST        30.0 /* largest logarithm of a build's weight: sums of products stay finite */
 
-/* Shifts in units of the estimated noise; ratios of the true to the estimated noise; probability of a jump
- * between two visits. The last jump model is for programs with several speed modes, one drawn by each process:
- * then every visit has a level of its own, out of the levels seen before. */
+/* Shifts in units of the estimated noise; ratios of the true to the estimated noise; probability of
+ * a jump between two visits. The last jump model is for programs with several speed modes, one
+ * drawn by each process: then every visit has a level of its own, out of the levels seen before. */
 static const double shifts[SHIFTS] = { 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0 };
 static const double scales[SCALES] = { 0.4, 0.8, 1.6 };
 static const double jumps[JUMPS] = { 0.04, 0.3, 0.9 };
@@ -198,8 +198,8 @@ static void make_grids(bettor *b, size_t n)
 
 /* ---- filter ---- */
 
-/* Density of t with 4 degrees of freedom but for a factor: of the value at the grid's levels and beyond. A
- * visit after a step of k cells has that of k cells further up. */
+/* Density of t with 4 degrees of freedom but for a factor: of the value at the grid's levels and
+ * beyond. A visit after a step of k cells has that of k cells further up. */
 static void densities(const grid *g, double y, float *out)
 {
     const float first = (float)((y - g->low) / g->sigma);
@@ -225,7 +225,8 @@ static void normalise(float *x, int len)
         x[i] *= sum;
 }
 
-/* One transition of the level: it stays, creeps, or jumps, mostly to where it was before. `back`: in reverse. */
+/* One transition of the level: it stays, creeps, or jumps, mostly to where it was before. `back`:
+ * in reverse. */
 static void move(const float *from, const float *anew, float jump, bool back, int len, float *to)
 {
     const float here = (1.0F - jump) * (1.0F - CREEP);
@@ -339,8 +340,8 @@ static void see(bettor *b, const round_of *r)
     }
 }
 
-/* Starts the filters again with what rounds [0, n) say about noise and range, and runs them over [0, n - 1).
- * The last of the n is known without its order alone. */
+/* Starts the filters again with what rounds [0, n) say about noise and range, and runs them over
+ * [0, n - 1). The last of the n is known without its order alone. */
 static void begin(bettor *b, size_t n)
 {
     float anew[CELLS];
@@ -452,8 +453,9 @@ static bool parted(const unit *u)
     return u->behind > 0 && u->behind < u->n;
 }
 
-/* Two independently drawn orders of n builds are the reverse of each other with probability 1/n!; they are
- * then treated as one. This factor on the stakes of all other cases keeps the mean payout at most 1. */
+/* Two independently drawn orders of n builds are the reverse of each other with probability 1/n!;
+ * they are then treated as one. This factor on the stakes of all other cases keeps the mean payout
+ * at most 1. */
 static double of_two_orders(size_t n)
 {
     double ways = 1.0;
@@ -475,7 +477,8 @@ static double log_mean(const double *x, size_t n)
     return most + log(sum / (double)n);
 }
 
-/* All models bet on the round, and then take it in. Returns what the bet is worth beside the stakes. */
+/* All models bet on the round, and then take it in. Returns what the bet is worth beside the
+ * stakes. */
 static double take(bettor *b, const round_of *r)
 {
     unit units[2];
@@ -505,7 +508,8 @@ static double take(bettor *b, const round_of *r)
     return any && len > 1 ? of_two_orders(r->builds) : 0.0;
 }
 
-/* The test of that stretch, in front of those that are kept; the one that was not asked for the longest goes. */
+/* The test of that stretch, in front of those that are kept; the one that was not asked for the
+ * longest goes. */
 static bettor *bettor_of(pfc_orders *o, const stretch *s)
 {
     bettor *b;

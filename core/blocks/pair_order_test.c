@@ -18,13 +18,14 @@
 #define REACH         24  /* cells of the largest shift, at most */
 #define LANES         8
 #define PAD           8     /* cells beyond the smallest and largest value */
-#define ANEW          0.15F /* share of jumps that go anywhere; the others go where the machine was */
+#define ANEW          0.15F /* share of jumps to any level; the others return to an earlier one */
 #define CREEP         0.02F /* chance that the level moves to a neighbouring cell: drift */
 #define FLOOR         1e-4
-#define QUANTILE      0.35 /* of the differences of one build within a round: below, few hold a jump */
+#define QUANTILE      0.35    /* of differences of a build within a round: few below hold a jump */
 #define OF_NORMAL     0.45376 /* that quantile of |N(0, 1)| */
 
-/* In units of the noise as it is estimated; how wrong that may be; chance of a jump between two visits. */
+/* In units of the noise as it is estimated; how wrong that may be; chance of a jump between two
+ * visits. */
 static const double shifts[SHIFTS] = { 0.7, -0.7, 1.5, -1.5, 3.0, -3.0 };
 static const double scales[SCALES] = { 0.35, 0.6, 1.0, 1.6 };
 static const double jumps[JUMPS] = { 0.04, 0.3 };
@@ -212,8 +213,8 @@ static double log_sum(const double *x, int n)
     return most + log(sum);
 }
 
-/* All models take the round in. `bet`: and money is put on its order by all of them together, each with
- * the weight that the past gives it. */
+/* All models take the round in. `bet`: and money is put on its order by all of them together, each
+ * with the weight that the past gives it. */
 static void take(bettor *b, size_t round, bool bet)
 {
     float anew[CELLS];
@@ -241,8 +242,8 @@ static void take(bettor *b, size_t round, bool bet)
         b->filters[m].log_weight = named[m] - all;
 }
 
-/* Starts the filters again with what rounds [0, n) say about noise and range, and runs them over [0, n - 1)
- * without bets. The last of the n is known without its names alone. */
+/* Starts the filters again with what rounds [0, n) say about noise and range, and runs them over
+ * [0, n - 1) without bets. The last of the n is known without its names alone. */
 static void begin(bettor *b, size_t n)
 {
     make_grids(b, n);

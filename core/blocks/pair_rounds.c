@@ -177,8 +177,9 @@ static double p_of(const pfc_compare_result *normal, const evidence *e)
     return fmin(fmin(NORMAL * normal->p, 1.0), fmin(signs, order));
 }
 
-/* The sooner of two ways to a decision: as the spread of the normal test falls, and as the bets on the order
- * have grown so far. The estimate is of a mean course; one that it says is over goes on by a round at a time. */
+/* The sooner of two ways to a decision: as the spread of the normal test falls, and as the bets on
+ * the order have grown so far. The estimate is of a mean course; one that it says is over goes on
+ * by a round at a time. */
 static size_t still_needed(const pfc_seq *seq, const evidence *e)
 {
     const size_t n = e->n;

@@ -1,11 +1,11 @@
 /*
  * Steps between builds: which changes explain the fitted effects.
  *
- * A change lasts: each build is at the level of its predecessor unless there is a step before it. So the
- * effects are regressed on steps, one before each build, and the steps are chosen greedily by what
- * they explain, by generalised least squares with the fit's precision. All builds on both sides thus say
- * whether there is a step, not the two neighbours alone. The sweep operator gives the explained squares
- * of all candidates at each stage (Beaton 1964).
+ * A change lasts: each build is at the level of its predecessor unless there is a step before it.
+ * So the effects are regressed on steps, one before each build, and the steps are chosen greedily
+ * by what they explain, by generalised least squares with the fit's precision. All builds on both
+ * sides thus say whether there is a step, not the two neighbours alone. The sweep operator gives
+ * the explained squares of all candidates at each stage (Beaton 1964).
  */
 #include <math.h>
 #include <stdlib.h>

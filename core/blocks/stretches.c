@@ -1,9 +1,11 @@
 /*
- * Stretches of equal builds: divided at one step after the other, as far as the order of the visits decides.
+ * Stretches of equal builds: divided at one step after the other, as far as the order of the visits
+ * decides.
  *
- * While a stretch holds no change, the test of any of its splits is a test of nothing. So the whole is tested
- * at the step that explains most (steps.c); if the test decides it, both parts are tested in the same way. The
- * n-th division counts its p n times: the parts that it looks into are at most as many.
+ * While a stretch holds no change, the test of any of its splits is a test of nothing. So the whole
+ * is tested at the step that explains most (steps.c); if the test decides it, both parts are tested
+ * in the same way. The n-th division counts its p n times: the parts that it looks into are at most
+ * as many.
  */
 #include "core/blocks/order_test.h"
 

@@ -1,4 +1,5 @@
-/* One pass over a stretch of a series: runs the stages and converts their results to the caller's points. */
+/* One pass over a stretch of a series: runs the stages and converts their results to the caller's
+ * points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #define FLOOR_REL   0.005 /* smaller changes are not worth acting on */
 #define FLOOR_NOISE 1.0   /* ... unless the noise is so low that the change is evident */
 #define PLACE_NATS  12.0  /* log-likelihood loss beyond which a location has no weight */
-/* A set of whole places that just reaches 0.9 holds more: with this share the sets of the development
- * corpus hold the truth in 93 % of its changes. */
+/* A set of whole places that just reaches 0.9 holds more: with this share the sets of the
+ * development corpus hold the truth in 93 % of its changes. */
 #define PLACE_SHARE 0.70
 #define OFF_LEVEL   3.0 /* sigma */
 #define WATCH_MOST  7
@@ -24,8 +25,8 @@ static double value_at(const pfc_clean_series *track, size_t from, size_t to, do
 }
 
 /* Weights exp(-loss) of the places on one side of `at`, at most `len` of them and no farther than
- * they weigh anything: weight[0] is the nearest. Returns how many. `low` and `high` are the levels on
- * this side and on the other. */
+ * they weigh anything: weight[0] is the nearest. Returns how many. `low` and `high` are the levels
+ * on this side and on the other. */
 static size_t weigh_side(const pfc_fit *f, size_t at, size_t len, bool before, double own,
                          double other, double *weight)
 {
@@ -288,7 +289,8 @@ static void look_exact(const pfc_clean_series *track, const pfc_detect_opts *opt
     move(out, offset);
 }
 
-/* Levels in noise that is known; what stands of them tells whether a look of its own is worth it. */
+/* Levels in noise that is known; what stands of them tells whether a look of its own is worth it.
+ */
 static void look_light(const pfc_clean_series *track, const pfc_detect_opts *opts,
                        pfc_confirmed_starts fixed, const pfc_stretch *stretch,
                        pfc_segment_space *space, pfc_detect_pass *out)

@@ -1,7 +1,7 @@
 /*
- * Change points of a series: points in the order of history in, levels and the changes between them out.
- * Deterministic, no I/O, no state kept; every function is thread-safe and leaves its inputs alone. online.h
- * replays a history point by point, stages.h declares the stages.
+ * Change points of a series: points in the order of history in, levels and the changes between them
+ * out. Deterministic, no I/O, no state kept; every function is thread-safe and leaves its inputs
+ * alone. online.h replays a history point by point, stages.h declares the stages.
  */
 #ifndef PFC_CORE_CHANGEPOINT_CHANGEPOINT_H
 #define PFC_CORE_CHANGEPOINT_CHANGEPOINT_H
@@ -57,12 +57,12 @@ bool pfc_stats_series_order(const pfc_point *points, size_t n, size_t *order);
 pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_opts *opts,
                           pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_detection_clear(pfc_detection *d);
-/** Posterior ratio of a change to a spike for the newest found->watching points; above 1 a change is more
- *  likely. Compares the changes of the series so far with its excursions of at least half this size that
- *  returned, and with how often those continued for one more point. A point most of whose repeats lie on the
- *  old level is not counted. Rates start from half a case each (Jeffreys' prior): in a series without a history
- *  the ratio is 1, 2, 4, ... for 1, 2, 3, ... points. NAN: no point is watched, or its level is zero.
- *  O(n log n). */
+/** Posterior ratio of a change to a spike for the newest found->watching points; above 1 a change
+ * is more likely. Compares the changes of the series so far with its excursions of at least half
+ * this size that returned, and with how often those continued for one more point. A point most of
+ * whose repeats lie on the old level is not counted. Rates start from half a case each (Jeffreys'
+ * prior): in a series without a history the ratio is 1, 2, 4, ... for 1, 2, 3, ... points. NAN: no
+ * point is watched, or its level is zero. O(n log n). */
 double pfc_stats_change_or_spike(const pfc_point *points, size_t n, const pfc_detection *found);
 
 #endif

@@ -1,4 +1,5 @@
-/* Decides which candidate changes are kept: each is tested against its neighbouring levels, weakest first. */
+/* Decides which candidate changes are kept: each is tested against its neighbouring levels, weakest
+ * first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +111,8 @@ static bool is_far(double r, double half)
     return half > 0.0 ? r > half : r < half;
 }
 
-/* A change of one point can be distinguished from a spike only by its repeats: nearly all of them must lie
- * beyond half the jump. */
+/* A change of one point can be distinguished from a spike only by its repeats: nearly all of them
+ * must lie beyond half the jump. */
 static bool repeats_agree(const pfc_fit *f, double half)
 {
     const pfc_point *last = f->track->last;
@@ -126,9 +127,9 @@ static bool repeats_agree(const pfc_fit *f, double half)
     return (double)with >= 0.8 * (double)last->repeats_len;
 }
 
-/* Of a level that lies so far off that noise alone hardly reaches half of the way, two of three points
- * lie beyond that half at least. Where fewer do, spikes have met by chance, however many points they
- * span. */
+/* Of a level that lies so far off that noise alone hardly reaches half of the way, two of three
+ * points lie beyond that half at least. Where fewer do, spikes have met by chance, however many
+ * points they span. */
 static bool is_held(const pfc_fit *f, size_t from, size_t to, size_t other, double half)
 {
     size_t far = 0;
@@ -139,7 +140,8 @@ static bool is_held(const pfc_fit *f, size_t from, size_t to, size_t other, doub
     return (double)far >= HELD_SHARE * (double)(to - from);
 }
 
-/* True when the level is long enough to count. `other` is the neighbouring level that it is compared with. */
+/* True when the level is long enough to count. `other` is the neighbouring level that it is
+ * compared with. */
 static bool long_enough(const pfc_fit *f, size_t k, size_t other)
 {
     size_t from = pfc_level_from(f, k);
@@ -195,8 +197,8 @@ static double margin(const pfc_fit *f, size_t k)
     return m;
 }
 
-/* Four changes and more between the same two levels are a machine with two states, even when it switches too
- * rarely for the states to show in the distribution of the differences. */
+/* Four changes and more between the same two levels are a machine with two states, even when it
+ * switches too rarely for the states to show in the distribution of the differences. */
 static bool only_alternates(const pfc_fit *f)
 {
     if (f->changes < ALTERNATIONS)

@@ -39,7 +39,8 @@ static void make_blocks(double *y, size_t n, blocks *b)
     }
 }
 
-/* Of Kendall's sum of signs when there is no trend; 0 when all are equal. A coarse clock makes ties. */
+/* Of Kendall's sum of signs when there is no trend; 0 when all are equal. A coarse clock makes
+ * ties. */
 static double deviation_of(const blocks *b)
 {
     const double n = (double)b->len;

@@ -1,5 +1,6 @@
-/* Movements of a series that are not changes: a trend, a wave, machine states. Each is tried only where the
- * residuals of plain levels show signs of it, and kept when it raises the penalised likelihood. */
+/* Movements of a series that are not changes: a trend, a wave, machine states. Each is tried only
+ * where the residuals of plain levels show signs of it, and kept when it raises the penalised
+ * likelihood. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 #define FIRM_POINTS       5
 #define FIRM_LONG         20
 #define FIRM_EVIDENCE     7.0 /* standard errors */
-/* After an accepted level. On seeded series without a change after one (normal, t(4) and AR(0.5) noise,
- * 300 each, a look a point) these open no more alerts than the rule above does. */
+/* After an accepted level. On seeded series without a change after one (normal, t(4) and AR(0.5)
+ * noise, 300 each, a look a point) these open no more alerts than the rule above does. */
 #define ACCEPTED_POINTS   3
 #define ACCEPTED_EVIDENCE 6.0
 #define ACCEPTED_RATIO    8.0  /* 12 in a series without excursions, 3 after one of three points */
@@ -38,7 +38,8 @@ static double clearness(const pfc_change *c)
     return PFC_MAX(z, fabs(jump) / width * 2.0 * INTERVAL);
 }
 
-/* How much longer a standard error may be than it looks, with neighbours as alike as they may be. */
+/* How much longer a standard error may be than it looks, with neighbours as alike as they may be.
+ */
 static double stretch(double n)
 {
     const double alike = PFC_MIN(UNKNOWN / sqrt(n), ALIKE_MOST);

@@ -70,8 +70,8 @@ double pfc_noise_of_steps(const double *y, size_t n, double *scratch)
     return DIFFERENCE_TO_SIGMA * pfc_stats_median_spend(scratch, n - 1);
 }
 
-/* Logarithms where every value allows it: noise of timings grows with the timing. `from`: slot of place 0
- * in the memory for logarithms. */
+/* Logarithms where every value allows it: noise of timings grows with the timing. `from`: slot of
+ * place 0 in the memory for logarithms. */
 static bool to_scale(const double *x, const uint32_t *place, size_t n, size_t from,
                      pfc_segment_space *space, double *y, double *scale)
 {

@@ -5,8 +5,8 @@
 
 #include "core/changepoint/fdr.h"
 
-/* A change of few points is alerted at so many times its standard error (core/changepoint/fdr.h); a step
- * larger by 0.84 of them passes in four cases of five. */
+/* A change of few points is alerted at so many times its standard error (core/changepoint/fdr.h); a
+ * step larger by 0.84 of them passes in four cases of five. */
 #define POWER_80 0.84
 
 static double needed(size_t points)
@@ -25,8 +25,8 @@ double pfc_detectable(double noise_rel, size_t history, size_t points_before, si
                                sqrt(1.0 / (double)points_before + 1.0 / (double)points_after));
 }
 
-/* More points after make the history longer and the standard error smaller, so the size that they show
- * only sinks: the first number at which it is small enough is found by halving. */
+/* More points after make the history longer and the standard error smaller, so the size that they
+ * show only sinks: the first number at which it is small enough is found by halving. */
 size_t pfc_points_for(double noise_rel, size_t history, size_t points_before, double rel)
 {
     size_t low = 1, high = PFC_POINTS_MOST;

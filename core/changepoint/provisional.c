@@ -25,7 +25,8 @@ static double median_between(const pfc_point *points, size_t from, size_t to, do
     return n ? pfc_stats_median(room, n) : (double)NAN;
 }
 
-/* The level that points from..to - 1 lie on, with their excursions of at least `gate` towards `side`. */
+/* The level that points from..to - 1 lie on, with their excursions of at least `gate` towards
+ * `side`. */
 static void count_stretch(const pfc_point *points, size_t from, size_t to, double gate, double side,
                           double *room, tally *t)
 {

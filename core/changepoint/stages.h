@@ -1,6 +1,7 @@
 /*
  * The stages of the detector, each a function of arrays: points -> values in units of their own
- * noise -> candidates -> decisions. Private to core/changepoint; pfc_stats_detect runs them in order.
+ * noise -> candidates -> decisions. Private to core/changepoint; pfc_stats_detect runs them in
+ * order.
  */
 #ifndef PFC_CORE_CHANGEPOINT_STAGES_H
 #define PFC_CORE_CHANGEPOINT_STAGES_H
@@ -30,15 +31,17 @@ typedef struct pfc_clean_series {
     double strict; /* nats a change must be rarer than by default; < 0: more are wanted */
 } pfc_clean_series;
 
-/** Of points[from..from + n). `known` (may be NULL): the level that a pass over nearly the same points found; its
- *  summary and noise are taken over. False: the points do not fit it, and *track must not be used. */
+/** Of points[from..from + n). `known` (may be NULL): the level that a pass over nearly the same
+ * points found; its summary and noise are taken over. False: the points do not fit it, and *track
+ * must not be used. */
 bool pfc_clean_series_init(pfc_clean_series *track, const pfc_point *points, size_t from, size_t n,
                            const pfc_detect_opts *opts, const struct pfc_level *known,
                            pfc_segment_space *space);
 void pfc_clean_series_clear(pfc_clean_series *track);
 /** Median seconds between points, NAN when times are unknown. `scratch` holds n values. */
 double pfc_clean_series_step_s(const pfc_clean_series *track, double *scratch);
-/** One value for a point: a way to summarise its repeats, chosen by pfc_clean_series_init; below 0: v. */
+/** One value for a point: a way to summarise its repeats, chosen by pfc_clean_series_init; below 0:
+ * v. */
 double pfc_summary_of(const pfc_point *point, int summary, bool higher_is_better);
 
 /* Noise of a residual series in units of the first guess. */
@@ -105,12 +108,12 @@ typedef struct pfc_stretch {
     size_t places;   /* points of the whole series that are not missing */
     pfc_confirmed_starts
         fixed; /* confirmed changes: positions in the points, ascending, within (from, to) */
-    /* True when, after the pass with levels alone, a trend, a wave and machine states should be tried, too.
-     * NULL: always. */
+    /* True when, after the pass with levels alone, a trend, a wave and machine states should be
+     * tried, too. NULL: always. */
     bool (*worth)(const struct pfc_detect_pass *look, const void *user);
     const void *user;
-    /* The noise is known: the pass tries levels alone, and sets `wanted` when a full pass is justified.
-     * NULL: the noise is estimated. */
+    /* The noise is known: the pass tries levels alone, and sets `wanted` when a full pass is
+     * justified. NULL: the noise is estimated. */
     const pfc_level *known;
     size_t more; /* points of the same noise before `from`, that a light pass leaves out */
 } pfc_stretch;

@@ -1,7 +1,7 @@
 /*
- * Text that perfci posts to a forge (GitHub, GitLab, Gitea): escapes untrusted text for Markdown, and keeps
- * one comment per pull request, which is edited instead of repeated. Thread-safe, except for the HTTP client
- * that is passed in.
+ * Text that perfci posts to a forge (GitHub, GitLab, Gitea): escapes untrusted text for Markdown,
+ * and keeps one comment per pull request, which is edited instead of repeated. Thread-safe, except
+ * for the HTTP client that is passed in.
  */
 #ifndef PFC_CORE_FORGE_FORGE_H
 #define PFC_CORE_FORGE_FORGE_H
@@ -13,8 +13,8 @@
 /* Hidden in the comment, so that the next one edits it instead of adding another. */
 #define PFC_COMMENT_MARKER_MAX 128
 
-/** Appends `text` to `out` as one line of a Markdown table cell or sentence. Markup, links, mentions and HTML
- *  in it are escaped. */
+/** Appends `text` to `out` as one line of a Markdown table cell or sentence. Markup, links,
+ * mentions and HTML in it are escaped. */
 void pfc_markdown_text(pfc_buf *out, const char *text);
 /** Appends `text` to `out` as a code span; back-ticks in it are replaced. */
 void pfc_markdown_code(pfc_buf *out, const char *text);

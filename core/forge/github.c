@@ -96,7 +96,8 @@ pfc_code pfc_comment_put(pfc_http *github, const pfc_comment_place *at, const ch
         free(one);
         if (!code || code != PFC_EDENIED || tries == FOREIGN_MAX)
             break;
-        /* The marker was in another user's comment, which this token may not edit: search for the next one. */
+        /* The marker was in another user's comment, which this token may not edit: search for the
+         * next one. */
         code = find_comment(github, list, marker, id, &id, err);
     }
     if (!code && !id)

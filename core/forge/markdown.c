@@ -7,9 +7,9 @@
 
 enum { NAME_BYTES = 200 };
 
-/* The forge searches for mentions and references in the rendered text, after escapes and entities were
- * resolved: only a zero-width character after the "@" prevents a notification. A link that begins with "www."
- * needs no scheme (GitHub Flavored Markdown, 6.9). */
+/* The forge searches for mentions and references in the rendered text, after escapes and entities
+ * were resolved: only a zero-width character after the "@" prevents a notification. A link that
+ * begins with "www." needs no scheme (GitHub Flavored Markdown, 6.9). */
 void pfc_markdown_text(pfc_buf *out, const char *text)
 {
     for (const char *p = text; *p; p++) {

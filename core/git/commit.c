@@ -80,7 +80,8 @@ static pfc_code touched_paths(pfc_repo *repo, git_commit *commit, pfc_commit *ou
     if (out->parents_len > 0) {
         rc = git_commit_parentcount(commit) > 0 ? git_commit_parent(&parent, commit, 0)
                                                 : GIT_ENOTFOUND;
-        /* The parent is missing in a shallow clone, so that the touched paths are unknown: none are listed. */
+        /* The parent is missing in a shallow clone, so that the touched paths are unknown: none are
+         * listed. */
         if (rc == GIT_ENOTFOUND && repo->shallow)
             return PFC_OK;
         if (rc == 0)
@@ -99,8 +100,8 @@ static pfc_code touched_paths(pfc_repo *repo, git_commit *commit, pfc_commit *ou
     return rc ? pfc_git_fault(repo, rc, err, "paths touched by %.12s", out->id) : PFC_OK;
 }
 
-/* From the commit's own text: at the edge of a shallow clone libgit2 1.7 and newer count no parents, as git's
- * log does, and older ones all. */
+/* From the commit's own text: at the edge of a shallow clone libgit2 1.7 and newer count no
+ * parents, as git's log does, and older ones all. */
 static void take_parents(const git_commit *commit, pfc_commit *out)
 {
     static const char label[] = "parent ";

@@ -52,7 +52,8 @@ static pfc_code walk(pfc_repo *repo, const pfc_commit_id *tip, walk_end *end, id
         if (end->reached || list->len >= end->max)
             break;
         if (git_commit_parentcount(commit) == 0) {
-            /* libgit2 1.7 and newer: the commit at the edge of a shallow clone has none, as in git's log. */
+            /* libgit2 1.7 and newer: the commit at the edge of a shallow clone has none, as in
+             * git's log. */
             end->cut = repo->shallow && strstr(git_commit_raw_header(commit), "\nparent ") != NULL;
             break;
         }

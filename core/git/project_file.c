@@ -43,7 +43,8 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The nearest from `from` upwards; the last folder looked into is `top` (NULL: the root). NULL: none. */
+/* The nearest from `from` upwards; the last folder looked into is `top` (NULL: the root). NULL:
+ * none. */
 static char *nearest(const char *from, const char *top)
 {
     char *at = pfc_strdup(from);

@@ -8,7 +8,8 @@
  * Refused when opening, each with its own sentence: a folder that lies in no repository, one that
  * belongs to another user (git's safe.directory rule, which holds for root, too), SHA-256 object
  * ids. A bare repository is fine. A shallow one opens, so that its tip can be measured;
- * functions that need the missing history fail with a message that names the command which fetches it.
+ * functions that need the missing history fail with a message that names the command which fetches
+ * it.
  *
  * A pfc_repo is used by one thread at a time; several may be open in several threads.
  */
@@ -92,19 +93,20 @@ pfc_code pfc_repo_merge_base(pfc_repo *repo, const pfc_commit_id *a, const pfc_c
                              pfc_commit_id *out, pfc_err *err) PFC_MUSTCHECK;
 
 /**
- * The metadata of a commit that is sent to the server: id, parents, author's name, committer's time, first line,
- * touched paths against the first parent (all paths for a root commit; sorted; at most
- * PFC_WIRE_MAX_PATHS; none when the parent was cut off). Text that is not UTF-8, or control
+ * The metadata of a commit that is sent to the server: id, parents, author's name, committer's
+ * time, first line, touched paths against the first parent (all paths for a root commit; sorted; at
+ * most PFC_WIRE_MAX_PATHS; none when the parent was cut off). Text that is not UTF-8, or control
  * characters, become '?'. Clear *out with pfc_commit_clear.
  */
 pfc_code pfc_repo_commit(pfc_repo *repo, const pfc_commit_id *id, pfc_commit *out,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** Called for each file that differs. lines: added and removed together, at least 1; 0: not counted. */
+/** Called for each file that differs. lines: added and removed together, at least 1; 0: not
+ * counted. */
 typedef void pfc_repo_diff_file(void *arg, const char *path, size_t lines);
 
-/** The files that differ between the trees of two commits, by path; a renamed file differs under both
- *  names. PFC_ENOTFOUND when one of the commits is not here. */
+/** The files that differ between the trees of two commits, by path; a renamed file differs under
+ * both names. PFC_ENOTFOUND when one of the commits is not here. */
 pfc_code pfc_repo_diff(pfc_repo *repo, const pfc_commit_id *from, const pfc_commit_id *to,
                        bool count_lines, pfc_repo_diff_file *each, void *arg,
                        pfc_err *err) PFC_MUSTCHECK;
@@ -127,7 +129,8 @@ pfc_code pfc_repo_file(pfc_repo *repo, const pfc_commit_id *id, const char *path
 pfc_code pfc_repo_submodules(pfc_repo *repo, const pfc_commit_id *id, char ***paths, size_t *len,
                              pfc_err *err) PFC_MUSTCHECK;
 
-/** The commit of the submodule at `path` that a commit pins. PFC_EINVAL when that is no submodule. */
+/** The commit of the submodule at `path` that a commit pins. PFC_EINVAL when that is no submodule.
+ */
 pfc_code pfc_repo_submodule_at(pfc_repo *repo, const pfc_commit_id *id, const char *path,
                                pfc_commit_id *out, pfc_err *err) PFC_MUSTCHECK;
 

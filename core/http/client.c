@@ -151,7 +151,8 @@ static int ask_cancelled(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_o
     return http->cancelled && http->cancelled(http->cancelled_arg) ? 1 : 0;
 }
 
-/* The address is the one that is connected to, so no name can mean another one between check and use. */
+/* The address is the one that is connected to, so no name can mean another one between check and
+ * use. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
     pfc_http *http = arg;
@@ -251,8 +252,8 @@ static int64_t date_of(CURL *curl)
     return at > 0 ? (int64_t)at : 0;
 }
 
-/* The code for callers to branch on: EUNAVAIL for faults that a retry can solve, EIO for those that a person
- * must solve. */
+/* The code for callers to branch on: EUNAVAIL for faults that a retry can solve, EIO for those that
+ * a person must solve. */
 static pfc_code code_of(CURLcode rc, bool overflow)
 {
     if (overflow)

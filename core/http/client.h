@@ -65,8 +65,8 @@ const char *pfc_http_url(const pfc_http *http);
 /**
  * One call. PFC_OK whenever an answer came, whatever its status (clear *answer then); otherwise
  * PFC_EUNAVAIL (connection refused or lost), PFC_ETIMEOUT, PFC_ETOOBIG (answer over the limit),
- * PFC_ECONFLICT (cancelled), PFC_EDENIED (may_reach), PFC_EIO (TLS and the rest), with a message that
- * names the URL (or its placeholder) and never the token.
+ * PFC_ECONFLICT (cancelled), PFC_EDENIED (may_reach), PFC_EIO (TLS and the rest), with a message
+ * that names the URL (or its placeholder) and never the token.
  */
 pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
                        pfc_err *err) PFC_MUSTCHECK;
@@ -91,7 +91,8 @@ bool pfc_http_retryable(pfc_code code);
 pfc_code pfc_http_json(pfc_http *http, const char *method, const char *path, const json_t *body,
                        int *status, json_t **answer, pfc_err *err) PFC_MUSTCHECK;
 
-/** `text` with everything but unreserved characters as %XX, for a path or query part; caller frees. */
+/** `text` with everything but unreserved characters as %XX, for a path or query part; caller frees.
+ */
 char *pfc_http_escape(const char *text);
 
 #endif

@@ -41,8 +41,8 @@ static void one_line(const char *text, char *out, size_t cap)
     out[len] = '\0';
 }
 
-/* The next step, with the address that was asked: the sentence is the service's own. `ours`: the answer has the
- * form of perfci's errors, so that it is perfci's token and state that matter. */
+/* The next step, with the address that was asked: the sentence is the service's own. `ours`: the
+ * answer has the form of perfci's errors, so that it is perfci's token and state that matter. */
 static void add_hint(const pfc_http *http, int status, bool ours, pfc_err *err)
 {
     const char *todo = "correct what the sentence names; it was refused by";

@@ -192,8 +192,8 @@ static const char *find_json(const char *text, size_t len)
     return NULL;
 }
 
-/* Documents behind the first: what several programs of one tool wrote, one after another. Other text
- * is what was said around them. */
+/* Documents behind the first: what several programs of one tool wrote, one after another. Other
+ * text is what was said around them. */
 static pfc_code read_more(pfc_import *in, const char *text, size_t len)
 {
     const pfc_import_opts opts = in->opts; /* a document may say the benchmark, for itself alone */
@@ -372,7 +372,8 @@ static pfc_code read_any(pfc_import *in, const char *text, size_t len)
         json_t *doc = NULL;
         pfc_code code;
 
-        /* "[1/3] building" and "[ 50%] done" are talk, "[1, 2]" is a document: only parsing tells. */
+        /* "[1/3] building" and "[ 50%] done" are talk, "[1, 2]" is a document: only parsing tells.
+         */
         if (text[at] == '{' || !strchr("-0123456789 ", second) || second == '\0')
             return read_json(in, format, text + at, len - at);
         code = pfc_import_json(text + at, len - at, &doc, NULL);

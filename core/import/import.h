@@ -4,11 +4,10 @@
  * A command that is measured prints something; this finds out what it is (by content, never by
  * file name) and brings it into the one shape that everything behind it understands. Nothing is
  * guessed about meaning: units and directions come from the format, else from the caller, else from
- * the words of the metric's name and unit (directions.c). A metric of which neither says which way is
- * better is asked for. Times become
- * ns, whatever the tool wrote; units that a tool picks by size (ncu, Criterion, asv) become their
- * base unit, others are only spelled in one way. docs/reference/formats.md has what is taken from each.
- * Pure functions over text; thread-safe.
+ * the words of the metric's name and unit (directions.c). A metric of which neither says which way
+ * is better is asked for. Times become ns, whatever the tool wrote; units that a tool picks by size
+ * (ncu, Criterion, asv) become their base unit, others are only spelled in one way.
+ * docs/reference/formats.md has what is taken from each. Pure functions over text; thread-safe.
  */
 #ifndef PFC_CORE_IMPORT_IMPORT_H
 #define PFC_CORE_IMPORT_IMPORT_H
@@ -64,28 +63,29 @@ typedef struct pfc_import_result {
  * out    clear it with pfc_import_result_clear; written only on PFC_OK
  *
  * PFC_EINVAL names the line or JSON path and what was expected; PFC_ETOOBIG over the limits.
- * A metric without a direction is PFC_EINVAL with its name, unless opts says the direction. Beside a
- * metric that has one, tools' own formats (counters of a profiler, of a user) leave it out and a note
- * names it.
- * Benchmarks that the tool reports as failed become measurements with status broken and the reason.
+ * A metric without a direction is PFC_EINVAL with its name, unless opts says the direction. Beside
+ * a metric that has one, tools' own formats (counters of a profiler, of a user) leave it out and a
+ * note names it. Benchmarks that the tool reports as failed become measurements with status broken
+ * and the reason.
  */
 pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t len,
                          pfc_import_result *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_import_result_clear(pfc_import_result *result);
 
-/** As pfc_import_read, for callers that need one run without notes; opts.split and opts.allow_empty are ignored.
- *  The caller frees *out with pfc_run_free. */
+/** As pfc_import_read, for callers that need one run without notes; opts.split and opts.allow_empty
+ * are ignored. The caller frees *out with pfc_run_free. */
 pfc_code pfc_import_text(const pfc_import_opts *opts, const char *text, size_t len, pfc_run **out,
                          pfc_err *err) PFC_MUSTCHECK;
 
 /** Names of the formats, NULL-terminated, in the order in which they are tried. */
 const char *const *pfc_import_formats(void);
 
-/** True when measurement i is its benchmark's primary metric: its time, or else the first one in the document.
- *  i < run->measurements_len; the benchmark's measurements must be adjacent. */
+/** True when measurement i is its benchmark's primary metric: its time, or else the first one in
+ * the document. i < run->measurements_len; the benchmark's measurements must be adjacent. */
 bool pfc_import_is_primary(const pfc_run *run, size_t i);
 
-/** Direction by a metric's name and unit: -1 lower is better, 1 higher, 0 unknown. `unit` may be NULL. */
+/** Direction by a metric's name and unit: -1 lower is better, 1 higher, 0 unknown. `unit` may be
+ * NULL. */
 int pfc_import_nature(const char *metric, const char *unit);
 /** True when pfc_import_nature is 1. */
 bool pfc_import_higher_is_better(const char *metric, const char *unit);

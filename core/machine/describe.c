@@ -99,7 +99,8 @@ static char *chosen(char *text)
     return out;
 }
 
-/* The governor of all CPUs, or the list of all values: a partly tuned machine differs from a tuned one. */
+/* The governor of all CPUs, or the list of all values: a partly tuned machine differs from a tuned
+ * one. */
 static char *governors(const char *root)
 {
     size_t len = 0;

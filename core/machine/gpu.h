@@ -1,6 +1,6 @@
 /*
- * GPUs of this machine and their state: model, driver, clocks, temperature, power, and whether they are
- * throttled.
+ * GPUs of this machine and their state: model, driver, clocks, temperature, power, and whether they
+ * are throttled.
  *
  * NVIDIA: the management library (NVML), loaded when it is there; nothing is linked against it, and
  * the few functions used are declared in nvml.h from its published interface. AMD: the files of the
@@ -37,7 +37,8 @@ typedef struct pfc_gpu_sources {
     const char *root; /* put before /sys */
 } pfc_gpu_sources;
 
-/** Finds the GPUs; none at all is no error. *out is the caller's to close. sources NULL: all NULL. */
+/** Finds the GPUs; none at all is no error. *out is the caller's to close. sources NULL: all NULL.
+ */
 void pfc_gpus_open(const pfc_gpu_sources *sources, pfc_gpus **out);
 void pfc_gpus_close(pfc_gpus *gpus);
 size_t pfc_gpus_count(const pfc_gpus *gpus);
@@ -48,8 +49,8 @@ bool pfc_gpus_throttled(pfc_gpus *gpus, char *why, size_t cap);
 /** gpu0_sm_mhz, gpu0_mem_mhz, gpu0_temperature_c, gpu0_power_w, gpu0_ecc_errors, gpu0_reasons,
  *  gpu0_uuid of each; "gpu": "not available" when there is none. At most four GPUs. */
 void pfc_gpus_facts(pfc_gpus *gpus, pfc_labels *out);
-/** Names and driver versions for the fingerprint, each kind once: "2 x NVIDIA H100 80GB HBM3"; caller
- *  frees. NULL when there is no GPU. */
+/** Names and driver versions for the fingerprint, each kind once: "2 x NVIDIA H100 80GB HBM3";
+ * caller frees. NULL when there is no GPU. */
 char *pfc_gpus_names(pfc_gpus *gpus);
 char *pfc_gpus_drivers(pfc_gpus *gpus);
 

@@ -1,7 +1,7 @@
 /*
- * AMD GPUs by the files of the amdgpu driver: pp_dpm_sclk and pp_dpm_mclk (the line with the star is
- * the clock now), hwmon (temperature, power), gpu_metrics (a binary table whose third byte says its
- * kind) for what throttles.
+ * AMD GPUs by the files of the amdgpu driver: pp_dpm_sclk and pp_dpm_mclk (the line with the star
+ * is the clock now), hwmon (temperature, power), gpu_metrics (a binary table whose third byte says
+ * its kind) for what throttles.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ typedef struct amd {
 } amd;
 
 /* Bits of indep_throttle_status (drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h) by group. The hot
- * spot's bit is reported but does not count as throttling: newer boards set it all the time under load. */
+ * spot's bit is reported but does not count as throttling: newer boards set it all the time under
+ * load. */
 static const struct {
     int first, last;
     const char *what;
@@ -125,7 +126,8 @@ static void set_text(char *out, size_t cap, char *text)
     free(text);
 }
 
-/* The module's version where AMD's own package provides it, else that of the kernel it is part of. */
+/* The module's version where AMD's own package provides it, else that of the kernel it is part of.
+ */
 static char *driver(const amd *a)
 {
     char *version = pfc_sysfs_line(a->root, "/sys/module/amdgpu/version");
@@ -188,7 +190,8 @@ pfc_gpu_source pfc_gpu_amd(const char *root)
     a->root = pfc_strdup(root);
     for (size_t i = 0; i < len && out.count < PFC_GPUS_MAX; i++) {
         char *vendor = pfc_sysfs_line(root, "/sys/class/drm/%s/device/vendor", names[i]);
-        /* "card0-DP-1" is a connector of card0; another vendor's or no amdgpu has no clock levels */
+        /* "card0-DP-1" is a connector of card0; another vendor's or no amdgpu has no clock levels
+         */
         char *clocks = pfc_sysfs_line(root, "/sys/class/drm/%s/device/pp_dpm_sclk", names[i]);
         if (!strchr(names[i], '-') && vendor && clocks && strcmp(vendor, VENDOR) == 0)
             snprintf(a->cards[out.count++], sizeof(a->cards[0]), "%s", names[i]);

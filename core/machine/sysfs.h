@@ -1,14 +1,14 @@
 /*
- * One-line files of /proc and /sys below a root that tests replace. A file that is missing, empty or not a
- * number is reported as absent, never guessed.
+ * One-line files of /proc and /sys below a root that tests replace. A file that is missing, empty
+ * or not a number is reported as absent, never guessed.
  */
 #ifndef PFC_CORE_MACHINE_SYSFS_H
 #define PFC_CORE_MACHINE_SYSFS_H
 
 #include "core/base/buf.h"
 
-/** First line of root + path, without blanks at its end and at most 255 bytes; NULL when it cannot be
- *  read or is empty. Caller frees. root NULL: "". */
+/** First line of root + path, without blanks at its end and at most 255 bytes; NULL when it cannot
+ * be read or is empty. Caller frees. root NULL: "". */
 char *pfc_sysfs_line(const char *root, const char *fmt, ...) PFC_PRINTF(2, 3);
 /** The first line as a decimal integer; false leaves *out alone. */
 bool pfc_sysfs_i64(const char *root, int64_t *out, const char *fmt, ...) PFC_PRINTF(3, 4);

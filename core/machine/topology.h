@@ -18,8 +18,8 @@ typedef struct pfc_topology {
 
 /** root is put before /sys (NULL or "": this machine; anything else is read without hwloc). */
 void pfc_topology_read(const char *root, pfc_topology *out);
-/** "1 package, 2 cores, 2 threads, 1 node, L1d 48 KiB, L2 1 MiB, L3 32 MiB x 1"; caller frees. NULL when
- *  nothing is known. The same text whichever way it was read. */
+/** "1 package, 2 cores, 2 threads, 1 node, L1d 48 KiB, L2 1 MiB, L3 32 MiB x 1"; caller frees. NULL
+ * when nothing is known. The same text whichever way it was read. */
 char *pfc_topology_text(const pfc_topology *topology);
 
 #endif

@@ -1,4 +1,5 @@
-/* The JSON compilation database: an array of {"directory", "file", "command" | "arguments", "output"}. */
+/* The JSON compilation database: an array of {"directory", "file", "command" | "arguments",
+ * "output"}. */
 #include <string.h>
 
 #include "core/objects/objects.h"

@@ -1,4 +1,5 @@
-/* Make's rules as compilers write them: "a.o: a.c \<newline> b.h", with "\ ", "\#" and "$$" in names. */
+/* Make's rules as compilers write them: "a.o: a.c \<newline> b.h", with "\ ", "\#" and "$$" in
+ * names. */
 #include <string.h>
 
 #include "core/objects/objects.h"

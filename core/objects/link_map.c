@@ -1,5 +1,6 @@
 /*
- * Maps of linkers agree in little, but all name each object that is in: as a word that ends in ".o" or
+ * Maps of linkers agree in little, but all name each object that is in: as a word that ends in ".o"
+ * or
  * ".obj", as a member "libx.a(gemm.o)", or with a section behind it ("gemm.o:(.text)").
  */
 #include <string.h>

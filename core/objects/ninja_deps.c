@@ -1,7 +1,8 @@
 /*
- * .ninja_deps: "# ninjadeps\n", a version, then records of a size of four bytes. With the size's highest
- * bit the record is an output's id, its time (4 bytes in version 3, 8 in 4) and the ids of what it depends
- * on; without, it is a name padded to four bytes, and the complement of its id, which counts from 0.
+ * .ninja_deps: "# ninjadeps\n", a version, then records of a size of four bytes. With the size's
+ * highest bit the record is an output's id, its time (4 bytes in version 3, 8 in 4) and the ids of
+ * what it depends on; without, it is a name padded to four bytes, and the complement of its id,
+ * which counts from 0.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The queue played forward: events in a heap, ready jobs in a heap for each kind of runner they want. */
+/* The queue played forward: events in a heap, ready jobs in a heap for each kind of runner they
+ * want. */
 #include "core/queue/wait.h"
 
 #include <math.h>
@@ -156,7 +157,8 @@ static void look_for_job(play *p, size_t round, size_t slot, double now)
         start(p, round, pop_ready(p, best), slot, now);
 }
 
-/* One thing less that the job waits for. An idle slot had nothing that fits it, so it takes the job. */
+/* One thing less that the job waits for. An idle slot had nothing that fits it, so it takes the
+ * job. */
 static void loosen(play *p, size_t round, size_t job, double now)
 {
     if (--p->left[job] > 0)

@@ -1,13 +1,14 @@
 /*
- * Estimates when a queued job starts, by Monte Carlo simulation of the queue: each runner takes the first
- * job in order that fits it, is due and has no open parent; the job lasts as long as a randomly drawn
- * finished job of its kind. The quantiles over the simulated rounds are the result.
+ * Estimates when a queued job starts, by Monte Carlo simulation of the queue: each runner takes the
+ * first job in order that fits it, is due and has no open parent; the job lasts as long as a
+ * randomly drawn finished job of its kind. The quantiles over the simulated rounds are the result.
  * Pure, deterministic for a seed, no I/O; thread-safe.
  *
- * The remaining time of a running job is drawn from the finished jobs of its kind that took longer than
- * its elapsed time; when there are none, it is uniform between zero and the elapsed time. A kind with few finished jobs may be slower
- * or faster altogether: its draws share a log-normal factor of standard deviation 0.5/sqrt(n), drawn
- * once a round. Later jobs of higher priority, and runners that start or stop, are not modelled.
+ * The remaining time of a running job is drawn from the finished jobs of its kind that took longer
+ * than its elapsed time; when there are none, it is uniform between zero and the elapsed time. A
+ * kind with few finished jobs may be slower or faster altogether: its draws share a log-normal
+ * factor of standard deviation 0.5/sqrt(n), drawn once a round. Later jobs of higher priority, and
+ * runners that start or stop, are not modelled.
  */
 #ifndef PFC_CORE_QUEUE_WAIT_H
 #define PFC_CORE_QUEUE_WAIT_H
@@ -19,7 +20,8 @@
 #define PFC_WAIT_LOW       0.1 /* quantiles of the range */
 #define PFC_WAIT_HIGH      0.9
 
-/** Seconds that finished jobs of one kind took, each >= 0, in any order. len 0: nothing is known. */
+/** Seconds that finished jobs of one kind took, each >= 0, in any order. len 0: nothing is known.
+ */
 typedef struct pfc_wait_history {
     const double *seconds;
     size_t len;
@@ -67,8 +69,9 @@ typedef struct pfc_wait {
     size_t parent;                  /* PFC_WAIT_PARENT: which of `jobs` */
 } pfc_wait;
 
-/** out: jobs_len of them; those of running jobs are 0. PFC_EINVAL: an index out of range, a negative
- *  or infinite time, more than the limits above. Parents that wait for each other are never known. */
+/** out: jobs_len of them; those of running jobs are 0. PFC_EINVAL: an index out of range, a
+ * negative or infinite time, more than the limits above. Parents that wait for each other are never
+ * known. */
 pfc_code pfc_wait_estimate(const pfc_wait_queue *queue, pfc_wait *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -2,10 +2,10 @@
  * The rows of one comparison judged together: one rule for "different", used by the service's
  * comparisons, its commit pages, and the comparisons that the command makes of two runs.
  *
- * A row alone is different when pfc_stats_compare says so. Of 210 rows that did not change, a test at
- * 1 % calls two different at every commit. So the p-values of all rows are adjusted together
- * (Benjamini & Hochberg, J. R. Statist. Soc. B 57(1), 1995), and a row whose adjusted p is above the
- * rate is inconclusive: of the rows called different, at most that share did not change.
+ * A row alone is different when pfc_stats_compare says so. Of 210 rows that did not change, a test
+ * at 1 % calls two different at every commit. So the p-values of all rows are adjusted together
+ * (Benjamini & Hochberg, J. R. Statist. Soc. B 57(1), 1995), and a row whose adjusted p is above
+ * the rate is inconclusive: of the rows called different, at most that share did not change.
  */
 #ifndef PFC_CORE_STATS_COMPARISON_FAMILY_H
 #define PFC_CORE_STATS_COMPARISON_FAMILY_H
@@ -25,7 +25,8 @@ typedef struct pfc_family_row {
 /** Judges rows[0..n) together. Pure; keeps their order. */
 void pfc_compare_family(pfc_family_row *rows, size_t n);
 
-/** adjusted[i]: the smallest rate at which p[i] is a discovery among p[0..n), at most 1; so adjusted[i]
+/** adjusted[i]: the smallest rate at which p[i] is a discovery among p[0..n), at most 1; so
+ * adjusted[i]
  *  <= q exactly where pfc_stats_fdr keeps it at q. */
 void pfc_stats_fdr_adjust(const double *p, size_t n, double *adjusted);
 

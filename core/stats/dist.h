@@ -1,5 +1,6 @@
 /*
- * Distributions that the tests need: the standard normal, Student's t, and fair coins. Pure functions.
+ * Distributions that the tests need: the standard normal, Student's t, and fair coins. Pure
+ * functions.
  */
 #ifndef PFC_CORE_STATS_DIST_H
 #define PFC_CORE_STATS_DIST_H

@@ -1,5 +1,5 @@
-/* Medians of values that are needed no more, which is where the detector's time goes: samples narrow
- * them down, and no branch depends on a single value. */
+/* Medians of values that are needed no more, which is where the detector's time goes: samples
+ * narrow them down, and no branch depends on a single value. */
 #include <math.h>
 
 #include "core/stats/sort.h"
@@ -8,8 +8,8 @@
 #define MARGIN 2  /* of its order statistics to each side */
 #define LEAST  32 /* values for which sampling pays */
 
-/* Counting and moving are the same in vectors of any width, so the answer is that of the plain loops
- * on every machine. */
+/* Counting and moving are the same in vectors of any width, so the answer is that of the plain
+ * loops on every machine. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define WIDE __attribute__((target("avx512f,popcnt")))
@@ -63,7 +63,8 @@ WIDE static size_t keep_wide(double *x, size_t n, double low, double high)
     return kept;
 }
 
-/* The order statistics a and b of n <= LEAST values: the largest with at most so many below them. */
+/* The order statistics a and b of n <= LEAST values: the largest with at most so many below them.
+ */
 WIDE static void order_wide(const double *x, size_t n, size_t a, size_t b, double *low,
                             double *high)
 {

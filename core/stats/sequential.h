@@ -89,20 +89,19 @@ pfc_code pfc_seq_add(pfc_seq *seq, pfc_seq_side side, double value, pfc_err *err
  *  valid at every look and never grows. */
 void pfc_seq_result(const pfc_seq *seq, pfc_compare_result *out);
 
-/** Values a side (pairs) after which a verdict is likely, counted from the start, if noise and shift
- *  stay as they look now; at most `limit`, which also means "not within it". 0: too few values to
- *  tell. For PFC_SEQ_SIGN an estimate from the normal. */
+/** Values a side (pairs) after which a verdict is likely, counted from the start, if noise and
+ * shift stay as they look now; at most `limit`, which also means "not within it". 0: too few values
+ * to tell. For PFC_SEQ_SIGN an estimate from the normal. */
 size_t pfc_seq_need(const pfc_seq *seq, size_t limit);
 
 /**
  * Differences that are symmetric about a shift, of any distribution, at every look at once: what
  * PFC_SEQ_SIGN is exact for, without its price. Given how large a difference is, its sign is a fair
- * coin, so money is put on the signs, more on those of large differences (as the likelihood ratio of
- * a normal shift would, for six shifts at once): no bet can lose more than its stake, so a wild
- * value neither proves nor ruins anything. Needs about as many pairs as PFC_SEQ_NORMAL when noise is
- * normal, and far fewer when some launches are far off.
- * Sources: Efron, J. Amer. Statist. Assoc. 64, 1969 (signs given sizes); Ramdas et al., Statist.
- * Sci. 38, 2023 (bets as tests).
+ * coin, so money is put on the signs, more on those of large differences (as the likelihood ratio
+ * of a normal shift would, for six shifts at once): no bet can lose more than its stake, so a wild
+ * value neither proves nor ruins anything. Needs about as many pairs as PFC_SEQ_NORMAL when noise
+ * is normal, and far fewer when some launches are far off. Sources: Efron, J. Amer. Statist. Assoc.
+ * 64, 1969 (signs given sizes); Ramdas et al., Statist. Sci. 38, 2023 (bets as tests).
  *
  * d, n    the differences in the order they came, finite; any n, 0 gives 1
  * shift   what they are symmetric about under the hypothesis
@@ -118,8 +117,9 @@ pfc_interval pfc_seq_symmetric_interval(const double *d, size_t n, double alpha)
 
 /**
  * Combines PFC_SEQ_NORMAL and the symmetric test on the same pairs. The normal one decides
- * earliest while the noise is constant. Where a machine changes its speed between the runs of a few pairs, those
- * pairs inflate its variance permanently; the test by signs and sizes is robust against them.
+ * earliest while the noise is constant. Where a machine changes its speed between the runs of a few
+ * pairs, those pairs inflate its variance permanently; the test by signs and sizes is robust
+ * against them.
  *
  * seq   paired and normal, its alpha that of each test: the wanted one over PFC_SEQ_TESTS
  * d     its differences of logarithms in the order they came, seq->d.n of them

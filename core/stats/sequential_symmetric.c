@@ -34,8 +34,8 @@ static double scale_of(const double *d, size_t n, double shift, double *scratch)
     return 1.4826 * pfc_stats_median_inplace(scratch, n);
 }
 
-/* Share of the wealth to bet on "above" for a difference of `size` scales: from the probabilities of its two
- * signs under this alternative, by the density of t with 5 degrees of freedom. */
+/* Share of the wealth to bet on "above" for a difference of `size` scales: from the probabilities
+ * of its two signs under this alternative, by the density of t with 5 degrees of freedom. */
 static double stake_of(const struct guess *g, double size)
 {
     const double wide = FREEDOM * g->noise * g->noise;

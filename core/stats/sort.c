@@ -112,8 +112,8 @@ void pfc_stats_sort(double *x, size_t n)
     quick_sort(x, n, depth_limit(n));
 }
 
-/* Moves what is below the pivot to the front and returns how many that are. No branch depends on the
- * values, which in a random order no processor foretells: a third of the time of the sort's. */
+/* Moves what is below the pivot to the front and returns how many that are. No branch depends on
+ * the values, which in a random order no processor foretells: a third of the time of the sort's. */
 static size_t split_below(double *x, size_t n, double pivot)
 {
     size_t below = 0;

@@ -70,10 +70,11 @@ typedef struct pfc_compare_result {
     double detectable_rel; /* smallest change this n can show at alpha with power 0.8 */
 } pfc_compare_result;
 
-/** Further values a side (of a paired comparison: pairs) that are likely to decide one that is open, at this scatter:
- *  the interval's half width falls with the square root of `n`, the values of the smaller side, until the interval
- *  lies within the margin or excludes zero. At least 1; INFINITY: more than 100,000, or
- *  the interval is not finite. Fewer values than `least`: least - n. */
+/** Further values a side (of a paired comparison: pairs) that are likely to decide one that is
+ * open, at this scatter: the interval's half width falls with the square root of `n`, the values of
+ * the smaller side, until the interval lies within the margin or excludes zero. At least 1;
+ * INFINITY: more than 100,000, or the interval is not finite. Fewer values than `least`: least - n.
+ */
 double pfc_stats_more_values(double rel_change, double rel_low, double rel_high, size_t n,
                              size_t least, double margin);
 /** Values a side from which ranks can decide at 1 %: 2 / C(10, 5) and 2 / 2^8. */

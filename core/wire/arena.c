@@ -1,7 +1,8 @@
 /*
  * Memory for one JSON tree that is read and thrown away: jansson allocates every number
- * separately, which for a run document costs more than parsing it. Between begin and seal its allocations on
- * this thread come from chunks that are freed together; everything else goes to malloc.
+ * separately, which for a run document costs more than parsing it. Between begin and seal its
+ * allocations on this thread come from chunks that are freed together; everything else goes to
+ * malloc.
  */
 #include "core/wire/arena.h"
 

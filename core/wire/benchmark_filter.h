@@ -10,7 +10,8 @@
 
 /** The selection. All zero: every benchmark. */
 typedef struct pfc_benchmark_filter {
-    const char *filter;          /* POSIX extended regular expression that is searched for in the name; NULL: any name */
+    const char *filter; /* POSIX extended regular expression that is searched for in the name; NULL:
+                           any name */
     const char *const *backends; /* exact names */
     size_t backends_len;         /* 0: any backend */
 } pfc_benchmark_filter;
@@ -38,14 +39,15 @@ typedef struct pfc_benchmark_names {
 /** Adds "benchmark on backend"; a backend of "" or NULL is left out. */
 void pfc_benchmark_names_add(pfc_benchmark_names *names, const char *benchmark,
                              const char *backend);
-/** Sets the error "no benchmark fits", which lists `names`, and returns PFC_ENOTFOUND. Clears `names`. */
+/** Sets the error "no benchmark fits", which lists `names`, and returns PFC_ENOTFOUND. Clears
+ * `names`. */
 pfc_code pfc_benchmark_none_matches(const pfc_benchmark_filter *what, pfc_benchmark_names *names,
                                     pfc_err *err);
 
 /**
- * Removes the measurements of `run` that the filter does not select. The canary always stays and never
- * counts as selected. PFC_EINVAL when the expression does not compile; PFC_ENOTFOUND when no measurement is
- * selected: the message lists the benchmarks, and the run is unchanged.
+ * Removes the measurements of `run` that the filter does not select. The canary always stays and
+ * never counts as selected. PFC_EINVAL when the expression does not compile; PFC_ENOTFOUND when no
+ * measurement is selected: the message lists the benchmarks, and the run is unchanged.
  */
 pfc_code pfc_run_filter(pfc_run *run, const pfc_benchmark_filter *what, pfc_err *err) PFC_MUSTCHECK;
 

@@ -7,7 +7,8 @@
  *              {"metric": "*_allocs", "judged": false}]}
  *
  * A rule holds for the series that fit all of its globs (an absent one fits all; '*' also matches
- * slashes). No rules: []. Rules are read from first to last, and a later one overrides what it says itself.
+ * slashes). No rules: []. Rules are read from first to last, and a later one overrides what it says
+ * itself.
  */
 #ifndef PFC_CORE_WIRE_DETECTOR_H
 #define PFC_CORE_WIRE_DETECTOR_H

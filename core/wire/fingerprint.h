@@ -1,11 +1,11 @@
 /*
- * Compares two fingerprints by content, not by wording: an unchanged machine must not count as changed
- * because an earlier version recorded fewer entries. Thread-safe.
+ * Compares two fingerprints by content, not by wording: an unchanged machine must not count as
+ * changed because an earlier version recorded fewer entries. Thread-safe.
  *
  * Runs that a project's own command made were once described by cpu, microcode, cpus, arch, kernel,
- * libc, governor and smt alone, and three of these in other words (server/API.md, "Fingerprints"). Such
- * a fingerprint is recognised by having exactly these entries. An entry that it lacks was not recorded at
- * that time and does not count as a change.
+ * libc, governor and smt alone, and three of these in other words (server/API.md, "Fingerprints").
+ * Such a fingerprint is recognised by having exactly these entries. An entry that it lacks was not
+ * recorded at that time and does not count as a change.
  */
 #ifndef PFC_CORE_WIRE_FINGERPRINT_H
 #define PFC_CORE_WIRE_FINGERPRINT_H
@@ -15,8 +15,9 @@
 typedef enum pfc_fingerprint_view {
     /* Values are compared: what made them counts, also where one of the two does not say it. */
     PFC_FINGERPRINT_VALUES,
-    /* The machine only. Entries about the measuring program (compiler, flags, harness, simulator, chips,
-     * suite) count where both fingerprints have them: a command's run has none, a suite's run has all. */
+    /* The machine only. Entries about the measuring program (compiler, flags, harness, simulator,
+     * chips, suite) count where both fingerprints have them: a command's run has none, a suite's
+     * run has all. */
     PFC_FINGERPRINT_MACHINE,
 } pfc_fingerprint_view;
 

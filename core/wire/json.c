@@ -17,7 +17,8 @@ typedef struct extent {
     size_t nested, values;
 } extent;
 
-/* jansson recurses without a limit, so that depth and size are checked before it parses. Strings are skipped. */
+/* jansson recurses without a limit, so that depth and size are checked before it parses. Strings
+ * are skipped. */
 static extent measure(const char *text, size_t len)
 {
     extent e = { .values = 1 };

@@ -1,8 +1,8 @@
 /*
  * The plain kind of JSON, read quickly: ASCII strings without escapes, numbers of up to 15 digits,
  * no member twice. That is what runners send, thousands of numbers at a time. On any other input
- * this parser stops and jansson parses the whole text, so that jansson alone decides what is valid and writes
- * every message. A fuzz target checks that both build the same trees.
+ * this parser stops and jansson parses the whole text, so that jansson alone decides what is valid
+ * and writes every message. A fuzz target checks that both build the same trees.
  */
 #include <string.h>
 

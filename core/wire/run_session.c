@@ -1,5 +1,6 @@
 /*
- * Sessions in run documents: which session a run belongs to, and where in it each process was launched.
+ * Sessions in run documents: which session a run belongs to, and where in it each process was
+ * launched.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -23,10 +23,10 @@ typedef enum pfc_session_status {
 typedef struct pfc_session_commit {
     char *commit; /* full id */
     pfc_session_status status;
-    char *reason; /* NULL: none; required unless measured or identical */
-    char *
-        same_as; /* of an identical one: the anchor, the base, another commit that is not itself identical, or a
-                    build that was judged before and is none of the session's commits */
+    char *reason;   /* NULL: none; required unless measured or identical */
+    char *same_as;  /* of an identical one: the anchor, the base, another commit that is not itself
+                       identical, or a  build that was judged before and is none of the session's
+                       commits */
     double needs_s; /* of measuring, until its boundary is likely to be decided; NAN: not known */
 } pfc_session_commit;
 

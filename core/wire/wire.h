@@ -24,7 +24,7 @@
 #define PFC_WIRE_MAX_DEPTH        32
 #define PFC_WIRE_MAX_MEASUREMENTS 20000
 #define PFC_WIRE_MAX_SAMPLES      100000 /* of one measurement */
-#define PFC_WIRE_MAX_NAME         200 /* bytes of a benchmark, metric, backend, unit or class name */
+#define PFC_WIRE_MAX_NAME         200 /* bytes of a name: benchmark, metric, backend, unit, class */
 #define PFC_WIRE_MAX_FINGERPRINT  128
 #define PFC_WIRE_MAX_NESTED       1000000 /* arrays and objects of a run document */
 #define PFC_WIRE_MAX_COMMITS      5000    /* of one POST */
@@ -32,9 +32,10 @@
 #define PFC_WIRE_MAX_TAGS         16      /* of a commit */
 #define PFC_WIRE_MAX_PLACE        100000  /* number of a block, or of a position in it */
 #define PFC_WIRE_MAX_TEXT         4096    /* subjects, reasons, paths */
-#define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
+#define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* exact in every JSON reader */
 
-/* Value of a fingerprint's entry that could not be read. Entries are never empty and never guessed. */
+/* Value of a fingerprint's entry that could not be read. Entries are never empty and never guessed.
+ */
 #define PFC_NOT_AVAILABLE "not available"
 
 /** A key with its value: an entry of a fingerprint, a benchmark parameter, a label of a runner. */
@@ -84,11 +85,10 @@ typedef struct pfc_measurement {
     size_t samples_len;
     uint32_t *blocks; /* samples in each process; sums to samples_len */
     size_t blocks_len;
-    pfc_session_position
-        *visits;       /* of each entry of `blocks`, strictly ascending by block, then position;
-                             NULL: not measured in a session */
-    pfc_labels params; /* benchmark parameters: "m", "n", "k", "causal", ... */
-    pfc_labels extra;  /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+    pfc_session_position *visits; /* of each entry of `blocks`, strictly ascending by block, then
+                                     position; NULL: not measured in a session */
+    pfc_labels params;            /* benchmark parameters: "m", "n", "k", "causal", ... */
+    pfc_labels extra; /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
 } pfc_measurement;
 
 typedef struct pfc_machine {
@@ -99,7 +99,8 @@ typedef struct pfc_machine {
     char *fingerprint_hash; /* SHA-256 over the sorted pairs; computed, not trusted, on reading */
 } pfc_machine;
 
-/** One execution of a suite at a commit on a machine: the run document (schema/json/run.schema.json). */
+/** One execution of a suite at a commit on a machine: the run document
+ * (schema/json/run.schema.json). */
 typedef struct pfc_run {
     char *id;          /* 32 hexadecimal digits, made once by who measured */
     char *project;     /* slug; NULL in perfci-bench's own output */
@@ -135,10 +136,10 @@ void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, 
 /** Adds the blocks of `more` (another repeat of the same) to `run`, measurement by measurement; new
  *  ones are appended, one that is broken on either side is broken, as is an exact one with another
  *  value. Takes `more`.
- *  Launches with visits are joined in the order of time. A measurement of `more` is left out when only one of
- *  the two has visits, when both have the same visit, or when its visits are of a session that `run` is not of:
- *  samples of unknown place would pass for those of a block. A `run` without measurements and session takes
- *  that of `more`. */
+ *  Launches with visits are joined in the order of time. A measurement of `more` is left out when
+ * only one of the two has visits, when both have the same visit, or when its visits are of a
+ * session that `run` is not of: samples of unknown place would pass for those of a block. A `run`
+ * without measurements and session takes that of `more`. */
 void pfc_run_merge(pfc_run *run, pfc_run *more);
 void pfc_run_free(pfc_run *run);
 void pfc_measurement_clear(pfc_measurement *m);
@@ -149,8 +150,8 @@ typedef struct pfc_unequal {
 
 /** A double in as few digits as give it back. */
 void pfc_wire_number(double value, char out[32]);
-/** True for an exact measurement whose samples are not all the same: *out has the first and the first
- *  that differs from it. */
+/** True for an exact measurement whose samples are not all the same: *out has the first and the
+ * first that differs from it. */
 bool pfc_measurement_unequal(const pfc_measurement *m, pfc_unequal *out);
 /** Median of the samples; NAN when there are none. */
 double pfc_measurement_median(const pfc_measurement *m);
@@ -176,7 +177,8 @@ typedef struct pfc_commit {
     size_t tags_len;
 } pfc_commit;
 
-/** {"branch": S?, "commits": [{id, parents, author, time, subject, paths?, tags?}]}, oldest first. */
+/** {"branch": S?, "commits": [{id, parents, author, time, subject, paths?, tags?}]}, oldest first.
+ */
 pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_commit **out,
                                size_t *out_len, pfc_err *err) PFC_MUSTCHECK;
 json_t *pfc_commits_to_json(const char *branch, const pfc_commit *commits, size_t len);

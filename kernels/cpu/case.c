@@ -17,8 +17,9 @@
 #define PAGE_BYTES      4096u
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define HUGE_PAGE_FROM  ((size_t)64 * 1024)
-/* Buffers at the same offset in their pages fight for the same cache sets and trip the store-to-load
-   check on the low 12 address bits, so each starts five lines later in its page than the one before. */
+/* Buffers at the same offset in their pages fight for the same cache sets and trip the
+   store-to-load check on the low 12 address bits, so each starts five lines later in its page than
+   the one before. */
 #define STAGGER_BYTES   320u
 
 struct pfc_kernel_case {
@@ -115,9 +116,9 @@ static pfc_code allocate(pfc_kernel_case *problem, pfc_err *err)
         return pfc_err_set(err, PFC_ETOOBIG, "kernel %s: its buffers are over %zu bytes",
                            problem->label, PFC_KERNEL_MAX_BYTES);
 
-    /* Huge pages keep page walks out of large problems, where they cost 10 to 40 %. Problems that fit
-     * in the L2 get one, too: otherwise the physical pages, and with them the conflict misses, vary between
-     * processes. */
+    /* Huge pages keep page walks out of large problems, where they cost 10 to 40 %. Problems that
+     * fit in the L2 get one, too: otherwise the physical pages, and with them the conflict misses,
+     * vary between processes. */
     if (total >= HUGE_PAGE_FROM)
         align = HUGE_PAGE_BYTES;
     total = (total + align - 1) / align * align;

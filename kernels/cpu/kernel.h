@@ -1,6 +1,6 @@
 /*
- * The CPU kernels under measurement, behind one table, so that the harness refers to no operation by
- * name.
+ * The CPU kernels under measurement, behind one table, so that the harness refers to no operation
+ * by name.
  *
  * An operation (gemm, attention, ...; one data type) has named integer parameters and variants, one
  * for each instruction set. A case is one problem of that operation: its parameters, its buffers,
@@ -114,15 +114,16 @@ pfc_code pfc_kernel_variant_find(const pfc_kernel_op *op, const char *backend, s
  * args, len   parameters by name, in any order; those not named take their fallback
  *
  * Returns PFC_EINVAL for an unknown or repeated name or a value out of range (err->field is the
- * parameter's name), PFC_ETOOBIG when the buffers would pass PFC_KERNEL_MAX_BYTES, PFC_EUNAVAIL when
- * the system has not that much memory.
+ * parameter's name), PFC_ETOOBIG when the buffers would pass PFC_KERNEL_MAX_BYTES, PFC_EUNAVAIL
+ * when the system has not that much memory.
  */
 pfc_code pfc_kernel_case_new(pfc_kernel_case **out, const pfc_kernel_op *op,
                              const pfc_kernel_arg *args, size_t len, uint64_t seed,
                              pfc_err *err) PFC_MUSTCHECK;
 void pfc_kernel_case_free(pfc_kernel_case *problem);
 
-/** "gemm/f32/m512n512k512": operation, type, parameters in their order. Lives as long as the case. */
+/** "gemm/f32/m512n512k512": operation, type, parameters in their order. Lives as long as the case.
+ */
 const char *pfc_kernel_label(const pfc_kernel_case *problem);
 /** The value of a parameter; `name` must be one of the operation's. */
 int64_t pfc_kernel_value(const pfc_kernel_case *problem, const char *name);
@@ -141,8 +142,8 @@ void pfc_kernel_run(const pfc_kernel_case *problem, size_t variant);
  *
  * check   out, may be NULL; filled also when the result is wrong
  *
- * Returns PFC_EBROKEN with position, value and expected value when the result is wrong, PFC_EUNAVAIL
- * when the variant cannot run here.
+ * Returns PFC_EBROKEN with position, value and expected value when the result is wrong,
+ * PFC_EUNAVAIL when the variant cannot run here.
  */
 pfc_code pfc_kernel_verify(pfc_kernel_case *problem, size_t variant, pfc_kernel_check *check,
                            pfc_err *err) PFC_MUSTCHECK;

@@ -1,4 +1,5 @@
-/* The functions that operations call: adding a buffer to a plan, comparing a value, tolerance of a sum. */
+/* The functions that operations call: adding a buffer to a plan, comparing a value, tolerance of a
+ * sum. */
 #include "kernels/cpu/op.h"
 
 #include <math.h>

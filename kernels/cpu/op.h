@@ -1,8 +1,8 @@
 /*
  * For the authors of operations, private to kernels/cpu: the implementation of a pfc_kernel_op.
  *
- * An operation defines the buffers of a problem (plan), the call of each variant (run), and the correct
- * result (verify). Allocation, input, guards, limits and labels are done once, in case.c.
+ * An operation defines the buffers of a problem (plan), the call of each variant (run), and the
+ * correct result (verify). Allocation, input, guards, limits and labels are done once, in case.c.
  */
 #ifndef PFC_KERNELS_CPU_OP_H
 #define PFC_KERNELS_CPU_OP_H
@@ -63,8 +63,8 @@ void pfc_kernel_compare(pfc_kernel_check *check, size_t row, size_t col, double 
                         double tolerance);
 
 /**
- * Factor on u * sum|terms| that bounds the rounding error of a sum of `terms` products in any order:
- * min(n, 8 sqrt(n)) + 2, with u = 2^-24. n u is the certain bound; 8 sqrt(n) u holds with a
+ * Factor on u * sum|terms| that bounds the rounding error of a sum of `terms` products in any
+ * order: min(n, 8 sqrt(n)) + 2, with u = 2^-24. n u is the certain bound; 8 sqrt(n) u holds with a
  * probability of failure below 1e-13 when roundings are independent, and is the one that can tell a
  * lost term from rounding in long sums.
  * Source: Higham & Mary, SIAM J. Sci. Comput. 41(5), 2019, theorem 3.1.

@@ -1,8 +1,8 @@
 /*
  * e^x and sums of sixteen floats; private to the AVX-512 files below this folder.
  *
- * pfc_exp16: as pfc_exp8 (vector_avx2.h), by the same polynomial: x in [-inf, 88], within 2 units in
- * the last place, 0 below -87.33, NaN gives NaN. 2^n by one instruction instead of three.
+ * pfc_exp16: as pfc_exp8 (vector_avx2.h), by the same polynomial: x in [-inf, 88], within 2 units
+ * in the last place, 0 below -87.33, NaN gives NaN. 2^n by one instruction instead of three.
  */
 #ifndef PFC_KERNELS_CPU_VECTOR_AVX512_H
 #define PFC_KERNELS_CPU_VECTOR_AVX512_H

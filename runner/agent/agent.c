@@ -115,8 +115,8 @@ static void do_job(pfc_agent *a, const pfc_leased_job *job)
                 : lease.cancelled ? "cancelled"
                 : lease.stopped   ? "stopped"
                                   : v.reason);
-        /* Return a cancelled job at once: the server need not wait until the lease expires. A stopped job
-         * with a run in the spool is completed at the next start. */
+        /* Return a cancelled job at once: the server need not wait until the lease expires. A
+         * stopped job with a run in the spool is completed at the next start. */
         if ((lease.cancelled || (lease.stopped && !v.runs)) && !lease.lost &&
             pfc_job_give_back(a->opts->url, a->opts->token, job, &err) != PFC_OK)
             pfc_log(PFC_WARN, "job_not_returned", "job", job->id, "reason", err.msg);
@@ -147,8 +147,8 @@ static pfc_code ask_for_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc
         renew_lease(a); /* its numbers and ours have parted: a work folder that was put back */
         code = PFC_EUNAVAIL;
     }
-    /* A server that does not hold the question open is not asked a thousand times a second; whether we
-     * are stopped meanwhile is looked at by the loop. */
+    /* A server that does not hold the question open is not asked a thousand times a second; whether
+     * we are stopped meanwhile is looked at by the loop. */
     if (code == PFC_OK && !*leased && !a->opts->once && pfc_clock_ns() - asked_ns < PFC_NS_PER_S)
         (void)pfc_stop_wait(a->opts->stop_fd, 1.0);
     return code;

@@ -1,11 +1,12 @@
 /*
  * The runner's loop: lease a job, check the commit out, build, measure, spool, upload, complete.
  *
- * One thread; project commands run as child processes. While a child runs, a callback sends heartbeats
- * for the lease and receives cancellations. A lost lease stops the work. A server that cannot be reached
- * does not: the result is spooled and uploaded later. A runner that is stopped returns its job to the
- * queue. A killed runner leaves its job in `dir`: the next runner in that folder completes the job when
- * its result is in the spool, and returns it otherwise. Failing both, the lease expires.
+ * One thread; project commands run as child processes. While a child runs, a callback sends
+ * heartbeats for the lease and receives cancellations. A lost lease stops the work. A server that
+ * cannot be reached does not: the result is spooled and uploaded later. A runner that is stopped
+ * returns its job to the queue. A killed runner leaves its job in `dir`: the next runner in that
+ * folder completes the job when its result is in the spool, and returns it otherwise. Failing both,
+ * the lease expires.
  */
 #ifndef PFC_RUNNER_AGENT_AGENT_H
 #define PFC_RUNNER_AGENT_AGENT_H
@@ -16,7 +17,8 @@
 
 /** Whether jobs are isolated (runner/sandbox/sandbox.h). */
 typedef enum pfc_sandbox_mode {
-    PFC_SANDBOX_AUTO, /* where this machine can; else they run as the runner's user, with a warning */
+    PFC_SANDBOX_AUTO, /* where this machine can; else they run as the runner's user, with a warning
+                       */
     PFC_SANDBOX_REQUIRE, /* or the runner does not start */
     PFC_SANDBOX_OFF,
 } pfc_sandbox_mode;
@@ -52,9 +54,9 @@ typedef struct pfc_agent_report {
 /**
  * Runs jobs until stopped, or one job with `once`.
  *
- * PFC_OK at a clean end; PFC_EUNAVAIL when jobs must be isolated and this machine cannot isolate them;
- * PFC_ECONFLICT when another runner uses `dir`; with `once`, PFC_EDENIED when the server does not accept
- * the token and PFC_EUNAVAIL when it cannot be reached. *report is always filled.
+ * PFC_OK at a clean end; PFC_EUNAVAIL when jobs must be isolated and this machine cannot isolate
+ * them; PFC_ECONFLICT when another runner uses `dir`; with `once`, PFC_EDENIED when the server does
+ * not accept the token and PFC_EUNAVAIL when it cannot be reached. *report is always filled.
  */
 pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report,
                        pfc_err *err) PFC_MUSTCHECK;

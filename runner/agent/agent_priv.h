@@ -34,16 +34,17 @@ typedef struct pfc_agent {
 
 bool pfc_agent_stopped(const pfc_agent *a);
 bool pfc_agent_http_cancelled(void *agent);
-/** Backs off after a failure: twice as long each time, with jitter, so that many runners do not retry at the
- *  same moment. Sends heartbeats for the lease (may be NULL). True: stop. */
+/** Backs off after a failure: twice as long each time, with jitter, so that many runners do not
+ * retry at the same moment. Sends heartbeats for the lease (may be NULL). True: stop. */
 bool pfc_agent_pause(pfc_agent *a, pfc_lease *lease, double at_least_s);
-/** Uploads until the spool is empty or the state of `id` is final (a run's or a session's; NULL: none).
- *  Returns after `tries` failures (0: when stopped or the lease is lost). The rest stays on disk. */
+/** Uploads until the spool is empty or the state of `id` is final (a run's or a session's; NULL:
+ * none). Returns after `tries` failures (0: when stopped or the lease is lost). The rest stays on
+ * disk. */
 pfc_code pfc_agent_drain(pfc_agent *a, pfc_lease *lease, const char *id, unsigned tries,
                          pfc_spool_report *report, pfc_err *err);
 void pfc_agent_verdict(pfc_job_verdict *v, const char *status, const char *reason);
-/** Writes the leased job to disk. A failure is logged only: it means that the job is measured again after a
- *  kill. */
+/** Writes the leased job to disk. A failure is logged only: it means that the job is measured again
+ * after a kill. */
 void pfc_agent_keep(pfc_agent *a, const pfc_leased_job *job, const pfc_job_verdict *v);
 /** Spools a run and uploads it. `whole`: this run completes the job. */
 void pfc_agent_store(pfc_agent *a, pfc_lease *lease, const pfc_run *run, bool whole,
@@ -59,20 +60,21 @@ pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_con
 /** True when the task asks for everything that perfci.yaml measures. */
 bool pfc_agent_whole_suite(const pfc_task *task);
 void pfc_agent_label(const pfc_leased_job *job, pfc_run *run);
-/** Sends the list of files that the benchmarks are built from, for the suspects of an alert, unless it was
- *  the last list sent. A failure is logged only: no result depends on it. */
+/** Sends the list of files that the benchmarks are built from, for the suspects of an alert, unless
+ * it was the last list sent. A failure is logged only: no result depends on it. */
 void pfc_agent_send_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_commit_id *id,
                             const pfc_conf *conf, const pfc_built *built);
-/** Measures the leased job: one commit, or a pair of commits in the requested order. Both are built before
- *  either is measured, so that no build runs between the two. */
+/** Measures the leased job: one commit, or a pair of commits in the requested order. Both are built
+ * before either is measured, so that no build runs between the two. */
 pfc_code pfc_agent_measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
                            const pfc_commit_id *id, pfc_lease *lease, pfc_job_verdict *v,
                            pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- session_job.c ---- */
 
-/** Measures the task's builds in blocks. When the runner is stopped, the complete blocks are spooled as a
- *  session and the job is not completed. When the lease is lost or cancelled, no result is kept. */
+/** Measures the task's builds in blocks. When the runner is stopped, the complete blocks are
+ * spooled as a session and the job is not completed. When the lease is lost or cancelled, no result
+ * is kept. */
 pfc_code pfc_agent_session(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, pfc_lease *lease,
                            pfc_job_verdict *v, pfc_err *err) PFC_MUSTCHECK;
 

@@ -23,7 +23,8 @@ void pfc_agent_label(const pfc_leased_job *job, pfc_run *run)
     run->job_fence = job->fence;
 }
 
-/* One launch, tried again when it failed for a reason that may pass; twice the same reason will not pass. */
+/* One launch, tried again when it failed for a reason that may pass; twice the same reason will not
+ * pass. */
 static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                        const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
                        const pfc_leased_job *job, pfc_outcome *out, pfc_err *err)
@@ -123,9 +124,9 @@ pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_con
     };
 }
 
-/* A suite launches its own processes. A command is started several times, because the variance between
- * launches differs from the variance within one. If a launch fails, the earlier ones are dropped: a run is
- * complete or absent. */
+/* A suite launches its own processes. A command is started several times, because the variance
+ * between launches differs from the variance within one. If a launch fails, the earlier ones are
+ * dropped: a run is complete or absent. */
 static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
                         const pfc_commit_id *id, pfc_lease *lease, pfc_outcome *out, pfc_err *err)
 {

@@ -130,8 +130,8 @@ static const char *status_of(const pfc_blocks_result *r, size_t first, const cha
     return status;
 }
 
-/* Runs of a session that was stopped name no job: the next lease of the job measures in a session of its own
- * and would overtake them. */
+/* Runs of a session that was stopped name no job: the next lease of the job measures in a session
+ * of its own and would overtake them. */
 static void label_all(const pfc_leased_job *job, const pfc_blocks_result *r, bool partial)
 {
     for (size_t i = 0; i < r->len; i++) {

@@ -195,8 +195,8 @@ static pfc_code by_design(pfc_blocks_session *s, pfc_err *err)
     return code;
 }
 
-/* The builds that are left, dealt evenly to as few blocks as hold them; more than one block: each holds
- * the anchor, which links them. */
+/* The builds that are left, dealt evenly to as few blocks as hold them; more than one block: each
+ * holds the anchor, which links them. */
 static size_t deal(const pfc_blocks_session *s, pfc_design_block *groups)
 {
     size_t left[PFC_BLOCKS_MAX_BUILDS];
@@ -370,8 +370,8 @@ static pfc_code check(const pfc_blocks_run_opts *o, pfc_err *err)
     return PFC_OK;
 }
 
-/* Boundaries over commits that were judged before: of a commit that does not build, too. One that is identical
- * to its predecessor parts nothing. */
+/* Boundaries over commits that were judged before: of a commit that does not build, too. One that
+ * is identical to its predecessor parts nothing. */
 static void find_gaps(const pfc_blocks_session *s, bool *gap)
 {
     for (size_t i = 1; i < s->len && s->opts->known; i++) {

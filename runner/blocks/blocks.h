@@ -1,12 +1,12 @@
 /*
- * Builds measured together in blocks: prepares them, visits them in the order that core/blocks/design.h
- * asks for, and makes a run document of each. Used by `perfci nightly`, `compare` and `check`, and by the
- * agent for jobs that name several commits.
+ * Builds measured together in blocks: prepares them, visits them in the order that
+ * core/blocks/design.h asks for, and makes a run document of each. Used by `perfci nightly`,
+ * `compare` and `check`, and by the agent for jobs that name several commits.
  *
- * All builds are made first, so that no compiler runs during a measurement. A commit whose object code equals
- * its predecessor's is not measured: its speed is the same. A failed visit is repeated once; then the build
- * is left out with its reason. Values count only when their block is complete, so that every build of a
- * block met the same state of the machine.
+ * All builds are made first, so that no compiler runs during a measurement. A commit whose object
+ * code equals its predecessor's is not measured: its speed is the same. A failed visit is repeated
+ * once; then the build is left out with its reason. Values count only when their block is complete,
+ * so that every build of a block met the same state of the machine.
  */
 #ifndef PFC_RUNNER_BLOCKS_BLOCKS_H
 #define PFC_RUNNER_BLOCKS_BLOCKS_H
@@ -20,11 +20,10 @@
 typedef struct pfc_blocks_run_opts {
     const pfc_commit_id *commits; /* in the order of history: [anchor,] base, new ones; each once */
     size_t len;
-    size_t anchor,
-        first; /* as in pfc_blocks_opts; anchor < first. first == len: nothing new, the two
-                             are measured so that ratios begin */
-    /* For each commit: it was judged before, and is measured only because later ones are compared with it.
-     * NULL: none. */
+    size_t anchor, first; /* as in pfc_blocks_opts; anchor < first. first == len: nothing new, the
+                             two are measured so that ratios begin */
+    /* For each commit: it was judged before, and is measured only because later ones are compared
+     * with it. NULL: none. */
     const bool *known;
     /* Anchors to try, in this order, when commits[anchor] does not build; then the base. */
     const pfc_commit_id *anchors;
@@ -33,12 +32,12 @@ typedef struct pfc_blocks_run_opts {
     double margin;       /* 0: the planner's default */
     bool all;            /* as in pfc_design_opts */
     size_t exact_rounds; /* > 0: exactly this many rounds of all builds */
-    /* Called after each round of all builds, with a run for each build; *done ends the session. NULL: the
-     * planner decides. */
+    /* Called after each round of all builds, with a run for each build; *done ends the session.
+     * NULL: the planner decides. */
     pfc_code (*decided)(void *arg, pfc_run *const *runs, size_t len, bool *done, pfc_err *err);
     void *decided_arg;
-    bool
-        mark_infra; /* mark runs as `infra` when the canary moved; else never, because blocks cancel such a change */
+    bool mark_infra; /* mark runs as `infra` when the canary moved; else never, because blocks
+                        cancel such a change */
     uint64_t seed;
     const pfc_conf
         *conf; /* the perfci.yaml that applies, for the built files and `runtime_files` */
@@ -51,8 +50,9 @@ typedef struct pfc_blocks_run_opts {
 
 typedef enum pfc_block_status {
     PFC_BLOCK_MEASURED,
-    PFC_BLOCK_IDENTICAL, /* its object code is that of `same_as`, and no file named as read at run time differs */
-    PFC_BLOCK_BROKEN,       /* does not build, or every measurement fails */
+    PFC_BLOCK_IDENTICAL, /* its object code is that of `same_as`, and no file named as read at run
+                            time differs */
+    PFC_BLOCK_BROKEN,    /* does not build, or every measurement fails */
     PFC_BLOCK_NOT_MEASURED, /* the budget, a lost lease or an interruption came first */
 } pfc_block_status;
 
@@ -67,9 +67,9 @@ typedef struct pfc_block_commit {
     char hint[PFC_ERR_HINT_MAX];             /* the next step, or empty */
     pfc_run *run; /* owned; when measured, or broken with broken results; NULL for identical ones */
     pfc_built built; /* the files that it was built from */
-    double
-        needs_s; /* more measuring time that would decide its boundary; 0: decided; NAN: not known */
-    size_t visits; /* in complete blocks */
+    double needs_s;  /* more measuring time that would decide its boundary; 0: decided; NAN: not
+                        known */
+    size_t visits;   /* in complete blocks */
 } pfc_block_commit;
 
 typedef struct pfc_blocks_result {
@@ -87,17 +87,17 @@ typedef struct pfc_blocks_result {
     bool canary_moved;       /* the readings before and after differ: the machine's speed changed */
     char canary_reason[200]; /* why there is no canary; "" */
     char note[PFC_WORKSPACE_REASON_BYTES]; /* e.g. that the anchor does not build; or empty */
-    char said
-        [PFC_WORKSPACE_REASON_BYTES]; /* of the first visit: the part of its output that was ignored; or empty */
+    char said[PFC_WORKSPACE_REASON_BYTES]; /* of the first visit: the part of its output that was
+                                              ignored; or empty */
 } pfc_blocks_result;
 
 /**
  * Measures. The workspace keeps builds: its max_checkouts must be at least opts->len + anchors_len.
  *
- * PFC_OK also when commits are broken, all are identical, or the budget ends. PFC_EUNAVAIL: cancelled
- * before the first complete block, or perfci-bench cannot measure on this machine; PFC_EINVAL: fewer than
- * two commits, or every build rejects the settings (unknown direction, filter without a match); also the
- * codes of pfc_workspace_prepare. Clear *out in every case.
+ * PFC_OK also when commits are broken, all are identical, or the budget ends. PFC_EUNAVAIL:
+ * cancelled before the first complete block, or perfci-bench cannot measure on this machine;
+ * PFC_EINVAL: fewer than two commits, or every build rejects the settings (unknown direction,
+ * filter without a match); also the codes of pfc_workspace_prepare. Clear *out in every case.
  */
 pfc_code pfc_blocks_measure(pfc_workspace *ws, const pfc_commit_measure_opts *measure,
                             const pfc_blocks_run_opts *opts, pfc_blocks_result *out,

@@ -39,8 +39,8 @@ typedef struct pfc_blocks_session {
     bool stop;        /* cancelled, or perfci-bench cannot measure on this machine */
 } pfc_blocks_session;
 
-/** Builds all commits. Sets their status, the files that they were built from, the identical ones, and the
- *  anchor in use. */
+/** Builds all commits. Sets their status, the files that they were built from, the identical ones,
+ * and the anchor in use. */
 pfc_code pfc_blocks_prepare(pfc_blocks_session *s, pfc_err *err) PFC_MUSTCHECK;
 
 /** Passes the values of a visit to the design. */
@@ -48,8 +48,9 @@ pfc_code pfc_blocks_tell(pfc_blocks_session *s, const pfc_block_visit *visit,
                          pfc_err *err) PFC_MUSTCHECK;
 /** Sets the position of every launch of the visit's run, and adds the run to that of its build. */
 void pfc_blocks_keep(pfc_blocks_session *s, pfc_block_visit *visit);
-/** The filter for perfci-bench in the next block. NULL: everything that the session measures; else an
- *  expression, caller frees. *backend: the only backend needed, or NULL; lives as long as the session. */
+/** The filter for perfci-bench in the next block. NULL: everything that the session measures; else
+ * an expression, caller frees. *backend: the only backend needed, or NULL; lives as long as the
+ * session. */
 char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend);
 void pfc_blocks_series_clear(pfc_blocks_session *s);
 

@@ -1,5 +1,6 @@
 /*
- * The builds of a session: made before anything is measured, identical ones found, the anchor chosen.
+ * The builds of a session: made before anything is measured, identical ones found, the anchor
+ * chosen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ static void set_broken(pfc_block_commit *c, const char *reason)
     (void)snprintf(c->reason, sizeof(c->reason), "%.399s", reason);
 }
 
-/* A commit that cannot be built is a result. One that is not in the repository is an error, but for an
- * anchor, which may lie beyond the edge of a shallow clone. */
+/* A commit that cannot be built is a result. One that is not in the repository is an error, but for
+ * an anchor, which may lie beyond the edge of a shallow clone. */
 static pfc_code build(pfc_blocks_session *s, pfc_block_commit *c, bool may_miss, pfc_err *err)
 {
     pfc_outcome outcome = { 0 };
@@ -113,8 +114,9 @@ static bool same_program(const pfc_blocks_session *s, const pfc_block_commit *a,
             !r.any);
 }
 
-/* Each new commit against the nearest one before it that builds. The base and the anchor are measured
- * in any case: the first starts the session's boundaries, the other joins it to other nights. */
+/* Each new commit against the nearest one before it that builds. The base and the anchor are
+ * measured in any case: the first starts the session's boundaries, the other joins it to other
+ * nights. */
 static void find_identical(pfc_blocks_session *s)
 {
     pfc_blocks_result *out = s->out;
@@ -140,8 +142,8 @@ static void find_identical(pfc_blocks_session *s)
 
 /* ---- all of it ---- */
 
-/* The builds that are visited. Without the base's build the first new one takes its part: it is measured,
- * and nothing is said of what came in with it. */
+/* The builds that are visited. Without the base's build the first new one takes its part: it is
+ * measured, and nothing is said of what came in with it. */
 static void list_builds(pfc_blocks_session *s)
 {
     pfc_blocks_result *out = s->out;

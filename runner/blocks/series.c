@@ -34,7 +34,8 @@ static pfc_block_series *series_of(pfc_blocks_session *s, const pfc_measurement 
     return one;
 }
 
-/* The canary is the machine's, and what a command costs beside its result is not worth more blocks. */
+/* The canary is the machine's, and what a command costs beside its result is not worth more blocks.
+ */
 static bool counts(const pfc_measurement *m)
 {
     return m->status == PFC_STATUS_OK && m->samples_len &&
@@ -57,7 +58,8 @@ pfc_code pfc_blocks_tell(pfc_blocks_session *s, const pfc_block_visit *visit, pf
         if (!counts(m))
             continue;
         one = series_of(s, m);
-        /* No ratio is made of it: the values of the first rounds are kept, and no block is spent on it. */
+        /* No ratio is made of it: the values of the first rounds are kept, and no block is spent on
+         * it. */
         if (!(added.value > 0) && !one->dead) {
             one->dead = true;
             if (one->number != PFC_BLOCKS_NONE)
@@ -146,7 +148,8 @@ char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend)
 
 /* ---- runs ---- */
 
-/* A visit is one launch as the document counts them, however many processes a suite starts in it. */
+/* A visit is one launch as the document counts them, however many processes a suite starts in it.
+ */
 static void place(pfc_run *run, const pfc_session_position *at)
 {
     for (size_t i = 0; i < run->measurements_len; i++) {

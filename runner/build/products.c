@@ -30,8 +30,8 @@ typedef struct gather {
 
 /* ---- names ---- */
 
-/* Joins and folds "." and ".."; without any look at the disk, so that nothing is followed. False: too
- * long. */
+/* Joins and folds "." and ".."; without any look at the disk, so that nothing is followed. False:
+ * too long. */
 static bool fold(const char *dir, const char *name, char out[PFC_PATH_MAX])
 {
     char *path = name[0] == '/' ? pfc_strdup(name) : pfc_format("%s/%s", dir, name);

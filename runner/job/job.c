@@ -393,7 +393,8 @@ pfc_code pfc_lease_new(const char *dir, pfc_question *q, pfc_err *err)
     return keep_question(dir, q, err);
 }
 
-/* The numbers go on where no question of the last process has been, which kept only where it began. */
+/* The numbers go on where no question of the last process has been, which kept only where it began.
+ */
 static pfc_code resume_question(const char *dir, const char *lease, int64_t asked, pfc_question *q,
                                 pfc_err *err)
 {
@@ -438,7 +439,8 @@ static pfc_code read_verdict(const json_t *doc, pfc_job_verdict *v, pfc_err *err
     return code;
 }
 
-/* Fills lease, and id with a verdict, else asked. PFC_ENOTFOUND: none is kept; PFC_EINVAL: not readable. */
+/* Fills lease, and id with a verdict, else asked. PFC_ENOTFOUND: none is kept; PFC_EINVAL: not
+ * readable. */
 static pfc_code read_kept(const char *dir, pfc_leased_job *job, pfc_job_verdict *verdict,
                           int64_t *asked, pfc_err *err)
 {
@@ -477,7 +479,8 @@ done:
     return code;
 }
 
-/* Fails a verdict "done" whose result was not stored. Runs of a session are in the spool under its id. */
+/* Fails a verdict "done" whose result was not stored. Runs of a session are in the spool under its
+ * id. */
 static void fail_refused(const pfc_spool *spool, pfc_job_verdict *v)
 {
     const size_t len = v->session[0] ? 1 : v->runs;

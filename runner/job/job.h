@@ -17,8 +17,8 @@
 typedef struct pfc_task_blocks {
     char **commits; /* new commits, in the order of history */
     size_t commits_len;
-    char **
-        known; /* of `commits`: judged before, and measured only because later ones are compared with them */
+    char **known; /* of `commits`: judged before, and measured only because later ones are compared
+                     with them */
     size_t known_len;
     char *base;     /* the last judged commit */
     char **anchors; /* candidates; the first that builds is used; none: the base */
@@ -61,14 +61,15 @@ pfc_code pfc_task_from_json(const json_t *obj, const pfc_json_at *up, pfc_task *
                             pfc_err *err) PFC_MUSTCHECK;
 void pfc_task_clear(pfc_task *task);
 
-/** Reads the answer to a lease request: {"job": {...}}. Unknown members are ignored, so that an older runner
- *  works with a newer server. */
+/** Reads the answer to a lease request: {"job": {...}}. Unknown members are ignored, so that an
+ * older runner works with a newer server. */
 pfc_code pfc_job_from_json(const json_t *doc, pfc_leased_job *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_job_clear(pfc_leased_job *job);
 
-/** Fills *conf from the perfci.yaml sent with the job, else from that on the job's branch (else HEAD) of the
- *  repository; the job's own settings override it. The measured commit's file is never read: a contributor
- *  who proposes a commit must not choose the command that runs. PFC_EINVAL: there is no benchmark. */
+/** Fills *conf from the perfci.yaml sent with the job, else from that on the job's branch (else
+ * HEAD) of the repository; the job's own settings override it. The measured commit's file is never
+ * read: a contributor who proposes a commit must not choose the command that runs. PFC_EINVAL:
+ * there is no benchmark. */
 pfc_code pfc_job_settings(const pfc_leased_job *job, pfc_repo *repo, pfc_conf *conf,
                           pfc_err *err) PFC_MUSTCHECK;
 
@@ -102,8 +103,8 @@ typedef struct pfc_job_verdict {
 void pfc_job_verdict_add_run(pfc_job_verdict *verdict, const char *id);
 void pfc_job_verdict_clear(pfc_job_verdict *verdict);
 
-/** A lease request. The number grows with each request, so that the server can ignore a delayed copy of an
- *  earlier one. */
+/** A lease request. The number grows with each request, so that the server can ignore a delayed
+ * copy of an earlier one. */
 typedef struct pfc_question {
     char lease[33];  /* name of the requested lease; "": none yet */
     int64_t asked;   /* number of the last request under that name */
@@ -113,8 +114,8 @@ typedef struct pfc_question {
 /**
  * Requests a job for this machine by a long poll of at most wait_s.
  *
- * *leased false and PFC_OK: there is none now. PFC_ECONFLICT: the server has received a later request under
- * that name; repeat with another name.
+ * *leased false and PFC_OK: there is none now. PFC_ECONFLICT: the server has received a later
+ * request under that name; repeat with another name.
  */
 pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, pfc_question *q,
                      pfc_leased_job *out, bool *leased, pfc_err *err) PFC_MUSTCHECK;
@@ -123,7 +124,8 @@ pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, 
 pfc_code pfc_job_complete(pfc_http *http, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/** True when a completion should be retried later; false when it succeeded or the lease was lost. */
+/** True when a completion should be retried later; false when it succeeded or the lease was lost.
+ */
 bool pfc_job_unsettled(pfc_code code);
 
 /** Returns the job to the queue. Uses its own client, with a timeout of a few seconds and without
@@ -132,18 +134,19 @@ pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_leased_
                            pfc_err *err) PFC_MUSTCHECK;
 
 /**
- * The leased job is kept on disk: a killed process leaves it for the next runner in the same work folder
- * (the lock file shows that the first process ended). A lease is named before it is requested, so that a
- * lost answer does no harm: a second request under the same name returns the job that was leased. When
- * the verdict is on disk too, the next runner completes the job and does not measure it again.
+ * The leased job is kept on disk: a killed process leaves it for the next runner in the same work
+ * folder (the lock file shows that the first process ended). A lease is named before it is
+ * requested, so that a lost answer does no harm: a second request under the same name returns the
+ * job that was leased. When the verdict is on disk too, the next runner completes the job and does
+ * not measure it again.
  */
 pfc_code pfc_lease_new(const char *dir, pfc_question *q, pfc_err *err) PFC_MUSTCHECK;
 /** Keep "done" only after the runs are in the spool. */
 pfc_code pfc_job_keep(const char *dir, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                       pfc_err *err) PFC_MUSTCHECK;
 /**
- * Sends the verdict kept on disk, if any, and fills in the next lease request. "done" becomes "failed" when
- * one of its runs was rejected or is put off; no other run of it may wait.
+ * Sends the verdict kept on disk, if any, and fills in the next lease request. "done" becomes
+ * "failed" when one of its runs was rejected or is put off; no other run of it may wait.
  *
  * On an error (see pfc_job_unsettled) the verdict stays on disk.
  */

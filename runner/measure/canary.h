@@ -1,7 +1,8 @@
 /*
- * The canary around user commands: the same fixed workload that runs around a suite (bench/machine). The
- * perfci-bench beside this program reads it before and after the measurement. Its values go into the run
- * document, as for a suite, and a change of the machine's speed sets run->infra. It takes some milliseconds.
+ * The canary around user commands: the same fixed workload that runs around a suite
+ * (bench/machine). The perfci-bench beside this program reads it before and after the measurement.
+ * Its values go into the run document, as for a suite, and a change of the machine's speed sets
+ * run->infra. It takes some milliseconds.
  */
 #ifndef PFC_RUNNER_MEASURE_CANARY_H
 #define PFC_RUNNER_MEASURE_CANARY_H
@@ -14,8 +15,8 @@ typedef struct pfc_canary {
     char reason[200]; /* why there is no reading; "" */
 } pfc_canary;
 
-/** Takes the first reading. bench NULL: perfci-bench beside this program. Never fails: without a reading,
- *  `reason` says why. Call pfc_canary_end or pfc_canary_clear. */
+/** Takes the first reading. bench NULL: perfci-bench beside this program. Never fails: without a
+ * reading, `reason` says why. Call pfc_canary_end or pfc_canary_clear. */
 void pfc_canary_begin(pfc_canary *canary, const char *bench);
 /** Both readings. */
 typedef struct pfc_canary_look {
@@ -24,8 +25,8 @@ typedef struct pfc_canary_look {
     double before_ns, after_ns;
 } pfc_canary_look;
 
-/** Takes the second reading, adds both to each of the runs (len may be 0), and clears. Returns true when the
- *  machine's speed changed. out: may be NULL. */
+/** Takes the second reading, adds both to each of the runs (len may be 0), and clears. Returns true
+ * when the machine's speed changed. out: may be NULL. */
 bool pfc_canary_end(pfc_canary *canary, pfc_run *const *runs, size_t len, pfc_canary_look *out);
 void pfc_canary_clear(pfc_canary *canary);
 

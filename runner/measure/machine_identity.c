@@ -23,7 +23,8 @@ void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
     pfc_machine_describe(root, NULL, &here);
     fill(&machine->name, name, &here.name);
     fill(&machine->machine_class, machine_class, &here.machine_class);
-    /* A document with a fingerprint is complete: mixing in this machine's facts would make it wrong. */
+    /* A document with a fingerprint is complete: mixing in this machine's facts would make it
+     * wrong. */
     if (machine->fingerprint.len == 0) {
         machine->fingerprint = here.fingerprint;
         here.fingerprint = (pfc_labels){ 0 };

@@ -312,8 +312,8 @@ pfc_code pfc_measure_find_bench(const pfc_commit_measure_opts *opts, const char 
     return code;
 }
 
-/* A suite is BROKEN when no benchmark gave a number. The run is kept, because it says which benchmark failed
- * and why. */
+/* A suite is BROKEN when no benchmark gave a number. The run is kept, because it says which
+ * benchmark failed and why. */
 static void judge_suite(pfc_outcome *out)
 {
     const pfc_run *run = out->run;

@@ -82,7 +82,8 @@ typedef struct walk {
     size_t root_len;
 } walk;
 
-/* The next file as one line, without its end; false at the end or on an error (errno, 0 at the end). */
+/* The next file as one line, without its end; false at the end or on an error (errno, 0 at the
+ * end). */
 static bool next_line(walk *w, pfc_buf *line)
 {
     char hex[PFC_SHA256_HEX];
@@ -164,8 +165,8 @@ pfc_code pfc_manifest_write(const char *tree, const char *path, pfc_err *err)
     return code;
 }
 
-/* Both are sorted in the same order, and files that came later are only in the tree: a listed line that
- * is not met before the end has changed or is gone. */
+/* Both are sorted in the same order, and files that came later are only in the tree: a listed line
+ * that is not met before the end has changed or is gone. */
 pfc_code pfc_manifest_check(const char *tree, const char *path, pfc_err *err)
 {
     walk w = { 0 };

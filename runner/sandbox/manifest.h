@@ -1,11 +1,11 @@
 /*
- * The files of a finished build, so that a later change by another job, a full disk or a user is noticed
- * before the build is measured.
+ * The files of a finished build, so that a later change by another job, a full disk or a user is
+ * noticed before the build is measured.
  *
- * A manifest is text, one line a file, sorted by path: SHA-256 of the content (of a symbolic link: of
- * its target), kind and permissions in octal, path with '\\' and newline escaped. Folders are not
- * listed. Files that came after the manifest are not looked at: they are of the same commit, because
- * a job sees no other commit's tree.
+ * A manifest is text, one line a file, sorted by path: SHA-256 of the content (of a symbolic link:
+ * of its target), kind and permissions in octal, path with '\\' and newline escaped. Folders are
+ * not listed. Files that came after the manifest are not looked at: they are of the same commit,
+ * because a job sees no other commit's tree.
  */
 #ifndef PFC_RUNNER_SANDBOX_MANIFEST_H
 #define PFC_RUNNER_SANDBOX_MANIFEST_H

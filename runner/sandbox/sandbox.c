@@ -1,4 +1,5 @@
-/* bubblewrap's command line, built for each command; namespaces and mounts are bubblewrap's work. */
+/* bubblewrap's command line, built for each command; namespaces and mounts are bubblewrap's work.
+ */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include "runner/sandbox/sandbox.h"
 
@@ -66,7 +67,8 @@ static void add3(args *a, const char *flag, const char *from, const char *to)
     add(a, to);
 }
 
-/* bubblewrap makes the folders above a mount for root alone; the job's uid must get through them. */
+/* bubblewrap makes the folders above a mount for root alone; the job's uid must get through them.
+ */
 static void add_parents(args *a, const char *path)
 {
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -319,7 +321,8 @@ static pfc_code find_programs(pfc_sandbox *s, pfc_err *err)
     return PFC_OK;
 }
 
-/* Programs ask for the name and the home of their uid; the machine's own accounts are not theirs to know. */
+/* Programs ask for the name and the home of their uid; the machine's own accounts are not theirs to
+ * know. */
 static pfc_code write_accounts(pfc_sandbox *s, const char *dir, pfc_err *err)
 {
     const unsigned uid = (unsigned)s->uid;

@@ -1,10 +1,10 @@
 /*
- * Names of documents: SECONDS.NANOSECONDS-RUNID-PART.DIGEST.json, so that the order by name is the order
- * of arrival. A clock step changes that order, which is harmless. The digest is the start of the content's
- * SHA-256: a document that the disk damaged is not sent as a result. Names from earlier versions have no
- * digest. "PART+" means that another part follows. Parts are written and uploaded in order, so a run is
- * complete as long as its last part is in the spool. The runs of a session are parts under the session's
- * id; the session's own document follows them as "PARTs".
+ * Names of documents: SECONDS.NANOSECONDS-RUNID-PART.DIGEST.json, so that the order by name is the
+ * order of arrival. A clock step changes that order, which is harmless. The digest is the start of
+ * the content's SHA-256: a document that the disk damaged is not sent as a result. Names from
+ * earlier versions have no digest. "PART+" means that another part follows. Parts are written and
+ * uploaded in order, so a run is complete as long as its last part is in the spool. The runs of a
+ * session are parts under the session's id; the session's own document follows them as "PARTs".
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /*
- * Uploaded documents stay in sent/ for a day, so that they can be sent again after the server's database
- * was restored from a backup. A file's time is that of the acknowledgement. The folder is limited by age,
- * number and bytes. When the disk is full it is emptied first, because the server has these documents.
+ * Uploaded documents stay in sent/ for a day, so that they can be sent again after the server's
+ * database was restored from a backup. A file's time is that of the acknowledgement. The folder is
+ * limited by age, number and bytes. When the disk is full it is emptied first, because the server
+ * has these documents.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +27,8 @@ pfc_code pfc_spool_keep(const pfc_spool *spool, const char *name, pfc_err *err)
     char *from = pfc_fs_join(spool->dir, name), *to = pfc_fs_join(spool->sent, name);
     pfc_code code = PFC_OK;
 
-    /* Not synced: after a crash it is in one of the two folders, and the server ignores a second upload. */
+    /* Not synced: after a crash it is in one of the two folders, and the server ignores a second
+     * upload. */
     if (utimensat(AT_FDCWD, from, NULL, 0) != 0 || rename(from, to) != 0) {
         pfc_log(PFC_WARN, "sent_copy_not_kept", "document", from, "reason", strerror(errno));
         if (unlink(from) != 0)

@@ -1,6 +1,6 @@
 /*
- * A session in the spool: the runs of its builds, then its own document, under one name. The server's path
- * has the project in it, so the session's file is {"project": P, "session": {...}}.
+ * A session in the spool: the runs of its builds, then its own document, under one name. The
+ * server's path has the project in it, so the session's file is {"project": P, "session": {...}}.
  */
 #include <stdlib.h>
 #include <string.h>

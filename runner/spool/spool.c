@@ -23,8 +23,8 @@ static bool is_followed(const char *name)
     return part && part[1 + strspn(part + 1, "0123456789")] == '+';
 }
 
-/* Removes runs whose writer was killed between two parts: the server would store the first parts as a
- * complete run. The server gives the run's job to a runner again. */
+/* Removes runs whose writer was killed between two parts: the server would store the first parts as
+ * a complete run. The server gives the run's job to a runner again. */
 static void remove_halves(const pfc_spool *spool, const pfc_spool_names *docs)
 {
     for (size_t from = 0, to; from < docs->len; from = to) {

@@ -45,15 +45,16 @@ pfc_code pfc_spool_list(const char *dir, pfc_spool_names *docs, pfc_spool_names 
 bool pfc_spool_same_run(const char *a, const char *b);
 /** Length of the part of a document's name that identifies the run. */
 size_t pfc_spool_run_len(const char *name);
-/** True when the text matches the digest in its name. Names from earlier versions have no digest and
- *  always match. */
+/** True when the text matches the digest in its name. Names from earlier versions have no digest
+ * and always match. */
 bool pfc_spool_is_whole(const char *name, const char *text, size_t len);
 /** The document's name for another content; caller frees. */
 char *pfc_spool_rename_for(const char *name, const char *text, size_t len);
 
 /** True for a session's own document, false for a run's. */
 bool pfc_spool_is_session(const char *name);
-/** The texts of all parts of the session, its own document last; caller frees each and the array. */
+/** The texts of all parts of the session, its own document last; caller frees each and the array.
+ */
 pfc_code pfc_spool_session_texts(const pfc_session_set *set, char ***texts, size_t *len,
                                  pfc_err *err) PFC_MUSTCHECK;
 /** Posts one document to the endpoint for its kind. */
@@ -63,8 +64,8 @@ void pfc_spool_texts_free(char **texts, size_t len);
 
 /** Moves an uploaded document to `sent`, or removes it when that fails. */
 pfc_code pfc_spool_keep(const pfc_spool *spool, const char *name, pfc_err *err) PFC_MUSTCHECK;
-/** Removes documents over the limits of `sent`. Does nothing within 10 minutes of the last call, unless
- *  `now`. */
+/** Removes documents over the limits of `sent`. Does nothing within 10 minutes of the last call,
+ * unless `now`. */
 void pfc_spool_sweep(pfc_spool *spool, bool now);
 /** Removes the older half of `sent`. False: it was empty. */
 bool pfc_spool_make_room(const pfc_spool *spool);
@@ -75,8 +76,8 @@ pfc_code pfc_spool_take_back(const pfc_spool *spool, pfc_err *err) PFC_MUSTCHECK
 /** The start of the text's SHA-256. */
 void pfc_spool_digest(const char *text, size_t len, char out[PFC_SPOOL_DIGEST_LEN + 1]);
 
-/** The server refused the document because it names a lease's fencing token, which the server is too
- *  old for. */
+/** The server refused the document because it names a lease's fencing token, which the server is
+ * too old for. */
 bool pfc_spool_refuses_fence(const pfc_http_answer *answer, const pfc_err *err);
 /** The document without the fencing token, caller frees; NULL when it has none. */
 char *pfc_spool_without_fence(const char *text, size_t len);

@@ -1,6 +1,6 @@
 /*
- * Runs whose upload failed: how often, and when each is sent again. Kept in memory only, so that a new
- * process tries all of them at once.
+ * Runs whose upload failed: how often, and when each is sent again. Kept in memory only, so that a
+ * new process tries all of them at once.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -50,16 +50,16 @@ static pfc_code reject_damaged(const pfc_spool *spool, const char *name, pfc_spo
     return code;
 }
 
-/* True when a retry of the same document cannot succeed. A missing project or commit is such a case: an
- * operator creates it and moves the document back to the spool. */
+/* True when a retry of the same document cannot succeed. A missing project or commit is such a
+ * case: an operator creates it and moves the document back to the spool. */
 static bool is_final(int status)
 {
     return status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
            status != 429;
 }
 
-/* True for an error that can be specific to this document: not when the server is unavailable (502, 503,
- * Retry-After). */
+/* True for an error that can be specific to this document: not when the server is unavailable (502,
+ * 503, Retry-After). */
 static bool is_error(const pfc_http_answer *answer)
 {
     return answer->status >= 500 && answer->status != 502 && answer->status != 503 &&
@@ -208,7 +208,8 @@ static pfc_code upload_all(courier *c, const pfc_spool_names *docs, pfc_err *fau
     return code;
 }
 
-/* Counts the runs that are put off and finds when the first is due. `code` is the result of the pass. */
+/* Counts the runs that are put off and finds when the first is due. `code` is the result of the
+ * pass. */
 static pfc_code count_put_off(courier *c, pfc_code code, pfc_err *fault)
 {
     const bool broken = pfc_spool_server_is_broken(c->spool);

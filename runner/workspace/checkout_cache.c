@@ -1,6 +1,6 @@
 /*
- * Keeps the most recently used checkouts. The time of the last use is the modification time of an entry's
- * `state` file. An entry without that file is unfinished and is removed first.
+ * Keeps the most recently used checkouts. The time of the last use is the modification time of an
+ * entry's `state` file. An entry without that file is unfinished and is removed first.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -9,7 +9,9 @@
 #include "core/base/process/proc_memory.h"
 #include "runner/workspace/workspace_priv.h"
 
-#define MIN_DISK_FREE_BYTES ((uint64_t)256 << 20) /* of the checkouts' disk, while a command runs */
+#define MIN_DISK_FREE_BYTES                                                                        \
+    ((uint64_t)256 << 20) /* of the checkouts' disk, while a command runs  \
+                                                   */
 
 extern char **environ;
 
@@ -17,8 +19,8 @@ bool pfc_command_is_secret(const char *name)
 {
     static const char *const words[] = { "TOKEN",      "SECRET",   "PASSWORD",    "PASSWD",
                                          "CREDENTIAL", "DATABASE", "PRIVATE_KEY", "API_KEY" };
-    /* Not secrets. git sets them when perfci runs in a hook; they would direct the project's own git calls
-     * to the wrong repository. */
+    /* Not secrets. git sets them when perfci runs in a hook; they would direct the project's own
+     * git calls to the wrong repository. */
     static const char *const hooks[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
                                          "GIT_OBJECT_DIRECTORY", "GIT_PREFIX" };
 
@@ -71,8 +73,8 @@ static void make_env(const pfc_command *cmd, env_list *env)
     env_add(env, NULL);
 }
 
-/* The user's limit, else most of the machine's memory: beyond that the command would make the system kill
- * other processes. */
+/* The user's limit, else most of the machine's memory: beyond that the command would make the
+ * system kill other processes. */
 static pfc_code memory_limit(uint64_t *out, pfc_err *err)
 {
     const char *text = getenv("PERFCI_MEMORY_LIMIT");

@@ -1,7 +1,7 @@
 /*
- * The repository that commits come from. A folder is read in place, so new commits are visible at once. A URL
- * is mirrored once and fetched when a commit is missing. The git program does both, because it supports
- * every transport, proxy and credential helper that the user configured.
+ * The repository that commits come from. A folder is read in place, so new commits are visible at
+ * once. A URL is mirrored once and fetched when a commit is missing. The git program does both,
+ * because it supports every transport, proxy and credential helper that the user configured.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -123,7 +123,8 @@ static void checkout_init(const pfc_workspace *ws, const pfc_commit_id *id, unsi
                           checkout *co)
 {
     char hash[PFC_SHA256_HEX];
-    /* The unit separator does not occur in commands, so two different pairs give different texts. */
+    /* The unit separator does not occur in commands, so two different pairs give different texts.
+     */
     char *commands = pfc_format("%s\x1f%s\x1f%s", pfc_repo_git_dir(ws->repo),
                                 ws->opts.build ? ws->opts.build : "",
                                 build && ws->opts.relink ? ws->opts.relink : "");
@@ -304,8 +305,9 @@ static pfc_code make_entry(pfc_workspace *ws, const checkout *co, const pfc_comm
     return write_state(co, out, err);
 }
 
-/* A build from the cache is used as it was made, or not at all. It is checked once while the workspace is
- * open: in this time no other job runs, and what the commit's own measurement changes is its own. */
+/* A build from the cache is used as it was made, or not at all. It is checked once while the
+ * workspace is open: in this time no other job runs, and what the commit's own measurement changes
+ * is its own. */
 static bool is_intact(pfc_workspace *ws, const checkout *co)
 {
     pfc_err err = { 0 };

@@ -1,14 +1,14 @@
 /*
- * Checks out, builds and measures commits in a bounded cache of folders: one folder a commit and layout,
- * each built once. Used by the runner and by `perfci run`, `compare`, `bisect`.
+ * Checks out, builds and measures commits in a bounded cache of folders: one folder a commit and
+ * layout, each built once. Used by the runner and by `perfci run`, `compare`, `bisect`.
  *
- * The repository is only read (core/git). Every command runs as a child with a deadline, in its own process
- * group, in the checkout. Variables whose names contain TOKEN, SECRET, PASSWORD, CREDENTIAL or DATABASE
- * are removed from its environment, all others pass. PERFCI_COMMIT (the id) and PERFCI_BUILD (0, or n for
- * the n-th rebuild with another layout) are added.
+ * The repository is only read (core/git). Every command runs as a child with a deadline, in its own
+ * process group, in the checkout. Variables whose names contain TOKEN, SECRET, PASSWORD, CREDENTIAL
+ * or DATABASE are removed from its environment, all others pass. PERFCI_COMMIT (the id) and
+ * PERFCI_BUILD (0, or n for the n-th rebuild with another layout) are added.
  *
- * A workspace belongs to one thread, and its folder to one process at a time (a lock file). An unfinished
- * checkout of a killed process is removed, never used.
+ * A workspace belongs to one thread, and its folder to one process at a time (a lock file). An
+ * unfinished checkout of a killed process is removed, never used.
  */
 #ifndef PFC_RUNNER_WORKSPACE_WORKSPACE_H
 #define PFC_RUNNER_WORKSPACE_WORKSPACE_H
@@ -18,7 +18,7 @@
 #include "core/wire/benchmark_filter.h"
 #include "core/wire/wire.h"
 
-#define PFC_MEASURE_CANNOT         125 /* exit status of a command: this commit cannot be measured */
+#define PFC_MEASURE_CANNOT         125 /* exit status: this commit cannot be measured */
 #define PFC_WORKSPACE_CHECKOUTS    16  /* default number of checkouts kept */
 #define PFC_WORKSPACE_TIMEOUT_S    600.0
 #define PFC_WORKSPACE_MAX_COMMAND  65536 /* bytes of a build or measure command */
@@ -70,8 +70,8 @@ typedef struct pfc_commit_measure_opts {
     bool higher_is_better;
     const pfc_direction *directions; /* by name; they override the output */
     size_t directions_len;
-    bool
-        any_direction; /* accept a metric of unknown direction: a bisection finds it from its two endpoints */
+    bool any_direction; /* accept a metric of unknown direction: a bisection finds it from its two
+                           endpoints */
     const char *machine_class; /* NULL: the CPU's model */
     const char *machine_name;  /* NULL: the host's name */
     const char *wait_quiet;    /* of suites: how long perfci-bench waits for a quiet machine ("5m"),
@@ -90,17 +90,16 @@ typedef struct pfc_commit_measure_opts {
  * out     clear it with pfc_outcome_clear, whatever the outcome
  *
  * A command prints a number, {"value": x}, {"metrics": {M: x}} or any format of core/import; exit
- * 125 is BROKEN; every other non-zero status, and output without a result (empty, other text, nan), is
- * FAILED. A metric of unknown direction is BROKEN and `refused`. A suite whose every measurement is broken
- * is BROKEN, and out->run holds the reasons.
- * PFC_OK for every outcome; PFC_EINVAL for bad options, PFC_ENOTFOUND when there is no
- * perfci-bench, PFC_EIO when no child can be started.
+ * 125 is BROKEN; every other non-zero status, and output without a result (empty, other text, nan),
+ * is FAILED. A metric of unknown direction is BROKEN and `refused`. A suite whose every measurement
+ * is broken is BROKEN, and out->run holds the reasons. PFC_OK for every outcome; PFC_EINVAL for bad
+ * options, PFC_ENOTFOUND when there is no perfci-bench, PFC_EIO when no child can be started.
  */
 pfc_code pfc_measure(const pfc_commit_measure_opts *opts, const char *dir, const char *commit,
                      unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** --filter of perfci-bench for exactly this benchmark; NULL (all): no name, or the headline, which is
- *  made of several. Caller frees. */
+/** --filter of perfci-bench for exactly this benchmark; NULL (all): no name, or the headline, which
+ * is made of several. Caller frees. */
 char *pfc_measure_filter(const char *benchmark);
 
 /** Two checkouts to measure in interleaved pairs. */
@@ -112,9 +111,9 @@ typedef struct pfc_pair_opts {
 } pfc_pair_opts;
 
 /**
- * Measures a suite on both sides in interleaved pairs (bench/harness/pairs/pairs.h): *run_a and out->run
- * hold the samples, out->run's measurements the verdicts (extra.pair_*). opts->measure is ignored.
- * PFC_EUNAVAIL when a side's perfci-bench has no --serve; else as pfc_measure.
+ * Measures a suite on both sides in interleaved pairs (bench/harness/pairs/pairs.h): *run_a and
+ * out->run hold the samples, out->run's measurements the verdicts (extra.pair_*). opts->measure is
+ * ignored. PFC_EUNAVAIL when a side's perfci-bench has no --serve; else as pfc_measure.
  */
 pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_opts *pair,
                            pfc_run **run_a, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
@@ -153,14 +152,14 @@ pfc_repo *pfc_workspace_repo(pfc_workspace *ws);
 /** The commit that `revision` names, after a fetch when the source is a URL and it is missing. */
 pfc_code pfc_workspace_find(pfc_workspace *ws, const char *revision, pfc_commit_id *out,
                             pfc_err *err) PFC_MUSTCHECK;
-/** Replaces the build commands, for a caller that reads them from the repository; they must outlive the
- *  workspace. */
+/** Replaces the build commands, for a caller that reads them from the repository; they must outlive
+ * the workspace. */
 void pfc_workspace_build_by(pfc_workspace *ws, const char *build, const char *relink,
                             double build_timeout_s);
 
 /**
- * Makes the commit available: fetches it (when the source is a URL and it is missing), checks it out and
- * builds it, unless the cache has it. The cache also remembers a failed build.
+ * Makes the commit available: fetches it (when the source is a URL and it is missing), checks it
+ * out and builds it, unless the cache has it. The cache also remembers a failed build.
  *
  * dir   out: the checkout, when out->kind is MEASURED (here: "ready"); caller frees; else NULL
  * out   kind MEASURED, BROKEN (with the first error line of the build) or CANCELLED; clear it.
@@ -176,9 +175,9 @@ pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts 
                                const pfc_commit_id *id, unsigned build, pfc_outcome *out,
                                pfc_err *err) PFC_MUSTCHECK;
 
-/** As above, for the selection `wanted`: a command runs once and its other results are dropped; a suite is
- *  measured once for each backend (opts' filter and backend are ignored). Without a match: BROKEN and
- *  out->refused, and the reason lists the results. */
+/** As above, for the selection `wanted`: a command runs once and its other results are dropped; a
+ * suite is measured once for each backend (opts' filter and backend are ignored). Without a match:
+ * BROKEN and out->refused, and the reason lists the results. */
 pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                     const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;

@@ -31,37 +31,38 @@ typedef struct pfc_command {
     void *cancelled_arg;
 } pfc_command;
 
-/** Runs the command without the secrets of this environment and with at most $PERFCI_MEMORY_LIMIT of memory
- *  for its process tree (not set: three quarters of the machine; 0: no limit). In the sandbox it is isolated
- *  as runner/sandbox/sandbox.h says, and ends when the disk of `dir` is nearly full. As pfc_proc_run;
- *  PFC_EINVAL: the variable is not a number of bytes. */
+/** Runs the command without the secrets of this environment and with at most $PERFCI_MEMORY_LIMIT
+ * of memory for its process tree (not set: three quarters of the machine; 0: no limit). In the
+ * sandbox it is isolated as runner/sandbox/sandbox.h says, and ends when the disk of `dir` is
+ * nearly full. As pfc_proc_run; PFC_EINVAL: the variable is not a number of bytes. */
 pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err) PFC_MUSTCHECK;
 
 /** True for names of variables that a project's command must not receive. */
 bool pfc_command_is_secret(const char *name);
 
-/** The line of the output that best explains a failure: the first with "error", else the last that is not
- *  empty; "" when there is none. One line, printable, cut to `cap`. */
+/** The line of the output that best explains a failure: the first with "error", else the last that
+ * is not empty; "" when there is none. One line, printable, cut to `cap`. */
 void pfc_command_error_line(const char *output, char *out, size_t cap);
 
 /**
- * Runs perfci-bench with argv[0..argc) and the arguments from `opts`, for which 7 places must be free. Fills
- * the outcome's kind, reason and seconds. MEASURED: read its documents; this includes status 4 (a wrong
- * result), because the documents say which benchmark is broken and the other values are valid.
+ * Runs perfci-bench with argv[0..argc) and the arguments from `opts`, for which 7 places must be
+ * free. Fills the outcome's kind, reason and seconds. MEASURED: read its documents; this includes
+ * status 4 (a wrong result), because the documents say which benchmark is broken and the other
+ * values are valid.
  */
 pfc_code pfc_measure_run_bench(const pfc_commit_measure_opts *opts, pfc_command *cmd,
                                const char **argv, size_t argc, pfc_outcome *out,
                                pfc_err *err) PFC_MUSTCHECK;
-/** The perfci-bench for a checkout: opts->bench, else the one built there, else the one beside this program.
- *  Caller frees. */
+/** The perfci-bench for a checkout: opts->bench, else the one built there, else the one beside this
+ * program. Caller frees. */
 pfc_code pfc_measure_find_bench(const pfc_commit_measure_opts *opts, const char *dir, char **out,
                                 pfc_err *err) PFC_MUSTCHECK;
 /** Sets id, commit, times and machine of a new run. */
 void pfc_measure_finish_run(const pfc_commit_measure_opts *opts, const char *commit,
                             double started_at, pfc_run *run);
 
-/** Fills in missing name, class and fingerprint by pfc_machine_describe. `name` and `machine_class` override
- *  any value unless NULL. root: prefix of /proc and /sys; NULL: "". */
+/** Fills in missing name, class and fingerprint by pfc_machine_describe. `name` and `machine_class`
+ * override any value unless NULL. root: prefix of /proc and /sys; NULL: "". */
 void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
                        const char *machine_class);
 
@@ -69,8 +70,9 @@ void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
 pfc_code pfc_cache_make_room(const char *dir, size_t keep, const char *except,
                              pfc_err *err) PFC_MUSTCHECK;
 
-/** Opens the repository at opts->source: a folder directly, a URL through a mirror below opts->dir, created
- *  when absent. *mirror: path of the mirror, NULL when the source is a folder; caller frees. */
+/** Opens the repository at opts->source: a folder directly, a URL through a mirror below opts->dir,
+ * created when absent. *mirror: path of the mirror, NULL when the source is a folder; caller frees.
+ */
 pfc_code pfc_source_open(const pfc_workspace_opts *opts, pfc_repo **repo, char **mirror,
                          pfc_err *err) PFC_MUSTCHECK;
 /** Updates a mirror by the git program. */

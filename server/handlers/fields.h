@@ -1,6 +1,7 @@
 /*
- * Rows of the database as JSON objects, written as tables: a line names a member of the answer and the member
- * of the row that it comes from. The macros choose the encoding from the C type, or check it, at compile time.
+ * Rows of the database as JSON objects, written as tables: a line names a member of the answer and
+ * the member of the row that it comes from. The macros choose the encoding from the C type, or
+ * check it, at compile time.
  *
  *     static const pfc_field fields[] = {
  *         PFC_FIELD(pfc_runner, name),
@@ -69,7 +70,8 @@ typedef struct pfc_fields {
     {                                                                                              \
         (name), PFC_FIELD_KIND(&((type *)0)->member), offsetof(type, member)                       \
     }
-/** A member whose type does not say how to encode it: `kind` is the end of a pfc_field_kind's name. */
+/** A member whose type does not say how to encode it: `kind` is the end of a pfc_field_kind's name.
+ */
 #define PFC_FIELD_AS(type, name, member, kind)                                                     \
     {                                                                                              \
         (name), PFC_FIELD_IS_##kind(&((type *)0)->member), offsetof(type, member)                  \

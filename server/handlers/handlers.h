@@ -1,9 +1,9 @@
 /*
  * The handlers of server/API.md: decode strictly, call one service, encode.
  *
- * One file for each resource, in a folder for each subject: access, alerts, ops, queue, results. A handler keeps
- * no state between calls; pfc_app has the state that they share. main.c passes the route table (routes.c) to
- * server/http; openapi.json is generated from it (description/).
+ * One file for each resource, in a folder for each subject: access, alerts, ops, queue, results. A
+ * handler keeps no state between calls; pfc_app has the state that they share. main.c passes the
+ * route table (routes.c) to server/http; openapi.json is generated from it (description/).
  */
 #ifndef PFC_SERVER_HANDLERS_HANDLERS_H
 #define PFC_SERVER_HANDLERS_HANDLERS_H
@@ -16,8 +16,9 @@
 #include "server/services/alerts/withheld.h"
 #include "server/services/thread_health.h"
 
-/* Limits the reads of the database on behalf of open routes, which clients without a token can call at any rate:
- * one read at a time, and at most one a second. Other requests get the result of the last read. */
+/* Limits the reads of the database on behalf of open routes, which clients without a token can call
+ * at any rate: one read at a time, and at most one a second. Other requests get the result of the
+ * last read. */
 typedef struct pfc_refresh_gate {
     pthread_mutex_t lock; /* initialised by main; not held during the read */
     int64_t begin_ns; /* of the read under way or the last one; guarded by lock, like the rest */
@@ -66,8 +67,8 @@ struct pfc_app {
 extern const pfc_route pfc_routes[];
 extern const size_t pfc_routes_len;
 
-/** Checks that this request's token may send a runner to `source` (NULL: the project's own repository).
- *  Administrators of the whole service may name any source. */
+/** Checks that this request's token may send a runner to `source` (NULL: the project's own
+ * repository). Administrators of the whole service may name any source. */
 pfc_code pfc_decode_source(pfc_app *app, const pfc_req *req, const char *project,
                            const char *source, pfc_err *err) PFC_MUSTCHECK;
 
@@ -76,7 +77,8 @@ pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out
 
 /* ---- shared reads (ops/refresh_gate.c); call them with the gate's lock held ---- */
 
-/** True when the caller has to read now: release the lock, read, take it again, call pfc_refresh_end. */
+/** True when the caller has to read now: release the lock, read, take it again, call
+ * pfc_refresh_end. */
 bool pfc_refresh_begin(pfc_refresh_gate *gate);
 void pfc_refresh_end(pfc_refresh_gate *gate);
 /** How long the read under way has taken so far; 0: none is under way. */
@@ -91,7 +93,8 @@ pfc_code pfc_decode_body(const pfc_req *req, json_t **out, pfc_err *err) PFC_MUS
 /** The body as a JSON object whose members are all in `known` (NULL-terminated); caller decrefs. */
 pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t **out,
                            pfc_err *err) PFC_MUSTCHECK;
-/** The project of that name; PFC_EDENIED when the token is bound to another one. `field` names it in errors. */
+/** The project of that name; PFC_EDENIED when the token is bound to another one. `field` names it
+ * in errors. */
 pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, const char *field,
                             int64_t *project_id, pfc_err *err) PFC_MUSTCHECK;
 /** The project of the path's {p}. */
@@ -119,9 +122,9 @@ pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required,
                           const pfc_texts_limits *limits, pfc_texts *out,
                           pfc_err *err) PFC_MUSTCHECK;
 void pfc_texts_clear(pfc_texts *texts);
-/** "config": the text of a perfci.yaml that a job uses in place of the repository's own. It chooses the commands
- *  that runners execute, therefore PFC_EDENIED without the scope admin. NULL when absent; caller frees.
- *  PFC_EINVAL when it is not a valid perfci.yaml. */
+/** "config": the text of a perfci.yaml that a job uses in place of the repository's own. It chooses
+ * the commands that runners execute, therefore PFC_EDENIED without the scope admin. NULL when
+ * absent; caller frees. PFC_EINVAL when it is not a valid perfci.yaml. */
 pfc_code pfc_decode_config(const pfc_req *req, const json_t *obj, char **out,
                            pfc_err *err) PFC_MUSTCHECK;
 /** "blocks" of a job; its strings live as long as the document. */
@@ -143,7 +146,8 @@ pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 json_t *pfc_encode_time(double unix_s);         /* RFC 3339; null when not finite or 0 */
 json_t *pfc_encode_json_text(const char *text); /* parsed; null when NULL */
 json_t *pfc_encode_id(int64_t id);              /* null when 0 */
-/** The actor of a change. Token names are often names of persons: a request without a token gets the number only. */
+/** The actor of a change. Token names are often names of persons: a request without a token gets
+ * the number only. */
 json_t *pfc_encode_actor(const pfc_req *req, const char *actor);
 /** Adds `effects` and `effects_differ` of an alert to json. */
 pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, json_t *json,

@@ -1,9 +1,10 @@
 /*
  * Suspended requests, whose handlers run again when an event is published, and event streams.
  *
- * Publishing increments a generation. A request that is about to wait passes the generation that it began with,
- * so that an event published while its handler ran is not missed. libmicrohttpd aborts when it is stopped with
- * a suspended connection, so no request is suspended after httpd_events_stop.
+ * Publishing increments a generation. A request that is about to wait passes the generation that it
+ * began with, so that an event published while its handler ran is not missed. libmicrohttpd aborts
+ * when it is stopped with a suspended connection, so no request is suspended after
+ * httpd_events_stop.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,9 @@
 
 #define RESET "event: reset\ndata: {\"type\":\"reset\"}\n\n"
 
-/* Connections to resume after the lock is released: each one wakes a thread of libmicrohttpd, and dozens of
- * threads would contend for the lock. A suspended connection does not change until it is resumed. */
+/* Connections to resume after the lock is released: each one wakes a thread of libmicrohttpd, and
+ * dozens of threads would contend for the lock. A suspended connection does not change until it is
+ * resumed. */
 typedef struct woken {
     struct MHD_Connection **items;
     size_t len, cap;
@@ -58,7 +60,8 @@ uint64_t httpd_events_generation(httpd_events *events)
 
 /* ---- waiting requests ---- */
 
-/* The list that x is in while it waits. Tags are consecutive numbers, so the lists have equal lengths. */
+/* The list that x is in while it waits. Tags are consecutive numbers, so the lists have equal
+ * lengths. */
 static httpd_exchange **list_of(httpd_events *events, const httpd_exchange *x)
 {
     return x->wait_topic ? &events->waiters
@@ -174,8 +177,9 @@ static void stream_append(httpd_stream *stream, const char *text, woken *w)
         stream->taken = 0;
     }
     pfc_buf_puts(&stream->pending, text);
-    /* A client that reads too slowly is disconnected; an EventSource reconnects automatically. The socket is shut
-     * down because libmicrohttpd does not call on_stream_read for a client that does not read at all. */
+    /* A client that reads too slowly is disconnected; an EventSource reconnects automatically. The
+     * socket is shut down because libmicrohttpd does not call on_stream_read for a client that does
+     * not read at all. */
     if (stream->pending.overflow && !stream->ended) {
         stream->ended = true;
         if (stream->fd >= 0)
@@ -233,8 +237,8 @@ static bool is_for(const httpd_stream *stream, const char *project)
     return !stream->project[0] || !project[0] || pfc_streq(stream->project, project);
 }
 
-/* The number of the event with this id; -1 when another server sent it, or when later events are no longer
- * stored. Called with the lock held. */
+/* The number of the event with this id; -1 when another server sent it, or when later events are no
+ * longer stored. Called with the lock held. */
 static int64_t number_of(const httpd_events *events, const char *id)
 {
     const size_t len = strlen(events->epoch);
@@ -265,8 +269,8 @@ static void catch_up(httpd_events *events, httpd_stream *stream, const char *id)
             pfc_buf_puts(&stream->pending, events->past[n % PFC_HTTPD_PAST].text);
 }
 
-/* True when x's token was revoked, or reading without a token was disabled, after x was authorised: the call
- * that ended the other streams did not see this one. Called with the lock held. */
+/* True when x's token was revoked, or reading without a token was disabled, after x was authorised:
+ * the call that ended the other streams did not see this one. Called with the lock held. */
 static bool lost_access(const httpd_exchange *x, uint64_t ends)
 {
     const pfc_httpd *http = x->http;

@@ -67,11 +67,12 @@ void httpd_events_init(httpd_events *events);
 void httpd_events_clear(httpd_events *events);
 /** The number of events so far. */
 uint64_t httpd_events_generation(httpd_events *events);
-/** Suspends x until `topic` (static) is published or wake_ns; false when an event was published since `generation`
- *  (the handler must run again), or when the server stops. */
+/** Suspends x until `topic` (static) is published or wake_ns; false when an event was published
+ * since `generation` (the handler must run again), or when the server stops. */
 bool httpd_events_wait(struct httpd_exchange *x, const char *topic, uint64_t generation,
                        int64_t wake_ns);
-/** Suspends x until the returned tag is resumed or wake_ns; 0, and not suspended, when the server stops. */
+/** Suspends x until the returned tag is resumed or wake_ns; 0, and not suspended, when the server
+ * stops. */
 uint64_t httpd_events_wait_tag(struct httpd_exchange *x, int64_t wake_ns);
 void httpd_events_forget(struct httpd_exchange *x);
 /** Wakes the requests that are due; returns the time of the next call. */
@@ -80,7 +81,8 @@ int64_t httpd_events_tick(httpd_events *events, int64_t now_ns);
 void httpd_events_stop(httpd_events *events);
 /** Ends the waits for tags, too: the work exceeds the grace of a stop. */
 void httpd_events_abandon(httpd_events *events);
-/** Starts x's stream with the events after its Last-Event-ID, or with `reset` when they are not stored. */
+/** Starts x's stream with the events after its Last-Event-ID, or with `reset` when they are not
+ * stored. */
 enum MHD_Result httpd_events_stream(struct httpd_exchange *x, const char *project, uint64_t ends);
 /** Ends the streams that were opened without a token, after reading began to need one. */
 void httpd_events_end_public(httpd_events *events);

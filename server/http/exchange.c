@@ -1,6 +1,6 @@
 /*
- * One exchange, from the request line to the last byte of the answer: libmicrohttpd's callbacks around
- * a route's handler.
+ * One exchange, from the request line to the last byte of the answer: libmicrohttpd's callbacks
+ * around a route's handler.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -169,8 +169,8 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
                              x->decoded + found.used, req, err);
 }
 
-/* The limit does not apply to health and readiness probes, because monitoring must always get an answer. It applies
- * to every other request, including metrics and unknown paths. */
+/* The limit does not apply to health and readiness probes, because monitoring must always get an
+ * answer. It applies to every other request, including metrics and unknown paths. */
 static bool over_address_limit(httpd_exchange *x)
 {
     const pfc_httpd *http = x->http;
@@ -192,8 +192,8 @@ static bool over_address_limit(httpd_exchange *x)
     return x->retry_s > 0;
 }
 
-/* Counts the threads of the pool that are in handlers: those for health and operations live on however
- * the pool does. */
+/* Counts the threads of the pool that are in handlers: those for health and operations live on
+ * however the pool does. */
 static pfc_code handle(httpd_exchange *x, const pfc_req *req, pfc_reply *reply, pfc_err *err)
 {
     pfc_httpd *http = x->http;
@@ -319,8 +319,9 @@ static enum MHD_Result dispatch(httpd_exchange *x)
     }
 }
 
-/* True when the client disconnected while its long poll was pending: libmicrohttpd does not read suspended
- * connections, and a job leased to a disconnected runner would be blocked until the lease expires. */
+/* True when the client disconnected while its long poll was pending: libmicrohttpd does not read
+ * suspended connections, and a job leased to a disconnected runner would be blocked until the lease
+ * expires. */
 static bool hung_up(const httpd_exchange *x)
 {
     struct pollfd client = { .fd = x->conn ? x->conn->fd : -1, .events = POLLRDHUP };
@@ -328,9 +329,9 @@ static bool hung_up(const httpd_exchange *x)
     return x->waited && !x->later && poll(&client, 1, 0) > 0;
 }
 
-/* Refuses a long body before it is stored when the client may not send it or the route takes none, so that
- * unauthorised clients cannot fill the memory. The body is still read: a client that cannot send all of it does
- * not read the error. */
+/* Refuses a long body before it is stored when the client may not send it or the route takes none,
+ * so that unauthorised clients cannot fill the memory. The body is still read: a client that cannot
+ * send all of it does not read the error. */
 static void check_before_body(httpd_exchange *x)
 {
     pfc_httpd *http = x->http;
@@ -359,7 +360,8 @@ static void check_before_body(httpd_exchange *x)
     httpd_reply_clear(&reply);
 }
 
-/* Before the body: a fault that makes its end unknowable is answered at once, and the socket ends. */
+/* Before the body: a fault that makes its end unknowable is answered at once, and the socket ends.
+ */
 static enum MHD_Result begin(httpd_exchange *x, const char *method, const char *version)
 {
     pfc_httpd *http = x->http;

@@ -2,25 +2,27 @@
  * The HTTP layer of the server: libmicrohttpd with epoll and a fixed pool of threads, a route table
  * that main.c passes in, strict requests, and replies whose statuses only reply.c decides.
  *
- * An acceptor thread accepts connections, waits for the first bytes and hands the connection to the pool. A
- * request for /healthz goes to a thread that serves nothing else and closes the connection after its answer, so
- * that a health probe never waits behind other requests; a few connections are reserved for it when the limit is
- * reached. Under TLS the first bytes do not show the path, and the pool answers everything: there, and wherever
- * monitoring uses another network than clients, a second listener (ops_listen) serves only /healthz, /readyz,
- * /metrics and /version, in plain HTTP, with its own threads and connections.
+ * An acceptor thread accepts connections, waits for the first bytes and hands the connection to the
+ * pool. A request for /healthz goes to a thread that serves nothing else and closes the connection
+ * after its answer, so that a health probe never waits behind other requests; a few connections are
+ * reserved for it when the limit is reached. Under TLS the first bytes do not show the path, and
+ * the pool answers everything: there, and wherever monitoring uses another network than clients, a
+ * second listener (ops_listen) serves only /healthz, /readyz, /metrics and /version, in plain HTTP,
+ * with its own threads and connections.
  *
  * A handler runs on a pool thread, keeps no state between calls and answers in one of five ways:
  * with JSON or text; with nothing (204); later (pfc_reply_later: the connection is suspended until
- * pfc_httpd_resume, then the handler is called again with its ticket); after an event (pfc_reply_wait: the
- * connection is suspended, and the handler is called again when the topic is published, or at the deadline); or
- * with a stream of events (pfc_reply_events). A failure code becomes {"error": {...}} with its status.
+ * pfc_httpd_resume, then the handler is called again with its ticket); after an event
+ * (pfc_reply_wait: the connection is suspended, and the handler is called again when the topic is
+ * published, or at the deadline); or with a stream of events (pfc_reply_events). A failure code
+ * becomes {"error": {...}} with its status.
  *
- * Gaps of libmicrohttpd 0.9.75 that this layer closes: its time-out measures inactivity only, so a timer shuts
- * down sockets whose request, the first or a later one, is not complete in time; Content-Length together with
- * Transfer-Encoding is refused; a suspended connection has no time-out, so every wait has a deadline and every
- * stream gets a comment line periodically; all are resumed before the daemon stops. Requests that libmicrohttpd
- * refuses before our code runs (an unreadable request line, headers over its memory) get its own HTML answers,
- * not JSON.
+ * Gaps of libmicrohttpd 0.9.75 that this layer closes: its time-out measures inactivity only, so a
+ * timer shuts down sockets whose request, the first or a later one, is not complete in time;
+ * Content-Length together with Transfer-Encoding is refused; a suspended connection has no
+ * time-out, so every wait has a deadline and every stream gets a comment line periodically; all are
+ * resumed before the daemon stops. Requests that libmicrohttpd refuses before our code runs (an
+ * unreadable request line, headers over its memory) get its own HTML answers, not JSON.
  */
 #ifndef PFC_SERVER_HTTP_HTTP_H
 #define PFC_SERVER_HTTP_HTTP_H
@@ -75,7 +77,8 @@ typedef struct pfc_req {
 
 /** Work that another thread does for a request. */
 typedef struct pfc_later {
-    /* Starts the work, after the connection is suspended; pfc_httpd_resume(http, &tag, 1) ends the wait. */
+    /* Starts the work, after the connection is suspended; pfc_httpd_resume(http, &tag, 1) ends the
+     * wait. */
     void (*start)(pfc_app *app, void *ticket, uint64_t tag);
     void (*release)(void *ticket); /* called at the end of the request */
 } pfc_later;
@@ -110,8 +113,8 @@ typedef struct pfc_route {
     const char *pattern; /* "/api/v1/projects/{p}/series" */
     int64_t scopes;      /* any of PFC_SCOPE_*; PFC_HTTPD_OPEN: no token needed */
     pfc_handler handle;
-    /* "limit:integer(1..1000) project!:string sort:(new|worth)": `!` where it is required, bounds that the
-     * handler holds to; NULL: none */
+    /* "limit:integer(1..1000) project!:string sort:(new|worth)": `!` where it is required, bounds
+     * that the handler holds to; NULL: none */
     const char *query;
     const char *body;    /* name of the body's schema in openapi.json, NULL: none */
     const char *summary; /* one sentence for openapi.json */
@@ -133,9 +136,8 @@ typedef struct pfc_httpd_opts {
     const char *ops_listen; /* likewise, for operations; NULL: none */
     int ops_fd;             /* > 0: goes before it, as listen_fd does */
     unsigned threads;       /* 0: 8 */
-    double
-        request_timeout_s; /* for a request to be complete; twice that between two, four times for
-                                  an answer to be taken; 0: 30 */
+    double request_timeout_s; /* for a request to be complete; twice that between two, four times
+                                 for an answer to be taken; 0: 30 */
     double begin_s;   /* at a stop: how long connected clients may take to begin a request; 0: 1 */
     bool public_read; /* routes of PFC_SCOPE_READ need no token */
     const pfc_route *routes;   /* lives as long as the server */
@@ -159,24 +161,25 @@ typedef struct pfc_httpd_opts {
     pfc_app *app;
 } pfc_httpd_opts;
 
-/** The folder for opts.docs: `given`, else the installed one next to the running program, else that of a build
- *  tree; caller frees. NULL: none exists. */
+/** The folder for opts.docs: `given`, else the installed one next to the running program, else that
+ * of a build tree; caller frees. NULL: none exists. */
 char *pfc_httpd_docs_dir(const char *given);
-/** Starts listening; the caller frees *out. PFC_EIO when the address is in use, PFC_EINVAL when it or another
- *  setting is invalid. */
+/** Starts listening; the caller frees *out. PFC_EIO when the address is in use, PFC_EINVAL when it
+ * or another setting is invalid. */
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err) PFC_MUSTCHECK;
-/** Changes the settings of a running server: requests per second of one address and of one token (0: no
- *  limit), and whether reading needs no token. Thread-safe. */
+/** Changes the settings of a running server: requests per second of one address and of one token
+ * (0: no limit), and whether reading needs no token. Thread-safe. */
 void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, bool public_read);
-/** Uses another certificate from the next handshake on; *renewed: it differs from the current one. On failure
- *  nothing changes: PFC_EINVAL with a message, also when the server uses plain HTTP. Thread-safe. */
+/** Uses another certificate from the next handshake on; *renewed: it differs from the current one.
+ * On failure nothing changes: PFC_EINVAL with a message, also when the server uses plain HTTP.
+ * Thread-safe. */
 pfc_code pfc_httpd_renew(pfc_httpd *http, const char *tls_cert, const char *tls_key, bool *renewed,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Seconds since the timer last checked the connections, normally under 0.3: longer means that a lock is
- *  stuck. Thread-safe. */
+/** Seconds since the timer last checked the connections, normally under 0.3: longer means that a
+ * lock is stuck. Thread-safe. */
 double pfc_httpd_silent_s(const pfc_httpd *http);
-/** Seconds for which all threads of the pool have been in handlers without one returning; 0: a thread is free.
- *  Thread-safe. */
+/** Seconds for which all threads of the pool have been in handlers without one returning; 0: a
+ * thread is free. Thread-safe. */
 double pfc_httpd_stuck_s(const pfc_httpd *http);
 /** "http://127.0.0.1:7420": where it listens, with the real port. Lives as long as the server. */
 const char *pfc_httpd_url(const pfc_httpd *http);
@@ -184,32 +187,34 @@ const char *pfc_httpd_url(const pfc_httpd *http);
 const pfc_route *pfc_httpd_routes(const pfc_httpd *http, size_t *len);
 /** Likewise of the listener for operations; "" when there is none. */
 const char *pfc_httpd_ops_url(const pfc_httpd *http);
-/** Stops accepting, answers suspended requests, ends streams, and lets running requests finish within grace_s;
- *  then it shuts their sockets down. The only call allowed after it is pfc_httpd_free. */
+/** Stops accepting, answers suspended requests, ends streams, and lets running requests finish
+ * within grace_s; then it shuts their sockets down. The only call allowed after it is
+ * pfc_httpd_free. */
 void pfc_httpd_stop(pfc_httpd *http, double grace_s);
-/** From now on pfc_httpd_stopping is true and every connection closes after its answer; requests are still
- *  answered. */
+/** From now on pfc_httpd_stopping is true and every connection closes after its answer; requests
+ * are still answered. */
 void pfc_httpd_drain(pfc_httpd *http);
 /** True since pfc_httpd_drain or pfc_httpd_stop was called: /readyz answers 503. */
 bool pfc_httpd_stopping(const pfc_httpd *http);
 /** Stops the server first if it runs. Accepts NULL. */
 void pfc_httpd_free(pfc_httpd *http);
 
-/** Wakes the handlers that wait for `topic`, one word, and sends `json`, a small document, to the event streams
- *  of the project; json NULL: wakes handlers only; project "": all streams. Thread-safe. */
+/** Wakes the handlers that wait for `topic`, one word, and sends `json`, a small document, to the
+ * event streams of the project; json NULL: wakes handlers only; project "": all streams.
+ * Thread-safe. */
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
-/** Counts an event without publishing it: a handler that is about to wait with an earlier generation runs again.
- *  True when a handler waits, a stream is open, or a stream ended a moment ago and its client may reconnect:
- *  then the caller must publish the event. When false, a stream that resumes from an earlier event gets `reset`.
- *  Thread-safe. */
+/** Counts an event without publishing it: a handler that is about to wait with an earlier
+ * generation runs again. True when a handler waits, a stream is open, or a stream ended a moment
+ * ago and its client may reconnect: then the caller must publish the event. When false, a stream
+ * that resumes from an earlier event gets `reset`. Thread-safe. */
 bool pfc_httpd_news(pfc_httpd *http);
 /** Ends the waits with these tags; tags of finished waits are ignored. Thread-safe. */
 void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len);
-/** Ends the event streams of this token, 0: of every token; their clients reconnect and are authorised again.
- *  Thread-safe. */
+/** Ends the event streams of this token, 0: of every token; their clients reconnect and are
+ * authorised again. Thread-safe. */
 void pfc_httpd_end_streams(pfc_httpd *http, int64_t token_id);
-/** Wakes every waiting handler, and sends the event `reset` to all streams: call it after events may have been
- *  missed. Thread-safe. */
+/** Wakes every waiting handler, and sends the event `reset` to all streams: call it after events
+ * may have been missed. Thread-safe. */
 void pfc_httpd_wake_all(pfc_httpd *http);
 /** Requests, durations, connections and streams in OpenMetrics text, without the final # EOF. */
 void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out);
@@ -246,16 +251,17 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
 pfc_code pfc_reply_borrowed(pfc_reply *reply, int status, const char *content_type,
                             const char *text);
 pfc_code pfc_reply_empty(pfc_reply *reply);
-/** Sets the session cookie to this token; "": deletes the cookie. Call it after the body was set. */
+/** Sets the session cookie to this token; "": deletes the cookie. Call it after the body was set.
+ */
 void pfc_reply_session(pfc_reply *reply, const char *token);
-/** Suspends the request until `topic` is published, at most wait_s after the first call. The handler does not run
- *  again when the client has disconnected. */
+/** Suspends the request until `topic` is published, at most wait_s after the first call. The
+ * handler does not run again when the client has disconnected. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
 /**
- * Suspends the request, then starts `later` with `ticket`, which the request owns from now on. The handler is
- * called again, with req->later, when the tag is resumed or after wait_s. The route is matched a second time; the
- * token is not checked again. When the server stops, the work may not have been started: the ticket must record
- * that.
+ * Suspends the request, then starts `later` with `ticket`, which the request owns from now on. The
+ * handler is called again, with req->later, when the tag is resumed or after wait_s. The route is
+ * matched a second time; the token is not checked again. When the server stops, the work may not
+ * have been started: the ticket must record that.
  */
 pfc_code pfc_reply_later(pfc_reply *reply, const pfc_later *later, void *ticket, double wait_s);
 /** Answers with server-sent events; project "": of all. */

@@ -1,8 +1,9 @@
 /*
  * The server and its requests, as the parts of server/http share them.
  *
- * Locks: pfc_httpd.lock guards connections and their deadlines, events.lock guards waiting requests and streams.
- * Neither is held while the other is taken; libmicrohttpd's own locks are taken after both.
+ * Locks: pfc_httpd.lock guards connections and their deadlines, events.lock guards waiting requests
+ * and streams. Neither is held while the other is taken; libmicrohttpd's own locks are taken after
+ * both.
  */
 #ifndef PFC_SERVER_HTTP_INTERNAL_H
 #define PFC_SERVER_HTTP_INTERNAL_H
@@ -23,8 +24,9 @@
 #define PFC_HTTPD_EARLY_BYTES (64u * 1024) /* a longer body is authorised before it is stored */
 #define PFC_HTTPD_BODIES_BYTES                                                                     \
     (256u * 1024 * 1024) /* of all active requests, as sent and after gunzip */
-/* Memory of libmicrohttpd for a connection: an address and a header of the maximal lengths, and other headers.
- * It clears the whole pool between two requests, so every connection uses all of it. */
+/* Memory of libmicrohttpd for a connection: an address and a header of the maximal lengths, and
+ * other headers. It clears the whole pool between two requests, so every connection uses all of it.
+ */
 #define PFC_HTTPD_POOL_BYTES (20u * 1024)
 
 /** One request and its answer, from the request line to the last byte. */
@@ -47,8 +49,8 @@ typedef struct httpd_exchange {
     char *proxy_text;  /* owned: X-Forwarded-For, all of its lines */
     bool chunks;       /* HTTP/1.1: the body may be chunked */
     bool chunked;      /* the body is chunked */
-    bool
-        closing; /* the connection is closed after the answer: the start of the next request is not certain */
+    bool closing; /* the connection is closed after the answer: the start of the next request is not
+                     certain */
     uint64_t declared; /* Content-Length */
     uint64_t received; /* bytes of the body as sent; of chunks their content */
     bool body_gzip;
@@ -139,8 +141,8 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
                         enum MHD_RequestTerminationCode how);
 
 /* request.c */
-/** Parses the headers, once. Returns a status to answer at once and close the connection, because the end of the
- *  body cannot be determined, or 0; other faults are stored in x->fault. */
+/** Parses the headers, once. Returns a status to answer at once and close the connection, because
+ * the end of the body cannot be determined, or 0; other faults are stored in x->fault. */
 int httpd_request_headers(httpd_exchange *x);
 /** The body is complete: checks its length against Content-Length. */
 void httpd_request_ends(httpd_exchange *x);
@@ -163,7 +165,8 @@ void httpd_request_forget(httpd_exchange *x);
 const char *httpd_bearer(const char *header);
 /** Sets the error of a 429; who: "this address". */
 pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *err);
-/** Authenticates the client and checks the scopes of the route. On failure sets *status to 401, 403 or 503. */
+/** Authenticates the client and checks the scopes of the route. On failure sets *status to 401, 403
+ * or 503. */
 pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *status,
                          pfc_err *err) PFC_MUSTCHECK;
 
@@ -171,8 +174,8 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
 httpd_limits *httpd_limits_new(void);
 void httpd_limits_free(httpd_limits *limits);
 /** Takes one request from the bucket of this key, which fills with per_s requests a second (0: no
- *  limit). Returns 0, or the seconds until one is available. `kind` separates addresses from tokens.
- *  Thread-safe. */
+ *  limit). Returns 0, or the seconds until one is available. `kind` separates addresses from
+ * tokens. Thread-safe. */
 double httpd_limits_take(httpd_limits *limits, double per_s, char kind, const void *bytes,
                          size_t len, int64_t now_ns);
 

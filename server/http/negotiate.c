@@ -1,4 +1,5 @@
-/* Content negotiation: codings (RFC 9110, 12.5.3), media types, and entity tags of conditional requests (13.1.2). */
+/* Content negotiation: codings (RFC 9110, 12.5.3), media types, and entity tags of conditional
+ * requests (13.1.2). */
 #include <string.h>
 #include <strings.h>
 

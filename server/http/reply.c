@@ -146,8 +146,8 @@ pfc_code pfc_reply_events(pfc_reply *reply, const char *project)
     return PFC_OK;
 }
 
-/* Messages of PostgreSQL and libpq quote hosts, sockets and users. The log keeps them; the answer does not, because
- * clients without a token can read it. */
+/* Messages of PostgreSQL and libpq quote hosts, sockets and users. The log keeps them; the answer
+ * does not, because clients without a token can read it. */
 static void hide_places(char *text)
 {
     static const char digits[] = "0123456789abcdefABCDEF.:%";
@@ -241,8 +241,8 @@ static bool compressible(const pfc_reply *reply)
            strcmp(reply->content_type, "font/woff2") != 0;
 }
 
-/* "W/" and 32 digits of the body's hash, which is cheap compared with building the body. Weak, because the plain and
- * the compressed body have the same tag. */
+/* "W/" and 32 digits of the body's hash, which is cheap compared with building the body. Weak,
+ * because the plain and the compressed body have the same tag. */
 static void tag_of(const pfc_reply *reply, char out[48])
 {
     char digest[PFC_SHA256_HEX];

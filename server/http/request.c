@@ -8,7 +8,8 @@
 #include "server/http/internal.h"
 
 #define MAX_KEY    200 /* bytes of an Idempotency-Key */
-/* Run documents compress by a factor of 3 to 30, DEFLATE by at most 1,032. Small bodies are not checked. */
+/* Run documents compress by a factor of 3 to 30, DEFLATE by at most 1,032. Small bodies are not
+ * checked. */
 #define BOMB_BYTES (1024u * 1024)
 #define BOMB_RATIO 100
 
@@ -42,8 +43,9 @@ static bool clean(const char *value, size_t size)
     return true;
 }
 
-/* No blanks, no control bytes (RFC 9110, 5.1). libmicrohttpd reads "Content-Length : 4" as a header of another
- * name. A proxy may read it as Content-Length, and then the body would be a second request (request smuggling). */
+/* No blanks, no control bytes (RFC 9110, 5.1). libmicrohttpd reads "Content-Length : 4" as a header
+ * of another name. A proxy may read it as Content-Length, and then the body would be a second
+ * request (request smuggling). */
 static bool is_name(const char *name)
 {
     const char *at = name;
@@ -53,8 +55,8 @@ static bool is_name(const char *name)
     return at > name && !*at;
 }
 
-/* libmicrohttpd 0.9.75 appends a folded line ("Content-Length:\r\n 38") to the header name, and sees no
- * body, where a proxy sees one. No header in use has a name that continues one of these. */
+/* libmicrohttpd 0.9.75 appends a folded line ("Content-Length:\r\n 38") to the header name, and
+ * sees no body, where a proxy sees one. No header in use has a name that continues one of these. */
 static bool is_folded(const char *name)
 {
     static const char *const framing[] = { "Content-Length", "Transfer-Encoding", "Host" };
@@ -109,8 +111,8 @@ static bool is_request_id(const char *text)
     return len > 0 && len <= PFC_HTTPD_MAX_ID && text[len] == '\0';
 }
 
-/* W3C Trace Context: version "-" trace (32) "-" parent (16) "-" flags (2), lower-case hexadecimal digits; a
- * trace of zeros is none, and so is version ff. */
+/* W3C Trace Context: version "-" trace (32) "-" parent (16) "-" flags (2), lower-case hexadecimal
+ * digits; a trace of zeros is none, and so is version ff. */
 static bool is_traceparent(const char *text)
 {
     static const char form[] = "00-00000000000000000000000000000000-0000000000000000-00";
@@ -197,9 +199,10 @@ static bool is_key(const char *text)
     return len >= 1 && len <= MAX_KEY;
 }
 
-/* Keeps the first fault. It is answered after the body was read: a client that is still sending does not read.
- * After a 400 or 421 of the headers the connection is closed, because a proxy in front of the server may see
- * another end of this request, and what follows may not be a request of the same client. */
+/* Keeps the first fault. It is answered after the body was read: a client that is still sending
+ * does not read. After a 400 or 421 of the headers the connection is closed, because a proxy in
+ * front of the server may see another end of this request, and what follows may not be a request of
+ * the same client. */
 static void fault(httpd_exchange *x, int status, const char *message)
 {
     x->closing = x->closing || status == 400 || status == 421;
@@ -209,8 +212,8 @@ static void fault(httpd_exchange *x, int status, const char *message)
     (void)pfc_err_set(&x->fault, status == 503 ? PFC_EUNAVAIL : PFC_EINVAL, "%s", message);
 }
 
-/* Takes the request id that the client sent. A malformed id does not fail the request, which keeps its random
- * id then. */
+/* Takes the request id that the client sent. A malformed id does not fail the request, which keeps
+ * its random id then. */
 static void take_id(httpd_exchange *x, const headers *h)
 {
     if (h->request_id && is_request_id(h->request_id)) {
@@ -245,7 +248,8 @@ int httpd_request_headers(httpd_exchange *x)
         return 400;
     }
     if (h.bad_encoding) {
-        /* 400 as RFC 9112 6.3 wants it where chunked does not come last: the length is unknowable. */
+        /* 400 as RFC 9112 6.3 wants it where chunked does not come last: the length is unknowable.
+         */
         fault(x, 400, "Transfer-Encoding: only \"chunked\" is understood");
         return 400;
     }
@@ -274,7 +278,8 @@ int httpd_request_headers(httpd_exchange *x)
         x->body_gzip = true;
     else if (h.content_encoding && strcasecmp(h.content_encoding, "identity") != 0)
         fault(x, 415, "Content-Encoding: expected gzip or none");
-    /* Before anything is done: a change whose answer cannot be sent would have been made all the same. */
+    /* Before anything is done: a change whose answer cannot be sent would have been made all the
+     * same. */
     if (!codings.gzip && !codings.identity)
         fault(x, 406, "Accept-Encoding: expected gzip or identity to be acceptable");
     if (h.length > PFC_HTTPD_DRAIN_BYTES) {
@@ -362,7 +367,8 @@ void httpd_request_data(httpd_exchange *x, const char *data, size_t len)
         x->dropped += len;
 }
 
-/* Output is bounded like a plain body, and by what text can shrink to: a bomb costs what it took to send. */
+/* Output is bounded like a plain body, and by what text can shrink to: a bomb costs what it took to
+ * send. */
 static pfc_code gunzip(pfc_buf *body, pfc_err *err)
 {
     z_stream stream = { 0 };

@@ -1,4 +1,5 @@
-/* Matches method and path with a row of the route table. A {name} in a pattern matches one segment. */
+/* Matches method and path with a row of the route table. A {name} in a pattern matches one segment.
+ */
 #include <stdio.h>
 #include <string.h>
 

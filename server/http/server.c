@@ -103,8 +103,8 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool s
     /* The logger first: libmicrohttpd wants it before every other option. */
     return MHD_start_daemon(
         flags, 0, NULL, NULL, httpd_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
-        /* libmicrohttpd divides this limit among the threads of the pool, and one thread may have most of the
-         * connections. The acceptor enforces the real limit. */
+        /* libmicrohttpd divides this limit among the threads of the pool, and one thread may have
+         * most of the connections. The acceptor enforces the real limit. */
         MHD_OPTION_CONNECTION_LIMIT,
         http->opts.connections * threads + PFC_HTTPD_SPARE + PFC_HTTPD_OPS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)PFC_HTTPD_POOL_BYTES,

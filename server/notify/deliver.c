@@ -112,9 +112,9 @@ typedef struct sending {
 
 /* ---- cancellation ---- */
 
-/* The lease is short, so that another server soon takes over the deliveries of a killed one, and is renewed during
- * long calls (GitHub's comments are paged). An unreachable database does not end a call: no other server can take
- * the lease then. */
+/* The lease is short, so that another server soon takes over the deliveries of a killed one, and is
+ * renewed during long calls (GitHub's comments are paged). An unreachable database does not end a
+ * call: no other server can take the lease then. */
 static bool must_end(void *arg)
 {
     sending *s = arg;
@@ -131,8 +131,8 @@ static bool must_end(void *arg)
 
 /* ---- allowed addresses ---- */
 
-/* Checked after name resolution: refuses public names that resolve to this machine, and networks that are not
- * listed. */
+/* Checked after name resolution: refuses public names that resolve to this machine, and networks
+ * that are not listed. */
 static bool may_reach(void *arg, const struct sockaddr *to)
 {
     const sending *s = arg;
@@ -302,7 +302,8 @@ static pfc_delivery_end end_of(const pfc_notifier *n, const pfc_delivery *d, pfc
         return PFC_DELIVERY_SENT;
     if (code == PFC_ECONFLICT)
         return PFC_DELIVERY_BACK;
-    /* A wrong certificate or host name may be corrected within the hours of the tries; a refusal is final. */
+    /* A wrong certificate or host name may be corrected within the hours of the tries; a refusal is
+     * final. */
     if (code == PFC_EINVAL || code == PFC_EDENIED || code == PFC_ENOTFOUND ||
         d->tries >= n->opts.tries)
         return PFC_DELIVERY_DEAD;
@@ -324,8 +325,8 @@ static void log_end(const pfc_delivery *d, pfc_delivery_end end, double wait_s, 
                 d->tries, "why", (const char *)why->msg);
 }
 
-/* Retries: the notice is sent, and without its end in the database another server sends it again after the lease
- * expires. Storing the same end twice has no effect. */
+/* Retries: the notice is sent, and without its end in the database another server sends it again
+ * after the lease expires. Storing the same end twice has no effect. */
 static pfc_code finish(pfc_notifier *n, const pfc_delivery *d, pfc_delivery_end end,
                        const char *reason, double wait_s, pfc_err *err)
 {

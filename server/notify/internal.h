@@ -7,8 +7,8 @@
 
 #define GITHUB_KEY "culprit" /* of the marker of the culprit's comment */
 
-/** The message for each kind of receiver; caller frees. `all`: the notices about the commit, oldest first; `id`: the
- *  one to send; link: the dashboard's URL or NULL. */
+/** The message for each kind of receiver; caller frees. `all`: the notices about the commit, oldest
+ * first; `id`: the one to send; link: the dashboard's URL or NULL. */
 char *notify_webhook(const pfc_notices *all, int64_t id, const char *link);
 char *notify_slack(const pfc_notices *all, int64_t id, const char *link);
 char *notify_github(const pfc_notices *all, const char *link);

@@ -68,8 +68,9 @@ char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
     return text;
 }
 
-/* https://api.slack.com/reference/surfaces/formatting#escaping: only these three characters can form a mention.
- * Mattermost reads a plain @ as a mention, unless a zero-width character follows it. */
+/* https://api.slack.com/reference/surfaces/formatting#escaping: only these three characters can
+ * form a mention. Mattermost reads a plain @ as a mention, unless a zero-width character follows
+ * it. */
 static void put_slack(pfc_buf *out, const char *text)
 {
     for (const char *p = text ? text : ""; *p; p++) {

@@ -1,10 +1,11 @@
 /*
- * Sends the outbox (server/services/notices.h): each receiver of a file gets each notice of its project by HTTP,
- * with retries at growing intervals, up to a number of tries. A delivery can arrive twice, with the same id, when
- * the answer to the first was lost. A delivery that is given up is logged and listed.
+ * Sends the outbox (server/services/notices.h): each receiver of a file gets each notice of its
+ * project by HTTP, with retries at growing intervals, up to a number of tries. A delivery can
+ * arrive twice, with the same id, when the answer to the first was lost. A delivery that is given
+ * up is logged and listed.
  *
- * Connections go to public addresses by https, to this machine for a receiver with a loopback URL, and to other
- * networks only when they are listed. Redirects are not followed.
+ * Connections go to public addresses by https, to this machine for a receiver with a loopback URL,
+ * and to other networks only when they are listed. Redirects are not followed.
  */
 #ifndef PFC_SERVER_NOTIFY_NOTIFY_H
 #define PFC_SERVER_NOTIFY_NOTIFY_H
@@ -36,10 +37,11 @@ typedef struct pfc_receivers {
 } pfc_receivers;
 
 /**
- * Lines "NAME kind=webhook url=https://... secret=FILE [project=P]"; blank lines and lines that begin with # are
- * ignored. url may be the absolute path of a file that contains it. Secrets are always files; a webhook's has at
- * least 16 bytes. `where` is the file in messages; `networks`: networks that receivers may be in, by http, too, as
- * for pfc_nets_parse. PFC_EINVAL names the line. Clear *out, also on failure.
+ * Lines "NAME kind=webhook url=https://... secret=FILE [project=P]"; blank lines and lines that
+ * begin with # are ignored. url may be the absolute path of a file that contains it. Secrets are
+ * always files; a webhook's has at least 16 bytes. `where` is the file in messages; `networks`:
+ * networks that receivers may be in, by http, too, as for pfc_nets_parse. PFC_EINVAL names the
+ * line. Clear *out, also on failure.
  */
 pfc_code pfc_receivers_parse(const char *text, const char *where, const char *networks,
                              pfc_receivers *out, pfc_err *err) PFC_MUSTCHECK;
@@ -55,8 +57,8 @@ typedef struct pfc_notifier_opts {
     double timeout_s;       /* of one call; 0: 10 */
     double retry_s;         /* before the second try, doubled up to an hour; 0: 30 */
     int64_t tries;          /* 0: 10 */
-    double
-        lease_s; /* after which another server takes over the deliveries of a killed one; 0: 60, at least 3 */
+    double lease_s; /* after which another server takes over the deliveries of a killed one; 0: 60,
+                       at least 3 */
 } pfc_notifier_opts;
 
 /** Reads the receivers. PFC_EINVAL, PFC_EIO with a message that names the file and the line. */
@@ -65,9 +67,9 @@ pfc_code pfc_notifier_open(pfc_notifier **out, const pfc_notifier_opts *opts,
 void pfc_notifier_close(pfc_notifier *notifier);
 /** Cancels the call under way and every later one; any thread. */
 void pfc_notifier_stop(pfc_notifier *notifier);
-/** Creates deliveries for open notices and makes the one that has been due longest. PFC_ENOTFOUND: none is due; the
- *  next one is in *due_s (INFINITY: none waits). One thread per server; several servers may call it at once. A
- *  failing receiver is not an error of this call. */
+/** Creates deliveries for open notices and makes the one that has been due longest. PFC_ENOTFOUND:
+ * none is due; the next one is in *due_s (INFINITY: none waits). One thread per server; several
+ * servers may call it at once. A failing receiver is not an error of this call. */
 pfc_code pfc_notify_next(pfc_notifier *notifier, double *due_s, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

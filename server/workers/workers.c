@@ -1,7 +1,8 @@
 /*
- * The background threads. The keeper listens for the database's events, wakes the detectors, and returns jobs with
- * expired leases to the queue. The upkeep thread does long work without a deadline: partitions, old months, old
- * jobs, chunks. The messenger sends notices. Detectors take jobs until the queue is empty, then sleep.
+ * The background threads. The keeper listens for the database's events, wakes the detectors, and
+ * returns jobs with expired leases to the queue. The upkeep thread does long work without a
+ * deadline: partitions, old months, old jobs, chunks. The messenger sends notices. Detectors take
+ * jobs until the queue is empty, then sleep.
  */
 #include "server/workers/workers.h"
 
@@ -96,8 +97,8 @@ static void wait_for_work(pfc_workers *w, uint64_t *seen, unsigned wait_ms)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* True when more work may be queued. A job that failed for good is marked failed and not taken again, so that the
- * next one can be tried. */
+/* True when more work may be queued. A job that failed for good is marked failed and not taken
+ * again, so that the next one can be tried. */
 static bool go_on(pfc_code code, const char *what, const pfc_err *err)
 {
     if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
@@ -171,7 +172,8 @@ void pfc_workers_retune(pfc_workers *w, pfc_notifier *notifier, int raw_months, 
     wake_all(w);
 }
 
-/* Deliveries run one after another in a thread of their own: a slow receiver delays only other deliveries. */
+/* Deliveries run one after another in a thread of their own: a slow receiver delays only other
+ * deliveries. */
 static void *messenger_main(void *arg)
 {
     pfc_workers *w = arg;
@@ -258,7 +260,8 @@ static void tidy_up(pfc_workers *w)
         pfc_log(PFC_WARN, "tallies_not_folded", "why", err.msg);
 }
 
-/* Queues one commit in the middle of a range; the next call takes another range, within the budget. */
+/* Queues one commit in the middle of a range; the next call takes another range, within the budget.
+ */
 static void backfill(pfc_workers *w)
 {
     int64_t job = 0;

@@ -1,7 +1,8 @@
 /*
- * Background threads of the server: they judge runs (detect jobs of the queue), send notices (notify jobs), return
- * jobs with expired leases to the queue, and create partitions in advance. Any number of servers may run them on
- * one database. They wake on the database's events and, because an event can be missed, every few seconds.
+ * Background threads of the server: they judge runs (detect jobs of the queue), send notices
+ * (notify jobs), return jobs with expired leases to the queue, and create partitions in advance.
+ * Any number of servers may run them on one database. They wake on the database's events and,
+ * because an event can be missed, every few seconds.
  */
 #ifndef PFC_SERVER_WORKERS_WORKERS_H
 #define PFC_SERVER_WORKERS_WORKERS_H
@@ -28,8 +29,8 @@ typedef struct pfc_workers_opts {
 
 pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts,
                            pfc_err *err) PFC_MUSTCHECK;
-/** Replaces these settings; the workers own the notifier from then on, NULL: none. A delivery under way ends
- *  first. Any thread. */
+/** Replaces these settings; the workers own the notifier from then on, NULL: none. A delivery under
+ * way ends first. Any thread. */
 void pfc_workers_retune(pfc_workers *workers, pfc_notifier *notifier, int raw_months,
                         int day_months);
 /** Makes them finish their work and take no more; does not wait. Accepts NULL. */

@@ -151,7 +151,8 @@ Test(counters, lists_that_say_nothing_are_refused)
 }
 
 #ifdef PFC_HAVE_PFM
-/* Every processor has the kernel's generic events under libpfm4's name; the encoding is the ABI's. */
+/* Every processor has the kernel's generic events under libpfm4's name; the encoding is the ABI's.
+ */
 Test(counters, libpfm4_names_are_encoded)
 {
     pfc_counter_set set;

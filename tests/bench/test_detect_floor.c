@@ -45,8 +45,8 @@ static void detect_all(void)
 
 TestSuite(detect_floor, .init = load, .fini = drop);
 
-/* Reached when this was written: 77.7, 0.875, 0.65 (one alarm, on a series whose owner calls it a spike)
- * and 2.0 points. */
+/* Reached when this was written: 77.7, 0.875, 0.65 (one alarm, on a series whose owner calls it a
+ * spike) and 2.0 points. */
 Test(detect_floor, the_detector_stays_calm_early_and_exact)
 {
     pfc_score score;

@@ -1,4 +1,5 @@
-/* Exact counts: what callgrind writes, and what becomes of counts that are right, wrong or unequal. */
+/* Exact counts: what callgrind writes, and what becomes of counts that are right, wrong or unequal.
+ */
 #include <string.h>
 
 #include <criterion/criterion.h>

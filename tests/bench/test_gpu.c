@@ -132,7 +132,8 @@ static void put_card(void)
     put("/sys/class/drm/card1/device/pp_dpm_sclk", "0: 500Mhz *\n");
 }
 
-/* The head of gpu_metrics: size, format, contents; throttle_status at 68, the independent one at 112. */
+/* The head of gpu_metrics: size, format, contents; throttle_status at 68, the independent one at
+ * 112. */
 static void put_metrics(unsigned char contents, uint32_t dependent, uint64_t independent)
 {
     unsigned char m[120] = { 120, 0, 1, contents };

@@ -75,7 +75,8 @@ Test(machine, what_cannot_be_read_is_not_available_and_never_empty)
     clear(&m);
 }
 
-/* The run of a suite and that of a command describe one machine; the suite's says what measured, too. */
+/* The run of a suite and that of a command describe one machine; the suite's says what measured,
+ * too. */
 static void expect_one_machine(const char *where)
 {
     static const char *const measured_by[] = { "compiler",  "flags", "harness",
@@ -118,7 +119,8 @@ Test(machine, a_commands_run_describes_the_machine_as_a_suites_does)
     expect_one_machine(root);
 }
 
-/* A label is the machine's class; a document that has its own fingerprint keeps it, and gets a name. */
+/* A label is the machine's class; a document that has its own fingerprint keeps it, and gets a
+ * name. */
 Test(machine, what_is_given_or_there_already_stands)
 {
     pfc_machine m = { 0 };
@@ -285,8 +287,8 @@ Test(machine, this_machines_topology_is_plausible_or_unknown)
     cr_assert(eq(ptr, pfc_topology_text(&t), NULL));
 }
 
-/* Ten readings 100..109: median 104.5, absolute deviations 0.5 .. 4.5, their median 2.5; times 1.4826
- * is 3.7065, six of them are 21.3 % of the median. */
+/* Ten readings 100..109: median 104.5, absolute deviations 0.5 .. 4.5, their median 2.5;
+ * times 1.4826 is 3.7065, six of them are 21.3 % of the median. */
 Test(machine, the_band_is_six_robust_deviations_around_the_median)
 {
     double r[64];
@@ -308,7 +310,8 @@ Test(machine, the_band_is_six_robust_deviations_around_the_median)
     cr_assert(not(pfc_band_left(&b, 90)));
 }
 
-/* A steady machine gets the narrowest band; up to half of the readings may be wild; the last 64 count. */
+/* A steady machine gets the narrowest band; up to half of the readings may be wild; the last 64
+ * count. */
 Test(machine, outliers_do_not_widen_the_band_and_a_new_level_is_believed_in_the_end)
 {
     double r[100];

@@ -1,4 +1,5 @@
-/* Benchmarks that hang, crash, babble, leak or grab everything; clocks that step; budgets that end. */
+/* Benchmarks that hang, crash, babble, leak or grab everything; clocks that step; budgets that end.
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Pairs on two modelled builds: which differences are found, which are not, and a side that dies. */
+/* Pairs on two modelled builds: which differences are found, which are not, and a side that dies.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -533,8 +534,8 @@ Test(pairs, a_serving_child_says_what_it_lacks_and_refuses_nonsense)
     free(spec);
 }
 
-/* The modelled kernel counts what is opened: three problems for one spec, all closed at the end, and
- * a turn goes round them. */
+/* The modelled kernel counts what is opened: three problems for one spec, all closed at the end,
+ * and a turn goes round them. */
 Test(pairs, a_serving_child_goes_round_as_many_copies_as_asked)
 {
     const pfc_block_spec spec = { .c = &suite->cases[0],

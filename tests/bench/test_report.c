@@ -112,7 +112,8 @@ Test(bench_report, exact_broken_and_skipped_have_their_own_rows)
     free(text);
 }
 
-/* 4 + 2 s measured with 0.5 + 0.25 s of the harness (12.5 %), 1.5 s of set-up; 10 - 6 - 1.5 s remain. */
+/* 4 + 2 s measured with 0.5 + 0.25 s of the harness (12.5 %), 1.5 s of set-up; 10 - 6 - 1.5 s
+ * remain. */
 Test(bench_report, the_time_is_split_and_footnotes_follow)
 {
     static const char *const values[2][3] = { { "4", "0.5", "1" }, { "2", "0.25", "0.5" } };
@@ -222,8 +223,8 @@ Test(bench_report, noise_as_json_has_each_value_under_its_name)
     free(text);
 }
 
-/* The axis is logarithmic from 0.05 to 50 %: three decades in 42 characters. 1 % is log 20 / log 1000 = 0.434 of
- * it: 1 + 0.434 * 41 = 18 characters; marks at 0.333, 0.434 and 0.667 of 41. */
+/* The axis is logarithmic from 0.05 to 50 %: three decades in 42 characters. 1 % is log 20 / log
+ * 1000 = 0.434 of it: 1 + 0.434 * 41 = 18 characters; marks at 0.333, 0.434 and 0.667 of 41. */
 Test(bench_report, noise_as_text_has_rows_and_bars)
 {
     char *text;

@@ -1,4 +1,5 @@
-/* The constants of measuring, each at its limit: settings, batches, when to stop, gates and bands. */
+/* The constants of measuring, each at its limit: settings, batches, when to stop, gates and bands.
+ */
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -277,7 +278,8 @@ Test(rules, a_launch_gets_its_share)
     cr_assert(epsilon_eq(dbl, w.first.warmup_seconds, 2.0, 1e-12));
 }
 
-/* 5 s and a fifth of it, and 0.05 s a launch; an exact backend 0.05 s; never more than the budget. */
+/* 5 s and a fifth of it, and 0.05 s a launch; an exact backend 0.05 s; never more than the budget.
+ */
 Test(rules, the_estimate_is_the_sum_of_the_budgets)
 {
     static const struct {
@@ -453,8 +455,8 @@ Test(rules, a_busy_machine_is_looked_at_until_the_limit)
 
 /* ---- bands ---- */
 
-/* Readings spread by `step` around 1000: the band is six robust deviations, at least 5 % and at most
-   50 % of the median. 1.4826 x 6 x 2.5 steps are 22.24 steps. */
+/* Readings spread by `step` around 1000: the band is six robust deviations, at least 5 % and at
+   most 50 % of the median. 1.4826 x 6 x 2.5 steps are 22.24 steps. */
 Test(rules, a_band_is_neither_too_narrow_nor_too_wide)
 {
     static const struct {

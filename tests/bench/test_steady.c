@@ -42,8 +42,8 @@ Test(steady, a_level_series_is_at_once_and_few_samples_never_are)
     cr_assert(eq(sz, called_at(1), PFC_STEADY_LEAST));
 }
 
-/* Warm-ups of different length: what is sampled next is slower by less than 1 %, and the wait was as
- * long as this one took, not a fixed number. */
+/* Warm-ups of different length: what is sampled next is slower by less than 1 %, and the wait was
+ * as long as this one took, not a fixed number. */
 Test(steady, a_warm_up_is_over_when_it_is_over)
 {
     static const double half_lives[] = { 2, 8, 20 };

@@ -1,4 +1,5 @@
-/* Shapes that are made: ranges, seeded and boundary ones, those of models; globs; contradictions. */
+/* Shapes that are made: ranges, seeded and boundary ones, those of models; globs; contradictions.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -168,8 +168,8 @@ Test(tune, without_a_place_for_the_journal_nothing_is_changed)
 
 #define IRQ(n) "/proc/irq/" #n "/smp_affinity_list"
 
-/* Two cores of two threads each, 0 and 2, 1 and 3: 1 stays when SMT goes and is the last one, so 1 and
- * 3 are kept free. */
+/* Two cores of two threads each, 0 and 2, 1 and 3: 1 stays when SMT goes and is the last one, so 1
+ * and 3 are kept free. */
 Test(tune, interrupts_leave_the_core_that_measures_and_come_back)
 {
     put(CPU "/online", "0-3\n");

@@ -1,5 +1,6 @@
 /*
- * The parts of a local bisection: commits, state file, figures of runs, units of pairs, the plan made from them.
+ * The parts of a local bisection: commits, state file, figures of runs, units of pairs, the plan
+ * made from them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -330,7 +331,8 @@ Test(bisect_parts, pairs_of_a_confirmation_become_units)
     bisect_state_clear(&s);
 }
 
-/* x r r x: 110 / 100 and 112 / 100 give their mean in logarithms. The first units have three pairs. */
+/* x r r x: 110 / 100 and 112 / 100 give their mean in logarithms. The first units have three pairs.
+ */
 Test(bisect_parts, a_unit_gives_a_ratio_to_the_good_commit)
 {
     const pfc_bisect_step question = { .commit = 5, .build = 1 };
@@ -440,7 +442,8 @@ static size_t runs_of(const bench *b)
     return runs;
 }
 
-/* The loop repeats a failed run of an end, so the plan does not count it; of others three are a skip. */
+/* The loop repeats a failed run of an end, so the plan does not count it; of others three are a
+ * skip. */
 Test(bisect_parts, failed_runs_of_an_end_are_not_for_the_plan)
 {
     bench b;

@@ -8,15 +8,15 @@
  *   cut POINT N              the connection ends before the N-th statement POINT is sent
  *   lose POINT N             it ends after it was carried out, so that its answer is lost
  *   fail ERRNO CALLS N [FROM]  the N-th (with FROM: and every later) of CALLS ("write", "fsync",
- *                            "rename", "open" or "any") on files below PERFCI_SEAM_FOLDER fails with
- *                            that number; a write has written its first half before it
+ *                            "rename", "open" or "any") on files below PERFCI_SEAM_FOLDER fails
+ * with that number; a write has written its first half before it
  *
  * PERFCI_SEAM_FIRED names a file that is made when the fault comes.
  *
- * A point is "before NAME" or "after NAME" for kill and record; NAME alone for statements. NAME is a
- * statement's name, or the first word of a text that is sent as it is ("BEGIN", "COMMIT"), "pipeline"
- * for the end of one, "copy" for the end of a COPY, "http" for bytes of an answer over TCP, "connect"
- * for a call to others.
+ * A point is "before NAME" or "after NAME" for kill and record; NAME alone for statements. NAME is
+ * a statement's name, or the first word of a text that is sent as it is ("BEGIN", "COMMIT"),
+ * "pipeline" for the end of one, "copy" for the end of a COPY, "http" for bytes of an answer over
+ * TCP, "connect" for a call to others.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -255,8 +255,8 @@ int PQexitPipelineMode(PGconn *pg)
     return done;
 }
 
-/* Waits until the database says that it is ready again, so that all was carried out, and keeps what it
- * said to itself. */
+/* Waits until the database says that it is ready again, so that all was carried out, and keeps what
+ * it said to itself. */
 static void lose_answer(int fd)
 {
     static const char ready[] = { 'Z', 0, 0, 0, 5 };

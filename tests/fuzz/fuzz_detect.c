@@ -1,7 +1,7 @@
 /*
- * The detector on arbitrary series. The first byte chooses options, and under libFuzzer the property
- * that is tried; then a value takes two bytes (small numbers, which make the interesting series) or
- * eight (any bit pattern).
+ * The detector on arbitrary series. The first byte chooses options, and under libFuzzer the
+ * property that is tried; then a value takes two bytes (small numbers, which make the interesting
+ * series) or eight (any bit pattern).
  *
  * Properties: never a crash; a change lies in the series and in its own set, in order; the answer
  * repeats; another order of arrival, put in series order, gives the same answer; times 1024 only
@@ -18,7 +18,8 @@
 
 #define POINTS_MAX   400
 /* Under libFuzzer an execution tries one property, on few points: most of what can break does on
- * them, and an execution takes less than a millisecond. A confirmed change needs a longer history. */
+ * them, and an execution takes less than a millisecond. A confirmed change needs a longer history.
+ */
 #define POINTS_MOST  32
 #define POINTS_STAYS 96
 

@@ -1,5 +1,5 @@
-/* Object files of a build: the first byte says which reader gets the rest. Names are bounded, and what is
- * refused has a sentence. */
+/* Object files of a build: the first byte says which reader gets the rest. Names are bounded, and
+ * what is refused has a sentence. */
 #include <string.h>
 
 #include "core/objects/objects.h"

@@ -1,10 +1,12 @@
 /*
- * A request as it comes from the network, but for libmicrohttpd's own part: the first line's address goes
- * through router, decoder and query, the lines up to an empty one are headers, the rest is the body.
+ * A request as it comes from the network, but for libmicrohttpd's own part: the first line's
+ * address goes through router, decoder and query, the lines up to an empty one are headers, the
+ * rest is the body.
  *
- * Properties: a fault is a 4xx with a sentence; the request's id is valid in a header; a token has no
- * blanks; what is decoded is UTF-8 without control bytes; a body that was taken is at most as large as
- * stated, and what zlib makes of it in small steps; the form of the reply is decided (negotiation).
+ * Properties: a fault is a 4xx with a sentence; the request's id is valid in a header; a token has
+ * no blanks; what is decoded is UTF-8 without control bytes; a body that was taken is at most as
+ * large as stated, and what zlib makes of it in small steps; the form of the reply is decided
+ * (negotiation).
  */
 #include <string.h>
 #include <zlib.h>

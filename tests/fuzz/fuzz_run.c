@@ -1,8 +1,8 @@
 /*
  * Run documents from outside. Properties: a refusal has a sentence; what is taken can be written,
  * read back and written again to the same text, and its samples are finite and add up; the quick
- * reader takes nothing that jansson refuses, and makes the same of what it takes; a text is within its
- * limits just when its tree is.
+ * reader takes nothing that jansson refuses, and makes the same of what it takes; a text is within
+ * its limits just when its tree is.
  */
 #include <math.h>
 #include <string.h>

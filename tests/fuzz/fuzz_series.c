@@ -1,4 +1,5 @@
-/* Input of `perfci detect`: JSON lines, an array, one document or CSV, recognised by the first bytes. */
+/* Input of `perfci detect`: JSON lines, an array, one document or CSV, recognised by the first
+ * bytes. */
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,15 +1,17 @@
 /*
- * Included before every file of a build with planted mutants (run.py). pfc_mutant(id) is true where the environment
- * variable PFC_MUTANT is that id. With PFC_MUTANT_REACHED=FOLDER each process makes a file FOLDER/ID for every mutant
- * whose expression it evaluates. Header only, with a state for each source file, so that no library needs another one.
+ * Included before every file of a build with planted mutants (run.py). pfc_mutant(id) is true where
+ * the environment variable PFC_MUTANT is that id. With PFC_MUTANT_REACHED=FOLDER each process makes
+ * a file FOLDER/ID for every mutant whose expression it evaluates. Header only, with a state for
+ * each source file, so that no library needs another one.
  */
 #ifndef PFC_TESTS_MUTANT_H
 #define PFC_TESTS_MUTANT_H
 
 #include <asm/unistd.h> /* numbers of system calls only */
 
-/* No header of the C library is included: each brings names (unistd.h: group_member) that a file of the product
- * which does not include it may use, and the build of CMake's own probes has no feature macros. */
+/* No header of the C library is included: each brings names (unistd.h: group_member) that a file of
+ * the product which does not include it may use, and the build of CMake's own probes has no feature
+ * macros. */
 extern char *getenv(const char *name);
 extern int atoi(const char *text);
 extern long syscall(long number, ...);

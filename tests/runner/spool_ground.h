@@ -1,5 +1,6 @@
 /*
- * Shared by the tests of the spool: a spool in a folder of its own, and a server that it uploads to.
+ * Shared by the tests of the spool: a spool in a folder of its own, and a server that it uploads
+ * to.
  */
 #ifndef PFC_TESTS_RUNNER_SPOOL_GROUND_H
 #define PFC_TESTS_RUNNER_SPOOL_GROUND_H

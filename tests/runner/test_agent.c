@@ -387,8 +387,8 @@ Test(agent, a_server_that_takes_no_run_now_gets_it_at_the_next_start)
     free(first_id);
 }
 
-/* The server fails to store the one result and accepts the job's completion: the job has failed, and the runner
- * asks for the next. */
+/* The server fails to store the one result and accepts the job's completion: the job has failed,
+ * and the runner asks for the next. */
 Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a_while_only)
 {
     pfc_agent_report report;
@@ -413,7 +413,7 @@ Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a
     cr_assert(eq(int, s.completions, 1));
 }
 
-/* Killed between the upload and the completion: the next process reports the state of the result. */
+/* Killed between the upload and the completion: the next process reports the state. */
 Test(agent, a_job_is_not_done_when_its_result_was_refused_meanwhile)
 {
     static const int refusals[] = { 409, 500 };

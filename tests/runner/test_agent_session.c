@@ -1,4 +1,5 @@
-/* A job with blocks against a stand-in server: what arrives, in which order, and what a stop leaves. */
+/* A job with blocks against a stand-in server: what arrives, in which order, and what a stop
+ * leaves. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,8 +17,8 @@
 
 enum { MAX_IDS = 8, MAX_RUNS = 16 };
 
-/* A build is the file `value`. Each visit adds a line to the file `log`; the one with the number in the file
- * `hang`, counted from 1, waits there to be interrupted. */
+/* A build is the file `value`. Each visit adds a line to the file `log`; the one with the number in
+ * the file `hang`, counted from 1, waits there to be interrupted. */
 #define YAML                                                                                       \
     "project: demo\nbranch: main\n"                                                                \
     "build: \"test ! -e broken && printf 'echo %s\\\\n' \\\"$(cat value)\\\" > prog.sh\"\n"        \
@@ -442,7 +443,8 @@ Test(agent_session, a_cancelled_job_keeps_nothing_and_ends)
     cr_assert(eq(str, s.order, "g"));
 }
 
-/* The process ended between the session and its completion: the next one completes with the same runs. */
+/* The process ended between the session and its completion: the next one completes with the same
+ * runs. */
 Test(agent_session, the_next_process_completes_what_is_stored)
 {
     char *first;

@@ -15,9 +15,9 @@
 
 enum { MAX_IDS = 12 };
 
-/* A build is the file `value` as a script. Each measurement adds a line to the file `log` (the commit) and
- * prints the value of its build times the factor that the machine has at that moment, from a file: no
- * clock decides anything. */
+/* A build is the file `value` as a script. Each measurement adds a line to the file `log` (the
+ * commit) and prints the value of its build times the factor that the machine has at that moment,
+ * from a file: no clock decides anything. */
 #define BUILD                                                                                      \
     "test ! -e broken || { echo 'k.c:1: error: bad'; exit 2; }; printf 'echo %s\\n' \"$(cat "      \
     "value)\" > prog.sh"
@@ -340,7 +340,8 @@ Test(blocks_run, a_block_that_is_interrupted_counts_for_nothing)
     pfc_blocks_result_clear(&r);
 }
 
-/* prog.sh itself is not a program of the checkout's, so a script that the command names is its code. */
+/* prog.sh itself is not a program of the checkout's, so a script that the command names is its
+ * code. */
 Test(blocks_run, identical_builds_are_measured_once)
 {
     static char *globs[] = { "table*" };

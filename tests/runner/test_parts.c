@@ -1,4 +1,5 @@
-/* The small parts of the runner: which value, which line, which secret, which checkout, which source. */
+/* The small parts of the runner: which value, which line, which secret, which checkout, which
+ * source. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

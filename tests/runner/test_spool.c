@@ -177,7 +177,8 @@ Test(spool, a_large_run_is_split_and_each_part_arrives)
         cr_assert(eq(int, strspn(c.ids[i], "0"), 31));
 }
 
-/* Killed before the last part lay there; stopped after the first one was taken: who starts tells them apart. */
+/* Killed before the last part lay there; stopped after the first one was taken: who starts tells
+ * them apart. */
 Test(spool, half_a_run_is_none_but_one_that_is_on_its_way_goes_on)
 {
     size_t parts;
@@ -322,8 +323,8 @@ Test(spool, whichever_call_fails_nothing_is_torn_and_nothing_is_lost)
     cr_assert(eq(sz, report.rejected, 0));
 }
 
-/* The last document is cut at every byte, and each byte of it flipped: it goes aside with the reason,
- * never to the server, and what waits beside it arrives. */
+/* The last document is cut at every byte, and each byte of it flipped: it goes aside with the
+ * reason, never to the server, and what waits beside it arrives. */
 Test(spool, a_damaged_document_is_never_taken_for_a_result)
 {
     clerk c = { .status = 201, .body = "{}" };
@@ -406,7 +407,8 @@ Test(spool, what_the_server_has_makes_room)
     cr_assert(eq(sz, pfc_spool_waiting(spool), 1));
 }
 
-/* Killed, or without a disk, in the midst of taking back what shall be sent again: the next one goes on. */
+/* Killed, or without a disk, in the midst of taking back what shall be sent again: the next one
+ * goes on. */
 Test(spool, what_shall_be_sent_again_is_whenever_it_was_interrupted)
 {
     clerk c = { .status = 201, .body = "{}" };

@@ -184,7 +184,8 @@ Test(spool_limits, errors_are_repeated_later_and_later)
     }
 }
 
-/* Three runs with errors in a row end the pass; when the server took one, they are its own trouble. */
+/* Three runs with errors in a row end the pass; when the server took one, they are its own trouble.
+ */
 Test(spool_limits, three_errors_in_a_row_are_a_broken_server)
 {
     for (unsigned runs = 2; runs <= 4; runs++) {

@@ -1,4 +1,5 @@
-/* A session in the spool: its runs and its own document arrive in order, each once, or wait together. */
+/* A session in the spool: its runs and its own document arrive in order, each once, or wait
+ * together. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 #define SESSION "5e551011000000000000000000000001"
 
-/* Documents in the order received: the last digit of a run's id, "S" for the session; and the answer to one. */
+/* Documents in the order received: the last digit of a run's id, "S" for the session; and the
+ * answer to one. */
 static struct {
     char came[64];
     char odd; /* which of them; 0: none */
@@ -116,7 +118,8 @@ Test(spool_session, the_runs_come_first_and_each_once)
     cr_assert(eq(str, s.came, ""));
 }
 
-/* The server is away after the second run: what it has is not sent again, and the session stays behind. */
+/* The server is away after the second run: what it has is not sent again, and the session stays
+ * behind. */
 Test(spool_session, an_interrupted_upload_goes_on_where_it_was)
 {
     char reason[PFC_ERR_MAX];

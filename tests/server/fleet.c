@@ -84,8 +84,8 @@ void fleet_advance(pfc_db *db)
     cr_assert(eq(int, code, PFC_ENOTFOUND), "%s", err.msg);
 }
 
-/* Every runner leases a job, then all report results; repeated until the queue is empty. *most: largest number of
- * jobs leased at once. */
+/* Every runner leases a job, then all report results; repeated until the queue is empty. *most:
+ * largest number of jobs leased at once. */
 void fleet_work(fleet *f, size_t runners, size_t *most)
 {
     static const char *const names[] = { "r1", "r2", "r3", "r4" };

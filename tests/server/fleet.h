@@ -1,4 +1,5 @@
-/* Simulated runners: they report the values of a table, so that the results of remote bisections are known. */
+/* Simulated runners: they report the values of a table, so that the results of remote bisections
+ * are known. */
 #ifndef PFC_TESTS_SERVER_FLEET_H
 #define PFC_TESTS_SERVER_FLEET_H
 
@@ -29,8 +30,8 @@ pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[PFC_LEASE_S
 void fleet_do_job(fleet *f, const pfc_job *job, const char *secret);
 /** All turns that are due; each one a server of its own as far as the rows can tell. */
 void fleet_advance(pfc_db *db);
-/** Every runner leases a job, then all report results; repeated until the queue is empty. *most: largest number of
- *  jobs leased at once. */
+/** Every runner leases a job, then all report results; repeated until the queue is empty. *most:
+ * largest number of jobs leased at once. */
 void fleet_work(fleet *f, size_t runners, size_t *most);
 int64_t fleet_start(const fleet *f, const pfc_bisection_order *order);
 pfc_bisections fleet_bisection(const fleet *f, int64_t id);

@@ -10,8 +10,8 @@
 
 #include "core/base/parse.h"
 
-/* First column of the first row, caller frees; NULL: no row or SQL NULL. One connection a test, which
- * is a process of its own: connecting costs more than most statements. */
+/* First column of the first row, caller frees; NULL: no row or SQL NULL. One connection a test,
+ * which is a process of its own: connecting costs more than most statements. */
 static char *run_sql(const char *url, const char *sql)
 {
     static PGconn *pg;

@@ -1,5 +1,5 @@
-/* An accepted level through the service: what is alerted after it, and when; and what a series says of
- * the points that it watches. */
+/* An accepted level through the service: what is alerted after it, and when; and what a series says
+ * of the points that it watches. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -112,7 +112,8 @@ static pfc_series_rows series_of(pfc_db *db, int64_t p)
     return rows;
 }
 
-/* Two points of a new level say nothing of the noise: what the series shows is that of the level before. */
+/* Two points of a new level say nothing of the noise: what the series shows is that of the level
+ * before. */
 Test(accept, a_watched_level_takes_the_noise_and_length_of_the_level_before)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);

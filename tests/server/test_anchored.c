@@ -33,7 +33,8 @@ static void id_of(unsigned number, char out[33])
     (void)snprintf(out, 33, "%032x", number);
 }
 
-/* Visits with 0.2 % of noise, blocks mirrored, and a machine that is slower in every third block. */
+/* Visits with 0.2 % of noise, blocks mirrored, and a machine that is slower in every third block.
+ */
 static void put_visits(pfc_run *run, const made *s, size_t build, const char *metric, pfc_rng *rng)
 {
     pfc_measurement *m;
@@ -357,8 +358,8 @@ Test(anchored, the_session_says_what_each_commit_did)
     free(url);
 }
 
-/* The second night's machine is 25 % slower. Its values are on the scale of the first, so that the history has no step
- * there; of the anchor, which both nights measured, one point is left. */
+/* The second night's machine is 25 % slower. Its values are on the scale of the first, so that the
+ * history has no step there; of the anchor, which both nights measured, one point is left. */
 Test(anchored, the_history_is_on_one_scale)
 {
     static const double want[] = { 100, 102, 102, 112, 112, 106.4 };

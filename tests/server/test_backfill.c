@@ -69,8 +69,8 @@ Test(backfill, a_wide_range_shrinks_by_its_middle_within_the_budget)
     pfc_db_close(db);
 }
 
-/* A commit that does not build is skipped: its neighbour is next. Ranges that are narrow enough, and those that a
- * search is at, are left alone. */
+/* A commit that does not build is skipped: its neighbour is next. Ranges that are narrow enough,
+ * and those that a search is at, are left alone. */
 Test(backfill, what_was_asked_for_once_is_not_asked_again)
 {
     char *url = NULL;
@@ -118,7 +118,8 @@ Test(backfill, what_was_asked_for_once_is_not_asked_again)
     pfc_db_close(db);
 }
 
-/* The range as the alert tells it, by the commits' numbers: fx_commits makes number and place agree. */
+/* The range as the alert tells it, by the commits' numbers: fx_commits makes number and place
+ * agree. */
 static void range_of(const fleet *f, unsigned *low, unsigned *high)
 {
     const pfc_alert_filter filter = { .project_id = f->project };
@@ -132,8 +133,9 @@ static void range_of(const fleet *f, unsigned *low, unsigned *high)
     pfc_rows_clear(&alerts);
 }
 
-/* Of two commits as near to the middle the earlier one, so that a parent is measured before its child;
- * each run narrows the range; and a search that comes later has them all and orders none of them again. */
+/* Of two commits as near to the middle the earlier one, so that a parent is measured before its
+ * child; each run narrows the range; and a search that comes later has them all and orders none of
+ * them again. */
 Test(backfill, parents_come_first_and_a_later_search_has_their_results)
 {
     char *url = NULL;
@@ -195,7 +197,8 @@ Test(backfill, parents_come_first_and_a_later_search_has_their_results)
     pfc_db_close(db);
 }
 
-/* The options of the workers apply: with these a new alert is old enough, and the budget is one job a day. */
+/* The options of the workers apply: with these a new alert is old enough, and the budget is one job
+ * a day. */
 Test(backfill, delay_and_budget_are_the_workers_settings)
 {
     char *url = NULL;

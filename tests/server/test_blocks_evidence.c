@@ -29,8 +29,8 @@ typedef struct night {
     size_t rounds;    /* 0: ROUNDS */
     unsigned
         known; /* commit that the session's document leaves out: it was judged before; 0: none */
-    double
-        machine; /* its speed, all night; 0: it changes by 8 % within the night, and by 5 % between nights */
+    double machine; /* its speed, all night; 0: it changes by 8 % within the night, and by 5 %
+                       between nights */
 } night;
 
 static char *session_id(unsigned number)
@@ -187,7 +187,8 @@ static pfc_candidates candidates_of(pfc_db *db, int64_t p)
     return out;
 }
 
-/* 3 % at commit 23, on a machine that changes its speed by 8 % within the night and by 5 % between nights. */
+/* 3 % at commit 23, on a machine that changes its speed by 8 % within the night and by 5 % between
+ * nights. */
 Test(blocks_evidence, a_step_of_three_per_cent_is_an_alert_in_the_night_of_its_commit)
 {
     static const unsigned commits[] = { 1, 20, 21, 22, 23, 24 };
@@ -211,8 +212,8 @@ Test(blocks_evidence, a_step_of_three_per_cent_is_an_alert_in_the_night_of_its_c
     pfc_db_close(db);
 }
 
-/* Commit 22 was undecided and is measured again with its predecessor; the new ones come after 30. Changes between
- * 22 and 30 is not theirs: no alert, and no verdict of 30. */
+/* Commit 22 was undecided and is measured again with its predecessor; the new ones come after 30.
+ * Changes between 22 and 30 is not theirs: no alert, and no verdict of 30. */
 Test(blocks_evidence, what_changed_between_two_nights_of_builds_is_no_new_change)
 {
     static const unsigned commits[] = { 1, 21, 22, 30, 31, 32 };
@@ -246,8 +247,8 @@ Test(blocks_evidence, what_changed_between_two_nights_of_builds_is_no_new_change
     pfc_db_close(db);
 }
 
-/* Four rounds of eight builds: too few for the two builds beside the step, enough for all of them by their order. The
- * fit leaves open which of a few commits it is; the alert says all of them. */
+/* Four rounds of eight builds: too few for the two builds beside the step, enough for all of them
+ * by their order. The fit leaves open which of a few commits it is; the alert says all of them. */
 Test(blocks_evidence, a_step_that_many_builds_tell_has_the_place_that_the_fit_leaves_open)
 {
     static const unsigned commits[] = { 1, 20, 21, 22, 23, 24, 25, 26 };
@@ -357,7 +358,8 @@ Test(blocks_evidence, a_later_night_that_brings_the_level_back_closes_the_alert)
     pfc_db_close(db);
 }
 
-/* On a series that sessions measure, a step of single measurements waits for blocks of its two sides. */
+/* On a series that sessions measure, a step of single measurements waits for blocks of its two
+ * sides. */
 Test(blocks_evidence, a_step_of_single_measurements_is_a_candidate_that_blocks_refute)
 {
     static const unsigned first[] = { 1, 20, 21, 22 };
@@ -380,8 +382,9 @@ Test(blocks_evidence, a_step_of_single_measurements_is_a_candidate_that_blocks_r
     cr_assert(eq(str, (char *)c.items[0].commit, (char *)fx_sha(46)));
     pfc_rows_clear(&c);
 
-    /* The next night measures both sides, with the base and a new commit: they are the same. The first is the
-     * anchor, the second the base; history puts the candidate's sides before the base. */
+    /* The next night measures both sides, with the base and a new commit: they are the same. The
+     * first is the anchor, the second the base; history puts the candidate's sides before the base.
+     */
     second[1] = 70;
     second[2] = 45;
     second[3] = 46;
@@ -452,7 +455,8 @@ Test(blocks_evidence, a_candidate_that_blocks_leave_open_says_that_the_budget_en
     pfc_db_close(db);
 }
 
-/* The alert of the first night went away, by hand here; a later night measures its two sides and finds it. */
+/* The alert of the first night went away, by hand here; a later night measures its two sides and
+ * finds it. */
 Test(blocks_evidence, new_blocks_open_an_alert_again_that_had_gone_away)
 {
     static const unsigned commits[] = { 1, 20, 21, 22 };

@@ -1,4 +1,5 @@
-/* Alerts about broken benchmarks: since when, one for all metrics, grouped, closed by themselves. */
+/* Alerts about broken benchmarks: since when, one for all metrics, grouped, closed by themselves.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 
 #include "tests/server/fixture.h"
 
-/* Commit n: gemm/a and gemm/b in two metrics each, those named in `broken` (letters) without a result. */
+/* Commit n: gemm/a and gemm/b in two metrics each, those named in `broken` (letters) without a
+ * result. */
 static void store(pfc_db *db, int64_t p, unsigned n, const char *broken, double later)
 {
     pfc_run *run = fx_run(n);

@@ -148,7 +148,8 @@ static void run_somewhen(pfc_db *db, int64_t p, unsigned n, unsigned *newest, pf
     fx_ingest(db, p, run);
 }
 
-/* Older and newer than all that is known, at the same time as the newest, parents of what is known. */
+/* Older and newer than all that is known, at the same time as the newest, parents of what is known.
+ */
 Test(commits, those_that_runs_bring_lie_where_the_graph_has_them)
 {
     pfc_rng rng;
@@ -200,7 +201,8 @@ Test(commits, lists_page_from_the_newest_and_end)
     pfc_db_close(db);
 }
 
-/* Commits inserted at either end while the pages are read neither repeat a commit nor leave one out. */
+/* Commits inserted at either end while the pages are read neither repeat a commit nor leave one
+ * out. */
 Test(commits, pages_go_on_where_they_were_while_commits_come_in)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

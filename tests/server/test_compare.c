@@ -35,7 +35,8 @@ static pfc_run *measured(unsigned n, const char *benchmark, double center, size_
     return run;
 }
 
-/* A run's number is short, or nothing else: whole numbers of 7 and more digits are commits first. */
+/* A run's number is short, or nothing else: whole numbers of 7 and more digits are commits first.
+ */
 Test(compare, names_are_commits_or_runs)
 {
     char *url = NULL;

@@ -69,7 +69,8 @@ Test(counts, follow_what_is_stored_taken_back_and_taken_out)
     fold(db);
     expect_counts(db, p, 5, 3, 3, 1);
 
-    /* An open transaction is neither counted nor waited for, and continues after its row is folded. */
+    /* An open transaction is neither counted nor waited for, and continues after its row is folded.
+     */
 #define MORE                                                                                       \
     "INSERT INTO commits (project_id, sha, time) SELECT id, lpad('%s', 40, '0'), now() FROM "      \
     "projects;"
@@ -125,8 +126,8 @@ Test(counts, follow_what_is_stored_taken_back_and_taken_out)
     pfc_db_close(db);
 }
 
-/* Open alerts are those without a final state; the newest change is the last along the branch, in any order of
- * detection. */
+/* Open alerts are those without a final state; the newest change is the last along the branch, in
+ * any order of detection. */
 Test(counts, open_alerts_and_the_newest_change_are_those_that_they_are_called)
 {
     char *url = NULL;

@@ -25,7 +25,8 @@ static bool holds(const char *url, int64_t id, const char *condition)
                         (long long)id, condition) == 1;
 }
 
-/* A verification is a job of a runner: it waits 60 s / 6 x 2^(tries - 1) = 10 s, then 20 s, and fails at the third. */
+/* A verification is a job of a runner: it waits 60 s / 6 x 2^(tries - 1) = 10 s, then 20 s, and
+ * fails at the third. */
 Test(expiry, a_job_of_a_runner_waits_longer_after_each_try_and_fails_at_the_last)
 {
     static const char *const kinds[] = { "measure", "nightly",  "pull_request",
@@ -65,7 +66,8 @@ Test(expiry, a_job_of_a_runner_waits_longer_after_each_try_and_fails_at_the_last
     pfc_db_close(db);
 }
 
-/* Another server can take them at once. A notice has the limit of its receiver, not that of the queue. */
+/* Another server can take them at once. A notice has the limit of its receiver, not that of the
+ * queue. */
 Test(expiry, a_job_of_the_server_is_queued_at_once)
 {
     char *url = NULL;

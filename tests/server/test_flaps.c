@@ -42,7 +42,8 @@ static void expect_two_speeds(pfc_db *db, int64_t p, const char *expected)
     pfc_rows_clear(&rows);
 }
 
-/* The points of the new level are the machine's, and then they are not: the change goes and comes. */
+/* The points of the new level are the machine's, and then they are not: the change goes and comes.
+ */
 static void hide(const char *url, bool hidden)
 {
     pfc_test_sql(url, hidden

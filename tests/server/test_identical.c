@@ -119,7 +119,8 @@ Test(identical, a_step_where_the_code_changed_has_one)
     pfc_db_close(db);
 }
 
-/* The name FAQ alone clears nothing and accuses nothing: the project says what is read at run time. */
+/* The name FAQ alone clears nothing and accuses nothing: the project says what is read at run time.
+ */
 Test(identical, a_commit_that_touches_a_file_read_at_run_time_is_not_cleared_by_its_code)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);

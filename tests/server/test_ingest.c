@@ -414,7 +414,8 @@ Test(ingest, a_run_whose_job_cannot_be_made_is_not_stored)
     pfc_db_close(db);
 }
 
-/* A number that is no job of the project's may become another's one day, whose evidence it would be. */
+/* A number that is no job of the project's may become another's one day, whose evidence it would
+ * be. */
 Test(ingest, a_job_that_is_none_of_the_projects_is_left_out)
 {
     char *url = NULL;
@@ -475,7 +476,8 @@ static pfc_code try_exact(pfc_db *db, int64_t p, pfc_run *run, pfc_err *err)
     return code;
 }
 
-/* Twice the same is fine, as is another commit or another compiler; another value is refused whole. */
+/* Twice the same is fine, as is another commit or another compiler; another value is refused whole.
+ */
 Test(ingest, another_value_of_an_exact_metric_at_the_same_commit_is_a_conflict)
 {
     char *url = NULL;

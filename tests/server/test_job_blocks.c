@@ -1,4 +1,5 @@
-/* Jobs that measure several builds in blocks: what is accepted, which runner gets it, how long it is expected to take. */
+/* Jobs that measure several builds in blocks: what is accepted, which runner gets it, how long it
+ * is expected to take. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -277,7 +278,8 @@ static double wait_of(pfc_db *db, int64_t id)
     return middle_s;
 }
 
-/* The budget is what it takes, whatever others took; what a session took says nothing of other jobs. */
+/* The budget is what it takes, whatever others took; what a session took says nothing of other
+ * jobs. */
 Test(job_blocks, the_expected_time_is_the_budget)
 {
     char *url = NULL;

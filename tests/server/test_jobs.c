@@ -268,8 +268,8 @@ Test(jobs, asking_again_under_the_same_lease_gives_back_what_it_brought)
     pfc_db_close(db);
 }
 
-/* A runner that was killed asks again under the secret that it had, gets the same job, and what it sent of
- * the try before comes only now. */
+/* A runner that was killed asks again under the secret that it had, gets the same job, and what it
+ * sent of the try before comes only now. */
 Test(jobs, what_is_late_of_a_try_is_not_taken_for_the_next_under_the_same_secret)
 {
     char *url = NULL;
@@ -343,7 +343,8 @@ static void assert_points(pfc_db *db, const char *url, const char *want)
     free(got);
 }
 
-/* Kept, marked, and no point of its series: whether it came before its lease was lost or long after. */
+/* Kept, marked, and no point of its series: whether it came before its lease was lost or long
+ * after. */
 Test(jobs, what_an_overtaken_lease_brings_is_extra)
 {
     char *url = NULL;

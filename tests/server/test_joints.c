@@ -1,4 +1,5 @@
-/* Anchors joined by the sessions that hold two of them; expected numbers are arithmetic, shown beside them. */
+/* Anchors joined by the sessions that hold two of them; expected numbers are arithmetic, shown
+ * beside them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +30,8 @@ Test(joints, without_any_there_is_the_current_anchor_alone)
     free(out);
 }
 
-/* Session of anchor 2 saw 1 at +0.02: seen from 2 that is +0.02, seen from 1 the other is at -0.02. */
+/* Session of anchor 2 saw 1 at +0.02: seen from 2 that is +0.02, seen from 1 the other is at -0.02.
+ */
 Test(joints, hold_in_both_directions)
 {
     const pfc_joint joint = { .anchor = 2, .other = 1, .log_ratio = 0.02, .log_se = 0.003 };
@@ -47,8 +49,8 @@ Test(joints, hold_in_both_directions)
     free(out);
 }
 
-/* Weights 1/0.003^2 and 1/0.004^2, as 16 to 9: (16 * 0.020 + 9 * 0.021) / 25 = 0.02036; the error is
- * 1 / sqrt(1/0.003^2 + 1/0.004^2) = 0.0024; they agree, so it stays. */
+/* Weights 1/0.003^2 and 1/0.004^2, as 16 to 9: (16 * 0.020 + 9 * 0.021) / 25 = 0.02036; the error
+ * is 1 / sqrt(1/0.003^2 + 1/0.004^2) = 0.0024; they agree, so it stays. */
 Test(joints, of_two_sessions_that_agree_are_their_weighted_mean)
 {
     const pfc_joint joints[] = { { 2, 1, 0.020, 0.003 }, { 1, 2, -0.021, 0.004 } };
@@ -61,8 +63,8 @@ Test(joints, of_two_sessions_that_agree_are_their_weighted_mean)
     free(out);
 }
 
-/* Mean (16 * 0.02 + 9 * 0.05) / 25 = 0.0308; chi-square (0.0108/0.003)^2 + (0.0192/0.004)^2 = 12.96 + 23.04 = 36
- * with one degree of freedom: the error of 0.0024 becomes six times as wide. */
+/* Mean (16 * 0.02 + 9 * 0.05) / 25 = 0.0308; chi-square (0.0108/0.003)^2 + (0.0192/0.004)^2 = 12.96
+ * + 23.04 = 36 with one degree of freedom: the error of 0.0024 becomes six times as wide. */
 Test(joints, of_sessions_that_disagree_have_a_wider_error)
 {
     const pfc_joint joints[] = { { 2, 1, 0.02, 0.003 }, { 2, 1, 0.05, 0.004 } };
@@ -75,7 +77,8 @@ Test(joints, of_sessions_that_disagree_have_a_wider_error)
     free(out);
 }
 
-/* 3 is current. 1 -> 2 -> 3 has sqrt(0.003^2 + 0.004^2) = 0.005 and beats the direct joint of 0.02. */
+/* 3 is current. 1 -> 2 -> 3 has sqrt(0.003^2 + 0.004^2) = 0.005 and beats the direct joint of 0.02.
+ */
 Test(joints, are_followed_along_the_smallest_error)
 {
     const pfc_joint joints[] = { { 2, 1, 0.01, 0.003 },

@@ -185,7 +185,8 @@ Test(judging, slow_drift_opens_one_alert_and_begins_anew_once_accepted)
     pfc_db_close(db);
 }
 
-/* One benchmark: its time and its cycles step together, its size stands still; another has one metric. */
+/* One benchmark: its time and its cycles step together, its size stands still; another has one
+ * metric. */
 Test(judging, an_alert_says_what_else_of_its_benchmark_moved)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
@@ -551,7 +552,7 @@ static char *state_of_series(const char *url)
              " WHERE x.gone_at IS NULL), '') FROM series s");
 }
 
-/* Settled history is not judged again, its alerts live on, and a backfill before it starts again. */
+/* Settled history is not judged again, its alerts live on, a backfill before it starts again. */
 Test(judging, long_series_are_judged_from_their_settled_place_and_backfill_replays)
 {
     char *url = NULL, *grown, *backfilled;

@@ -60,7 +60,8 @@ Test(line, a_merged_history_with_a_root_of_its_own_is_not_on_it_either)
     cr_assert(eq(i64, position_of(line, 5, SHA("e")), 0));
 }
 
-/* Known from runs only, and committed within one second: ordered by their ids, in any order of arrival. */
+/* Known from runs only, and committed within one second: ordered by their ids, in any order of
+ * arrival. */
 Test(line, fragments_of_one_moment_lie_in_the_order_of_their_ids)
 {
     pfc_line_commit line[] = {

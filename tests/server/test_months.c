@@ -47,7 +47,8 @@ Test(months, what_came_in_while_nobody_made_partitions_is_moved_into_its_months)
         fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 9, 3, n);
         fx_ingest(db, p, run);
     }
-    /* a leap day, both sides of a year's end in UTC, and this month, which has no partition either */
+    /* a leap day, both sides of a year's end in UTC, and this month, which has no partition either
+     */
     pfc_test_sql(url,
                  "UPDATE measurements SET stored_at = (ARRAY['2024-02-29 23:59:59.999999Z',"
                  " '2024-12-31 23:59:59.999999Z', '2025-01-01 00:00Z', now()::text, now()::text,"

@@ -1,5 +1,5 @@
-/* One rule for "different": over all rows of a comparison, with the project's margins, on the commit's
- * page as in the comparison. */
+/* One rule for "different": over all rows of a comparison, with the project's margins, on the
+ * commit's page as in the comparison. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -13,7 +13,8 @@
 
 #define SERIES 210
 
-/* Commit n: 210 benchmarks of twelve launches with 1 % of noise; the first `slower` take 5 % longer. */
+/* Commit n: 210 benchmarks of twelve launches with 1 % of noise; the first `slower` take 5 %
+ * longer. */
 static void store(pfc_db *db, int64_t p, unsigned n, size_t slower)
 {
     pfc_run *run = fx_run(n);

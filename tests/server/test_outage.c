@@ -113,7 +113,8 @@ static char *newest_backend(void)
                               " ORDER BY backend_start DESC LIMIT 1");
 }
 
-/* The plan that was too slow may be one made for tables that were empty: the next try must not have it. */
+/* The plan that was too slow may be one made for tables that were empty: the next try must not have
+ * it. */
 Test(outage, a_statement_that_ran_out_of_time_is_planned_anew)
 {
     const struct {

@@ -292,7 +292,8 @@ static void *lease_in_thread(void *arg)
     return code ? pfc_strdup(err.msg) : NULL;
 }
 
-/* A lease is asked for before the parent ends, held up, and given when it has ended: that is its start. */
+/* A lease is asked for before the parent ends, held up, and given when it has ended: that is its
+ * start. */
 Test(parents, end_before_the_start_of_what_waited_for_them)
 {
     ground g = begin();

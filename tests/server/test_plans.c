@@ -1,4 +1,5 @@
-/* Properties of the newest schema: keys by project, indexes that are used, no full scan of a large table. */
+/* Properties of the newest schema: keys by project, indexes that are used, no full scan of a large
+ * table. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -89,8 +90,8 @@ static const char rows[] =
     "INSERT INTO audit (actor, action, object, project_id) SELECT 'a', 'ingest', 'x',"
     " CASE WHEN g % 100 > 0 THEN 2 ELSE 1 END FROM generate_series(1, 30000) g;";
 
-/* Plans of all statements, with the values of their types below, and what they touch: an index, or a
- * table from end to end. */
+/* Plans of all statements, with the values of their types below, and what they touch: an index, or
+ * a table from end to end. */
 static const char collect[] =
     "CREATE SCHEMA test; CREATE TABLE test.used (statement text, kind text, name text);"
     "CREATE FUNCTION test.example(t regtype) RETURNS text LANGUAGE sql AS $$ SELECT CASE"

@@ -49,8 +49,8 @@ static void assert_jobs(const char *url, const char *want)
     free(got);
 }
 
-/* The answer to the first question is lost, its copy is still under way; it, and copies of those that were
- * answered, arrive when the runner is at work. */
+/* The answer to the first question is lost, its copy is still under way; it, and copies of those
+ * that were answered, arrive when the runner is at work. */
 Test(questions, a_late_question_takes_nothing_and_gives_nothing_back)
 {
     char *url = NULL;

@@ -107,7 +107,8 @@ Test(reading, buckets_keep_the_extremes)
     pfc_db_close(db);
 }
 
-/* A while later: only what was stored long ago is packed by servers, and told apart from what came since. */
+/* A while later: only what was stored long ago is packed by servers, and told apart from what came
+ * since. */
 static const char later[] = "UPDATE runs SET received_at = received_at - interval '1 hour'";
 
 static size_t pack(pfc_db *db)
@@ -131,7 +132,8 @@ static void expect_value(const char *url, const char *sql, const char *want)
     free(got);
 }
 
-/* A project whose only series has `copies` measurements at each of 20 commits; 3 runs are marked. */
+/* A project whose only series has `copies` measurements at each of 20 commits; 3 runs are marked.
+ */
 static int64_t long_series(pfc_db *db, const char *url, int64_t p, int copies)
 {
     char sql[1024];
@@ -303,7 +305,8 @@ Test(reading, a_window_has_the_ends_and_the_size_that_were_asked_for)
     cr_expect(eq(int, points_of(db, series, "1700000420", "1700000420", 0, &err), 101));
     cr_expect(eq(int, points_of(db, series, "1700000421", "1700000420", 0, &err), -1));
     cr_expect(eq(str, err.field, "to"));
-    /* 11 digits are still a time, 12 a commit that is not there, and more after the point no number */
+    /* 11 digits are still a time, 12 a commit that is not there, and more after the point no number
+     */
     cr_expect(eq(int, points_of(db, series, "17000000000", NULL, 0, &err), 0), "%s", err.msg);
     cr_expect(eq(int, points_of(db, series, "170000000000", NULL, 0, &err), -1));
     cr_expect(eq(int, err.code, PFC_ENOTFOUND));
@@ -410,8 +413,8 @@ static void run_on(pfc_db *db, int64_t p, unsigned n, double value, const char *
     fx_ingest(db, p, run);
 }
 
-/* All runs of a commit count, those of a machine that had moved only when there are no others; the machine
- * is that of the newest. */
+/* All runs of a commit count, those of a machine that had moved only when there are no others; the
+ * machine is that of the newest. */
 Test(reading, a_commit_is_all_of_its_runs_but_those_of_a_machine_that_had_moved)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

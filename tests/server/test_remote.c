@@ -1,4 +1,5 @@
-/* Bisections on the runners: fake runners measure what a table says, and the right commit is named. */
+/* Bisections on the runners: fake runners measure what a table says, and the right commit is named.
+ */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -30,7 +31,8 @@ Test(remote, three_runners_at_once_find_the_commit_past_one_that_does_not_build)
     fleet_work(&f, 3, &most);
     cr_assert(eq(sz, most, 3));
     fleet_assert_found(&f, id, CULPRIT);
-    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s",
+              err.msg);
     cr_assert(eq(sz, json_array_size(detail.line), COMMITS));
     cr_assert(gt(dbl, detail.posterior[CULPRIT - 1], 0.98));
     for (size_t i = 0; i < detail.steps.len; i++)
@@ -82,7 +84,8 @@ Test(remote, the_dry_run_states_the_cost_and_starts_nothing)
     pfc_db_close(db);
 }
 
-/* The queue's own estimate: what goes first on the machines that it wants, and what else they are busy with. */
+/* The queue's own estimate: what goes first on the machines that it wants, and what else they are
+ * busy with. */
 Test(remote, the_cost_has_the_wait_of_the_queue)
 {
     char *url = NULL;
@@ -162,7 +165,8 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
                  PFC_ECONFLICT));
     fleet_do_job(&f, &held.items[0], second);
     fleet_advance(db);
-    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s",
+              err.msg);
     for (size_t i = 0; i < detail.steps.len; i++) {
         if (detail.steps.items[i].job_id == held.items[0].id)
             cr_assert(lt(dbl, detail.steps.items[i].value, 200));
@@ -179,7 +183,8 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
     pfc_bisection_detail_clear(&detail);
     /* nor is it evidence of a later search, as the other one is */
     id = fleet_start(&f, &order);
-    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s",
+              err.msg);
     for (size_t i = 0; i < detail.steps.len; i++) {
         const pfc_bisection_step *step = &detail.steps.items[i];
 
@@ -357,7 +362,8 @@ Test(remote, no_regression_needs_the_ends_interval_within_the_margin)
     pfc_db_close(db);
 }
 
-/* Both ends are stored, every new job fails: no value is new, and the first job's own words are there. */
+/* Both ends are stored, every new job fails: no value is new, and the first job's own words are
+ * there. */
 Test(remote, stored_runs_are_not_counted_as_measured_and_a_failed_job_is_quoted)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
@@ -527,7 +533,8 @@ static pfc_bisection_detail search_and_verify(fleet *f, int64_t alert, bool heal
     }
     cr_assert(eq(int, pfc_bisection_detail_get(f->db, f->project, id, &detail, &err), PFC_OK), "%s",
               err.msg);
-    /* A search may name a step beside the true one, once in a hundred: fresh pairs must not show it. */
+    /* A search may name a step beside the true one, once in a hundred: fresh pairs must not show
+     * it. */
     cr_assert(ge(sz, detail.verifications.len, 1));
     for (size_t i = 1; i < detail.verifications.len; i++)
         cr_assert(ne(str, (char *)detail.verifications.items[i].state, "confirmed"));

@@ -1,4 +1,5 @@
-/* Old months are thinned to one measurement a series and day, and nothing that is referred to goes. */
+/* Old months are thinned to one measurement a series and day, and nothing that is referred to goes.
+ */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -120,7 +121,8 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
            "t"); /* what is gone is not counted */
     expect(url, "SELECT rows_before IS NULL FROM retention_apply('2020-01-01', true)", "t");
 
-    /* 30 commits on either side of the change, and the bisection's, have every sample that they had */
+    /* 30 commits on either side of the change, and the bisection's, have every sample that they had
+     */
     expect(url,
            "SELECT count(*) FROM " ROWS "m.series_id = " A
            " AND c.position BETWEEN 71 AND 129 AND m.n = 12",
@@ -163,7 +165,8 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
     free(url);
 }
 
-/* Also one that has not come to the month yet: with what it sees, the exchanged one would be empty. */
+/* Also one that has not come to the month yet: with what it sees, the exchanged one would be empty.
+ */
 Test(retention, whoever_reads_for_long_delays_the_month_and_nothing_is_half_done)
 {
     pfc_args args = { 0 };
@@ -287,8 +290,8 @@ static const char references[] =
     "loss_high,"
     " series, moved, judged, reasons)"
     " VALUES (1, 'main', 1, 1, false, run(30), run(32), 1, 1, 1, 0.1, 0.1, 0.1, 1, 1, 1, '{}');"
-    /* Changes: one that is seen; one that is gone, but whose level was accepted; one that is gone and
-     * keeps nothing; one off the line, where no neighbours are known. */
+    /* Changes: one that is seen; one that is gone, but whose level was accepted; one that is gone
+     * and keeps nothing; one off the line, where no neighbours are known. */
     "INSERT INTO change_points (project_id, series_id, before, after, rel_change, rel_low, "
     "rel_high,"
     " p, regression, confirmed, commit_id, commit_low_id, commit_high_id, gone_at)"
@@ -308,7 +311,8 @@ static const char references[] =
     "UPDATE series SET points = 80, settled_points = 60, settled_position = 70, anchor_points = 50,"
     " anchor_position = 50 WHERE id = " A;
 
-/* Whoever names a measurement keeps it: one commit a kind of reference, each missing when its kind is. */
+/* Whoever names a measurement keeps it: one commit a kind of reference, each missing when its kind
+ * is. */
 Test(retention, every_kind_of_reference_keeps_what_it_names)
 {
     char *url = NULL;
@@ -339,7 +343,8 @@ Test(retention, every_kind_of_reference_keeps_what_it_names)
            "SELECT min(c.position) || ' ' || max(c.position) || ' ' || count(*) FROM " ROWS
            "m.series_id = " A " AND c.position > 8",
            "10 70 61");
-    /* confirmed changes stay confirmed with the measurements that remain, or are judged again (A) */
+    /* confirmed changes stay confirmed with the measurements that remain, or are judged again (A)
+     */
     expect(url,
            "SELECT concat_ws(' ', points, points - settled_points, settled_points - anchor_points,"
            " settled_position, anchor_position) FROM series WHERE id = " B,
@@ -360,7 +365,8 @@ Test(retention, what_the_server_did_for_itself_goes_after_a_month)
     pfc_err err = { 0 };
 
     (void)fx_project(db);
-    /* two months old each, and of the first kind one that is younger, one done late, one not done */
+    /* two months old each, and of the first kind one that is younger, one done late, one not done
+     */
     pfc_test_sql(url,
                  "INSERT INTO jobs (project_id, kind, state, created_at, finished_at, lease_until)"
                  " SELECT 1, kind, state, now() - created * interval '1 day', now() - done *"

@@ -1,6 +1,6 @@
 /*
- * Kept results of the judging of sessions: the same input is answered from memory with the same values, and any
- * difference of the input, however small, is not.
+ * Kept results of the judging of sessions: the same input is answered from memory with the same
+ * values, and any difference of the input, however small, is not.
  */
 #include <math.h>
 

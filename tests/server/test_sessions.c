@@ -20,7 +20,8 @@ static void expect(const char *url, const char *sql, const char *want)
     free(got);
 }
 
-/* A run of commit n in the session: three launches of gemm/a at these blocks, and one measured outside. */
+/* A run of commit n in the session: three launches of gemm/a at these blocks, and one measured
+ * outside. */
 static pfc_run *visited(unsigned n, uint32_t first_block)
 {
     pfc_run *run = fx_run(n);
@@ -67,7 +68,8 @@ Test(sessions, a_run_is_given_back_with_its_visits_whichever_way_it_was_stored)
               err.msg);
     expect_back(db, p, results[0].run_id, alone);
 
-    /* Now all is known that these need: they are stored by inserts and one COPY. One has no session. */
+    /* Now all is known that these need: they are stored by inserts and one COPY. One has no
+     * session. */
     second->branch = pfc_strdup("main");
     fx_measure(second, "gemm/a", "time_ns", 100, 0.01, 6, 3, 5);
     cr_assert(eq(int, pfc_ingest_prepare(&in[0], "test", p, first, NULL, &err), PFC_OK));
@@ -180,7 +182,8 @@ Test(sessions, the_same_session_again_changes_nothing_and_another_one_is_a_confl
     free(url);
 }
 
-/* Commit 3 was judged before: it is measured since later ones are compared with it, and is none of the session's. */
+/* Commit 3 was judged before: it is measured since later ones are compared with it, and is none of
+ * the session's. */
 Test(sessions, a_commit_may_be_identical_to_one_that_was_judged_before)
 {
     static const char text[] =

@@ -16,7 +16,8 @@
 static const char *const works[WORKS] = { "gemm/a",      "gemm/b", "gemm/c", "attention/a",
                                           "attention/b", "norm/a", "norm/b", "norm/c" };
 
-/* A run of commit n on a host of its own class; times[k] of works[k]. kernel: or a whole fingerprint. */
+/* A run of commit n on a host of its own class; times[k] of works[k]. kernel: or a whole
+ * fingerprint. */
 static pfc_run *run_on(unsigned n, const char *host, const char *kernel, const double *times)
 {
     pfc_run *run = fx_run(n);
@@ -40,7 +41,8 @@ static pfc_run *run_on(unsigned n, const char *host, const char *kernel, const d
     return run;
 }
 
-/* Commits 1..LAST on a host, everything `loss` slower from STEP_AT on, works[special] by its own. */
+/* Commits 1..LAST on a host, everything `loss` slower from STEP_AT on, works[special] by its own.
+ */
 static void measure_from(pfc_db *db, int64_t p, const char *host, const char *kernel_before,
                          const char *kernel_after, double loss, size_t special, double special_loss)
 {
@@ -207,8 +209,8 @@ static void expect_dismissal(pfc_db *db, const char *url, int64_t p)
         eq(int, pfc_shift_dismiss(db, "ann", 999999, true, NULL, &after, &err), PFC_ENOTFOUND));
 }
 
-/* One machine with nothing that tells: alerts. Another one's runs come later and tell; a person may say
- * otherwise, and take that back. */
+/* One machine with nothing that tells: alerts. Another one's runs come later and tell; a person may
+ * say otherwise, and take that back. */
 Test(shift, what_comes_later_tells_and_a_person_may_undo_it)
 {
     char *url = NULL;
@@ -229,8 +231,8 @@ Test(shift, what_comes_later_tells_and_a_person_may_undo_it)
     pfc_db_close(db);
 }
 
-/* The kernel changed where everything became slower: the machine's. Then another machine, whose kernel is
- * what it was, shows the same: the commit's. */
+/* The kernel changed where everything became slower: the machine's. Then another machine, whose
+ * kernel is what it was, shows the same: the commit's. */
 Test(shift, an_event_is_taken_back_when_another_machine_shows_the_same)
 {
     char *url = NULL;
@@ -277,8 +279,8 @@ Test(shift, what_a_person_has_said_of_an_alert_stands)
     pfc_db_close(db);
 }
 
-/* The same machine, as an earlier version described it, as a command's run does, and as a suite's; then
- * the last again with another kernel. */
+/* The same machine, as an earlier version described it, as a command's run does, and as a suite's;
+ * then the last again with another kernel. */
 static const char *const words[] = {
     "{\"cpu\":\"C\",\"microcode\":\"1\",\"cpus\":\"2\",\"arch\":\"x86_64\",\"kernel\":\"Linux "
     "6.1\","
@@ -336,7 +338,8 @@ Test(shift, other_words_for_the_same_machine_are_no_change_of_it)
     cr_assert(eq(sz, boundaries, 0));
 }
 
-/* The harness changed: the series is split there, and the change is not attributed to the machine. */
+/* The harness changed: the series is split there, and the change is not attributed to the machine.
+ */
 Test(shift, a_suite_after_a_command_is_no_change_of_the_machine)
 {
     size_t boundaries = 9;

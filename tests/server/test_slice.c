@@ -49,8 +49,8 @@ Test(slice, names_what_sets_the_changed_series_apart)
     json_decref(large);
 }
 
-/* Half precision in short rows, and one size up that only the other type has: dtype alone, or k alone, would
- * be wrong, the machine and the metric are the same everywhere and go unsaid. */
+/* Half precision in short rows, and one size up that only the other type has: dtype alone, or k
+ * alone, would be wrong, the machine and the metric are the same everywhere and go unsaid. */
 Test(slice, keeps_the_bound_that_tells_and_drops_what_is_implied)
 {
     static const char *const sizes[] = { "16", "32", "64", "128", "256" };
@@ -258,7 +258,8 @@ static bool slice_fits(const world *w, const pfc_slice *found, size_t i)
     return true;
 }
 
-/* The fewest series on the wrong side of up to four of: a value, a bound at it, all values of what changed. */
+/* The fewest series on the wrong side of up to four of: a value, a bound at it, all values of what
+ * changed. */
 static size_t fewest_wrong(const world *w)
 {
     guess terms[64];

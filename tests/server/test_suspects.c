@@ -11,7 +11,8 @@
 
 #define CULPRIT 25
 
-/* Commits 1..50, each with one path; CULPRIT and two others touch the kernel, the rest other things. */
+/* Commits 1..50, each with one path; CULPRIT and two others touch the kernel, the rest other
+ * things. */
 static void commits_with_paths(pfc_db *db, int64_t project)
 {
     for (unsigned n = 1; n <= 50; n++) {

@@ -262,8 +262,8 @@ Test(cache, nothing_is_remembered_while_events_are_not_heard)
     pfc_db_close(db);
 }
 
-/* Without the event connection revocations can be missed: the cache is unused then, and after the reconnect it is
- * empty, without entries that were read before it. */
+/* Without the event connection revocations can be missed: the cache is unused then, and after the
+ * reconnect it is empty, without entries that were read before it. */
 Test(cache, what_was_remembered_ends_when_events_are_not_heard_and_stays_so)
 {
     const pfc_principal stale = { .token_id = 7, .scopes = PFC_SCOPE_ALL };

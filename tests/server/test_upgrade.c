@@ -1,6 +1,7 @@
 /*
- * From every older schema to the newest: nothing is lost, the result is the same as from nothing, nothing
- * that an older server uses is removed, and a migration that is killed leaves the schema as it was.
+ * From every older schema to the newest: nothing is lost, the result is the same as from nothing,
+ * nothing that an older server uses is removed, and a migration that is killed leaves the schema as
+ * it was.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -324,7 +325,8 @@ static void await(PGconn *pg, const char *sql, const char *want)
     }
 }
 
-/* The migration to `version` is cut at its n-th change: by kill -9 of who migrates, or of its backend. */
+/* The migration to `version` is cut at its n-th change: by kill -9 of who migrates, or of its
+ * backend. */
 static void cut(PGconn *pg, const char *url, int version, long at, bool client)
 {
 #define WAITS "FROM pg_locks WHERE locktype = 'advisory' AND objid = 42 AND NOT granted"
@@ -389,7 +391,8 @@ Test(upgrade, whoever_is_killed_in_the_middle_of_any_step_leaves_what_was_there)
     free(url);
 }
 
-/* A long reader, such as a backup, must not make all others queue behind a migration for as long. */
+/* A long reader, such as a backup, must not make all others queue behind a migration for as long.
+ */
 Test(upgrade, does_not_wait_long_for_a_table_that_is_being_read)
 {
     char *url;

@@ -146,7 +146,8 @@ Test(verdicts, what_the_fit_leaves_within_the_margin_is_the_same_unless_the_sess
     cr_assert(eq(str, WORD(&m, 1), "undecided"));
 }
 
-/* 100 s for 20 visits: a round of two builds has 4 visits, 20 s. The wider boundary needs 3 rounds. */
+/* 100 s for 20 visits: a round of two builds has 4 visits, 20 s. The wider boundary needs 3 rounds.
+ */
 Test(verdicts, one_open_series_leaves_the_commit_undecided_with_the_time_it_needs)
 {
     made m;

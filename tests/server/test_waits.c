@@ -225,7 +225,8 @@ Test(waits, without_finished_jobs_nobody_knows)
     assert_wait(&g, second, 900);
     ended(&g, "measure", 100, 50, 50);
     assert_wait(&g, second, 50);
-    /* nor do those of its kind count, however new, that measured another suite, or somewhere else */
+    /* nor do those of its kind count, however new, that measured another suite, or somewhere else
+     */
     ended(&g, "measure", 200, 50, 500);
     pfc_test_sql(g.url,
                  "UPDATE jobs SET suite = 'whole' WHERE sha IN (SELECT md5(i::text) FROM "
@@ -252,7 +253,8 @@ Test(waits, a_retry_does_not_count_the_tries_before_it)
     end(&g);
 }
 
-/* The highest priority first, whatever its age; delayed jobs and jobs with an unfinished parent cannot be leased. */
+/* The highest priority first, whatever its age; delayed jobs and jobs with an unfinished parent
+ * cannot be leased. */
 Test(waits, are_in_the_order_in_which_jobs_are_taken)
 {
     ground g = begin();

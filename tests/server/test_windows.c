@@ -1,6 +1,6 @@
 /*
- * Windows of random series against what follows from their points by the definition: whatever was packed
- * or came late, whichever bounds and however many buckets.
+ * Windows of random series against what follows from their points by the definition: whatever was
+ * packed or came late, whichever bounds and however many buckets.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -86,8 +86,9 @@ static void ingest_values(pfc_db *db, int64_t p, unsigned first, unsigned last,
     fx_detect(db);
 }
 
-/* A step of 1.6 % in a noise of 1 %. With this seed the detector finds p = 3.1e-7, one place, and 54 points
- * lie behind it; the level that the stream of tests has left for the 16th commit is lower. */
+/* A step of 1.6 % in a noise of 1 %. With this seed the detector finds p = 3.1e-7, one place, and
+ * 54 points lie behind it; the level that the stream of tests has left for the 16th commit is
+ * lower. */
 Test(withheld, a_firm_change_without_an_alert_says_the_level_that_withholds_it)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);

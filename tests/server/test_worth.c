@@ -8,7 +8,8 @@
 
 #define STEP_AT 25
 
-/* A change that another metric corroborates ranks before one that is alone; a short list has the highest ranks. */
+/* A change that another metric corroborates ranks before one that is alone; a short list has the
+ * highest ranks. */
 static void expect_worth_order(pfc_db *db, int64_t p)
 {
     const pfc_alert_filter filter = { .project_id = p, .state = "open" };
@@ -29,7 +30,8 @@ static void expect_worth_order(pfc_db *db, int64_t p)
     pfc_rows_clear(&all);
 }
 
-/* The three have one cause: the list of groups has one row, the worthiest, with the commit's subject and author. */
+/* The three have one cause: the list of groups has one row, the worthiest, with the commit's
+ * subject and author. */
 static void expect_one_group(pfc_db *db, int64_t p)
 {
     pfc_alert_filter filter = { .project_id = p, .state = "open" };

@@ -505,7 +505,8 @@ Test(writer, one_that_the_database_cannot_store_now_does_not_stop_those_behind_i
     cr_assert(eq(long, number("SELECT count(*) FROM runs"), N - 1 + 2));
 }
 
-/* A transaction that the database aborts after a deadlock is stored by the next try, alone or with others. */
+/* A transaction that the database aborts after a deadlock is stored by the next try, alone or with
+ * others. */
 Test(writer, a_circle_of_waiting_is_not_the_senders_concern)
 {
     pfc_run *run = one_benchmark(2, 3);

@@ -2,8 +2,8 @@
  * The private cluster and its guard.
  *
  * The guard is a fork that owns the postmaster. It reads commands from a pipe; the end of that pipe
- * is the end of the test program, and then it stops the postmaster and removes the folder. So a test
- * that crashes or runs into its time-out leaves nothing behind.
+ * is the end of the test program, and then it stops the postmaster and removes the folder. So a
+ * test that crashes or runs into its time-out leaves nothing behind.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,8 @@ static void become(const pfc_cluster *c, const char *const argv[], const char *l
     (void)setenv("LC_ALL", "C", 1);
     (void)unsetenv("LD_PRELOAD"); /* a sanitizer's runtime is for us, not for PostgreSQL */
     (void)snprintf(program, sizeof(program), "%s/%s", c->pg.bin, argv[0]);
-    /* By its whole name: initdb looks for its companions beside itself, and by a bare name on PATH. */
+    /* By its whole name: initdb looks for its companions beside itself, and by a bare name on PATH.
+     */
     for (size_t i = 1; argv[i] && i < MAX_ARGS - 1; i++)
         args[i] = argv[i];
     (void)execv(program, (char *const *)(uintptr_t)args);

@@ -4,9 +4,11 @@
  * Prints the connection string of an empty database as its first line, then obeys one word a line
  * on standard input, each answered by "ok": `halt` (as an administrator), `crash`, `resume`, and
  * `database NAME` or `migrated NAME`, which create an empty database, or one with the newest schema
- * and no row, and answer with its connection string. The end of its input is the end of the cluster.
+ * and no row, and answer with its connection string. The end of its input is the end of the
+ * cluster.
  *
- * `pfc-cluster programs` only prints the folder of the PostgreSQL server programs that it would use.
+ * `pfc-cluster programs` only prints the folder of the PostgreSQL server programs that it would
+ * use.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
  * Runs a Criterion program's tests without Criterion's runner: each in a fork, one after the other.
  *
- * Criterion starts its own program again for each test and maps memory at fixed places, which fails under qemu-user.
- * Linked into a test program, these functions take the place of the library's; what the assertions compute and
- * format stays Criterion's.
+ * Criterion starts its own program again for each test and maps memory at fixed places, which fails
+ * under qemu-user. Linked into a test program, these functions take the place of the library's;
+ * what the assertions compute and format stays Criterion's.
  */
 #include <signal.h>
 #include <stdarg.h>

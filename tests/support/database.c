@@ -46,7 +46,8 @@ pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char 
     PGresult *res = PQexec(pg, sql);
     pfc_code code = PFC_OK;
 
-    /* The backend that migrated the template may take its time to go; the statement waits 5 s for it. */
+    /* The backend that migrated the template may take its time to go; the statement waits 5 s for
+     * it. */
     for (int more = 60; more > 0 && is_in_use(res); more--) {
         PQclear(res);
         res = PQexec(pg, sql);

@@ -2,10 +2,10 @@
  * Memory with an inaccessible page on either side, for code that must not touch a byte outside its
  * buffers.
  *
- * A region is a run of pages between two pages without any access. A buffer placed in it ends exactly
- * at the second one, or begins exactly behind the first, or lies between with a margin on both sides.
- * The pages are mapped twice: inputs are handed out through the view that cannot be written, so that
- * a write into an input is noticed even when it changes nothing.
+ * A region is a run of pages between two pages without any access. A buffer placed in it ends
+ * exactly at the second one, or begins exactly behind the first, or lies between with a margin on
+ * both sides. The pages are mapped twice: inputs are handed out through the view that cannot be
+ * written, so that a write into an input is noticed even when it changes nothing.
  */
 #ifndef PFC_TESTS_SUPPORT_GUARD_H
 #define PFC_TESTS_SUPPORT_GUARD_H

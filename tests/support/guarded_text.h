@@ -1,6 +1,6 @@
 /*
- * Memory between two unreadable pages: a reader that goes one byte past either end of its input dies
- * at once, in every build. Header only, so that a test of any folder can use it.
+ * Memory between two unreadable pages: a reader that goes one byte past either end of its input
+ * dies at once, in every build. Header only, so that a test of any folder can use it.
  */
 #ifndef PFC_TESTS_SUPPORT_GUARDED_TEXT_H
 #define PFC_TESTS_SUPPORT_GUARDED_TEXT_H

@@ -7,7 +7,8 @@
  * `postgres` or `nobody`, because PostgreSQL refuses root.
  *
  * Usual case, one cluster for all tests of a program: include tests/support/cluster_hooks.h in
- * one file, and call pfc_test_db_open() in the tests. A test that stops its cluster starts one itself instead.
+ * one file, and call pfc_test_db_open() in the tests. A test that stops its cluster starts one
+ * itself instead.
  */
 #ifndef PFC_TESTS_SUPPORT_SUPPORT_H
 #define PFC_TESTS_SUPPORT_SUPPORT_H
@@ -32,7 +33,8 @@ void pfc_cluster_free(pfc_cluster *cluster);
 pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char *template_name,
                             pfc_err *err) PFC_MUSTCHECK;
 
-/** Creates PFC_CLUSTER_TEMPLATE, a migrated database to create others from; no connection to it may be open then. */
+/** Creates PFC_CLUSTER_TEMPLATE, a migrated database to create others from; no connection to it may
+ * be open then. */
 pfc_code pfc_cluster_make_template(const pfc_cluster *cluster, pfc_err *err) PFC_MUSTCHECK;
 
 /** For cluster_hooks.h: starts and stops the program's cluster, with a migrated template in it. */

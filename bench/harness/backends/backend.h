@@ -1,9 +1,10 @@
 /*
- * The interface between the harness and the kernels: a backend opens a benchmark, checks its result, and
- * runs it a given number of times. The harness uses kernels only through this interface.
+ * The interface between the harness and the kernels: a backend opens a benchmark, checks its
+ * result, and runs it a given number of times. The harness uses kernels only through this
+ * interface.
  *
- * Timed backends (CPU) are measured with a clock. Exact backends (the simulated accelerator) return counted
- * cycles and simulated time. These are the same in every run, so one run is enough.
+ * Timed backends (CPU) are measured with a clock. Exact backends (the simulated accelerator) return
+ * counted cycles and simulated time. These are the same in every run, so one run is enough.
  *
  * To add a family of backends, add a file with a provider function and a line in providers.c.
  */
@@ -27,10 +28,11 @@ typedef struct pfc_exact {
 
 typedef struct pfc_backend pfc_backend;
 
-/** Functions that a family of backends implements. `self` is the backend, `inst` the result of open. */
+/** Functions that a family of backends implements. `self` is the backend, `inst` the result of
+ * open. */
 typedef struct pfc_backend_ops {
-    /* PFC_EUNAVAIL, with the reason, when the family has no kernel for the benchmark on any machine.
-     * Allocates nothing. NULL: only open checks. */
+    /* PFC_EUNAVAIL, with the reason, when the family has no kernel for the benchmark on any
+     * machine. Allocates nothing. NULL: only open checks. */
     pfc_code (*can)(const pfc_backend *self, const pfc_case *c, pfc_err *err);
     /* Prepares buffers and seeded input. PFC_EUNAVAIL (with the reason) when the backend does not
      * know the operation or type: the benchmark is skipped. */
@@ -67,7 +69,8 @@ typedef struct pfc_backends {
 void pfc_backends_list(pfc_backends *out);
 void pfc_backends_clear(pfc_backends *backends);
 /** Hash over names and texts of the simulator's chip files; "" when there are none. Not part of
- *  pfc_backends_list, because each of thousands of launches needs the list and hashing costs a millisecond. */
+ *  pfc_backends_list, because each of thousands of launches needs the list and hashing costs a
+ * millisecond. */
 void pfc_backends_chips(const pfc_backends *backends, char out[PFC_SHA256_HEX]);
 /** Adds one; for providers. `missing` NULL or "" when it can be used. */
 void pfc_backends_add(pfc_backends *backends, const char *name, const char *missing, bool exact,

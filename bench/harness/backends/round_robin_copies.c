@@ -1,8 +1,8 @@
 /*
- * A backend that holds several copies of one problem and calls them in turn. Together the copies exceed the
- * caches, so that each call reads its data from memory. One large problem would not do: the interference
- * of other processes within a call of some milliseconds cannot be separated from the call; short calls
- * that were disturbed are outliers.
+ * A backend that holds several copies of one problem and calls them in turn. Together the copies
+ * exceed the caches, so that each call reads its data from memory. One large problem would not do:
+ * the interference of other processes within a call of some milliseconds cannot be separated from
+ * the call; short calls that were disturbed are outliers.
  */
 #include <stdlib.h>
 

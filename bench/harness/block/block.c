@@ -58,8 +58,8 @@ static double probe(const pfc_backend *backend, void *inst, const pfc_timer *tim
     return call_ns;
 }
 
-/* Until the second half of all samples is level, or the budget is spent. Looked at when there are half
- * as many again, so that looking costs next to nothing. */
+/* Until the second half of all samples is level, or the budget is spent. Looked at when there are
+ * half as many again, so that looking costs next to nothing. */
 double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall, double budget_s,
                    bool *steady)
 {
@@ -177,7 +177,8 @@ static pfc_code timed(const pfc_backend *backend, void *inst, const pfc_block_sp
     out->batch = pfc_batch_for(call_ns, timer);
     out->resolution_ns = timer->resolution_ns;
     strncpy(out->clock, timer->name, sizeof(out->clock) - 1);
-    /* Opening counters takes the kernel up to a millisecond: only the first block of a benchmark does it. */
+    /* Opening counters takes the kernel up to a millisecond: only the first block of a benchmark
+     * does it. */
     if (spec->check)
         code = counted_samples(backend, inst, spec, wall, timer, out, err);
     else

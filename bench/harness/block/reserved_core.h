@@ -1,8 +1,8 @@
 /*
- * The core that a comparison has for itself: the measuring process joins its children there, so that
- * a question and its answer are two switches on one core instead of two sleeping cores being woken,
- * and all of them run under SCHED_FIFO when that is allowed (root, CAP_SYS_NICE or RLIMIT_RTPRIO), so
- * that no other process comes between two turns.
+ * The core that a comparison has for itself: the measuring process joins its children there, so
+ * that a question and its answer are two switches on one core instead of two sleeping cores being
+ * woken, and all of them run under SCHED_FIFO when that is allowed (root, CAP_SYS_NICE or
+ * RLIMIT_RTPRIO), so that no other process comes between two turns.
  *
  * The asking process has the higher priority: a child that never answers cannot keep it from seeing
  * the deadline. A child gets its priority from its parent, not by inheritance, and passes none on:

@@ -1,11 +1,11 @@
 /*
- * Exact counts of the CPU kernels: the instructions that one call executes, and how many of them read and
- * write data. valgrind's callgrind simulates the CPU, so the counts are the same in every run on every
- * machine with the same binary and C library. One count is enough, and a difference of one instruction is
- * real. Counts contain no time, and valgrind does not execute AVX-512.
+ * Exact counts of the CPU kernels: the instructions that one call executes, and how many of them
+ * read and write data. valgrind's callgrind simulates the CPU, so the counts are the same in every
+ * run on every machine with the same binary and C library. One count is enough, and a difference of
+ * one instruction is real. Counts contain no time, and valgrind does not execute AVX-512.
  *
- * The result is checked first, as for timing. The call is counted twice, in two processes. Two different
- * counts are an error (the benchmark is broken); they are never averaged.
+ * The result is checked first, as for timing. The call is counted twice, in two processes. Two
+ * different counts are an error (the benchmark is broken); they are never averaged.
  */
 #ifndef PFC_BENCH_HARNESS_EXACT_EXACT_H
 #define PFC_BENCH_HARNESS_EXACT_EXACT_H
@@ -32,8 +32,8 @@ pfc_code pfc_callgrind_count(void *arg, const pfc_block_spec *spec, pfc_call_cou
 /** The counts of a callgrind output file's text. PFC_EINVAL: it has none, or none in the call. */
 pfc_code pfc_callgrind_read(const char *text, pfc_call_counts *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** In the child: opens spec's benchmark, calls it once so that everything is bound and touched, then
- *  once more to be counted. PFC_EUNAVAIL, PFC_EBROKEN as above. */
+/** In the child: opens spec's benchmark, calls it once so that everything is bound and touched,
+ * then once more to be counted. PFC_EUNAVAIL, PFC_EBROKEN as above. */
 pfc_code pfc_counted_run(const pfc_backend *backend, const pfc_block_spec *spec,
                          pfc_err *err) PFC_MUSTCHECK;
 /** Makes one call. callgrind counts inside the function of this name. */

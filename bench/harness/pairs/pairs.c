@@ -49,7 +49,8 @@ static void mark_broken(pfc_pair_result *out, size_t side, pfc_status status, co
     out->reason = pfc_format("%s: %s", side ? "B" : "A", reason ? reason : "no reason given");
 }
 
-/* Launches both sides again, in random order. *ready false: one is broken or skipped, and `out` has the reason. */
+/* Launches both sides again, in random order. *ready false: one is broken or skipped, and `out` has
+ * the reason. */
 static pfc_code launch(duel *d, bool *ready, pfc_launched *slower, pfc_err *err)
 {
     const size_t first = (size_t)pfc_rng_below(&d->rng, 2);
@@ -78,8 +79,8 @@ static pfc_code launch(duel *d, bool *ready, pfc_launched *slower, pfc_err *err)
     return PFC_OK;
 }
 
-/* Sets the size of a turn for all launches. Injected work is a whole number of calls, enough to make the
- * share exact. */
+/* Sets the size of a turn for all launches. Injected work is a whole number of calls, enough to
+ * make the share exact. */
 static void settle_turn(duel *d, const pfc_launched *up)
 {
     const pfc_paired_opts *o = d->opts;
@@ -108,8 +109,8 @@ static size_t pairs_limit(const duel *d)
 }
 
 /* Pairs of a launch: the square root of what a launch costs in pairs, which is the best division
- * when launches differ by as much as pairs do (Kalibera & Jones, with equal variances); but never so
- * many that too few launches are left to confirm anything twice. */
+ * when launches differ by as much as pairs do (Kalibera & Jones, with equal variances); but never
+ * so many that too few launches are left to confirm anything twice. */
 static size_t pairs_of_launch(const duel *d, double launch_s, double pair_s)
 {
     const size_t most = PFC_MIN(pairs_limit(d) / LEAST_LAUNCHES, (size_t)MAX_LAUNCH_PAIRS);

@@ -1,26 +1,27 @@
 /*
  * Compares two builds in interleaved pairs.
  *
- * Samples of one build taken now and of another taken later differ by every change of the machine between
- * them. Therefore both are measured together: two processes, one for each build, take turns of one short
- * sample on one core, in the order ABBA or BAAB (drawn again each time). Only the ratio of neighbouring
- * turns counts: effects slower than a turn (clock frequency, load on the same physical core) cancel. Every
- * turn warms up first, because the other side has just used the caches. A *pair* is PFC_PAIR_TURNS turns
- * of each side. Its value is the median of the neighbours' log ratios. The median is robust against one
- * preempted turn, and against a turn in another steady state of the core (1 to 2 % apart, drawn again at
- * every context switch).
+ * Samples of one build taken now and of another taken later differ by every change of the machine
+ * between them. Therefore both are measured together: two processes, one for each build, take turns
+ * of one short sample on one core, in the order ABBA or BAAB (drawn again each time). Only the
+ * ratio of neighbouring turns counts: effects slower than a turn (clock frequency, load on the same
+ * physical core) cancel. Every turn warms up first, because the other side has just used the
+ * caches. A *pair* is PFC_PAIR_TURNS turns of each side. Its value is the median of the neighbours'
+ * log ratios. The median is robust against one preempted turn, and against a turn in another steady
+ * state of the core (1 to 2 % apart, drawn again at every context switch).
  *
- * One *launch* is a new process of each side and one or a few pairs. The memory layout differs between
- * launches and is constant within one, so the launch is the unit of the statistics.
+ * One *launch* is a new process of each side and one or a few pairs. The memory layout differs
+ * between launches and is constant within one, so the launch is the unit of the statistics.
  *
- * The verdict "different" needs two confirmations without a common sample: a first set of launches that
- * shows the difference, then a new set that shows it in the same direction. Each uses a sequential test
- * (pfc_seq_symmetric_p), which keeps its level although it is evaluated after every launch.
+ * The verdict "different" needs two confirmations without a common sample: a first set of launches
+ * that shows the difference, then a new set that shows it in the same direction. Each uses a
+ * sequential test (pfc_seq_symmetric_p), which keeps its level although it is evaluated after every
+ * launch.
  *
- * While both sides are pinned to a core, this process runs there too: a request costs two context switches
- * and the core never idles. All three run under SCHED_FIFO when that is allowed.
- * Source: the order ABBA and two processes: Bulej et al., arXiv 2001.05811; blocks: Kalibera & Jones,
- * ISMM 2013.
+ * While both sides are pinned to a core, this process runs there too: a request costs two context
+ * switches and the core never idles. All three run under SCHED_FIFO when that is allowed. Source:
+ * the order ABBA and two processes: Bulej et al., arXiv 2001.05811; blocks: Kalibera & Jones, ISMM
+ * 2013.
  */
 #ifndef PFC_BENCH_HARNESS_PAIRS_PAIRS_H
 #define PFC_BENCH_HARNESS_PAIRS_PAIRS_H
@@ -153,16 +154,16 @@ typedef enum pfc_paired_state {
 } pfc_paired_state;
 
 /**
- * The decision rule, separate from the measurement: log_ratio[0..n) of launches (log of B / A), the first `first`
- * of which are the first confirmation (first == n while it is being sought); `limit`: launches that
- * may be made in all. *p gets the p-value of what is sought, at all looks: of the first set alone,
- * then of both (their evidence multiplies).
+ * The decision rule, separate from the measurement: log_ratio[0..n) of launches (log of B / A), the
+ * first `first` of which are the first confirmation (first == n while it is being sought); `limit`:
+ * launches that may be made in all. *p gets the p-value of what is sought, at all looks: of the
+ * first set alone, then of both (their evidence multiplies).
  */
 pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t first, size_t limit,
                                   const pfc_paired_opts *opts, double *p);
 
-/** The estimate of launches: Hodges-Lehmann with its interval at `level`, as relative change of time.
- *  n >= 1. Source: Hollander & Wolfe, Nonparametric Statistical Methods, 3.2-3.3. */
+/** The estimate of launches: Hodges-Lehmann with its interval at `level`, as relative change of
+ * time. n >= 1. Source: Hollander & Wolfe, Nonparametric Statistical Methods, 3.2-3.3. */
 pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level);
 
 #define PFC_NOISE_GATE_REL 0.05 /* a benchmark that cannot show 5 % is reported, never a gate */
@@ -192,13 +193,13 @@ pfc_code pfc_noise_of(const pfc_pair_result *p, size_t pairs, pfc_pair_noise *ou
                       pfc_err *err) PFC_MUSTCHECK;
 
 /**
- * Compares a suite. Fills two run documents with the raw samples of both sides in the same order, and adds
- * the result of the pairs to `extra` of B's measurements: pair_verdict ("same", "different",
- * "inconclusive"), pair_rel_change, pair_rel_low, pair_rel_high (of the metric, not of time),
- * pair_p, pair_noise_rel, pair_detectable_rel, pair_min_rel, pairs, pair_launches,
+ * Compares a suite. Fills two run documents with the raw samples of both sides in the same order,
+ * and adds the result of the pairs to `extra` of B's measurements: pair_verdict ("same",
+ * "different", "inconclusive"), pair_rel_change, pair_rel_low, pair_rel_high (of the metric, not of
+ * time), pair_p, pair_noise_rel, pair_detectable_rel, pair_min_rel, pairs, pair_launches,
  * pair_confirmations, pair_preempted, and the rest of pfc_pair_noise
- * (pair_gates "false": report only). Exact backends are measured once for each side. Of `measure`, only
- * filter, backends and progress apply.
+ * (pair_gates "false": report only). Exact backends are measured once for each side. Of `measure`,
+ * only filter, backends and progress apply.
  */
 pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends,
                         const pfc_side sides[2], const pfc_measure_opts *measure,

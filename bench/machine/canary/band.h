@@ -1,12 +1,12 @@
 /*
  * The canary's band on this machine, learned from its earlier readings.
  *
- * The canary's normal variation differs between machines: a tenth of a percent on a tuned host, several
- * percent on a shared virtual machine. Therefore the readings are kept, a file for
- * each kind of machine and build below $XDG_CACHE_HOME/perfci, and the band is the median of the
- * last PFC_BAND_WINDOW readings plus or minus PFC_BAND_SIGMAS robust standard deviations (1.4826
- * times the median absolute deviation). Up to half of the readings may be wrong without moving it
- * much; a lasting change of the machine becomes the new normal after half a window. Until there are
+ * The canary's normal variation differs between machines: a tenth of a percent on a tuned host,
+ * several percent on a shared virtual machine. Therefore the readings are kept, a file for each
+ * kind of machine and build below $XDG_CACHE_HOME/perfci, and the band is the median of the last
+ * PFC_BAND_WINDOW readings plus or minus PFC_BAND_SIGMAS robust standard deviations (1.4826 times
+ * the median absolute deviation). Up to half of the readings may be wrong without moving it much; a
+ * lasting change of the machine becomes the new normal after half a window. Until there are
  * PFC_BAND_LEAST readings, only the difference within a run counts, against PFC_CANARY_BAND_REL.
  */
 #ifndef PFC_BENCH_MACHINE_CANARY_BAND_H
@@ -36,10 +36,11 @@ bool pfc_band_moved(const pfc_canary_band *band, double before_ns, double after_
 
 /** The file of this machine and build; caller frees. NULL when there is no home to put it in. */
 char *pfc_band_path(const pfc_machine *machine);
-/** The band by the file's readings; a file that is absent, and lines that are no readings, are as if
- *  they were not there. path NULL: nothing learned. */
+/** The band by the file's readings; a file that is absent, and lines that are no readings, are as
+ * if they were not there. path NULL: nothing learned. */
 void pfc_band_load(const char *path, pfc_canary_band *out);
-/** Adds a reading and keeps the newest PFC_BAND_WINDOW; makes the folder. path NULL: does nothing. */
+/** Adds a reading and keeps the newest PFC_BAND_WINDOW; makes the folder. path NULL: does nothing.
+ */
 pfc_code pfc_band_add(const char *path, double reading_ns, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

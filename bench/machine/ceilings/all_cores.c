@@ -1,7 +1,7 @@
 /*
- * The ceilings of all CPUs together. Threads stay for the whole measurement, one pinned to each CPU;
- * every round begins for all at once, and its rate is all work over the time from the first start to
- * the last end. The best round is the ceiling.
+ * The ceilings of all CPUs together. Threads stay for the whole measurement, one pinned to each
+ * CPU; every round begins for all at once, and its rate is all work over the time from the first
+ * start to the last end. The best round is the ceiling.
  */
 #include <math.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* The loops of loops.h for the tile registers (AMX): 16 x 16 results of 64 bytes of each operand. */
+/* The loops of loops.h for the tile registers (AMX): 16 x 16 results of 64 bytes of each operand.
+ */
 #include <immintrin.h>
 #include <string.h>
 #include <sys/syscall.h>

@@ -137,8 +137,8 @@ size_t pfc_buffer_bytes(const pfc_ceilings *c, int level, size_t threads)
     return (size_t)(bytes / 8192.0) * 8192;
 }
 
-/* Virtual machines report caches that are shared or absent. Therefore the size is measured: the last
- * doubling whose rate is nearer to L3's than to DRAM's. */
+/* Virtual machines report caches that are shared or absent. Therefore the size is measured: the
+ * last doubling whose rate is nearer to L3's than to DRAM's. */
 static void find_reach(const pfc_loops *loops, double seconds, pfc_ceilings *out)
 {
     const double least =

@@ -2,15 +2,15 @@
  * The peak rates of this machine, for one core and for all, measured with the benchmarks, and each
  * benchmark's percentage of the peak.
  *
- * Arithmetic: independent multiply-adds in registers, the widest that the CPU has for the type. A CPU
- * without an instruction for bf16 converts to f32, so its limit there is that of f32. Read: a sum
- * over a buffer that fits half of the cache. Copy: the C library's memcpy, bytes read plus bytes
- * written. Huge pages are requested. The best of several samples is the ceiling, because interference
- * only slows a sample down. All cores: a thread pinned to each CPU, started together; what counts is all
- * work over the time from the first start to the last end of a round. A benchmark's bound is the
- * longer of its operations at the arithmetic's rate and its compulsory bytes at the rate of the level
- * that holds them (the roofline).
- * Source: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
+ * Arithmetic: independent multiply-adds in registers, the widest that the CPU has for the type. A
+ * CPU without an instruction for bf16 converts to f32, so its limit there is that of f32. Read: a
+ * sum over a buffer that fits half of the cache. Copy: the C library's memcpy, bytes read plus
+ * bytes written. Huge pages are requested. The best of several samples is the ceiling, because
+ * interference only slows a sample down. All cores: a thread pinned to each CPU, started together;
+ * what counts is all work over the time from the first start to the last end of a round. A
+ * benchmark's bound is the longer of its operations at the arithmetic's rate and its compulsory
+ * bytes at the rate of the level that holds them (the roofline). Source: Williams, Waterman &
+ * Patterson, "Roofline", CACM 52(4), 2009.
  */
 #ifndef PFC_BENCH_MACHINE_CEILINGS_CEILINGS_H
 #define PFC_BENCH_MACHINE_CEILINGS_CEILINGS_H

@@ -3,7 +3,8 @@
 
 #include "bench/machine/ceilings/loops.h"
 
-/* Two a cycle with a latency of up to six would want twelve chains; some more forgive the scheduler. */
+/* Two a cycle with a latency of up to six would want twelve chains; some more forgive the
+ * scheduler. */
 #define CHAINS 16
 
 double pfc_bf16_avx512(uint64_t iterations)

@@ -11,7 +11,8 @@ typedef struct pfc_loops {
     pfc_read_loop *read;
 } pfc_loops;
 
-/** Selects the widest of each kind. Requests tile registers from the kernel, once for the process. */
+/** Selects the widest of each kind. Requests tile registers from the kernel, once for the process.
+ */
 void pfc_loops_choose(pfc_loops *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The loops that the ceilings are measured with, one for each kind of arithmetic and instruction set.
- * Private to this folder. A loop runs `iterations` rounds and returns the number of operations (a multiply
- * and an add are two). Each file is compiled for its instruction set: the caller must check that the CPU
- * supports it.
+ * The loops that the ceilings are measured with, one for each kind of arithmetic and instruction
+ * set. Private to this folder. A loop runs `iterations` rounds and returns the number of operations
+ * (a multiply and an add are two). Each file is compiled for its instruction set: the caller must
+ * check that the CPU supports it.
  */
 #ifndef PFC_BENCH_MACHINE_CEILINGS_LOOPS_H
 #define PFC_BENCH_MACHINE_CEILINGS_LOOPS_H

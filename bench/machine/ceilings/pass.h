@@ -1,5 +1,5 @@
-/* One piece of work of a ceiling: some arithmetic, or one way through a buffer. Shared by the files of
- * bench/machine only. */
+/* One piece of work of a ceiling: some arithmetic, or one way through a buffer. Shared by the files
+ * of bench/machine only. */
 #ifndef PFC_BENCH_MACHINE_CEILINGS_PASS_H
 #define PFC_BENCH_MACHINE_CEILINGS_PASS_H
 
@@ -14,9 +14,9 @@ typedef struct pfc_pass {
     size_t *at;    /* where the next begins; unless window is 0 */
 } pfc_pass;
 
-/* A way through a buffer for DRAM takes longer than a scheduler's slice, and every sample of it would be
- * preempted on a busy machine. So it is timed window by window; the buffer as a whole is what is too
- * large for the caches. */
+/* A way through a buffer for DRAM takes longer than a scheduler's slice, and every sample of it
+ * would be preempted on a busy machine. So it is timed window by window; the buffer as a whole is
+ * what is too large for the caches. */
 #define PFC_DRAM_WINDOW ((size_t)8 * 1024 * 1024)
 
 /** Does the work `times` over; the operations or bytes (read plus written) that were. */

@@ -21,7 +21,8 @@ static void real_sleep(void *arg, int64_t ns)
     pfc_clock_sleep_ns(ns);
 }
 
-/* The first gate that closes says why. A comparison with NAN is false: the unknown closes nothing. */
+/* The first gate that closes says why. A comparison with NAN is false: the unknown closes nothing.
+ */
 static void close_gate(pfc_quiet *out, bool closed, const char *fmt, ...) PFC_PRINTF(3, 4);
 
 static void close_gate(pfc_quiet *out, bool closed, const char *fmt, ...)

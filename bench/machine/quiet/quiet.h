@@ -1,7 +1,8 @@
 /*
- * Decides whether the machine is quiet enough to measure, by six gates: time stolen by the hypervisor, CPU
- * time of other processes, runnable threads, load average, drift of the core's clock, and thermal
- * throttling. A caller can wait, up to a limit; on a timeout it receives the reason.
+ * Decides whether the machine is quiet enough to measure, by six gates: time stolen by the
+ * hypervisor, CPU time of other processes, runnable threads, load average, drift of the core's
+ * clock, and thermal throttling. A caller can wait, up to a limit; on a timeout it receives the
+ * reason.
  */
 #ifndef PFC_BENCH_MACHINE_QUIET_QUIET_H
 #define PFC_BENCH_MACHINE_QUIET_QUIET_H
@@ -36,8 +37,8 @@ typedef struct pfc_quiet {
     char reason[160]; /* why not quiet; "" when quiet */
 } pfc_quiet;
 
-/** Observes the machine until it is quiet or limit_s has passed; at least one observation of half a second.
- *  A machine that cannot be read counts as quiet. world NULL: this machine. */
+/** Observes the machine until it is quiet or limit_s has passed; at least one observation of half a
+ * second. A machine that cannot be read counts as quiet. world NULL: this machine. */
 void pfc_quiet_wait(double limit_s, const pfc_quiet_world *world, pfc_quiet *out);
 
 #endif

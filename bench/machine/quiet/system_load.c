@@ -47,8 +47,8 @@ static void read_stat(const char *root, pfc_load *out)
     free(path);
 }
 
-/* Every CPU of a package shows the package's counter. Only changes of the sum matter, so that counting it
- * several times does no harm. */
+/* Every CPU of a package shows the package's counter. Only changes of the sum matter, so that
+ * counting it several times does no harm. */
 static void read_throttled(const char *root, pfc_load *out)
 {
     size_t len = 0;

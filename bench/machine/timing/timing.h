@@ -1,12 +1,13 @@
 /*
- * Properties of this machine's clocks: resolution, cost of a reading, and the ratio of the constant-rate
- * counter (TSC) to the core's current clock.
+ * Properties of this machine's clocks: resolution, cost of a reading, and the ratio of the
+ * constant-rate counter (TSC) to the core's current clock.
  *
- * The core's clock is measured, not read: a chain of multiplications, each waiting for the one before
- * it (three cycles each on every x86-64 of the last fifteen years), timed by CLOCK_MONOTONIC. The
- * shortest of many short chains counts, because everything else only takes away. Nominal frequencies
- * say nothing of turbo, and ticks of the TSC are no cycles of the core.
- * Source: Fog, "Instruction tables" (IMUL r64, r64); on aarch64 a chain of additions (one cycle each).
+ * The core's clock is measured, not read: a chain of multiplications, each waiting for the one
+ * before it (three cycles each on every x86-64 of the last fifteen years), timed by
+ * CLOCK_MONOTONIC. The shortest of many short chains counts, because everything else only takes
+ * away. Nominal frequencies say nothing of turbo, and ticks of the TSC are no cycles of the core.
+ * Source: Fog, "Instruction tables" (IMUL r64, r64); on aarch64 a chain of additions (one cycle
+ * each).
  */
 #ifndef PFC_BENCH_MACHINE_TIMING_TIMING_H
 #define PFC_BENCH_MACHINE_TIMING_TIMING_H

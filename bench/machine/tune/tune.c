@@ -31,8 +31,8 @@ static const struct {
     { "/proc/sys/kernel/nmi_watchdog", "0", "no NMI watchdog", NULL },
 };
 
-/* Changed last, so that it is the first to come back: CPUs that are off have no governor and take no
- * interrupts. Other values ("notsupported", "forceoff") say that there is nothing to switch. */
+/* Changed last, so that it is the first to come back: CPUs that are off have no governor and take
+ * no interrupts. Other values ("notsupported", "forceoff") say that there is nothing to switch. */
 #define SMT_CONTROL "/sys/devices/system/cpu/smt/control"
 
 static const char *root_of(const char *root)

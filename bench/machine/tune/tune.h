@@ -1,8 +1,9 @@
 /*
  * Settings of the host that make numbers steadier: governor, turbo, address layout, NUMA balancing,
- * watchdog, interrupts away from the core that measures, SMT. Changed only when asked for, by root, each change told, and undone exactly: what was
- * there is written to a journal before the change, and put back from it. The journal lies under
- * /run, which a reboot clears together with the settings.
+ * watchdog, interrupts away from the core that measures, SMT. Changed only when asked for, by root,
+ * each change told, and undone exactly: what was there is written to a journal before the change,
+ * and put back from it. The journal lies under /run, which a reboot clears together with the
+ * settings.
  */
 #ifndef PFC_BENCH_MACHINE_TUNE_TUNE_H
 #define PFC_BENCH_MACHINE_TUNE_TUNE_H

@@ -4,7 +4,8 @@
  * Compares the simulated accelerator with what SCALE-Sim computed, over every DIR/scalesim-*.json
  * ({"rows": [{"M", "N", "K", "rows", "cols", "dataflow", "cycles_scalesim", "util_pct",
  * "scalesim_cpu_s"?, ...}]}, or {"columns": [...], "rows": [[...]]}): the share of equal cycles and
- * the worst difference, then how fast the simulator itself is. Without data: "not available", exit 5.
+ * the worst difference, then how fast the simulator itself is. Without data: "not available",
+ * exit 5.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -199,8 +199,8 @@ static void run_strategy(bench *b, size_t number)
     print_line("all", &total);
 }
 
-/* Right answers and runs of all strategies, a scenario a line; the last column is how many times the
- * planner's runs Pinpoint's rule needs. */
+/* Right answers and runs of all strategies, a scenario a line; the last column is how many times
+ * the planner's runs Pinpoint's rule needs. */
 static void print_beside(const bench *b)
 {
     printf("\n%-26s", "right% @ runs");

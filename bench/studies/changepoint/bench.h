@@ -8,14 +8,14 @@
 
 /** CPU time of this process, which other processes on the machine do not change. */
 int64_t pfc_bench_cpu_ns(void);
-/** Runs perfci's detector on the first n points of a series, as `perfci detect` does. False, with a message on
- *  stderr, when it rejects them. */
+/** Runs perfci's detector on the first n points of a series, as `perfci detect` does. False, with a
+ * message on stderr, when it rejects them. */
 bool pfc_bench_detect_one(const pfc_labelled *series, size_t n, pfc_detection *out);
 /** The indices of its changes; *out is the caller's to free (out->changes). */
 bool pfc_bench_detect_answer(const pfc_labelled *series, pfc_answer *out);
 
-/** perfci's detector and the rivals over the corpus, alternating series by series: scores, then speed. `categories`
- *  adds F1 and false positives category by category. */
+/** perfci's detector and the rivals over the corpus, alternating series by series: scores, then
+ * speed. `categories` adds F1 and false positives category by category. */
 int pfc_bench_side_by_side(const pfc_corpus *corpus, bool categories);
 /** perfci's detector alone, as one JSON object: the figures, and F1 (margin 2) by category. */
 int pfc_bench_score(const pfc_corpus *corpus);

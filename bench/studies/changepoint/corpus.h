@@ -45,7 +45,8 @@ typedef struct pfc_corpus {
 /** Reads every DIR/ID.json, or DIR/series/ID.json where the first has none. Files that are not
  *  series are passed over; no file at all leaves it empty. Clear it. */
 void pfc_corpus_load(pfc_corpus *corpus, const char *dir);
-/** Reads a file of one series a line. PFC_EIO: it cannot be read; PFC_EINVAL: a line is no series. */
+/** Reads a file of one series a line. PFC_EIO: it cannot be read; PFC_EINVAL: a line is no series.
+ */
 pfc_code pfc_corpus_load_lines(pfc_corpus *corpus, const char *path, pfc_err *err) PFC_MUSTCHECK;
 void pfc_corpus_clear(pfc_corpus *corpus);
 

@@ -1,8 +1,9 @@
 /*
  * Is the promise kept? A commit at a time; after each commit every series is judged as the service
- * judges it and alerts are opened by the same rules (core/changepoint/fdr.h): across the series of a commit,
- * and over time. Where nothing ever changes every alert is a mistake; with changes planted, those at
- * other places are. For comparison, the rule without memory: each commit at the full rate.
+ * judges it and alerts are opened by the same rules (core/changepoint/fdr.h): across the series of
+ * a commit, and over time. Where nothing ever changes every alert is a mistake; with changes
+ * planted, those at other places are. For comparison, the rule without memory: each commit at the
+ * full rate.
  */
 #include <math.h>
 #include <stdio.h>

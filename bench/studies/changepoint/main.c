@@ -1,14 +1,17 @@
 /*
- * perfci-bench-detect --data DIR|FILE.jsonl [--out FILE.jsonl] [--replay] [--peers [--categories] | --score]
- * perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared PERCENT] [--changes PERCENT]
- * perfci-bench-detect --speed [--seed N]
+ * perfci-bench-detect --data DIR|FILE.jsonl [--out FILE.jsonl] [--replay] [--peers [--categories] |
+ * --score] perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared PERCENT]
+ * [--changes PERCENT] perfci-bench-detect --speed [--seed N]
  *
  * Runs the detector over every series DIR/ID.json or DIR/series/ID.json (the input of
- * `perfci detect`), or every line of FILE.jsonl, scores it where the series have labels, and prints how fast it was. --out writes
+ * `perfci detect`), or every line of FILE.jsonl, scores it where the series have labels, and prints
+ * how fast it was. --out writes
  * {"id": ..., "changes": [...]} a line. --replay also cuts every series at each of its last points
  * and counts confirmed changes that a further point made vanish. --peers runs re-implemented rivals
- * beside it, in turns; --score prints our figures alone, as JSON. --fdr and --speed need no data: alerts on simulated commits without a
- * change, or with one in --changes of them, and --shared of the noise common to all series; made series, whole and a point at a time. Without data: "not available", exit 5.
+ * beside it, in turns; --score prints our figures alone, as JSON. --fdr and --speed need no data:
+ * alerts on simulated commits without a change, or with one in --changes of them, and --shared of
+ * the noise common to all series; made series, whole and a point at a time. Without data: "not
+ * available", exit 5.
  */
 #include <errno.h>
 #include <math.h>

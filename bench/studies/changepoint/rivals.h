@@ -1,8 +1,8 @@
 /*
- * Detectors of other tools, implemented from their published descriptions and compared with perfci's on the
- * same series in the same process. They get one value for each point (the median of its repeats), without
- * empty points. bench/RESULTS.md has the figures of the originals, so that the copies can be checked. The
- * speed is that of this C code, not of the originals.
+ * Detectors of other tools, implemented from their published descriptions and compared with
+ * perfci's on the same series in the same process. They get one value for each point (the median of
+ * its repeats), without empty points. bench/RESULTS.md has the figures of the originals, so that
+ * the copies can be checked. The speed is that of this C code, not of the originals.
  */
 #ifndef PFC_BENCH_STUDIES_CHANGEPOINT_RIVALS_H
 #define PFC_BENCH_STUDIES_CHANGEPOINT_RIVALS_H

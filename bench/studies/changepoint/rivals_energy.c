@@ -144,7 +144,8 @@ static size_t insert(size_t *list, size_t len, size_t value)
     return len + 1;
 }
 
-/* Splits v[from..to) while the best split is significant; adds to changes, returns the last one or 0. */
+/* Splits v[from..to) while the best split is significant; adds to changes, returns the last one or
+ * 0. */
 static size_t split_window(const double *v, size_t from, size_t to, double max_p, size_t *changes,
                            size_t *len)
 {

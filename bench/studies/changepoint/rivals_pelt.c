@@ -1,4 +1,5 @@
-/* Optimal partitioning with pruning (PELT) under two costs, and the rule of thumb of many scripts. */
+/* Optimal partitioning with pruning (PELT) under two costs, and the rule of thumb of many scripts.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
  * airspeed velocity's step detection: piecewise constant, least absolute deviations, a price a step
- * that is itself chosen by an information criterion allowing for correlated noise. Its documentation
- * describes it: short pieces by dynamic programming, then merged, then their edges moved.
+ * that is itself chosen by an information criterion allowing for correlated noise. Its
+ * documentation describes it: short pieces by dynamic programming, then merged, then their edges
+ * moved.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
- * How good detections are, by the corpus' published definitions: a detection matches a labelled change
- * at most `margin` points away, one to one; per category and overall; false positives on series
- * without change; points until a change is found and stays found.
+ * How good detections are, by the corpus' published definitions: a detection matches a labelled
+ * change at most `margin` points away, one to one; per category and overall; false positives on
+ * series without change; points until a change is found and stays found.
  */
 #ifndef PFC_BENCH_STUDIES_CHANGEPOINT_SCORE_H
 #define PFC_BENCH_STUDIES_CHANGEPOINT_SCORE_H

@@ -6,11 +6,12 @@
  *
  * Three tables of N rows (default 10^6) are made from a fixed seed: a mapped CSV of one's own (a
  * name, a parameter, two metrics), a rocprofv3 kernel trace (19 columns, most of them quoted) and
- * ncu's long form (a row a metric, values with thousands separators). Each is read N rounds (default
- * 5), the best round counts. Beside them, in the same run, python3's csv module (written in C) over
- * the same bytes, only splitting rows and turning the same cells into numbers: less work than ours.
- * JSON lines on stdout: {"benchmark", "rows_per_s" (wall), "rows_per_cpu_s", "mb_per_cpu_s", "peer"?,
- * "peer_rows_per_cpu_s"?, "ratio"?}; CPU time, because on a busy machine the wall says who else ran.
+ * ncu's long form (a row a metric, values with thousands separators). Each is read N rounds
+ * (default 5), the best round counts. Beside them, in the same run, python3's csv module (written
+ * in C) over the same bytes, only splitting rows and turning the same cells into numbers: less work
+ * than ours. JSON lines on stdout: {"benchmark", "rows_per_s" (wall), "rows_per_cpu_s",
+ * "mb_per_cpu_s", "peer"?, "peer_rows_per_cpu_s"?, "ratio"?}; CPU time, because on a busy machine
+ * the wall says who else ran.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
  * perfci-bench-pairs: how often the comparison by pairs is right, on this machine, now.
  *
- * A/A: one build against itself; every "different" is a false alarm. A/B: side B does a stated share
- * of work more than it is given credit for (real work, not a changed number); every comparison that
- * does not end in "different, slower" is a miss. Real processes, real clocks.
+ * A/A: one build against itself; every "different" is a false alarm. A/B: side B does a stated
+ * share of work more than it is given credit for (real work, not a changed number); every
+ * comparison that does not end in "different, slower" is a miss. Real processes, real clocks.
  */
 #include <argp.h>
 #include <errno.h>

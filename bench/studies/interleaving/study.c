@@ -25,8 +25,8 @@ static const kernel kernels[] = {
     { { "l2", "400 KiB: L2" }, "rmsnorm", "rows: 200, cols: 256", "rows", 0.01, 0, 0 },
     { { "l3", "32 MiB: L3" }, "rmsnorm", "rows: 1000, cols: 4096", "rows", 0.05, 0, 0 },
     /* problems that calls go round: each finds its operands in memory. Calls of 0.3 ms, since a
-     * neighbour's burst lasts as long, and arenas of whole huge pages: in small pages, launches of the
-     * larger side came at one of two levels, 4 % apart */
+     * neighbour's burst lasts as long, and arenas of whole huge pages: in small pages, launches of
+     * the larger side came at one of two levels, 4 % apart */
     { { "dram", "100 MiB a side, taking turns: DRAM" },
       "rmsnorm",
       "rows: 100, cols: 4096",

@@ -51,8 +51,8 @@ typedef struct pfc_study_kernel {
 
 const pfc_study_kernel *pfc_study_kernels(size_t *len);
 
-/** Makes the comparisons, the counts in turns, and prints the table (or JSON lines) to `out`, then the
- *  verdicts; *kept is pfc_study_verdict's answer. PFC_EUNAVAIL: nothing could be measured. */
+/** Makes the comparisons, the counts in turns, and prints the table (or JSON lines) to `out`, then
+ * the verdicts; *kept is pfc_study_verdict's answer. PFC_EUNAVAIL: nothing could be measured. */
 pfc_code pfc_study_run(const pfc_study_opts *opts, FILE *out, bool *kept,
                        pfc_err *err) PFC_MUSTCHECK;
 
@@ -78,8 +78,9 @@ void pfc_tally_add(pfc_tally *t, const pfc_pair_result *p);
 void pfc_tally_shift(pfc_tally *t, const pfc_pair_result *p, double rel, size_t limit);
 void pfc_tally_clear(pfc_tally *t);
 
-/** Comparisons of modelled builds, whose truth is known: coverage of the intervals, and what a drift
- *  of the machine does to the estimate. n comparisons a row; *kept as pfc_study_verdict_modelled. */
+/** Comparisons of modelled builds, whose truth is known: coverage of the intervals, and what a
+ * drift of the machine does to the estimate. n comparisons a row; *kept as
+ * pfc_study_verdict_modelled. */
 pfc_code pfc_study_simulate(size_t n, bool json, FILE *out, bool *kept, pfc_err *err) PFC_MUSTCHECK;
 
 /** Starts n processes that compute and copy memory, on whatever processor they get, until

@@ -114,7 +114,8 @@ void pfc_tally_head(FILE *out)
             "held %", "any held", "s each");
 }
 
-/* "Called": different without injected work is a false alarm, different and slower with it right. */
+/* "Called": different without injected work is a false alarm, different and slower with it right.
+ */
 void pfc_tally_row(FILE *out, const pfc_tally *t)
 {
     const size_t called = t->inject_rel > 0.0 ? t->slower : t->different;

@@ -1,8 +1,9 @@
 /*
- * Preloaded (LD_PRELOAD) into the `perfci nightly` of a replayed study: CLOCK_MONOTONIC advances by VISIT_NS with each
- * visit and by the program's own sleeps, and stands still otherwise. The budget of a night, which is in seconds, is
- * then exactly one of visits, whatever else the machine does. The planner's seed is taken from this clock, too, so a
- * study can be repeated: the same seed gives the same blocks.
+ * Preloaded (LD_PRELOAD) into the `perfci nightly` of a replayed study: CLOCK_MONOTONIC advances by
+ * VISIT_NS with each visit and by the program's own sleeps, and stands still otherwise. The budget
+ * of a night, which is in seconds, is then exactly one of visits, whatever else the machine does.
+ * The planner's seed is taken from this clock, too, so a study can be repeated: the same seed gives
+ * the same blocks.
  *
  * Environment:
  *   NIGHT_VISITS   the file of the wrapper (visit.c) with LINE bytes for each visit

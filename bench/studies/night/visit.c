@@ -1,16 +1,17 @@
 /*
- * visit DIR COMMAND...: runs the measuring command of a study, and does to its numbers what the study asks for.
+ * visit DIR COMMAND...: runs the measuring command of a study, and does to its numbers what the
+ * study asks for.
  *
  * Files of DIR:
- *   visits       one line of 41 bytes a visit, the commit (PERFCI_COMMIT); appended. Its length is the position in time.
- *   states.bin   doubles, the machine's speed at each position (repeated from the start); absent: 1
- *   names        with trace.bin: names of the metrics, a line each
- *   trace.bin    doubles, a row of these metrics for each position: then the command is not run
- *   factors      with trace.bin: lines "COMMIT F F ...", the cost of that commit for each metric
+ *   visits       one line of 41 bytes a visit, the commit (PERFCI_COMMIT); appended. Its length is
+ * the position in time. states.bin   doubles, the machine's speed at each position (repeated from
+ * the start); absent: 1 names        with trace.bin: names of the metrics, a line each trace.bin
+ * doubles, a row of these metrics for each position: then the command is not run factors      with
+ * trace.bin: lines "COMMIT F F ...", the cost of that commit for each metric
  *
- * Without trace.bin the command runs, and each number that follows a colon in its output is multiplied.
- * In C because a visit of a replayed study costs little more than this program's start. It takes no time of the
- * night: there the clock is one of visits (clock.c).
+ * Without trace.bin the command runs, and each number that follows a colon in its output is
+ * multiplied. In C because a visit of a replayed study costs little more than this program's start.
+ * It takes no time of the night: there the clock is one of visits (clock.c).
  */
 #include <ctype.h>
 #include <fcntl.h>

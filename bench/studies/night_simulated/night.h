@@ -1,6 +1,6 @@
 /*
- * Nights that are simulated: builds, a machine that changes its speed, the planner and the judgement as the
- * command and the service use them. Everything follows from the seed.
+ * Nights that are simulated: builds, a machine that changes its speed, the planner and the
+ * judgement as the command and the service use them. Everything follows from the seed.
  */
 #ifndef PFC_BENCH_STUDIES_NIGHT_SIMULATED_NIGHT_H
 #define PFC_BENCH_STUDIES_NIGHT_SIMULATED_NIGHT_H
@@ -18,8 +18,8 @@ typedef struct pfc_trace {
     size_t len, columns;
 } pfc_trace;
 
-/** Reads a JSON array of numbers above 0, or an object with "metrics" (names) and "runs" (arrays of as many
- *  numbers), as bench/studies/night/record.py writes it. Clear it. */
+/** Reads a JSON array of numbers above 0, or an object with "metrics" (names) and "runs" (arrays of
+ * as many numbers), as bench/studies/night/record.py writes it. Clear it. */
 pfc_code pfc_trace_read(const char *path, pfc_trace *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_trace_clear(pfc_trace *trace);
 

@@ -1,7 +1,7 @@
 /*
  * The load: one thread with epoll, so that the generator takes little of the machine that it shares
- * with what it measures. Beside it one that asks /healthz as a monitor does, so that what it measures
- * is the service's time and not that of the generator's own queue.
+ * with what it measures. Beside it one that asks /healthz as a monitor does, so that what it
+ * measures is the service's time and not that of the generator's own queue.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -269,8 +269,8 @@ static void *probe_main(void *arg)
     const struct sched_param first = { .sched_priority = 1 };
     probe *p = arg;
 
-    /* A monitor has a machine of its own: here it must not queue behind what it watches. Where that is
-     * not allowed its own waiting counts, too. */
+    /* A monitor has a machine of its own: here it must not queue behind what it watches. Where that
+     * is not allowed its own waiting counts, too. */
     (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 
     while (!atomic_load(&p->stop)) {

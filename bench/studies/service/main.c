@@ -5,8 +5,9 @@
  * pgbench with 32 clients stores the same rows (a run, its part, 8 measurements of 12 samples, its
  * job, its audit row) in one statement and one commit a run; then 64 and 256 clients post the same
  * run over HTTP; with --overload 6,000 do, more than the server lets wait: what it cannot take it
- * must refuse by 503 or 429, and by nothing else. The ratio is within the round, so a busy machine weighs on both. At the end the
- * stored runs are counted: each acknowledged one must be there, and no other.
+ * must refuse by 503 or 429, and by nothing else. The ratio is within the round, so a busy machine
+ * weighs on both. At the end the stored runs are counted: each acknowledged one must be there, and
+ * no other.
  */
 #include <getopt.h>
 #include <stdio.h>

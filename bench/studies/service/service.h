@@ -33,7 +33,8 @@ typedef struct bench_cpu {
     double postgres, server;
 } bench_cpu;
 
-/** PostgreSQL with its processes, those that have ended included, and the server; 0 when unknown. */
+/** PostgreSQL with its processes, those that have ended included, and the server; 0 when unknown.
+ */
 bench_cpu bench_place_cpu(const bench_place *place);
 
 typedef struct bench_pg_result {

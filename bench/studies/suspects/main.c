@@ -1,13 +1,14 @@
 /*
  * How often are the suspects right, without a single re-run?
  *
- * Real histories (order, subjects and touched files of OpenBLAS and ggml), benchmarks with the source
- * folders that their library is built from, and a slow commit: nine times of ten a change of one file is
- * drawn, uniformly among all changes of files that can reach the benchmark (built into its library, not
- * named after another operation), and the commit that made it is slow; one time of ten a commit that
- * changes the build's rules. The series is measured at every k-th commit, k drawn between 2 and 10,
- * with 1 % noise around a step of 4 to 15 %; the range asked about is the gap of the step and both
- * its neighbours. Every commit of the range is then ranked by core/suspects/suspects.h.
+ * Real histories (order, subjects and touched files of OpenBLAS and ggml), benchmarks with the
+ * source folders that their library is built from, and a slow commit: nine times of ten a change of
+ * one file is drawn, uniformly among all changes of files that can reach the benchmark (built into
+ * its library, not named after another operation), and the commit that made it is slow; one time of
+ * ten a commit that changes the build's rules. The series is measured at every k-th commit, k drawn
+ * between 2 and 10, with 1 % noise around a step of 4 to 15 %; the range asked about is the gap of
+ * the step and both its neighbours. Every commit of the range is then ranked by
+ * core/suspects/suspects.h.
  */
 #include <argp.h>
 #include <math.h>
@@ -151,8 +152,8 @@ static double *chances_of_all(const bench *b, const history *h, bool uniform)
     return p;
 }
 
-/* The probability of the likeliest commit of first .. last. No ranking can be right more often, even if it
- * knows the distribution of the culprit and the gap. */
+/* The probability of the likeliest commit of first .. last. No ranking can be right more often,
+ * even if it knows the distribution of the culprit and the gap. */
 static double best_possible(const double *p, size_t first, size_t last)
 {
     double sum = 0, most = 0;

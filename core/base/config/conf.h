@@ -34,8 +34,8 @@ typedef struct pfc_conf {
     bool time;    /* `time: true`: the command's times and memory are the result */
     char **paths; /* globs of the benchmark's files */
     size_t paths_len;
-    char *
-        anchor; /* revision that every night measures along, so that its ratios join; NULL: chosen */
+    char *anchor; /* revision that every night measures along, so that its ratios join; NULL: chosen
+                   */
     double budget_s;      /* of a night's measuring; 0: absent */
     double margin;        /* relative change that does not matter to a night; 0: absent */
     char **runtime_files; /* globs of files that the measured program reads while it runs */
@@ -57,16 +57,18 @@ const char *pfc_conf_pick(const char *flag, const char *env, const char *yaml,
                           const char *fallback);
 /** Data folder: flag, PERFCI_DATA, $XDG_DATA_HOME/perfci, ~/.local/share/perfci; caller frees. */
 char *pfc_conf_data_dir(const char *flag);
-/** The first line of the file that a flag or a setting names for its secret; "-" is standard input. A
- *  world-readable file is logged with level WARN. PFC_EINVAL when the line is empty or not text, else the
- *  codes of pfc_fs_read; messages name the file and never its content. The caller frees *out. */
+/** The first line of the file that a flag or a setting names for its secret; "-" is standard input.
+ * A world-readable file is logged with level WARN. PFC_EINVAL when the line is empty or not text,
+ * else the codes of pfc_fs_read; messages name the file and never its content. The caller frees
+ * *out. */
 pfc_code pfc_conf_secret_file(const char *path, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** A secret by NAME: the environment, else the file named by NAME_FILE, else systemd's
- *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut; a world-readable file is logged with level WARN.
- *  PFC_ENOTFOUND when none is set, PFC_EINVAL when the named file does not exist; the caller frees. */
+ *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut; a world-readable file is logged with level
+ * WARN. PFC_ENOTFOUND when none is set, PFC_EINVAL when the named file does not exist; the caller
+ * frees. */
 pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err) PFC_MUSTCHECK;
-/** True when a libpq URI or conninfo string holds a password: it must not be passed on a command line, which
- *  other users can read. */
+/** True when a libpq URI or conninfo string holds a password: it must not be passed on a command
+ * line, which other users can read. */
 bool pfc_conf_url_has_password(const char *url);
 
 #endif

@@ -80,8 +80,8 @@ static uint64_t resident(pid_t pid)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Proportional set size: each page divided by the number of processes that map it. Where smaps_rollup is
- * not readable, the resident set size. */
+/* Proportional set size: each page divided by the number of processes that map it. Where
+ * smaps_rollup is not readable, the resident set size. */
 static uint64_t proportional(pid_t pid)
 {
     char path[64];

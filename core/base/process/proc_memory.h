@@ -1,6 +1,6 @@
 /*
- * Memory that a process and its descendants hold, for those that watch over children, and what this one
- * holds without need.
+ * Memory that a process and its descendants hold, for those that watch over children, and what this
+ * one holds without need.
  */
 #ifndef PFC_CORE_BASE_PROCESS_PROC_MEMORY_H
 #define PFC_CORE_BASE_PROCESS_PROC_MEMORY_H
@@ -12,17 +12,17 @@
 /**
  * True when `pid` and its descendants together hold more than `limit_bytes` of memory.
  *
- * Cheap while they are far below: the resident set of each is read from /proc, found by the kernel's
- * lists of children (no walk over all processes). Pages that several of them share count in each, so
- * once that sum is over the limit the exact share (PSS) decides. A process that detached from its parent
- * (a daemon) is not counted. False when nothing can be read.
+ * Cheap while they are far below: the resident set of each is read from /proc, found by the
+ * kernel's lists of children (no walk over all processes). Pages that several of them share count
+ * in each, so once that sum is over the limit the exact share (PSS) decides. A process that
+ * detached from its parent (a daemon) is not counted. False when nothing can be read.
  */
 bool pfc_proc_tree_exceeds(pid_t pid, uint64_t limit_bytes);
 
 /**
- * Gives the pages of what was freed back to the system, when that is more than keep_bytes: the C library
- * keeps them, in each thread's arena below whatever lives. True when it did. Milliseconds a gigabyte;
- * thread-safe.
+ * Gives the pages of what was freed back to the system, when that is more than keep_bytes: the C
+ * library keeps them, in each thread's arena below whatever lives. True when it did. Milliseconds a
+ * gigabyte; thread-safe.
  */
 bool pfc_memory_give_back(size_t keep_bytes);
 

@@ -114,8 +114,9 @@ static void volunteer_for_oom(void)
     (void)changed, (void)done; /* a kernel without it kills whom it likes */
 }
 
-/* Descriptors of libraries that did not set close-on-exec would be open in programs that we do not trust.
- * The pipe for start faults is close-on-exec already. Kernels before 5.11 do not know the flag. */
+/* Descriptors of libraries that did not set close-on-exec would be open in programs that we do not
+ * trust. The pipe for start faults is close-on-exec already. Kernels before 5.11 do not know the
+ * flag. */
 static void close_others(int keep_fd, int fault_fd)
 {
     const int lowest = 3;

@@ -1,6 +1,6 @@
 /*
- * The start of a child: fork, the child's environment, descriptors and limits, exec. Private to the files
- * proc*.c of this folder.
+ * The start of a child: fork, the child's environment, descriptors and limits, exec. Private to the
+ * files proc*.c of this folder.
  */
 #ifndef PFC_CORE_BASE_PROCESS_PROC_START_H
 #define PFC_CORE_BASE_PROCESS_PROC_START_H
@@ -23,11 +23,11 @@ typedef struct pfc_proc_plan {
     pid_t parent;
 } pfc_proc_plan;
 
-/** Our environment with the changes applied ("NAME=value" sets, "NAME" removes; NULL-terminated, may be
- *  NULL). The caller frees the array; its strings are borrowed. */
+/** Our environment with the changes applied ("NAME=value" sets, "NAME" removes; NULL-terminated,
+ * may be NULL). The caller frees the array; its strings are borrowed. */
 char **pfc_proc_environment(const char *const *changes);
-/** Starts plan->argv. PFC_ENOTFOUND when the program or plan->cwd does not exist, PFC_EIO for the rest;
- *  there is no child then. */
+/** Starts plan->argv. PFC_ENOTFOUND when the program or plan->cwd does not exist, PFC_EIO for the
+ * rest; there is no child then. */
 pfc_code pfc_proc_start(pfc_proc_plan *plan, pid_t *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -18,9 +18,9 @@
 #define NEW_SHARE                                                                                  \
     3 /* of the points of a look may be new to noise that is taken over, one in so many */
 
-/* Conditions that confirm a change. Levels of waves and machine states resemble steps until enough of them
- * were seen: a change must be alone in a quiet history, on plain levels, with a narrow location set, and found
- * by several passes. Tuned by replaying the development corpus. */
+/* Conditions that confirm a change. Levels of waves and machine states resemble steps until enough
+ * of them were seen: a change must be alone in a quiet history, on plain levels, with a narrow
+ * location set, and found by several passes. Tuned by replaying the development corpus. */
 #define LASTED       6 /* points before which no change is confirmed */
 #define LASTED_MOST  200
 #define SURE_LONG    6.5
@@ -198,8 +198,8 @@ static void drop_settled_shares(const pfc_online *o, pfc_detect_pass *look)
     look->len = kept;
 }
 
-/* Much the same points have much the same noise: until a third of them are new, and while no wave, trend
- * or machine state is part of it, a look may take it over. */
+/* Much the same points have much the same noise: until a third of them are new, and while no wave,
+ * trend or machine state is part of it, a look may take it over. */
 static bool noise_known(const pfc_online *o)
 {
     const pfc_level *level = &o->level;

@@ -64,13 +64,15 @@ typedef struct pfc_confirmed_changes {
 /** Ready for the first point. PFC_EINVAL: options out of range. NULL options: the defaults. */
 pfc_code pfc_online_init(pfc_online *online, const pfc_detect_opts *opts,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Takes the next point, points[online->seen]; all points before it must be in `points`, too. True when it
- *  confirmed a change; *out (may be NULL) then lists the confirmed ones. At most PFC_SERIES_MAX_POINTS points.
- *  `space`: memory of the passes, shared by any number of series of one thread. */
+/** Takes the next point, points[online->seen]; all points before it must be in `points`, too. True
+ * when it confirmed a change; *out (may be NULL) then lists the confirmed ones. At most
+ * PFC_SERIES_MAX_POINTS points. `space`: memory of the passes, shared by any number of series of
+ * one thread. */
 bool pfc_online_append(pfc_online *online, const pfc_point *points, pfc_segment_space *space,
                        pfc_confirmed_changes *out);
 /** The current result: the confirmed changes within reach, and the provisional ones.
- *  points[0..online->seen) are all points taken so far. The caller clears *out with pfc_detection_clear. */
+ *  points[0..online->seen) are all points taken so far. The caller clears *out with
+ * pfc_detection_clear. */
 void pfc_online_answer(const pfc_online *online, const pfc_point *points, pfc_segment_space *space,
                        pfc_detection *out);
 

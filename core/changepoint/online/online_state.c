@@ -1,4 +1,5 @@
-/* The replay's state as bytes: little-endian, so that a state saved on one machine continues on another. */
+/* The replay's state as bytes: little-endian, so that a state saved on one machine continues on
+ * another. */
 #include <math.h>
 #include <string.h>
 

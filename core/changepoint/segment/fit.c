@@ -12,8 +12,8 @@
 #define SETTLED       0.04 /* change of the noise that is not worth another round */
 #define GAP_MIN       2.5  /* sigma below which two states are one */
 
-/* The nearest whole number, as lrint gives it, of a small one: its lowest bits once a number is added
- * beside which doubles have no halves. A loop of these becomes vectors. */
+/* The nearest whole number, as lrint gives it, of a small one: its lowest bits once a number is
+ * added beside which doubles have no halves. A loop of these becomes vectors. */
 static inline int32_t nearest(double x)
 {
     double shifted = x + 6755399441055744.0; /* 1.5 * 2^52 */
@@ -159,8 +159,8 @@ void pfc_fit_copy(pfc_fit *to, const pfc_fit *from)
     to->nll = from->nll;
 }
 
-/* Noise of the levels just found. The same levels as a round before leave the same residuals, in units
- * that were right already. */
+/* Noise of the levels just found. The same levels as a round before leave the same residuals, in
+ * units that were right already. */
 static pfc_noise noise_now(pfc_fit *f, uint32_t *starts, size_t *changes)
 {
     pfc_noise noise = f->noise;

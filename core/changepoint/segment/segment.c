@@ -71,8 +71,8 @@ static int32_t median3(int32_t a, int32_t b, int32_t c)
 }
 
 /* Levels are where the running median of three has been: no level of three points or more is
- * missed by much, and spikes open none. The newest point may be the first of a level. Fills at[0..n)
- * and returns how many of them there are. */
+ * missed by much, and spikes open none. The newest point may be the first of a level. Fills
+ * at[0..n) and returns how many of them there are. */
 WIDEST static size_t levels_of(const int32_t *q, size_t n, int32_t *at, int32_t *low, int32_t *high)
 {
     size_t len = n < 3 ? n : n + 1;
@@ -224,8 +224,9 @@ static void reverse(uint32_t *x, size_t n)
     }
 }
 
-/* The levels of the next points, as many of them as are taken at once. A series that jumps about visits
- * so many levels that all points against all levels would not fit: less of it at a time then. */
+/* The levels of the next points, as many of them as are taken at once. A series that jumps about
+ * visits so many levels that all points against all levels would not fit: less of it at a time
+ * then. */
 static size_t chunk_init(pfc_walk *w, const int32_t *q, size_t n)
 {
     size_t len = PFC_MIN(n, (size_t)CHUNK);

@@ -82,7 +82,8 @@ static inline double pfc_segment_space_log(pfc_segment_space *space, size_t i, d
 }
 
 void pfc_segment_space_clear(pfc_segment_space *space);
-/** A piece of at least so many bytes, not zeroed; give it back. At most PFC_SPACE_PARTS at a time. */
+/** A piece of at least so many bytes, not zeroed; give it back. At most PFC_SPACE_PARTS at a time.
+ */
 void *pfc_segment_space_take(pfc_segment_space *space, size_t bytes);
 void pfc_segment_space_give(pfc_segment_space *space, void *memory);
 

@@ -1,5 +1,5 @@
-/* The dynamic program over the points: scalar loops, and vectors held in registers where the CPU has them. Costs
- * are integers, so that all versions give the same rows. */
+/* The dynamic program over the points: scalar loops, and vectors held in registers where the CPU
+ * has them. Costs are integers, so that all versions give the same rows. */
 #include "core/changepoint/segment/segment_walk.h"
 
 #include "core/changepoint/segment/vector_width.h"
@@ -120,7 +120,8 @@ WIDE static inline void store(int16_t *at, __m256i v)
     _mm256_storeu_si256((__m256i *)(void *)at, v);
 }
 
-/* The least of a vector, in its lowest cell: one instruction for eight cells, as no cost is negative. */
+/* The least of a vector, in its lowest cell: one instruction for eight cells, as no cost is
+ * negative. */
 WIDE static inline __m128i least_of(__m256i v)
 {
     return _mm_minpos_epu16(

@@ -1,6 +1,6 @@
 /*
- * The walk over a series that the segmentation consists of: a row of costs, one for each level, after
- * every point. Private to core/stats.
+ * The walk over a series that the segmentation consists of: a row of costs, one for each level,
+ * after every point. Private to core/stats.
  */
 #ifndef PFC_CORE_CHANGEPOINT_SEGMENT_SEGMENT_WALK_H
 #define PFC_CORE_CHANGEPOINT_SEGMENT_SEGMENT_WALK_H
@@ -35,9 +35,9 @@ typedef struct pfc_walk {
     pfc_segment_space *space;
 } pfc_walk;
 
-/** Costs after every point of q[0..n), which is at `offset` in the series: rows[0] is given, rows[t + 1]
- *  are those after point t, not yet lowered by their minimum. `next`: the first settled change after
- *  `offset`. Returns the sum of what they were lowered by. */
+/** Costs after every point of q[0..n), which is at `offset` in the series: rows[0] is given, rows[t
+ * + 1] are those after point t, not yet lowered by their minimum. `next`: the first settled change
+ * after `offset`. Returns the sum of what they were lowered by. */
 double pfc_walk_on(const pfc_walk *w, const int32_t *q, size_t n, uint32_t offset, size_t next,
                    int16_t *rows);
 

@@ -1,7 +1,7 @@
 /*
  * WIDEST before a function: it is compiled for several widths of vectors, and the loader takes the
- * widest that the machine has. Only for loops whose results do not depend on the width: integers, and
- * sums of doubles that are kept apart by hand. Private to core/stats.
+ * widest that the machine has. Only for loops whose results do not depend on the width: integers,
+ * and sums of doubles that are kept apart by hand. Private to core/stats.
  */
 #ifndef PFC_CORE_CHANGEPOINT_SEGMENT_VECTOR_WIDTH_H
 #define PFC_CORE_CHANGEPOINT_SEGMENT_VECTOR_WIDTH_H

@@ -111,7 +111,8 @@ static void plain_row(pfc_csv *csv, const char *from, const char *end)
     }
 }
 
-/* `eol` is the first line end behind `from`, or NULL: no quote that closes before it spans lines. */
+/* `eol` is the first line end behind `from`, or NULL: no quote that closes before it spans lines.
+ */
 static pfc_code quoted_row(pfc_csv *csv, const char *from, const char *eol, pfc_err *err)
 {
     const char *p = from;

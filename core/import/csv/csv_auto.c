@@ -1,13 +1,13 @@
 /*
- * CSV without a documented meaning: Triton's perf_report tables, Otava's histories, and users' own tables.
- * The role of a column follows from its name and from all of its cells.
+ * CSV without a documented meaning: Triton's perf_report tables, Otava's histories, and users' own
+ * tables. The role of a column follows from its name and from all of its cells.
  *
  * triton  nothing but numbers: the leading whole-numbered columns are the x values, each column
  *         behind them a provider. No unit is in the file unless a name carries it.
  * otava   a column `time` with dates, perhaps `commit` and `branch`, then metrics: a history.
  * csv     text columns (and whole numbers that name no unit) name the benchmark, numbers whose name
- *         carries a unit or a direction are metrics. A column `commit` makes it a history in the order
- *         of its rows. With opts.map the mapping alone decides.
+ *         carries a unit or a direction are metrics. A column `commit` makes it a history in the
+ * order of its rows. With opts.map the mapping alone decides.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -93,8 +93,8 @@ static bool says_something(pfc_span column_name)
     return says;
 }
 
-/* Reads the header and looks at the first rows; the reader stands before the first row again. False:
- * this is no table. */
+/* Reads the header and looks at the first rows; the reader stands before the first row again.
+ * False: this is no table. */
 static bool sniff_table(const char *text, size_t len, char delimiter, char quote, sniff *s)
 {
     pfc_lines lines;
@@ -132,7 +132,8 @@ static bool sniff_table(const char *text, size_t len, char delimiter, char quote
     ahead.names = NULL;
     ahead.header = NULL;
     pfc_csv_clear(&ahead);
-    /* A word in a column that is called "time_ms" is a fault, told with its line when it is read. */
+    /* A word in a column that is called "time_ms" is a fault, told with its line when it is read.
+     */
     for (size_t i = 0; i < s->csv.names_len; i++) {
         column *c = &s->columns[i];
         c->text = says_something(s->csv.names[i]) ? c->texts > c->numbers : c->texts > 0;

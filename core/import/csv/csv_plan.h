@@ -1,6 +1,6 @@
 /*
- * Meaning of the columns of a CSV, and the reader that applies it: shared by users' own CSV (mapped or
- * detected), Triton's and Otava's. Private to core/import.
+ * Meaning of the columns of a CSV, and the reader that applies it: shared by users' own CSV (mapped
+ * or detected), Triton's and Otava's. Private to core/import.
  */
 #ifndef PFC_CORE_IMPORT_CSV_CSV_PLAN_H
 #define PFC_CORE_IMPORT_CSV_CSV_PLAN_H
@@ -55,19 +55,20 @@ pfc_plan_filter *pfc_plan_filter_add(pfc_plan *plan, size_t column);
 void pfc_plan_filter_value(pfc_plan_filter *filter, const char *value, size_t len);
 void pfc_plan_param_add(pfc_plan *plan, size_t column);
 
-/** Reads the remaining rows. Text in a cell where a number is expected: PFC_EINVAL with line and column. */
+/** Reads the remaining rows. Text in a cell where a number is expected: PFC_EINVAL with line and
+ * column. */
 pfc_code pfc_plan_read(pfc_import *in, const pfc_plan *plan, pfc_csv *csv) PFC_MUSTCHECK;
 
 /** A point in time as histories write it (RFC 3339, "2024.01.01 3:00:00 +0100", Unix seconds or
  *  milliseconds); false when it is none. */
 bool pfc_plan_time(pfc_span cell, double *unix_s);
 
-/** Splits a column's name: "Time (ms)" and "Time [ms]" give "Time" and "ms"; "GB/s" is both. *unit is empty
- *  where the name has none. */
+/** Splits a column's name: "Time (ms)" and "Time [ms]" give "Time" and "ms"; "GB/s" is both. *unit
+ * is empty where the name has none. */
 void pfc_plan_unit(pfc_span column, pfc_span *name, pfc_span *unit);
 
-/** Fills the plan from a mapping (YAML text, see docs/reference/formats.md) for this header; `csv` takes
- *  its delimiter and quote before the header is read. csv_map.c */
+/** Fills the plan from a mapping (YAML text, see docs/reference/formats.md) for this header; `csv`
+ * takes its delimiter and quote before the header is read. csv_map.c */
 typedef struct pfc_map pfc_map;
 pfc_code pfc_map_load(const char *text, const char *name, pfc_map **out,
                       pfc_err *err) PFC_MUSTCHECK;

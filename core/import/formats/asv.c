@@ -1,9 +1,9 @@
 /*
  * asv (airspeed velocity): result files (version 1 and 2) and what `asv run` prints. A parametrised
- * benchmark is one a combination, named "bench(256, 'a')". The unit follows from the kind, which asv
- * itself tells by the function's name: time_ seconds, mem_ and peakmem_ bytes, track_ has its own
- * (in benchmarks.json, which is another file). null says that it failed, NaN that it was skipped. The
- * environment is the backend: one commit has a result file an environment.
+ * benchmark is one a combination, named "bench(256, 'a')". The unit follows from the kind, which
+ * asv itself tells by the function's name: time_ seconds, mem_ and peakmem_ bytes, track_ has its
+ * own (in benchmarks.json, which is another file). null says that it failed, NaN that it was
+ * skipped. The environment is the backend: one commit has a result file an environment.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -369,8 +369,9 @@ static bool is_rule(pfc_span line, char of)
 }
 
 /* The header of a table of results (asv/util.py, format_text_table): a rule of "=", then the names
- * of the parameters over a rule of "-". Where the values of the last parameters are columns, their names
- * come first ("--   n" over a rule of "-" in two parts), and the results follow a second rule of "=". */
+ * of the parameters over a rule of "-". Where the values of the last parameters are columns, their
+ * names come first ("--   n" over a rule of "-" in two parts), and the results follow a second rule
+ * of "=". */
 static void read_head(printed *p, pfc_span line)
 {
     pfc_span words[MAX_COLUMNS];
@@ -394,8 +395,8 @@ static void read_head(printed *p, pfc_span line)
     }
 }
 
-/* "256, a": the row's parameters, as a combination's name has them. A value may hold spaces: then the
- * row's text stands as it is. Caller frees. */
+/* "256, a": the row's parameters, as a combination's name has them. A value may hold spaces: then
+ * the row's text stands as it is. Caller frees. */
 static char *row_params(const printed *p, const pfc_span *words, size_t n)
 {
     const pfc_span last = words[n - (p->columns - p->params) - 1];
@@ -412,8 +413,8 @@ static char *row_params(const printed *p, const pfc_span *words, size_t n)
 }
 
 /* A row of results: "  256     1.22±0.01ms". Where the last parameters are columns, the name of a
- * result has the column's number in their place. Parameters may hold spaces and results may not, so columns are counted
- * from the right. */
+ * result has the column's number in their place. Parameters may hold spaces and results may not, so
+ * columns are counted from the right. */
 static pfc_code read_row(printed *p, pfc_span line)
 {
     pfc_span words[64];

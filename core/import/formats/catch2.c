@@ -3,9 +3,9 @@
  * and the benchmark together are the name; the mean is the sample, for the tool keeps no others.
  *
  * A row of the table is three lines: name, samples, iterations and estimate; mean with its bounds;
- * standard deviation with its bounds. A long name takes several lines: either lines of its own before
- * the numbers, or the first column of the three lines. The first line of a row that
- * ends in three times holds the mean and its bounds.
+ * standard deviation with its bounds. A long name takes several lines: either lines of its own
+ * before the numbers, or the first column of the three lines. The first line of a row that ends in
+ * three times holds the mean and its bounds.
  */
 #include <stdlib.h>
 #include <string.h>

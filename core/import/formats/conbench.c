@@ -1,6 +1,6 @@
 /*
- * Conbench results (what is posted to /api/benchmark-results/): one, a list, or JSON lines. Tags name
- * the case; numbers may be strings. Times become ns; "B/s" and "i/s" are rates.
+ * Conbench results (what is posted to /api/benchmark-results/): one, a list, or JSON lines. Tags
+ * name the case; numbers may be strings. Times become ns; "B/s" and "i/s" are rates.
  */
 #include <math.h>
 #include <stdlib.h>

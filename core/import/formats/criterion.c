@@ -109,7 +109,8 @@ static pfc_code read_sample(pfc_import *in, const json_t *doc)
     return code;
 }
 
-/* Of the folder's benchmark.json and raw data, joined by the caller: {"full_id": .., "sample": ..}. */
+/* Of the folder's benchmark.json and raw data, joined by the caller: {"full_id": .., "sample": ..}.
+ */
 static pfc_code read_description(pfc_import *in, const json_t *doc)
 {
     const json_t *sample = json_object_get(doc, "sample");
@@ -251,7 +252,8 @@ static bool middle(pfc_span inside, double *value, char **unit)
     return true;
 }
 
-/* "test fib ... bench:   1,043 ns/iter (+/- 20)", as libtest and --output-format bencher print it. */
+/* "test fib ... bench:   1,043 ns/iter (+/- 20)", as libtest and --output-format bencher print it.
+ */
 static bool bencher_line(pfc_span line, pfc_span *name, pfc_span *value, pfc_span *unit)
 {
     pfc_span words[12];

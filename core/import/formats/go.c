@@ -1,8 +1,8 @@
 /*
- * `go test -bench`: "BenchmarkName-8  1000  325 ns/op  16 B/op  1 allocs/op  4.0 own/unit", a line a
- * count. Value and unit come in pairs; a "Unit NAME better=higher" line says a direction. The number
- * of processors (-8) belongs to the name: -cpu 1,2,4 gives three benchmarks. `go test -json` wraps
- * the same lines.
+ * `go test -bench`: "BenchmarkName-8  1000  325 ns/op  16 B/op  1 allocs/op  4.0 own/unit", a line
+ * a count. Value and unit come in pairs; a "Unit NAME better=higher" line says a direction. The
+ * number of processors (-8) belongs to the name: -cpu 1,2,4 gives three benchmarks. `go test -json`
+ * wraps the same lines.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * the repetitions say and are read only of benchmarks without repetitions (report_aggregates_only,
  * of the program or of one benchmark): then the median, else the mean, stands as one sample. Times
  * become ns. Members that the format does not define are user counters: metrics of their own. Its
- * other two forms, CSV and the console's table, are brought into this one (google_benchmark_text.c).
+ * other two forms, CSV and the console's table, are brought into this one
+ * (google_benchmark_text.c).
  */
 #include <math.h>
 #include <stdlib.h>

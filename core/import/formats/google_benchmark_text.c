@@ -167,8 +167,8 @@ static bool is_time(pfc_span unit)
            pfc_span_is(unit, "s");
 }
 
-/* "BM_x/8   12.5 ns   12.5 ns   56000000 items_per_second=2M/s": false for what is no result, such as
- * "BM_x_BigO 3.21 N 3.2 N". */
+/* "BM_x/8   12.5 ns   12.5 ns   56000000 items_per_second=2M/s": false for what is no result, such
+ * as "BM_x_BigO 3.21 N 3.2 N". */
 static bool table_line(pfc_span line, json_t *b)
 {
     pfc_span words[MAX_WORDS];

@@ -1,7 +1,7 @@
 /*
- * hyperfine: --export-json has the time of each run of a command, in s; --export-csv its summary, of
- * which the median becomes one sample. Runs that ended with an error are not samples. Two results of one
- * command (a custom name in a parameter scan) are distinguished by their parameters.
+ * hyperfine: --export-json has the time of each run of a command, in s; --export-csv its summary,
+ * of which the median becomes one sample. Runs that ended with an error are not samples. Two
+ * results of one command (a custom name in a parameter scan) are distinguished by their parameters.
  */
 #include <math.h>
 #include <stdio.h>

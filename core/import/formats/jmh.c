@@ -1,7 +1,7 @@
 /*
- * JMH's -rf json: a benchmark in a mode with its parameters; raw data lies in one list a fork, which
- * are blocks here. Throughput: higher is better; the other modes are times. Secondary metrics (of
- * profilers) are metrics of their own.
+ * JMH's -rf json: a benchmark in a mode with its parameters; raw data lies in one list a fork,
+ * which are blocks here. Throughput: higher is better; the other modes are times. Secondary metrics
+ * (of profilers) are metrics of their own.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -101,7 +101,8 @@ static char *name_of(const json_t *b, const char *benchmark)
     return pfc_buf_take(&buf);
 }
 
-/* By the mode; where its unit says otherwise (files edited by hand, other tools' exports), by that. */
+/* By the mode; where its unit says otherwise (files edited by hand, other tools' exports), by that.
+ */
 static const char *metric_of(const char *mode, const json_t *primary)
 {
     const char *unit = pfc_import_string(primary, "scoreUnit");

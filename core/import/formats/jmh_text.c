@@ -1,7 +1,7 @@
 /*
  * JMH's other forms: the table that it prints, and -rf csv (or scsv, with semicolons). Both become
- * the document that -rf json would have been. Scores are printed without group separators and in the
- * machine's locale: a comma is the decimals'.
+ * the document that -rf json would have been. Scores are printed without group separators and in
+ * the machine's locale: a comma is the decimals'.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * LNT reports: version 2 ("tests" with a member a metric) and the older one ("Tests" with a name
- * that ends in the metric), and lines of TEST.METRIC VALUE. Times in s become ns. Hashes and statuses are no measurements, but a
- * status that is not 0 says that the test failed.
+ * that ends in the metric), and lines of TEST.METRIC VALUE. Times in s become ns. Hashes and
+ * statuses are no measurements, but a status that is not 0 says that the test failed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -183,7 +183,8 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
 
 /* ---- lines for `lnt importreport`: "foo.execution_time 10" ---- */
 
-/* Of such a line the test, the metric and the value; false when it is none with a metric of LNT's. */
+/* Of such a line the test, the metric and the value; false when it is none with a metric of LNT's.
+ */
 static bool text_line(pfc_span line, pfc_span *test, char metric[64], pfc_span *value)
 {
     pfc_import_key key = { .metric = NULL };

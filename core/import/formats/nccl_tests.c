@@ -1,9 +1,9 @@
 /*
- * nccl-tests and rccl-tests: the table that all_reduce_perf and its sisters print. A size (with type,
- * operation and root) is a benchmark; time, algorithm and bus bandwidth out of place and in place
- * are its metrics. Columns came and went over the years ("error" became "#wrong", root was added),
- * so they are bound by the header's words: what stands before the first "time" from the left, the
- * rest from the right, for some releases leave the operation's cell empty.
+ * nccl-tests and rccl-tests: the table that all_reduce_perf and its sisters print. A size (with
+ * type, operation and root) is a benchmark; time, algorithm and bus bandwidth out of place and in
+ * place are its metrics. Columns came and went over the years ("error" became "#wrong", root was
+ * added), so they are bound by the header's words: what stands before the first "time" from the
+ * left, the rest from the right, for some releases leave the operation's cell empty.
  */
 #include <string.h>
 

@@ -60,7 +60,8 @@ static double value_of(const json_t *summary)
     return (double)NAN;
 }
 
-/* The metric that a summary becomes; NULL: none. Tags are the format's own names, hints its units. */
+/* The metric that a summary becomes; NULL: none. Tags are the format's own names, hints its units.
+ */
 static const char *metric_of(const char *tag, const char *hint, bool hidden, pfc_import_key *key)
 {
     static const struct {

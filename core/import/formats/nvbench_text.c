@@ -1,6 +1,7 @@
 /*
  * NVBench's other two forms: --csv, and its default Markdown. Both are converted to the document
- * of its JSON format, so that one function reads all three. Markdown's numbers are rounded for people.
+ * of its JSON format, so that one function reads all three. Markdown's numbers are rounded for
+ * people.
  */
 #include <stdlib.h>
 #include <string.h>

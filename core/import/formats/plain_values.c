@@ -1,5 +1,5 @@
-/* Bare numbers, {"value": x}, {"metrics": {...}} as users' own scripts print them, and perfci's own run
- * document. */
+/* Bare numbers, {"value": x}, {"metrics": {...}} as users' own scripts print them, and perfci's own
+ * run document. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
- * rocprofv3 --output-format csv, and rocprof before it: a trace (a row a dispatch, copy or call with
- * begin and end: duration is a sample), statistics (a row a name) or counters (a row a counter of a
- * dispatch). Columns vary from release to release: they are bound by name, without case.
+ * rocprofv3 --output-format csv, and rocprof before it: a trace (a row a dispatch, copy or call
+ * with begin and end: duration is a sample), statistics (a row a name) or counters (a row a counter
+ * of a dispatch). Columns vary from release to release: they are bound by name, without case.
  */
 #include <stdlib.h>
 #include <string.h>

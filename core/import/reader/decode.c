@@ -1,6 +1,6 @@
 /*
- * Removes what capturing adds to a tool's output: an encoding (PowerShell's `>` writes UTF-16), terminal
- * escape sequences, the time stamp that a CI log puts before every line.
+ * Removes what capturing adds to a tool's output: an encoding (PowerShell's `>` writes UTF-16),
+ * terminal escape sequences, the time stamp that a CI log puts before every line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,8 @@ char *pfc_import_from_utf16(const char *text, size_t len, size_t *out_len)
 
 /* ---- a terminal's words ---- */
 
-/* The first byte after the escape sequence that begins with the ESC at `i`: "ESC [ ... letter", "ESC ] ... BEL" or
+/* The first byte after the escape sequence that begins with the ESC at `i`: "ESC [ ... letter",
+ * "ESC ] ... BEL" or
  * "... ESC \\", else the ESC alone. */
 static size_t behind_escape(const char *text, size_t len, size_t i)
 {
@@ -131,7 +132,8 @@ static size_t stamp(pfc_span line)
     return 0;
 }
 
-/* Only where every line has one: a history's rows may begin with their time, its header does not. */
+/* Only where every line has one: a history's rows may begin with their time, its header does not.
+ */
 char *pfc_import_without_stamps(const char *text, size_t len, size_t *out_len)
 {
     pfc_lines lines;

@@ -16,8 +16,9 @@ static int compare_by_benchmark(const void *a, const void *b)
     return benchmark ? benchmark : strcmp(x->backend, y->backend);
 }
 
-/* Of one run: marks in `kept` the measurements that stay; `unknown` is true for each one that needs a direction
- * from the user. A metric of unknown direction in a benchmark that has one with a direction is left out. */
+/* Of one run: marks in `kept` the measurements that stay; `unknown` is true for each one that needs
+ * a direction from the user. A metric of unknown direction in a benchmark that has one with a
+ * direction is left out. */
 static void leave_out(const pfc_run *run, bool *unknown, bool *kept)
 {
     const size_t n = run->measurements_len;
@@ -40,7 +41,8 @@ static void leave_out(const pfc_run *run, bool *unknown, bool *kept)
     free(order);
 }
 
-/* The name to show: every bare number has the metric "value", so that the benchmark is named instead. */
+/* The name to show: every bare number has the metric "value", so that the benchmark is named
+ * instead. */
 static const char *called(const pfc_measurement *m)
 {
     return strcmp(m->metric, "value") == 0 && strcmp(m->benchmark, "command") != 0 &&

@@ -1,4 +1,5 @@
-/* Declarations shared by the readers of core/import: the run being built, units, JSON, lines, CSV. Private to it. */
+/* Declarations shared by the readers of core/import: the run being built, units, JSON, lines, CSV.
+ * Private to it. */
 #ifndef PFC_CORE_IMPORT_READER_READER_H
 #define PFC_CORE_IMPORT_READER_READER_H
 
@@ -22,8 +23,8 @@ typedef struct pfc_import_format {
     bool bare; /* all of its metrics are the user's own: each needs a direction */
 } pfc_import_format;
 
-/** Cache entry: the direction and unit that a name and a unit mean, for the next measurement of that name; a
- *  history has one a commit. The strings are owned by a measurement. */
+/** Cache entry: the direction and unit that a name and a unit mean, for the next measurement of
+ * that name; a history has one a commit. The strings are owned by a measurement. */
 typedef struct pfc_import_meaning {
     const char *metric;
     const char *unit;
@@ -87,22 +88,24 @@ pfc_code pfc_import_block_sample(pfc_import *in, const pfc_import_key *key, size
 /** Marks it as broken or skipped. */
 pfc_code pfc_import_failed(pfc_import *in, const pfc_import_key *key, pfc_status status,
                            const char *reason) PFC_MUSTCHECK;
-/** Begins a new point of a history: the following samples are of another commit or time. Texts may be NULL, time
- *  0. */
+/** Begins a new point of a history: the following samples are of another commit or time. Texts may
+ * be NULL, time 0. */
 pfc_code pfc_import_point(pfc_import *in, const char *commit, const char *branch,
                           double time_unix_s) PFC_MUSTCHECK;
-/** Sets the time of the run from a date as its format writes it; NULL and texts that are not dates are ignored. */
+/** Sets the time of the run from a date as its format writes it; NULL and texts that are not dates
+ * are ignored. */
 void pfc_import_date(pfc_import *in, const char *text);
 /** The run's own commit, when it is a full id. */
 void pfc_import_commit(pfc_import *in, const char *commit);
 /** A fact beside the samples, as text; a number that is not finite is left out. */
 void pfc_import_extra(pfc_measurement *m, const char *name, double value);
-/** Adds a parameter, name and value shortened to the wire's limits; ignored without a name, and after the 64th. */
+/** Adds a parameter, name and value shortened to the wire's limits; ignored without a name, and
+ * after the 64th. */
 void pfc_import_param(pfc_measurement *m, const char *name, const char *value);
 /** A sentence for the user; repeated ones once, at most PFC_IMPORT_MAX_NOTES. */
 void pfc_import_note(pfc_import *in, const char *fmt, ...) PFC_PRINTF(2, 3);
-/** PFC_EINVAL that asks for unknown directions, or leaves those measurements out: see pfc_import_read. Called when
- *  all runs are in in->done. */
+/** PFC_EINVAL that asks for unknown directions, or leaves those measurements out: see
+ * pfc_import_read. Called when all runs are in in->done. */
 pfc_code pfc_import_require_directions(pfc_import *in) PFC_MUSTCHECK;
 /** The benchmark's name when the text has none. */
 const char *pfc_import_nameless(const pfc_import *in, const char *fallback);
@@ -111,8 +114,8 @@ const char *pfc_import_nameless(const pfc_import *in, const char *fallback);
 
 /** The unit in one spelling ("GFLOPs" and "gflops" are "GFLOP/s"); unknown ones as they are. */
 const char *pfc_import_unit_spelled(const char *unit);
-/** The base unit (ns, bytes, B/s, Hz, FLOP/s, items/s, ...) and the factor that converts a value to it;
- *  unknown units unchanged, with factor 1. */
+/** The base unit (ns, bytes, B/s, Hz, FLOP/s, items/s, ...) and the factor that converts a value to
+ * it; unknown units unchanged, with factor 1. */
 const char *pfc_import_unit_base(const char *unit, double *scale);
 /** Times become ns, all others keep their size: the spelled unit and the factor. */
 const char *pfc_import_unit_time(const char *unit, double *scale);
@@ -123,13 +126,14 @@ double pfc_import_unit_ns(const char *unit);
 
 #define PFC_IMPORT_UNIT_BYTES 48
 
-/** The unit that a metric's name carries ("TFLOP/s" of "gemm_tflops", "tokens/s" of "tokens_per_s"),
- *  or "". Returns `out`. */
+/** The unit that a metric's name carries ("TFLOP/s" of "gemm_tflops", "tokens/s" of
+ * "tokens_per_s"), or "". Returns `out`. */
 const char *pfc_import_unit_of(const char *metric, char out[PFC_IMPORT_UNIT_BYTES]);
 
 /* ---- json.c ---- */
 
-/** JSON as tools write it: bare NaN, Infinity and -Infinity are read as null. The caller releases *out. */
+/** JSON as tools write it: bare NaN, Infinity and -Infinity are read as null. The caller releases
+ * *out. */
 pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *err) PFC_MUSTCHECK;
 /** The same with the string PFC_IMPORT_NAN in their place: asv's null and NaN mean two things. */
 pfc_code pfc_import_json_with_nan(const char *text, size_t len, json_t **out,
@@ -197,7 +201,8 @@ pfc_number_kind pfc_span_number(pfc_span s, double *out);
 /** A number and its unit, joined or not: "41.7 us", "1.82GiB/s"; *unit may come out empty. */
 bool pfc_span_quantity(pfc_span s, double *value, pfc_span *unit);
 
-/* ---- decode.c: each returns a new text, which the caller frees, or NULL when the text needs no change ---- */
+/* ---- decode.c: each returns a new text, which the caller frees, or NULL when the text needs no
+ * change ---- */
 
 char *pfc_import_from_utf16(const char *text, size_t len, size_t *out_len);
 char *pfc_import_without_escapes(const char *text, size_t len, size_t *out_len);
@@ -230,7 +235,8 @@ typedef struct pfc_csv {
 /** Places the reader before `text`, whose first line has number `line`. Clear in every case. */
 void pfc_csv_init(pfc_csv *csv, const char *text, size_t len, size_t line, char delimiter);
 void pfc_csv_clear(pfc_csv *csv);
-/** The next row that is not blank nor the header once more; *more false at the end. PFC_EINVAL for a quote without end. */
+/** The next row that is not blank nor the header once more; *more false at the end. PFC_EINVAL for
+ * a quote without end. */
 pfc_code pfc_csv_row(pfc_csv *csv, bool *more, pfc_err *err) PFC_MUSTCHECK;
 /** Reads a row as the header; a byte-order mark and spaces around names are cut. */
 pfc_code pfc_csv_header(pfc_csv *csv, pfc_err *err) PFC_MUSTCHECK;
@@ -249,8 +255,8 @@ bool pfc_csv_find_header(const char *text, size_t len, const char *const *names,
 pfc_code pfc_csv_open(pfc_csv *csv, const char *text, size_t len, const char *const *names,
                       pfc_err *err) PFC_MUSTCHECK;
 
-/* ---- google_benchmark_text.c, jmh_text.c, nvbench_text.c: a tool's CSV and what it prints, made the
- *      document that its JSON would be and read by the ..._doc of the file that reads JSON ---- */
+/* ---- google_benchmark_text.c, jmh_text.c, nvbench_text.c: a tool's CSV and what it prints, made
+ * the document that its JSON would be and read by the ..._doc of the file that reads JSON ---- */
 
 pfc_code pfc_import_google_benchmark_doc(pfc_import *in, const json_t *doc) PFC_MUSTCHECK;
 bool pfc_import_google_benchmark_match(const char *text, size_t len);

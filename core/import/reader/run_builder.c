@@ -1,5 +1,5 @@
-/* Builds runs for the readers: measurements looked up by name, samples in blocks, points of a history,
- * notes. */
+/* Builds runs for the readers: measurements looked up by name, samples in blocks, points of a
+ * history, notes. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -173,7 +173,8 @@ static bool parse_simple(pfc_span s, double *out)
 }
 
 /* Separators of groups of three digits other than a comma: the Swiss apostrophe (' and U+2019),
- * and the spaces that never break (U+00A0, U+2009, U+202F). Bytes of one that starts here; 0: none. */
+ * and the spaces that never break (U+00A0, U+2009, U+202F). Bytes of one that starts here; 0: none.
+ */
 static size_t separator(pfc_span s, size_t at)
 {
     static const char *const marks[] = { "'", "\xe2\x80\x99", "\xc2\xa0", "\xe2\x80\x89",

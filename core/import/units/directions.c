@@ -1,10 +1,11 @@
 /*
- * Unit and direction (higher or lower is better) from a metric's name and unit, by one table of words.
+ * Unit and direction (higher or lower is better) from a metric's name and unit, by one table of
+ * words.
  *
- * A name is cut into words ("gpuTime_ms" is gpu, time, ms). A rate ("tokens_per_s", "mb/s", "reqs_s")
- * and its inverse ("s_per_token", "ns/op", "time_per_iter") share their words and differ in the order,
- * so the words around "per" are matched before any single word. A name without a known word has no
- * direction: the caller must supply it.
+ * A name is cut into words ("gpuTime_ms" is gpu, time, ms). A rate ("tokens_per_s", "mb/s",
+ * "reqs_s") and its inverse ("s_per_token", "ns/op", "time_per_iter") share their words and differ
+ * in the order, so the words around "per" are matched before any single word. A name without a
+ * known word has no direction: the caller must supply it.
  */
 #include <stdio.h>
 #include <string.h>

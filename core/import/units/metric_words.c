@@ -64,7 +64,8 @@ static const pfc_word words[] = {
     { "mbit", PFC_WORD_SIZE, "Mbit" },
     { "gbit", PFC_WORD_SIZE, "Gbit" },
 
-    /* Spent on the work: ncu, perf stat, cachegrind and iai-callgrind, Bencher's estimated-cycles. */
+    /* Spent on the work: ncu, perf stat, cachegrind and iai-callgrind, Bencher's estimated-cycles.
+     */
     { "cycle", PFC_WORD_SPENT, "cycles" },
     { "cycles", PFC_WORD_SPENT, "cycles" },
     { "clock", PFC_WORD_TICK, NULL },
@@ -353,7 +354,8 @@ static const pfc_word words[] = {
     { "p999", PFC_WORD_KIND_OF, NULL },
 };
 
-/* Phrases with a direction that none of their words has alone. Matched first, anywhere in the name. */
+/* Phrases with a direction that none of their words has alone. Matched first, anywhere in the name.
+ */
 const pfc_phrase pfc_phrases[] = {
     { "bigger is better", 1 }, /* github-action-benchmark, customBiggerIsBetter */
     { "higher is better", 1 },

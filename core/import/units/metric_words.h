@@ -1,6 +1,6 @@
 /*
- * The words of metrics' names and units, with the direction and unit that each implies. One table for all
- * readers; directions.c combines several words. Private to this folder.
+ * The words of metrics' names and units, with the direction and unit that each implies. One table
+ * for all readers; directions.c combines several words. Private to this folder.
  */
 #ifndef PFC_CORE_IMPORT_UNITS_METRIC_WORDS_H
 #define PFC_CORE_IMPORT_UNITS_METRIC_WORDS_H

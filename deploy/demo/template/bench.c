@@ -16,8 +16,9 @@
 #define REFERENCE_US 520.0 /* what one round of the reference is taken to last */
 
 /*
- * With BENCH_CLOCK=steps time is counted instead of read: a step a product of two numbers, CALL_STEPS a
- * dot product, give or take 0.3 % a launch. For tests of what is made of these numbers, on any machine.
+ * With BENCH_CLOCK=steps time is counted instead of read: a step a product of two numbers,
+ * CALL_STEPS a dot product, give or take 0.3 % a launch. For tests of what is made of these
+ * numbers, on any machine.
  */
 #define CALL_STEPS   4
 #define STEPS(depth) ((double)M * N * (K + (K + (depth)-1) / (depth)*CALL_STEPS))
@@ -54,8 +55,8 @@ __attribute__((noinline)) static void reference_dot(size_t len, const float *a, 
 }
 
 /*
- * Time of one round of the reference. gemm's time is given in such rounds, so that a machine that is
- * slower for a while (its clock, a busy neighbour) slows both alike.
+ * Time of one round of the reference. gemm's time is given in such rounds, so that a machine that
+ * is slower for a while (its clock, a busy neighbour) slows both alike.
  */
 static double reference_us(const float *a, const float *b, float *c)
 {

@@ -251,7 +251,8 @@ typedef struct pfc_accel_program {
 } pfc_accel_program;
 
 void pfc_accel_program_free(pfc_accel_program *p);
-/** Checks a program against a chip: units, tokens, ranges, capacities. PFC_EINVAL or PFC_ETOOBIG. */
+/** Checks a program against a chip: units, tokens, ranges, capacities. PFC_EINVAL or PFC_ETOOBIG.
+ */
 pfc_code pfc_accel_program_check(const pfc_accel_program *p, const pfc_accel_chip *chip,
                                  pfc_err *err) PFC_MUSTCHECK;
 

@@ -52,7 +52,8 @@ pfc_code pfc_accel_memory_free(pfc_accel_device *dev, uint64_t *out, pfc_err *er
 
 pfc_code pfc_accel_stream_new(pfc_accel_device *dev, pfc_accel_stream *out,
                               pfc_err *err) PFC_MUSTCHECK;
-/** Work submitted to `stream` after this call starts when all work that is now in `other` is done. */
+/** Work submitted to `stream` after this call starts when all work that is now in `other` is done.
+ */
 pfc_code pfc_accel_stream_wait(pfc_accel_device *dev, pfc_accel_stream stream,
                                pfc_accel_stream other, pfc_err *err) PFC_MUSTCHECK;
 

@@ -47,7 +47,8 @@ void pfc_accel_case_free(pfc_accel_case *c);
 pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_accel_case_limiter(pfc_accel_case *c, const char **out, pfc_err *err) PFC_MUSTCHECK;
 /** Compares the result of the last run with the reference: every element, or (past 2^26
- *  multiply-adds) whole rows picked by the seed. PFC_EBROKEN names the worst place. int8 is exact. */
+ *  multiply-adds) whole rows picked by the seed. PFC_EBROKEN names the worst place. int8 is exact.
+ */
 pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err) PFC_MUSTCHECK;
 /** Arguments as they are on the host; for tests. Floats are in the problem's type. */
 const void *pfc_accel_case_arg(const pfc_accel_case *c, size_t i, uint64_t *bytes);

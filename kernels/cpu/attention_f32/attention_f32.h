@@ -6,9 +6,9 @@
  * dim          1..PFC_ATTENTION_F32_MAX_DIM (0 is allowed and does nothing)
  * work         pfc_attention_f32_work_len floats, 64-byte aligned
  *
- * Error: each output is a weighted mean of values of V. A score is a sum of dim products, so a weight
- * is off by twice that sum's tolerance (times the scale) and by the exponential's; the mean adds the
- * tolerance of a sum of seq terms. See verify() in op.c.
+ * Error: each output is a weighted mean of values of V. A score is a sum of dim products, so a
+ * weight is off by twice that sum's tolerance (times the scale) and by the exponential's; the mean
+ * adds the tolerance of a sum of seq terms. See verify() in op.c.
  */
 #ifndef PFC_KERNELS_CPU_ATTENTION_F32_H
 #define PFC_KERNELS_CPU_ATTENTION_F32_H

@@ -1,8 +1,8 @@
 /*
  * AVX2: the products by the GEMM's tile, the row of weights here.
  *
- * The bound is the products' FMA; the exponential costs some 5 clocks for 8 scores against 4 dim / 16
- * clocks (16 for dim 64), so it is kept to one pass over scores that are in L1.
+ * The bound is the products' FMA; the exponential costs some 5 clocks for 8 scores against 4 dim /
+ * 16 clocks (16 for dim 64), so it is kept to one pass over scores that are in L1.
  */
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /*
  * The blocks around one instruction set's parts, shared by the wide variants; private.
  *
- * Scores never exist as a whole: a block of queries meets one block of keys at a time, with a running
- * maximum and sum for each query; when the maximum moves, what was accumulated is rescaled.
+ * Scores never exist as a whole: a block of queries meets one block of keys at a time, with a
+ * running maximum and sum for each query; when the maximum moves, what was accumulated is rescaled.
  * Sources: Milakov & Gimelshein, arXiv 1805.02867; Dao, FlashAttention-2, arXiv 2307.08691.
  */
 #ifndef PFC_KERNELS_CPU_ATTENTION_F32_FLASH_H

@@ -3,7 +3,8 @@
 
 #include "kernels/cpu/attention_f32/attention_f32.h"
 
-/* Weights of the first `keys` keys for one query, not yet divided by their sum, which is returned. */
+/* Weights of the first `keys` keys for one query, not yet divided by their sum, which is returned.
+ */
 static float weigh(size_t keys, size_t dim, const float *query, const float *k, float *weights)
 {
     const float scale = 1.0F / sqrtf((float)dim);

@@ -3,8 +3,8 @@
  *
  * The bound is the two FMA ports: 32 flop a clock. A step of k does 12 FMA (6 clocks) on 2 loads of
  * B and 6 broadcasts of A (4 clocks at two loads a clock), so the loads hide. 12 accumulators of 8
- * floats cover the FMA latency of 4 clocks times two ports with a half to spare, and with 2 of B and
- * one broadcast fill 15 of the 16 registers.
+ * floats cover the FMA latency of 4 clocks times two ports with a half to spare, and with 2 of B
+ * and one broadcast fill 15 of the 16 registers.
  */
 #include <immintrin.h>
 #include <stdint.h>
@@ -198,7 +198,8 @@ static void pack_b(size_t k, size_t n, const float *b, size_t ldb, float *out)
     }
 }
 
-/* All rows of C against n columns of B, rows of B o->ldb apart, groups of NR columns `stride` apart. */
+/* All rows of C against n columns of B, rows of B o->ldb apart, groups of NR columns `stride`
+ * apart. */
 static void direct_columns(size_t m, size_t n, size_t k, operands *o, const float *a,
                            const float *b, size_t stride, float *c)
 {
@@ -245,9 +246,9 @@ static void direct_thin(size_t m, size_t n, size_t k, operands *o, const float *
     }
 }
 
-/* Up to FLAT rows: B is used two or three times, too little to pay for packing a panel, but in place
-   its rows fight for the same cache sets when they are a power of two apart. So a piece that fits
-   L1 is copied and used at once. */
+/* Up to FLAT rows: B is used two or three times, too little to pay for packing a panel, but in
+   place its rows fight for the same cache sets when they are a power of two apart. So a piece that
+   fits L1 is copied and used at once. */
 static void direct_flat(size_t m, size_t n, size_t k, operands *o, const float *a, const float *b,
                         float *c)
 {

@@ -3,8 +3,8 @@
  *
  * The bound is the FMA unit: one 512-bit FMA a clock (Zen 4), two on server Intel. A step of k does
  * 24 FMA on 2 loads and 12 broadcasts; 24 accumulators, 2 of B and one broadcast fill 27 of 32
- * registers. Masks make the last columns cost no code of their own. Operands are read in place up to
- * some 800 cubed; larger ones are packed.
+ * registers. Masks make the last columns cost no code of their own. Operands are read in place up
+ * to some 800 cubed; larger ones are packed.
  */
 #include <immintrin.h>
 #include <string.h>
@@ -102,8 +102,8 @@ INLINE void fetch_c(const operands *o, const int mr, const int nv, const int nea
 /* mr x 16 nv of C, the last vector under the mask; mr, nv, packed and masked are constants at every
    call. A packed sliver of B is padded, so only B in place has loads to mask. C comes to L2 while
    the products run, and to L1 NEAR steps before the end: earlier, the slivers would push it out.
-   `soon` asks for B in place SOON steps ahead: with few rows of A little hides that a line of it comes
-   from L2 (31 x 2049 x 127: 156 GFLOP/s, without 135; with many it only costs). */
+   `soon` asks for B in place SOON steps ahead: with few rows of A little hides that a line of it
+   comes from L2 (31 x 2049 x 127: 156 GFLOP/s, without 135; with many it only costs). */
 INLINE void tile(size_t k, const operands *o, const int mr, const int nv, const int packed,
                  const int masked, const int soon)
 {
@@ -219,9 +219,9 @@ static bool collides(size_t ld)
     return ld % PAGE_FLOATS == 0;
 }
 
-/* Packing pays where operands come from beyond L2 often enough to earn back the copies; in L2 they are
-   read in place at the full rate (64 x 64 x 2048: 176 of 178 GFLOP/s, packed 108), and up to some 800
-   cubed blocks of them are, too (768 cubed: 165, packed 154). */
+/* Packing pays where operands come from beyond L2 often enough to earn back the copies; in L2 they
+   are read in place at the full rate (64 x 64 x 2048: 176 of 178 GFLOP/s, packed 108), and up to
+   some 800 cubed blocks of them are, too (768 cubed: 165, packed 154). */
 static bool is_small(size_t m, size_t n, size_t k, size_t lda, size_t ldb)
 {
     const size_t all = m * k + k * n + m * n;
@@ -240,8 +240,8 @@ static size_t set_columns(operands *o, size_t cols)
 }
 
 /* Rows of B at a time in a thin product: a few long streams instead of k short ones. More rows of A
-   pay for more of them, since C is read and written once for each; but 64 rows that are over two pages
-   apart are more pages than the CPU keeps at hand. */
+   pay for more of them, since C is read and written once for each; but 64 rows that are over two
+   pages apart are more pages than the CPU keeps at hand. */
 static size_t thin_step(size_t m, size_t ldb)
 {
     if (m <= 3)
@@ -251,8 +251,8 @@ static size_t thin_step(size_t m, size_t ldb)
     return ldb <= 2048 ? 64 : 32;
 }
 
-/* The rows of B that tile `at` of `tiles` asks for on behalf of the next sliver: they are a row of B
-   apart, which the CPU does not foresee. */
+/* The rows of B that tile `at` of `tiles` asks for on behalf of the next sliver: they are a row of
+   B apart, which the CPU does not foresee. */
 INLINE void fetch_rows(const float *b, size_t ldb, size_t k, size_t at, size_t tiles)
 {
     const size_t step = (k + tiles - 1) / tiles;
@@ -374,8 +374,8 @@ static void pack_b(size_t k, size_t n, const float *b, size_t ldb, float *out)
     }
 }
 
-/* The part of the next sliver of B that tile `at` of `tiles` asks for, so that the first rows of A do
-   not wait for L3 when the panel is larger than L2. */
+/* The part of the next sliver of B that tile `at` of `tiles` asks for, so that the first rows of A
+   do not wait for L3 when the panel is larger than L2. */
 INLINE void fetch_ahead(const float *sliver, size_t len, size_t at, size_t tiles)
 {
     const size_t step = (len / tiles + LANES) / LANES * LANES;

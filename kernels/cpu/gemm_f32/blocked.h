@@ -46,8 +46,9 @@ typedef struct pfc_gemm_f32_tile {
 extern const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx2;
 extern const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx512;
 
-/** The largest step of an even split: 600 in pieces of at most 512 is 2 * 300, not 512 + 88, so that no
- *  piece is too short to pay for its own start. All but the last are multiples of `granule`. */
+/** The largest step of an even split: 600 in pieces of at most 512 is 2 * 300, not 512 + 88, so
+ * that no piece is too short to pay for its own start. All but the last are multiples of `granule`.
+ */
 size_t pfc_gemm_f32_even_step(size_t size, size_t most, size_t granule);
 
 /** The product by `tile`; the rest as pfc_gemm_f32_scalar. */

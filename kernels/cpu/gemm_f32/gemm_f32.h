@@ -3,8 +3,8 @@
  *
  * Shapes: A is m x k, B is k x n, C is m x n, all row-major; lda >= k, ldb >= n, ldc >= n are the
  * distances between rows in floats. Any size may be 0: with m or n 0 nothing happens, with k 0 (or
- * alpha 0) C becomes beta C. With beta 0 the old C is not read, so it may hold NaN. Any alignment of
- * a float; C overlaps neither A nor B nor the workspace. Columns n..ldc-1 of C are not touched.
+ * alpha 0) C becomes beta C. With beta 0 the old C is not read, so it may hold NaN. Any alignment
+ * of a float; C overlaps neither A nor B nor the workspace. Columns n..ldc-1 of C are not touched.
  *
  * Error: each element is within pfc_kernel_sum_tolerance(k) * sum |a||b| of the exact product.
  * Variants differ in the order of summation, so their results differ in the last bits.

@@ -1,4 +1,5 @@
-/* The reference: the three loops of the definition. Rows of B innermost, so that it is not absurd. */
+/* The reference: the three loops of the definition. Rows of B innermost, so that it is not absurd.
+ */
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
 
 void pfc_gemm_f32_scalar(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,

@@ -56,9 +56,9 @@ static void verify_row(size_t i, size_t cols, float *const *buf, pfc_kernel_chec
         variance += ((double)x[j] - mean) * ((double)x[j] - mean) / n;
     deviation = sqrt(variance + (double)PFC_NORM_EPSILON);
 
-    /* The mean is off by at most sum tolerance * mean |x|; in units of the deviation that moves every
-       value, and it moves the deviation itself by no more. The deviation's own sum adds half its
-       tolerance; subtraction, scaling and the rest are a few roundings of each value. */
+    /* The mean is off by at most sum tolerance * mean |x|; in units of the deviation that moves
+       every value, and it moves the deviation itself by no more. The deviation's own sum adds half
+       its tolerance; subtraction, scaling and the rest are a few roundings of each value. */
     shift = pfc_kernel_sum_tolerance(cols) * size / deviation;
     for (size_t j = 0; j < cols; j++) {
         double gamma = (double)buf[GAMMA][j];

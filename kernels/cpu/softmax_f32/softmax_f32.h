@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-/* The second function: y[i] = e^x[i] as the variant computes it, for -inf <= x <= 88, within 2 units
-   in the last place (0 below -87.33 for all but the scalar one). */
+/* The second function: y[i] = e^x[i] as the variant computes it, for -inf <= x <= 88, within 2
+   units in the last place (0 below -87.33 for all but the scalar one). */
 #define PFC_VARIANT(op, isa, needs)                                                                \
     void pfc_softmax_f32_##isa(size_t rows, size_t cols, const float *x, float *y);                \
     void pfc_softmax_f32_exp_##isa(size_t len, const float *x, float *y);

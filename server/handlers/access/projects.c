@@ -65,8 +65,8 @@ PFC_HANDLER(projects_list)
     return code;
 }
 
-/* True when the URL has a password, or any user part in an http URL, which can be a token. The user of an ssh
- * URL is no secret. */
+/* True when the URL has a password, or any user part in an http URL, which can be a token. The user
+ * of an ssh URL is no secret. */
 static bool holds_secret(const char *url)
 {
     const char *at = strstr(url, "://");

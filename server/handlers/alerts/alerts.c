@@ -16,8 +16,8 @@ static json_t *encode_group(const pfc_alert *a)
                      "summary", pfc_reply_string(a->group_summary));
 }
 
-/* The culprit, or without one the most likely commit of a step. A drift has a range of commits instead of one
- * commit, and no commit caused a change of toolchain or harness. */
+/* The culprit, or without one the most likely commit of a step. A drift has a range of commits
+ * instead of one commit, and no commit caused a change of toolchain or harness. */
 static json_t *encode_suspect(const pfc_alert *a)
 {
     const bool single = pfc_streq(a->kind, "step") || pfc_streq(a->kind, "broken");
@@ -116,7 +116,8 @@ static json_t *encode_alert(const void *row, const void *context)
     return json;
 }
 
-/* "new", the default, lists the newest first; "worth" lists one page, the alerts with the highest worth. */
+/* "new", the default, lists the newest first; "worth" lists one page, the alerts with the highest
+ * worth. */
 static pfc_code read_order(const pfc_req *req, pfc_page page, bool *by_worth, pfc_err *err)
 {
     const char *sort = NULL;
@@ -222,8 +223,8 @@ static const pfc_field effect_fields[] = {
     PFC_FIELD(pfc_effect, n),
 };
 
-/* The alerts of its group, without the members that the group has in common; only the alert itself when it
- * is in no group. */
+/* The alerts of its group, without the members that the group has in common; only the alert itself
+ * when it is in no group. */
 static pfc_code encode_members(pfc_app *app, const pfc_alert *a, json_t **out, pfc_err *err)
 {
     const pfc_alert_filter filter = { .project_id = a->project_id, .group_id = a->group_id };

@@ -1,4 +1,5 @@
-/* The outbox of notices: the list, with the deliveries and their failures, for programs that send mail, too. */
+/* The outbox of notices: the list, with the deliveries and their failures, for programs that send
+ * mail, too. */
 #include "server/services/notices.h"
 
 #include "server/handlers/handlers.h"

@@ -1,6 +1,6 @@
 /*
- * openapi.json, generated from the route table, so that it lists exactly the routes that are served. Only the
- * schemas of bodies are written by hand, in components.json and answers.py.
+ * openapi.json, generated from the route table, so that it lists exactly the routes that are
+ * served. Only the schemas of bodies are written by hand, in components.json and answers.py.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -225,8 +225,8 @@ json_t *pfc_openapi(const pfc_route *routes, size_t len)
                      "license", "name", "Apache-2.0", "paths", paths, "components", components);
 }
 
-/* Built once: the description does not change while the program runs, building it takes milliseconds, and the
- * route is open to clients without a token. */
+/* Built once: the description does not change while the program runs, building it takes
+ * milliseconds, and the route is open to clients without a token. */
 static const char *describe(pfc_app *app)
 {
     char *known = atomic_load(&app->description), *text, *fresh;

@@ -180,8 +180,9 @@ static void put_figures(const pfc_snapshot *s, pfc_buf *out)
     put_jobs(&s->jobs, out);
 }
 
-/* A request that arrives while another one reads gets the last figures, and perfci_database_up 0 when the read
- * takes longer than TIMEOUT_NS: a database that hangs blocks one thread, and two scrapes at once are no outage. */
+/* A request that arrives while another one reads gets the last figures, and perfci_database_up 0
+ * when the read takes longer than TIMEOUT_NS: a database that hangs blocks one thread, and two
+ * scrapes at once are no outage. */
 static void put_database(pfc_app *app, pfc_buf *out)
 {
     pfc_snapshot *s = &app->snapshot;
@@ -200,7 +201,8 @@ static void put_database(pfc_app *app, pfc_buf *out)
 
 /* ---- the older text ---- */
 
-/* The older format names the sample, not its family, in TYPE and HELP, and has neither UNIT nor EOF. */
+/* The older format names the sample, not its family, in TYPE and HELP, and has neither UNIT nor
+ * EOF. */
 static void put_plain_line(pfc_buf *out, const char *line, size_t len, const char **suffix)
 {
     const size_t name = 7 + strcspn(line + 7, " ");

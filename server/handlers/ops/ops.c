@@ -20,9 +20,9 @@ PFC_HANDLER(healthz)
     return pfc_reply_json(reply, 200, json_pack("{s:s}", "status", "ok"), err);
 }
 
-/* Reads the schema's version and tests a write, at most once a second. A request that arrives while another one
- * reads gets the last result, or 503 when the read takes longer than a second: a database that hangs blocks one
- * thread, not all of them. */
+/* Reads the schema's version and tests a write, at most once a second. A request that arrives while
+ * another one reads gets the last result, or 503 when the read takes longer than a second: a
+ * database that hangs blocks one thread, not all of them. */
 static pfc_code probe_database(pfc_app *app, int *version, pfc_err *err)
 {
     pfc_seen_schema *seen = &app->seen_schema;
@@ -55,8 +55,8 @@ static pfc_code probe_database(pfc_app *app, int *version, pfc_err *err)
     return why.code;
 }
 
-/* A schema that is one version ahead belongs to a newer server on the same database. This server works with it,
- * because migrations only add until every server has them. */
+/* A schema that is one version ahead belongs to a newer server on the same database. This server
+ * works with it, because migrations only add until every server has them. */
 static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
 {
     double silent_s;

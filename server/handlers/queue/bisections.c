@@ -154,7 +154,8 @@ static pfc_code decode_culprits(const json_t *body, report_body *r, pfc_err *err
     return PFC_OK;
 }
 
-/* {"before", "pairs": [[before, after], ...]}: raw values, because the server runs the test itself. */
+/* {"before", "pairs": [[before, after], ...]}: raw values, because the server runs the test itself.
+ */
 static pfc_code decode_confirmation(const json_t *body, report_body *r, pfc_err *err)
 {
     static const char *const known[] = { "before", "pairs", NULL };
@@ -224,7 +225,8 @@ static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
     return code;
 }
 
-/* The interval of the difference between good and bad, against the margin; unknown members are null. */
+/* The interval of the difference between good and bad, against the margin; unknown members are
+ * null. */
 static pfc_code decode_difference(const json_t *body, report_body *r, pfc_err *err)
 {
     static const char *const known[] = { "rel_change", "rel_low",   "rel_high", "margin",

@@ -30,7 +30,8 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
 }
 
 /*
- * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?, "asked"?}
+ * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?,
+ * "asked"?}
  *
  * With `wait`, an empty queue suspends the request; the handler runs again when a job is queued.
  */
@@ -187,7 +188,8 @@ done:
     return code;
 }
 
-/* POST /api/v1/jobs/{id}/release   {"lease"}: queues the job at once, without waiting for the lease to expire. */
+/* POST /api/v1/jobs/{id}/release   {"lease"}: queues the job at once, without waiting for the lease
+ * to expire. */
 PFC_HANDLER(jobs_release)
 {
     static const char *const known[] = { "lease", NULL };

@@ -27,7 +27,8 @@ PFC_HANDLER(runners_list)
     return code;
 }
 
-/* The differences between the machine's previous fingerprint and this one; null when it has no previous one. */
+/* The differences between the machine's previous fingerprint and this one; null when it has no
+ * previous one. */
 static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *err)
 {
     pfc_labels before = { 0 }, now = { 0 };

@@ -1,12 +1,13 @@
 /*
- * The acceptor: one thread accepts connections, waits for their first bytes and hands them to libmicrohttpd.
- * GET /healthz goes to a thread that serves nothing else: the pool's threads answer a burst of requests whenever
- * a group of runs was committed, and a probe that waited behind it would report a busy server as failed. For the
- * same reason a few connections are accepted beyond the limit, for /healthz only: the server closes such a
- * connection when it requests anything else, and closes the oldest silent one when a new one arrives.
+ * The acceptor: one thread accepts connections, waits for their first bytes and hands them to
+ * libmicrohttpd. GET /healthz goes to a thread that serves nothing else: the pool's threads answer
+ * a burst of requests whenever a group of runs was committed, and a probe that waited behind it
+ * would report a busy server as failed. For the same reason a few connections are accepted beyond
+ * the limit, for /healthz only: the server closes such a connection when it requests anything else,
+ * and closes the oldest silent one when a new one arrives.
  *
- * A second acceptor, for operations, is always plain HTTP: under TLS the first bytes of a connection are a
- * handshake, which does not show the path.
+ * A second acceptor, for operations, is always plain HTTP: under TLS the first bytes of a
+ * connection are a handshake, which does not show the path.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,8 +24,10 @@
 #include "core/base/log.h"
 #include "server/http/internal.h"
 
-#define EVENTS        64
-#define FULL_MS       50 /* out of descriptors: how long to leave new connections in the kernel's queue */
+#define EVENTS 64
+#define FULL_MS                                                                                    \
+    50 /* out of descriptors: how long to leave new connections in the kernel's queue \
+                          */
 #define PEEK_BYTES    32
 #define BEGIN_S       1.0
 #define PRIORITY_NICE (-10)
@@ -37,7 +40,8 @@ struct httpd_acceptor {
     pthread_t thread;
 };
 
-/* The first version of the kernel's structure (linux/sched/types.h): the C library has no wrapper. */
+/* The first version of the kernel's structure (linux/sched/types.h): the C library has no wrapper.
+ */
 typedef struct sched_attr_v0 {
     uint32_t size, policy;
     uint64_t flags;
@@ -56,8 +60,8 @@ void httpd_raise_priority(void)
     if (done)
         return;
     done = true;
-    /* The negative nice value needs a privilege, the short slice needs Linux 6.12. Without both the thread runs as
-     * the others do. */
+    /* The negative nice value needs a privilege, the short slice needs Linux 6.12. Without both the
+     * thread runs as the others do. */
     if (syscall(SYS_sched_setattr, 0, &attr, 0)) {
         attr.nice = 0;
         (void)syscall(SYS_sched_setattr, 0, &attr, 0);
@@ -158,7 +162,8 @@ static bool accept_some(httpd_acceptor *d)
                 (void)poll(&stop, 1, FULL_MS);
             return false;
         }
-        /* A health probe sends its request at once, so a connection that is still silent can be closed. */
+        /* A health probe sends its request at once, so a connection that is still silent can be
+         * closed. */
         silent = can_peek(d) ? httpd_conns_silent(d->http, d->ops) : NULL;
         if (silent && !peek(d, silent))
             close_accepted(d, silent);
@@ -241,8 +246,8 @@ static bool is_lent(const httpd_acceptor *d)
     return (d->ops ? d->http->opts.ops_fd : d->http->opts.listen_fd) > 0;
 }
 
-/* A client that has just connected is about to send a request, and reports a connection that is closed without an
- * answer as an error. */
+/* A client that has just connected is about to send a request, and reports a connection that is
+ * closed without an answer as an error. */
 static void await_first_bytes(httpd_acceptor *d)
 {
     const double begin_s = d->http->opts.begin_s > 0 ? d->http->opts.begin_s : BEGIN_S;
@@ -268,15 +273,16 @@ void httpd_acceptor_close(httpd_acceptor *d)
     if (write(d->stop, &one, sizeof(one)) != (ssize_t)sizeof(one))
         pfc_die("http: cannot stop the accepting thread: %s", strerror(errno));
     pthread_join(d->thread, NULL);
-    /* Connections in the kernel's queue are served: closing the socket would reset them. A socket that the service
-     * manager also holds keeps its queue for the next server. */
+    /* Connections in the kernel's queue are served: closing the socket would reset them. A socket
+     * that the service manager also holds keeps its queue for the next server. */
     for (int i = 0; i < EVENTS && !is_lent(d) && accept_some(d); i++)
         continue;
     (void)epoll_ctl(d->epoll, EPOLL_CTL_DEL, d->listener, NULL);
     (void)epoll_ctl(d->epoll, EPOLL_CTL_DEL, d->stop, NULL);
     (void)close(d->listener);
     await_first_bytes(d);
-    /* Connections that have sent bytes are served; silent ones have no request that could be lost. */
+    /* Connections that have sent bytes are served; silent ones have no request that could be lost.
+     */
     while ((conn = httpd_conns_accepted(d->http, d->ops)) != NULL) {
         if (!peek(d, conn))
             close_accepted(d, conn);

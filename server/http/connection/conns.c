@@ -1,6 +1,6 @@
 /*
- * Connections: their limit, and the deadlines that end slow ones (libmicrohttpd's time-out measures inactivity
- * only).
+ * Connections: their limit, and the deadlines that end slow ones (libmicrohttpd's time-out measures
+ * inactivity only).
  */
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -243,7 +243,8 @@ bool httpd_conns_unread(pfc_httpd *http)
     return unread;
 }
 
-/* While it moves, the socket is about to become libmicrohttpd's, which may close it without a word. */
+/* While it moves, the socket is about to become libmicrohttpd's, which may close it without a word.
+ */
 static bool is_late(const httpd_conn *conn, int64_t now_ns)
 {
     return conn->stage != HTTPD_HANDED_OVER && conn->deadline_ns && conn->deadline_ns <= now_ns &&

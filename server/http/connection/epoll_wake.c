@@ -1,12 +1,12 @@
 /*
  * Waking a thread of libmicrohttpd that sleeps on work. Its MHD_epoll asks for 128 events and,
- * when it gets exactly as many, asks again, with the time-out of the first question, before it can_peek at
- * what it got: with 128 requests at once and nothing after them, they lie there for up to a minute
- * (0.9.75, daemon.c, "drain 'epoll' event queue").
+ * when it gets exactly as many, asks again, with the time-out of the first question, before it
+ * can_peek at what it got: with 128 requests at once and nothing after them, they lie there for up
+ * to a minute (0.9.75, daemon.c, "drain 'epoll' event queue").
  *
- * A connection that shall speak and has spoken, and of which nothing was read from one look to the next,
- * is taken for one of those; its thread gets a new connection, which is closed already. When it was only
- * busy, that costs it a few microseconds.
+ * A connection that shall speak and has spoken, and of which nothing was read from one look to the
+ * next, is taken for one of those; its thread gets a new connection, which is closed already. When
+ * it was only busy, that costs it a few microseconds.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@
 
 #define TRIES 64 /* to get a number that leads to the thread */
 
-/* libmicrohttpd chooses the thread by the socket's number. Returns -1 when there is none to be had. */
+/* libmicrohttpd chooses the thread by the socket's number. Returns -1 when there is none to be had.
+ */
 static int number_like(int fd, int like, int threads)
 {
     int kept[TRIES], len = 0, found = -1;

@@ -1,9 +1,10 @@
 /*
  * Rate limits: a token bucket for each client address and for each bearer token.
  *
- * A bucket holds at most `burst` requests and fills at `rate` a second. The number of buckets is fixed: a new key
- * replaces the bucket that has been full longest among the few slots of its hash. An attacker with many addresses
- * therefore cannot make the server grow, and cannot evict a bucket that is limiting a client.
+ * A bucket holds at most `burst` requests and fills at `rate` a second. The number of buckets is
+ * fixed: a new key replaces the bucket that has been full longest among the few slots of its hash.
+ * An attacker with many addresses therefore cannot make the server grow, and cannot evict a bucket
+ * that is limiting a client.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* From an address to a listening socket. Not left to libmicrohttpd: this reports a port in use as an error message
- * and the port that the kernel chose for port 0. */
+/* From an address to a listening socket. Not left to libmicrohttpd: this reports a port in use as
+ * an error message and the port that the kernel chose for port 0. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

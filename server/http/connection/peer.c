@@ -16,7 +16,8 @@ bool httpd_forwarded_for(const char *header, const pfc_nets *trusted, pfc_addres
 {
     size_t end = header ? strlen(header) : 0;
 
-    /* From the right: each proxy appends the address of its client, and only trusted proxies are believed. */
+    /* From the right: each proxy appends the address of its client, and only trusted proxies are
+     * believed. */
     while (end > 0) {
         size_t begin = end;
 

@@ -1,7 +1,7 @@
 /*
  * Certificates: read strictly, shown to clients by a callback, so that renewed files are taken over
- * while the server runs. A handshake may still hold an older pair, so those stay until the end; they
- * are few, because the same files again are no new pair.
+ * while the server runs. A handshake may still hold an older pair, so those stay until the end;
+ * they are few, because the same files again are no new pair.
  */
 #include "server/http/connection/tls.h"
 

@@ -14,10 +14,12 @@ typedef struct httpd_tls httpd_tls;
 
 /** Only TLS 1.2 and 1.3, with GnuTLS's default ciphers. */
 #define PFC_HTTPD_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
-/** From PEM texts; PFC_EINVAL names the invalid setting, also when the key does not belong to the certificate. */
+/** From PEM texts; PFC_EINVAL names the invalid setting, also when the key does not belong to the
+ * certificate. */
 pfc_code httpd_tls_new(const char *cert, const char *key, httpd_tls **out,
                        pfc_err *err) PFC_MUSTCHECK;
-/** Replaces the pair from the next handshake on; on failure nothing changes. *renewed: the pair differs. */
+/** Replaces the pair from the next handshake on; on failure nothing changes. *renewed: the pair
+ * differs. */
 pfc_code httpd_tls_renew(httpd_tls *tls, const char *cert, const char *key, bool *renewed,
                          pfc_err *err) PFC_MUSTCHECK;
 /** Call it after the daemons have stopped. Accepts NULL. */

@@ -125,9 +125,9 @@ void pfc_db_abort(pfc_db *db)
     pfc_db_cut(db, cancel);
     if (db->replica)
         pfc_replica_abort(db->replica);
-    /* The database notices a closed connection when its statement ends, and a migration's may last long.
-     * It may also never answer PQcancel: the pool is not used from here on, so that stopping need not
-     * wait for this loop. */
+    /* The database notices a closed connection when its statement ends, and a migration's may last
+     * long. It may also never answer PQcancel: the pool is not used from here on, so that stopping
+     * need not wait for this loop. */
     for (size_t i = 0; i < len; i++) {
         if (cancel[i])
             (void)PQcancel(cancel[i], why, sizeof(why));
@@ -230,9 +230,9 @@ static pfc_code connect_to(pfc_db *db, pfc_conn *conn, pfc_err *err)
     return PFC_OK;
 }
 
-/* An idle connection has no data to read unless the server ended it. This check costs no round trip,
- * and finds a restart before a statement is sent whose result would be unknown. The data is not read:
- * it may be the server's last message without the end of the connection that follows. */
+/* An idle connection has no data to read unless the server ended it. This check costs no round
+ * trip, and finds a restart before a statement is sent whose result would be unknown. The data is
+ * not read: it may be the server's last message without the end of the connection that follows. */
 static bool still_good(PGconn *pg)
 {
     struct pollfd fd = { .fd = PQsocket(pg), .events = POLLIN };
@@ -241,8 +241,8 @@ static bool still_good(PGconn *pg)
            poll(&fd, 1, 0) == 0;
 }
 
-/* Large reads: planned for what is asked, and sorted in memory. The lock comes before the snapshot: a month
- * that is exchanged after it (migration 0023) would have no rows there. */
+/* Large reads: planned for what is asked, and sorted in memory. The lock comes before the snapshot:
+ * a month that is exchanged after it (migration 0023) would have no rows there. */
 #define SNAPSHOT                                                                                   \
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL work_mem = '32MB';"                \
     " SET LOCAL plan_cache_mode = force_custom_plan;"                                              \
@@ -446,8 +446,9 @@ pfc_code pfc_tx_copy_commit(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_er
     return copy(tx, name, rows, true, err);
 }
 
-/* The statement in one round trip with what goes before it: the BEGIN; and behind a pooler, where what was set on
- * the connection may have been on another, where names are looked up. NULL: the connection is lost. */
+/* The statement in one round trip with what goes before it: the BEGIN; and behind a pooler, where
+ * what was set on the connection may have been on another, where names are looked up. NULL: the
+ * connection is lost. */
 static PGresult *begin_with(pfc_tx *tx, const pfc_statement *statement, const pfc_args *args,
                             int binary)
 {

@@ -65,20 +65,23 @@ pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err) PFC_MUSTCHECK;
 /** Gives the connection back; rolls back unless committed. Accepts NULL. */
 void pfc_tx_free(pfc_tx *tx);
 
-/** Reads into `into` by statements of one snapshot. Forgets first what an earlier call has left there. */
+/** Reads into `into` by statements of one snapshot. Forgets first what an earlier call has left
+ * there. */
 typedef pfc_code (*pfc_db_reading)(pfc_tx *tx, void *into, pfc_err *err);
-/** Begins a PFC_TX_READ and reads. When a replica was used and its connection is lost, or it lacks what
- *  is read (PFC_ENOTFOUND, pfc_tx_behind), the primary is read, once and from the beginning: callers
- *  need not handle a replica that failed or that lags behind the newest writes. */
+/** Begins a PFC_TX_READ and reads. When a replica was used and its connection is lost, or it lacks
+ * what is read (PFC_ENOTFOUND, pfc_tx_behind), the primary is read, once and from the beginning:
+ * callers need not handle a replica that failed or that lags behind the newest writes. */
 pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err) PFC_MUSTCHECK;
-/** For a reading that lacks an expected row: an error where a replica was read, PFC_OK where it was the
- *  primary. */
+/** For a reading that lacks an expected row: an error where a replica was read, PFC_OK where it was
+ * the primary. */
 pfc_code pfc_tx_behind(pfc_tx *tx, pfc_err *err) PFC_MUSTCHECK;
 
-/** Writes by statements of one transaction. Forgets first what an earlier call has left in `into`. */
+/** Writes by statements of one transaction. Forgets first what an earlier call has left in `into`.
+ */
 typedef pfc_code (*pfc_db_writing)(pfc_tx *tx, void *into, pfc_err *err);
 /** Begins a PFC_TX_WRITE, writes and commits. A transaction that the database aborts because of a
- *  deadlock or a serialisation failure is repeated from the beginning, at most five times in all. */
+ *  deadlock or a serialisation failure is repeated from the beginning, at most five times in all.
+ */
 pfc_code pfc_db_write(pfc_db *db, pfc_db_writing writing, void *into, pfc_err *err) PFC_MUSTCHECK;
 
 /** Parameters of one statement, $1 first; clear frees what the pushes made. */
@@ -102,7 +105,8 @@ void pfc_args_i64s(pfc_args *args, const int64_t *values, size_t len);      /* b
 void pfc_args_u32s(pfc_args *args, const uint32_t *values, size_t len);     /* int[] */
 void pfc_args_f64s(pfc_args *args, const double *values, size_t len); /* float8[], NAN: null */
 void pfc_args_bools(pfc_args *args, const bool *values, size_t len);  /* boolean[] */
-/** "{...}" of texts (none NULL), to be one element of a text[] that the statement casts; caller frees. */
+/** "{...}" of texts (none NULL), to be one element of a text[] that the statement casts; caller
+ * frees. */
 char *pfc_array_literal(const char *const *values, size_t len);
 void pfc_args_clear(pfc_args *args);
 
@@ -118,8 +122,8 @@ pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **ou
 /** The same for a statement whose columns are all text or bytea: nothing of them is escaped. */
 pfc_code pfc_tx_query_bytes(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out,
                             pfc_err *err) PFC_MUSTCHECK;
-/** Rows for a COPY of schema/queries: begin; for each row its number of columns, then its values in the
- *  statement's order; end. */
+/** Rows for a COPY of schema/queries: begin; for each row its number of columns, then its values in
+ * the statement's order; end. */
 #define PFC_COPY_MAX_BYTES (512u * 1024 * 1024)
 typedef struct pfc_copy {
     pfc_buf buf;
@@ -134,17 +138,20 @@ void pfc_copy_f64s(pfc_copy *copy, const double *values, size_t len);   /* float
 void pfc_copy_u32s(pfc_copy *copy, const uint32_t *values, size_t len); /* int[] */
 void pfc_copy_json(pfc_copy *copy, const char *text);                   /* jsonb */
 void pfc_copy_end(pfc_copy *copy);
-/** Stores the rows by the COPY `name`, and clears them, also on failure. Codes as for pfc_tx_query. */
+/** Stores the rows by the COPY `name`, and clears them, also on failure. Codes as for pfc_tx_query.
+ */
 pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err) PFC_MUSTCHECK;
-/** The same and the commit, in one round trip: the transaction has ended with PFC_OK. After PFC_EUNAVAIL it is
- *  unknown whether it was committed. */
+/** The same and the commit, in one round trip: the transaction has ended with PFC_OK. After
+ * PFC_EUNAVAIL it is unknown whether it was committed. */
 pfc_code pfc_tx_copy_commit(pfc_tx *tx, const char *name, pfc_copy *rows,
                             pfc_err *err) PFC_MUSTCHECK;
-/** Prepares every embedded statement, and runs every COPY without rows. For tests of the newest schema. */
+/** Prepares every embedded statement, and runs every COPY without rows. For tests of the newest
+ * schema. */
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err) PFC_MUSTCHECK;
 
-/** A cache of immutable facts that the connection has read, for as long as it lasts and at most a minute;
- *  a few thousand entries, the newest. Only committed facts may be kept. Belongs to the transaction. */
+/** A cache of immutable facts that the connection has read, for as long as it lasts and at most a
+ * minute; a few thousand entries, the newest. Only committed facts may be kept. Belongs to the
+ * transaction. */
 typedef struct pfc_memo pfc_memo;
 pfc_memo *pfc_tx_memo(pfc_tx *tx);
 int64_t pfc_memo_find(pfc_memo *memo, const char *key, size_t len); /* 0: not known */
@@ -166,23 +173,25 @@ void pfc_res_free(pfc_res *res);
 /**
  * Applies every migration newer than the database's, each in one transaction, under an advisory
  * lock, so that any number of servers may start at once. PFC_ECONFLICT when the database is newer
- * than this program, or the role may not change its schema. *version is the newest afterwards (may be NULL).
+ * than this program, or the role may not change its schema. *version is the newest afterwards (may
+ * be NULL).
  */
 pfc_code pfc_db_migrate(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
-/** Gives `role`, which is there, the rights that a server of this schema needs, and no others in it; later migrations
- *  bring it theirs. PFC_EINVAL for a role that is not there, or that these rights would not limit; PFC_ECONFLICT when
- *  this connection's may not give them. */
+/** Gives `role`, which is there, the rights that a server of this schema needs, and no others in
+ * it; later migrations bring it theirs. PFC_EINVAL for a role that is not there, or that these
+ * rights would not limit; PFC_ECONFLICT when this connection's may not give them. */
 pfc_code pfc_db_grant(pfc_db *db, const char *role, pfc_err *err) PFC_MUSTCHECK;
 /** Version of the database, 0 when it is empty. */
 pfc_code pfc_db_version(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
-/** The version, and PFC_EUNAVAIL with the reason when the database takes no writes: one write of about 20 bytes in a
- *  transaction that is rolled back, within 3 s. It is not tried in a schema older than this program's. */
+/** The version, and PFC_EUNAVAIL with the reason when the database takes no writes: one write of
+ * about 20 bytes in a transaction that is rolled back, within 3 s. It is not tried in a schema
+ * older than this program's. */
 pfc_code pfc_db_probe(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
 /** Version this program brings. */
 int pfc_schema_newest(void);
 
-/** Events of the database, on a connection of its own; used by one thread, woken by any. Types: run,
- *  alert, job; and detect, which is for the workers alone. */
+/** Events of the database, on a connection of its own; used by one thread, woken by any. Types:
+ * run, alert, job; and detect, which is for the workers alone. */
 typedef struct pfc_listener pfc_listener;
 #define PFC_EVENT_MAX 8000
 

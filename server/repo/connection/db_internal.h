@@ -24,8 +24,8 @@ typedef struct pfc_replica pfc_replica;
 pfc_code pfc_replica_open(pfc_replica **out, const pfc_db_opts *opts, pfc_err *err);
 void pfc_replica_close(pfc_replica *replica);
 void pfc_replica_abort(pfc_replica *replica); /* as pfc_db_cut */
-/** Shuts all sockets of a pool, and what would open new ones; takes what cancels their statements into
- *  `cancel`, one place a connection (NULL: not wanted). */
+/** Shuts all sockets of a pool, and what would open new ones; takes what cancels their statements
+ * into `cancel`, one place a connection (NULL: not wanted). */
 void pfc_db_cut(pfc_db *db, PGcancel **cancel);
 pfc_tx *pfc_replica_begin(pfc_replica *replica);
 /** Of the pool; NULL: none. */
@@ -35,35 +35,37 @@ struct pfc_tx {
     pfc_db *db;
     pfc_conn *conn;
     pfc_tx_mode mode;
-    bool open;     /* a transaction is under way, or will be with the first statement */
-    bool begun;    /* the database knows of it */
-    bool collided; /* the database gave up a statement of it, so that others could go on */
-    bool replica;  /* it reads there */
-    bool behind;   /* ... and found that something is not there yet */
-    bool
-        read_only; /* the database takes no writes on this connection: another may lead to one that does */
-    bool overdue; /* a statement timed out: it is to be planned again, on another connection */
+    bool open;      /* a transaction is under way, or will be with the first statement */
+    bool begun;     /* the database knows of it */
+    bool collided;  /* the database gave up a statement of it, so that others could go on */
+    bool replica;   /* it reads there */
+    bool behind;    /* ... and found that something is not there yet */
+    bool read_only; /* the database takes no writes on this connection: another may lead to one that
+                       does */
+    bool overdue;   /* a statement timed out: it is to be planned again, on another connection */
 };
 
-/** Begins now what would begin with the first statement: for texts that do not come from schema/queries. */
+/** Begins now what would begin with the first statement: for texts that do not come from
+ * schema/queries. */
 pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err);
 
-/** PFC_EINVAL, in a sentence that quotes nothing of it, when libpq cannot read it, or would read a part of
- *  the password as host or port. */
+/** PFC_EINVAL, in a sentence that quotes nothing of it, when libpq cannot read it, or would read a
+ * part of the password as host or port. */
 pfc_code pfc_conn_check(const char *url, pfc_err *err);
 /** A connection to `url`, set up by `statement_ms` (0: no limit). */
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err);
 /** Where names are looked up: after PostgreSQL's own in our schema, whatever else there is. */
 #define PFC_CONN_SEARCH "public, pg_temp"
-/** The same for a transaction, or a statement that is its own, alone: behind a pooler each may be on another
- *  connection than the one that was set up. No SET, which warns of the latter. */
+/** The same for a transaction, or a statement that is its own, alone: behind a pooler each may be
+ * on another connection than the one that was set up. No SET, which warns of the latter. */
 #define PFC_CONN_SEARCH_LOCAL                                                                      \
     "SELECT pg_catalog.set_config('search_path', '" PFC_CONN_SEARCH "', true)"
-/** PFC_EUNAVAIL, and *forgets, when a crash may take what it commits. Looked at by each connection: the settings of a
- *  role, a database or the machine that was promoted may be others than those of yesterday. */
+/** PFC_EUNAVAIL, and *forgets, when a crash may take what it commits. Looked at by each connection:
+ * the settings of a role, a database or the machine that was promoted may be others than those of
+ * yesterday. */
 pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err);
-/** Waits until an answer to what was sent is here, at most so long: then the connection is ended, and
- *  PQgetResult says so. The database's own limits do not help against one that hangs. */
+/** Waits until an answer to what was sent is here, at most so long: then the connection is ended,
+ * and PQgetResult says so. The database's own limits do not help against one that hangs. */
 void pfc_conn_await(PGconn *pg, int64_t limit_ms);
 #define PFC_CONN_SETUP_MS 5000
 /** The first line of libpq's message, without its newline. */
@@ -76,8 +78,9 @@ bool pfc_result_collided(const PGresult *res);
 bool pfc_result_read_only(const PGresult *res);
 /** Runs a fixed text, possibly of several statements, without parameters. */
 pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err);
-/** Sends the rows of a COPY that has begun, and its end; false: see PQerrorMessage. In slices, since libpq
- *  keeps a buffer as large as the largest message for as long as the connection lasts. */
+/** Sends the rows of a COPY that has begun, and its end; false: see PQerrorMessage. In slices,
+ * since libpq keeps a buffer as large as the largest message for as long as the connection lasts.
+ */
 bool pfc_conn_put_rows(PGconn *pg, const pfc_copy *rows);
 /** Accepts NULL. */
 void pfc_memo_free(pfc_memo *memo);

@@ -36,7 +36,8 @@ static pfc_code read_i64(PGconn *pg, const char *sql, int64_t *out, pfc_err *err
 static pfc_code version_of(PGconn *pg, int *version, pfc_err *err)
 {
     int64_t there = 0, newest = 0;
-    /* Of the table, not by to_regclass, whose memory may be older than the lock that we waited for. */
+    /* Of the table, not by to_regclass, whose memory may be older than the lock that we waited for.
+     */
     pfc_code code = read_i64(pg,
                              "SELECT count(*) FROM pg_class WHERE relname = 'schema_migrations'"
                              " AND relnamespace = 'public'::regnamespace",
@@ -134,8 +135,8 @@ static pfc_code refuse(const standing *who, int version, pfc_err *err)
 static pfc_code apply(pfc_tx *tx, const pfc_migration *next, pfc_err *err)
 {
     pfc_args args = { 0 };
-    /* Whoever reads and stores queues behind a lock that we wait for: behind a long reader, such as a
-     * backup, that would be for as long as it reads. */
+    /* Whoever reads and stores queues behind a lock that we wait for: behind a long reader, such as
+     * a backup, that would be for as long as it reads. */
     pfc_code code =
         pfc_conn_exec(tx->conn->pg, "SET LOCAL lock_timeout = '2s'", "lock timeout", err);
 

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-/* Members are read and written by memcpy: they are of structs whose types this file does not know. */
+/* Members are read and written by memcpy: they are of structs whose types this file does not know.
+ */
 static const void *pointer_at(const char *at)
 {
     const void *value;

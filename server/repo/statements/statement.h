@@ -2,9 +2,9 @@
  * Statements of schema/queries with structs for parameters and rows.
  *
  * schema/statements.py writes server/repo/sql/FILE.h for each schema/queries/FILE.sql, with a
- * function a statement; this is what those are made of. A list of rows is `{items, len, next, hold}`:
- * texts of the items point into `hold`, and pfc_rows_clear(&list) frees both. Texts are NULL,
- * numbers 0 and doubles NAN where the database has NULL.
+ * function a statement; this is what those are made of. A list of rows is `{items, len, next,
+ * hold}`: texts of the items point into `hold`, and pfc_rows_clear(&list) frees both. Texts are
+ * NULL, numbers 0 and doubles NAN where the database has NULL.
  */
 #ifndef PFC_SERVER_REPO_STATEMENTS_STATEMENT_H
 #define PFC_SERVER_REPO_STATEMENTS_STATEMENT_H
@@ -68,7 +68,8 @@ typedef struct pfc_page {
 
 /** Limit of a page, with one more row to see whether there is a next page. */
 int pfc_page_fetch(pfc_page page);
-/** Cuts rows that were asked with pfc_page_fetch to the page. `member` is what the cursor counts. */
+/** Cuts rows that were asked with pfc_page_fetch to the page. `member` is what the cursor counts.
+ */
 #define pfc_rows_cut(rows, page, member)                                                           \
     do {                                                                                           \
         if ((rows)->len == (size_t)pfc_page_fetch(page)) {                                         \
@@ -94,7 +95,8 @@ typedef struct pfc_array_text {
     const char *text;
 } pfc_array_text;
 
-/** The elements, none for SQL NULL; *out is the caller's (NULL when empty). A NULL element is NAN. */
+/** The elements, none for SQL NULL; *out is the caller's (NULL when empty). A NULL element is NAN.
+ */
 void pfc_array_f64s(pfc_array_text array, double **out, size_t *len);
 void pfc_array_u32s(pfc_array_text array, uint32_t **out, size_t *len);
 
@@ -146,8 +148,8 @@ pfc_code pfc_sql_run(pfc_tx *tx, const pfc_sql_statement *statement, const void 
 /** The same for a statement of which the number of changed rows is asked. */
 pfc_code pfc_sql_count(pfc_tx *tx, const pfc_sql_statement *statement, const void *args,
                        size_t *changed, pfc_err *err) PFC_MUSTCHECK;
-/** The same for a statement with one column: its value in the first row, which has row_size bytes at
- *  `value` (NULL: it is not wanted); without a row 0, false, NAN. */
+/** The same for a statement with one column: its value in the first row, which has row_size bytes
+ * at `value` (NULL: it is not wanted); without a row 0, false, NAN. */
 pfc_code pfc_sql_value(pfc_tx *tx, const pfc_sql_statement *statement, const void *args,
                        void *value, pfc_err *err) PFC_MUSTCHECK;
 

@@ -14,12 +14,12 @@
 typedef pfc_sql_broken_result_row pfc_broken_result;
 typedef pfc_sql_broken_result_rows pfc_broken_results;
 
-/** Where the series' benchmark is broken, on its branch and machines, the newest first; one a commit, at
- *  most PFC_BROKEN_MAX. from, to: positions; 0: open. Clear with pfc_rows_clear. */
+/** Where the series' benchmark is broken, on its branch and machines, the newest first; one a
+ * commit, at most PFC_BROKEN_MAX. from, to: positions; 0: open. Clear with pfc_rows_clear. */
 pfc_code pfc_broken_of_series(pfc_db *db, int64_t series_id, int64_t from, int64_t to,
                               pfc_broken_results *out, pfc_err *err) PFC_MUSTCHECK;
-/** The broken benchmarks of a commit, by name; one row a benchmark, backend and machine class, at most
- *  PFC_BROKEN_MAX. */
+/** The broken benchmarks of a commit, by name; one row a benchmark, backend and machine class, at
+ * most PFC_BROKEN_MAX. */
 pfc_code pfc_broken_of_commit(pfc_db *db, int64_t project_id, int64_t commit_id,
                               pfc_broken_results *out, pfc_err *err) PFC_MUSTCHECK;
 

@@ -1,8 +1,8 @@
 /*
  * Rows as structs, and the reads that have no rule of their own.
  *
- * Lists are those of server/repo/statements/statement.h; `next` is the cursor of the following page, 0 at the
- * end. Times are Unix seconds. Members named *_json are JSON text.
+ * Lists are those of server/repo/statements/statement.h; `next` is the cursor of the following
+ * page, 0 at the end. Times are Unix seconds. Members named *_json are JSON text.
  *
  * Functions on `pfc_db` borrow a connection; those on `pfc_tx` are parts of a transaction and are
  * meant for services. A `get` answers a list of exactly one, or PFC_ENOTFOUND.
@@ -61,13 +61,13 @@ pfc_code pfc_commit_values_list(pfc_db *db, int64_t project_id, int64_t commit_i
 /* ---- series ---- */
 
 /** last_commit NULL: no point yet. noise_rel NAN: not judged yet. watching: number of
- *  newest points that may be a new level, 0: none; watching_of: how many an alert needs. level_points: of the newest level that stands. detectable_rel: smallest step
- *  likely to be confirmed by five points; NAN: unknown. judged false: the project's
- *  configuration leaves it out. two_speeds_json: names of machines that measure it at two
- *  speeds. spark_json: up to 200 last medians, oldest first. change_rel: the newest change
- *  point; NAN: none. change_firm: sure enough for an alert. change_alert_id 0: none.
- *  change_withheld, change_withheld_detail_json: why it has none, as stored. anchor: full id, of its
- *  newest session; NULL: none. */
+ *  newest points that may be a new level, 0: none; watching_of: how many an alert needs.
+ * level_points: of the newest level that stands. detectable_rel: smallest step likely to be
+ * confirmed by five points; NAN: unknown. judged false: the project's configuration leaves it out.
+ * two_speeds_json: names of machines that measure it at two speeds. spark_json: up to 200 last
+ * medians, oldest first. change_rel: the newest change point; NAN: none. change_firm: sure enough
+ * for an alert. change_alert_id 0: none. change_withheld, change_withheld_detail_json: why it has
+ * none, as stored. anchor: full id, of its newest session; NULL: none. */
 typedef pfc_sql_series_list_row pfc_series;
 typedef pfc_sql_series_list_rows pfc_series_rows;
 
@@ -102,16 +102,16 @@ pfc_code pfc_runs_get(pfc_db *db, int64_t project_id, const char *id, pfc_run_ro
 
 /** culprit NULL: none named. group_id: alerts that may have one cause; 0: not grouped yet.
  *  group_series, group_measured: series in the group, of those measured there. group_summary:
- *  "4 of 9 gemm series: k <= 64; +6.0 %". accepted: a person accepted the new level. undone_commit: after which the level was back; NULL: it is not. kind: step,
- *  drift, broken, toolchain, harness. reason: of a broken benchmark; NULL: the kind has none.
- *  boundary_json: of kind toolchain, harness: [{"name", "before", "now"}]. Of a drift alone:
- *  how long its range is, and the change since the last release, steps taken out. drift_weeks:
- *  between the times of the range's ends; NAN: no drift. reference_tag NULL: no release with
- *  enough points around it. evidence: exact, corroborated, alone, single. two_speeds_json: of
- *  its series: names of machines. blocks_json: of the session that decided it; NULL: none did.
- *  worth: its relevance, defined in migration 0015. event_id: of the machine that
- *  moved, where that explains it; 0: none. suspect_subject, suspect_author: of the culprit,
- *  else of `commit`; NULL: not known. */
+ *  "4 of 9 gemm series: k <= 64; +6.0 %". accepted: a person accepted the new level. undone_commit:
+ * after which the level was back; NULL: it is not. kind: step, drift, broken, toolchain, harness.
+ * reason: of a broken benchmark; NULL: the kind has none. boundary_json: of kind toolchain,
+ * harness: [{"name", "before", "now"}]. Of a drift alone: how long its range is, and the change
+ * since the last release, steps taken out. drift_weeks: between the times of the range's ends; NAN:
+ * no drift. reference_tag NULL: no release with enough points around it. evidence: exact,
+ * corroborated, alone, single. two_speeds_json: of its series: names of machines. blocks_json: of
+ * the session that decided it; NULL: none did. worth: its relevance, defined in migration 0015.
+ * event_id: of the machine that moved, where that explains it; 0: none. suspect_subject,
+ * suspect_author: of the culprit, else of `commit`; NULL: not known. */
 typedef pfc_sql_alerts_list_row pfc_alert;
 typedef pfc_sql_alerts_list_rows pfc_alerts;
 
@@ -148,9 +148,10 @@ pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits 
 
 /* ---- environment ---- */
 
-/* A machine that moved. Kind "canary": from the first run whose canary moved to the next sound one; what
- * was measured is kept out of detection. Kind "step": most of what it measures became slower at one
- * place, and no commit's fault; what it explains are alerts (server/services/alerts/machine_shift.h). */
+/* A machine that moved. Kind "canary": from the first run whose canary moved to the next sound one;
+ * what was measured is kept out of detection. Kind "step": most of what it measures became slower
+ * at one place, and no commit's fault; what it explains are alerts
+ * (server/services/alerts/machine_shift.h). */
 /** machine NULL: all of the class. runs: of a canary's
  *  event; else 0. first_run_id, last_run_id: a step: the first at the new level, the newest at
  *  the old. closed_at NAN: it lasts. The rest is of steps alone. loss,
@@ -226,8 +227,8 @@ typedef pfc_sql_token_row pfc_token;
 typedef pfc_sql_token_rows pfc_tokens;
 /** Ordered by id. */
 pfc_code pfc_tokens_list(pfc_db *db, pfc_page page, pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
-/** Stores another secret's hash under a new number, as token `id` is, which ends overlap_s from now; *out
- *  is the new one, empty when the old one has ended. */
+/** Stores another secret's hash under a new number, as token `id` is, which ends overlap_s from
+ * now; *out is the new one, empty when the old one has ended. */
 pfc_code pfc_tokens_rotate(pfc_tx *tx, int64_t id, const char *hash, double overlap_s,
                            pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
 

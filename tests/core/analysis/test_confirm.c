@@ -1,5 +1,6 @@
 /*
- * The new comparison that confirms a culprit. Seeds are fixed: each count is the same on every machine.
+ * The new comparison that confirms a culprit. Seeds are fixed: each count is the same on every
+ * machine.
  */
 #include <math.h>
 
@@ -9,7 +10,8 @@
 #include "core/base/rng.h"
 #include "core/bisect/confirm.h"
 
-/* Runs to the end on values of `noise`, builds differing by `layout`, the named one `step` worse. */
+/* Runs to the end on values of `noise`, builds differing by `layout`, the named one `step` worse.
+ */
 static pfc_confirm_result play(pfc_confirm_opts opts, double step, double noise, double layout,
                                uint64_t seed)
 {
@@ -81,8 +83,8 @@ Test(confirm, layouts_of_its_own_keep_equal_commits_equal)
     cr_assert(le(sz, fresh, 6), "a layout a pair: %zu of 200 blamed by mistake", fresh);
 }
 
-/* A machine that is slower by 8 % for a while, some fifty runs of a hundred: pairs that hold a change of
- * its speed differ by eight steps. */
+/* A machine that is slower by 8 % for a while, some fifty runs of a hundred: pairs that hold a
+ * change of its speed differ by eight steps. */
 static pfc_confirm_result two_states(double step, uint64_t seed)
 {
     const pfc_confirm_opts opts = { .expected_rel = 0.01, .seed = seed };

@@ -80,8 +80,8 @@ static bool same_builds(const pfc_design_block *a, const pfc_design_block *b)
     return a->len == b->len && shared == a->len;
 }
 
-/* Few builds: the mirror, which a linear drift cancels in. From four on each block has an order of its own, which
- * the test by order can bet on. */
+/* Few builds: the mirror, which a linear drift cancels in. From four on each block has an order of
+ * its own, which the test by order can bet on. */
 Test(design, a_round_is_two_blocks_of_the_same_builds)
 {
     size_t large = 0, mirrored = 0;
@@ -116,8 +116,8 @@ Test(design, a_round_is_two_blocks_of_the_same_builds)
     cr_assert(lt(sz, 6 * mirrored, large));
 }
 
-/* 14 builds: two rounds of two groups of at most 8. Each build is in each round, and each group holds one of two
- * neighbours, so that a step anywhere parts both groups; one build links them. */
+/* 14 builds: two rounds of two groups of at most 8. Each build is in each round, and each group
+ * holds one of two neighbours, so that a step anywhere parts both groups; one build links them. */
 Test(design, each_group_of_the_first_rounds_spans_the_whole_history)
 {
     static night n;
@@ -163,7 +163,8 @@ Test(design, a_quiet_night_without_a_change_ends_soon)
     cr_assert(le(sz, total, 40 * 12 * 6), "%zu visits", total);
 }
 
-/* 1.5 % at 0.4 % of noise: the intervals lie within the margin of 3 %, so only suspicion asks for more. */
+/* 1.5 % at 0.4 % of noise: the intervals lie within the margin of 3 %, so only suspicion asks for
+ * more. */
 Test(design, a_change_is_measured_until_it_is_decided_at_its_place)
 {
     static night n;
@@ -184,7 +185,8 @@ Test(design, a_change_is_measured_until_it_is_decided_at_its_place)
     pfc_design_free(n.design);
 }
 
-/* 5 % between builds that other commits part: no decision of this session, so nothing is measured for it. */
+/* 5 % between builds that other commits part: no decision of this session, so nothing is measured
+ * for it. */
 Test(design, a_gap_asks_for_no_block)
 {
     static night n;

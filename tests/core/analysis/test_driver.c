@@ -1,6 +1,6 @@
 /*
- * The loop of a bisection and the choice beside pending measurements; the prior and the JSON that the
- * command line and the service share.
+ * The loop of a bisection and the choice beside pending measurements; the prior and the JSON that
+ * the command line and the service share.
  */
 #include <math.h>
 
@@ -104,7 +104,8 @@ Test(driver, pending_measurements_spread_the_next_ones_and_leave_the_plan_as_it_
             distinct += pending[k].commit != pending[n].commit;
     }
     cr_assert(eq(sz, distinct, 3));
-    /* The pending middle is expected on the side of the posterior, so the next one lies in one half. */
+    /* The pending middle is expected on the side of the posterior, so the next one lies in one
+     * half. */
     cr_assert(eq(sz, plan->seen.len, runs));
     pfc_bisect_next(plan, &next);
     pfc_bisect_next_beside(plan, NULL, 0, &again);

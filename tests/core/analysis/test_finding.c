@@ -53,7 +53,8 @@ static pfc_finding finding_of(const pfc_bisect_opts *opts, double change, double
 
 Test(finding, a_true_change_below_the_step_is_not_told_as_none)
 {
-    /* The case of the field: 1.8 % between the ends, an interval from below zero to above the margin. */
+    /* The case of the field: 1.8 % between the ends, an interval from below zero to above the
+     * margin. */
     const pfc_bisect_opts opts = { .delta_rel = 0.05 };
     const pfc_finding f = finding_of(&opts, 0.018, 0.035, 8);
 
@@ -192,7 +193,8 @@ static size_t verdicts(double change, pfc_bisect_opts opts, pfc_bisect_verdict v
     return found;
 }
 
-/* A change of one and a half margins is none in at most 5 of 100 searches, whichever way is better. */
+/* A change of one and a half margins is none in at most 5 of 100 searches, whichever way is better.
+ */
 Test(finding, a_change_beyond_the_margin_is_hardly_ever_told_as_none)
 {
     const pfc_bisect_opts lower = { .noise_rel = 0.02, .delta_rel = 0.04 };
@@ -244,7 +246,8 @@ Test(finding, a_budget_that_is_given_may_be_used_for_the_evidence)
     cr_assert(gt(sz, runs[1], 250));
 }
 
-/* 40 runs of each end are more than equal ones need (37 at this noise): without a budget the search ends, open. */
+/* 40 runs of each end are more than equal ones need (37 at this noise): without a budget the search
+ * ends, open. */
 Test(finding, without_a_budget_the_search_ends_where_equal_ends_would_have)
 {
     for (size_t most = 0; most <= 1000; most += 1000) {

@@ -1,6 +1,6 @@
 /*
- * The planner's posterior against sums over all courses of the level, and its probabilities against what
- * happens.
+ * The planner's posterior against sums over all courses of the level, and its probabilities against
+ * what happens.
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #define GRID   7
 #define STATES (2 * GRID) /* before and after the first jump to worse */
 
-/* Probability of a jump of so many grid points, sizes being a mixture of three boxes: from 0.7 to 1.5 of
- * the step that was seen (0.6; downwards from half of that), from the smallest that counts to 2.5 of it
- * (0.3), and to the whole grid (0.1). */
+/* Probability of a jump of so many grid points, sizes being a mixture of three boxes: from 0.7
+ * to 1.5 of the step that was seen (0.6; downwards from half of that), from the smallest that
+ * counts to 2.5 of it (0.3), and to the whole grid (0.1). */
 static double jump(const plan_model *m, bool up, size_t by)
 {
     const double from[] = { 0.7 * m->scales.step, m->scales.smallest, m->scales.smallest };
@@ -36,8 +36,9 @@ static double jump(const plan_model *m, bool up, size_t by)
     return p;
 }
 
-/* Weight of one state following another over a gap: prior 9 against none for the first jump to worse, `further_weight` for a
- * further one, 0.1 for one to better, each times the prior weight of the gap. */
+/* Weight of one state following another over a gap: prior 9 against none for the first jump to
+ * worse, `further_weight` for a further one, 0.1 for one to better, each times the prior weight of
+ * the gap. */
 static double weight_of(const plan_model *m, size_t gap, size_t s, size_t t)
 {
     const size_t l = s % GRID, to = t % GRID;
@@ -134,9 +135,9 @@ Test(posterior, sums_over_the_chain_are_sums_over_all_courses)
     }
 }
 
-/* Searches broken off after 8 to 20 runs: of the commits given a probability so large, as many must be the
- * culprit as the probabilities add up to. Noise is normal and has heavy tails in turn, three standard
- * deviations of the count are allowed, and a tenth for what the model does not know. */
+/* Searches broken off after 8 to 20 runs: of the commits given a probability so large, as many must
+ * be the culprit as the probabilities add up to. Noise is normal and has heavy tails in turn, three
+ * standard deviations of the count are allowed, and a tenth for what the model does not know. */
 Test(posterior, probabilities_come_true_as_often_as_they_say)
 {
     enum { COMMITS = 65, SESSIONS = 400 };

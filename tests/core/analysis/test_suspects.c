@@ -99,8 +99,8 @@ Test(suspects, the_place_is_the_gap_in_which_the_level_changes)
     cr_assert(lt(dbl, place[7], -5));
 }
 
-/* A point on the wrong side of the step costs what Student's t with 4 degrees of freedom says of it: R 4.2.2,
- * dt(log(1.1) / 0.02, 4, log = TRUE) - dt(0, 4, log = TRUE). */
+/* A point on the wrong side of the step costs what Student's t with 4 degrees of freedom says of
+ * it: R 4.2.2, dt(log(1.1) / 0.02, 4, log = TRUE) - dt(0, 4, log = TRUE). */
 Test(suspects, a_place_weighs_what_students_t_says)
 {
     const pfc_suspect_point points[] = { { 10, 100.0 }, { 20, 110.0 } };

@@ -217,7 +217,8 @@ typedef struct fleet {
     size_t holds[RUNNERS]; /* JOBS: nothing */
 } fleet;
 
-/* Runners 0 and 1 are of one class, the others of another; a third of the jobs requires the first class. */
+/* Runners 0 and 1 are of one class, the others of another; a third of the jobs requires the first
+ * class. */
 static const bool classes[] = { true, true, false, false, false, true, true, true, true, true };
 
 static double truth(pfc_rng *rng, size_t kind)

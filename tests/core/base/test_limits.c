@@ -1,4 +1,5 @@
-/* Exact limits of what is read from outside: the last value that is taken, the first one refused. */
+/* Exact limits of what is read from outside: the last value that is taken, the first one refused.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -106,7 +106,8 @@ Test(proc, a_deadline_ends_it)
     pfc_proc_result_clear(&res);
 }
 
-/* Stops a child when it has made the file $READY, however long a busy machine takes to get there. */
+/* Stops a child when it has made the file $READY, however long a busy machine takes to get there.
+ */
 static bool is_ready(void *arg)
 {
     return access(arg, F_OK) == 0;

@@ -268,7 +268,8 @@ Test(http, nobody_listening_may_be_retried)
     free(url);
 }
 
-/* A name can resolve to another address between two lookups: the check is of the address that is connected to. */
+/* A name can resolve to another address between two lookups: the check is of the address that is
+ * connected to. */
 static bool never(void *arg, const struct sockaddr *address)
 {
     *(int *)arg = address->sa_family;

@@ -1,4 +1,5 @@
-/* The code of every response status, and the limits of URLs and bodies: at each limit and one beyond it. */
+/* The code of every response status, and the limits of URLs and bodies: at each limit and one
+ * beyond it. */
 #include <stdlib.h>
 #include <string.h>
 

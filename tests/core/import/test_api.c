@@ -343,8 +343,8 @@ Test(api, ncu_reads_names_longer_than_what_is_remembered_of_a_row)
     pfc_buf_clear(&buf);
 }
 
-/* 9,000 rows share the 4,096 slots of the memo, so that rows of different texts meet in one slot: each must find
- * its own measurement again. The differing text is the kernel, then the metric. */
+/* 9,000 rows share the 4,096 slots of the memo, so that rows of different texts meet in one slot:
+ * each must find its own measurement again. The differing text is the kernel, then the metric. */
 Test(api, ncu_rows_that_share_a_slot_of_the_memo_stay_separate)
 {
     enum { ROWS = 9000 };

@@ -1,6 +1,7 @@
 /*
- * The case files of tests/data/import-cases: every measurement with its unit, direction and samples,
- * every note and every sentence of a fault. The inputs lie before and behind unreadable pages.
+ * The case files of tests/data/import-cases: every measurement with its unit, direction and
+ * samples, every note and every sentence of a fault. The inputs lie before and behind unreadable
+ * pages.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Units and directions from names and units, against what the tools' own documentation says of them.
- * A rate and its inverse stand together: what confuses the two fails.
+ * Units and directions from names and units, against what the tools' own documentation says of
+ * them. A rate and its inverse stand together: what confuses the two fails.
  */
 #include <string.h>
 

@@ -141,8 +141,8 @@ static const pfc_measurement *find(const pfc_run *run, const char *benchmark, co
     return NULL;
 }
 
-/* Otava's own default, higher, counts where the format is named. Of others everything is counted, also
- * what has no direction. */
+/* Otava's own default, higher, counts where the format is named. Of others everything is counted,
+ * also what has no direction. */
 static pfc_import_opts opts_of(const expected *e)
 {
     return (pfc_import_opts){ .format = strcmp(e->format, "otava") == 0 ? "otava" : NULL,

@@ -198,7 +198,8 @@ Test(google_benchmark, plain_iterations_give_time_and_cpu_time)
     pfc_run_free(run);
 }
 
-/* gemm/n:32 and n:64 with 3 repetitions in us, three softmax in ns; aggregates, BigO, RMS left out. */
+/* gemm/n:32 and n:64 with 3 repetitions in us, three softmax in ns; aggregates, BigO, RMS left out.
+ */
 Test(google_benchmark, repetitions_are_samples_and_aggregates_are_left_out)
 {
     pfc_run *run = read_file("google-benchmark/repetitions-complexity.json");

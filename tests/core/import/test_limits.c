@@ -54,7 +54,8 @@ static void repeat(pfc_buf *buf, const char *text, size_t times)
 
 /* ---- sizes ---- */
 
-/* Untouched pages of an allocation use no memory. The first byte is not text, so that reading stops there. */
+/* Untouched pages of an allocation use no memory. The first byte is not text, so that reading stops
+ * there. */
 Test(limits, results_of_256_mib_are_looked_at_and_one_byte_more_is_not)
 {
     const size_t max = 256u * 1024 * 1024;

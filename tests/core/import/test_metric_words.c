@@ -1,6 +1,6 @@
 /*
- * Every word of metric_words.c and every unit of units.c: what a word says alone, as a rate, as the inverse of
- * one and as a unit. Each kind of word has another combination of these results.
+ * Every word of metric_words.c and every unit of units.c: what a word says alone, as a rate, as the
+ * inverse of one and as a unit. Each kind of word has another combination of these results.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@
 
 enum { LOWER = -1, ASK = 0, HIGHER = 1 };
 
-/* Names with the word in the place of "$", and which way is better then; the unit of the last one. */
+/* Names with the word in the place of "$", and which way is better then; the unit of the last one.
+ */
 typedef struct form {
     const char *name;
     const char *unit; /* NULL: the name alone */

@@ -1,4 +1,5 @@
-/* Directions that must be given because they are never guessed, and values that were once misread. */
+/* Directions that must be given because they are never guessed, and values that were once misread.
+ */
 #include <stdlib.h>
 #include <string.h>
 

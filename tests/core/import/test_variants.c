@@ -1,7 +1,7 @@
 /*
  * The forms that tools really write besides the usual one: what they print for people, their CSV,
- * older and newer versions, and what a capture adds. The texts are as the tools' sources and manuals
- * have them; the numbers are read off the texts.
+ * older and newer versions, and what a capture adds. The texts are as the tools' sources and
+ * manuals have them; the numbers are read off the texts.
  */
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /*
- * Measurements that are in print, for tests that hold a statistic to published answers. Facts, typed off
- * as R 4.2.2's package datasets has them under the names in brackets.
+ * Measurements that are in print, for tests that hold a statistic to published answers. Facts,
+ * typed off as R 4.2.2's package datasets has them under the names in brackets.
  */
 #ifndef PFC_TESTS_CORE_STATS_PUBLISHED_H
 #define PFC_TESTS_CORE_STATS_PUBLISHED_H
 
-/* Michelson 1879: 100 determinations of the speed of light in air, km/s less 299,000, in the order they
- * were made (morley). In units of 1,000 km/s these are the data of NIST's StRD "Michelso". */
+/* Michelson 1879: 100 determinations of the speed of light in air, km/s less 299,000, in the order
+ * they were made (morley). In units of 1,000 km/s these are the data of NIST's StRD "Michelso". */
 static const double michelson[100] = {
     850,  740, 900, 1070, 930, 850, 950, 980, 980, 880, 1000, 980, 930, 650, 760, 810, 1000,
     1000, 960, 960, 960,  940, 960, 940, 880, 800, 850, 880,  900, 840, 830, 790, 810, 880,
@@ -35,7 +35,8 @@ static const double new_haven[60] = { 49.9, 52.3, 49.4, 51.1, 49.4, 47.9, 49.8, 
                                       53.1, 54.6, 52,   52,   50.9, 52.6, 50.2, 52.6, 51.6, 51.9,
                                       50.5, 50.9, 51.7, 51.4, 51.7, 50.8, 51.9, 51.8, 51.9, 53 };
 
-/* Lynx trapped on the Mackenzie river, 1821..1934 (lynx; Elton & Nicholson, J. Animal Ecol. 11, 1942). */
+/* Lynx trapped on the Mackenzie river, 1821..1934 (lynx; Elton & Nicholson, J. Animal Ecol. 11,
+ * 1942). */
 static const double lynx[114] = {
     269,  321,  585,  871,  1475, 2821, 3928, 5943, 4950, 2577, 523,  98,   184,  279,  409,
     2285, 2685, 3409, 1824, 409,  151,  45,   68,   213,  546,  1033, 2129, 2536, 957,  361,
@@ -47,8 +48,8 @@ static const double lynx[114] = {
     2935, 1537, 529,  485,  662,  1000, 1590, 2657, 3396
 };
 
-/* Ozone in New York, parts per billion, days of May and of August 1973 that have a value (airquality;
- * Chambers et al., Graphical Methods for Data Analysis, 1983). */
+/* Ozone in New York, parts per billion, days of May and of August 1973 that have a value
+ * (airquality; Chambers et al., Graphical Methods for Data Analysis, 1983). */
 static const double ozone_may[26] = { 41, 36, 12, 18, 28, 23, 19, 8, 7,  16, 11, 14,  18,
                                       14, 34, 6,  30, 11, 1,  11, 4, 32, 23, 45, 115, 37 };
 static const double ozone_august[26] = { 39, 9,  16, 78, 35, 66, 122, 89,  110, 44, 28,  65, 22,

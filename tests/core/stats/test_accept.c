@@ -1,4 +1,5 @@
-/* After a level that a person has accepted: the next step alerts early, an unchanged series never. */
+/* After a level that a person has accepted: the next step alerts early, an unchanged series never.
+ */
 #include <math.h>
 
 #include <criterion/criterion.h>

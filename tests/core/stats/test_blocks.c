@@ -1,4 +1,5 @@
-/* Blocks: two builds are the comparison of two commits, and order, factors and drift change nothing. */
+/* Blocks: two builds are the comparison of two commits, and order, factors and drift change
+ * nothing. */
 #include <math.h>
 #include <string.h>
 
@@ -172,8 +173,8 @@ Test(blocks, the_order_of_the_array_is_no_matter)
     pfc_blocks_fit_clear(&b);
 }
 
-/* 12 visits of a build with 0.2 % of noise: its standard error is 0.06 %, that of a ratio 0.08 %; four of
- * them are the limit. */
+/* 12 visits of a build with 0.2 % of noise: its standard error is 0.06 %, that of a ratio 0.08 %;
+ * four of them are the limit. */
 #define FEW_ERRORS 0.0033
 
 Test(blocks, a_machine_that_is_slower_in_some_blocks_changes_no_ratio)
@@ -353,8 +354,8 @@ Test(blocks, input_out_of_range_is_refused)
         eq(int, refused(NULL, 0, (pfc_blocks_opts){ .builds = 2, .margin = -1 }), PFC_EINVAL));
 }
 
-/* Three builds alike on a machine with two speeds, in stretches of 5 visits. p never grows, so the last of
- * 24 rounds says whether any look was below 0.05. */
+/* Three builds alike on a machine with two speeds, in stretches of 5 visits. p never grows, so the
+ * last of 24 rounds says whether any look was below 0.05. */
 Test(blocks, looks_at_equal_builds_are_below_alpha_no_more_often_than_alpha)
 {
     static session s;
@@ -382,7 +383,8 @@ Test(blocks, looks_at_equal_builds_are_below_alpha_no_more_often_than_alpha)
     cr_assert(le(sz, alarms, 19), "%zu", alarms);
 }
 
-/* 3.5 % at 1.8 % of noise in four rounds: the two builds beside the step cannot decide it, all eight together can. */
+/* 3.5 % at 1.8 % of noise in four rounds: the two builds beside the step cannot decide it, all
+ * eight together can. */
 Test(blocks, a_step_is_told_by_all_builds_and_has_a_place)
 {
     static session s;
@@ -437,7 +439,8 @@ Test(blocks, a_step_downwards_is_told_as_one)
     pfc_blocks_fit_clear(&fit);
 }
 
-/* An anchor that is far older is no part of the stretch: its level is no evidence for a step behind the base. */
+/* An anchor that is far older is no part of the stretch: its level is no evidence for a step behind
+ * the base. */
 Test(blocks, builds_apart_belong_to_no_stretch)
 {
     static session s;
@@ -458,8 +461,9 @@ Test(blocks, builds_apart_belong_to_no_stretch)
     pfc_blocks_fit_clear(&fit);
 }
 
-/* Between builds 2 and 3 lie commits that another session judged: what changed there belongs to none of these, and
- * the stretch ends there on both sides. The step before build 5 is still reported. */
+/* Between builds 2 and 3 lie commits that another session judged: what changed there belongs to
+ * none of these, and the stretch ends there on both sides. The step before build 5 is still
+ * reported. */
 Test(blocks, a_gap_is_no_place_for_a_step)
 {
     static session s;

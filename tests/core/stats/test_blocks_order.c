@@ -1,4 +1,5 @@
-/* The test by order: it is silent where nothing changed, whatever the machine does, and it tells a step soon. */
+/* The test by order: it is silent where nothing changed, whatever the machine does, and it tells a
+ * step soon. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -70,8 +71,8 @@ static double p_of(const session *s, uint32_t low, uint32_t high, uint32_t split
     return p;
 }
 
-/* Bets lose money on average where nothing changed: p <= 0.05 in at most 5 % (of 150: 7.5 expected at most, 16
- * would be three standard deviations more). */
+/* Bets lose money on average where nothing changed: p <= 0.05 in at most 5 % (of 150: 7.5 expected
+ * at most, 16 would be three standard deviations more). */
 Test(blocks_order, equal_builds_are_rarely_told_apart_on_any_machine)
 {
     static const machine machines[] = {
@@ -118,7 +119,8 @@ Test(blocks_order, a_step_of_three_per_cent_is_told_after_three_rounds)
     }
 }
 
-/* A program of two speeds 3 % apart, one drawn by each process: a step of half that distance is still found. */
+/* A program of two speeds 3 % apart, one drawn by each process: a step of half that distance is
+ * still found. */
 Test(blocks_order, levels_that_each_visit_draws_are_learned)
 {
     static const machine m = { .noise = 0.003, .modes = 0.03 };
@@ -175,7 +177,8 @@ Test(blocks_order, a_round_counts_once_and_when_it_is_whole)
     pfc_orders_free(o);
 }
 
-/* The size that is subtracted is the size that is left: 3 % less 3 % is nothing, less 6 % is as much the other way. */
+/* The size that is subtracted is the size that is left: 3 % less 3 % is nothing, less 6 % is as
+ * much the other way. */
 Test(blocks_order, a_shift_is_taken_off_the_builds_it_names)
 {
     static const machine m = { .noise = 0.012 };

@@ -1,4 +1,5 @@
-/* Series without a change: noise of all kinds, spikes, waves, machine states, drift. Alarms counted. */
+/* Series without a change: noise of all kinds, spikes, waves, machine states, drift. Alarms
+ * counted. */
 #include "core/changepoint/stages.h"
 
 #include "tests/core/stats/series.h"
@@ -57,9 +58,9 @@ Test(nulls, spikes_are_no_changes)
     cr_assert(alarms <= 5, "%zu of 100", alarms);
 }
 
-/* The long-run variance of AR(1) noise over its variance is (1 + rho) / (1 - rho) (Brockwell & Davis,
- * Time Series: Theory and Methods, 1991, 7.1): 1, 1.857 and 3 for rho 0, 0.3 and 0.5. Its estimate
- * cuts residuals at 2.5 sigma, which takes a few hundredths. */
+/* The long-run variance of AR(1) noise over its variance is (1 + rho) / (1 - rho) (Brockwell &
+ * Davis, Time Series: Theory and Methods, 1991, 7.1): 1, 1.857 and 3 for rho 0, 0.3 and 0.5. Its
+ * estimate cuts residuals at 2.5 sigma, which takes a few hundredths. */
 Test(noise, long_run_variance_of_an_autoregression)
 {
     static const double rhos[] = { 0.0, 0.3, 0.5 };

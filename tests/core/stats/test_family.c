@@ -58,8 +58,8 @@ Test(family, rows_without_a_test_neither_count_nor_change)
     cr_assert(eq(int, (int)rows[3].verdict, PFC_VERDICT_SAME));
 }
 
-/* `changed` of 210 rows are 5 % slower; noise 1 %. Returns the rows called different; *wrong: of them,
- * those that did not change; *alone: rows that their own test calls different. */
+/* `changed` of 210 rows are 5 % slower; noise 1 %. Returns the rows called different; *wrong: of
+ * them, those that did not change; *alone: rows that their own test calls different. */
 static size_t different(uint64_t seed, size_t changed, size_t *wrong, size_t *alone)
 {
     pfc_family_row rows[ROWS];

@@ -1,4 +1,5 @@
-/* Turns: a ramp of the machine cancels, every look keeps its level, and what is missing is foreseen. */
+/* Turns: a ramp of the machine cancels, every look keeps its level, and what is missing is
+ * foreseen. */
 #include <math.h>
 #include <string.h>
 

@@ -226,7 +226,8 @@ Test(limits, six_values_are_the_fewest_of_which_some_are_cut)
     cr_assert(eq(sz, pfc_stats_sign_cut(6, 7.0 / 64 + 1e-12), 2));
     cr_assert(eq(sz, pfc_stats_sign_cut(6, 7.0 / 64 - 1e-12), 1));
     cr_assert(eq(sz, pfc_stats_sign_cut(0, 0.5), 0));
-    /* Up to 5000 summed, beyond by the normal approximation; expected: sums of whole binomial coefficients. */
+    /* Up to 5000 summed, beyond by the normal approximation; expected: sums of whole binomial
+     * coefficients. */
     cr_assert(eq(sz, pfc_stats_sign_cut(5000, 1e-5), 2349));
     cr_assert(eq(sz, pfc_stats_sign_cut(5001, 1e-5), 2350));
     cr_assert(eq(sz, pfc_stats_sign_cut(5000, 0.02), 2427));

@@ -288,8 +288,8 @@ Test(numbers, intervals_of_pairs_are_walsh_averages_of_that_rank)
     }
 }
 
-/* Minimum detectable change of n values: 1.0233 (z of alpha / 2 + z of 0.8) standard errors, by the MADs of
- * logarithms. */
+/* Minimum detectable change of n values: 1.0233 (z of alpha / 2 + z of 0.8) standard errors, by the
+ * MADs of logarithms. */
 Test(numbers, the_smallest_change_shown_is_that_of_noether)
 {
     const double a[] = { 100, 101, 103, 102, 99 };

@@ -45,7 +45,8 @@ static bool has(const pfc_detection *d, const pfc_change *c)
     return false;
 }
 
-/* Every prefix of every series: what one answer calls confirmed is in all later ones, in its place. */
+/* Every prefix of every series: what one answer calls confirmed is in all later ones, in its place.
+ */
 Test(online, what_is_confirmed_stays_in_its_place)
 {
     size_t confirmed = 0;
@@ -70,7 +71,8 @@ Test(online, what_is_confirmed_stays_in_its_place)
     cr_assert(gt(sz, confirmed, 200));
 }
 
-/* Small steps under much noise have wide sets: these are reported once, whatever later points show. */
+/* Small steps under much noise have wide sets: these are reported once, whatever later points show.
+ */
 Test(online, the_set_of_a_confirmed_change_stays_as_reported)
 {
     size_t wide = 0;
@@ -97,8 +99,9 @@ Test(online, the_set_of_a_confirmed_change_stays_as_reported)
     cr_assert(gt(sz, wide, 100));
 }
 
-/* Hysteresis: what one look finds is not settled by it. An earlier look, three points ago at least, must have
- * found the change within one place of here (series without noise are judged by length alone). */
+/* Hysteresis: what one look finds is not settled by it. An earlier look, three points ago at least,
+ * must have found the change within one place of here (series without noise are judged by length
+ * alone). */
 Test(online, nothing_is_settled_that_was_not_found_before)
 {
     pfc_segment_space space = { 0 };
@@ -245,8 +248,9 @@ Test(online, any_order_of_arrival_gives_one_answer)
     }
 }
 
-/* A consumer that never sees the series in order: each point is put in its place as it arrives, states are
- * kept as bytes at every 16th point, those beyond the place are thrown away, and the rest is replayed. */
+/* A consumer that never sees the series in order: each point is put in its place as it arrives,
+ * states are kept as bytes at every 16th point, those beyond the place are thrown away, and the
+ * rest is replayed. */
 typedef struct consumer {
     series s;
     size_t place[SERIES_MAX]; /* of each point, in the whole history */
@@ -289,9 +293,9 @@ static void arrive(consumer *c, const series *whole, size_t place, pfc_segment_s
     }
 }
 
-/* 1,000 orders of arrival: some wild, most nearly in order with stragglers, as runners make them. After
- * the last point, and at some moments before it, what the consumer says is what a replay of the points so
- * far in series order says, bit for bit. */
+/* 1,000 orders of arrival: some wild, most nearly in order with stragglers, as runners make them.
+ * After the last point, and at some moments before it, what the consumer says is what a replay of
+ * the points so far in series order says, bit for bit. */
 Test(online, a_thousand_orders_of_arrival_point_by_point_give_one_answer)
 {
     enum { N = 90 };
@@ -445,7 +449,8 @@ Test(online, bytes_that_are_no_state_are_refused)
     pfc_segment_space_clear(&space);
 }
 
-/* A million points, the most there may be: steps early and late are found, and stay where they are. */
+/* A million points, the most there may be: steps early and late are found, and stay where they are.
+ */
 Test(online, a_million_points_are_no_trouble)
 {
     const size_t n = PFC_SERIES_MAX_POINTS;
@@ -508,7 +513,8 @@ Test(online, many_repeats_in_a_point_are_taken)
     free(repeats);
 }
 
-/* A slow path taken more often from some point on: settled once, at one place, however long it goes on. */
+/* A slow path taken more often from some point on: settled once, at one place, however long it goes
+ * on. */
 Test(online, a_change_of_shares_is_settled_once)
 {
     pfc_rng rng;

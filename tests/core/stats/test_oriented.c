@@ -1,4 +1,5 @@
-/* The test by order: swapped names give nearly the same p, equal builds few alarms, states hide no shift. */
+/* The test by order: swapped names give nearly the same p, equal builds few alarms, states hide no
+ * shift. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -63,7 +64,8 @@ Test(oriented, p_starts_at_one_and_never_grows)
     }
 }
 
-/* At 0.05, 400 sessions of equal builds on a machine that changes its speed at every fourth visit. */
+/* At 0.05, 400 sessions of equal builds on a machine that changes its speed at every fourth visit.
+ */
 Test(oriented, equal_builds_raise_no_more_alarms_than_promised)
 {
     pfc_round rounds[ROUNDS];
@@ -79,7 +81,8 @@ Test(oriented, equal_builds_raise_no_more_alarms_than_promised)
     cr_assert(le(sz, alarms, 28), "%zu", alarms);
 }
 
-/* A shift of 3 % under 1 % of noise and states of 5 to 12 %; and the shift itself is not excluded. */
+/* A shift of 3 % under 1 % of noise and states of 5 to 12 %; and the shift itself is not excluded.
+ */
 Test(oriented, a_shift_is_found_though_the_machine_changes_its_speed)
 {
     pfc_round rounds[ROUNDS];

@@ -1,6 +1,6 @@
 /*
- * Statistics against answers that are in print, or that R gives: R means 4.2.2 with the call beside it.
- * Which statistic is held to what: core/stats/SOURCES.md.
+ * Statistics against answers that are in print, or that R gives: R means 4.2.2 with the call beside
+ * it. Which statistic is held to what: core/stats/SOURCES.md.
  */
 #include <math.h>
 #include <string.h>
@@ -21,8 +21,9 @@
 
 /* ---- summaries ---- */
 
-/* NIST Statistical Reference Datasets, univariate, Michelso: certified mean 299.852400000000, standard
- * deviation 0.0790105478190518. R: quantile(m, c(.05, .9)), mad(m), whose factor has five digits. */
+/* NIST Statistical Reference Datasets, univariate, Michelso: certified mean 299.852400000000,
+ * standard deviation 0.0790105478190518. R: quantile(m, c(.05, .9)), mad(m), whose factor has five
+ * digits. */
 Test(published, michelsons_speed_of_light_as_nist_certifies_it)
 {
     double m[100];
@@ -38,7 +39,8 @@ Test(published, michelsons_speed_of_light_as_nist_certifies_it)
 }
 
 /* NIST StRD, NumAcc1 to NumAcc4: certified means 10000002, 1.2, 1000000.2 and 10000000.2, standard
- * deviations 1, 0.1, 0.1 and 0.1, exactly. The error in the last one is the rounding of its data. */
+ * deviations 1, 0.1, 0.1 and 0.1, exactly. The error in the last one is the rounding of its data.
+ */
 Test(published, values_that_defeat_sums_of_squares_as_nist_certifies_them)
 {
     static const double base[] = { 1.0, 1000000.0, 10000000.0 };
@@ -105,9 +107,10 @@ Test(published, losses_are_those_of_students_t)
 
 /* ---- the bootstrap ---- */
 
-/* Thirteen launches of one sample each are Efron's example: the bootstrap's median of 13 values is the
- * k-th smallest with probability .0015 .0142 .0550 .1242 .1936 for k = 2..6 (and 12..8) and .2230 for 7
- * (Ann. Statist. 7, 1979, section 3). Below the 4th lie .0157, below the 5th .0707, below the 6th .195. */
+/* Thirteen launches of one sample each are Efron's example: the bootstrap's median of 13 values is
+ * the k-th smallest with probability .0015 .0142 .0550 .1242 .1936 for k = 2..6 (and 12..8) and
+ * .2230 for 7 (Ann. Statist. 7, 1979, section 3). Below the 4th lie .0157, below the 5th .0707,
+ * below the 6th .195. */
 Test(published, efrons_bootstrap_of_a_median_of_thirteen)
 {
     static const double levels[] = { 0.98, 0.95, 0.90, 0.80 };
@@ -129,8 +132,9 @@ Test(published, efrons_bootstrap_of_a_median_of_thirteen)
 
 /* ---- ranks ---- */
 
-/* The usual tables, of Mann & Whitney (1947) and Wilcoxon (1945), give the largest statistic that is
- * significant; a cut is one more. R: qwilcox(0.025, n, n), qwilcox(0.005, n, n); qsignrank(0.025, n). */
+/* The usual tables, of Mann & Whitney (1947) and Wilcoxon (1945), give the largest statistic that
+ * is significant; a cut is one more. R: qwilcox(0.025, n, n), qwilcox(0.005, n, n);
+ * qsignrank(0.025, n). */
 Test(published, critical_values_of_both_rank_tests)
 {
     static const double u5[] = { 0, 2, 5, 8, 13, 17, 23 };
@@ -151,8 +155,9 @@ Test(published, critical_values_of_both_rank_tests)
 }
 
 /* R, ?wilcox.test: wilcox.test(Ozone ~ Month, airquality, Month %in% c(5, 8)): W = 127.5, p-value =
- * 0.0001208, with ties on both sides; sort(outer(aug, may, "-"))[c(230, 447)] are 14 and 53, the ranks being
- * 338 - qnorm(0.975) sqrt(26 * 26 * 53 / 12) = 230.9 from each end (Hollander & Wolfe 1973, 4.3). */
+ * 0.0001208, with ties on both sides; sort(outer(aug, may, "-"))[c(230, 447)] are 14 and 53, the
+ * ranks being 338 - qnorm(0.975) sqrt(26 * 26 * 53 / 12) = 230.9 from each end (Hollander & Wolfe
+ * 1973, 4.3). */
 Test(published, ozone_of_may_and_august)
 {
     pfc_interval shift;
@@ -170,8 +175,8 @@ Test(published, ozone_of_may_and_august)
     cr_assert(eq(dbl, shift.high, 53.0));
 }
 
-/* Student's sleep data (1908), R: wilcox.test(extra ~ group, sleep, paired = TRUE, exact = FALSE): one
- * pair without a difference, ties among the others, V = 0, p-value = 0.009091. */
+/* Student's sleep data (1908), R: wilcox.test(extra ~ group, sleep, paired = TRUE, exact = FALSE):
+ * one pair without a difference, ties among the others, V = 0, p-value = 0.009091. */
 Test(published, students_sleep_data)
 {
     static const double first[] = { 0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0 };
@@ -183,9 +188,9 @@ Test(published, students_sleep_data)
     cr_assert(epsilon_eq(dbl, pfc_signed_rank_p(d, 10), 0.00909069801592506, 1e-15));
 }
 
-/* Hollander & Wolfe 1973, p. 69 and p. 29. R: wilcox.test(y, x, conf.int = TRUE) of permeability gives
- * -0.305 (-0.76, 0.15); verdicts compare logarithms, so the rest is wilcox.test(log(y), log(x), conf.int =
- * TRUE), and the same with paired = TRUE for the depression scale. */
+/* Hollander & Wolfe 1973, p. 69 and p. 29. R: wilcox.test(y, x, conf.int = TRUE) of permeability
+ * gives -0.305 (-0.76, 0.15); verdicts compare logarithms, so the rest is wilcox.test(log(y),
+ * log(x), conf.int = TRUE), and the same with paired = TRUE for the depression scale. */
 Test(published, shifts_and_their_intervals_as_r_gives_them)
 {
     static const double x[] = { 0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46 };
@@ -217,11 +222,12 @@ Test(published, shifts_and_their_intervals_as_r_gives_them)
 
 /* ---- trend ---- */
 
-/* R: cor.test(1:60, nhtemp, method = "kendall", exact = FALSE, continuity = TRUE): z = 3.977766, p-value =
- * 6.95656705505e-05, many ties. Slopes of all pairs of years: median 0.0344827586; their ranks (N -+ C) / 2
- * with C = 306.97 of N = 1770 (Gilbert, Statistical Methods for Environmental Pollution Monitoring, 1987,
- * 16.4) are 0.0204081633 and 0.05. Each year stands five times, so that the medians of blocks are the
- * years; 60 is taken off, so that values are not compared as logarithms. */
+/* R: cor.test(1:60, nhtemp, method = "kendall", exact = FALSE, continuity = TRUE): z = 3.977766,
+ * p-value = 6.95656705505e-05, many ties. Slopes of all pairs of years: median 0.0344827586; their
+ * ranks (N -+ C) / 2 with C = 306.97 of N = 1770 (Gilbert, Statistical Methods for Environmental
+ * Pollution Monitoring, 1987, 16.4) are 0.0204081633 and 0.05. Each year stands five times, so that
+ * the medians of blocks are the years; 60 is taken off, so that values are not compared as
+ * logarithms. */
 Test(published, warming_of_new_haven)
 {
     pfc_point points[300];
@@ -268,9 +274,9 @@ Test(published, the_cycle_of_the_lynx)
 
 /* ---- changes ---- */
 
-/* The flow fell after 1898 (Cobb 1978), so point 28 is the first of the new level. R: median(Nile[1:28]),
- * median(Nile[29:100]). Bai & Perron's 95 % interval for the break is 25..32 (R package strucchange,
- * example of confint.breakpointsfull). */
+/* The flow fell after 1898 (Cobb 1978), so point 28 is the first of the new level. R:
+ * median(Nile[1:28]), median(Nile[29:100]). Bai & Perron's 95 % interval for the break is 25..32 (R
+ * package strucchange, example of confint.breakpointsfull). */
 Test(published, the_nile_falls_after_1898)
 {
     pfc_point points[100];
@@ -288,10 +294,10 @@ Test(published, the_nile_falls_after_1898)
     pfc_detection_clear(&d);
 }
 
-/* The upper state at 2 of 25 points, then at 23 of 25. The likelihood ratio of two binomials is half of the
- * G statistic (Sokal & Rohlf, Biometry, 1995, ch. 17); R: O <- matrix(c(2, 23, 23, 2), 2),
- * sum(O * log(O / E)) = 20.7188904395679. The few odd points stand apart, so that neighbours are alike less
- * than by chance and nothing is taken off. */
+/* The upper state at 2 of 25 points, then at 23 of 25. The likelihood ratio of two binomials is
+ * half of the G statistic (Sokal & Rohlf, Biometry, 1995, ch. 17); R: O <- matrix(c(2, 23, 23, 2),
+ * 2), sum(O * log(O / E)) = 20.7188904395679. The few odd points stand apart, so that neighbours
+ * are alike less than by chance and nothing is taken off. */
 Test(published, a_change_of_shares_weighs_half_the_g_statistic)
 {
     uint8_t upper[50] = { 0 };
@@ -308,8 +314,8 @@ Test(published, a_change_of_shares_weighs_half_the_g_statistic)
 
 /* ---- false discoveries ---- */
 
-/* R: p.adjust(p, "BH"), and p.adjust(c(p, rep(1, 85)), "BH") where a hundred series were measured: what is
- * kept at q is what has an adjusted p of at most q. */
+/* R: p.adjust(p, "BH"), and p.adjust(c(p, rep(1, 85)), "BH") where a hundred series were measured:
+ * what is kept at q is what has an adjusted p of at most q. */
 Test(published, discoveries_are_those_of_adjusted_p_values)
 {
     static const double p[] = { 0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
@@ -332,9 +338,9 @@ Test(published, discoveries_are_those_of_adjusted_p_values)
     }
 }
 
-/* The sureness of a change seen z standard errors off, without the part for correlation, is the normal
- * quantile of Student's t: R, -qnorm(pt(-z, n - 4, log.p = TRUE), log.p = TRUE). Wallace's approximation is
- * within 1 % of it from 30 points on, and within 5 % with ten. */
+/* The sureness of a change seen z standard errors off, without the part for correlation, is the
+ * normal quantile of Student's t: R, -qnorm(pt(-z, n - 4, log.p = TRUE), log.p = TRUE). Wallace's
+ * approximation is within 1 % of it from 30 points on, and within 5 % with ten. */
 Test(published, sureness_is_students_t_seen_as_a_normal)
 {
     static const size_t n[] = { 10, 30, 100, 1000 };

@@ -261,8 +261,8 @@ Test(sequential, signs_bet_as_krichevsky_and_trofimov_do)
     cr_assert(epsilon_eq(dbl, ten.rel_low, expm1(0.01), 1e-12));
 }
 
-/* All 2^10 patterns of signs are as likely without a shift: p <= alpha at any look in at most the share
- * alpha of them (Ville 1939). Counted, not drawn. */
+/* All 2^10 patterns of signs are as likely without a shift: p <= alpha at any look in at most the
+ * share alpha of them (Ville 1939). Counted, not drawn. */
 Test(sequential, of_all_patterns_of_signs_at_most_alpha_are_rejected)
 {
     static const double alphas[] = { 0.01, 0.05, 0.1, 0.3 };

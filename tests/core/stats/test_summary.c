@@ -19,8 +19,8 @@ Test(summary, median_of_odd_and_even_counts)
     cr_assert(eq(dbl, pfc_stats_median(odd, 1), 9.0));
 }
 
-/* Against the median by sorting: lengths around the sizes where the way changes, with ties, in order,
- * far spread, and with most values equal. */
+/* Against the median by sorting: lengths around the sizes where the way changes, with ties, in
+ * order, far spread, and with most values equal. */
 Test(summary, median_of_spent_values_is_the_median)
 {
     enum { MOST = 700 };
@@ -249,7 +249,8 @@ Test(fdr, a_stream_without_changes_is_rarely_accused_even_once)
         accused += stream.len > 0;
         pfc_fdr_stream_clear(&stream);
     }
-    /* Of the starting wealth of 0.025 less than half is spent on the first 1,000: some 20 of 2,000. */
+    /* Of the starting wealth of 0.025 less than half is spent on the first 1,000: some 20 of 2,000.
+     */
     cr_assert(le(sz, accused, 50));
     cr_assert(ge(sz, accused, 8));
 }

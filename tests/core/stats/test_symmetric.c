@@ -82,9 +82,9 @@ Test(symmetric, p_only_falls_and_the_interval_is_where_it_crosses_alpha)
     cr_assert(ge(dbl, pfc_seq_symmetric_p(d, 60, range.low + 1e-6), 0.01));
 }
 
-/* Given the sizes of the differences every pattern of signs is as likely, so p <= alpha may happen in at
- * most the share alpha of all 2^n (Ville 1939, Etude critique de la notion de collectif). Counted, not
- * drawn. */
+/* Given the sizes of the differences every pattern of signs is as likely, so p <= alpha may happen
+ * in at most the share alpha of all 2^n (Ville 1939, Etude critique de la notion de collectif).
+ * Counted, not drawn. */
 Test(symmetric, of_all_patterns_of_signs_at_most_alpha_are_rejected)
 {
     static const double sizes[][10] = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 },
@@ -114,9 +114,10 @@ static double t5(double x)
     return pow(1.0 + x * x / 5.0, -3.0);
 }
 
-/* Two differences upwards, the bets by their definition: each alternative stakes by the probabilities that
- * Student's t with five degrees of freedom gives to the two signs of a difference of this size; half of the money bets on above
- * and half on below, so what is won is the mean of 1 + first * second stake. */
+/* Two differences upwards, the bets by their definition: each alternative stakes by the
+ * probabilities that Student's t with five degrees of freedom gives to the two signs of a
+ * difference of this size; half of the money bets on above and half on below, so what is won is the
+ * mean of 1 + first * second stake. */
 Test(symmetric, bets_follow_students_t)
 {
     static const double guesses[7][2] = { { 0.148, 0.989 }, { 0.287, 0.956 }, { 0.504, 0.840 },

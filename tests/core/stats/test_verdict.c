@@ -128,9 +128,10 @@ Test(compare, false_verdicts_stay_at_the_level)
     cr_assert(wrong <= 25, "%zu wrong", wrong);
 }
 
-/* Noether, J. Amer. Statist. Assoc. 82, 1987: normal samples of n a side whose medians differ by (z_alpha +
- * z_power) sqrt(pi / 3) sqrt(2 / n) standard deviations are distinguished with that power. At 1 % and 0.8, n =
- * 30: (2.575829 + 0.841621) 1.023327 0.258199 = 0.902970. Of 1,000 pairs 800 with a deviation of 13. */
+/* Noether, J. Amer. Statist. Assoc. 82, 1987: normal samples of n a side whose medians differ by
+ * (z_alpha + z_power) sqrt(pi / 3) sqrt(2 / n) standard deviations are distinguished with that
+ * power. At 1 % and 0.8, n = 30: (2.575829 + 0.841621) 1.023327 0.258199 = 0.902970. Of 1,000 pairs
+ * 800 with a deviation of 13. */
 Test(compare, what_is_said_to_be_detectable_is_detected_in_four_cases_of_five)
 {
     const double least = expm1(0.902970 * 0.01);
@@ -151,9 +152,9 @@ Test(compare, what_is_said_to_be_detectable_is_detected_in_four_cases_of_five)
     cr_assert(epsilon_eq(dbl, said / least, 1.0, 0.05), "%g, not %g", said, least);
 }
 
-/* "Same" is two one-sided tests (Schuirmann, J. Pharmacokin. Biopharm. 15, 1987), each at alpha / 2: with the
- * true change on the margin it is said by mistake in that share, here 5 % of 1,000 (deviation 7), and
- * hardly ever outside. */
+/* "Same" is two one-sided tests (Schuirmann, J. Pharmacokin. Biopharm. 15, 1987), each at alpha /
+ * 2: with the true change on the margin it is said by mistake in that share, here 5 % of 1,000
+ * (deviation 7), and hardly ever outside. */
 Test(compare, same_is_seldom_said_of_a_change_as_large_as_the_margin)
 {
     size_t wrong[2] = { 0 };

@@ -1,7 +1,8 @@
 /*
  * The readers of documents as a filter, for the test that holds them to their JSON Schemas.
  *
- * In: "run LENGTH\n", "commits LENGTH\n" or "session LENGTH\n", then that many bytes. Out: a line of JSON for each,
+ * In: "run LENGTH\n", "commits LENGTH\n" or "session LENGTH\n", then that many bytes. Out: a line
+ * of JSON for each,
  * {"code", "field", "message"}, or {"code":"OK", "document"} with what was understood.
  */
 #include <stdio.h>

@@ -93,7 +93,8 @@ Test(fingerprint, what_contradicts_the_brief_words_is_a_difference)
     }
 }
 
-/* One entry more or less and it is not that description: then every word counts, and what is absent. */
+/* One entry more or less and it is not that description: then every word counts, and what is
+ * absent. */
 Test(fingerprint, brief_words_are_known_by_their_entries_alone)
 {
     pfc_labels a = parse(brief), b = parse(brief), other = parse(full);

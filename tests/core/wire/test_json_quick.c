@@ -100,7 +100,8 @@ Test(json_quick, numbers_are_the_nearest_doubles)
     }
 }
 
-/* By the quick reader and, where a text is not of its kind, by the look before jansson: the same. */
+/* By the quick reader and, where a text is not of its kind, by the look before jansson: the same.
+ */
 Test(json_quick, counts_what_a_text_would_become)
 {
     static const struct {

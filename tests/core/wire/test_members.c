@@ -1,4 +1,5 @@
-/* Members of documents: every type, every limit at it and one past it, and the sentence with its path. */
+/* Members of documents: every type, every limit at it and one past it, and the sentence with its
+ * path. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The document of a session: what is written is read, and every fault has one sentence with its path. */
+/* The document of a session: what is written is read, and every fault has one sentence with its
+ * path. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Capacity limits of the tile compiler, to the byte: the largest problem that fits and the first that does not. */
+/* Capacity limits of the tile compiler, to the byte: the largest problem that fits and the first
+ * that does not. */
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -86,8 +87,8 @@ Test(capacity, the_smallest_tiles_decide_what_fits)
     }
 }
 
-/* 64 x 64 x 16 of int8: tiles of 16, 32 and 64 rows and columns, in two orders of the loops each. Two
-   buffers of 16 bytes for each row and column, two sums of 4 bytes for each element. */
+/* 64 x 64 x 16 of int8: tiles of 16, 32 and 64 rows and columns, in two orders of the loops each.
+   Two buffers of 16 bytes for each row and column, two sums of 4 bytes for each element. */
 Test(capacity, all_tiles_that_fit_are_looked_at)
 {
     static const struct {

@@ -51,8 +51,8 @@ static void begin(pfc_accel_dtype dtype)
 
 /* ---- memory ---- */
 
-/* Setup 10; 64 bytes at 4 a cycle are 16, the row is not open: 7; latency 20. The engine is busy for
-   its setup and 64 / 8 cycles. */
+/* Setup 10; 64 bytes at 4 a cycle are 16, the row is not open: 7; latency 20. The engine is busy
+   for its setup and 64 / 8 cycles. */
 Test(exact, a_load_of_one_block)
 {
     begin(PFC_ACCEL_INT8);
@@ -114,8 +114,8 @@ Test(exact, a_store_of_sums)
            C(HBM_BUSY, 4), C(ACC_READ, 32));
 }
 
-/* The engine is free for the store at 18, when its bytes are taken; its setup ends at 28, the channel
-   is free at 33, the row is open: 33 + 16 + 6 + 20. */
+/* The engine is free for the store at 18, when its bytes are taken; its setup ends at 28, the
+   channel is free at 33, the row is open: 33 + 16 + 6 + 20. */
 Test(exact, a_transfer_behind_another_one)
 {
     begin(PFC_ACCEL_INT8);
@@ -146,8 +146,8 @@ Test(exact, a_bank_has_one_open_row)
     cr_assert(eq(u64, small_run(&s, 0).v[PFC_ACCEL_HBM_ROW_HIT], 1));
 }
 
-/* Three groups of 4096 bytes, 512 cycles of the engine and 2048 of the memory each, one in flight: the
-   second is issued at 10 + 512, the third once the first has come, at 10 + 2048. */
+/* Three groups of 4096 bytes, 512 cycles of the engine and 2048 of the memory each, one in flight:
+   the second is issued at 10 + 512, the third once the first has come, at 10 + 2048. */
 Test(exact, groups_in_flight_are_bounded)
 {
     begin(PFC_ACCEL_INT8);
@@ -229,7 +229,8 @@ Test(exact, a_product)
            C(TENSOR_IDLE, 5), C(VECTOR_IDLE, 48), C(DMA_IDLE, 96), C(FOLDS, 4), C(MACS, 120),
            C(MAC_SLOTS, 4 * 12 * 5), C(READS_IFMAP, 60), C(READS_FILTER, 24), C(WRITES_OFMAP, 40),
            C(SRAM_READ, 4 * 84), C(ACC_WRITE, 160));
-    /* Fewer rows than the array has: a fold takes the 4 cycles of its weights. bf16 has one pass. */
+    /* Fewer rows than the array has: a fold takes the 4 cycles of its weights. bf16 has one pass.
+     */
     begin(PFC_ACCEL_BF16);
     small_matmul(&s, 2, 4, 6);
     EXPECT("bf16", C(CYCLES, 3 + 16 + 3), C(TENSOR_BUSY, 16), C(TENSOR_PRELOAD, 3),
@@ -360,7 +361,8 @@ Test(exact, vector_operations)
 /* ---- waits ---- */
 
 /* f32: a load is over at 53, a store at 59, a product at 48 (its unit free at 43), a softmax at 25
-   (free at 20). A command that waits for it stalls that long, less the time that its own unit was busy. */
+   (free at 20). A command that waits for it stalls that long, less the time that its own unit was
+   busy. */
 Test(exact, a_stall_is_counted_for_what_was_waited_for)
 {
     static const struct {
@@ -471,7 +473,8 @@ Test(exact, a_shared_bank_costs_the_bytes_that_go_through_it)
     }
 }
 
-/* No longer than the unit works: 16 passes of one step would wait 64 cycles, a norm of 9 waits 9. */
+/* No longer than the unit works: 16 passes of one step would wait 64 cycles, a norm of 9 waits 9.
+ */
 Test(exact, a_shared_bank_costs_at_most_the_work)
 {
     pfc_accel_counters got;

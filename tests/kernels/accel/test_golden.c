@@ -1,9 +1,10 @@
 /*
  * Cycles and results of whole problems as they were recorded with PFC_ACCEL_VERSION "accel-1".
  *
- * Stored measurements are compared over years, so a cycle count or a bit of a result may change only
- * together with the version. Each digest covers the result and every counter. Where a row fails and
- * the change is wanted: raise the version, then record the table again (PERFCI_RECORD=1 prints it).
+ * Stored measurements are compared over years, so a cycle count or a bit of a result may change
+ * only together with the version. Each digest covers the result and every counter. Where a row
+ * fails and the change is wanted: raise the version, then record the table again (PERFCI_RECORD=1
+ * prints it).
  */
 #include <stdio.h>
 #include <stdlib.h>

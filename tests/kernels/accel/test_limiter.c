@@ -47,8 +47,9 @@ Test(limiter, each_ideal_resource_takes_its_own_time_away)
     cr_assert(eq(str, (char *)limiter, "latency"));
 }
 
-/* Two rows of 8: seven passes over 16 elements in 8 lanes, two reduction trees of 3, 5 until the last result.
- * The depth of a tree does not grow with the rows, so it is latency and not work of the unit. */
+/* Two rows of 8: seven passes over 16 elements in 8 lanes, two reduction trees of 3, 5 until the
+ * last result. The depth of a tree does not grow with the rows, so it is latency and not work of
+ * the unit. */
 Test(limiter, reduction_trees_are_latency)
 {
     begin(PFC_ACCEL_F32);

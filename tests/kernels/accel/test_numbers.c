@@ -299,8 +299,8 @@ static pfc_accel_case *ran(pfc_accel_kernel kernel, pfc_accel_dtype dtype, const
     return c;
 }
 
-/* A relative error of `found` in the first or last element is found, one of `passed` is rounding. For
-   sums of 64 the bound is 66 u = 3.9e-6 of the sizes of the terms. */
+/* A relative error of `found` in the first or last element is found, one of `passed` is rounding.
+   For sums of 64 the bound is 66 u = 3.9e-6 of the sizes of the terms. */
 Test(numbers, the_judge_finds_errors_of_a_few_roundings)
 {
     static const struct {

@@ -256,8 +256,8 @@ Test(ops, limits_are_refused_with_a_reason)
     cr_assert(program == NULL);
 }
 
-/* One row through 64 MiB of weights: 1.3 million cycles of memory at 51.2 bytes a cycle, 1.0 million
- * of the array (65536 folds of 16). Large squares wait for the array. */
+/* One row through 64 MiB of weights: 1.3 million cycles of memory at 51.2 bytes a cycle, 1.0
+ * million of the array (65536 folds of 16). Large squares wait for the array. */
 Test(ops, the_limiter_is_what_a_roofline_says, .timeout = 120)
 {
     static const struct {

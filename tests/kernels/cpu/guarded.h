@@ -1,5 +1,6 @@
 /*
- * A kernel call on buffers of which one at a time (or all at once) lies against an inaccessible page.
+ * A kernel call on buffers of which one at a time (or all at once) lies against an inaccessible
+ * page.
  */
 #ifndef PFC_TESTS_KERNELS_CPU_GUARDED_H
 #define PFC_TESTS_KERNELS_CPU_GUARDED_H

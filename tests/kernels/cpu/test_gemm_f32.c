@@ -1,4 +1,5 @@
-/* Features of the GEMM that the registry does not use: alpha, beta, and operands at unaligned addresses. */
+/* Features of the GEMM that the registry does not use: alpha, beta, and operands at unaligned
+ * addresses. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,9 +26,9 @@ typedef struct sizes {
     size_t m, n, k;
 } sizes;
 
-/* One direct, one thin, one packed, one packed in two blocks of depth, one thin and deep. Then, where
-   operands are read in place: few rows over far ones of B, blocks of many rows beyond L2, and, packed
-   there, too, rows of A that are pages apart. */
+/* One direct, one thin, one packed, one packed in two blocks of depth, one thin and deep. Then,
+   where operands are read in place: few rows over far ones of B, blocks of many rows beyond L2,
+   and, packed there, too, rows of A that are pages apart. */
 static const sizes shapes[] = { { 7, 19, 5 },     { 2, 75, 21 },    { 110, 99, 98 },
                                 { 101, 50, 300 }, { 37, 70, 3100 }, { 13, 600, 20 },
                                 { 390, 33, 800 }, { 110, 52, 2048 } };

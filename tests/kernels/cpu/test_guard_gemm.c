@@ -189,7 +189,8 @@ Test(gemm_guard, small_products_stay_inside_their_buffers)
                 check_size(ms[i], ns[j], ks[q], turn++);
 }
 
-/* Four to sixteen rows over a B too large to be read in place: it is copied in pieces of 64 x 96. */
+/* Four to sixteen rows over a B too large to be read in place: it is copied in pieces of 64 x 96.
+ */
 Test(gemm_guard, flat_products_stay_inside_their_buffers)
 {
     static const size_t sizes[][3] = { { 4, 96, 2305 },  { 5, 97, 2049 },  { 7, 191, 700 },
@@ -201,8 +202,8 @@ Test(gemm_guard, flat_products_stay_inside_their_buffers)
         check_size(sizes[i][0], sizes[i][1], sizes[i][2], i);
 }
 
-/* Packed products: every remainder of six rows, of sixteen columns and of four steps of k; more than
-   one block of 256 steps, of 384 rows, of 192 columns and of 4096. */
+/* Packed products: every remainder of six rows, of sixteen columns and of four steps of k; more
+   than one block of 256 steps, of 384 rows, of 192 columns and of 4096. */
 Test(gemm_guard, packed_products_stay_inside_their_buffers)
 {
     static const size_t sizes[][3] = {
@@ -229,7 +230,8 @@ Test(gemm_guard, empty_products_touch_only_what_they_scale)
     }
 }
 
-/* Where AVX-512 asks for rows of B ahead of time: few rows of A over rows of B that are far apart. */
+/* Where AVX-512 asks for rows of B ahead of time: few rows of A over rows of B that are far apart.
+ */
 Test(gemm_guard, products_over_far_rows_stay_inside_their_buffers)
 {
     static const size_t ns[] = { 1, 15, 16, 17, 31, 32, 33, 48, 64 };
@@ -240,7 +242,8 @@ Test(gemm_guard, products_over_far_rows_stay_inside_their_buffers)
             check_layout(m, ns[j], 5, 5, 520, ns[j], m + j);
 }
 
-/* AVX-512 in place, B or all operands beyond L2: steps of 16, 32 and 64 rows of B; blocks of rows. */
+/* AVX-512 in place, B or all operands beyond L2: steps of 16, 32 and 64 rows of B; blocks of rows.
+ */
 Test(gemm_guard, large_products_in_place_stay_inside_their_buffers)
 {
     static const size_t sizes[][3] = {

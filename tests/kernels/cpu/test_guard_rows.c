@@ -1,7 +1,7 @@
 /*
  * The row operations and attention at the edge of their buffers: every variant, with each buffer in
- * turn against an inaccessible page, over rows of all remainders of the vectors (8 and 16 lanes), of
- * their steps (32, 64 and 128) and of the blocks of attention (48 queries, 128 keys).
+ * turn against an inaccessible page, over rows of all remainders of the vectors (8 and 16 lanes),
+ * of their steps (32, 64 and 128) and of the blocks of attention (48 queries, 128 keys).
  *
  * References are the formulas of the headers in double precision; so are the bounds, u = 2^-24 and
  * sum(n) = guarded_sum_bound(n).

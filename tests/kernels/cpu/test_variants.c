@@ -1,4 +1,5 @@
-/* Every variant of every operation against the double-precision reference, at the sizes that bite. */
+/* Every variant of every operation against the double-precision reference, at the sizes that bite.
+ */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * A daemon in the test's own process, with routes that echo, wait, keep their thread or stream, and a client
- * that sends exactly the given bytes on a socket. A failure ends the test.
+ * A daemon in the test's own process, with routes that echo, wait, keep their thread or stream, and
+ * a client that sends exactly the given bytes on a socket. A failure ends the test.
  */
 #ifndef PFC_TESTS_SERVER_HTTP_LIVE_H
 #define PFC_TESTS_SERVER_HTTP_LIVE_H
@@ -31,7 +31,8 @@ int live_dial(const pfc_httpd *http);
 int live_dial_url(const char *url);
 /** All of it; false when the other side has gone. */
 bool live_put(int fd, const void *bytes, size_t len);
-/** Reads on until `until` (NULL: the end) is in the text that began in `out`; false at the deadline. */
+/** Reads on until `until` (NULL: the end) is in the text that began in `out`; false at the
+ * deadline. */
 bool live_get_until(int fd, char *out, size_t cap, const char *until);
 /** One request, the connection ended by the server or by `Connection: close`; the whole answer. */
 void live_ask(const pfc_httpd *http, const char *request, char *out, size_t cap);

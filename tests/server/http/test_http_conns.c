@@ -22,7 +22,8 @@ Test(conns, a_request_that_is_not_complete_in_time_is_ended)
         "GET /ec",
         "GET /echo HTTP/1.1\r\nHost: localhost\r\nX-Drip: ",
         "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
-        /* the second request of a connection: libmicrohttpd reports it only when its first line is complete */
+        /* the second request of a connection: libmicrohttpd reports it only when its first line is
+           complete */
         "GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\nGET /ec",
     };
     pfc_app app = { 0 };
@@ -66,7 +67,8 @@ static kept keep_busy(const pfc_httpd *http, pfc_app *app)
     int64_t end_ns = pfc_clock_ns() + DEADLINE_S * PFC_NS_PER_S;
     kept k = { .len = 0 };
 
-    /* libmicrohttpd chooses a thread by the socket's number: one number more moves on to the next. */
+    /* libmicrohttpd chooses a thread by the socket's number: one number more moves on to the next.
+     */
     while (atomic_load(&app->busy) < 2 && k.len < 64 && pfc_clock_ns() < end_ns) {
         k.fds[k.len] = live_dial(http);
         cr_assert(live_put(k.fds[k.len], request, sizeof(request) - 1));
@@ -89,8 +91,9 @@ static void let_go(const kept *k, pfc_app *app)
 
 Test(conns, health_is_answered_while_every_other_thread_is_busy)
 {
-    static const char *const questions[] = { HEALTH,
-                                             "HEAD /healthz?x HTTP/1.1\r\nHost: localhost\r\n\r\n" };
+    static const char *const questions[] = {
+        HEALTH, "HEAD /healthz?x HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    };
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
     kept k = keep_busy(http, &app);
@@ -104,7 +107,8 @@ Test(conns, health_is_answered_while_every_other_thread_is_busy)
         cr_assert(eq(int, live_status_of(out), i ? 400 : 200), "%s", out);
         cr_assert(strstr(out, "Connection: close") != NULL, "%s", out);
     }
-    /* And the watchdog is not fooled by those answers: the pool stands still, and longer every time. */
+    /* And the watchdog is not fooled by those answers: the pool stands still, and longer every
+     * time. */
     cr_assert(stuck_s > 0 && pfc_httpd_stuck_s(http) > stuck_s);
     let_go(&k, &app);
     while (pfc_httpd_stuck_s(http) > 0)

@@ -180,12 +180,13 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
     memset(body, 'x', 2 * MIB);
     for (int chunked = 0; chunked < 2; chunked++) {
         for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
-            char *head = pfc_format(
-                "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s%s%s%s%s", cases[i].method,
-                cases[i].path, cases[i].line, cases[i].token ? "Authorization: Bearer " : "",
-                cases[i].token ? cases[i].token : "", cases[i].token ? "\r\n" : "",
-                chunked ? "Transfer-Encoding: chunked\r\n\r\n200000\r\n"
-                        : "Content-Length: 2097152\r\n\r\n");
+            char *head =
+                pfc_format("%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s%s%s%s%s",
+                           cases[i].method, cases[i].path, cases[i].line,
+                           cases[i].token ? "Authorization: Bearer " : "",
+                           cases[i].token ? cases[i].token : "", cases[i].token ? "\r\n" : "",
+                           chunked ? "Transfer-Encoding: chunked\r\n\r\n200000\r\n"
+                                   : "Content-Length: 2097152\r\n\r\n");
             char out[8192] = "";
             size_t held;
             int fd = live_dial(http);
@@ -284,7 +285,8 @@ Test(bodies, all_of_them_together_are_bounded_and_told_so)
 
 /* ---- time ---- */
 
-/* Reads a little each `pause_ms`, until the server has dropped it. Returns how many bytes had come by then. */
+/* Reads a little each `pause_ms`, until the server has dropped it. Returns how many bytes had come
+ * by then. */
 static size_t trickle(pfc_httpd *http, int fd, int pause_ms)
 {
     static char bytes[65536];
@@ -316,8 +318,8 @@ Test(time, an_answer_that_is_taken_bit_by_bit_is_given_up)
     int fd = live_dial(http);
 
     cr_assert(live_put(fd, request, sizeof(request) - 1));
-    /* Not all: at this pace that takes 5 s, and an answer has four times 0.25 s. So fast that it never
-     * stands still for the second that libmicrohttpd would take for silence. */
+    /* Not all: at this pace that takes 5 s, and an answer has four times 0.25 s. So fast that it
+     * never stands still for the second that libmicrohttpd would take for silence. */
     cr_assert(lt(sz, trickle(http, fd, 10), 32 * MIB));
     live_ask(http, "GET /echo HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
     cr_assert(eq(int, live_status_of(out), 200));

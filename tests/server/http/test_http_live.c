@@ -66,7 +66,8 @@ Test(live, head_answers_the_headers_alone)
     pfc_httpd_free(http);
 }
 
-/* A short address at the very end of what libmicrohttpd keeps of a connection: nothing past it is read. */
+/* A short address at the very end of what libmicrohttpd keeps of a connection: nothing past it is
+ * read. */
 Test(live, an_address_may_stand_far_from_the_beginning)
 {
     const size_t far = PFC_HTTPD_POOL_BYTES - 3072; /* the rest of the request takes a little */
@@ -221,10 +222,11 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
     }
     /* what one hop takes for the body's length, and another for nothing at all */
     for (size_t i = 0; i < PFC_ARRAY_LEN(lines); i++) {
-        (void)snprintf(request, sizeof(request),
-                       "POST /echo HTTP/1.%d\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n\r\n"
-                       "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                       lines[i].minor, lines[i].text);
+        (void)snprintf(
+            request, sizeof(request),
+            "POST /echo HTTP/1.%d\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n\r\n"
+            "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            lines[i].minor, lines[i].text);
         live_ask(http, request, out, sizeof(out));
         cr_assert(eq(int, live_status_of(out), 400), "%s: %s", lines[i].text, out);
         /* libmicrohttpd 1.0 refuses most of them itself, in words of its own. */
@@ -232,11 +234,11 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
             cr_assert(ne(ptr, strstr(out, lines[i].told), NULL), "%s: %s", lines[i].text, out);
         cr_assert(eq(ptr, strstr(out + 9, "HTTP/1.1"), NULL), "a second answer: %s", out);
     }
-    live_ask(http, "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n", out,
-             sizeof(out));
+    live_ask(http, "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n",
+             out, sizeof(out));
     cr_assert(eq(int, live_status_of(out), 400));
-    live_ask(http, "GET /echo HTTP/1.1\r\nHost: localhost\r\nHost: y\r\nConnection: close\r\n\r\n", out,
-             sizeof(out));
+    live_ask(http, "GET /echo HTTP/1.1\r\nHost: localhost\r\nHost: y\r\nConnection: close\r\n\r\n",
+             out, sizeof(out));
     cr_assert(eq(int, live_status_of(out), 400));
     pfc_httpd_free(http);
 }

@@ -206,7 +206,8 @@ static int status_of(const visit *v)
     return !code ? 200 : status ? status : httpd_status_of(code);
 }
 
-/* Browsers send the cookie with requests of every site: it allows only reading, and only from the server's own pages. */
+/* Browsers send the cookie with requests of every site: it allows only reading, and only from the
+ * server's own pages. */
 Test(sessions, a_cookie_opens_reading_to_our_own_pages_and_nothing_else)
 {
     static const visit rows[] = {

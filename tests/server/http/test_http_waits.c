@@ -136,7 +136,8 @@ static int open_stream(const pfc_httpd *http, const char *last, const char *unti
     char request[256];
     int fd = live_dial(http);
 
-    (void)snprintf(request, sizeof(request), "GET /events HTTP/1.1\r\nHost: localhost\r\n%s%s%s\r\n",
+    (void)snprintf(request, sizeof(request),
+                   "GET /events HTTP/1.1\r\nHost: localhost\r\n%s%s%s\r\n",
                    last ? "Last-Event-ID: " : "", last ? last : "", last ? "\r\n" : "");
     memset(out, 0, cap);
     cr_assert(live_put(fd, request, strlen(request)));
@@ -261,7 +262,8 @@ Test(waits, a_stream_that_nobody_reads_is_cut_off)
     while (!cut && pfc_clock_ns() < end_ns) {
         pfc_httpd_publish(http, "run", "mine", large);
         memset(out, 0, sizeof(out));
-        cr_assert(live_get_until(reader, out, sizeof(out), "\n\n"), "a stream that is read misses no event");
+        cr_assert(live_get_until(reader, out, sizeof(out), "\n\n"),
+                  "a stream that is read misses no event");
         cut = has_streams(http, "perfci_http_streams 1\n");
     }
     cr_assert(cut);
