@@ -58,7 +58,9 @@ typedef struct pfc_fields {
 #define PFC_FIELD_IS_DIRECTION(m) _Generic((m), bool * : PFC_FIELD_DIRECTION)
 #define PFC_FIELD_IS_CHANGE(m)    _Generic((m), bool * : PFC_FIELD_CHANGE)
 #define PFC_FIELD_IS_STATUS(m)    _Generic((m), bool * : PFC_FIELD_STATUS)
-#define PFC_FIELD_IS_JSON(m)      _Generic((m), const char ** : PFC_FIELD_JSON, char ** : PFC_FIELD_JSON)
+
+#define PFC_FIELD_IS_JSON(m) _Generic((m), const char ** : PFC_FIELD_JSON, char ** : PFC_FIELD_JSON)
+
 #define PFC_FIELD_IS_ARRAY(m)                                                                      \
     _Generic((m), const char ** : PFC_FIELD_ARRAY, char ** : PFC_FIELD_ARRAY)
 #define PFC_FIELD_IS_OBJECT(m)                                                                     \

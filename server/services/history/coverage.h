@@ -50,8 +50,7 @@ typedef struct pfc_coverage {
     size_t *missing; /* of each row */
     pfc_coverage_fill *fills;
     size_t fills_len; /* those that close most; none for machines without a measured commit */
-    /* Backends and classes that only others of the same family (name up to its first slash) have.
-     */
+    /* Backends and classes that only others of the family (name up to its first slash) have. */
     pfc_coverage_nevers never;
 } pfc_coverage;
 
