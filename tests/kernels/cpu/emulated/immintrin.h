@@ -3,9 +3,9 @@
  *
  * Most build machines cannot execute the AVX-512 files, so their tests would be skipped there. The
  * test programs compile these files a second time with this header found in place of the
- * compiler's. What an instruction does not touch under its mask is not touched here either. A fused
- * compiler's. Lanes that an instruction leaves unchanged under its mask stay unchanged here. A fused
- * sum.
+ * compiler's. Lanes that an instruction leaves unchanged under its mask stay unchanged here. A
+ * fused product and sum is rounded from double, which differs from one rounding by less than 2^-50
+ * of the sum.
  */
 #ifndef PFC_TESTS_KERNELS_CPU_EMULATED_IMMINTRIN_H
 #define PFC_TESTS_KERNELS_CPU_EMULATED_IMMINTRIN_H
