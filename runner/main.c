@@ -56,6 +56,8 @@ static void usage(FILE *to)
         "                    (PERFCI_SANDBOX)\n"
         "  --sandbox-path D  a folder that jobs see, read-only, besides /usr, such as /opt/rocm;\n"
         "                    may be repeated (PERFCI_SANDBOX_PATHS, separated by colons)\n"
+        "  --build-network   builds may use the network, to download what they need; measurements\n"
+        "                    never may (PERFCI_BUILD_NETWORK=1)\n"
         "  --job-env NAME    a variable of this environment that jobs get besides PATH, LANG,\n"
         "                    LC_* and TZ; may be repeated (PERFCI_JOB_ENV, separated by colons)\n"
         "  --once            at most one job, then end\n"
@@ -83,6 +85,7 @@ enum {
     OPT_SANDBOX,
     OPT_SANDBOX_PATH,
     OPT_JOB_ENV,
+    OPT_BUILD_NETWORK,
     OPT_ONCE,
     OPT_RESEND,
     OPT_LOG,
@@ -165,6 +168,9 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
                    ? add_name(more->paths, optarg, "--sandbox-path", err)
                    : pfc_err_set(err, PFC_EINVAL,
                                  "--sandbox-path: expected an absolute path, got '%s'", optarg);
+    case OPT_BUILD_NETWORK:
+        opts->build_network = true;
+        return PFC_OK;
     case OPT_JOB_ENV:
         return add_name(more->variables, optarg, "--job-env", err);
     case OPT_ONCE:
@@ -205,6 +211,7 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
         { "executor", required_argument, NULL, OPT_EXECUTOR },
         { "sandbox", required_argument, NULL, OPT_SANDBOX },
         { "sandbox-path", required_argument, NULL, OPT_SANDBOX_PATH },
+        { "build-network", no_argument, NULL, OPT_BUILD_NETWORK },
         { "job-env", required_argument, NULL, OPT_JOB_ENV },
         { "once", no_argument, NULL, OPT_ONCE },
         { "resend", no_argument, NULL, OPT_RESEND },
@@ -268,6 +275,8 @@ static pfc_code read_sandbox(pfc_agent_opts *opts, flags *more, pfc_err *err)
                                                             : PFC_OK;
     if (!code)
         code = read_names("PERFCI_SANDBOX_PATHS", more->paths, &more->stored[0], err);
+    if (pfc_streq(getenv("PERFCI_BUILD_NETWORK"), "1"))
+        opts->build_network = true;
     if (!code)
         code = read_names("PERFCI_JOB_ENV", more->variables, &more->stored[1], err);
     opts->sandbox_paths = more->paths;

@@ -29,6 +29,7 @@ static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *leas
     pfc_workspace_opts opts = { .source = job->source ? job->source : "",
                                 .build_timeout_s = a->opts->timeout_s,
                                 .sandbox = a->sandbox,
+                                .build_network = a->opts->build_network,
                                 .cancelled = pfc_lease_cancelled,
                                 .cancelled_arg = lease };
     pfc_workspace *ws = NULL;

@@ -31,7 +31,8 @@ typedef struct pfc_agent_opts {
     const char *machine_class; /* NULL: the CPU's model */
     const char *bench;         /* perfci-bench; NULL: as in pfc_commit_measure_opts */
     pfc_sandbox_mode sandbox;
-    const char *const *sandbox_paths;     /* as pfc_sandbox_opts.read_only; NULL: none */
+    const char *const *sandbox_paths; /* as pfc_sandbox_opts.read_only; NULL: none */
+    bool build_network; /* builds have the machine's network; measurements never have */
     const char *const *sandbox_variables; /* as pfc_sandbox_opts.variables; NULL: none */
     double poll_s;                        /* duration of a long poll for a job, 1..30; 0: 20 */
     double timeout_s;       /* of a build or measurement when perfci.yaml names none; 0: 600 */

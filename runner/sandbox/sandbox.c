@@ -87,15 +87,16 @@ static void free_args(char **items)
 
 /* ---- what every command sees ---- */
 
-static void add_namespaces(const pfc_sandbox *s, args *a)
+static void add_namespaces(const pfc_sandbox *s, bool network, args *a)
 {
-    static const char *const each[] = { "--unshare-pid",        "--unshare-net",
-                                        "--unshare-ipc",        "--unshare-uts",
-                                        "--unshare-cgroup-try", "--die-with-parent",
-                                        "--new-session" };
+    static const char *const each[] = { "--unshare-pid",     "--unshare-ipc",
+                                        "--unshare-uts",     "--unshare-cgroup-try",
+                                        "--die-with-parent", "--new-session" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(each); i++)
         add(a, each[i]);
+    if (!network)
+        add(a, "--unshare-net");
     add2(a, "--hostname", "perfci-job");
     add2(a, "--cap-drop", "ALL");
     if (s->root) { /* what setpriv needs to drop the uid and these themselves */
@@ -257,8 +258,10 @@ pfc_code pfc_sandbox_wrap(const pfc_sandbox *s, const pfc_sandbox_command *comma
     if (code)
         goto done;
     add(&a, s->bwrap);
-    add_namespaces(s, &a);
+    add_namespaces(s, command->network, &a);
     add_system(s, &a);
+    if (command->network)
+        add3(&a, "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf");
     for (size_t i = 0; i < command->mounts_len; i++) {
         add_parents(&a, command->mounts[i].path);
         add3(&a, command->mounts[i].writable ? "--bind" : "--ro-bind", command->mounts[i].path,

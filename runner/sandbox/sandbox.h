@@ -59,6 +59,7 @@ typedef struct pfc_sandbox_mount {
 typedef struct pfc_sandbox_command {
     const char *const *argv; /* NULL-terminated; looked up in the sandbox */
     const char *cwd;         /* absolute, in a mount */
+    bool network;            /* the machine's network, for a build that downloads */
     const char *const *env;  /* "NAME=value" besides the allow-list; NULL-terminated; NULL: none */
     pfc_sandbox_mount mounts[PFC_SANDBOX_MAX_MOUNTS];
     size_t mounts_len;

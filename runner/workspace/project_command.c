@@ -103,7 +103,9 @@ static void restore_signal(pfc_proc_result *res)
 static pfc_code run_sandboxed(const pfc_command *cmd, pfc_proc_opts *opts, pfc_proc_result *res,
                               pfc_err *err)
 {
-    pfc_sandbox_command box = { .argv = opts->argv, .cwd = cmd->dir, .env = opts->env };
+    pfc_sandbox_command box = {
+        .argv = opts->argv, .cwd = cmd->dir, .network = cmd->network, .env = opts->env
+    };
     pfc_sandbox_start start;
     pfc_code code;
 

@@ -238,6 +238,7 @@ static pfc_code build_step(const pfc_workspace *ws, const checkout *co, const ch
         .dir = co->tree,
         .ceiling = co->dir,
         .sandbox = ws->opts.sandbox,
+        .network = ws->opts.build_network,
         .commit = id->hex,
         .build = build,
         .merge = true,

@@ -135,6 +135,7 @@ typedef struct pfc_workspace_opts {
     const char *relink; /* shell command run after `build` when build > 0; NULL: none */
     double build_timeout_s;            /* 0: PFC_WORKSPACE_TIMEOUT_S */
     const struct pfc_sandbox *sandbox; /* for the build; NULL: none */
+    bool build_network;                /* a sandboxed build has the machine's network */
     size_t max_checkouts; /* 0: PFC_WORKSPACE_CHECKOUTS; the least recently used goes first */
     bool (*cancelled)(void *arg); /* as above, for fetching and building */
     void *cancelled_arg;

@@ -21,6 +21,7 @@ typedef struct pfc_command {
     bool merge;          /* stderr into stdout */
     const pfc_sandbox
         *sandbox; /* NULL: the command runs as this user and sees what this user sees */
+    bool network; /* in the sandbox: the machine's network */
     const char *trees[PFC_COMMAND_TREES]; /* further checkouts that it reads; NULL: none */
     bool read_only;                       /* `dir` cannot be written in the sandbox */
     const char *scratch;                  /* a folder for its results; NULL: none */

@@ -200,6 +200,26 @@ Test(escapes, what_a_job_started_ends_with_it)
     free(beats);
 }
 
+Test(escapes, a_build_may_be_given_the_network)
+{
+    static const char probe[] = "python3 -c 'import socket; "
+                                "socket.create_connection((\"127.0.0.1\", %u), 3)'";
+    char *script = pfc_format(probe, port);
+
+    for (int with = 0; with < 2; with++) {
+        const pfc_command command = {
+            .text = script, .dir = tree, .sandbox = sandbox, .network = with == 1, .timeout_s = 60
+        };
+        pfc_proc_result res;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, pfc_command_run(&command, &res, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, res.exit_status == 0, with == 1), "%s", pfc_buf_text(&res.err));
+        pfc_proc_result_clear(&res);
+    }
+    free(script);
+}
+
 Test(escapes, bombs_end_at_their_limit)
 {
     pfc_proc_result res;
