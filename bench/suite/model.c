@@ -11,10 +11,11 @@
  *   Llama 2 7B   Touvron et al. 2023 (arXiv:2307.09288); config.json of meta-llama/Llama-2-7b-hf
  *   Llama 3 8B   Grattafiori et al. 2024 (arXiv:2407.21783, table 3); config.json of
  *                meta-llama/Meta-Llama-3-8B
- *   BERT base    Devlin et al. 2019 (arXiv:1810.04805); config.json of
- * google-bert/bert-base-uncased GPT-2        Radford et al. 2019, 124 M; config.json of
- * openai-community/gpt2 ViT-B/16     Dosovitskiy et al. 2021 (arXiv:2010.11929, table 1), 224 x 224
- * pixels, 1000 classes; config.json of google/vit-base-patch16-224
+ *   BERT base    Devlin et al. 2019 (arXiv:1810.04805);
+ *                config.json of google-bert/bert-base-uncased
+ *   GPT-2        Radford et al. 2019, 124 M; config.json of openai-community/gpt2
+ *   ViT-B/16     Dosovitskiy et al. 2021 (arXiv:2010.11929), 224 x 224 pixels, 1000 classes;
+ *                config.json of google/vit-base-patch16-224
  */
 static const pfc_model models[] = {
     { .name = "llama-2-7b",

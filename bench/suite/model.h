@@ -2,10 +2,11 @@
  * Transformer models as the shapes that they compute: which matrix products, attentions and norms
  * one layer (and the head) of a model runs in each phase of its life.
  *
- * prefill   all tokens of `batch` sequences of `sequence` tokens at once. For an encoder (BERT,
- * ViT) that is its whole forward pass decode    one new token for each of `batch` sequences,
- * `sequence` tokens in the cache training  prefill, and each product's two gradients: dX = dY W^T
- * and dW = X^T dY. Gradients of attention and norms are no operations of ours and are left out
+ * prefill   all tokens of `batch` sequences of `sequence` tokens at once; for an encoder (BERT, ViT)
+ *           its whole forward pass
+ * decode    one new token for each of `batch` sequences, `sequence` tokens in the cache
+ * training  prefill, and each product's two gradients: dX = dY W^T and dW = X^T dY. Gradients of
+ *           attention and norms are left out: the suite has no such operations
  *
  * Tensors are stored row by row, y[m,n] = x[m,k] w[k,n]. A layer's shapes are given once, not once
  * a layer, and what several layers or matrices share is one shape with all its uses.

@@ -21,7 +21,8 @@ typedef struct pfc_host {
     pfc_pg pg;       /* its programs; see pfc_host_programs */
 } pfc_host;
 
-/** Finds the user: the caller, or for root `postgres`, else `nobody`. Leaves the programs empty. */
+/** Chooses the account that PostgreSQL runs as: the caller; for root `postgres`, else `nobody`.
+ *  Does not look for the programs. */
 pfc_code pfc_host_find(pfc_host *host, pfc_err *err) PFC_MUSTCHECK;
 /** The programs for the stack's cluster: of the version that made it, or the newest where there is
  * none yet. */

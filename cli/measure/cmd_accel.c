@@ -441,7 +441,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
 static int accel_run(pfc_cli *cli, int argc, char **argv);
 
 static const pfc_subcommand part_run = { .name = "run",
-                                         .summary = "one kernel, or a file of them",
+                                         .summary = "runs one kernel, or each kernel of a file",
                                          .run = accel_run,
                                          .options = run_options,
                                          .parse = parse_run,

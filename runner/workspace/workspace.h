@@ -118,8 +118,8 @@ typedef struct pfc_pair_opts {
 pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_opts *pair,
                            pfc_run **run_a, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** The measurement that a bisection searches by: the one that matches. `benchmark`
- *  and `backend` may be NULL: a headline is preferred, else the only one there is.
+/** Finds the measurement whose median a bisection compares. `benchmark` and `backend` may be NULL:
+ *  then the headline of the metric is used, else its only measurement.
  *  PFC_ENOTFOUND lists what the run has, PFC_EINVAL when several fit. */
 pfc_code pfc_run_value(const pfc_run *run, const char *metric, const char *benchmark,
                        const char *backend, const pfc_measurement **out,

@@ -1,8 +1,8 @@
 /*
- * Stands in for NVIDIA's management library: a real shared library with its names. Two boards of
- * one kind; what they answer comes from the environment, read at every call: STUB_NVML_REASONS bits
- * of the clock event reasons of board 1 (decimal) STUB_NVML_FAIL     "init": it does not start;
- * "sensors": nothing but names can be read
+ * Replaces NVIDIA's management library in tests: a shared library with the same functions. It
+ * reports two boards of one kind. The environment sets the values, and is read at every call:
+ *   STUB_NVML_REASONS  bits of the clock event reasons of board 1 (decimal)
+ *   STUB_NVML_FAIL     "init": it does not start; "sensors": nothing but names can be read
  */
 #include <stdio.h>
 #include <stdlib.h>

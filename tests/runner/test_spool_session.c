@@ -118,8 +118,8 @@ Test(spool_session, the_runs_come_first_and_each_once)
     cr_assert(eq(str, s.came, ""));
 }
 
-/* The server is away after the second run: what it has is not sent again, and the session stays
- * behind. */
+/* The server stops after it stored the second run. These two runs are not sent again, and the
+ * session document is sent last. */
 Test(spool_session, an_interrupted_upload_goes_on_where_it_was)
 {
     char reason[PFC_ERR_MAX];

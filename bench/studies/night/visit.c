@@ -4,10 +4,11 @@
  *
  * Files of DIR:
  *   visits       one line of 41 bytes a visit, the commit (PERFCI_COMMIT); appended. Its length is
- * the position in time. states.bin   doubles, the machine's speed at each position (repeated from
- * the start); absent: 1 names        with trace.bin: names of the metrics, a line each trace.bin
- * doubles, a row of these metrics for each position: then the command is not run factors      with
- * trace.bin: lines "COMMIT F F ...", the cost of that commit for each metric
+ *                the position in time
+ *   states.bin   doubles, the machine's speed at each position (repeated from the start); absent: 1
+ *   names        with trace.bin: names of the metrics, a line each
+ *   trace.bin    doubles, a row of these metrics for each position: then the command is not run
+ *   factors      with trace.bin: lines "COMMIT F F ...", the cost of that commit for each metric
  *
  * Without trace.bin the command runs, and each number that follows a colon in its output is
  * multiplied. In C because a visit of a replayed study costs little more than this program's start.

@@ -16,9 +16,9 @@
 #define REFERENCE_US 520.0 /* what one round of the reference is taken to last */
 
 /*
- * With BENCH_CLOCK=steps time is counted instead of read: a step a product of two numbers,
- * CALL_STEPS a dot product, give or take 0.3 % a launch. For tests of what is made of these
- * numbers, on any machine.
+ * With BENCH_CLOCK=steps, time is counted and not read from the clock: one step for each product of
+ * two numbers, CALL_STEPS for each dot product, and a random 0.3 % for each launch. Tests use it
+ * where the numbers must not depend on the machine.
  */
 #define CALL_STEPS   4
 #define STEPS(depth) ((double)M * N * (K + (K + (depth)-1) / (depth)*CALL_STEPS))

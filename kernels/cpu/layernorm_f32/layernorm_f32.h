@@ -3,8 +3,10 @@
  * y[i][j] = (x[i][j] - mean_i) / sqrt(var_i + epsilon) * gamma[j] + beta[j],
  * var_i the mean of squared deviations. Ba, Kiros & Hinton, arXiv 1607.06450, 2016.
  *
- * x, y          rows x cols, row-major, dense; any alignment of a float; y may be x, else no
- * overlap gamma, beta   cols values each epsilon       > 0
+ * x, y          rows x cols, row-major, dense; any alignment of a float; y may be x, else they do
+ *               not overlap
+ * gamma, beta   cols values each
+ * epsilon       > 0
  *
  * Two passes, the mean first: sums of squares lose everything when the mean is large.
  * Error: the mean is a sum of cols terms, so its error is pfc_kernel_sum_tolerance(cols) times the

@@ -1,5 +1,6 @@
 /*
- * A bisection on the runners, between its rows and the planner. Private to this folder.
+ * A bisection that the service runs on its runners: its rows are read into the planner, and the
+ * planner's requests become jobs. Private to this folder.
  *
  * Its whole state is in the database: the commits, the options, the steps. Each turn makes the plan
  * from it, so a killed server loses nothing and any server of the database can continue.

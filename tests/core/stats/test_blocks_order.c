@@ -177,8 +177,8 @@ Test(blocks_order, a_round_counts_once_and_when_it_is_whole)
     pfc_orders_free(o);
 }
 
-/* The size that is subtracted is the size that is left: 3 % less 3 % is nothing, less 6 % is as
- * much the other way. */
+/* A known change is subtracted exactly: a change of 3 % less 3 % leaves none,
+ * less 6 % leaves -3 %. */
 Test(blocks_order, a_shift_is_taken_off_the_builds_it_names)
 {
     static const machine m = { .noise = 0.012 };

@@ -526,8 +526,8 @@ Test(limits_online, a_find_needs_five_standard_errors)
                 if (i < 27)
                     cr_assert(eq(int, o.rest, 24), "no look yet");
             }
-            /* A pass that a find started delays the next find by four points, or by eight if it
-             * confirmed nothing. */
+            /* After a search that was started by a possible change, the next one waits four points,
+             * or eight if the search confirmed no change. */
             cr_assert(eq(int, o.rest, !more ? 24 : o.open_len > 0 ? 28 + 4 : 28 + 8));
         }
     }

@@ -520,24 +520,24 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                     self.assertEqual(answer.status, 403, answer)
                     self.assertEqual(answer.json["error"]["code"], "forbidden")
 
-    def test_scopes_are_those_that_people_are_told(self):
+    def test_scopes_are_those_documented(self):
         """The description is made of the table that guards: a slip there shows only against what was written by hand."""
-        told = {}
+        documented = {}
         text = (SOURCE / "server/API.md").read_text()
         for entry in re.findall(r"^- (`[A-Z]+ /.*?)(?=^- |^$|\Z)", text, re.M | re.S):
             named = []
             head = " ".join(entry.split()).split("; body or query:")[0].split("; answer:")[0]
             for method, path, scopes in re.findall(r"`([A-Z]+) (\S+?)`|\[(.*?)\]", head):
                 if scopes:  # of those that are named before it
-                    told.update({key: set(SCOPES) if scopes == "any" else set(scopes.split(", ")) for key in named})
+                    documented.update({key: set(SCOPES) if scopes == "any" else set(scopes.split(", ")) for key in named})
                     named = []
                 else:
                     at_root = path in ("/version", "/healthz", "/readyz", "/metrics")
                     named.append((path if at_root else "/api/v1" + path, method.lower()))
-                    told[named[-1]] = set()
+                    documented[named[-1]] = set()
         served = {(pattern, method): {s for entry in operation["security"] for s in entry.get("token", [])}
                   for pattern, method, operation in self.operations()}
-        self.assertEqual(told, served)
+        self.assertEqual(documented, served)
 
     def test_a_token_of_another_project_reaches_nothing_here(self):
         server.as_admin("POST", "/api/v1/projects", {"name": "elsewhere"})
