@@ -2,8 +2,8 @@
  * Transformer models as the shapes that they compute: which matrix products, attentions and norms
  * one layer (and the head) of a model runs in each phase of its life.
  *
- * prefill   all tokens of `batch` sequences of `sequence` tokens at once; for an encoder (BERT, ViT)
- *           its whole forward pass
+ * prefill   all tokens of `batch` sequences of `sequence` tokens at once; for an encoder (BERT,
+ *           ViT) its whole forward pass
  * decode    one new token for each of `batch` sequences, `sequence` tokens in the cache
  * training  prefill, and each product's two gradients: dX = dY W^T and dW = X^T dY. Gradients of
  *           attention and norms are left out: the suite has no such operations
