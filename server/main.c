@@ -334,7 +334,7 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .backfill_delay_s = s->settings.backfill_delay_s,
         .backfill_budget = s->settings.backfill_budget,
         .notifier = s->notifier,
-        .pulse = &s->app.pulse,
+        .thread_health = &s->app.thread_health,
     };
 
     if (s->settings.workers == 0)
@@ -374,7 +374,7 @@ static const char *stalled_part(server *s)
         return "connection_timer";
     if (pfc_httpd_stuck_s(s->app.http) > STUCK_MAX_S)
         return "http_threads";
-    if (pfc_pulse_silent_s(&s->app.pulse) > PFC_PULSE_SILENT_S)
+    if (pfc_thread_health_silent_s(&s->app.thread_health) > PFC_THREAD_HEALTH_SILENT_S)
         return "worker";
     if ((double)(now_ns - atomic_load(&s->seen_ns)) * 1e-9 > STUCK_MAX_S)
         return "main_loop";

@@ -194,7 +194,8 @@ static pfc_code judge_values(const double *va, size_t na, const double *vb, size
 
     if (!order || opts->exact)
         return pfc_stats_compare(va, na, vb, nb, opts, out, err);
-    code = pfc_turns_judge_sides(va, na, vb, nb, order, swapped, opts->margin, &turns, err);
+    code =
+        pfc_document_pairs_judge_sides(va, na, vb, nb, order, swapped, opts->margin, &turns, err);
     if (!code) {
         *out = turns.cmp;
         row->rounds = turns.rounds;
@@ -207,7 +208,7 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
                       pfc_cmp_row *row, pfc_err *err)
 {
     bool swapped = false;
-    const char *order = pfc_turns_order(a, b, &swapped);
+    const char *order = pfc_document_pairs_order(a, b, &swapped);
     const bool by_block = order || (a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS);
     const pfc_compare_opts opts = { .margin = margin, .exact = a->exact && b->exact };
     pfc_compare_result result = { 0 };
@@ -262,7 +263,7 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
                                                                   : NULL;
     pfc_cmp_row *row;
 
-    if (pfc_turns_same_canary(a, b))
+    if (pfc_document_pairs_same_canary(a, b))
         return PFC_OK;
     if (a->status == PFC_STATUS_SKIPPED || b->status == PFC_STATUS_SKIPPED)
         return PFC_OK; /* not available on this machine: nothing to say */

@@ -13,7 +13,7 @@
 #define USUAL_FLOOR    0.005 /* as stats.h says of min_rel 0 */
 #define USUAL_ALPHA    0.01
 #define SPIKE_NOISE    6.0 /* a single point so many noises off its level is worth a word */
-#define SPIKES_TOLD    5
+#define SPIKES_SHOWN   5
 
 static void add(pfc_reasons *out, size_t index, bool kept, char *text)
 {
@@ -152,7 +152,7 @@ static void add_spikes(const pfc_series_in *s, const pfc_detection *found, pfc_r
 {
     const double whole = median_of(s);
     const size_t end = s->len - PFC_MIN(found->watching, s->len);
-    size_t told = 0, more = 0, first = 0;
+    size_t shown = 0, more = 0, first = 0;
 
     for (size_t i = 0; i < end; i++) {
         const double z = off_level(s, found, i, whole);
@@ -162,11 +162,11 @@ static void add_spikes(const pfc_series_in *s, const pfc_detection *found, pfc_r
 
         if (fabs(z) < SPIKE_NOISE || !lonely)
             continue;
-        if (told == SPIKES_TOLD) {
+        if (shown == SPIKES_SHOWN) {
             first = more++ ? first : i;
             continue;
         }
-        told++;
+        shown++;
         add(out, i, false,
             pfc_format("a single point %.1f times the noise %s its level, its neighbours are not: "
                        "a spike, no change",

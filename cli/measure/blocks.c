@@ -75,7 +75,7 @@ static void mark(pfc_run *const *runs)
     pfc_buf_init(&order, 2 * 2 * PFC_TAKE_MAX_REPEATS + 1);
     put_order(runs, &order);
     for (int i = 0; i < 2; i++)
-        pfc_turns_mark(runs[i], i ? 'b' : 'a', runs[0]->session_id, pfc_buf_text(&order));
+        pfc_document_pairs_mark(runs[i], i ? 'b' : 'a', runs[0]->session_id, pfc_buf_text(&order));
     pfc_buf_clear(&order);
 }
 
@@ -150,7 +150,7 @@ pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id 
             pfc_take_say_moved(t);
         strip(runs[0]);
         strip(runs[1]);
-        pfc_turns_mark_canary(runs, 2, r.session);
+        pfc_document_pairs_mark_canary(runs, 2, r.session);
         *run_a = runs[0];
         *run_b = runs[1];
         *rounds = p.rounds;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pfc_turns_mark(pfc_run *run, char side, const char *session, const char *order)
+void pfc_document_pairs_mark(pfc_run *run, char side, const char *session, const char *order)
 {
     const char name[2] = { side, '\0' };
 
@@ -19,7 +19,7 @@ void pfc_turns_mark(pfc_run *run, char side, const char *session, const char *or
     }
 }
 
-void pfc_turns_mark_canary(pfc_run *const *runs, size_t len, const char *session)
+void pfc_document_pairs_mark_canary(pfc_run *const *runs, size_t len, const char *session)
 {
     for (size_t i = 0; i < len; i++)
         for (size_t k = 0; k < runs[i]->measurements_len; k++) {
@@ -30,7 +30,7 @@ void pfc_turns_mark_canary(pfc_run *const *runs, size_t len, const char *session
         }
 }
 
-bool pfc_turns_same_canary(const pfc_measurement *a, const pfc_measurement *b)
+bool pfc_document_pairs_same_canary(const pfc_measurement *a, const pfc_measurement *b)
 {
     const char *session = pfc_labels_get(&a->extra, "pair_session");
 
@@ -47,7 +47,8 @@ static size_t turns_of(const char *order, char side)
     return n;
 }
 
-const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, bool *swapped)
+const char *pfc_document_pairs_order(const pfc_measurement *a, const pfc_measurement *b,
+                                     bool *swapped)
 {
     const char *order = pfc_labels_get(&b->extra, "pair_order");
     const char *session = pfc_labels_get(&b->extra, "pair_session");
@@ -65,9 +66,9 @@ const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, 
     return order;
 }
 
-pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size_t nb,
-                               const char *order, bool swapped, double margin,
-                               pfc_interleaved_result *out, pfc_err *err)
+pfc_code pfc_document_pairs_judge_sides(const double *a, size_t na, const double *b, size_t nb,
+                                        const char *order, bool swapped, double margin,
+                                        pfc_interleaved_result *out, pfc_err *err)
 {
     const pfc_seq_opts opts = { .margin = margin };
     char *named = pfc_strdup(order);

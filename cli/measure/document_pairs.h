@@ -13,17 +13,18 @@
 #include "core/wire/wire.h"
 
 /** side: 'a' or 'b'. */
-void pfc_turns_mark(pfc_run *run, char side, const char *session, const char *order);
+void pfc_document_pairs_mark(pfc_run *run, char side, const char *session, const char *order);
 /** The canary of a session is read once around it: both documents have the same, and say so. */
-void pfc_turns_mark_canary(pfc_run *const *runs, size_t len, const char *session);
+void pfc_document_pairs_mark_canary(pfc_run *const *runs, size_t len, const char *session);
 /** Both are the canary of one session: there is nothing to compare. */
-bool pfc_turns_same_canary(const pfc_measurement *a, const pfc_measurement *b);
+bool pfc_document_pairs_same_canary(const pfc_measurement *a, const pfc_measurement *b);
 /** The order, when both were taken in one session, `a` and `b` are its two sides, and no block is
  *  missing; else NULL. *swapped: `a` is the session's side b. */
-const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, bool *swapped);
+const char *pfc_document_pairs_order(const pfc_measurement *a, const pfc_measurement *b,
+                                     bool *swapped);
 /** Judges b against a by the session's rounds; the values are the blocks' medians. */
-pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size_t nb,
-                               const char *order, bool swapped, double margin,
-                               pfc_interleaved_result *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_document_pairs_judge_sides(const double *a, size_t na, const double *b, size_t nb,
+                                        const char *order, bool swapped, double margin,
+                                        pfc_interleaved_result *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

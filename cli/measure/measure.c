@@ -149,9 +149,9 @@ pfc_code pfc_take_ready(pfc_take *t, pfc_err *err)
         (void)pfc_err_set(err, PFC_EINVAL, "--time: expected a command to measure, got a suite");
         return pfc_err_hint(err, "write \"-- CMD\" behind run, or \"measure:\" in perfci.yaml");
     }
-    if (!t->told)
+    if (!t->heading_printed)
         pfc_measured_say(t->cli, &what);
-    t->told = true;
+    t->heading_printed = true;
     return PFC_OK;
 }
 

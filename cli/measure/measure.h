@@ -56,7 +56,7 @@ typedef struct pfc_take {
     pfc_directions directions; /* of the flags, then of perfci.yaml */
     bool no_canary;            /* the warning that there is none was printed */
     bool noted;                /* what the reading left out or took was printed */
-    bool told;                 /* what is measured was printed */
+    bool heading_printed;      /* what is measured was printed */
     double build_s;            /* wall time of the working tree's build; 0: there was none */
     pfc_built built;           /* what the last whole measurement was built from */
 } pfc_take;

@@ -80,11 +80,11 @@ static pfc_code tell_commit(pfc_upload *to, const char *commit, pfc_err *err)
 {
     pfc_commit_id id;
 
-    if (!to->repo || strcmp(to->told.hex, commit) == 0)
+    if (!to->repo || strcmp(to->last_posted.hex, commit) == 0)
         return PFC_OK;
     if (pfc_repo_resolve(to->repo, commit, &id, NULL))
         return PFC_OK; /* of another repository: the service knows it, or learns it later */
-    to->told = id;
+    to->last_posted = id;
     return pfc_api_post_history(to->http, to->project, to->branch, to->repo, &id, err);
 }
 

@@ -46,10 +46,10 @@ typedef struct pfc_upload {
     pfc_repo *repo; /* NULL outside any repository */
     char *project;
     char *branch;
-    pfc_commit_id told; /* the commit whose history was posted last */
-    bool ready;         /* the project is there */
-    bool made;          /* ... because this call made it */
-    size_t stored;      /* runs that the service took */
+    pfc_commit_id last_posted; /* the commit whose history was posted last */
+    bool ready;                /* the project is there */
+    bool made;                 /* ... because this call made it */
+    size_t stored;             /* runs that the service took */
 } pfc_upload;
 
 /** Connects. The project is looked up, or made, with the first run that can be stored. Close in

@@ -64,7 +64,7 @@ static void put_share(pfc_table *table, size_t col, const json_t *value)
 
 /* Noise, minimum detectable change, points that 1 % takes, watched points; four cells from `col`
  * on. */
-static void put_outlook(pfc_table *table, size_t col, const json_t *one)
+static void put_next_points(pfc_table *table, size_t col, const json_t *one)
 {
     const json_t *noise = json_object_get(one, "noise_rel");
     const json_t *shows = json_object_get(one, "detectable_rel");
@@ -110,13 +110,13 @@ static void print_series(const pfc_cli *cli, const json_t *answer)
         pfc_browse_text(table, 7, one, "unit");
         pfc_browse_percent(table, 8, json_object_get(change, "rel_change"));
         pfc_browse_text(table, 9, change, "status");
-        put_outlook(table, 10, one);
+        put_next_points(table, 10, one);
     }
     pfc_table_print(table);
 }
 
 /* One series in sentences: what it can show, and what is watched. */
-static void print_outlook(const json_t *one)
+static void print_next_points(const json_t *one)
 {
     const json_t *noise = json_object_get(one, "noise_rel");
     const json_t *shows = json_object_get(one, "detectable_rel");
@@ -249,7 +249,7 @@ static void print_one(const pfc_cli *cli, const json_t *answer)
         pfc_out("ratio: level in units of the anchor %.12s\n",
                 pfc_browse_string(json_object_get(answer, "series"), "anchor"));
     print_alerts(json_object_get(answer, "changes"));
-    print_outlook(json_object_get(answer, "series"));
+    print_next_points(json_object_get(answer, "series"));
 }
 
 static int cmd_series(pfc_cli *cli, int argc, char **argv)

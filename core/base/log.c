@@ -30,10 +30,10 @@ static struct {
     pthread_mutex_t lock;
     int fd;
     bool socket, patient; /* patient: wait for the reader, however long */
-    int64_t stall_ns; /* when waiting for the reader last timed out; 0: never; guarded by lock */
-    char *rest;       /* of a line; guarded by lock */
-    size_t rest_len;  /* guarded by lock */
-    uint64_t told;    /* of `lost`; guarded by lock */
+    int64_t stall_ns;  /* when waiting for the reader last timed out; 0: never; guarded by lock */
+    char *rest;        /* of a line; guarded by lock */
+    size_t rest_len;   /* guarded by lock */
+    uint64_t reported; /* of `lost`; guarded by lock */
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .patient = true };
 static atomic_uint_fast64_t lost;
 
@@ -257,13 +257,13 @@ static void tell_lost(bool plain)
     const uint64_t now = atomic_load(&lost);
     pfc_buf line;
 
-    if (now == sink.told)
+    if (now == sink.reported)
         return;
     begin_line(&line, plain, PFC_WARN, "log lines lost");
     pfc_buf_printf(&line, plain ? " lines=%" PRIu64 "\n" : ",\"lines\":%" PRIu64 "}\n",
-                   now - sink.told);
+                   now - sink.reported);
     if (put_line(pfc_buf_text(&line), line.len))
-        sink.told = now;
+        sink.reported = now;
     pfc_buf_clear(&line);
 }
 
@@ -287,7 +287,7 @@ void pfc_log_write(pfc_log_level level, const char *event, const pfc_log_arg *ar
     pthread_mutex_lock(&sink.lock);
     tell_lost(plain);
     /* Lines come in order: while those before it are lost, this one is, too. */
-    if (sink.told != atomic_load(&lost) || !put_line(pfc_buf_text(&line), line.len))
+    if (sink.reported != atomic_load(&lost) || !put_line(pfc_buf_text(&line), line.len))
         atomic_fetch_add(&lost, 1);
     pthread_mutex_unlock(&sink.lock);
     pfc_buf_clear(&line);

@@ -29,7 +29,7 @@
 #define FREEDOM   4.0 /* of the noise's t */
 #define JUMP      0.1 /* between two visits, at first */
 #define JUMP_MOST 0.5
-#define ANEW      0.2 /* share of jumps that go anywhere */
+#define RE_ENTRY  0.2 /* share of jumps that go anywhere */
 #define CREEP     0.01
 #define FLOOR     1e-4
 #define QUANTILE  0.35 /* of the differences between neighbours: below, few hold a jump */
@@ -118,7 +118,7 @@ static float scale_to_one(float *x, int len)
 
 /* One transition of the level; it is its own reverse but for where jumps go. Returns the part of
  * each cell that came by jumps, when going back. */
-static float move(const hmm *h, const float *from, const float *anew, bool back, float *to)
+static float move(const hmm *h, const float *from, const float *re_entry, bool back, float *to)
 {
     const float stay = (float)(1.0 - h->jump);
     const float here = stay * (1.0F - (float)CREEP);
@@ -127,11 +127,11 @@ static float move(const hmm *h, const float *from, const float *anew, bool back,
     float all = 0.0F;
 
     for (int i = 0; i <= last; i++)
-        all += back ? anew[i] * from[i] : from[i];
+        all += back ? re_entry[i] * from[i] : from[i];
     all *= (float)h->jump;
     for (int i = 0; i <= last; i++)
         to[i] = here * from[i] + beside * (from[i ? i - 1 : 0] + from[i < last ? i + 1 : last]) +
-                all * (back ? 1.0F : anew[i]);
+                all * (back ? 1.0F : re_entry[i]);
     return all;
 }
 
@@ -184,7 +184,7 @@ static void profile(hmm *h, size_t at, const float *others)
 }
 
 /* Filters visits [from, to); level (NULL: not wanted) gets the likeliest cell of each. */
-static void filter(hmm *h, size_t from, size_t to, const float *anew, double *level)
+static void filter(hmm *h, size_t from, size_t to, const float *re_entry, double *level)
 {
     float back[CELLS];
     float next[CELLS];
@@ -195,9 +195,9 @@ static void filter(hmm *h, size_t from, size_t to, const float *anew, double *le
         float *likely = h->likely + (t - from) * CELLS;
 
         if (t == from)
-            memcpy(at, anew, sizeof next);
+            memcpy(at, re_entry, sizeof next);
         else
-            move(h, at - CELLS, anew, false, at);
+            move(h, at - CELLS, re_entry, false, at);
         likelihoods(h, h->residual[t], likely);
         for (int i = 0; i < h->len; i++)
             at[i] *= likely[i];
@@ -226,25 +226,25 @@ static void filter(hmm *h, size_t from, size_t to, const float *anew, double *le
             level[t] = h->low + best * h->cell;
         for (int i = 0; i < h->len; i++)
             next[i] = back[i] * likely[i];
-        jumped = move(h, next, anew, true, back);
+        jumped = move(h, next, re_entry, true, back);
         jumped /= scale_to_one(back, h->len);
     }
 }
 
 static void expect(hmm *h, double *level)
 {
-    float anew[CELLS];
+    float re_entry[CELLS];
 
     scale_to_one(h->been, h->len);
     for (int i = 0; i < h->len; i++)
-        anew[i] = (float)ANEW / (float)h->len + (1.0F - (float)ANEW) * h->been[i];
+        re_entry[i] = (float)RE_ENTRY / (float)h->len + (1.0F - (float)RE_ENTRY) * h->been[i];
     memset(h->next_been, 0, sizeof h->next_been);
     memset(h->off, 0, h->builds * sizeof *h->off);
     memset(h->weight, 0, h->builds * sizeof *h->weight);
     h->squares = h->jumps = 0.0;
     h->log_likely = -(double)h->n * log(h->sigma);
     for (size_t from = 0; from < h->n; from += WINDOW)
-        filter(h, from, PFC_MIN(from + WINDOW, h->n), anew, level);
+        filter(h, from, PFC_MIN(from + WINDOW, h->n), re_entry, level);
     memcpy(h->been, h->next_been, sizeof h->been);
 }
 

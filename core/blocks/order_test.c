@@ -19,7 +19,7 @@
 #define MODELS      (SHIFTS * SCALES * JUMPS)
 #define KEPT        3   /* tests of one series that go on when rounds come */
 #define ROUNDS_MOST 512 /* that are bet on: later ones are left out, which bounds the work */
-#define ANEW        0.15F
+#define RE_ENTRY    0.15F
 #define CREEP       0.02F
 #define FLOOR       1e-4
 #define QUANTILE    0.35    /* of the differences of neighbours: below, few hold a jump or a step */
@@ -227,24 +227,25 @@ static void normalise(float *x, int len)
 
 /* One transition of the level: it stays, creeps, or jumps, mostly to where it was before. `back`:
  * in reverse. */
-static void move(const float *from, const float *anew, float jump, bool back, int len, float *to)
+static void move(const float *from, const float *re_entry, float jump, bool back, int len,
+                 float *to)
 {
     const float here = (1.0F - jump) * (1.0F - CREEP);
     const float beside = (1.0F - jump) * 0.5F * CREEP;
     float all = 0.0F;
 
     for (int i = 0; i < len; i++)
-        all += back ? anew[i] * from[i] : from[i];
+        all += back ? re_entry[i] * from[i] : from[i];
     all *= jump;
     to[0] = here * from[0] + beside * (from[0] + from[1]);
     for (int i = 1; i + 1 < len; i++)
         to[i] = here * from[i] + beside * (from[i - 1] + from[i + 1]);
     to[len - 1] = here * from[len - 1] + beside * (from[len - 2] + from[len - 1]);
     for (int i = 0; i < len; i++)
-        to[i] += all * (back ? 1.0F : anew[i]);
+        to[i] += all * (back ? 1.0F : re_entry[i]);
 }
 
-static void jumps_to(const filter *f, int len, float *anew)
+static void jumps_to(const filter *f, int len, float *re_entry)
 {
     const float even = 1.0F / (float)len;
     float sum = 0.0F;
@@ -252,7 +253,7 @@ static void jumps_to(const filter *f, int len, float *anew)
     for (int i = 0; i < len; i++)
         sum += f->been[i];
     for (int i = 0; i < len; i++)
-        anew[i] = ANEW * even + (1.0F - ANEW) * (sum > 0.0F ? f->been[i] / sum : even);
+        re_entry[i] = RE_ENTRY * even + (1.0F - RE_ENTRY) * (sum > 0.0F ? f->been[i] / sum : even);
 }
 
 /* Logarithm of how much likelier the visit is after the step, given all other visits. */
@@ -268,7 +269,7 @@ static float weight_of(const float *others, const float *before, const float *af
 }
 
 /* Weights of a round's visits under one model, none of whose sides is known. */
-static void weigh(bettor *b, size_t model, const round_of *r, const float *anew, float *weights)
+static void weigh(bettor *b, size_t model, const round_of *r, const float *re_entry, float *weights)
 {
     const grid *g = &b->grids[model / JUMPS % SCALES];
     const int scale = (int)(model / JUMPS % SCALES);
@@ -282,7 +283,7 @@ static void weigh(bettor *b, size_t model, const round_of *r, const float *anew,
     for (size_t k = 0; k < r->visits; k++) {
         const float *likely = b->likely[scale][k] + REACH;
 
-        move(at, anew, jump, false, g->len, b->forward[k]);
+        move(at, re_entry, jump, false, g->len, b->forward[k]);
         for (int i = 0; i < g->len; i++) {
             b->mixed[k][i] = likely[i] + likely[i + cells];
             at[i] = b->forward[k][i] * b->mixed[k][i];
@@ -300,12 +301,12 @@ static void weigh(bettor *b, size_t model, const round_of *r, const float *anew,
         for (int i = 0; i < g->len; i++)
             next[i] = back[i] * b->mixed[k][i];
         normalise(next, g->len);
-        move(next, anew, jump, true, g->len, back);
+        move(next, re_entry, jump, true, g->len, back);
     }
 }
 
 /* A round that is past: builds of the stretch have their sides. */
-static void pass(bettor *b, size_t model, const round_of *r, const float *anew)
+static void pass(bettor *b, size_t model, const round_of *r, const float *re_entry)
 {
     const grid *g = &b->grids[model / JUMPS % SCALES];
     const int scale = (int)(model / JUMPS % SCALES);
@@ -323,7 +324,7 @@ static void pass(bettor *b, size_t model, const round_of *r, const float *anew)
             after = before;
         else if (in)
             before = after;
-        move(f->at, anew, jump, false, g->len, moved);
+        move(f->at, re_entry, jump, false, g->len, moved);
         for (int i = 0; i < g->len; i++)
             f->at[i] = moved[i] * (before[i] + after[i]);
         normalise(f->at, g->len);
@@ -344,7 +345,7 @@ static void see(bettor *b, const round_of *r)
  * [0, n - 1). The last of the n is known without its order alone. */
 static void begin(bettor *b, size_t n)
 {
-    float anew[CELLS];
+    float re_entry[CELLS];
 
     make_grids(b, n);
     memset(b->filters, 0, sizeof b->filters);
@@ -357,8 +358,8 @@ static void begin(bettor *b, size_t n)
     for (size_t i = 0; i + 1 < n; i++) {
         see(b, &b->orders->rounds[i]);
         for (size_t m = 0; m < MODELS; m++) {
-            jumps_to(&b->filters[m], b->grids[m / JUMPS % SCALES].len, anew);
-            pass(b, m, &b->orders->rounds[i], anew);
+            jumps_to(&b->filters[m], b->grids[m / JUMPS % SCALES].len, re_entry);
+            pass(b, m, &b->orders->rounds[i], re_entry);
         }
     }
 }
@@ -495,15 +496,15 @@ static double take(bettor *b, const round_of *r)
         any |= parted(&units[u]);
     see(b, r);
     for (size_t m = 0; m < MODELS; m++) {
-        float anew[CELLS];
+        float re_entry[CELLS];
         float weights[VISITS];
 
-        jumps_to(&b->filters[m], b->grids[m / JUMPS % SCALES].len, anew);
+        jumps_to(&b->filters[m], b->grids[m / JUMPS % SCALES].len, re_entry);
         if (any)
-            weigh(b, m, r, anew, weights);
+            weigh(b, m, r, re_entry, weights);
         for (size_t u = 0; u < len; u++)
             b->wealth[m] += parted(&units[u]) ? stake(&units[u], weights) : 0.0;
-        pass(b, m, r, anew);
+        pass(b, m, r, re_entry);
     }
     return any && len > 1 ? of_two_orders(r->builds) : 0.0;
 }

@@ -18,7 +18,7 @@
 #define REACH         24  /* cells of the largest shift, at most */
 #define LANES         8
 #define PAD           8     /* cells beyond the smallest and largest value */
-#define ANEW          0.15F /* share of jumps to any level; the others return to an earlier one */
+#define RE_ENTRY      0.15F /* share of jumps to any level; the others return to an earlier one */
 #define CREEP         0.02F /* chance that the level moves to a neighbouring cell: drift */
 #define FLOOR         1e-4
 #define QUANTILE      0.35    /* of differences of a build within a round: few below hold a jump */
@@ -151,7 +151,7 @@ static float sum_of(const float *x, int len)
 
 /* One visit: the level may have moved, the value is seen. Returns the value's likelihood. `len`
  * is a multiple of LANES. */
-static double step(float *restrict at, const float *restrict anew, const float *restrict likely,
+static double step(float *restrict at, const float *restrict re_entry, const float *restrict likely,
                    float stay, int len)
 {
     float moved[CELLS + 2];
@@ -164,8 +164,8 @@ static double step(float *restrict at, const float *restrict anew, const float *
     moved[0] = at[0];
     moved[len + 1] = at[len - 1];
     for (int i = 0; i < len; i++)
-        at[i] =
-            (here * moved[i + 1] + beside * (moved[i] + moved[i + 2]) + jump * anew[i]) * likely[i];
+        at[i] = (here * moved[i + 1] + beside * (moved[i] + moved[i + 2]) + jump * re_entry[i]) *
+                likely[i];
     sum = sum_of(at, len);
     for (int i = 0; i < len; i++)
         at[i] *= 1.0F / sum;
@@ -173,8 +173,8 @@ static double step(float *restrict at, const float *restrict anew, const float *
 }
 
 /* Four visits with the names as they are, or swapped; returns the log likelihood. */
-static double run(const bettor *b, size_t round, const filter *f, bool swapped, const float *anew,
-                  float *at, float *been)
+static double run(const bettor *b, size_t round, const filter *f, bool swapped,
+                  const float *re_entry, float *at, float *been)
 {
     const pfc_round *r = &b->rounds[round];
     const grid *g = &b->grids[f->scale];
@@ -185,20 +185,20 @@ static double run(const bettor *b, size_t round, const filter *f, bool swapped, 
         const float *likely = b->likely[f->scale][k] + REACH + (r->to[k] != swapped ? cells : 0);
         const double stay = r->gap[k] ? pow(1.0 - f->jump, (double)r->gap[k]) : 0.5;
 
-        log_likely += log(step(at, anew, likely, (float)stay, g->len));
+        log_likely += log(step(at, re_entry, likely, (float)stay, g->len));
         for (int i = 0; been && i < g->len; i++)
             been[i] += at[i];
     }
     return log_likely;
 }
 
-static void jumps_to(const filter *f, int len, float *anew)
+static void jumps_to(const filter *f, int len, float *re_entry)
 {
     const float sum = sum_of(f->been, len);
     const float even = 1.0F / (float)len;
 
     for (int i = 0; i < len; i++)
-        anew[i] = ANEW * even + (1.0F - ANEW) * (sum > 0.0F ? f->been[i] / sum : even);
+        re_entry[i] = RE_ENTRY * even + (1.0F - RE_ENTRY) * (sum > 0.0F ? f->been[i] / sum : even);
 }
 
 static double log_sum(const double *x, int n)
@@ -217,7 +217,7 @@ static double log_sum(const double *x, int n)
  * with the weight that the past gives it. */
 static void take(bettor *b, size_t round, bool bet)
 {
-    float anew[CELLS];
+    float re_entry[CELLS];
     float other[CELLS];
     double named[MODELS];
     double swapped[MODELS];
@@ -228,12 +228,12 @@ static void take(bettor *b, size_t round, bool bet)
     for (int m = 0; m < MODELS; m++) {
         filter *f = &b->filters[m];
 
-        jumps_to(f, b->grids[f->scale].len, anew);
+        jumps_to(f, b->grids[f->scale].len, re_entry);
         if (bet) {
             memcpy(other, f->at, sizeof other);
-            swapped[m] = f->log_weight + run(b, round, f, true, anew, other, NULL);
+            swapped[m] = f->log_weight + run(b, round, f, true, re_entry, other, NULL);
         }
-        named[m] = f->log_weight + run(b, round, f, false, anew, f->at, f->been);
+        named[m] = f->log_weight + run(b, round, f, false, re_entry, f->at, f->been);
     }
     all = log_sum(named, MODELS);
     if (bet)

@@ -52,8 +52,8 @@ struct pfc_app {
     double lease_s;      /* length of a lease, whole seconds; 0: PFC_LEASE_S */
     atomic_bool ready;   /* the schema is in place */
     atomic_int schema_version;
-    atomic_bool replaying; /* limits replays of a whole branch to one at a time */
-    pfc_pulse pulse;       /* signs of life of the worker threads */
+    atomic_bool replaying;           /* limits replays of a whole branch to one at a time */
+    pfc_thread_health thread_health; /* signs of life of the worker threads */
     pfc_snapshot snapshot;
     pfc_seen_schema seen_schema;
     _Atomic(char *) description; /* openapi.json, built by the first request for it; owned */

@@ -6,8 +6,8 @@
 #include "core/base/parse.h"
 #include "server/repo/sql/core.h"
 
-pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
-                  const char *object, const char *detail, pfc_err *err)
+pfc_code pfc_audit_add(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
+                       const char *object, const char *detail, pfc_err *err)
 {
     return pfc_sql_audit_insert(tx,
                                 &(pfc_sql_audit_insert_args){ .actor = actor,
@@ -18,7 +18,7 @@ pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t pro
                                 err);
 }
 
-pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err)
+pfc_code pfc_event_send(pfc_tx *tx, json_t *event, pfc_err *err)
 {
     char *text = json_dumps(event, JSON_COMPACT);
     pfc_code code;

@@ -11,10 +11,10 @@
 #include "server/services/services.h"
 
 /** Adds a row to the audit log: "ingest" of "run 7". detail may be NULL. */
-pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
-                  const char *object, const char *detail, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_audit_add(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
+                       const char *object, const char *detail, pfc_err *err) PFC_MUSTCHECK;
 /** Sends the event to all listeners when tx commits; takes ownership of `event`. */
-pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_event_send(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
 /** Adds the stored fingerprint of a machine to *out; adds nothing if there is none. */
 pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out,
                                  pfc_err *err) PFC_MUSTCHECK;
@@ -51,11 +51,11 @@ typedef struct pfc_line_tail {
     int64_t position; /* in: one less than that of the element before; out: the new position */
 } pfc_line_tail;
 /** A new commit without known parents that is not a parent of another commit. */
-typedef struct pfc_line_newcomer {
+typedef struct pfc_line_added {
     const char *sha;
     double time;
     int64_t id, position; /* out: position */
-} pfc_line_newcomer;
+} pfc_line_added;
 
 /**
  * Inserts new commits at the positions that pfc_line_positions would give them, but reads only the
@@ -63,8 +63,8 @@ typedef struct pfc_line_newcomer {
  * commit of the line. Sorts the new commits, newest first. Returns false if one belongs before the
  * tail: the positions are then undefined.
  */
-bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_newcomer *newcomers,
-                     size_t newcomers_len);
+bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_added *added,
+                     size_t added_len);
 
 /** Takes the lock that protects a project's positions, and creates the branch if it is missing.
  *  Call it before any write to `commits`. PFC_ENOTFOUND: no such project. */
@@ -135,9 +135,9 @@ typedef struct pfc_job_row {
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
                      pfc_err *err) PFC_MUSTCHECK;
 /** Sends an event with the job's current state when tx commits. */
-pfc_code pfc_job_tell(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
-/** Calls pfc_job_tell for each of the jobs. */
-pfc_code pfc_jobs_tell(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_job_announce(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** Calls pfc_job_announce for each of the jobs. */
+pfc_code pfc_jobs_announce(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err) PFC_MUSTCHECK;
 /** Cancels the jobs that wait for this job (0: for any job) if it ended without being done. */
 pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 /** Normalizes labels, a JSON object of strings (NULL: none), so that equal ones compare equal as
@@ -225,12 +225,12 @@ void pfc_history_clear(pfc_history *h);
 /* ---- incremental detection on a long history (settle.c: pure) ---- */
 
 /** The part of a series whose changes are final. All zero: none is. */
-typedef struct pfc_firm {
+typedef struct pfc_settled {
     int64_t points;        /* changes among the first so many points are final */
     int64_t position;      /* of the newest point that this decision used */
     int64_t anchor_points; /* index of the point of the series at which detection starts */
     int64_t anchor;        /* position of that point */
-} pfc_firm;
+} pfc_settled;
 
 /**
  * Detects changes in a series whose first part, described by *at, is final. h begins at at->anchor,
@@ -241,7 +241,7 @@ typedef struct pfc_firm {
  * out->changes: changes at or after the first point that was not final, indices into h; noise and
  * watching are of the newest segment. Clear *out.
  */
-pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_firm *at,
+pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
                             pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** Opens, keeps or closes the series' alert about slow drift (drift.c), at most one; tx holds the

@@ -76,7 +76,7 @@ pfc_code pfc_notice_done(pfc_db *db, const char *actor, int64_t id, pfc_err *err
                                    &project_id, err);
     if (!code && project_id) {
         (void)snprintf(object, sizeof(object), "notice %lld", (long long)id);
-        code = pfc_note(tx, actor, "close", project_id, object, NULL, err);
+        code = pfc_audit_add(tx, actor, "close", project_id, object, NULL, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
@@ -99,10 +99,11 @@ pfc_code pfc_notice_again(pfc_db *db, const char *actor, int64_t project_id, int
             err);
     if (!code && rows.len) {
         (void)snprintf(object, sizeof(object), "notice %lld", (long long)id);
-        code = pfc_note(tx, actor, "notify", project_id, object, "dead letters tried again", err);
+        code =
+            pfc_audit_add(tx, actor, "notify", project_id, object, "dead letters tried again", err);
         if (!code)
-            code =
-                pfc_tell(tx, json_pack("{s:s, s:I}", "type", "notice", "id", (json_int_t)id), err);
+            code = pfc_event_send(
+                tx, json_pack("{s:s, s:I}", "type", "notice", "id", (json_int_t)id), err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);

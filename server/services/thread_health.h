@@ -10,22 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PFC_PULSE_MAX      70 /* threads */
+#define PFC_THREAD_HEALTH_MAX      70 /* threads */
 /** A thread without a heartbeat for so long counts as hanging. The longest iteration, judging a
  *  batch of runs or thinning a month, takes minutes on a large history. */
-#define PFC_PULSE_SILENT_S 900.0
+#define PFC_THREAD_HEALTH_SILENT_S 900.0
 
-typedef struct pfc_pulse {
-    _Atomic int64_t seen_ns[PFC_PULSE_MAX];  /* monotonic; 0: no such thread */
-    atomic_uint_fast64_t judged, not_judged; /* batches of runs */
-    atomic_uint_fast64_t expired;            /* leases that expired */
-} pfc_pulse;
+typedef struct pfc_thread_health {
+    _Atomic int64_t seen_ns[PFC_THREAD_HEALTH_MAX]; /* monotonic; 0: no such thread */
+    atomic_uint_fast64_t judged, not_judged;        /* batches of runs */
+    atomic_uint_fast64_t expired;                   /* leases that expired */
+} pfc_thread_health;
 
 /** Records a heartbeat of the thread; the first one registers it. */
-void pfc_pulse_beat(pfc_pulse *pulse, size_t thread);
+void pfc_thread_health_beat(pfc_thread_health *health, size_t thread);
 /** Removes a thread that has ended, so that the watchdog ignores it. */
-void pfc_pulse_end(pfc_pulse *pulse, size_t thread);
+void pfc_thread_health_end(pfc_thread_health *health, size_t thread);
 /** Age of the oldest last heartbeat of all threads, in seconds; 0 without threads. */
-double pfc_pulse_silent_s(const pfc_pulse *pulse);
+double pfc_thread_health_silent_s(const pfc_thread_health *health);
 
 #endif

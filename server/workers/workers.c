@@ -35,11 +35,11 @@ enum {
     KEEPER,
     MESSENGER,
     FIRST_DETECTOR
-}; /* entries of the pulse; upkeep has none, because a month may take hours */
+}; /* entries of thread_health; upkeep has none, because a month may take hours */
 
 struct pfc_workers {
     pfc_db *db;
-    pfc_pulse *pulse, own_pulse; /* pulse: the caller's, or own_pulse */
+    pfc_thread_health *thread_health, own_health; /* thread_health: the caller's, or own_health */
     atomic_size_t next_detector;
     unsigned idle_ms;
     int64_t expire_ns; /* between two checks of the leases */
@@ -120,11 +120,11 @@ static void *detector_main(void *arg)
         pfc_code code;
         bool more;
 
-        pfc_pulse_beat(w->pulse, me);
+        pfc_thread_health_beat(w->thread_health, me);
         code = pfc_detect_next(w->db, &judged, &err);
         more = go_on(code, "detection", &err);
         if (code != PFC_ENOTFOUND)
-            atomic_fetch_add(code ? &w->pulse->not_judged : &w->pulse->judged, 1);
+            atomic_fetch_add(code ? &w->thread_health->not_judged : &w->thread_health->judged, 1);
 
         /* One step after each batch: bisections must not wait until all stored runs are judged. */
         code = pfc_bisections_advance(w->db, &err);
@@ -134,7 +134,7 @@ static void *detector_main(void *arg)
         if (!more)
             wait_for_work(w, &seen, w->idle_ms);
     }
-    pfc_pulse_end(w->pulse, me);
+    pfc_thread_health_end(w->thread_health, me);
     return NULL;
 }
 
@@ -184,11 +184,11 @@ static void *messenger_main(void *arg)
         double due_s = INFINITY;
         pfc_notifier *notifier = current_notifier(w);
 
-        pfc_pulse_beat(w->pulse, MESSENGER);
+        pfc_thread_health_beat(w->thread_health, MESSENGER);
         if (!notifier || !go_on(pfc_notify_next(notifier, &due_s, &err), "notices", &err))
             wait_for_work(w, &seen, (unsigned)fmin(w->idle_ms, 1 + 1000 * due_s));
     }
-    pfc_pulse_end(w->pulse, MESSENGER);
+    pfc_thread_health_end(w->thread_health, MESSENGER);
     return NULL;
 }
 
@@ -312,7 +312,7 @@ static int run_due(pfc_workers *w, schedule *h)
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
             pfc_log(PFC_WARN, "leases_not_checked", "why", err.msg);
         else if (expired) {
-            atomic_fetch_add(&w->pulse->expired, expired);
+            atomic_fetch_add(&w->thread_health->expired, expired);
             pfc_log(PFC_INFO, "leases_expired", "jobs", expired);
         }
         h->next_expire = now + w->expire_ns;
@@ -359,7 +359,7 @@ static void *keeper_main(void *arg)
         pfc_err err = { 0 };
         pfc_code code;
 
-        pfc_pulse_beat(w->pulse, KEEPER);
+        pfc_thread_health_beat(w->thread_health, KEEPER);
         code = pfc_listener_next(w->listener, run_due(w, &h), event, &err);
         if (code == PFC_EUNAVAIL && !down)
             pfc_log(PFC_WARN, "database_unavailable", "why", err.msg);
@@ -370,7 +370,7 @@ static void *keeper_main(void *arg)
         if (code == PFC_ETIMEOUT || (code == PFC_OK && means_work(event)))
             wake_all(w);
     }
-    pfc_pulse_end(w->pulse, KEEPER);
+    pfc_thread_health_end(w->thread_health, KEEPER);
     return NULL;
 }
 
@@ -386,7 +386,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
                            MAX_DETECTORS, detectors);
     w = pfc_alloc(sizeof(*w));
     w->db = opts->db;
-    w->pulse = opts->pulse ? opts->pulse : &w->own_pulse;
+    w->thread_health = opts->thread_health ? opts->thread_health : &w->own_health;
     w->idle_ms = opts->idle_ms ? opts->idle_ms : 5000;
     w->expire_ns = PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
     if (opts->lease_s > 0)

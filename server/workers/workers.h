@@ -14,15 +14,15 @@
 typedef struct pfc_workers pfc_workers;
 
 typedef struct pfc_workers_opts {
-    pfc_db *db;                 /* outlives the workers */
-    const char *url;            /* for the connection that listens for events */
-    unsigned detectors;         /* threads that judge; 0: 1 */
-    unsigned idle_ms;           /* longest wait between two reads of the queue; 0: 5000 */
-    double lease_s;             /* leases are checked four times in it, or every 5 s; 0: 60 */
-    int raw_months, day_months; /* as pfc_retention */
-    double backfill_delay_s;    /* as pfc_backfill_opts */
-    int64_t backfill_budget;    /* 0: no backfill */
-    pfc_pulse *pulse;           /* outlives the workers; NULL: not recorded */
+    pfc_db *db;                       /* outlives the workers */
+    const char *url;                  /* for the connection that listens for events */
+    unsigned detectors;               /* threads that judge; 0: 1 */
+    unsigned idle_ms;                 /* longest wait between two reads of the queue; 0: 5000 */
+    double lease_s;                   /* leases are checked four times in it, or every 5 s; 0: 60 */
+    int raw_months, day_months;       /* as pfc_retention */
+    double backfill_delay_s;          /* as pfc_backfill_opts */
+    int64_t backfill_budget;          /* 0: no backfill */
+    pfc_thread_health *thread_health; /* outlives the workers; NULL: not recorded */
     pfc_notifier
         *notifier; /* owned by the workers once they start; NULL: notices stay in the outbox */
 } pfc_workers_opts;

@@ -494,7 +494,7 @@ static pfc_run *turn_of(char side, const char *session, const char *order, size_
     pfc_run *run = run_of("x", 100, false);
 
     run->measurements[0].blocks_len = blocks;
-    pfc_turns_mark(run, side, session, order);
+    pfc_document_pairs_mark(run, side, session, order);
     return run;
 }
 
@@ -526,7 +526,8 @@ Test(turns, both_sides_of_one_whole_session_and_nothing_else_are_in_turns)
         for (int k = 0; k < 2; k++)
             runs[k] = turn_of(cases[i].sides[k], cases[i].sessions[k], cases[i].orders[k],
                               cases[i].blocks[k]);
-        order = pfc_turns_order(&runs[0]->measurements[0], &runs[1]->measurements[0], &swapped);
+        order = pfc_document_pairs_order(&runs[0]->measurements[0], &runs[1]->measurements[0],
+                                         &swapped);
         cr_expect(eq(int, order ? 1 + swapped : 0, cases[i].found), "%zu", i);
         pfc_run_free(runs[0]);
         pfc_run_free(runs[1]);

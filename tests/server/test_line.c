@@ -152,20 +152,20 @@ Test(line, every_order_of_a_thousand_commits_gives_the_same_positions)
 
 /* ---- from the end alone ---- */
 
-enum { KNOWN = 24, NEWCOMERS = 4 };
+enum { KNOWN = 24, ADDED = 4 };
 
 typedef struct history {
-    char shas[KNOWN + NEWCOMERS][41], parents[KNOWN][128];
-    pfc_line_commit line[KNOWN + NEWCOMERS];
+    char shas[KNOWN + ADDED][41], parents[KNOWN][128];
+    pfc_line_commit line[KNOWN + ADDED];
     pfc_line_tail tail[KNOWN];
-    pfc_line_newcomer newcomers[NEWCOMERS];
+    pfc_line_added added[ADDED];
     size_t tail_len;
 } history;
 
 /* Merges, gaps, circles, clocks that went wrong, many at one moment. */
 static void make_history(history *h, pfc_rng *rng)
 {
-    for (size_t i = 0; i < KNOWN + NEWCOMERS; i++)
+    for (size_t i = 0; i < KNOWN + ADDED; i++)
         (void)snprintf(h->shas[i], 41, "%032x%08x", (unsigned)pfc_rng_below(rng, 1u << 30),
                        (unsigned)i);
     for (size_t i = 0; i < KNOWN; i++) {
@@ -212,22 +212,20 @@ static void make_tail(history *h)
 }
 
 /* Does what was put in at the end lie where the whole graph has it? */
-static void expect_line(history *h, size_t looked, size_t newcomers, int round)
+static void expect_line(history *h, size_t looked, size_t added, int round)
 {
-    for (size_t k = 0; k < newcomers; k++)
-        h->line[KNOWN + k] = (pfc_line_commit){ .sha = h->newcomers[k].sha,
-                                                .parents = "",
-                                                .time = h->newcomers[k].time };
-    pfc_line_positions(h->line, KNOWN + newcomers);
+    for (size_t k = 0; k < added; k++)
+        h->line[KNOWN + k] =
+            (pfc_line_commit){ .sha = h->added[k].sha, .parents = "", .time = h->added[k].time };
+    pfc_line_positions(h->line, KNOWN + added);
     for (size_t i = 0; i < h->tail_len; i++)
+        cr_assert(eq(i64, h->tail[i].position, position_of(h->line, KNOWN + added, h->tail[i].sha)),
+                  "round %d: commit %zu of %zu from the end, %zu looked at", round, i, h->tail_len,
+                  looked);
+    for (size_t k = 0; k < added; k++)
         cr_assert(
-            eq(i64, h->tail[i].position, position_of(h->line, KNOWN + newcomers, h->tail[i].sha)),
-            "round %d: commit %zu of %zu from the end, %zu looked at", round, i, h->tail_len,
-            looked);
-    for (size_t k = 0; k < newcomers; k++)
-        cr_assert(eq(i64, h->newcomers[k].position,
-                     position_of(h->line, KNOWN + newcomers, h->newcomers[k].sha)),
-                  "round %d: inserted commit %zu of %zu", round, k, newcomers);
+            eq(i64, h->added[k].position, position_of(h->line, KNOWN + added, h->added[k].sha)),
+            "round %d: inserted commit %zu of %zu", round, k, added);
 }
 
 Test(line, what_has_no_tie_is_put_in_from_the_end_where_the_graph_has_it)
@@ -238,25 +236,25 @@ Test(line, what_has_no_tie_is_put_in_from_the_end_where_the_graph_has_it)
 
     pfc_rng_seed(&rng, 29);
     for (int round = 0; round < 5000; round++) {
-        const size_t newcomers = 1 + pfc_rng_below(&rng, NEWCOMERS);
+        const size_t added = 1 + pfc_rng_below(&rng, ADDED);
         size_t looked;
 
         make_history(&h, &rng);
         make_tail(&h);
-        for (size_t k = 0; k < newcomers; k++)
-            h.newcomers[k] = (pfc_line_newcomer){ .sha = h.shas[KNOWN + k],
-                                                  .time = (double)pfc_rng_below(&rng, KNOWN + 6) };
+        for (size_t k = 0; k < added; k++)
+            h.added[k] = (pfc_line_added){ .sha = h.shas[KNOWN + k],
+                                           .time = (double)pfc_rng_below(&rng, KNOWN + 6) };
         looked = pfc_rng_below(&rng, h.tail_len + 1);
-        if (!pfc_line_insert(h.tail, looked, looked == h.tail_len, h.newcomers, newcomers)) {
+        if (!pfc_line_insert(h.tail, looked, looked == h.tail_len, h.added, added)) {
             /* further back: the same question with all of it */
             cr_assert(lt(sz, looked, h.tail_len), "round %d: nowhere", round);
             short_looks++;
             make_tail(&h);
             looked = h.tail_len;
-            cr_assert(pfc_line_insert(h.tail, looked, true, h.newcomers, newcomers));
+            cr_assert(pfc_line_insert(h.tail, looked, true, h.added, added));
         }
         partial += looked < h.tail_len;
-        expect_line(&h, looked, newcomers, round);
+        expect_line(&h, looked, added, round);
     }
     cr_assert(gt(int, short_looks, 500));
     cr_assert(gt(int, partial, 500));

@@ -44,7 +44,7 @@ typedef struct answer {
 } answer;
 
 /* One judging of the first n points, from where `settled` stands. */
-static void judge(size_t n, pfc_firm *settled, answer *a)
+static void judge(size_t n, pfc_settled *settled, answer *a)
 {
     const size_t base = (size_t)settled->anchor_points;
     const pfc_history h = { .points = points + base, .meta = meta + base, .len = n - base };
@@ -67,7 +67,7 @@ static void judge(size_t n, pfc_firm *settled, answer *a)
 Test(settle, points_in_any_portions_give_the_answer_of_the_whole)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        pfc_firm whole_at = { 0 }, at = { 0 };
+        pfc_settled whole_at = { 0 }, at = { 0 };
         answer whole = { 0 }, parts = { 0 };
         pfc_rng rng;
 
@@ -93,7 +93,7 @@ Test(settle, points_in_any_portions_give_the_answer_of_the_whole)
 /* The cost of a new point: only the last stretch is read, whatever the length of the series. */
 Test(settle, detection_starts_near_the_end_and_never_within_a_commit)
 {
-    pfc_firm at = { 0 };
+    pfc_settled at = { 0 };
     answer a = { 0 };
 
     make_history(5);

@@ -170,7 +170,7 @@ static pfc_code run_all(const pfc_study_opts *o, pfc_suite *const *suites, pfc_t
                         size_t len, pfc_err *err)
 {
     const int64_t started = pfc_clock_ns();
-    int64_t told = 0;
+    int64_t last_shown = 0;
     bool more = true;
 
     while (more) {
@@ -189,8 +189,9 @@ static pfc_code run_all(const pfc_study_opts *o, pfc_suite *const *suites, pfc_t
             if (code)
                 return code;
             more = true;
-            if (!o->quiet && (isatty(STDERR_FILENO) || pfc_clock_ns() - told > 10 * PFC_NS_PER_S)) {
-                told = pfc_clock_ns();
+            if (!o->quiet &&
+                (isatty(STDERR_FILENO) || pfc_clock_ns() - last_shown > 10 * PFC_NS_PER_S)) {
+                last_shown = pfc_clock_ns();
                 tell(o, tallies, len, started);
             }
         }

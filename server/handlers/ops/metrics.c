@@ -74,7 +74,7 @@ static void put_process(pfc_buf *out)
 
 static void put_own(pfc_app *app, pfc_buf *out)
 {
-    const pfc_pulse *pulse = &app->pulse;
+    const pfc_thread_health *health = &app->thread_health;
     pfc_db_counts pool = { 0 };
     pfc_writer_counts writer = { 0 };
 
@@ -90,14 +90,14 @@ static void put_own(pfc_app *app, pfc_buf *out)
                 (double)pfc_log_lost());
     put_gauge(out, "perfci_workers_silent_seconds",
               "Time since the least recent sign of life of a worker thread.",
-              pfc_pulse_silent_s(pulse));
+              pfc_thread_health_silent_s(health));
     put_counter(out, "perfci_detection_batches", "Batches of runs that were judged.",
-                (double)atomic_load(&pulse->judged));
+                (double)atomic_load(&health->judged));
     put_counter(out, "perfci_detection_failures",
                 "Batches of runs that failed, or had to be retried.",
-                (double)atomic_load(&pulse->not_judged));
+                (double)atomic_load(&health->not_judged));
     put_counter(out, "perfci_leases_expired", "Jobs whose lease expired without a heartbeat.",
-                (double)atomic_load(&pulse->expired));
+                (double)atomic_load(&health->expired));
     put_process(out);
     /* The writer starts after the schema is in place. */
     if (!atomic_load(&app->ready) || !app->writer)

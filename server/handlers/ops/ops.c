@@ -67,8 +67,8 @@ static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
         return pfc_err_set(err, PFC_EUNAVAIL, "the server is stopping");
     if (!atomic_load(&app->ready))
         return pfc_err_set(err, PFC_EUNAVAIL, "the schema is not in place yet");
-    silent_s = pfc_pulse_silent_s(&app->pulse);
-    if (silent_s > PFC_PULSE_SILENT_S)
+    silent_s = pfc_thread_health_silent_s(&app->thread_health);
+    if (silent_s > PFC_THREAD_HEALTH_SILENT_S)
         return pfc_err_set(err, PFC_EUNAVAIL,
                            "a worker thread has not responded for %.0f s: restart the server",
                            silent_s);

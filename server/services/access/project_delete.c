@@ -63,14 +63,14 @@ static pfc_code retire(pfc_db *db, const char *actor, const char *name, int64_t 
         code = pfc_sql_project_retire(
             tx, &(pfc_sql_project_retire_args){ .project_id = *id, .name = gone->name }, err);
         if (!code)
-            code = pfc_note(tx, actor, "delete", *id, name, NULL, err);
+            code = pfc_audit_add(tx, actor, "delete", *id, name, NULL, err);
     }
     if (!code)
         code = pfc_sql_project_cancel_jobs(
             tx, &(pfc_sql_project_cancel_jobs_args){ .project_id = *id }, err);
     /* The event makes every server clear its cache of tokens and project names. */
     if (!code)
-        code = pfc_tell(tx, json_pack("{s:s, s:i}", "type", "token", "id", 0), err);
+        code = pfc_event_send(tx, json_pack("{s:s, s:i}", "type", "token", "id", 0), err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -18,7 +18,7 @@ static pfc_code insert_project(pfc_db *db, const char *actor, const char *name, 
         tx, &(pfc_sql_project_insert_args){ .name = name, .branch = branch, .repo_url = repo_url },
         id, err);
     if (!code && *id)
-        code = pfc_note(tx, actor, "create", *id, name, repo_url, err);
+        code = pfc_audit_add(tx, actor, "create", *id, name, repo_url, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
 

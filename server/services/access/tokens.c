@@ -74,7 +74,7 @@ pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64
             &made, err);
     if (!code) {
         what = pfc_format("token %lld", (long long)made);
-        code = pfc_note(tx, actor, "create", project_id, what, name, err);
+        code = pfc_audit_add(tx, actor, "create", project_id, what, name, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
@@ -184,10 +184,11 @@ pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *er
     if (!code && !found)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such token");
     if (!code)
-        code = pfc_note(tx, actor, "revoke", 0, what, NULL, err);
+        code = pfc_audit_add(tx, actor, "revoke", 0, what, NULL, err);
     /* The event makes every server remove the token from its cache. */
     if (!code)
-        code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
+        code =
+            pfc_event_send(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
@@ -212,11 +213,12 @@ pfc_code pfc_token_rotate(pfc_db *db, const char *actor, int64_t id, double over
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such token, or it has ended");
     if (!code) {
         detail = pfc_format("token %lld takes its place", (long long)made.items[0].id);
-        code = pfc_note(tx, actor, "rotate", made.items[0].project_id, what, detail, err);
+        code = pfc_audit_add(tx, actor, "rotate", made.items[0].project_id, what, detail, err);
     }
     /* The event makes every server drop its cached row, whose expiry is out of date. */
     if (!code)
-        code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
+        code =
+            pfc_event_send(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -127,8 +127,8 @@ static pfc_code dismiss(pfc_tx *tx, void *into, pfc_err *err)
     if (!code)
         code = pfc_sql_shift_ask_again(tx, &(pfc_sql_shift_ask_again_args){ .id = id }, err);
     if (!code)
-        code = pfc_note(tx, w->actor, w->dismissed ? "dismiss" : "restore", project_id, what,
-                        w->reason, err);
+        code = pfc_audit_add(tx, w->actor, w->dismissed ? "dismiss" : "restore", project_id, what,
+                             w->reason, err);
     if (!code)
         code = pfc_sql_shift_notify(tx, &(pfc_sql_shift_notify_args){ .id = id }, err);
     if (!code)

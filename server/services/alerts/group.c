@@ -305,7 +305,9 @@ static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *eve
 static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_err *err)
 {
     int64_t *series = pfc_calloc(g->len, sizeof(*series));
-    pfc_shift_ask ask = { .project_id = g->project_id, .branch = g->branch, .series = series };
+    pfc_machine_shift_query ask = { .project_id = g->project_id,
+                                    .branch = g->branch,
+                                    .series = series };
     bool marked = false;
     pfc_code code = PFC_OK;
 
@@ -327,7 +329,7 @@ static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_e
         series[ask.len++] = m->series_id;
     }
     if (ask.len >= PFC_SHIFT_MIN_SERIES || marked)
-        code = pfc_shift_look(g->tx, &ask, event, err);
+        code = pfc_machine_shift_find(g->tx, &ask, event, err);
     free(series);
     return code;
 }

@@ -56,7 +56,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static pfc_code read_points(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_err *err)
+static pfc_code read_points(pfc_tx *tx, const pfc_machine_shift_query *ask, place *p, pfc_err *err)
 {
     pfc_sql_shift_window_rows window = { 0 };
     pfc_code code;
@@ -83,7 +83,7 @@ static pfc_code read_points(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_
 }
 
 /* The series of the points, which come in the order of their ids. */
-static pfc_code read_series(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_err *err)
+static pfc_code read_series(pfc_tx *tx, const pfc_machine_shift_query *ask, place *p, pfc_err *err)
 {
     const size_t n = p->rows.len;
     int64_t *ids = pfc_calloc(n + 1, sizeof(*ids));
@@ -229,7 +229,7 @@ static pfc_code commit_marks(const place *p, const char *paths, bool *touched, b
 
 /* Decides whether the paths that the range's commits touched can affect at most half of the
  * suspects. */
-static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
+static pfc_code find_scope(pfc_tx *tx, const pfc_machine_shift_query *ask, const place *p,
                            pfc_shift_scope *scope, pfc_err *err)
 {
     bool *touched = pfc_calloc(p->series_len + 1, sizeof(*touched));
@@ -320,7 +320,7 @@ static size_t reasons_of(unsigned why, const char **out)
 }
 
 /* Stores the event. out->news: it is new or has changed, so subscribers are notified. */
-static pfc_code put_event(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
+static pfc_code put_event(pfc_tx *tx, const pfc_machine_shift_query *ask, const place *p,
                           const pfc_shift *shift, const char *cause, pfc_shift_event *out,
                           pfc_err *err)
 {
@@ -385,7 +385,7 @@ static pfc_code put_event(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
     return code;
 }
 
-static pfc_code judge(pfc_tx *tx, const pfc_shift_ask *ask, place *p, bool whole_class,
+static pfc_code judge(pfc_tx *tx, const pfc_machine_shift_query *ask, place *p, bool whole_class,
                       pfc_shift_scope scope, pfc_shift *shift, char **cause, pfc_err *err)
 {
     bool outside = false;
@@ -414,7 +414,8 @@ static pfc_code judge(pfc_tx *tx, const pfc_shift_ask *ask, place *p, bool whole
     return code;
 }
 
-pfc_code pfc_shift_look(pfc_tx *tx, const pfc_shift_ask *ask, pfc_shift_event *out, pfc_err *err)
+pfc_code pfc_machine_shift_find(pfc_tx *tx, const pfc_machine_shift_query *ask,
+                                pfc_shift_event *out, pfc_err *err)
 {
     pfc_shift_scope scope = PFC_SCOPE_UNKNOWN;
     pfc_shift shift = { 0 };

@@ -8,14 +8,14 @@
 #include "server/services/internal.h"
 
 /* Regressions that one commit may have caused. */
-typedef struct pfc_shift_ask {
+typedef struct pfc_machine_shift_query {
     int64_t project_id;
     const char *branch;
     int64_t low, high;                                /* positions: what they have in common */
     int64_t commit_id, commit_low_id, commit_high_id; /* of the sharpest one */
     const int64_t *series;
     size_t len;
-} pfc_shift_ask;
+} pfc_machine_shift_query;
 
 typedef struct pfc_shift_event {
     pfc_shift_answer answer;
@@ -27,8 +27,8 @@ typedef struct pfc_shift_event {
 
 /** Decides whether a machine is the cause, and stores the event if so. Clear *out, also on
  * error. */
-pfc_code pfc_shift_look(pfc_tx *tx, const pfc_shift_ask *ask, pfc_shift_event *out,
-                        pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_machine_shift_find(pfc_tx *tx, const pfc_machine_shift_query *ask,
+                                pfc_shift_event *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_shift_event_clear(pfc_shift_event *event);
 
 #endif

@@ -78,7 +78,8 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
     }
     if (!code) {
         what = pfc_format("alert %lld", (long long)alert_id);
-        code = pfc_note(tx, actor, change->accept ? "accept" : "triage", project_id, what, to, err);
+        code = pfc_audit_add(tx, actor, change->accept ? "accept" : "triage", project_id, what, to,
+                             err);
         free(what);
     }
     if (!code)

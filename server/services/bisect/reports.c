@@ -169,7 +169,7 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
         code = note_on_alert(tx, actor, project_id, alert_id, id, report, err);
     if (!code) {
         what = pfc_format("bisection %lld", (long long)id);
-        code = pfc_note(tx, actor, "bisect", project_id, what, report->verdict, err);
+        code = pfc_audit_add(tx, actor, "bisect", project_id, what, report->verdict, err);
     }
     if (!code)
         code = pfc_sql_bisection_notify(tx, &(pfc_sql_bisection_notify_args){ .id = id }, err);

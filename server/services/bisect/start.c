@@ -474,7 +474,7 @@ static pfc_code store(pfc_tx *tx, const char *actor, const ready *full, double e
 
     if (!code) {
         what = pfc_format("bisection %lld", (long long)r->id);
-        code = pfc_note(tx, actor, "bisect", r->project_id, what, "remote", err);
+        code = pfc_audit_add(tx, actor, "bisect", r->project_id, what, "remote", err);
         free(what);
     }
     if (!code)

@@ -62,7 +62,7 @@ static pfc_code cancel(pfc_tx *tx, const char *actor, int64_t project_id, int64_
     if (!code && row)
         code = remote_cancel_jobs(tx, project_id, id, err);
     if (!code && row)
-        code = pfc_note(tx, actor, "cancel", project_id, what, NULL, err);
+        code = pfc_audit_add(tx, actor, "cancel", project_id, what, NULL, err);
     free(what);
     return code;
 }

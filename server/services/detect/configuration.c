@@ -89,7 +89,7 @@ static pfc_code put_version(pfc_tx *tx, const char *actor, int64_t project_id,
     free(text);
     if (!code) {
         detail = pfc_format("version %lld", (long long)version);
-        code = pfc_note(tx, actor, "configure", project_id, "detector", detail, err);
+        code = pfc_audit_add(tx, actor, "configure", project_id, "detector", detail, err);
         free(detail);
     }
     return code ? code : judge_anew(tx, project_id, err);

@@ -22,10 +22,10 @@
 #define WATCH_LASTED   20
 
 /* The state of the newest change, which decides how many points an alert needs. */
-typedef struct outlook {
+typedef struct newest_change {
     bool accepted; /* they leave, or may leave, a level that a person has accepted */
     bool firm;     /* they are a change that is firm */
-} outlook;
+} newest_change;
 
 /* Why a change has no alert, as far as its series decides that. */
 typedef struct reason {
@@ -122,7 +122,7 @@ static reason not_firm(const pfc_history *h, const pfc_detection *found, size_t 
 }
 
 static reason why_withheld(const pfc_judged *series, const pfc_history *h,
-                           const pfc_detection *found, size_t k, const outlook *newest)
+                           const pfc_detection *found, size_t k, const newest_change *newest)
 {
     const pfc_change *c = &found->changes[k];
 
@@ -156,7 +156,8 @@ static const pfc_change *brings_back(const pfc_history *h, const pfc_detection *
 
 static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                              const pfc_history *h, const pfc_detection *found, size_t nth,
-                             pfc_known *items, size_t items_len, outlook *newest, pfc_err *err)
+                             pfc_known *items, size_t items_len, newest_change *newest,
+                             pfc_err *err)
 {
     const pfc_change *c = &found->changes[nth];
     const pfc_change *undone =
@@ -171,8 +172,8 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     if (!pfc_history_place(h, c, &at))
         return PFC_OK; /* between the runs of the newest commit: too early to judge */
     firm = is_firm_here(h, found, nth, &at, items, items_len);
-    *newest = (outlook){ .firm = firm,
-                         .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
+    *newest = (newest_change){ .firm = firm,
+                               .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
     if (pfc_known_same(items, items_len, at.low, at.high))
         return PFC_OK; /* blocks of both sides outweigh single measurements */
     old = pfc_known_match(items, items_len, at.position, at.low, at.high, c->regression);
@@ -253,7 +254,7 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
 /* settled_before: position before which the stored changes were settled already; 0: none. */
 static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                               const pfc_history *h, const pfc_detection *found,
-                              int64_t settled_before, outlook *newest, pfc_err *err)
+                              int64_t settled_before, newest_change *newest, pfc_err *err)
 {
     pfc_sql_change_points_of_series_rows rows = { 0 };
     pfc_known *items = NULL;
@@ -284,7 +285,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
 }
 
 /* The number of points that the newest level needs for an alert. */
-static size_t watching_of(size_t watching, const outlook *newest)
+static size_t watching_of(size_t watching, const newest_change *newest)
 {
     if (watching == 0 || newest->firm)
         return watching;
@@ -295,7 +296,8 @@ static size_t watching_of(size_t watching, const outlook *newest)
 
 /* The points of the newest level in force. A provisional level does not replace the level before
  * it: the next change will be compared with that one. */
-static size_t level_points(const pfc_history *h, const pfc_detection *found, const outlook *newest)
+static size_t level_points(const pfc_history *h, const pfc_detection *found,
+                           const newest_change *newest)
 {
     size_t k = found->changes_len, end = h->len;
 
@@ -310,8 +312,8 @@ static size_t level_points(const pfc_history *h, const pfc_detection *found, con
 
 static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                               const pfc_history *h, const pfc_detection *found,
-                              const outlook *newest, size_t before, const pfc_firm *settled,
-                              pfc_err *err)
+                              const newest_change *newest, size_t before,
+                              const pfc_settled *settled, pfc_err *err)
 {
     const size_t from = h->len > SPARK ? h->len - SPARK : 0, points = before + h->len;
     /* Too few points: the noise is unknown, not zero. */
@@ -349,7 +351,7 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
 /* Reads how far the series is settled, unless new points lie before that. The lock: two servers
  * may judge one series; the later one must see the changes of the earlier one. */
 static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                            pfc_firm *settled, pfc_err *err)
+                            pfc_settled *settled, pfc_err *err)
 {
     pfc_sql_series_lock_rows rows = { 0 };
     pfc_code code;
@@ -358,7 +360,7 @@ static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *se
         tx, &(pfc_sql_series_lock_args){ .project_id = project_id, .series_id = series->id }, &rows,
         err);
     if (!code && rows.len)
-        *settled = (pfc_firm){
+        *settled = (pfc_settled){
             .points = rows.items[0].settled_points,
             .position = rows.items[0].settled_position,
             .anchor_points = rows.items[0].anchor_points,
@@ -371,7 +373,7 @@ static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *se
 }
 
 /* Points were taken out since (retention thins old months): the counts no longer fit. */
-static bool fits(const pfc_history *h, const pfc_firm *settled)
+static bool fits(const pfc_history *h, const pfc_settled *settled)
 {
     return settled->points == 0 || (h->len > (size_t)(settled->points - settled->anchor_points) &&
                                     h->meta[0].position == settled->anchor);
@@ -384,9 +386,9 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
                                    .min_rel = series->settings.min_change,
                                    .alpha = series->settings.alpha };
     pfc_detection found = { .noise_rel = (double)NAN };
-    pfc_firm settled = { 0 };
+    pfc_settled settled = { 0 };
     pfc_history h = { 0 };
-    outlook newest = { 0 };
+    newest_change newest = { 0 };
     int64_t settled_before = 0;
     size_t before = 0;
     pfc_code code = lock_series(tx, project_id, series, &settled, err);

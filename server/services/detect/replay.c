@@ -42,7 +42,7 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
                                    .min_rel = settings->min_change,
                                    .alpha = settings->alpha };
     pfc_detection found = { .noise_rel = (double)NAN };
-    pfc_firm settled = { 0 };
+    pfc_settled settled = { 0 };
     pfc_code code = pfc_history_load(tx, project_id, series, 0, h, err);
 
     if (!code && h->len)

@@ -56,7 +56,7 @@ static size_t first_of_commit(const pfc_history *h, size_t i)
     return i;
 }
 
-pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_firm *at,
+pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
                             pfc_detection *out, pfc_err *err)
 {
     const size_t base = (size_t)at->anchor_points;
@@ -72,10 +72,10 @@ pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, p
 
         code = detect_part(&s, start, next + LAG, settled, next, &last, err);
         start = first_of_commit(h, PFC_MAX(last, PFC_MAX(start, next > KEEP ? next - KEEP : 0)));
-        *at = (pfc_firm){ .points = (int64_t)(base + next),
-                          .position = h->meta[next + LAG - 1].position,
-                          .anchor_points = (int64_t)(base + start),
-                          .anchor = h->meta[start].position };
+        *at = (pfc_settled){ .points = (int64_t)(base + next),
+                             .position = h->meta[next + LAG - 1].position,
+                             .anchor_points = (int64_t)(base + start),
+                             .anchor = h->meta[start].position };
         settled = next;
     }
     if (!code && h->len)

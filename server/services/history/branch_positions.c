@@ -145,9 +145,9 @@ void pfc_line_positions(pfc_line_commit *commits, size_t n)
     free(nodes);
 }
 
-static int newest_newcomer_first(const void *a, const void *b)
+static int newest_added_first(const void *a, const void *b)
 {
-    const pfc_line_newcomer *x = a, *y = b;
+    const pfc_line_added *x = a, *y = b;
 
     if (x->time != y->time)
         return x->time > y->time ? -1 : 1;
@@ -156,25 +156,25 @@ static int newest_newcomer_first(const void *a, const void *b)
 
 /* The head of a chain decides the place of the chain, so a new commit is inserted between two
  * chains, never inside one: directly after the newest head that is older than the commit. */
-bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_newcomer *newcomers,
-                     size_t newcomers_len)
+bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_added *added,
+                     size_t added_len)
 {
-    int64_t next = (tail_len ? tail[0].position : 0) + (int64_t)newcomers_len;
+    int64_t next = (tail_len ? tail[0].position : 0) + (int64_t)added_len;
     size_t placed = 0;
 
-    if (newcomers_len)
-        qsort(newcomers, newcomers_len, sizeof(*newcomers), newest_newcomer_first);
-    for (size_t i = 0; i < tail_len && placed < newcomers_len; i++) {
-        const pfc_line_newcomer head = { .sha = tail[i].sha, .time = tail[i].time };
+    if (added_len)
+        qsort(added, added_len, sizeof(*added), newest_added_first);
+    for (size_t i = 0; i < tail_len && placed < added_len; i++) {
+        const pfc_line_added head = { .sha = tail[i].sha, .time = tail[i].time };
         const char *child_of = i ? tail[i - 1].parent : NULL;
 
         if (!child_of || strcmp(child_of, tail[i].sha) != 0) {
-            while (placed < newcomers_len && newest_newcomer_first(&newcomers[placed], &head) < 0)
-                newcomers[placed++].position = next--;
+            while (placed < added_len && newest_added_first(&added[placed], &head) < 0)
+                added[placed++].position = next--;
         }
         tail[i].position = next--;
     }
-    while (whole && placed < newcomers_len)
-        newcomers[placed++].position = next--;
-    return placed == newcomers_len;
+    while (whole && placed < added_len)
+        added[placed++].position = next--;
+    return placed == added_len;
 }

@@ -353,7 +353,7 @@ pfc_code pfc_commits_store(pfc_db *db, const char *actor, int64_t project_id, co
         code = place(tx, project_id, branch, commits, shas, len, completed, completed_len, err);
     if (!code && (*fresh || completed_len)) {
         what = pfc_format("%zu commits of %s", len, branch);
-        code = pfc_note(tx, actor, "commits", project_id, what, NULL, err);
+        code = pfc_audit_add(tx, actor, "commits", project_id, what, NULL, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);

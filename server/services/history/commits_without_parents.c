@@ -52,8 +52,7 @@ static pfc_line_tail *tail_of(const pfc_sql_branch_tail_rows *rows)
 /* Stores the positions of the new commits, and of the commits that were moved for them. */
 static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
                              const pfc_sql_branch_tail_rows *rows, const pfc_line_tail *tail,
-                             const pfc_line_newcomer *newcomers, size_t len, bool *old,
-                             pfc_err *err)
+                             const pfc_line_added *added, size_t len, bool *old, pfc_err *err)
 {
     const size_t n = rows->len;
     int64_t *ids = pfc_calloc(n + len, sizeof(*ids));
@@ -68,8 +67,8 @@ static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
         positions[changed++] = tail[i].position;
     }
     for (size_t i = 0; i < len; i++) {
-        ids[changed] = newcomers[i].id;
-        positions[changed++] = newcomers[i].position;
+        ids[changed] = added[i].id;
+        positions[changed++] = added[i].position;
     }
     code = pfc_positions_set(tx, project_id, branch, ids, positions, changed, old, err);
     free(positions);
@@ -79,8 +78,8 @@ static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
 
 /* Reads and moves only the commits that are newer than the new ones, so that the cost does not grow
  * with the length of the history. */
-static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
-                       pfc_line_newcomer *newcomers, size_t len, pfc_err *err)
+static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch, pfc_line_added *added,
+                       size_t len, pfc_err *err)
 {
     bool placed = false, old = false;
     pfc_code code = PFC_OK;
@@ -93,9 +92,9 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
             pfc_line_tail *tail = tail_of(&rows);
             const size_t n = rows.len;
 
-            placed = pfc_line_insert(tail, n, (int64_t)n < limit, newcomers, len);
+            placed = pfc_line_insert(tail, n, (int64_t)n < limit, added, len);
             if (placed)
-                code = store_places(tx, project_id, branch, &rows, tail, newcomers, len, &old, err);
+                code = store_places(tx, project_id, branch, &rows, tail, added, len, &old, err);
             free(tail);
         }
         pfc_rows_clear(&rows);
@@ -112,7 +111,7 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
  * borrowed from `rows`; *alone: none of them has a stored parent or child. */
 static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const char *const *shas,
                      const double *times, size_t len, pfc_sql_branch_members_add_rows *rows,
-                     pfc_line_newcomer *fresh, size_t *fresh_len, bool *alone, pfc_err *err)
+                     pfc_line_added *fresh, size_t *fresh_len, bool *alone, pfc_err *err)
 {
     pfc_code code;
 
@@ -133,7 +132,7 @@ static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const c
     for (size_t i = 0; i < *fresh_len; i++) {
         const pfc_sql_branch_members_add_row *row = &rows->items[i];
 
-        fresh[i] = (pfc_line_newcomer){ .sha = row->sha, .time = row->time, .id = row->id };
+        fresh[i] = (pfc_line_added){ .sha = row->sha, .time = row->time, .id = row->id };
         *alone &= row->alone;
     }
     return code;
@@ -143,7 +142,7 @@ static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const c
 static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const char *const *shas,
                       const double *times, size_t len, pfc_err *err)
 {
-    pfc_line_newcomer *fresh = pfc_calloc(len, sizeof(*fresh));
+    pfc_line_added *fresh = pfc_calloc(len, sizeof(*fresh));
     size_t fresh_len = 0, changed = 0;
     pfc_sql_branch_members_add_rows rows = { 0 };
     bool alone = false;

@@ -31,7 +31,7 @@ pfc_code pfc_sources_store(pfc_db *db, const char *actor, int64_t project_id,
                                          .runtime_globs_len = sources->runtime_len },
             err);
     if (!code)
-        code = pfc_note(tx, actor, "sources", project_id, what, NULL, err);
+        code = pfc_audit_add(tx, actor, "sources", project_id, what, NULL, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -357,10 +357,10 @@ static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
     if (code)
         return code;
     what = pfc_format("run %lld", (long long)in->run_id);
-    code = pfc_note(in->tx, actor, "ingest", in->project_id, what, in->run->id, err);
+    code = pfc_audit_add(in->tx, actor, "ingest", in->project_id, what, in->run->id, err);
     free(what);
     if (!code)
-        code = pfc_tell(in->tx, run_event(in), err);
+        code = pfc_event_send(in->tx, run_event(in), err);
     return code;
 }
 

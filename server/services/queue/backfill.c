@@ -26,7 +26,7 @@ static pfc_code enqueue(pfc_tx *tx, const pfc_sql_backfill_next_rows *rows, int6
     pfc_code code = pfc_job_put(tx, project_id, &row, job_id, err);
 
     if (!code && *job_id)
-        code = pfc_note(tx, "backfill", "enqueue", project_id, what, sha, err);
+        code = pfc_audit_add(tx, "backfill", "enqueue", project_id, what, sha, err);
     free(what);
     free(dedupe);
     free(labels);

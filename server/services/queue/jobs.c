@@ -9,17 +9,17 @@
 
 #define DEDUPE_MAX (2 << 20) /* more than all labels that a job can have */
 
-pfc_code pfc_job_tell(pfc_tx *tx, int64_t id, pfc_err *err)
+pfc_code pfc_job_announce(pfc_tx *tx, int64_t id, pfc_err *err)
 {
     return pfc_sql_job_notify(tx, &(pfc_sql_job_notify_args){ .job_id = id }, err);
 }
 
-pfc_code pfc_jobs_tell(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err)
+pfc_code pfc_jobs_announce(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err)
 {
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; !code && i < jobs->len; i++)
-        code = pfc_job_tell(tx, jobs->items[i].id, err);
+        code = pfc_job_announce(tx, jobs->items[i].id, err);
     return code;
 }
 
@@ -30,7 +30,7 @@ pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err)
         pfc_sql_jobs_orphaned(tx, &(pfc_sql_jobs_orphaned_args){ .job_id = id }, &jobs, err);
 
     if (!code)
-        code = pfc_jobs_tell(tx, &jobs, err);
+        code = pfc_jobs_announce(tx, &jobs, err);
     pfc_rows_clear(&jobs);
     return code;
 }
@@ -56,7 +56,7 @@ pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int
                                                           .parent_ids = row->parents,
                                                           .parent_ids_len = row->parents_len },
                               id, err);
-    return code || !*id || strcmp(row->kind, "detect") == 0 ? code : pfc_job_tell(tx, *id, err);
+    return code || !*id || strcmp(row->kind, "detect") == 0 ? code : pfc_job_announce(tx, *id, err);
 }
 
 pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
@@ -67,7 +67,8 @@ pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, cons
     pfc_code code = pfc_job_put(tx, project_id, &row, &id, err);
 
     if (!code)
-        code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
+        code = pfc_event_send(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id),
+                              err);
     return code;
 }
 
@@ -181,7 +182,7 @@ static pfc_code check_parents(pfc_tx *tx, int64_t project_id, const pfc_job_spec
                                                                      .priority = spec->priority },
                                   &raised, err);
     if (!code)
-        code = pfc_jobs_tell(tx, &raised, err);
+        code = pfc_jobs_announce(tx, &raised, err);
     pfc_rows_clear(&raised);
     return code;
 }
@@ -284,7 +285,7 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
         code = insert_or_find(tx, project_id, &own, labels, &id, &fresh, err);
     if (!code && fresh) {
         what = pfc_format("job %lld", (long long)id);
-        code = pfc_note(tx, actor, "enqueue", project_id, what, spec->kind, err);
+        code = pfc_audit_add(tx, actor, "enqueue", project_id, what, spec->kind, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
@@ -314,9 +315,9 @@ pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs 
         project_id = cancelled.items[0].project_id;
     pfc_rows_clear(&cancelled);
     if (!code && project_id)
-        code = pfc_note(tx, actor, "cancel", project_id, what, NULL, err);
+        code = pfc_audit_add(tx, actor, "cancel", project_id, what, NULL, err);
     if (!code && project_id)
-        code = pfc_job_tell(tx, job_id, err);
+        code = pfc_job_announce(tx, job_id, err);
     if (!code && project_id)
         code = pfc_jobs_cancel_children(tx, job_id, err);
     if (!code)

@@ -49,10 +49,10 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
         int64_t id = rows.items[i].id;
 
         if (strcmp(kind, "detect") == 0)
-            code =
-                pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
+            code = pfc_event_send(
+                tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
         else
-            code = pfc_job_tell(tx, id, err);
+            code = pfc_job_announce(tx, id, err);
     }
     if (!code)
         *expired = rows.len;
@@ -60,7 +60,7 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
     if (!code)
         code = pfc_sql_jobs_due(tx, &due, err);
     if (!code)
-        code = pfc_jobs_tell(tx, &due, err);
+        code = pfc_jobs_announce(tx, &due, err);
     pfc_rows_clear(&due);
     return code ? code : pfc_jobs_cancel_children(tx, 0, err);
 }
@@ -103,7 +103,7 @@ static pfc_code undo(pfc_db *db, const ticket *t, int64_t job_id, int64_t asked)
         const char *kind = rows.items[i].kind;
 
         if (strcmp(kind, "detect") != 0 && strcmp(kind, "notify") != 0)
-            code = pfc_job_tell(tx, rows.items[i].id, &err);
+            code = pfc_job_announce(tx, rows.items[i].id, &err);
     }
     if (!code)
         code = pfc_tx_commit(tx, &err);
@@ -222,7 +222,7 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
         if (!code)
             code = t->fence > 1 ? judge_overtaken(tx, *id, err) : PFC_OK;
         if (!code)
-            code = pfc_job_tell(tx, *id, err);
+            code = pfc_job_announce(tx, *id, err);
     }
     pfc_rows_clear(&rows);
     return code;
@@ -340,11 +340,11 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char
         return code;
     if (rows.len) {
         what = pfc_format("job %lld", (long long)job_id);
-        code = pfc_note(tx, rows.items[0].actor, "complete", rows.items[0].project_id, what,
-                        rows.items[0].state, err);
+        code = pfc_audit_add(tx, rows.items[0].actor, "complete", rows.items[0].project_id, what,
+                             rows.items[0].state, err);
         free(what);
         if (!code)
-            code = pfc_job_tell(tx, job_id, err);
+            code = pfc_job_announce(tx, job_id, err);
         if (!code && strcmp(rows.items[0].state, "done") != 0)
             code = pfc_jobs_cancel_children(tx, job_id, err);
     } else {

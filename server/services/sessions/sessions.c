@@ -216,7 +216,7 @@ static pfc_code try_to_store(pfc_tx *tx, void *into, pfc_err *err)
         code = judge_again(tx, s, err);
     what = pfc_format("session %s", s->session->id);
     if (!code)
-        code = pfc_note(tx, s->actor, "ingest", s->project_id, what, NULL, err);
+        code = pfc_audit_add(tx, s->actor, "ingest", s->project_id, what, NULL, err);
     free(what);
     return code;
 }
