@@ -21,6 +21,8 @@
 #include "server/handlers/handlers.h"
 #include "server/manager.h"
 #include "server/running.h"
+#include "server/services/access/access.h"
+#include "server/services/ingest/ingest.h"
 
 #define STOP_GRACE_S 6 /* and 2 s for the requests that are cut off then */
 #define CUT_AFTER_S                                                                                \

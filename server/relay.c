@@ -8,7 +8,7 @@
 
 #include "server/http/http.h"
 #include "server/running.h"
-#include "server/services/services.h"
+#include "server/services/access/access.h"
 
 /* In the compact form of the API, not as PostgreSQL prints it. */
 static void publish(pfc_httpd *http, const char *topic, const char *project, const json_t *event)

@@ -5,6 +5,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "server/running.h"
+#include "server/services/access/access.h"
 
 pfc_code server_read_tls(const server *s, char **cert, char **key, pfc_err *err)
 {

@@ -5,6 +5,7 @@
 #include "core/base/config/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/access.h"
 
 #define MAX_LABELS 64
 

@@ -13,7 +13,12 @@
 
 #include "server/handlers/fields.h"
 #include "server/http/http.h"
+#include "server/services/access/access.h"
 #include "server/services/alerts/withheld.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/history/compare.h"
+#include "server/services/ingest/ingest.h"
+#include "server/services/queue/queue.h"
 #include "server/services/thread_health.h"
 
 /* Limits the reads of the database on behalf of open routes, which clients without a token can call

@@ -1,5 +1,6 @@
 /* The route table, in the order of server/API.md. */
 #include "server/handlers/handlers.h"
+#include "server/services/access/access.h"
 
 #define API  "/api/v1"
 #define PAGE "limit:integer(1..1000) cursor:integer(1..)"

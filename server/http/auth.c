@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "server/http/internal.h"
+#include "server/services/access/access.h"
 
 const char *httpd_bearer(const char *header)
 {

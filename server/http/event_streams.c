@@ -14,6 +14,7 @@
 #include "core/base/parse.h"
 #include "core/base/rng.h"
 #include "server/http/internal.h"
+#include "server/services/access/access.h"
 
 #define RESET "event: reset\ndata: {\"type\":\"reset\"}\n\n"
 

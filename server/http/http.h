@@ -30,7 +30,7 @@
 #include <jansson.h>
 
 #include "core/base/buf.h"
-#include "server/services/services.h"
+#include "server/services/access/access.h"
 
 #define PFC_HTTPD_MAX_URI    8192
 #define PFC_HTTPD_MAX_HEADER 8192                /* bytes of one header's value */

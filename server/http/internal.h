@@ -13,6 +13,7 @@
 #include "server/http/connection/tls.h"
 #include "server/http/events.h"
 #include "server/http/parse.h"
+#include "server/services/access/access.h"
 
 #define PFC_HTTPD_COOKIE    "pfc_session"
 #define PFC_HTTPD_MAX_ID    64 /* of a request */

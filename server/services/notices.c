@@ -8,7 +8,8 @@
 #include "core/base/rng.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/notices.h"
-#include "server/services/internal.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 pfc_code pfc_notices_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_notices *out,
                           pfc_err *err)

@@ -9,7 +9,7 @@
 #define PFC_SERVER_SERVICES_NOTICES_H
 
 #include "core/base/hash.h"
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 #define PFC_RECEIVER_NAME_MAX 64
 

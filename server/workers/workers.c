@@ -16,7 +16,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "server/services/services.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/detect/detect.h"
+#include "server/services/history/history.h"
+#include "server/services/ingest/ingest.h"
+#include "server/services/queue/queue.h"
 
 #define MAX_DETECTORS       64
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)

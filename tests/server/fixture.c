@@ -4,6 +4,10 @@
 #include <math.h>
 
 #include "core/base/rng.h"
+#include "server/services/access/access.h"
+#include "server/services/detect/detect.h"
+#include "server/services/history/history.h"
+#include "server/services/ingest/ingest.h"
 
 #define START 1700000000.0
 

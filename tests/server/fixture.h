@@ -4,7 +4,8 @@
 #ifndef PFC_TESTS_SERVER_FIXTURE_H
 #define PFC_TESTS_SERVER_FIXTURE_H
 
-#include "server/services/services.h"
+#include "core/wire/wire.h"
+#include "server/services/service.h"
 
 #include "tests/support/support.h"
 

@@ -7,6 +7,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/queue/queue.h"
 
 #include "tests/server/fixture.h"
 

@@ -3,7 +3,8 @@
 #ifndef PFC_TESTS_SERVER_FLEET_H
 #define PFC_TESTS_SERVER_FLEET_H
 
-#include "server/services/services.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/queue/queue.h"
 
 #define COMMITS 64
 #define CULPRIT 41

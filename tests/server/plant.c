@@ -9,6 +9,7 @@
 #include <libpq-fe.h>
 
 #include "core/base/parse.h"
+#include "server/services/access/access.h"
 
 /* First column of the first row, caller frees; NULL: no row or SQL NULL. One connection a test,
  * which is a process of its own: connecting costs more than most statements. */

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
 
 #include "tests/server/fixture.h"
 

@@ -6,6 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
+#include "server/services/detect/detect.h"
+#include "server/services/history/history.h"
 #include "server/services/sessions/anchored.h"
 #include "server/services/sessions/report.h"
 #include "server/workers/workers.h"

@@ -3,7 +3,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
-#include "server/services/services.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/queue/queue.h"
 #include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"

@@ -8,6 +8,7 @@
 
 #include "core/base/rng.h"
 #include "server/services/alerts/withheld.h"
+#include "server/services/history/history.h"
 #include "server/services/sessions/changes.h"
 #include "server/services/sessions/judge.h"
 #include "server/services/sessions/sessions.h"

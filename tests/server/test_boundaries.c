@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 #include "tests/server/plant.h"
 

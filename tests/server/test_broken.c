@@ -6,7 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/internal.h"
+#include "server/services/access/access.h"
+#include "server/services/alerts/alerts.h"
 
 #include "tests/server/fixture.h"
 

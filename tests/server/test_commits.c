@@ -3,7 +3,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "server/services/internal.h"
+#include "server/services/access/access.h"
+#include "server/services/history/history.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"

@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/history/compare.h"
+
 #include "tests/server/fixture.h"
 
 static pfc_comparison compare(pfc_db *db, int64_t p, const char *a, const char *b)

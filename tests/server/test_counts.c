@@ -3,6 +3,8 @@
 #include <criterion/new/assert.h>
 #include <libpq-fe.h>
 
+#include "server/services/ingest/ingest.h"
+
 #include "tests/server/fixture.h"
 
 static void expect_counts(pfc_db *db, int64_t project, int64_t commits, int64_t runs,

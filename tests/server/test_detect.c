@@ -6,7 +6,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/detect/detect.h"
+#include "server/services/history/history.h"
 #include "server/services/notices.h"
 #include "server/workers/workers.h"
 

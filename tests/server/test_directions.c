@@ -4,7 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
+#include "server/services/history/compare.h"
 
 #include "tests/server/plant.h"
 

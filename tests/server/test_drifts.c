@@ -6,8 +6,9 @@
 #include <criterion/new/assert.h>
 
 #include "core/changepoint/changepoint.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/detect/detect.h"
 #include "server/services/detect/flaps.h"
-#include "server/services/internal.h"
 
 #include "tests/server/plant.h"
 

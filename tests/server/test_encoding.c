@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/handlers/handlers.h"
+#include "server/services/history/compare.h"
 
 typedef struct row {
     const char *text, *json;

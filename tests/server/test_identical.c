@@ -2,7 +2,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/withheld.h"
+#include "server/services/history/history.h"
 
 #include "tests/server/fixture.h"
 

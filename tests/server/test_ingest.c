@@ -4,6 +4,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/access/access.h"
+#include "server/services/ingest/ingest.h"
+
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

@@ -4,9 +4,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/detect/detect.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"

@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
 
 #define SHA(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c
 

@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/repo/tables/repo.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 #include "tests/server/plant.h"
 

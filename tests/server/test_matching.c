@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/alerts/alerts.h"
 #include "server/services/detect/known_changes.h"
-#include "server/services/internal.h"
 
 /* ---- clusters ---- */
 

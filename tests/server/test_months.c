@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/ingest/ingest.h"
+
 #include "tests/server/fixture.h"
 
 #define SERVERS 4

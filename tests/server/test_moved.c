@@ -6,7 +6,10 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/detect/detect.h"
 #include "server/services/history/against_parent.h"
+#include "server/services/history/compare.h"
 #include "server/services/history/project_summary.h"
 
 #include "tests/server/fixture.h"

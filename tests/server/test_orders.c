@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/internal.h"
+#include "server/services/queue/queue.h"
 
 #include "tests/server/plant.h"
 

@@ -3,6 +3,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
+#include "server/services/ingest/ingest.h"
 #include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"

@@ -4,8 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/internal.h"
 #include "server/services/notices.h"
+#include "server/services/service.h"
 
 #include "tests/server/plant.h"
 

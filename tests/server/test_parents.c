@@ -6,6 +6,7 @@
 #include <libpq-fe.h>
 
 #include "core/base/clock.h"
+#include "server/services/queue/queue.h"
 
 #include "tests/server/fixture.h"
 

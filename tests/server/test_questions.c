@@ -4,8 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/ingest/ingest.h"
 #include "server/services/queue/queue.h"
-#include "server/services/services.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/support.h"

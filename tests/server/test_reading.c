@@ -4,6 +4,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/access/access.h"
+#include "server/services/history/compare.h"
+#include "server/services/history/history.h"
+
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
 

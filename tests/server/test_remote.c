@@ -5,7 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/services.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/queue/queue.h"
 
 #include "tests/server/fixture.h"
 #include "tests/server/fleet.h"

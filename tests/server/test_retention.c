@@ -4,7 +4,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
+#include "server/services/ingest/ingest.h"
 #include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/internal.h"
+#include "server/services/bisect/bisect.h"
 
 #include "tests/server/plant.h"
 

@@ -4,6 +4,7 @@
 
 #include "server/services/access/project_delete.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/ingest/prepared.h"
 #include "server/services/sessions/sessions.h"
 #include "server/workers/workers.h"
 

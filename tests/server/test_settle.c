@@ -9,7 +9,7 @@
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
 
 #define POINTS 2900
 

@@ -4,8 +4,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/environment.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
 
 #include "tests/server/fixture.h"
 

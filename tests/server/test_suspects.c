@@ -4,7 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/services.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/history/history.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"

@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "server/services/internal.h"
+#include "server/services/access/access.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"

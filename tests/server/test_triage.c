@@ -2,8 +2,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/alerts/alerts.h"
+#include "server/services/bisect/bisect.h"
 #include "server/services/detect/known_changes.h"
-#include "server/services/internal.h"
 #include "server/services/notices.h"
 
 #include "tests/server/plant.h"

@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/queue/queue.h"
+
 #include "tests/server/fixture.h"
 
 typedef struct ground {

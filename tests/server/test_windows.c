@@ -10,6 +10,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/rng.h"
+#include "server/services/history/history.h"
 
 #include "tests/server/fixture.h"
 

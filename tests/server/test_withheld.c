@@ -7,6 +7,7 @@
 
 #include "core/base/rng.h"
 #include "server/services/alerts/withheld.h"
+#include "server/services/history/history.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"

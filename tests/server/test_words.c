@@ -10,7 +10,7 @@
 #include "server/services/alerts/kinds.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/history/project_summary.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 static void expect_text(char *text, const char *expected)
 {

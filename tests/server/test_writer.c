@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
+#include "server/services/ingest/ingest.h"
 #include "server/services/ingest/queue_limit.h"
 
 #include "tests/server/fixture.h"

@@ -6,6 +6,7 @@
 #include "core/base/config/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/access.h"
 #include "server/services/access/project_delete.h"
 #include "server/services/history/project_summary.h"
 

@@ -3,6 +3,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/access.h"
 
 static json_t *encode_scopes(int64_t scopes)
 {

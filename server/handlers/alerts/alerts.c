@@ -1,4 +1,6 @@
 /* Alerts: the list, one with its history and range, triage. */
+#include "server/services/alerts/alerts.h"
+
 #include <stdlib.h>
 
 #include "core/base/parse.h"

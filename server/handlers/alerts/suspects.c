@@ -5,6 +5,8 @@
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 #include "server/services/alerts/kinds.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/history/history.h"
 
 static json_t *encode_suspect(const pfc_alert_ranking *r, const pfc_suspect *s)
 {

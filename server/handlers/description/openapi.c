@@ -8,6 +8,7 @@
 
 #include "server/handlers/description/components.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/access.h"
 
 static json_t *parameter(const char *name, const char *where, bool required, json_t *schema)
 {

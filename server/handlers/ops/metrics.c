@@ -10,6 +10,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "server/handlers/handlers.h"
+#include "server/services/ingest/ingest.h"
 
 #define OPENMETRICS "application/openmetrics-text"
 #define OPEN_TYPE   OPENMETRICS "; version=1.0.0; charset=utf-8"

@@ -5,6 +5,7 @@
 #include "core/base/parse.h"
 #include "core/bisect/confirm.h"
 #include "server/handlers/handlers.h"
+#include "server/services/bisect/bisect.h"
 
 #define MAX_CULPRITS 100
 #define MAX_RANGE    5000

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/handlers/handlers.h"
+#include "server/services/queue/queue.h"
 
 /* Borrows the strings from the document; pfc_job_enqueue checks their form. */
 static pfc_code decode_ids(const json_t *doc, const pfc_json_at *list_at, size_t max_len,

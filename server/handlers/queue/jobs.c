@@ -4,7 +4,9 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/access.h"
 #include "server/services/access/job_source.h"
+#include "server/services/queue/queue.h"
 
 static const char *const kinds[] = { "measure",  "nightly", "pull_request",
                                      "backfill", "bisect",  "verify" };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "server/handlers/handlers.h"
+#include "server/services/queue/queue.h"
 
 #define MAX_BACKENDS 64
 #define MAX_RUN_IDS  1000

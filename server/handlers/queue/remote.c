@@ -4,6 +4,8 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/queue/queue.h"
 
 #define MAX_GLOBS    256
 #define MAX_RUNS     100000

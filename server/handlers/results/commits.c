@@ -6,6 +6,8 @@
 #include "server/handlers/handlers.h"
 #include "server/repo/tables/broken.h"
 #include "server/services/history/against_parent.h"
+#include "server/services/history/compare.h"
+#include "server/services/history/history.h"
 
 static const pfc_field commit_fields[] = {
     PFC_FIELD_NAMED(pfc_commit_row, "id", sha),

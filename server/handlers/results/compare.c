@@ -1,4 +1,6 @@
 /* The comparison of two commits or runs. */
+#include "server/services/history/compare.h"
+
 #include <math.h>
 
 #include "server/handlers/handlers.h"

@@ -1,6 +1,7 @@
 /* Replays: what other settings of the detector would have found. */
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/detect/detect.h"
 
 static pfc_code query_double(const pfc_req *req, const char *name, double min, double max,
                              double *out, pfc_err *err)

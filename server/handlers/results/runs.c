@@ -3,6 +3,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/ingest/ingest.h"
 
 static json_t *encode_ingested(const pfc_ingest_result *r)
 {

@@ -1,6 +1,7 @@
 /* Series: the list with sparklines, and one series in columns. */
 #include "server/handlers/handlers.h"
 #include "server/repo/tables/broken.h"
+#include "server/services/history/history.h"
 
 #define MAX_SPARK  200
 #define MAX_POINTS 5000

@@ -7,11 +7,12 @@
  * generation counter prevents that a row read before a change is cached after it.
  */
 #include <pthread.h>
+#include <stdio.h>
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "server/repo/sql/projects.h"
-#include "server/services/internal.h"
+#include "server/services/access/access.h"
 
 #define SLOTS 1024 /* a power of two; a new entry replaces the old one in its slot */
 

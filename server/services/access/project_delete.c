@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "server/repo/sql/projects.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 enum { ROWS_A_STEP = 2000, WAIT_MS = 50 };
 

@@ -4,7 +4,9 @@
 #include "server/repo/sql/projects.h"
 
 #include "core/base/parse.h"
-#include "server/services/internal.h"
+#include "core/wire/wire.h"
+#include "server/services/access/access.h"
+#include "server/services/service.h"
 
 static pfc_code insert_project(pfc_db *db, const char *actor, const char *name, const char *branch,
                                const char *repo_url, int64_t *id, pfc_err *err)

@@ -8,7 +8,8 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/rng.h"
-#include "server/services/internal.h"
+#include "server/services/access/access.h"
+#include "server/services/service.h"
 
 #define PREFIX   "pfc_"
 #define YEAR_S   31557600.0

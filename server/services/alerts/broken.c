@@ -5,9 +5,11 @@
  */
 #include "server/repo/sql/broken.h"
 
+#include <stdio.h>
+
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/jobs.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
 
 #define REASON_BYTES 400
 

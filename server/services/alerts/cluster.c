@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/changepoint/fdr.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
 
 /* The positions that the ranges of all members of a cluster share, from low to high. */
 typedef struct span {

@@ -2,7 +2,7 @@
 #include "server/services/alerts/effects.h"
 
 #include "core/base/buf.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 pfc_code pfc_alert_effects(pfc_db *db, int64_t project_id, int64_t alert_id, pfc_effects *out,
                            pfc_err *err)

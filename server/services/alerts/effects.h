@@ -6,7 +6,7 @@
 #define PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
 
 #include "server/repo/sql/evidence.h"
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 /** source: "history", "bisection", "pairs"; bisection_id 0: the history; commit: the
  *  one blamed there, NULL: none; n: points, runs or pairs that support it. */

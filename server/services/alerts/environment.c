@@ -7,8 +7,10 @@
 
 #include "server/repo/sql/groups.h"
 #include "server/repo/sql/shifts.h"
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/kinds.h"
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
+#include "server/services/service.h"
 
 /* *id: the event, 0: none; *news: subscribers of the event stream are notified of it. */
 static pfc_code note_canary(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,

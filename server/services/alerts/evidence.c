@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
 
 static pfc_code read_witnesses(pfc_tx *tx, int64_t project_id, const int64_t *alerts, size_t len,
                                pfc_witnesses *out, pfc_err *err)

@@ -12,6 +12,7 @@
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/groups.h"
 #include "server/repo/sql/shifts.h"
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/group_summary.h"
 #include "server/services/alerts/machine_shift.h"
 

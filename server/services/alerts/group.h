@@ -6,8 +6,8 @@
 #define PFC_SERVER_SERVICES_ALERTS_GROUP_H
 
 #include "core/changepoint/fdr.h"
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/withheld.h"
-#include "server/services/internal.h"
 
 /* A live confirmed regression. */
 typedef struct group_member {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "server/repo/sql/withheld.h"
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/group.h"
 #include "server/services/alerts/identical_code.h"
 

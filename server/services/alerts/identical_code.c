@@ -8,7 +8,7 @@
 
 #include "core/suspects/suspects.h"
 #include "server/repo/sql/withheld.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 pfc_code pfc_runtime_files(pfc_tx *tx, int64_t project_id, const char *benchmark, char ***out,
                            size_t *len, pfc_err *err)

@@ -8,7 +8,7 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_IDENTICAL_CODE_H
 #define PFC_SERVER_SERVICES_ALERTS_IDENTICAL_CODE_H
 
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 /** A change in whose range, and at the commit before it, the code is known and the same. */
 typedef struct pfc_identical {

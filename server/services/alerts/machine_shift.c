@@ -11,7 +11,8 @@
 #include "core/base/buf.h"
 #include "server/repo/sql/shifts.h"
 #include "server/services/alerts/machine_shift.h"
-#include "server/services/internal.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/service.h"
 
 #define CONTEXT      20     /* measured commits on either side of the place */
 #define POINTS_MOST  200000 /* further points are left out, whole series at a time */

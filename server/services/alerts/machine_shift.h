@@ -5,7 +5,7 @@
 #define PFC_SERVER_SERVICES_ALERTS_MACHINE_SHIFT_H
 
 #include "core/suspects/machine_shift.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 /* Regressions that one commit may have caused. */
 typedef struct pfc_machine_shift_query {

@@ -1,9 +1,11 @@
 /*
  * Triage: an alert's state, who set it, and why.
  */
+#include "core/base/parse.h"
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/groups.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/service.h"
 
 static const char *const states[] = { "untriaged",     "acknowledged",   "investigating",
                                       "fixed",         "backed_out",     "wont_fix",

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "server/repo/sql/withheld.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 /* ---- sentences ---- */
 

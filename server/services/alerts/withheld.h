@@ -7,7 +7,7 @@
 #define PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
 
 #include "server/repo/sql/withheld.h"
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 #define PFC_WITHHELD_IMPROVEMENT  "improvement"
 #define PFC_WITHHELD_MARGIN       "margin" /* {"rel", "margin"} */

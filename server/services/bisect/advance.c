@@ -7,7 +7,9 @@
 
 #include "core/base/log.h"
 #include "server/repo/sql/bisections.h"
+#include "server/services/bisect/bisect.h"
 #include "server/services/bisect/remote.h"
+#include "server/services/queue/queue.h"
 
 static pfc_code end_step(pfc_tx *tx, const remote *r, const remote_step *s, const char *reason,
                          pfc_err *err)

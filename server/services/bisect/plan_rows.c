@@ -2,6 +2,7 @@
  * Reads a bisection's rows, and makes the plan from them.
  */
 #include "core/base/buf.h"
+#include "server/services/bisect/bisect.h"
 #include "server/services/bisect/remote.h"
 
 static const char *const state_names[] = { "asked", "measured", "broken", "failed", "timed_out" };

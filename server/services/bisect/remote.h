@@ -11,7 +11,7 @@
 #include "core/bisect/driver.h"
 #include "core/bisect/finding.h"
 #include "server/repo/sql/bisections.h"
-#include "server/services/internal.h"
+#include "server/services/bisect/bisect.h"
 
 #define REMOTE_MAX_PENDING 8 /* jobs of one bisection at a time, however many runners there are */
 

@@ -1,11 +1,14 @@
 /*
  * Posted reports of bisections, and the culprits that they set on open alerts.
  */
+#include "core/base/parse.h"
 #include "core/bisect/confirm.h"
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/bisections.h"
 #include "server/repo/sql/notices.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/service.h"
 
 pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisection_report *report,
                               int64_t *alert_id, pfc_err *err)

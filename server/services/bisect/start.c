@@ -5,11 +5,15 @@
 
 #include "core/base/parse.h"
 #include "core/import/import.h"
+#include "core/stats/stats.h"
 #include "server/repo/sql/bisections.h"
 #include "server/repo/sql/projects.h"
 #include "server/repo/tables/repo.h"
 #include "server/services/alerts/kinds.h"
+#include "server/services/bisect/bisect.h"
 #include "server/services/bisect/remote.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 #define STORED_PER     3 /* stored values of one commit and layout that count as evidence */
 #define COMMAND_BLOCKS 3 /* launches of one stored run that count */

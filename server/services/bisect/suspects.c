@@ -9,7 +9,8 @@
 #include "server/repo/sql/series.h"
 #include "server/services/alerts/identical_code.h"
 #include "server/services/alerts/kinds.h"
-#include "server/services/internal.h"
+#include "server/services/bisect/bisect.h"
+#include "server/services/service.h"
 
 #define CONTEXT 20 /* positions read before and after the range */
 

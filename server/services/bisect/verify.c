@@ -10,7 +10,9 @@
 #include "core/bisect/confirm.h"
 #include "server/repo/sql/bisections.h"
 #include "server/repo/sql/verifications.h"
+#include "server/services/bisect/bisect.h"
 #include "server/services/bisect/remote.h"
+#include "server/services/queue/queue.h"
 
 #define FAILURES_MAX 3 /* in a row, then it stays open */
 #define ACTOR        "verification"

@@ -1,7 +1,9 @@
 /*
  * Reads a bisection on the runners for the API, and cancels it.
  */
+#include "server/services/bisect/bisect.h"
 #include "server/services/bisect/remote.h"
+#include "server/services/service.h"
 
 void pfc_bisection_detail_clear(pfc_bisection_detail *d)
 {

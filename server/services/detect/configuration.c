@@ -2,7 +2,9 @@
 #include <stdlib.h>
 
 #include "server/repo/sql/detector.h"
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 static pfc_code read_version(pfc_tx *tx, int64_t project_id, pfc_detector_version *out,
                              pfc_err *err)

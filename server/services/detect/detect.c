@@ -2,6 +2,8 @@
  * Detect jobs: taken from the queue in batches of one project, since judging a series once serves
  * every run that added a point to it.
  */
+#include "server/services/detect/detect.h"
+
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
@@ -9,8 +11,9 @@
 #include "server/repo/sql/session_judge.h"
 #include "server/repo/sql/shifts.h"
 #include "server/repo/sql/withheld.h"
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/kinds.h"
-#include "server/services/internal.h"
+#include "server/services/queue/queue.h"
 #include "server/services/sessions/anchored.h"
 #include "server/services/sessions/changes.h"
 #include "server/services/sessions/report.h"

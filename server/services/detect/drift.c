@@ -11,7 +11,8 @@
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/drift.h"
 #include "server/repo/sql/jobs.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/detect/detect.h"
 
 #define WINDOW_S (182 * 86400.0) /* half a year */
 #define SPAN_S   (28 * 86400.0)  /* a shorter change is a missed step, not a drift */

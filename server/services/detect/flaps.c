@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "server/repo/sql/withheld.h"
+#include "server/services/detect/detect.h"
 
 #define NEWEST    200  /* points that count */
 #define NEAR_PART 0.25 /* of the distance between two levels: a nearer point is at the level */

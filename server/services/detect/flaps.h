@@ -4,7 +4,7 @@
 #ifndef PFC_SERVER_SERVICES_DETECT_FLAPS_H
 #define PFC_SERVER_SERVICES_DETECT_FLAPS_H
 
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
 
 /** Notes in series.two_speeds the machines that show both levels of a firm change that went away
  *  twice or more, among the newest 200 points; none where no such change is left. tx holds the

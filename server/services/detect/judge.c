@@ -8,7 +8,9 @@
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
 #include "server/repo/sql/jobs.h"
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/withheld.h"
+#include "server/services/detect/detect.h"
 #include "server/services/detect/flaps.h"
 #include "server/services/detect/known_changes.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "server/repo/sql/groups.h"
+#include "server/services/alerts/alerts.h"
 
 void pfc_known_read(const pfc_sql_change_points_of_series_rows *rows, pfc_known *items)
 {

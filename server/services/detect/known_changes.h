@@ -6,7 +6,7 @@
 #define PFC_SERVER_SERVICES_DETECT_KNOWN_CHANGES_H
 
 #include "server/repo/sql/jobs.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 /* A change that is stored already. */
 typedef struct pfc_known {

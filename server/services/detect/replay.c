@@ -10,7 +10,8 @@
 
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
-#include "server/services/internal.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/detect/detect.h"
 
 static pfc_replayed describe(const pfc_history *h, const pfc_judged *series, const pfc_change *c,
                              const pfc_place *at)

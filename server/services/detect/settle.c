@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/changepoint/changepoint.h"
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
 
 #define STRIDE 256
 #define LAG    768 /* a change with so many points after it is certain */

@@ -9,7 +9,7 @@
 #include "server/repo/sql/boundaries.h"
 #include "server/repo/sql/notices.h"
 #include "server/services/alerts/kinds.h"
-#include "server/services/internal.h"
+#include "server/services/bisect/bisect.h"
 
 #define LEAST     0.5 /* probability from which the boundary, and not a commit, is the cause */
 #define ASK_LIMIT 200 /* groups per pass: the next batch handles the rest */

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#include "server/services/internal.h"
+#include <jansson.h>
+
+#include "server/services/history/compare.h"
 
 pfc_code pfc_compare_parent(pfc_db *db, int64_t project_id, const char *parents_json,
                             const char *sha, bool *measured, pfc_comparison *out, pfc_err *err)

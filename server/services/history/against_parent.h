@@ -5,7 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_HISTORY_AGAINST_PARENT_H
 #define PFC_SERVER_SERVICES_HISTORY_AGAINST_PARENT_H
 
-#include "server/services/services.h"
+#include "server/services/history/compare.h"
 
 /** parents_json: as pfc_commit_row has it. *measured: both were; else *out is empty. Clear *out. */
 pfc_code pfc_compare_parent(pfc_db *db, int64_t project_id, const char *parents_json,

@@ -2,7 +2,7 @@
  * Positions along a branch, computed from the graph only: the same commits get the same
  * positions, in whatever order they arrived.
  */
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
 
 typedef struct node {
     size_t index;  /* into commits */

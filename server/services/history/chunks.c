@@ -4,7 +4,7 @@
  */
 #include "server/repo/sql/chunks.h"
 
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
 
 #define WORTH_IT 500 /* points that lie outside of chunks */
 #define PAGE     4   /* series of one step: the calling thread has other work, too */

@@ -4,7 +4,9 @@
 #include "server/repo/sql/commits.h"
 
 #include "server/repo/sql/projects.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
 {

@@ -3,7 +3,8 @@
  * decides their position.
  */
 #include "server/repo/sql/commits.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
+#include "server/services/queue/queue.h"
 
 #define FIRST_LOOK 64 /* commits from the end; clients send new runs nearly in order */
 #define LOOK_GROWS 16

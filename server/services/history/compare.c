@@ -8,7 +8,10 @@
 
 #include "core/base/parse.h"
 #include "core/stats/comparison_family.h"
+#include "core/wire/fingerprint.h"
 #include "server/repo/sql/series.h"
+#include "server/services/detect/detect.h"
+#include "server/services/service.h"
 
 #define CLASS_FIELD "machine_class"
 

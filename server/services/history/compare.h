@@ -1,11 +1,73 @@
 /*
- * One side of a comparison: the results of a commit or a run, an entry a benchmark, metric, backend
- * and machine class. compare_side.c loads it, compare.c judges two of them.
+ * Comparing the results of two commits or runs. service.h has the general rules.
+ *
+ * One side holds an entry for each benchmark, metric, backend and machine class: compare_side.c
+ * loads it, compare.c judges two of them.
  */
 #ifndef PFC_SERVER_SERVICES_HISTORY_COMPARE_H
 #define PFC_SERVER_SERVICES_HISTORY_COMPARE_H
 
-#include "server/services/internal.h"
+#include "core/stats/stats.h"
+#include "server/repo/tables/repo.h"
+
+typedef struct pfc_side_summary {
+    double median, low, high;
+    size_t n;
+} pfc_side_summary;
+
+typedef struct pfc_compare_row {
+    int64_t series_id; /* of the candidate's newest run */
+    char *benchmark, *metric, *backend, *machine_class, *unit;
+    bool higher_is_better, exact;
+    pfc_side_summary a, b;
+    pfc_compare_result result; /* DIFFERENT: see `regression` for the direction; corrected for
+                                  all rows (core/stats/comparison_family.h) */
+    double p_adjusted;         /* NAN: no test was made */
+    double margin_rel;         /* the project's for this series, else the comparison's */
+    double more_runs; /* per side, likely to decide it; NAN: decided, or no number of runs does */
+    size_t compared;  /* values of the smaller side that were compared: launches, else samples */
+    bool margin_set;  /* margin_rel is from the project's detector settings */
+    bool untested;    /* values that cannot be compared as ratios */
+    bool regression;
+    bool broken_a, broken_b; /* no samples on that side, see `reason`; `result` is then unset */
+    char *reason;            /* NULL: not broken */
+    char **differs;          /* names of fingerprint entries that differ; "machine_class" */
+    size_t differs_len;
+} pfc_compare_row;
+
+/* A fingerprint's entry, or the machine class, that is not the same on both sides. */
+typedef struct pfc_compare_difference {
+    char *field, *a, *b; /* a, b: NULL: not recorded there */
+} pfc_compare_difference;
+
+typedef struct pfc_compare_side {
+    char *commit;
+    char **runs; /* their ids, 32 hexadecimal digits */
+    size_t runs_len;
+} pfc_compare_side;
+
+typedef struct pfc_comparison {
+    pfc_compare_side a, b;
+    double margin_rel;
+    pfc_compare_row *rows; /* by benchmark, metric, backend */
+    size_t rows_len;
+    char **only_a, **only_b; /* "benchmark metric backend" measured on one side only */
+    size_t only_a_len, only_b_len;
+    size_t regressions, improvements, same, inconclusive, broken;
+    pfc_compare_difference *differs; /* of all rows, and of rows split only by machine class */
+    size_t differs_len, differs_cap;
+} pfc_comparison;
+
+/** a, b: commits (7 or more digits) or run ids (numbers or 32 hexadecimal digits). Uses all raw
+ *  samples of a commit's runs, or block medians where processes were repeated. backend NULL: all.
+ *  across: where no pair has the same machine class, compares results of different classes. */
+pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
+                     const char *backend, bool across, pfc_comparison *out,
+                     pfc_err *err) PFC_MUSTCHECK;
+
+void pfc_comparison_clear(pfc_comparison *c);
+
+/* ---- the two files of this folder that compare ---- */
 
 /* One benchmark and metric on one side: samples of all its runs, launch after launch. */
 typedef struct pfc_compare_entry {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "server/repo/sql/chunks.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
 
 #define POINT_BYTES 44
 

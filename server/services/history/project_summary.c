@@ -3,7 +3,7 @@
 
 #include "core/base/buf.h"
 #include "server/repo/sql/projects.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 pfc_code pfc_standing_get(pfc_db *db, int64_t project_id, pfc_standing *out, pfc_err *err)
 {

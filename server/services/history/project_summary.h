@@ -5,7 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_HISTORY_PROJECT_SUMMARY_H
 #define PFC_SERVER_SERVICES_HISTORY_PROJECT_SUMMARY_H
 
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 typedef struct pfc_standing {
     int64_t open, regressions, broken, drifts, toolchain, harness; /* alerts that need a person */

@@ -2,8 +2,10 @@
  * The files that benchmarks are built from and that their programs read at run time, as the project
  * declares them.
  */
+#include "core/base/parse.h"
 #include "server/repo/sql/suspects.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
+#include "server/services/service.h"
 
 pfc_code pfc_sources_store(pfc_db *db, const char *actor, int64_t project_id,
                            const pfc_sources *sources, pfc_err *err)

@@ -5,9 +5,11 @@
 #include <math.h>
 
 #include "core/base/parse.h"
+#include "core/wire/fingerprint.h"
 #include "server/repo/sql/chunks.h"
 #include "server/repo/sql/series.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
+#include "server/services/service.h"
 #include "server/services/sessions/anchored.h"
 
 #define MAX_POINTS     5000

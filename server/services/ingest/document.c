@@ -2,7 +2,7 @@
  * Returns a stored run as the original document.
  */
 #include "server/repo/sql/runs.h"
-#include "server/services/internal.h"
+#include "server/services/ingest/ingest.h"
 
 static pfc_code read_header(const pfc_sql_run_document_row *row, pfc_run *run, pfc_err *err)
 {

@@ -8,6 +8,7 @@
 
 #include "server/repo/sql/ingest.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/ingest/prepared.h"
 
 /* The exact results of many runs, one element per result. */
 typedef struct columns {

@@ -8,6 +8,7 @@
  */
 #include "server/repo/sql/ingest.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/ingest/prepared.h"
 
 #define SERIES_NAME_MAX 8192 /* names are bounded far below */
 

@@ -7,6 +7,11 @@
 #include "server/repo/sql/ingest.h"
 #include "server/repo/sql/projects.h"
 #include "server/repo/sql/runs.h"
+#include "server/services/alerts/alerts.h"
+#include "server/services/history/history.h"
+#include "server/services/ingest/prepared.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 static pfc_code find_project(pfc_ingest *in, pfc_err *err)
 {

@@ -1,99 +1,133 @@
 /*
- * Shared by the files of this folder: a run prepared for storing, and the two ways to store it.
- *
- * Preparing needs no database: it checks the document, derives the figures that are stored beside
- * the samples, and hashes header and body. ingest.c stores one run in a transaction of its own;
- * group.c stores many in one, as long as they need nothing but inserts. rows.c makes
- * the parameters of both.
+ * Storing runs: one by one, or in groups from many concurrent requests; partitions and retention of
+ * what was stored. service.h has the general rules.
  */
 #ifndef PFC_SERVER_SERVICES_INGEST_INGEST_H
 #define PFC_SERVER_SERVICES_INGEST_INGEST_H
 
-#include "core/base/hash.h"
-#include "server/repo/sql/ingest.h"
-#include "server/services/internal.h"
+#include "core/wire/wire.h"
+#include "server/services/access/access.h"
 
-#define PFC_INGEST_MAX_KEY 200
+/* ---- runs ---- */
 
-/* Columns of the measurements that have samples, for unnest. */
-typedef struct pfc_ingest_columns {
-    size_t len;
-    const char **benchmark, **metric, **backend, **unit;
-    char **params, **extra;
-    const pfc_measurement **measured; /* whose samples and blocks are stored */
-    bool *higher, *exact;
-    int64_t *series;
-    double *median, *low, *high, *min;
-    int64_t samples_total;
-} pfc_ingest_columns;
-
-/* One ingest under way. */
-typedef struct pfc_ingest {
-    const char *actor, *key; /* borrowed; key NULL: none */
-    pfc_tx *tx;
-    const pfc_run *run;
-    int64_t project_id;
-    char *project, *branch;
-    int64_t commit_id, machine_id, run_id;
-    bool further; /* the run has a part already */
-    pfc_ingest_columns ok;
-    char header[PFC_SHA256_HEX], body[PFC_SHA256_HEX];
-} pfc_ingest;
-
-/** Checks the run and fills what needs no database; clear it, also on failure. `run`, `actor` and
- *  `key` are borrowed. PFC_EINVAL as for pfc_run_ingest. */
-pfc_code pfc_ingest_prepare(pfc_ingest *in, const char *actor, int64_t project_id,
-                            const pfc_run *run, const char *key, pfc_err *err) PFC_MUSTCHECK;
-/** Frees what preparing and storing have made. */
-void pfc_ingest_clear(pfc_ingest *in);
-/** Stores a prepared run in a transaction of its own; may be called again after it failed. */
-pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out,
-                        pfc_err *err) PFC_MUSTCHECK;
-/** Stores what was broken or skipped; in->tx, in->project_id and in->run_id are set. */
-pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
-/** Measurements with samples, of all the runs together. */
-size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len);
-/** The series of the runs' measurements with samples, a row each. */
-pfc_code pfc_ingest_series_find(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
-                                pfc_sql_series_find_rows *out, pfc_err *err) PFC_MUSTCHECK;
-/** Makes the rows of measurements_copy: results with samples. Runs, commits and series are
- * known. */
-void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len);
-/** An object of texts as JSON; caller frees. */
-char *pfc_ingest_pairs(const pfc_labels *pairs);
-
-/* An exact result that is not what another run of the same commit and fingerprint has. */
-typedef struct pfc_exact_conflict {
-    bool found;
-    size_t row; /* of the run's columns; the first such */
+typedef struct pfc_ingest_result {
     int64_t run_id;
-    double stored;
-} pfc_exact_conflict;
-
-/** Runs with exact results at one commit are stored one after the other, so that each sees the
- *  earlier one's values: taken before their rows are made, until the transaction ends. */
-pfc_code pfc_ingest_exact_lock(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
-                               pfc_err *err) PFC_MUSTCHECK;
-/** Looks for them, out[i] for runs[i], all false before; also among the runs themselves, where the
- *  later one has the conflict. Series and commits are known. */
-pfc_code pfc_ingest_exact_conflicts(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
-                                    pfc_exact_conflict *out, pfc_err *err) PFC_MUSTCHECK;
-/** PFC_ECONFLICT with both values when `in` has one. */
-pfc_code pfc_ingest_exact_check(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
-
-/** The state of one run of a group. */
-typedef enum pfc_group_state {
-    PFC_GROUP_ALONE,  /* needs more than inserts, or may be stored already: store it alone */
-    PFC_GROUP_STORED, /* committed with the group */
-} pfc_group_state;
+    char id[33];
+    int64_t series;  /* measurements of this document that belong to a series */
+    int64_t samples; /* raw samples of this document */
+    bool repeated;   /* it was stored before: respond with 200 instead of 201 */
+} pfc_ingest_result;
 
 /**
- * Stores as many of the runs as need nothing but inserts, in one transaction; states[i] and, for
- * those stored, results[i] say how each fared. On failure nothing of the group is stored and all
- * states are PFC_GROUP_ALONE. len is 1..PFC_INGEST_GROUP_MAX.
+ * Stores a run in one transaction: run, machine, series, measurements, and its detect job.
+ * Idempotent by run->id and by `key` (Idempotency-Key, at most 200 bytes, or NULL): the same
+ * document again gives the same result. Another document under either is PFC_ECONFLICT, unless it
+ * is a further part of a split run (same header, other measurements). project_id is that of
+ * run->project (the caller has checked the token against it). PFC_EINVAL: the run has no commit.
  */
-#define PFC_INGEST_GROUP_MAX 256
-pfc_code pfc_ingest_group(pfc_db *db, pfc_ingest *const *runs, size_t len, pfc_group_state *states,
-                          pfc_ingest_result *results, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_run_ingest(pfc_db *db, const char *actor, int64_t project_id, const pfc_run *run,
+                        const char *key, pfc_ingest_result *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** The stored document with the measurements of all its parts; caller frees with pfc_run_free. */
+pfc_code pfc_run_load(pfc_db *db, int64_t project_id, int64_t run_id, pfc_run **out,
+                      pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- group commit: runs of concurrent requests ---- */
+
+/**
+ * Group commit: reader threads parse request bodies; writer threads store all queued runs in one
+ * transaction and call done(). The HTTP threads therefore never work for long, and probes and pages
+ * get responses while many runs arrive. A ticket is one run that is being ingested. The caller owns
+ * it and may free it at any time: a queued run is stored anyway.
+ */
+typedef struct pfc_writer pfc_writer;
+
+typedef struct pfc_ingest_ticket pfc_ingest_ticket;
+
+typedef struct pfc_writer_opts {
+    pfc_db *db;
+    unsigned threads; /* 0: 2, which is enough for two cores and leaves one to PostgreSQL */
+    unsigned readers; /* threads that parse documents; 0: 2 */
+    double run_ns;    /* assumed time to store one run, until it is measured; 0: 0.5 ms */
+    /* Called by a writer when the tickets with these tags are done; must not block. */
+    void (*done)(void *context, const uint64_t *tags, size_t len);
+    void *context;
+} pfc_writer_opts;
+
+typedef struct pfc_writer_counts {
+    size_t waiting, room; /* queued runs, and their limit at the current storing rate */
+    uint64_t groups;      /* group transactions, including those with one run */
+    uint64_t grouped;     /* runs stored by them */
+    uint64_t alone;       /* runs that needed a transaction of their own */
+} pfc_writer_counts;
+
+pfc_code pfc_writer_start(pfc_writer **out, const pfc_writer_opts *opts,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** Stores the queued runs, ends the threads, frees. Accepts NULL. */
+void pfc_writer_stop(pfc_writer *writer);
+/** Queues the ticket; `tag` is passed to done(). PFC_EUNAVAIL: the queue is full. Its limit is one
+ *  second of work at the measured rate, but at least 256 and at most 4,096 runs, and 64 MiB. */
+pfc_code pfc_writer_submit(pfc_writer *writer, pfc_ingest_ticket *ticket, uint64_t tag,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/** Fails a ticket that was not queued with this error. */
+void pfc_writer_refuse(pfc_ingest_ticket *ticket, const pfc_err *err);
+void pfc_writer_figures(pfc_writer *writer, pfc_writer_counts *out);
+
+/** A run as the request sent it. */
+typedef struct pfc_ingest_request {
+    const char *actor;
+    int64_t only_project; /* of the token that sent it; 0: any */
+    const char *body;     /* JSON, schema/json/run.schema.json */
+    size_t body_len;
+    const char *key; /* Idempotency-Key; NULL: none */
+} pfc_ingest_request;
+
+/** Copies the request; a reader thread parses it later. `cache` must outlive the ticket. */
+void pfc_ingest_ticket_request(const pfc_ingest_request *request, pfc_cache *cache,
+                               pfc_ingest_ticket **out);
+/** Checks a run and computes its statistics, without the database. Takes ownership of `run`, also
+ *  on failure. bytes: approximate size of the document. Errors as for pfc_run_ingest. */
+pfc_code pfc_ingest_ticket_new(const char *actor, int64_t project_id, pfc_run *run, const char *key,
+                               size_t bytes, pfc_ingest_ticket **out, pfc_err *err) PFC_MUSTCHECK;
+
+/** Returns the ticket's result. A ticket that was never submitted is stored now, in its own
+ *  transaction. PFC_EUNAVAIL: it is still queued and has no result yet. */
+pfc_code pfc_ingest_ticket_take(pfc_db *db, pfc_ingest_ticket *ticket, pfc_ingest_result *out,
+                                pfc_err *err) PFC_MUSTCHECK;
+
+/** Accepts NULL. */
+void pfc_ingest_ticket_free(pfc_ingest_ticket *ticket);
+
+/* ---- upkeep, by the server's background threads ---- */
+
+/** Creates the monthly partitions of measurements for this month and `ahead` more. *moved: rows
+ *  stored before their month had a partition. PFC_EUNAVAIL: blocked by readers; retry later. */
+pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *err) PFC_MUSTCHECK;
+/** Deletes up to `limit` of the server's own jobs (detect, notify) that ended over `days` ago. */
+pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned,
+                        pfc_err *err) PFC_MUSTCHECK;
+/** Deletes the stored lease request numbers of runners that are older than `days`. */
+pfc_code pfc_questions_prune(pfc_db *db, int days, pfc_err *err) PFC_MUSTCHECK;
+/** Merges the rows of the stored counts (migration 0022: a row per database process) into few; the
+ *  totals stay. Several servers may call it concurrently, also while runs are stored. */
+pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
+
+/** Retention of old measurements. Commits that a change, an alert, an accepted level, a bisection
+ *  or an environment event refers to are always kept, with 30 commits on either side. */
+typedef struct pfc_retention {
+    int raw_months; /* whole months kept unthinned; 0: all */
+    int day_months; /* months kept; after raw_months one measurement per series and day; 0: all */
+} pfc_retention;
+
+typedef struct pfc_retained {
+    char month[16]; /* its first day; "": none was due */
+    int64_t rows_before, rows_after;
+} pfc_retained;
+
+/** Thins the oldest month that is due, in one transaction. PFC_EUNAVAIL: blocked by readers; retry
+ *  later. Several servers may call it concurrently. */
+pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained *out,
+                            pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -7,7 +7,7 @@
 #include "server/repo/sql/core.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/retention.h"
-#include "server/services/services.h"
+#include "server/services/ingest/ingest.h"
 
 /* Limits how long other transactions may wait for this one. */
 static pfc_code limit_waits(pfc_tx *tx, const char *longest, pfc_err *err)

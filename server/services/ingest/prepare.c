@@ -2,7 +2,10 @@
  * Prepares a run for storing: all work and checks that need no database connection.
  */
 #include "core/base/buf.h"
+#include "core/base/parse.h"
+#include "core/stats/stats.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/ingest/prepared.h"
 
 static void columns_clear(pfc_ingest_columns *c)
 {

@@ -3,6 +3,7 @@
  * measurement to ask for their series, rows of a COPY to store them.
  */
 #include "server/services/ingest/ingest.h"
+#include "server/services/ingest/prepared.h"
 
 size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len)
 {

@@ -15,7 +15,9 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
+#include "server/services/access/access.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/ingest/prepared.h"
 #include "server/services/ingest/queue_limit.h"
 
 #define WRITERS_MAX 16

@@ -5,7 +5,8 @@
  */
 #include "server/repo/sql/backfill.h"
 
-#include "server/services/internal.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 static pfc_code enqueue(pfc_tx *tx, const pfc_sql_backfill_next_rows *rows, int64_t *job_id,
                         pfc_err *err)

@@ -3,8 +3,10 @@
  */
 #include <stdlib.h>
 
+#include "core/base/parse.h"
 #include "core/blocks/blocks.h"
-#include "server/services/internal.h"
+#include "core/wire/wire.h"
+#include "server/services/queue/queue.h"
 
 _Static_assert(PFC_JOB_MAX_COMMITS + 2 == PFC_BLOCKS_MAX_BUILDS, "commits, a base and an anchor");
 

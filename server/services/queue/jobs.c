@@ -5,7 +5,9 @@
 
 #include "core/base/hash.h"
 #include "core/base/parse.h"
-#include "server/services/internal.h"
+#include "core/wire/wire.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 #define DEDUPE_MAX (2 << 20) /* more than all labels that a job can have */
 

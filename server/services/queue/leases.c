@@ -13,7 +13,8 @@
 #include "core/base/rng.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/runners.h"
-#include "server/services/internal.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 #define MAX_LEASE_S 3600.0
 #define UNDO_TRIES  4 /* several pooled connections may be lost at the same moment */

@@ -1,10 +1,13 @@
 /*
- * The job queue: enqueueing, leasing, completing and cancelling jobs. Part of services.h, whose
- * general rules (pool, thread safety, atomicity, `actor`) apply here too.
+ * The job queue: enqueueing, leasing, completing and cancelling jobs. service.h
+ * has the general rules (pool, thread safety, atomicity, `actor`).
  */
 #ifndef PFC_SERVER_SERVICES_QUEUE_QUEUE_H
 #define PFC_SERVER_SERVICES_QUEUE_QUEUE_H
 
+#include <jansson.h>
+
+#include "server/repo/sql/jobs.h"
 #include "server/repo/tables/repo.h"
 
 #define PFC_LEASE_S          60
@@ -91,12 +94,14 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
 /** Extends the lease. PFC_ECONFLICT: the lease is lost; stop. *cancel: a user cancelled the job. */
 pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const char *progress,
                            double lease_s, bool *cancel, pfc_err *err) PFC_MUSTCHECK;
+
 /** Result of a job. */
 typedef struct pfc_job_result {
     const char *const *run_ids;
     size_t run_ids_len;
     const char *session; /* of a job with blocks; NULL: none */
 } pfc_job_result;
+
 /** Completes a job. status: done, failed, broken or timed_out. Idempotent under the same lease.
  *  PFC_ECONFLICT: the lease is lost; PFC_ENOTFOUND: no such job. */
 pfc_code pfc_job_finish(pfc_db *db, int64_t job_id, const char *lease, const char *status,
@@ -129,5 +134,73 @@ typedef struct pfc_job_wait {
 pfc_code pfc_job_waits(pfc_db *db, const pfc_jobs *jobs, pfc_job_wait **out,
                        pfc_err *err) PFC_MUSTCHECK;
 void pfc_job_waits_free(pfc_job_wait *waits, size_t len);
+
+/* ---- backfill ---- */
+
+typedef struct pfc_backfill_opts {
+    double delay_s;    /* minimum age of an alert: the next nightly run may narrow it at no cost */
+    int64_t budget;    /* jobs per project and day */
+    int64_t narrowest; /* ranges with fewer commits are skipped */
+} pfc_backfill_opts;
+
+/** Queues a job for the middle commit of the oldest wide range. The range's next job is queued once
+ *  this one is done. PFC_ENOTFOUND: there is no such range, or the budget is spent. */
+pfc_code pfc_backfill_next(pfc_db *db, const pfc_backfill_opts *opts, int64_t *job_id,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- for the other services, not for handlers ---- */
+
+/* Prefixes of a failed job's reason that distinguish the kinds of failure. */
+#define PFC_JOB_BROKEN    "broken: "
+#define PFC_JOB_TIMED_OUT "timed out: "
+
+/** One row of the queue; texts may be NULL, labels and task are JSON. */
+typedef struct pfc_job_row {
+    const char *kind, *commit, *branch, *suite, *source, *labels, *dedupe, *task, *avoid_runner;
+    const int64_t *parents; /* jobs of the project that must be done before this one */
+    size_t parents_len;
+    int64_t run_id;
+    int priority;
+} pfc_job_row;
+
+/** Inserts a job and sends its event. *id 0: an open job has the same dedupe. */
+pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
+                     pfc_err *err) PFC_MUSTCHECK;
+/** Sends an event with the job's current state when tx commits. */
+pfc_code pfc_job_announce(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** Calls pfc_job_announce for each of the jobs. */
+pfc_code pfc_jobs_announce(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err) PFC_MUSTCHECK;
+/** Cancels the jobs that wait for this job (0: for any job) if it ended without being done. */
+pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** Normalizes labels, a JSON object of strings (NULL: none), so that equal ones compare equal as
+ *  text; the caller frees *out. PFC_EINVAL: the text is not such an object. */
+pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err) PFC_MUSTCHECK;
+/** Checks the blocks of a job; PFC_OK: they are valid, or there are none. */
+pfc_code pfc_job_blocks_check(const pfc_job_spec *spec, pfc_err *err) PFC_MUSTCHECK;
+/** The blocks as JSON for the job's task; caller decrefs. */
+json_t *pfc_job_blocks_task(const pfc_job_blocks *blocks);
+/** Adds the label that runners of such jobs must have to *labels, which is replaced. */
+pfc_code pfc_job_blocks_labels(char **labels, pfc_err *err) PFC_MUSTCHECK;
+
+/** Expected wait and duration of a job if it were queued now. */
+typedef struct pfc_job_prospect {
+    double wait_s; /* until it starts, the middle of the estimate of pfc_job_waits; NAN: unknown */
+    double run_s;  /* mean of the most similar jobs; NAN: none has ended */
+    /* Queued jobs that go before it: of those its runners can take, or of all if it has none. */
+    int64_t before;
+} pfc_job_prospect;
+
+/** Estimates for a job with the kind, labels and priority of `row`. Does not write. (wait.c) */
+pfc_code pfc_job_foresee(pfc_tx *tx, int64_t project_id, const pfc_job_row *row,
+                         pfc_job_prospect *out, pfc_err *err) PFC_MUSTCHECK;
+/** After a database error: returns to the queue any job leased under that hash, without counting
+ *  the try, also when only the response to the lease statement was lost. Sends events to runners,
+ *  not to the server's own worker threads, which pause after an error. If the database is
+ *  unreachable, the lease expires instead. */
+void pfc_lease_undo(pfc_db *db, const char *lease_hash);
+
+/** Queues a detect job for a run, or for a whole branch (run 0) whose commit order has changed. */
+pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
+                            pfc_err *err) PFC_MUSTCHECK;
 
 #endif

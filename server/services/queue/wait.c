@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "server/repo/sql/queue.h"
-#include "server/services/internal.h"
+#include "server/services/queue/queue.h"
 
 #define SEED       1         /* fixed: the same queue gives the same estimate */
 #define REASON_MAX (1 << 20) /* more than all labels that a job can have */

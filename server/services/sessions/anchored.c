@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
+#include "server/services/history/history.h"
 #include "server/services/sessions/anchored.h"
 
 /* ---- reading ---- */

@@ -15,7 +15,8 @@
 #ifndef PFC_SERVER_SERVICES_SESSIONS_ANCHORED_H
 #define PFC_SERVER_SERVICES_SESSIONS_ANCHORED_H
 
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
+#include "server/services/history/history.h"
 #include "server/services/sessions/judge.h"
 
 /* ---- joints (pure) ---- */

@@ -6,7 +6,7 @@
 
 #include "core/base/log.h"
 #include "server/repo/sql/anchored.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 #include "server/services/sessions/anchored.h"
 #include "server/services/sessions/report.h"
 

@@ -8,6 +8,7 @@
 
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/session_judge.h"
+#include "server/services/alerts/alerts.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/detect/known_changes.h"
 #include "server/services/sessions/judge.h"

@@ -6,7 +6,7 @@
 #define PFC_SERVER_SERVICES_SESSIONS_CHANGES_H
 
 #include "server/repo/sql/session_judge.h"
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 /**
  * Applies the session's boundaries to the change points of its series. "different": a firm change

@@ -10,7 +10,7 @@
 #include "core/base/config/conf.h"
 #include "core/stats/comparison_family.h"
 #include "server/repo/sql/session_judge.h"
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
 #include "server/services/sessions/fits.h"
 
 /* ---- builds ---- */

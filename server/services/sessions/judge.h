@@ -15,7 +15,7 @@
 #define PFC_SERVER_SERVICES_SESSIONS_JUDGE_H
 
 #include "core/blocks/blocks.h"
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 typedef struct pfc_session_build {
     int64_t commit_id, position; /* on the branch's line */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "server/repo/sql/sessions.h"
-#include "server/services/internal.h"
+#include "server/services/service.h"
 
 /* ---- which commit a boundary belongs to ---- */
 

@@ -6,7 +6,9 @@
 #include "core/base/hash.h"
 #include "server/repo/sql/projects.h"
 #include "server/repo/sql/sessions.h"
-#include "server/services/internal.h"
+#include "server/services/history/history.h"
+#include "server/services/queue/queue.h"
+#include "server/services/service.h"
 
 /* ---- storing ---- */
 

@@ -8,7 +8,7 @@
 
 #include "core/wire/session.h"
 #include "server/repo/sql/sessions.h"
-#include "server/services/services.h"
+#include "server/services/service.h"
 
 #define PFC_SESSIONS_PAGE_MAX 100 /* sessions of one answer: each has up to 256 commits */
 

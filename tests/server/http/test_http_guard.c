@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "server/http/internal.h"
+#include "server/services/access/access.h"
 
 #include "tests/server/http/live.h"
 

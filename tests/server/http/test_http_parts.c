@@ -7,6 +7,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/http/internal.h"
+#include "server/services/access/access.h"
 
 static pfc_code nothing(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
 {

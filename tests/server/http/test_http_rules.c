@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/http/internal.h"
+#include "server/services/access/access.h"
 
 /* ---- queries and paths ---- */
 

@@ -8,7 +8,7 @@
 
 #include "core/changepoint/changepoint.h"
 #include "server/repo/sql/jobs.h"
-#include "server/services/internal.h"
+#include "server/services/detect/detect.h"
 #include "server/services/sessions/anchored.h"
 
 /* Raw repeats make the verdict more precise, but reading them for a very long series is too

@@ -1,7 +1,8 @@
 /*
  * Helpers that several services use: audit rows, events, lists of strings.
  */
-#include "server/services/internal.h"
+
+#include "server/services/service.h"
 
 #include "core/base/parse.h"
 #include "server/repo/sql/core.h"

@@ -1,0 +1,165 @@
+/*
+ * Change-point detection of stored series: settings, judging, trying other settings. service.h has
+ * the general rules.
+ */
+#ifndef PFC_SERVER_SERVICES_DETECT_DETECT_H
+#define PFC_SERVER_SERVICES_DETECT_DETECT_H
+
+#include "core/changepoint/changepoint.h"
+#include "core/wire/detector.h"
+#include "server/repo/tables/repo.h"
+
+/* ---- detector settings of a project ---- */
+
+typedef struct pfc_detector_version {
+    int64_t version; /* 0: none was ever stored, the defaults apply */
+    json_t *document;
+    char *actor; /* NULL: none */
+    double at;
+} pfc_detector_version;
+
+/** The current configuration; clear *out. */
+pfc_code pfc_detector_get(pfc_db *db, int64_t project_id, pfc_detector_version *out,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** Stores a new version (checked as by pfc_detector_from_json) and queues a detect job for every
+ *  branch. The same document again makes no version. *out as of pfc_detector_get. */
+pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id,
+                            const json_t *document, pfc_detector_version *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+
+void pfc_detector_version_clear(pfc_detector_version *version);
+
+/* ---- trying other settings of the detector ---- */
+
+#define PFC_REPLAY_MAX_POINTS 1000000 /* of all series of a branch together */
+
+typedef enum pfc_label {
+    PFC_LABEL_NONE,
+    PFC_LABEL_REAL,  /* a user confirmed an alert there as a regression */
+    PFC_LABEL_NOISE, /* a user dismissed it as noise or as caused by the machine */
+} pfc_label;
+
+typedef struct pfc_replayed {
+    int64_t series_id;
+    int64_t position, position_low, position_high; /* on the branch, as of pfc_window_change */
+    char commit[41];
+    double before, after, rel_change, rel_low, rel_high, p;
+    bool regression, confirmed;
+    bool firm;       /* large enough to open an alert */
+    bool alert;      /* would open an alert; false when a single series is replayed */
+    pfc_label label; /* of an alert */
+} pfc_replayed;
+
+typedef struct pfc_replay {
+    pfc_replayed *changes; /* by series, then in order */
+    size_t changes_len;
+    size_t series, points;
+    double noise_rel;     /* of a single series */
+    size_t watching;      /* of a single series: newest points that may be a new level */
+    double watching_odds; /* ratio change : spike; NAN: no point is watched */
+    /* Only for whole branches. Labels come from alerts that a user has triaged. A change that never
+     * opened an alert has no label, so recall counts only changes that were once detected. */
+    size_t alerts, unlabelled; /* would be opened; those of them without a label */
+    size_t labelled_real, labelled_noise, found_real, found_noise;
+    double precision, recall, f1; /* NAN: undefined, no labels */
+} pfc_replay;
+
+/** The changes of one series under other settings; clear *out. */
+pfc_code pfc_series_replay(pfc_db *db, int64_t series_id, const pfc_detector_settings *settings,
+                           pfc_replay *out, pfc_err *err) PFC_MUSTCHECK;
+/** The changes of all series of a branch, which of them would open alerts, and how these agree with
+ *  the triage labels. PFC_ETOOBIG over PFC_REPLAY_MAX_POINTS. */
+pfc_code pfc_project_replay(pfc_db *db, int64_t project_id, const char *branch,
+                            const pfc_detector *detector, pfc_replay *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+
+void pfc_replay_clear(pfc_replay *replay);
+
+/* ---- the server's background jobs ---- */
+
+/** Takes a queued detect job and all others of its project, judges every series of those runs,
+ *  stores change points, opens, groups and closes alerts. PFC_ENOTFOUND: none is queued. */
+pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- for the other services, not for handlers ---- */
+
+/** Loads the current detector configuration, or the defaults if none is stored. Clear *out. */
+pfc_code pfc_detector_load(pfc_tx *tx, int64_t project_id, pfc_detector *out,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/** One series for detection. */
+typedef struct pfc_judged {
+    int64_t id;
+    const char *branch;
+    bool higher_is_better, exact, canary;
+    pfc_detector_settings settings;
+    int64_t from_position; /* the first with new points; 0: the whole series */
+} pfc_judged;
+
+/** Judges one series in tx and stores what it finds. */
+pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                          pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- a series as input of the detector (series_points.c) ---- */
+
+typedef struct pfc_point_meta {
+    int64_t commit_id, position;
+    int64_t run_id;
+    double median;             /* as measured; a point's value may be relative to the anchor */
+    const char *sha, *machine; /* valid as long as the history; machine: its name */
+} pfc_point_meta;
+
+typedef struct pfc_history {
+    pfc_point *points; /* by position, then by time; without runs whose canary moved */
+    double **samples;  /* owned; points[i].repeats points to these */
+    pfc_point_meta *meta;
+    size_t len;
+    pfc_res *hold; /* owns the texts */
+} pfc_history;
+
+/** Reads the points of a series that lie on its branch, from a position on (0: all). Clear *out,
+ *  also after an error. If a point has a ratio to the anchor, its value is that ratio times the
+ *  anchor's level: this removes drift of the machine between sessions (pfc_anchored_history). */
+pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
+                          pfc_history *out, pfc_err *err) PFC_MUSTCHECK;
+
+void pfc_history_clear(pfc_history *h);
+
+/* ---- incremental detection on a long history (settle.c: pure) ---- */
+
+/** The part of a series whose changes are final. All zero: none is. */
+typedef struct pfc_settled {
+    int64_t points;        /* changes among the first so many points are final */
+    int64_t position;      /* of the newest point that this decision used */
+    int64_t anchor_points; /* index of the point of the series at which detection starts */
+    int64_t anchor;        /* position of that point */
+} pfc_settled;
+
+/**
+ * Detects changes in a series whose first part, described by *at, is final. h begins at at->anchor,
+ * or at the first point if no part is final; *at advances when enough points have been added. The
+ * result depends only on the order of the points in history, not on their order of arrival: it
+ * equals detection over the whole series. If a point was added at or before at->position since,
+ * start again with a zero *at. Series under 1,024 points are always judged as a whole.
+ * out->changes: changes at or after the first point that was not final, indices into h; noise and
+ * watching are of the newest segment. Clear *out.
+ */
+pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
+                            pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** Opens, keeps or closes the series' alert about slow drift (drift.c), at most one; tx holds the
+ *  lock of the series. Do not call it for a canary, whose drift is caused by the machine. */
+pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                         const pfc_history *h, const pfc_detection *found,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+/** Location of a change in the history. */
+typedef struct pfc_place {
+    size_t index, high_index;    /* first point of the new level: likeliest, latest possible */
+    int64_t position, low, high; /* of the commit: likeliest, and the confidence set's bounds */
+} pfc_place;
+
+/** False: the change lies between runs of the newest commit and cannot be located yet. */
+bool pfc_history_place(const pfc_history *h, const pfc_change *c, pfc_place *out);
+
+#endif
