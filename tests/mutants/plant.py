@@ -2,6 +2,7 @@
 environment names it (mutant.h). One build then serves all mutants, and one run of each test says which it reaches.
 """
 
+import collections
 import concurrent.futures
 import dataclasses
 import hashlib
@@ -9,7 +10,6 @@ import itertools
 import json
 import os
 import pathlib
-import random
 import shlex
 import subprocess
 
@@ -91,9 +91,18 @@ def shares(sizes, count):
     return want
 
 
+def shuffled(items, seed):
+    """In an order that the seed and each site's own text decide: a change elsewhere moves no site in it."""
+    seen, ranked = collections.Counter(), []
+    for site in items:
+        key = site.key()
+        seen[key] += 1
+        ranked.append((hashlib.sha256(f'{seed} {seen[key]} {key}'.encode()).digest(), site))
+    return [site for _, site in sorted(ranked, key=lambda r: r[0])]
+
+
 def draw(found, count, seed):
     """Disjoint sites, by folder; within a folder each kind of fault as often as the others, as far as it has sites."""
-    rng = random.Random(seed)
     by_folder = {}
     for name, items in found.items():
         by_folder.setdefault(folder_of(name), []).extend(items)
@@ -104,8 +113,8 @@ def draw(found, count, seed):
         kinds = {}
         for site in by_folder[folder]:
             kinds.setdefault(site.kind, []).append(site)
-        for kind in sorted(kinds):
-            rng.shuffle(kinds[kind])
+        for kind in kinds:
+            kinds[kind] = shuffled(kinds[kind], seed)
         taken = []
         while len(taken) < want[folder] and any(kinds.values()):
             for kind in sorted(kinds):
@@ -118,31 +127,59 @@ def draw(found, count, seed):
     return sorted(chosen, key=lambda s: (s.file, s.begin))
 
 
+def rendered(text, begin, end, items):
+    """text[begin:end] with these (number, site) of it, outer sites first: an inner one is planted in the outer's
+    original, and sleeps while the outer is awake."""
+    out, at = [], begin
+    while items:
+        (number, site), items = items[0], items[1:]
+        inner = [i for i in items if i[1].begin < site.end]
+        items = items[len(inner):]
+        original = rendered(text, site.begin, site.end, inner)
+        out += [text[at:site.begin],
+                f'(pfc_mutant({number}) ? ({site.mutated}) : ('.encode(), original, b'))']
+        at = site.end
+    return b''.join([*out, text[at:end]])
+
+
 def planted_text(root, name, numbered):
-    """The file with these (number, site); they do not overlap."""
+    """The file with these (number, site): each pair disjoint, or one within the other. The header is named in its
+    first line, so that a file without a mutant is compiled as in any other build."""
     text = pathlib.Path(root, name).read_bytes()
-    for number, site in sorted(numbered, key=lambda n: -n[1].begin):
-        text = text[:site.begin] + site.planted(number).encode() + text[site.end:]
-    return text
+    items = sorted(numbered, key=lambda n: (n[1].begin, -n[1].end, n[0]))
+    header = pathlib.Path(__file__).with_name('mutant.h')
+    return b'#include "%s"\n#line 1\n' % os.fsencode(header) + rendered(text, 0, len(text), items)
+
+
+def nested(numbered):
+    """Without the sites that overlap another one and neither contains the other."""
+    kept = []
+    for number, site in sorted(numbered, key=lambda n: (n[1].begin, -n[1].end, n[0])):
+        if not any(o.end > site.begin and site.end > o.end for _, o in kept):
+            kept.append((number, site))
+    return kept
 
 
 def compiles(root, database, name, text, scratch):
     """Does gcc take the file? Variable-length arrays, which a mutated constant makes, count as a refusal."""
     path = pathlib.Path(scratch, name.replace('/', '+'))
     path.write_bytes(text)
-    header = pathlib.Path(__file__).with_name('mutant.h')
     folder = pathlib.Path(root, name).parent
-    command = ['gcc', '-fsyntax-only', '-w', '-Werror=vla', '-include', str(header), f'-iquote{folder}',
-               *flags_of(root, name, database), str(path)]
+    command = ['gcc', '-fsyntax-only', '-w', '-Werror=vla', f'-iquote{folder}', *flags_of(root, name, database),
+               str(path)]
     return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           check=False).returncode == 0
 
 
 def compilable(root, database, name, numbered, scratch):
     """Those of the file's mutants that compile."""
+    numbered = nested(numbered)
     if compiles(root, database, name, planted_text(root, name, numbered), scratch):
         return numbered
-    good = [n for n in numbered if compiles(root, database, name, planted_text(root, name, [n]), scratch)]
+    good = []
+    for item in numbered:
+        if compiles(root, database, name, planted_text(root, name, [*good, item]), scratch):
+            good.append(item)
     return good
 
 
@@ -155,11 +192,11 @@ def write_if_changed(path, data, mode):
 
 
 def plant(root, out, database, chosen, jobs):
-    """Writes the tree to out/source and returns [(number, Site)] of the mutants that are in it."""
+    """Writes the tree with the chosen (number, Site) to out/source, and returns those that compile."""
     source, scratch = pathlib.Path(out, 'source'), pathlib.Path(out, 'scratch')
     scratch.mkdir(parents=True, exist_ok=True)
     by_file = {}
-    for number, site in enumerate(chosen):
+    for number, site in chosen:
         by_file.setdefault(site.file, []).append((number, site))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         kept = pool.map(lambda name: compilable(root, database, name, by_file[name], scratch), by_file)

@@ -39,9 +39,6 @@ class Site:
     original: str
     mutated: str
 
-    def planted(self, number):
-        return f'(pfc_mutant({number}) ? ({self.mutated}) : ({self.original}))'
-
     def key(self):
         return f'{self.file}: {self.kind}: {squeeze(self.original)} -> {squeeze(self.mutated)}'
 

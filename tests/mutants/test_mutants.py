@@ -99,7 +99,7 @@ class Mutator(unittest.TestCase):
         """The sample with these planted, compiled."""
         source, program = pathlib.Path(self.folder.name, f'{name}.c'), pathlib.Path(self.folder.name, name)
         source.write_bytes(plant.planted_text(self.folder.name, 'sample.c', numbered))
-        subprocess.run(['gcc', '-w', '-include', str(HERE / 'mutant.h'), str(source), '-o', str(program)], check=True)
+        subprocess.run(['gcc', '-w', str(source), '-o', str(program)], check=True)
         return program
 
     def output(self, program, *args, **env):
@@ -170,8 +170,24 @@ class Mutator(unittest.TestCase):
         for a in one:
             self.assertFalse(any(a is not b and a.file == b.file and plant.overlaps(a, b) for b in one))
 
+    def test_mutants_within_mutants_wake_alone(self):
+        numbers = {'bound: n > LIMIT -> n >= LIMIT': 1, 'mirror: n > LIMIT -> n < LIMIT': 2,
+                   'constant: LIMIT -> LIMIT + 1': 3}
+        program = self.build([(numbers[k], s) for s in self.sites
+                              if (k := f'{s.kind}: {s.original} -> {s.mutated}') in numbers], 'nested')
+        for number, line in ((0, [0, 2, 0, 1, 1]), (1, [0, 2, 1, 1, 1]), (2, [1, 1, 0, 0, 0]), (3, [0, 2, 0, 0, 1])):
+            output = self.output(program, PFC_MUTANT=str(number))[1].decode().split()
+            self.assertEqual(output[:5], [str(n) for n in line], number)
+
+    def test_a_draw_is_the_same_after_a_change_elsewhere(self):
+        items = [sites.Site('core/a/x.c', i, 4 * i, 4 * i + 3, 'bound', f'a{i}', 'b') for i in range(400)]
+        before = {s.original for s in plant.draw({'core/a/x.c': items}, 100, 1)}
+        after = {s.original for s in plant.draw({'core/a/x.c': items[:200] + items[201:]}, 100, 1)}
+        self.assertLessEqual(len(before - after), 1)
+
     def table(self, noticed, each=75, overall=85):
-        mutants = [(i, sites.Site(f'core/{"a" if i < 4 else "b"}/x.c', 1, 0, 1, 'bound', 'x', 'y')) for i in range(8)]
+        mutants = [run.Mutant(i, sites.Site(f'core/{"a" if i < 4 else "b"}/x.c', 1, 0, 1, 'bound', 'x', 'y'), (1,), i)
+                   for i in range(8)]
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
             good = run.table(mutants, noticed, types.SimpleNamespace(each=each, overall=overall))
@@ -181,11 +197,71 @@ class Mutator(unittest.TestCase):
         seven = {i: None if i == 0 else 'test' for i in range(8)}  # 3 of 4 and 4 of 4: 87.5 %
         good, text = self.table(seven)
         self.assertTrue(good)
-        self.assertIn('| core/a | 4 | 3 | 75 % (30-95) |', text)
-        self.assertIn('noticed: 7 of 8 mutants = 87.5 %', text)
+        self.assertIn('| core/a | 4 | 3 | 75.0 % (30-95) |', text)
+        self.assertIn('noticed of mutants: 8, 7, 87.5 % (53-98)', text)
         self.assertTrue(self.table(seven, overall=87.5)[0])
         self.assertFalse(self.table(seven, overall=88)[0])
         self.assertFalse(self.table(seven, each=76)[0])
+
+
+class Judging(unittest.TestCase):
+    """Which tests are run for a mutant; `ctest` is replaced by a list of what notices it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.records = run.Records(pathlib.Path(folder.name, 'records'))
+        self.addCleanup(self.records.file.close)
+        self.mutant = run.Mutant(7, sites.Site('core/a/x.c', 1, 0, 1, 'bound', 'x', 'y'), (1,), 'id')
+        self.calls, self.notices = [], set()
+        tests = {name: {'folder': folder, 'seconds': seconds, 'passed': passed, 'reached': reached, 'digest': 'd'}
+                 for name, folder, seconds, passed, reached in (
+                     ('long', 'core/b', 50, True, [7]), ('short', 'core/b', 1, True, [7]),
+                     ('own', 'core/a', 5, True, [7]), ('other', 'core/a', 1, True, [8]),
+                     ('broken', 'core/a', 1, False, [7]))}
+        self.build = types.SimpleNamespace(tests=tests, ctest=self.ctest)
+
+    def ctest(self, name, env, limit):
+        self.assertEqual(env, {'PFC_MUTANT': '7'})
+        self.calls.append(name)
+        return name not in self.notices
+
+    def judge(self, most):
+        self.calls.clear()
+        run.Judge(self.build, self.records, most).all([self.mutant], 1, lambda: False, '')
+        return self.records.items['id']
+
+    def test_its_folder_first_then_the_shortest_and_none_that_does_not_reach_it_or_fails_anyway(self):
+        self.assertIsNone(self.judge(100)['noticed'])
+        self.assertEqual(self.calls, ['own', 'short', 'long'])
+
+    def test_the_first_that_notices_ends_it(self):
+        self.notices = {'short', 'long'}
+        self.assertEqual(self.judge(100)['noticed'], 'short')
+        self.assertEqual(self.calls, ['own', 'short'])
+        self.judge(100)
+        self.assertEqual(self.calls, [])
+
+    def test_what_the_time_left_out_is_named_and_run_by_the_next(self):
+        self.assertEqual(self.judge(10)['left_out'], ['long'])
+        self.assertEqual(self.calls, ['own', 'short'])
+        self.judge(10)
+        self.assertEqual(self.calls, [])
+        self.assertEqual(self.judge(100)['left_out'], [])
+        self.assertEqual(self.calls, ['long'])
+
+    def test_a_changed_test_judges_a_survivor_again(self):
+        self.judge(100)
+        self.build.tests['own']['digest'] = 'e'
+        self.notices = {'own'}
+        self.assertEqual(self.judge(100)['noticed'], 'own')
+        self.assertEqual(self.calls, ['own'])
+
+    def test_a_mutant_that_no_test_reaches_has_a_record(self):
+        for test in self.build.tests.values():
+            test['reached'] = []
+        item = self.judge(100)
+        self.assertEqual((item['noticed'], item['reached'], item['ran']), (None, False, {}))
 
 
 if __name__ == '__main__':
