@@ -357,7 +357,7 @@ def drawn(found, args):
 def prepare(args, out):
     database = args.database or ROOT / 'build/release'
     if not pathlib.Path(database, 'compile_commands.json').exists():
-        fail(f'no compile_commands.json in {database}: configure the release build first')
+        fail(f'no compile_commands.json in {database}: build the release first (its generated headers are read, too)')
     database = plant.read_database(database)
     say('look for sites')
     kept = ROOT / 'build/prove/mutants/sites'
