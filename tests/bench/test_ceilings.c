@@ -7,6 +7,9 @@
 #include <criterion/new/assert.h>
 
 #include "bench/machine/ceilings/loop_dispatch.h"
+#include "bench/machine/ceilings/pass.h"
+
+#include "tests/support/guard.h"
 
 /* 100 GFLOP/s; reads 200, 100, 50, 10 GB/s; copies half of that. */
 static const pfc_ceilings made_up = { .isa = { "avx2", "", "avx2 maddubs" },
@@ -194,5 +197,92 @@ Test(ceilings, the_sums_are_sums_and_the_loops_say_what_they_did)
     for (int i = 0; i < PFC_COMPUTES; i++) {
         if (loops.compute[i])
             cr_assert(epsilon_eq(dbl, loops.compute[i](20), 2 * loops.compute[i](10), 0));
+    }
+}
+
+typedef struct reading {
+    pfc_read_loop *loop;
+    const float *x;
+    size_t len;
+    float sum;
+} reading;
+
+static void read_all(void *arg)
+{
+    reading *r = arg;
+
+    r->sum = r->loop(r->x, r->len);
+}
+
+/* Each float once, and none behind the buffer: i + 1 summed to n is n (n + 1) / 2, exact here. */
+Test(ceilings, the_loops_read_each_float_once_and_none_behind_the_last)
+{
+    pfc_loops loops;
+    pfc_guard guard;
+
+    pfc_loops_choose(&loops);
+    pfc_guard_init(&guard, 512 * sizeof(float));
+    for (size_t len = 128; len <= 512; len += 128) {
+        float *x = pfc_guard_place(&guard, len * sizeof(float), PFC_GUARD_END, 64);
+        reading r[2] = { { pfc_read_scalar, x, len, 0 }, { loops.read, x, len, 0 } };
+        const void *touched = NULL;
+
+        for (size_t i = 0; i < len; i++)
+            x[i] = (float)(i + 1);
+        for (size_t i = 0; i < 2; i++) {
+            cr_assert(pfc_guard_try(read_all, &r[i], &touched), "loop %zu, %zu floats", i, len);
+            cr_assert(eq(flt, r[i].sum, (float)(len * (len + 1) / 2)), "loop %zu", i);
+        }
+    }
+    pfc_guard_clear(&guard);
+}
+
+/* A pass that goes round: half of the buffer is copied to the other half, piece by piece. */
+Test(ceilings, a_pass_reads_or_copies_all_of_its_buffer)
+{
+    enum { BYTES = 4096, WINDOW = 1024 };
+    char *buffer = pfc_buffer_get(BYTES);
+    size_t at = 0;
+    pfc_pass pass = { .buffer = buffer, .bytes = BYTES };
+
+    for (size_t i = 0; i < BYTES; i++)
+        buffer[i] = (char)(i % 251);
+    cr_assert(eq(dbl, pfc_pass_run(&pass, 3), 3.0 * BYTES));
+    cr_assert(eq(int, memcmp(buffer, buffer + BYTES / 2, BYTES / 2), 0));
+    memset(buffer, 0, BYTES / 2);
+    pass.window = WINDOW;
+    pass.at = &at;
+    for (size_t i = 1; i <= 4; i++) {
+        cr_assert(eq(dbl, pfc_pass_run(&pass, 1), WINDOW));
+        cr_assert(eq(sz, at, i == 4 ? 0 : i * WINDOW));
+        cr_assert(eq(int, memcmp(buffer, buffer + BYTES / 2, i * WINDOW / 2), 0), "%zu", i);
+    }
+    pfc_buffer_drop(buffer, BYTES);
+}
+
+/* Half of a level; of an L3, which others share, at most four times L2; of DRAM twice L3, between
+   64 and 256 MiB, divided by the threads, of which each has at least 16 MiB. */
+Test(ceilings, a_buffer_fits_into_its_level)
+{
+    const double kib = 1024.0, mib = 1024.0 * 1024.0;
+    const struct {
+        double l3;
+        int level;
+        size_t threads;
+        double bytes;
+    } rows[] = {
+        { 8 * mib, PFC_LEVEL_L1, 1, 16 * kib },      { 8 * mib, PFC_LEVEL_L2, 1, 256 * kib },
+        { 8 * mib, PFC_LEVEL_L3, 1, 2 * mib },       { 2 * mib, PFC_LEVEL_L3, 1, 1 * mib },
+        { 8 * mib, PFC_LEVEL_DRAM, 1, 64 * mib },    { 40 * mib, PFC_LEVEL_DRAM, 1, 80 * mib },
+        { 500 * mib, PFC_LEVEL_DRAM, 1, 256 * mib }, { 40 * mib, PFC_LEVEL_DRAM, 2, 40 * mib },
+        { 40 * mib, PFC_LEVEL_DRAM, 8, 16 * mib },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_ceilings c = { .size_bytes = { 32 * kib, 512 * kib, rows[i].l3, INFINITY } };
+
+        cr_assert(
+            eq(dbl, (double)pfc_buffer_bytes(&c, rows[i].level, rows[i].threads), rows[i].bytes),
+            "row %zu", i);
     }
 }
