@@ -1,14 +1,23 @@
 /*
- * fuzz_x FOLDER-OR-FILE...: feeds each file to the target once. Every prefix at a power of two
- * goes in too, so that a small corpus reaches the paths of cut-off input.
+ * fuzz_x FOLDER-OR-FILE...: feeds each file to the target, and prefixes of it, so that a small
+ * corpus reaches the paths of cut-off input: all up to 120 bytes, then each twice as long as the
+ * one before. Each ends at an unreadable page, the whole file begins behind one, too: a target that
+ * reads one byte past either end of its input ends here, in every build.
  */
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/guarded_text.h"
 
-#define INPUT_MAX (1 << 20)
+#define INPUT_MAX   (1 << 20)
+#define EACH_PREFIX 120
+
+static void feed_end(guard *room, const uint8_t *data, size_t len)
+{
+    LLVMFuzzerTestOneInput((const uint8_t *)guard_end(room, (const char *)data, len), len);
+}
 
 static int feed_file(const char *path)
 {
@@ -20,9 +29,12 @@ static int feed_file(const char *path)
     }
     size_t size = fread(data, 1, sizeof data, in);
     fclose(in);
-    for (size_t cut = 0; cut < size; cut = cut ? 2 * cut : 1)
-        LLVMFuzzerTestOneInput(data, cut);
-    LLVMFuzzerTestOneInput(data, size);
+    guard room = guard_open(size);
+    for (size_t cut = 0; cut < size; cut = cut < EACH_PREFIX ? cut + 1 : 2 * cut)
+        feed_end(&room, data, cut);
+    feed_end(&room, data, size);
+    LLVMFuzzerTestOneInput((const uint8_t *)guard_start(&room, (const char *)data, size), size);
+    guard_close(&room);
     return 1;
 }
 
