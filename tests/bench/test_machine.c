@@ -403,3 +403,64 @@ Test(machine, huge_pages_that_were_granted_are_read_back)
     cr_assert(eq(i64, pfc_pages_huge_bytes(root), 4096 * 1024));
     cr_assert(ge(i64, pfc_pages_probe(), -1));
 }
+
+static char *fact(const pfc_timing *t, const char *name)
+{
+    static char text[80];
+    pfc_labels facts = { 0 };
+
+    pfc_timing_facts(t, &facts);
+    (void)snprintf(text, sizeof(text), "%s", pfc_labels_get(&facts, name));
+    pfc_labels_clear(&facts);
+    return text;
+}
+
+Test(machine, each_fact_of_the_clocks_is_written_under_its_own_name)
+{
+    static const struct {
+        const char *name, *value;
+    } rows[] = {
+        { "timer_resolution_ns", "1" },
+        { "timer_step_ns", "20" },
+        { "timer_overhead_ns", "25.5" },
+        { "tsc_ghz", "2" },
+        { "core_ghz", "3" },
+        { "core_cycles_per_tsc_tick", "1.5" },
+        { "tsc_invariant", "true" },
+        { "clocksource", "kvm-clock" },
+    };
+    pfc_timing t = { .resolution_ns = 1,
+                     .step_ns = 20,
+                     .overhead_ns = 25.5,
+                     .tsc_ghz = 2,
+                     .core_ghz = 3,
+                     .tsc_invariant = true,
+                     .source = "kvm-clock" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
+        cr_assert(eq(str, fact(&t, rows[i].name), (char *)rows[i].value), "%s", rows[i].name);
+    t.tsc_invariant = false;
+    cr_assert(eq(str, fact(&t, "tsc_invariant"), "false"));
+    t.tsc_ghz = NAN;
+    cr_assert(eq(str, fact(&t, "tsc_ghz"), PFC_NOT_AVAILABLE));
+    cr_assert(eq(str, fact(&t, "tsc_invariant"), PFC_NOT_AVAILABLE));
+    cr_assert(eq(str, fact(&t, "core_cycles_per_tsc_tick"), PFC_NOT_AVAILABLE));
+    cr_assert(eq(str, fact(&t, "core_ghz"), "3"));
+}
+
+/* The shortest step that was seen is at most the average cost of a reading, and a reading of a
+   running clock is finite; the two ways to the core's clock agree within the noise of a virtual
+   machine. */
+Test(machine, the_measured_clocks_agree_with_each_other)
+{
+    pfc_timing t;
+
+    pfc_timing_measure(root, &t);
+    cr_assert(eq(str, t.source, PFC_NOT_AVAILABLE)); /* no such file below this root */
+    cr_assert(t.resolution_ns >= 1.0 && t.resolution_ns < 1e7);
+    cr_assert(isfinite(t.step_ns) && isfinite(t.overhead_ns));
+    cr_assert(lt(dbl, t.overhead_ns, 1e5));
+#if defined(__x86_64__)
+    cr_assert(t.core_ghz / t.tsc_ghz > 0.1 && t.core_ghz / t.tsc_ghz < 4);
+#endif
+}

@@ -232,3 +232,205 @@ Test(suite_shapes, a_budget_of_the_run_is_read)
     cr_assert(epsilon_eq(dbl, s->cases[0].settings.launch_seconds, 3, 0));
     pfc_suite_free(s);
 }
+
+/* One difference in a setting, in either direction, is another wish. */
+Test(suite_shapes, each_setting_counts_when_two_wishes_are_compared)
+{
+    static const struct {
+        const char *more;
+        bool same;
+    } rows[] = {
+        { "", true },
+        { "settings: {processes: 5}", true }, /* the suite's own */
+        { "settings: {processes: 6}", false },
+        { "settings: {processes: 4}", false },
+        { "settings: {min_samples: 31}", false },
+        { "settings: {max_samples: 301}", false },
+        { "settings: {max_seconds: 5.5}", false },
+        { "settings: {max_seconds: 4.5}", false },
+        { "settings: {warmup_seconds: 0.6}", false },
+        { "settings: {warmup_seconds: 0.4}", false },
+        { "settings: {interval_rel: 0.03}", false },
+        { "settings: {interval_rel: 0.01}", false },
+        { "settings: {launch_seconds: 31}", false },
+        { "settings: {launch_seconds: 29}", false },
+        { "headline: true", false },
+        { "backends: [cpu-scalar]", true },
+        { "backends: [cpu-scalar, cpu-avx2]", false },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        char *text = pfc_format(
+            "suite: t\nbackends: [cpu-scalar]\n"
+            "settings: {processes: 5, min_samples: 30, max_samples: 300, max_seconds: 5, "
+            "warmup_seconds: 0.5, interval_rel: 0.02, launch_seconds: 30}\nbenchmarks:\n"
+            "  - {op: softmax, headline: false, shapes: [{rows: 1, cols: 8}]}\n"
+            "  - {op: softmax, boundary: {rows: 1, cols: [7, 9]}%s%s%s}\n",
+            strstr(rows[i].more, "headline") ? "" : ", headline: false",
+            rows[i].more[0] ? ", " : "", rows[i].more);
+
+        if (rows[i].same)
+            pfc_suite_free(parse(text));
+        else
+            refuse(text, "is there already");
+        free(text);
+    }
+}
+
+Test(suite_shapes, ranges_and_steps_hold_at_their_limits)
+{
+    static const struct {
+        const char *cross;
+        size_t cases; /* 0: refused */
+        const char *last;
+    } rows[] = {
+        { "rows: {from: 8, to: 8}, cols: 1", 1, "softmax/f32/rows8cols1" },
+        { "rows: {from: 8, to: 7}, cols: 1", 0, "ends at 7" },
+        { "rows: {from: 1, to: 5000}, cols: 1", 5000, "softmax/f32/rows5000cols1" },
+        { "rows: {from: 1, to: 5001}, cols: 1", 0, "expected 1..5000 combinations" },
+        { "rows: {from: 1, to: 50}, cols: {from: 1, to: 100}", 5000, "softmax/f32/rows50cols100" },
+        { "rows: {from: 1, to: 50}, cols: {from: 1, to: 101}", 0, "expected 1..5000 combinations" },
+        { "rows: {from: 1, to: 65536, step: x65536}, cols: 1", 2, "softmax/f32/rows65536cols1" },
+        { "rows: {from: 1, to: 9, step: x65537}, cols: 1", 0, "step: expected a number to add" },
+        { "rows: {from: 1, to: 9, step: x1}, cols: 1", 0, "step: expected a number to add" },
+        { "rows: {from: 1, to: 9, step: x3}, cols: 1", 3, "softmax/f32/rows9cols1" },
+        { "rows: {from: 1, to: 9, step: 1048576}, cols: 1", 1, "softmax/f32/rows1cols1" },
+        { "rows: {from: 1, to: 9, step: 1048577}, cols: 1", 0, "step: expected a number to add" },
+        { "rows: {from: 1, to: 9, step: 8}, cols: 1", 2, "softmax/f32/rows9cols1" },
+        { "rows: [3, 2], cols: [5, 4]", 4, "softmax/f32/rows2cols4" },
+        { "rows: [], cols: 1", 0, "expected 1..5000 combinations" },
+        { "rows: 1048576, cols: 1", 1, "softmax/f32/rows1048576cols1" },
+        { "rows: 1048577, cols: 1", 0, "rows" },
+        { "rows: 0, cols: 1", 0, "rows" },
+        { "rows: 1", 0, "cross: lacks 'cols'" },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        char *text = pfc_format(HEAD "  - {op: softmax, cross: {%s}}\n", rows[i].cross);
+
+        if (rows[i].cases) {
+            pfc_suite *s = parse(text);
+
+            cr_assert(eq(sz, s->cases_len, rows[i].cases), "row %zu", i);
+            cr_assert(eq(str, s->cases[s->cases_len - 1].name, (char *)rows[i].last), "row %zu", i);
+            pfc_suite_free(s);
+        } else {
+            refuse(text, rows[i].last);
+        }
+        free(text);
+    }
+}
+
+Test(suite_shapes, the_last_parameter_of_a_combination_changes_fastest)
+{
+    static const char *const want[] = { "softmax/f32/rows3cols5", "softmax/f32/rows3cols4",
+                                        "softmax/f32/rows2cols5", "softmax/f32/rows2cols4" };
+    pfc_suite *s = parse(HEAD "  - {op: softmax, cross: {rows: [3, 2], cols: [5, 4]}}\n");
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(want); i++)
+        cr_assert(eq(str, s->cases[i].name, (char *)want[i]));
+    pfc_suite_free(s);
+}
+
+Test(suite_shapes, a_suite_has_at_most_5000_benchmarks)
+{
+    pfc_suite *s = parse(HEAD "  - {op: softmax, cross: {rows: {from: 1, to: 4999}, cols: 1}}\n"
+                              "  - {op: softmax, shapes: [{rows: 1, cols: 2}]}\n");
+
+    cr_assert(eq(sz, s->cases_len, 5000));
+    pfc_suite_free(s);
+    refuse(HEAD "  - {op: softmax, cross: {rows: {from: 1, to: 5000}, cols: 1}}\n"
+                "  - {op: softmax, shapes: [{rows: 1, cols: 2}]}\n",
+           "s.yaml:5: benchmarks: more than 5000");
+}
+
+Test(suite_shapes, a_switch_is_a_word_or_a_digit)
+{
+    static const struct {
+        const char *causal;
+        int64_t value; /* -1: refused */
+    } rows[] = { { "true", 1 }, { "false", 0 }, { "1", 1 },      { "0", 0 },
+                 { "2", -1 },   { "-1", -1 },   { "maybe", -1 }, { "truth", -1 } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        char *text = pfc_format(
+            HEAD "  - {op: attention, shapes: [{h: 1, s: 2, d: 3, causal: %s}]}\n", rows[i].causal);
+
+        if (rows[i].value < 0) {
+            refuse(text, "causal");
+        } else {
+            pfc_suite *s = parse(text);
+
+            cr_assert(eq(i64, s->cases[0].params[3], rows[i].value), "row %zu", i);
+            pfc_suite_free(s);
+        }
+        free(text);
+    }
+    refuse(HEAD "  - {op: gemm, shapes: [{m: true, n: 1, k: 1}]}\n", "m");
+    refuse(HEAD "  - {op: gemm, shapes: [{m: 1, n: 1}]}\n", "gemm: shape lacks 'k'");
+    refuse(HEAD "  - {op: gemm, shapes: [{m: 1, n: 1, k: 1, j: 1}]}\n", "j");
+    refuse(HEAD "  - {op: gemm, shapes: {m: 1, n: 1, k: 1}}\n", "shapes");
+    refuse(HEAD "  - {op: gemm, shapes: [3]}\n", "shape");
+    refuse(HEAD "  - {op: gemm, cross: [3]}\n", "cross");
+}
+
+Test(suite_shapes, generators_hold_at_their_limits)
+{
+    static const struct {
+        const char *entry;
+        size_t cases; /* 0: refused */
+        const char *what;
+    } rows[] = {
+        { "random: {count: 2, rows: [1, 2], cols: 1}", 2, "" },
+        { "random: {count: 3, rows: [1, 2], cols: 1}", 0, "the ranges hold fewer" },
+        { "random: {count: 4, rows: [1, 2], cols: [3, 4]}", 4, "" },
+        { "random: {count: 5000, rows: [1, 1048576], cols: [1, 1048576]}", 5000, "" },
+        { "random: {count: 5001, rows: [1, 1048576], cols: [1, 1048576]}", 0, "count" },
+        { "random: {count: 1, seed: -1, rows: 1, cols: 1}", 0, "seed" },
+        { "random: {count: 1, seed: 0, rows: 1, cols: 1}", 1, "" },
+        { "random: {count: 1, rows: [2, 2], cols: 1}", 1, "" },
+        { "random: {count: 1, rows: [2], cols: 1}", 0, "expected [low, high]" },
+        { "random: {count: 1, sed: 0, rows: 1, cols: 1}", 0, "sed" },
+        { "boundary: {rows: [1, 1048576], cols: 3}", 56,
+          "" }, /* 1, 5, 6, 7; three to each of 18 powers, but 7 and 2^20 + 1 */
+        { "boundary: {rows: 2, cols: 3}", 1, "" }, /* one value needs no boundary */
+        { "boundary: {rows: [1, 8], cols: [1, 8], count: 25}", 25, "" },
+        { "boundary: {rows: [1, 8], cols: [1, 8], count: 26}", 0, "the ranges hold fewer" },
+        { "boundary: {rows: [1, 8], cols: [1, 8]}", 25, "" },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        char *text = pfc_format(HEAD "  - {op: softmax, %s}\n", rows[i].entry);
+
+        if (rows[i].cases) {
+            pfc_suite *s = parse(text);
+
+            cr_expect(eq(sz, s->cases_len, rows[i].cases), "row %zu", i);
+            pfc_suite_free(s);
+        } else {
+            refuse(text, rows[i].what);
+        }
+        free(text);
+    }
+}
+
+/* Octaves are drawn first: of 1..3 half of the shapes is 1. Every value of a range is drawn. */
+Test(suite_shapes, each_value_of_a_range_can_be_drawn)
+{
+    bool seen[18] = { false };
+
+    for (int seed = 1; seed <= 40; seed++) {
+        char *text = pfc_format(
+            HEAD "  - {op: softmax, random: {count: 4, seed: %d, rows: [5, 17], cols: 1}}\n", seed);
+        pfc_suite *s = parse(text);
+
+        for (size_t i = 0; i < s->cases_len; i++) {
+            cr_assert(s->cases[i].params[0] >= 5 && s->cases[i].params[0] <= 17);
+            seen[s->cases[i].params[0]] = true;
+        }
+        pfc_suite_free(s);
+        free(text);
+    }
+    for (int v = 5; v <= 17; v++)
+        cr_assert(seen[v], "%d", v);
+}
