@@ -469,7 +469,7 @@ static pfc_run *run_of(size_t measurements)
 
 static int answered; /* runs so far */
 
-/* The first part is stored anew, every later one was there. */
+/* The first part is new, every later one was there. */
 static void answer_runs(const stand_in_req *req, pfc_buf *out, void *arg)
 {
     (void)req;

@@ -377,7 +377,7 @@ def prepare(args, out):
 
 
 def kept_records(out, name, mutants):
-    """What an earlier run of the tests noted; nothing of it where other mutants have those numbers now."""
+    """The notes of an earlier run of the tests, unless other mutants have those numbers now."""
     path, stamp = pathlib.Path(out, name), pathlib.Path(out, f'{name}.mutants')
     text = '\n'.join(f'{m.number} {m.id}' for m in mutants)
     if not stamp.exists() or stamp.read_text(encoding='utf-8') != text:
