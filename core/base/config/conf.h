@@ -6,6 +6,7 @@
 #ifndef PFC_CORE_BASE_CONFIG_CONF_H
 #define PFC_CORE_BASE_CONFIG_CONF_H
 
+#include "core/base/config/rerun.h"
 #include "core/base/direction.h"
 #include "core/base/err.h"
 
@@ -40,7 +41,8 @@ typedef struct pfc_conf {
     double margin;        /* relative change that does not matter to a night; 0: absent */
     char **runtime_files; /* globs of files that the measured program reads while it runs */
     size_t runtime_files_len;
-    double timeout_s; /* of one build or measurement; default 600 */
+    double timeout_s;      /* of one build or measurement; default 600 */
+    pfc_rerun_rules rerun; /* of the service, which the runner sends with the job's result */
 } pfc_conf;
 
 /** Reads perfci.yaml text (bounded, depth-bounded before libfyaml sees it). `name` for errors. */

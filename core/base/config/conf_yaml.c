@@ -5,6 +5,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/config/conf.h"
+#include "core/base/config/conf_priv.h"
 #include "core/base/parse.h"
 
 #define MAX_NESTING 8
@@ -235,7 +236,7 @@ static pfc_code entry(const reader *r, const char *key, int line, struct fy_node
     if (pfc_streq(key, "margin"))
         return margin(r, line, value);
     if (pfc_streq(key, "rerun"))
-        return PFC_OK; /* rules of the service, read there */
+        return pfc_conf_rerun(r->name, line, value, &conf->rerun, r->err);
     return pfc_err_set_field(r->err, PFC_EINVAL, key,
                              "%.200s:%d: unknown key \"%.40s\"; the known ones are %s", r->name,
                              line, key, known_keys);

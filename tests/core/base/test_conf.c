@@ -43,6 +43,35 @@ Test(conf, every_key_is_read)
     pfc_conf_clear(&conf);
 }
 
+Test(conf, rerun_rules_are_read_with_their_limits)
+{
+    pfc_conf conf = { 0 };
+    pfc_err err = { 0 };
+    const pfc_rerun_rule *rule;
+
+    cr_assert(eq(int,
+                 parse("project: tiny\nrerun:\n  - on: canary\n    times: 2\n    after: 10m\n"
+                       "    machine: other\n  - on: [infra, suspected]\n    after: 7d\n"
+                       "  - {on: broken, times: 5, after: 0, machine: any}\n",
+                       &conf, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(sz, conf.rerun.len, 4));
+    rule = pfc_rerun_find(&conf.rerun, PFC_RERUN_CANARY);
+    cr_assert(rule && rule->times == 2 && rule->other_machine);
+    cr_assert(epsilon_eq(dbl, rule->after_s, 600, 1e-9));
+    rule = pfc_rerun_find(&conf.rerun, PFC_RERUN_SUSPECTED);
+    cr_assert(rule && rule->times == 1 && !rule->other_machine);
+    cr_assert(epsilon_eq(dbl, rule->after_s, 7 * 86400.0, 1e-6));
+    rule = pfc_rerun_find(&conf.rerun, PFC_RERUN_BROKEN);
+    cr_assert(rule && rule->times == 5 && rule->after_s == 0);
+    cr_assert_null(pfc_rerun_find(&conf.rerun, PFC_RERUN_INCONCLUSIVE));
+    pfc_conf_clear(&conf);
+    cr_assert(eq(int, parse("rerun: []\n", &conf, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, conf.rerun.len, 0));
+    pfc_conf_clear(&conf);
+}
+
 Test(conf, faults_name_file_line_and_what_was_wanted)
 {
     static const struct {
@@ -56,6 +85,28 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         { "better: faster\n", "expected higher or lower, got \"faster\"" },
         { "timeout: soon\n", "expected a duration" },
         { "budget: 0m\n", "perfci.yaml:1: budget: expected more than zero" },
+        { "rerun: canary\n", "perfci.yaml:1: rerun: expected a list of rules such as" },
+        { "rerun:\nbranch: main\n", "perfci.yaml:1: rerun: expected a list of rules" },
+        { "rerun:\n  - canary\n", "perfci.yaml:2: rerun: rule: expected a mapping" },
+        { "rerun:\n  - times: 2\n", "perfci.yaml:2: rerun: on: expected one or more of" },
+        { "rerun:\n  - on: []\n", "perfci.yaml:2: rerun: on: expected one or more of" },
+        { "rerun:\n  - on: moon\n", "perfci.yaml:2: rerun: on: expected inconclusive, canary, "
+                                    "infra, broken or suspected, got "
+                                    "\"moon\"" },
+        { "rerun:\n  - on: [canary, canary]\n", "perfci.yaml:2: rerun: on: expected each trigger" },
+        { "rerun:\n  - on: canary\n  - on: infra\n  - on: canary\n",
+          "perfci.yaml:4: rerun: on: expected each trigger once" },
+        { "rerun:\n  - on: infra\n    times: 0\n", "perfci.yaml:3: rerun: times: expected" },
+        { "rerun:\n  - on: infra\n    times: 6\n", "perfci.yaml:3: rerun: times: expected" },
+        { "rerun:\n  - on: infra\n    times: many\n", "perfci.yaml:3: rerun: times: expected" },
+        { "rerun:\n  - on: infra\n    after: soon\n",
+          "perfci.yaml:3: rerun: after: expected a duration" },
+        { "rerun:\n  - on: infra\n    after: 8d\n",
+          "perfci.yaml:3: rerun: after: expected at most 7d, got \"8d\"" },
+        { "rerun:\n  - on: infra\n    machine: mine\n",
+          "perfci.yaml:3: rerun: machine: expected any or other, got \"mine\"" },
+        { "rerun:\n  - on: infra\n    when: now\n",
+          "perfci.yaml:3: rerun: unknown key 'when' (known: on, times, after, machine)" },
         { "margin: wide\n", "perfci.yaml:1: margin" },
         { "runtime_files: FAQ\n", "runtime_files: expected a list" },
         { "project: a\ntimeout: 0m\n", "perfci.yaml:2: timeout: expected more than zero" },
