@@ -51,6 +51,8 @@ static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *leas
     if (code == PFC_OK)
         code = pfc_job_settings(job, pfc_workspace_repo(ws), &conf, err);
     if (code == PFC_OK) {
+        v->has_rerun = conf.path != NULL;
+        v->rerun = conf.rerun;
         if (conf.timeout_s <= 0)
             conf.timeout_s = a->opts->timeout_s;
         pfc_workspace_build_by(ws, conf.build, conf.relink, conf.timeout_s);

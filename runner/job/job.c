@@ -13,6 +13,7 @@
 #include "core/base/log.h"
 #include "core/base/rng.h"
 #include "core/git/project_file.h"
+#include "core/wire/rerun_json.h"
 #include "core/wire/wire.h"
 
 #define BEAT_TIMEOUT_S 5.0  /* the measured child goes on meanwhile */
@@ -328,15 +329,28 @@ static json_t *encode_verdict(const pfc_leased_job *job, const pfc_job_verdict *
 
     for (size_t i = 0; i < v->runs; i++)
         json_array_append_new(ids, json_string(v->run_ids[i]));
-    return json_pack("{s:s, s:s*, s:s*, s:o, s:s*}", "lease", job->lease, "status", v->status,
+    return json_pack("{s:s, s:s*, s:s*, s:o, s:s*, s:o*}", "lease", job->lease, "status", v->status,
                      "reason", v->reason[0] ? v->reason : NULL, "run_ids", ids, "session",
-                     v->session[0] ? v->session : NULL);
+                     v->session[0] ? v->session : NULL, "rerun",
+                     v->has_rerun ? pfc_rerun_to_json(&v->rerun) : NULL);
 }
 
 pfc_code pfc_job_complete(pfc_http *http, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                           pfc_err *err)
 {
-    return tell(http, job, "complete", encode_verdict(job, verdict), err);
+    json_t *body = encode_verdict(job, verdict);
+    pfc_err own = { 0 };
+    pfc_code code = tell(http, job, "complete", json_incref(body), &own);
+
+    if (code == PFC_EINVAL && strncmp(own.field, "rerun", 5) == 0) {
+        json_object_del(body, "rerun"); /* a server from before the rules */
+        own = (pfc_err){ 0 };
+        code = tell(http, job, "complete", json_incref(body), &own);
+    }
+    json_decref(body);
+    if (code && err)
+        *err = own;
+    return code;
 }
 
 pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_leased_job *job,
@@ -429,6 +443,9 @@ static pfc_code read_verdict(const json_t *doc, pfc_job_verdict *v, pfc_err *err
     }
     if (!code)
         code = pfc_json_string(doc, NULL, "session", false, sizeof(v->session) - 1, &session, err);
+    v->has_rerun = json_is_array(json_object_get(doc, "rerun"));
+    if (!code)
+        code = pfc_rerun_from_json(json_object_get(doc, "rerun"), &v->rerun, err);
     if (session)
         (void)snprintf(v->session, sizeof(v->session), "%s", session);
     if (reason)

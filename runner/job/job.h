@@ -98,6 +98,8 @@ typedef struct pfc_job_verdict {
     char (*run_ids)[33]; /* two for a verification, one for each build of a session; owned */
     size_t runs, cap;
     char session[33]; /* id of the session's documents in the spool; "": each run has its own id */
+    bool has_rerun;   /* perfci.yaml was read, so `rerun` is what it says */
+    pfc_rerun_rules rerun;
 } pfc_job_verdict;
 
 void pfc_job_verdict_add_run(pfc_job_verdict *verdict, const char *id);

@@ -6,7 +6,8 @@
 -- out: id i64, project_id i64, project text, kind text, state text, commit text, branch text, suite text,
 --    source text, build text, measure text, labels json, priority i64, tries i64, fence i64, runner text,
 --    reason text, progress text, run_ids json, parents json, task json, session text, cancel_requested bool,
---    run_id i64, created_at f64, started_at f64, finished_at f64, position i64
+--    run_id i64, created_at f64, started_at f64, finished_at f64, position i64, rerun_of i64, rerun_rule text,
+--    rerun_number i64, rerun_times i64, rerun_note text, not_before f64
 WITH page AS MATERIALIZED (
     SELECT * FROM jobs
     WHERE ($1::bigint IS NULL OR project_id = $1) AND ($2::text IS NULL OR state = $2)
@@ -25,7 +26,8 @@ SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, 
        j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
        extract(epoch FROM j.started_at)::float8 AS started_at,
        extract(epoch FROM j.finished_at)::float8 AS finished_at,
-       q.position
+       q.position, j.rerun_of, j.rerun_rule, j.rerun_number, j.rerun_times, j.rerun_note,
+       extract(epoch FROM j.not_before)::float8 AS not_before
 FROM page j JOIN projects p ON p.id = j.project_id LEFT JOIN queue q ON q.id = j.id
 ORDER BY j.id DESC;
 
@@ -60,7 +62,8 @@ WITH pick AS MATERIALIZED (
       AND ($5::bigint IS NULL OR project_id = $5)
       AND (not_before IS NULL OR not_before <= clock_timestamp())
       AND job_fits(labels, $2::text, coalesce($3, '{}')::jsonb, $4::text[])
-      AND (avoid_runner IS NULL OR avoid_runner <> $1 OR created_at < now() - interval '10 minutes')
+      AND (avoid_runner IS NULL OR avoid_runner <> $1
+           OR coalesce(avoid_until, created_at + interval '10 minutes') < clock_timestamp())
       AND (parents = '{}' OR NOT EXISTS (
            SELECT 1 FROM jobs p WHERE p.project_id = w.project_id AND p.id = ANY (w.parents)
            AND p.state <> 'done'))
@@ -68,7 +71,10 @@ WITH pick AS MATERIALIZED (
 UPDATE jobs j
 SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, fence = j.fence + 1, progress = NULL,
     lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
-    lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, clock_timestamp())
+    lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, clock_timestamp()),
+    rerun_note = CASE WHEN j.rerun_rule IS NOT NULL AND j.avoid_runner = $1
+                 THEN format('no other machine took it within 10 minutes: %s measures again', $1)
+                 ELSE j.rerun_note END
 FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
 RETURNING j.id, j.fence;
 
@@ -98,7 +104,8 @@ RETURNING cancel_requested;
 -- in: job_id i64, lease_hash text, state text, reason text, run_ids text[], fence id, session text?
 -- out: project_id i64, state text, actor text
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
-       reason = $4, run_ids = $5::text[], session_id = $7, lease_until = NULL, finished_at = clock_timestamp()
+       reason = $4, run_ids = $5::text[], session_id = $7, lease_until = NULL, finished_at = clock_timestamp(),
+       rerun_look = kind IN ('measure', 'nightly', 'pull_request', 'backfill') AND NOT (cancel_requested AND $3 <> 'done')
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($6::bigint IS NULL OR fence = $6)
 RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
 
@@ -187,6 +194,8 @@ SET state = CASE WHEN j.cancel_requested THEN 'cancelled'
                       WHEN NOT j.cancel_requested AND j.tries < $1::int AND j.lease_until > '-infinity'
                       THEN clock_timestamp() + make_interval(secs => coalesce(j.lease_s, 60) / 6 * 2 ^ (j.tries - 1))
                  END,
+    rerun_look = NOT j.cancel_requested AND j.tries >= $1::int
+                 AND j.kind IN ('measure', 'nightly', 'pull_request', 'backfill'),
     lease_until = NULL, lease_hash = NULL
 FROM late
 WHERE j.project_id = late.project_id AND j.id = late.id

@@ -23,8 +23,8 @@ open AS MATERIALIZED ( -- each by its own index, without a look at history
                ORDER BY priority DESC, id LIMIT $1::int)),
 found AS MATERIALIZED (
     (SELECT id, project_id, kind, suite, labels, state, runner, parents, priority,
-            CASE WHEN created_at > now() - interval '10 minutes' THEN avoid_runner END AS avoid,
-            extract(epoch FROM created_at + interval '10 minutes' - now())::float8 AS avoid_s,
+            CASE WHEN coalesce(avoid_until, created_at + interval '10 minutes') > now() THEN avoid_runner END AS avoid,
+            extract(epoch FROM coalesce(avoid_until, created_at + interval '10 minutes') - now())::float8 AS avoid_s,
             greatest(0, extract(epoch FROM not_before - now()))::float8 AS due_s,
             greatest(0, extract(epoch FROM now() - coalesce(leased_at, started_at)))::float8 AS since_s,
             CASE WHEN NOT task #> '{blocks}' ? 'rounds' THEN (task #>> '{blocks,budget_s}')::float8 END AS budget_s

@@ -21,6 +21,7 @@
 #include "server/services/history/history.h"
 #include "server/services/ingest/ingest.h"
 #include "server/services/queue/queue.h"
+#include "server/services/queue/reruns.h"
 
 #define MAX_DETECTORS       64
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
@@ -306,7 +307,7 @@ static int run_due(pfc_workers *w, schedule *h)
 {
     int64_t now = pfc_clock_ns();
     pfc_err err = { 0 };
-    size_t expired = 0;
+    size_t expired = 0, reruns = 0;
 
     if (now >= h->next_backfill) {
         backfill(w);
@@ -319,6 +320,10 @@ static int run_due(pfc_workers *w, schedule *h)
             atomic_fetch_add(&w->thread_health->expired, expired);
             pfc_log(PFC_INFO, "leases_expired", "jobs", expired);
         }
+        if (pfc_reruns_decide(w->db, &reruns, &err) != PFC_OK)
+            pfc_log(PFC_WARN, "reruns_not_decided", "why", err.msg);
+        else if (reruns)
+            pfc_log(PFC_INFO, "reruns_queued", "jobs", reruns);
         h->next_expire = now + w->expire_ns;
     }
     return (int)(w->expire_ns / PFC_NS_PER_MS);

@@ -42,7 +42,19 @@ static const pfc_field job_fields[] = {
     PFC_FIELD_AS(pfc_job, "created_at", created_at, TIME),
     PFC_FIELD_AS(pfc_job, "started_at", started_at, TIME),
     PFC_FIELD_AS(pfc_job, "finished_at", finished_at, TIME),
+    PFC_FIELD_AS(pfc_job, "not_before", not_before, TIME),
+    PFC_FIELD(pfc_job, rerun_note),
 };
+
+/* Which rule made the job; null: none did. */
+static json_t *encode_rerun(const pfc_job *j)
+{
+    if (!j->rerun_rule)
+        return json_null();
+    return json_pack("{s:s, s:I, s:I, s:o}", "rule", j->rerun_rule, "number",
+                     (json_int_t)j->rerun_number, "times", (json_int_t)j->rerun_times, "of",
+                     j->rerun_of ? json_integer((json_int_t)j->rerun_of) : json_null());
+}
 
 json_t *pfc_encode_job(const pfc_job *j)
 {
@@ -51,6 +63,7 @@ json_t *pfc_encode_job(const pfc_job *j)
     json_object_set_new(json, "expected_wait", json_null());
     json_object_set_new(json, "wait_reason", json_null());
     json_object_set_new(json, "blocks", pfc_encode_job_blocks(j->task_json));
+    json_object_set_new(json, "rerun", encode_rerun(j));
     return json;
 }
 

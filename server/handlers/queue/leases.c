@@ -1,6 +1,7 @@
 /* Jobs for runners: lease, heartbeat, complete, release. */
 #include <stdlib.h>
 
+#include "core/wire/rerun_json.h"
 #include "server/handlers/handlers.h"
 #include "server/services/queue/queue.h"
 
@@ -142,11 +143,14 @@ PFC_HANDLER(jobs_heartbeat)
     return code;
 }
 
-/* POST /api/v1/jobs/{id}/complete   {"lease", "status", "reason"?, "run_ids"?, "session"?} */
+/* POST /api/v1/jobs/{id}/complete   {"lease", "status", "reason"?, "run_ids"?, "session"?, "rerun"?} */
 PFC_HANDLER(jobs_complete)
 {
-    static const char *const known[] = { "lease", "status", "reason", "run_ids", "session", NULL };
+    static const char *const known[] = { "lease", "status", "reason", "run_ids", "session",
+                                         "rerun", NULL };
     json_t *body = NULL;
+    const json_t *rerun;
+    pfc_rerun_rules rules = { 0 };
     char *lease = NULL, *status = NULL, *reason = NULL, *session = NULL;
     const pfc_texts_limits run_limits = { MAX_RUN_IDS, 64 };
     pfc_texts run_ids = { 0 };
@@ -165,11 +169,15 @@ PFC_HANDLER(jobs_complete)
         code = pfc_decode_texts(body, "run_ids", false, &run_limits, &run_ids, err);
     if (!code)
         code = pfc_json_string(body, NULL, "session", false, 64, &session, err);
+    rerun = json_object_get(body, "rerun");
+    if (!code)
+        code = pfc_rerun_from_json(rerun, &rules, err);
     if (code)
         goto done;
     code = check_job(app, req, &id, err);
     if (!code) {
-        const pfc_job_result result = { (const char *const *)run_ids.items, run_ids.len, session };
+        const pfc_job_result result = { (const char *const *)run_ids.items, run_ids.len, session,
+                                        json_is_array(rerun) ? &rules : NULL };
 
         code = pfc_job_finish(app->db, id, lease, status, reason, &result, err);
     }

@@ -14,6 +14,7 @@
 #include "server/services/alerts/alerts.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/queue/queue.h"
+#include "server/services/queue/reruns.h"
 #include "server/services/sessions/anchored.h"
 #include "server/services/sessions/changes.h"
 #include "server/services/sessions/report.h"
@@ -237,7 +238,7 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     pfc_sql_detect_series_rows list = { 0 };
     pfc_err fault = { 0 };
     batch b = { 0 };
-    size_t judged = 0;
+    size_t judged = 0, reruns = 0;
     pfc_code code = take_batch(db, &b, err);
 
     if (code)
@@ -270,6 +271,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     if (!code)
         code =
             pfc_broken_judge(db, b.project_id, b.runs, b.runs_len, b.branches, b.branches_len, err);
+    if (!code)
+        code = pfc_reruns_suspect(db, b.project_id, b.runs, b.runs_len, &reruns, err);
     if (!code)
         code = finish_batch(db, &b, fault.code ? "failed" : "done", fault.code ? fault.msg : NULL,
                             err);

@@ -14,6 +14,7 @@
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/runners.h"
 #include "server/services/queue/queue.h"
+#include "server/services/queue/reruns.h"
 #include "server/services/service.h"
 
 #define MAX_LEASE_S 3600.0
@@ -348,6 +349,8 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char
             code = pfc_job_announce(tx, job_id, err);
         if (!code && strcmp(rows.items[0].state, "done") != 0)
             code = pfc_jobs_cancel_children(tx, job_id, err);
+        if (!code && result->rerun)
+            code = pfc_reruns_keep(tx, rows.items[0].actor, job_id, result->rerun, err);
     } else {
         code = explain_refusal(tx, job_id, t, err);
     }

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "core/base/config/rerun.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/tables/repo.h"
 
@@ -100,6 +101,7 @@ typedef struct pfc_job_result {
     const char *const *run_ids;
     size_t run_ids_len;
     const char *session; /* of a job with blocks; NULL: none */
+    const pfc_rerun_rules *rerun; /* as the runner read them (reruns.h); NULL: not sent */
 } pfc_job_result;
 
 /** Completes a job. status: done, failed, broken or timed_out. Idempotent under the same lease.
