@@ -73,7 +73,7 @@ SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, fence =
     lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
     lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, clock_timestamp()),
     rerun_note = CASE WHEN j.rerun_rule IS NOT NULL AND j.avoid_runner = $1
-                 THEN format('no other machine took it within 10 minutes: %s measures again', $1)
+                 THEN format('no other machine took it within 10 minutes: %s measures again', $1::text)
                  ELSE j.rerun_note END
 FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
 RETURNING j.id, j.fence;

@@ -34,7 +34,7 @@ WHERE project_id = $1::bigint AND id = $2::bigint AND rerun_look RETURNING id;
 -- name: rerun_note
 -- What the rules led to.
 -- in: project_id i64, id i64, note text
-UPDATE jobs SET rerun_note = concat_ws(', ', rerun_note, $3) WHERE project_id = $1::bigint AND id = $2::bigint;
+UPDATE jobs SET rerun_note = concat_ws(', ', rerun_note, $3::text) WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: rerun_counts
 -- Reruns of a chain: by this rule, and by any.
@@ -63,16 +63,16 @@ WHERE j.project_id = $1::bigint AND j.id = $2::bigint
 -- value: id i64
 INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, dedupe, task, rerun_of, rerun_rule,
                   rerun_number, rerun_times, rerun_rules, rerun_note, not_before, avoid_runner, avoid_until)
-SELECT j.project_id, coalesce($11, j.kind), j.priority, j.sha, j.branch, j.suite, j.source, j.labels,
-       format('rerun %s %s %s', $3::bigint, $4, $5::int), j.task, $3::bigint, $4, $5::int, $6::int,
-       CASE WHEN j.task ? 'config' THEN j.rerun_rules END, $10,
+SELECT j.project_id, coalesce($11::text, j.kind), j.priority, j.sha, j.branch, j.suite, j.source, j.labels,
+       format('rerun %s %s %s', $3::bigint, $4::text, $5::int), j.task, $3::bigint, $4::text, $5::int, $6::int,
+       CASE WHEN j.task ? 'config' THEN j.rerun_rules END, $10::text,
        CASE WHEN $7::float8 > 0 THEN clock_timestamp() + make_interval(secs => $7::float8) END,
        CASE WHEN $8::boolean THEN j.runner END,
        CASE WHEN $8::boolean THEN clock_timestamp() + make_interval(secs => $7::float8 + $9::float8) END
 FROM jobs j
 WHERE j.project_id = $1::bigint AND j.id = $2::bigint
   AND NOT EXISTS (SELECT 1 FROM jobs o WHERE o.project_id = $1::bigint AND o.rerun_of = $3::bigint
-                  AND o.rerun_rule = $4 AND o.rerun_number >= $5::int)
+                  AND o.rerun_rule = $4::text AND o.rerun_number >= $5::int)
 ON CONFLICT (project_id, dedupe) WHERE state IN ('queued', 'leased') DO NOTHING
 RETURNING id;
 

@@ -42,9 +42,9 @@ static pfc_code read_rules(const char *text, pfc_rerun_rules *out, pfc_err *err)
 /* A job failed: because of the commit, or for another reason. */
 static pfc_rerun_on failure_of(const char *reason)
 {
-    const bool commit = reason && (strncmp(reason, PFC_JOB_BROKEN, strlen(PFC_JOB_BROKEN)) == 0 ||
-                                   strncmp(reason, PFC_JOB_TIMED_OUT,
-                                           strlen(PFC_JOB_TIMED_OUT)) == 0);
+    const bool commit =
+        reason && (strncmp(reason, PFC_JOB_BROKEN, strlen(PFC_JOB_BROKEN)) == 0 ||
+                   strncmp(reason, PFC_JOB_TIMED_OUT, strlen(PFC_JOB_TIMED_OUT)) == 0);
 
     return commit ? PFC_RERUN_BROKEN : PFC_RERUN_INFRA;
 }
@@ -60,7 +60,7 @@ static bool is_undecided(const pfc_comparison *c)
 
         headlines += headline;
         open_headlines += headline && !row->broken_a && !row->broken_b &&
-                          row->result.verdict == PFC_INCONCLUSIVE;
+                          row->result.verdict == PFC_VERDICT_INCONCLUSIVE;
     }
     return headlines ? open_headlines > 0 : c->inconclusive > 0;
 }
@@ -127,10 +127,9 @@ static pfc_code insert(pfc_tx *tx, const repetition *r, int64_t *id, pfc_err *er
 
     *id = 0;
     if (rule->other_machine)
-        code = pfc_sql_rerun_others(tx,
-                                    &(pfc_sql_rerun_others_args){ .project_id = r->project_id,
-                                                                  .job_id = r->job_id },
-                                    &others, err);
+        code = pfc_sql_rerun_others(
+            tx, &(pfc_sql_rerun_others_args){ .project_id = r->project_id, .job_id = r->job_id },
+            &others, err);
     if (!code)
         code = pfc_sql_rerun_insert(
             tx,
@@ -151,9 +150,10 @@ static pfc_code insert(pfc_tx *tx, const repetition *r, int64_t *id, pfc_err *er
     if (code || !*id)
         return code;
     what = pfc_format("job %lld", (long long)*id);
-    code = pfc_note(tx, "rerun rules", "rerun", r->project_id, what, pfc_rerun_name(rule->on), err);
+    code = pfc_audit_add(tx, "rerun rules", "rerun", r->project_id, what, pfc_rerun_name(rule->on),
+                         err);
     free(what);
-    return code ? code : pfc_job_tell(tx, *id, err);
+    return code ? code : pfc_job_announce(tx, *id, err);
 }
 
 /* The note of the job that has ended: what its rule led to. *made: a rerun was queued. */
@@ -165,10 +165,10 @@ static pfc_code repeat(pfc_tx *tx, const decision *d, char **note, bool *made, p
     int64_t id = 0, of_any = 0;
     pfc_code code;
 
-    code = pfc_sql_rerun_counts(tx,
-                                &(pfc_sql_rerun_counts_args){
-                                    .project_id = r.project_id, .root = r.root, .rule = name },
-                                &counts, err);
+    code = pfc_sql_rerun_counts(
+        tx,
+        &(pfc_sql_rerun_counts_args){ .project_id = r.project_id, .root = r.root, .rule = name },
+        &counts, err);
     if (!code && counts.len) {
         r.number += counts.items[0].of_rule;
         of_any = counts.items[0].of_any;
@@ -233,11 +233,11 @@ static pfc_code store(pfc_tx *tx, void *into, pfc_err *err)
         code = repeat(tx, o->d, &o->note, &o->made, err);
     }
     if (!code && o->note)
-        code = pfc_sql_rerun_note(
-            tx,
-            &(pfc_sql_rerun_note_args){
-                .project_id = job->project_id, .id = job->id, .note = o->note },
-            err);
+        code =
+            pfc_sql_rerun_note(tx,
+                               &(pfc_sql_rerun_note_args){
+                                   .project_id = job->project_id, .id = job->id, .note = o->note },
+                               err);
     return code;
 }
 
@@ -357,7 +357,8 @@ pfc_code pfc_reruns_keep(pfc_tx *tx, const char *actor, int64_t job_id,
         tx, &(pfc_sql_rerun_rules_set_args){ .job_id = job_id, .rules_json = text }, &rows, err);
 
     if (!code && rows.len)
-        code = pfc_note(tx, actor, "rerun_rules", rows.items[0].project_id, "project", text, err);
+        code =
+            pfc_audit_add(tx, actor, "rerun_rules", rows.items[0].project_id, "project", text, err);
     pfc_rows_clear(&rows);
     free(text);
     json_decref(doc);
