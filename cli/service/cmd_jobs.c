@@ -92,6 +92,24 @@ static void set_begins(pfc_table *table, size_t col, const json_t *job)
     }
 }
 
+/* "rerun 1 of 2 by rule canary of job 41" before the job's own note, and what its rules did. */
+static void put_rerun(pfc_buf *out, const json_t *job)
+{
+    const json_t *rerun = json_object_get(job, "rerun");
+    const json_int_t of = json_integer_value(json_object_get(rerun, "of"));
+    const char *note = json_string_value(json_object_get(job, "rerun_note"));
+
+    if (json_is_object(rerun))
+        pfc_buf_printf(out, "rerun %lld of %lld by rule %s",
+                       (long long)json_integer_value(json_object_get(rerun, "number")),
+                       (long long)json_integer_value(json_object_get(rerun, "times")),
+                       json_string_value(json_object_get(rerun, "rule")));
+    if (of)
+        pfc_buf_printf(out, " of job %lld", (long long)of);
+    if (note)
+        pfc_buf_printf(out, "%s%s", out->len ? "; " : "", note);
+}
+
 static const char *note_of(const json_t *job)
 {
     static const char *const keys[] = { "wait_reason", "reason", "progress" };
@@ -105,21 +123,26 @@ static const char *note_of(const json_t *job)
     return note;
 }
 
-/* Of a job that measures in blocks also what it measures. */
+/* Of a job that measures in blocks also what it measures; of a rerun the rule that made it. */
 static void set_note(pfc_table *table, size_t col, const json_t *job)
 {
     const json_t *blocks = json_object_get(job, "blocks");
     const size_t commits = json_array_size(json_object_get(blocks, "commits"));
     const char *note = note_of(job);
     char budget[32];
+    pfc_buf text;
 
-    if (!json_is_object(blocks)) {
-        pfc_table_set(table, col, note);
-        return;
+    pfc_buf_init(&text, 16384);
+    put_rerun(&text, job);
+    if (json_is_object(blocks)) {
+        pfc_show_seconds(json_number_value(json_object_get(blocks, "budget_s")), budget);
+        pfc_buf_printf(&text, "%s%zu commit%s in blocks, budget %s", text.len ? "; " : "", commits,
+                       commits == 1 ? "" : "s", budget);
     }
-    pfc_show_seconds(json_number_value(json_object_get(blocks, "budget_s")), budget);
-    pfc_table_setf(table, col, "%zu commit%s in blocks, budget %s%s%s", commits,
-                   commits == 1 ? "" : "s", budget, note ? ": " : "", note ? note : "");
+    if (note)
+        pfc_buf_printf(&text, "%s%s", text.len ? "; " : "", note);
+    pfc_table_set(table, col, text.len ? pfc_buf_text(&text) : NULL);
+    pfc_buf_clear(&text);
 }
 
 static void print_jobs(const pfc_cli *cli, const json_t *list)

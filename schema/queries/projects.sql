@@ -2,7 +2,7 @@
 -- also: once
 -- in: project_id id, name text?, cursor id, limit i64
 -- out: id i64, name text, branch text, repo_url text, commits i64, runs i64, alerts_open i64, last_run_at f64,
---    created_at f64
+--    created_at f64, rerun json
 SELECT p.id, p.name, p.branch, p.repo_url,
        (SELECT coalesce(sum(t.n), 0)::bigint FROM tallies t
         WHERE t.project_id = p.id AND t.what = 'commits') AS commits,
@@ -12,7 +12,7 @@ SELECT p.id, p.name, p.branch, p.repo_url,
         AND a.state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
        (SELECT extract(epoch FROM r.received_at)::float8 FROM runs r WHERE r.project_id = p.id
         ORDER BY r.id DESC LIMIT 1) AS last_run_at,
-       extract(epoch FROM p.created_at)::float8 AS created_at
+       extract(epoch FROM p.created_at)::float8 AS created_at, coalesce(p.rerun_rules, '[]')::text AS rerun
 FROM projects p
 WHERE ($1::bigint IS NULL OR p.id = $1) AND ($2::text IS NULL OR p.name = $2)
   AND ($3::bigint IS NULL OR p.id > $3)

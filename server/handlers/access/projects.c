@@ -16,6 +16,7 @@ static const pfc_field project_fields[] = {
     PFC_FIELD(pfc_project, name),
     PFC_FIELD(pfc_project, branch),
     PFC_FIELD(pfc_project, repo_url),
+    PFC_FIELD_AS(pfc_project, "rerun", rerun_json, ARRAY),
     PFC_FIELD(pfc_project, commits),
     PFC_FIELD(pfc_project, runs),
     PFC_FIELD(pfc_project, alerts_open),

@@ -69,7 +69,9 @@ SERIES = {**NAMED, "unit": TEXT, "direction": BETTER}
 INTERVAL = {"rel_change": null(NUMBER), "rel_low": null(NUMBER), "rel_high": null(NUMBER)}
 EFFECT = {"before": NUMBER, "after": NUMBER, "rel_change": NUMBER, "rel_low": NUMBER, "rel_high": NUMBER, "p": null(SHARE)}
 
-project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), commits=COUNT, runs=COUNT, alerts_open=COUNT,
+RERUN_ON = one_of("inconclusive", "canary", "infra", "broken", "suspected")
+rerun_rule = members(on=RERUN_ON, times=NUMERAL, after_s=NUMBER, machine=one_of("any", "other"))
+project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), rerun=each(rerun_rule), commits=COUNT, runs=COUNT, alerts_open=COUNT,
                   last_run_at=null(TIME), created_at=TIME)
 headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, direction=BETTER, series_id=NUMERAL)
 run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
@@ -174,13 +176,15 @@ event = members("branch loss loss_low loss_high series moved judged reasons caus
 job_wait = members(seconds=COUNT, low=COUNT, high=COUNT, description="until it begins: the middle, and what four in five keep to")
 job_blocks = members("known margin rounds", commits=each(COMMIT), known=each(COMMIT), base=COMMIT, anchors=each(COMMIT), budget_s=NUMBER, margin=NUMBER, rounds=NUMERAL,
                      description="builds that are measured together in blocks, in the order of history")
+rerun = members(rule=RERUN_ON, number=NUMERAL, times=NUMERAL, of=null(NUMERAL))
 job = members(id=NUMERAL, project=TEXT,
               kind=one_of("measure", "nightly", "pull_request", "backfill", "bisect", "verify", "detect", "notify"),
               state=one_of("queued", "leased", "done", "failed", "cancelled"), commit=null(COMMIT), branch=null(TEXT),
               suite=null(TEXT), priority={"type": "integer", "minimum": 0, "maximum": 100}, tries=COUNT, labels=TEXTS,
               runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
               progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL), blocks=null(job_blocks), session=null(RUN_ID),
-              cancel_requested=TRUTH, created_at=TIME, started_at=null(TIME), finished_at=null(TIME))
+              cancel_requested=TRUTH, rerun=null(rerun), rerun_note=null(TEXT), not_before=null(TIME), created_at=TIME,
+              started_at=null(TIME), finished_at=null(TIME))
 # SECRET-NUMBER
 LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
 leased = more(job, without="expected_wait wait_reason parents", lease=LEASE, fence=NUMERAL, lease_s=NUMERAL, source=null(TEXT),

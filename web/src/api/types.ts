@@ -148,6 +148,8 @@ export interface Job {
   runner: string | null; position: number | null; expected_wait?: JobWait | null; wait_reason?: string | null; reason: string | null; progress?: string | null; created_at: string;
   started_at: string | null; finished_at: string | null;
   session?: string | null; /* that it brought */
+  rerun?: { rule: string; number: number; times: number; of: number | null } | null; /* the rule that made it */
+  rerun_note?: string | null; /* what the rules did when it ended */
   blocks?: JobBlocks | null; /* builds that are measured together, as one session */
 }
 export interface JobBlocks { commits: string[]; known?: string[]; base: string; anchors: string[]; budget_s: number; margin?: number; rounds?: number }

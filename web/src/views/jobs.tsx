@@ -61,7 +61,7 @@ export function Jobs() {
         {(jobs) => jobs.length === 0 ? <Empty title="No job here"><p>A nightly round queues one for each new commit:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty> : (
           <>
             <Table caption="Jobs" rows={jobs} keyOf={(j) => j.id} columns={[
-              { name: "Job", head: true, cell: (j) => <span class="bench"><span>#{j.id} {j.kind.replace(/_/g, " ")}</span>{(j.reason || (j.state === "leased" && j.progress)) && <small>{j.reason || j.progress}</small>}</span> },
+              { name: "Job", head: true, cell: (j) => <span class="bench"><span>#{j.id} {j.kind.replace(/_/g, " ")}</span>{j.rerun && <small>rerun {j.rerun.number} of {j.rerun.times} by rule {j.rerun.rule}{j.rerun.of !== null && `, of job #${j.rerun.of}`}</small>}{(j.reason || (j.state === "leased" && j.progress)) && <small>{j.reason || j.progress}</small>}{j.rerun_note && <small>{j.rerun_note}</small>}</span> },
               { name: "State", cell: (j) => <><StateBadge state={j.state} />{j.state === "queued" && j.position !== null && <small class="n">place {j.position}</small>}</> },
               { name: "Begins", cell: begins },
               { name: "Commit", cell: (j) => <CommitLink project={j.project} id={j.commit} /> },
