@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/queue/queue.h"
 #include "server/services/queue/reruns.h"
 
 #include "tests/server/plant.h"
@@ -213,7 +214,7 @@ Test(reruns, a_failed_job_fires_infra_and_a_broken_or_late_one_fires_broken)
     end(&g);
 }
 
-/* Three lost leases: nobody reports rules, so the project's apply. */
+/* Three lost leases: no runner reports rules, so the project's apply. */
 Test(reruns, a_job_that_lost_its_leases_fires_infra_by_the_rules_of_the_project)
 {
     ground g = begin();

@@ -15,12 +15,13 @@ static double lease_seconds(const pfc_app *app)
 
 static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *secret)
 {
+    static const char *const left_out[] = { "expected_wait", "wait_reason", "parents",
+                                            "rerun",         "rerun_note",  "not_before" };
     json_t *job = pfc_encode_job(j);
 
-    /* Members of queued jobs; this job is leased. */
-    json_object_del(job, "expected_wait");
-    json_object_del(job, "wait_reason");
-    json_object_del(job, "parents");
+    /* Runners do not need these members, or only queued jobs have them. */
+    for (size_t i = 0; i < PFC_ARRAY_LEN(left_out); i++)
+        json_object_del(job, left_out[i]);
     json_object_set_new(job, "lease", json_string(secret));
     json_object_set_new(job, "fence", json_integer((json_int_t)j->fence));
     json_object_set_new(job, "lease_s", json_integer((json_int_t)lease_seconds(app)));

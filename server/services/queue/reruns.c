@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/wire/rerun_json.h"
 #include "server/repo/sql/reruns.h"
-#include "server/services/history/history.h"
+#include "server/services/history/compare.h"
 #include "server/services/queue/queue.h"
 #include "server/services/service.h"
 
@@ -49,7 +49,7 @@ static pfc_rerun_on failure_of(const char *reason)
     return commit ? PFC_RERUN_BROKEN : PFC_RERUN_INFRA;
 }
 
-/* Headline rows decide where there are some: of hundreds of benchmarks a few are always undecided. */
+/* Headline rows decide where there are some: of hundreds of benchmarks a few are always open. */
 static bool is_undecided(const pfc_comparison *c)
 {
     size_t headlines = 0, open_headlines = 0;

@@ -3,8 +3,8 @@
  *
  * Runners read the rules and send them with a job's result; the project keeps those of its default
  * branch for jobs that end without a result. A finished job fires at most one rule: infra or broken
- * when it failed, else canary before inconclusive. Detection fires "suspected". The rerun is a job of
- * its own that names the rule. Counts are those of the whole chain, so that reruns of reruns end
+ * when it failed, else canary before inconclusive. Detection fires "suspected". The rerun is a job
+ * of its own that names the rule. Counts are those of the whole chain, so that reruns of reruns end
  * after PFC_RERUN_MAX_CHAIN jobs. Jobs of bisections and verifications are left alone: their
  * planners repeat what they need.
  */

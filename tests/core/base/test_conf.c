@@ -85,6 +85,9 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         { "better: faster\n", "expected higher or lower, got \"faster\"" },
         { "timeout: soon\n", "expected a duration" },
         { "budget: 0m\n", "perfci.yaml:1: budget: expected more than zero" },
+        /* Neither is a list of rules; the deeper one never reaches the YAML parser. */
+        { "rerun: [[[[[[[[]]]]]]]]\n", "rerun: rule: expected a mapping" },
+        { "rerun: [[[[[[[[[]]]]]]]]]\n", "nested deeper than 8 levels" },
         { "rerun: canary\n", "perfci.yaml:1: rerun: expected a list of rules such as" },
         { "rerun:\nbranch: main\n", "perfci.yaml:1: rerun: expected a list of rules" },
         { "rerun:\n  - canary\n", "perfci.yaml:2: rerun: rule: expected a mapping" },

@@ -280,8 +280,15 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"},
                 path=f"/api/v1/jobs/{held['id']}/heartbeat")
             _ = ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}"), ask("delete", "/api/v1/projects/{p}")
-            body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]]}, "release": {}}[end]
+            body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]],
+                                 "rerun": [{"on": "infra", "times": 1, "after_s": 3600.0, "machine": "any"}]}, "release": {}}[end]
             ask("post", "/api/v1/jobs/{id}/" + end, {"lease": held["lease"], **body}, path=f"/api/v1/jobs/{held['id']}/{end}")
+        # what the rule made of the failed job
+        support.until("a rerun", lambda: any(j["rerun"] for j in server.call("GET", "/api/v1/jobs?limit=1000").json["jobs"]))
+        again = next(j for j in ask("get", "/api/v1/jobs").json["jobs"] if j["rerun"])
+        ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['id']}")
+        ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['rerun']['of']}")
+        _ = ask("get", "/api/v1/projects"), ask("get", "/api/v1/projects/{p}")
         # what is refused for what it would overwrite
         ask("post", "/api/v1/runs", {**run, "suite": "another"})
         canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")
