@@ -144,7 +144,8 @@ PFC_HANDLER(jobs_heartbeat)
     return code;
 }
 
-/* POST /api/v1/jobs/{id}/complete   {"lease", "status", "reason"?, "run_ids"?, "session"?, "rerun"?} */
+/* POST /api/v1/jobs/{id}/complete
+ * {"lease", "status", "reason"?, "run_ids"?, "session"?, "rerun"?} */
 PFC_HANDLER(jobs_complete)
 {
     static const char *const known[] = { "lease", "status", "reason", "run_ids", "session",
