@@ -1,0 +1,143 @@
+/* The writer: a buffer of records, checked and encoded a buffer at a time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/trace/layout.h"
+#include "core/trace/sink.h"
+
+/* The whole writer, of which pfc_trace_writer is the public part. */
+typedef struct writer {
+    pfc_trace_writer front; /* first: the public part */
+    pfc_trace_record records[PFC_TRACE_BUFFER_RECORDS];
+    uint8_t bytes[PFC_TRACE_BUFFER_RECORDS * PFC_TRACE_RECORD_BYTES];
+    pfc_trace_index *index;
+    pfc_trace_sink *sink;
+    uint64_t count;  /* records flushed */
+    uint64_t digest; /* of these */
+    pfc_err err;     /* of the first refused record */
+} writer;
+
+/* The writer's copy of the header is made by reading what was written: one way to copy, and the
+ * bytes are known to be readable. */
+static pfc_code write_header(writer *w, const pfc_trace_header *header, pfc_buf *bytes,
+                             pfc_err *err)
+{
+    pfc_code code = pfc_trace_header_encode(header, bytes, err);
+
+    if (!code)
+        code = pfc_trace_index_decode(&w->index, (const uint8_t *)bytes->data, bytes->len, err);
+    if (!code)
+        pfc_trace_sink_write(w->sink, bytes->data, bytes->len);
+    return code;
+}
+
+static bool ends_in_json(const char *path)
+{
+    const size_t len = strlen(path);
+
+    return len >= 5 && strcmp(path + len - 5, ".json") == 0;
+}
+
+pfc_code pfc_trace_writer_open(pfc_trace_writer **out, const char *path,
+                               const pfc_trace_header *header, pfc_err *err)
+{
+    writer *w = pfc_alloc(sizeof(*w));
+    pfc_buf bytes;
+    pfc_code code = pfc_trace_header_check(header, err);
+
+    pfc_buf_init(&bytes, PFC_TRACE_HEADER_BYTES);
+    w->front.next = w->records;
+    w->front.end = w->records + PFC_TRACE_BUFFER_RECORDS;
+    w->digest = PFC_TRACE_DIGEST_START;
+    if (!code && ends_in_json(path))
+        code = pfc_err_set(err, PFC_EINVAL, "%.200s: JSON is not written yet", path);
+    if (!code)
+        code = pfc_trace_sink_open(&w->sink, path, err);
+    if (!code)
+        code = write_header(w, header, &bytes, err);
+    pfc_buf_clear(&bytes);
+    if (code)
+        pfc_trace_writer_drop(&w->front);
+    else
+        *out = &w->front;
+    return code;
+}
+
+static bool accept(writer *w, const pfc_trace_record *record)
+{
+    char why[128];
+
+    if (pfc_trace_record_fault(w->index, record, why) == PFC_TRACE_FAULT_NONE)
+        return true;
+    (void)pfc_err_set(&w->err, PFC_EINVAL, "trace record %llu: %s",
+                      (unsigned long long)w->count + 1, why);
+    return false;
+}
+
+static bool failed(const writer *w)
+{
+    return w->err.code != PFC_OK || pfc_trace_sink_failed(w->sink);
+}
+
+void pfc_trace_writer_flush(pfc_trace_writer *front)
+{
+    writer *w = (writer *)front;
+    size_t len = 0;
+
+    for (const pfc_trace_record *r = w->records; r < w->front.next && !failed(w); r++) {
+        if (!accept(w, r))
+            break;
+        pfc_trace_record_encode(r, w->bytes + len);
+        w->digest = pfc_trace_record_digest(w->digest, r);
+        len += PFC_TRACE_RECORD_BYTES;
+        w->count++;
+    }
+    pfc_trace_sink_write(w->sink, w->bytes, len);
+    w->front.next = w->records;
+}
+
+bool pfc_trace_writer_failed(const pfc_trace_writer *front)
+{
+    return failed((const writer *)front);
+}
+
+static void write_end(writer *w)
+{
+    const pfc_trace_record end = {
+        .ticks = w->digest, .type = PFC_TRACE_TYPE_END, .a = w->count, .b = PFC_TRACE_END_MARK
+    };
+
+    pfc_trace_record_encode(&end, w->bytes);
+    pfc_trace_sink_write(w->sink, w->bytes, PFC_TRACE_RECORD_BYTES);
+}
+
+pfc_code pfc_trace_writer_close(pfc_trace_writer *front, pfc_err *err)
+{
+    writer *w = (writer *)front;
+    pfc_code code = PFC_OK;
+
+    if (!w)
+        return PFC_OK;
+    pfc_trace_writer_flush(front);
+    if (w->err.code) {
+        code = pfc_err_set(err, w->err.code, "%s", w->err.msg);
+    } else {
+        write_end(w);
+        code = pfc_trace_sink_close(w->sink, err);
+        w->sink = NULL;
+    }
+    pfc_trace_writer_drop(front);
+    return code;
+}
+
+void pfc_trace_writer_drop(pfc_trace_writer *front)
+{
+    writer *w = (writer *)front;
+
+    if (!w)
+        return;
+    pfc_trace_sink_drop(w->sink);
+    pfc_trace_index_free(w->index);
+    free(w);
+}
