@@ -333,7 +333,7 @@ static void of_subject(const char *subject, pfc_evidences *e)
     if (says(subject, about_words, PFC_ARRAY_LEN(about_words)))
         pfc_evidence_add(e, -1.0, "its subject speaks of words, not of code");
     else if (says(subject, about_speed, PFC_ARRAY_LEN(about_speed)))
-        pfc_evidence_add(e, 0.6, "its subject speaks of speed");
+        pfc_evidence_add(e, 0.6, "its subject mentions performance");
     else if (says(subject, about_shape, PFC_ARRAY_LEN(about_shape)))
         pfc_evidence_add(e, 0.4, "its subject speaks of rewriting");
 }
