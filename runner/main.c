@@ -40,7 +40,7 @@ static void usage(FILE *to)
         "Takes jobs from a perfci server, checks commits out, builds and measures them here.\n"
         "\n"
         "  --url URL         the server (PERFCI_URL; default " PFC_DEFAULT_URL ")\n"
-        "  --token-file FILE holds the token, with scopes runner and ingest (PERFCI_TOKEN,\n"
+        "  --token-file FILE holds the token, with scope runner (PERFCI_TOKEN,\n"
         "                    PERFCI_TOKEN_FILE, or the systemd credential PERFCI_TOKEN)\n"
         "  --work DIR        lock, spool and checkouts; one runner a folder\n"
         "  --name NAME       of this runner; default: the host's name\n"
@@ -240,10 +240,10 @@ static pfc_code read_token(const char *file, char **token, pfc_err *err)
         pfc_code code = pfc_conf_secret("PERFCI_TOKEN", token, err);
 
         return code == PFC_ENOTFOUND
-                   ? pfc_err_set(err, PFC_EINVAL,
-                                 "no token: expected --token-file FILE, PERFCI_TOKEN or "
-                                 "PERFCI_TOKEN_FILE; `perfci token create --scope runner --scope "
-                                 "ingest` makes one")
+                   ? pfc_err_set(
+                         err, PFC_EINVAL,
+                         "no token: expected --token-file FILE, PERFCI_TOKEN or "
+                         "PERFCI_TOKEN_FILE; `perfci token create --scope runner` makes one")
                    : code;
     }
     return pfc_conf_secret_file(file, token, err) ? pfc_err_wrap(err, "--token-file") : PFC_OK;

@@ -251,8 +251,7 @@ static pfc_code make_runner_token(up *u, pfc_err *err)
     code = pfc_http_new(&opts, &http, err);
     if (code)
         goto done;
-    body = json_pack("{s:s,s:[s,s,s]}", "name", "runner of perfci up", "scopes", "runner", "ingest",
-                     "read");
+    body = json_pack("{s:s,s:[s]}", "name", "runner of perfci up", "scopes", "runner");
     code = pfc_http_json(http, "POST", "/api/v1/tokens", body, NULL, &answer, err);
     if (code)
         goto done;

@@ -14,6 +14,7 @@
 
 #define DEFAULT_CONNECT_S 10.0
 #define DEFAULT_TIMEOUT_S 60.0
+#define BEARER            "Authorization: Bearer "
 #define DEFAULT_ANSWER    (16u * 1024 * 1024)
 #define MAX_RETRY_AFTER_S 3600.0
 
@@ -101,7 +102,7 @@ pfc_code pfc_http_new(const pfc_http_opts *opts, pfc_http **out, pfc_err *err)
         len--;
     http->url = pfc_strndup(opts->url, len);
     if (opts->token && opts->token[0])
-        http->bearer = pfc_format("Authorization: Bearer %s", opts->token);
+        http->bearer = pfc_format(BEARER "%s", opts->token);
     http->connect_timeout_s =
         opts->connect_timeout_s > 0 ? opts->connect_timeout_s : DEFAULT_CONNECT_S;
     http->timeout_s = opts->timeout_s > 0 ? opts->timeout_s : DEFAULT_TIMEOUT_S;
@@ -177,12 +178,17 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *line)
 static struct curl_slist *make_headers(const pfc_http *http, const pfc_http_req *req)
 {
     struct curl_slist *list = add_header(NULL, "Accept: application/json");
-    char *type;
+    char *type, *bearer;
 
     /* Without this libcurl waits a second for "100 Continue" before it sends a large body. */
     list = add_header(list, "Expect:");
-    if (http->bearer)
+    if (req->token) {
+        bearer = pfc_format(BEARER "%s", req->token);
+        list = add_header(list, bearer);
+        free(bearer);
+    } else if (http->bearer) {
         list = add_header(list, http->bearer);
+    }
     if (req->body) {
         type = pfc_format("Content-Type: %s",
                           req->content_type ? req->content_type : "application/json");
@@ -292,8 +298,8 @@ static pfc_code explain(const pfc_http *http, CURLcode rc, const char *reason, c
                        reason[0] ? reason : curl_easy_strerror(rc));
 }
 
-pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
-                       pfc_err *err)
+static pfc_code send_once(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
+                          pfc_err *err)
 {
     char reason[CURL_ERROR_SIZE] = "";
     char *url = pfc_format("%s%s", http->url, req->path ? req->path : "");
@@ -327,6 +333,19 @@ done:
     curl_easy_reset(http->curl);
     free(url);
     return code;
+}
+
+pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
+                       pfc_err *err)
+{
+    pfc_http_req again = *req;
+    pfc_code code = send_once(http, req, answer, err);
+
+    if (code || !req->token || answer->status != 401)
+        return code;
+    pfc_http_answer_clear(answer);
+    again.token = NULL;
+    return send_once(http, &again, answer, err);
 }
 
 void pfc_http_answer_clear(pfc_http_answer *answer)

@@ -45,6 +45,7 @@ typedef struct pfc_http_req {
     size_t body_len;
     const char *content_type;   /* NULL: application/json, when there is a body */
     const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
+    const char *token;          /* tried before the client's, which follows after 401; NULL: none */
     double timeout_s;           /* 0: the client's */
 } pfc_http_req;
 
@@ -90,6 +91,11 @@ bool pfc_http_retryable(pfc_code code);
  */
 pfc_code pfc_http_json(pfc_http *http, const char *method, const char *path, const json_t *body,
                        int *status, json_t **answer, pfc_err *err) PFC_MUSTCHECK;
+
+/** As above, with pfc_http_req.token. */
+pfc_code pfc_http_json_as(pfc_http *http, const char *token, const char *method, const char *path,
+                          const json_t *body, int *status, json_t **answer,
+                          pfc_err *err) PFC_MUSTCHECK;
 
 /** `text` with everything but unreserved characters as %XX, for a path or query part; caller frees.
  */

@@ -124,8 +124,14 @@ static pfc_code read_answer(const pfc_http *http, const pfc_http_answer *raw, js
 pfc_code pfc_http_json(pfc_http *http, const char *method, const char *path, const json_t *body,
                        int *status, json_t **answer, pfc_err *err)
 {
+    return pfc_http_json_as(http, NULL, method, path, body, status, answer, err);
+}
+
+pfc_code pfc_http_json_as(pfc_http *http, const char *token, const char *method, const char *path,
+                          const json_t *body, int *status, json_t **answer, pfc_err *err)
+{
     pfc_http_answer raw = { 0 };
-    pfc_http_req req = { .method = method, .path = path };
+    pfc_http_req req = { .method = method, .path = path, .token = token };
     char *text = NULL;
     pfc_code code;
 

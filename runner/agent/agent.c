@@ -109,6 +109,7 @@ static void do_job(pfc_agent *a, const pfc_leased_job *job)
     a->report->jobs++;
     pfc_log(PFC_INFO, "job_leased", "job", job->id, "project", job->project, "commit", job->commit);
     a->question.lease[0] = '\0';
+    pfc_spool_lease_token(a->spool, job->token);
     if (work_on(a, job, &lease, &v, &err) != PFC_OK)
         pfc_agent_verdict(&v, "failed", err.msg);
     if (lease.lost || lease.cancelled || lease.stopped || !v.status) {

@@ -60,7 +60,7 @@ void pfc_agent_send_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_c
     pfc_sha256_hex(whole, strlen(whole), hash);
     if (text && strcmp(hash, a->sources_hash) != 0) {
         json_object_set_new(body, "commit", json_string(id->hex));
-        if (pfc_http_json(a->http, "POST", path, body, NULL, NULL, &err))
+        if (pfc_http_json_as(a->http, job->token, "POST", path, body, NULL, NULL, &err))
             pfc_log(PFC_WARN, "sources_not_sent", "reason", err.msg);
         else
             memcpy(a->sources_hash, hash, sizeof(hash));

@@ -90,8 +90,8 @@ static pfc_code send_unspooled(pfc_agent *a, pfc_lease *lease, const parcel *p, 
 
     a->failures = 0;
     for (;;) {
-        code = p->run ? pfc_spool_bypass(a->http, p->run, err)
-                      : pfc_spool_bypass_session(a->http, p->set, err);
+        code = p->run ? pfc_spool_bypass(a->http, lease->job->token, p->run, err)
+                      : pfc_spool_bypass_session(a->http, lease->job->token, p->set, err);
         if (code == PFC_OK || !pfc_http_retryable(code) || pfc_agent_stopped(a))
             return code;
         pfc_log(PFC_ERROR, "result_in_memory_only", "reason", err->msg);

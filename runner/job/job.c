@@ -32,6 +32,7 @@
 void pfc_job_clear(pfc_leased_job *job)
 {
     free(job->lease);
+    free(job->token);
     free(job->project);
     free(job->commit);
     free(job->branch);
@@ -56,6 +57,7 @@ pfc_code pfc_job_from_json(const json_t *doc, pfc_leased_job *out, pfc_err *err)
         char **to;
     } texts[] = {
         { "lease", true, MAX_LEASE, &job.lease },
+        { "token", false, MAX_LEASE, &job.token },
         { "project", true, 63, &job.project },
         { "commit", true, PFC_REPO_MAX_REVISION, &job.commit },
         { "branch", false, PFC_WIRE_MAX_NAME, &job.branch },
@@ -196,6 +198,7 @@ static void beat(pfc_lease *lease)
                          .path = path,
                          .body = text,
                          .body_len = text ? strlen(text) : 0,
+                         .token = lease->job->token,
                          .timeout_s = BEAT_TIMEOUT_S };
     pfc_http_answer answer = { 0 };
     json_t *doc = NULL;
@@ -305,7 +308,7 @@ static pfc_code tell(pfc_http *http, const pfc_leased_job *job, const char *what
     pfc_code code;
 
     (void)snprintf(path, sizeof(path), "/api/v1/jobs/%lld/%s", (long long)job->id, what);
-    code = pfc_http_json(http, "POST", path, body, &status, NULL, err);
+    code = pfc_http_json_as(http, job->token, "POST", path, body, &status, NULL, err);
     json_decref(body);
     /* The call was cancelled, which is no answer; 409 is one. */
     return code == PFC_ECONFLICT && status == 0 ? PFC_EUNAVAIL : code;

@@ -47,6 +47,7 @@ typedef struct pfc_leased_job {
     int64_t id;
     char *lease;   /* secret; contains the fencing token */
     int64_t fence; /* fencing token, for its runs; 0: an older server sends none */
+    char *token;   /* stores the results of this job; NULL: an older server sends none */
     double lease_s;
     char *project;
     char *commit;                  /* as given; resolved in the source */

@@ -6,7 +6,17 @@
 
 #include "runner/spool/spool_priv.h"
 
-pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err)
+static pfc_code send_text(pfc_http *http, const char *token, bool session, const char *text,
+                          pfc_http_answer *answer, pfc_err *err)
+{
+    return pfc_spool_post(
+        http,
+        &(pfc_spool_parcel){
+            .token = token, .session = session, .text = text, .len = strlen(text) },
+        answer, err);
+}
+
+pfc_code pfc_spool_bypass(pfc_http *http, const char *token, const pfc_run *run, pfc_err *err)
 {
     pfc_err own = { 0 };
     char **texts = NULL;
@@ -20,12 +30,12 @@ pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err)
         char *other = NULL;
 
         if (code == PFC_OK)
-            code = pfc_spool_post(http, false, texts[i], strlen(texts[i]), &answer, &own);
+            code = send_text(http, token, false, texts[i], &answer, &own);
         if (code && pfc_spool_refuses_fence(&answer, &own))
             other = pfc_spool_without_fence(texts[i], strlen(texts[i]));
         pfc_http_answer_clear(&answer);
         if (other)
-            code = pfc_spool_post(http, false, other, strlen(other), &answer, &own);
+            code = send_text(http, token, false, other, &answer, &own);
         pfc_http_answer_clear(&answer);
         free(other);
         free(texts[i]);
@@ -36,7 +46,8 @@ pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_spool_bypass_session(pfc_http *http, const pfc_session_set *set, pfc_err *err)
+pfc_code pfc_spool_bypass_session(pfc_http *http, const char *token, const pfc_session_set *set,
+                                  pfc_err *err)
 {
     pfc_http_answer answer = { 0 };
     char **texts = NULL;
@@ -44,13 +55,13 @@ pfc_code pfc_spool_bypass_session(pfc_http *http, const pfc_session_set *set, pf
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < set->len && !code; i++)
-        code = pfc_spool_bypass(http, set->runs[i], err);
+        code = pfc_spool_bypass(http, token, set->runs[i], err);
     if (!code)
         code = pfc_spool_session_texts(
             &(pfc_session_set){ .id = set->id, .project = set->project, .session = set->session },
             &texts, &len, err);
     if (!code)
-        code = pfc_spool_post(http, true, texts[0], strlen(texts[0]), &answer, err);
+        code = send_text(http, token, true, texts[0], &answer, err);
     pfc_http_answer_clear(&answer);
     pfc_spool_texts_free(texts, len);
     return code;

@@ -10,33 +10,36 @@
 #define RUNS_PATH   "/api/v1/runs"
 #define FENCE_FIELD "job_fence"
 
-static pfc_code post(pfc_http *http, const char *path, const char *text, size_t len,
-                     pfc_http_answer *answer, pfc_err *err)
+static pfc_code post(pfc_http *http, const char *path, const char *token, const char *text,
+                     size_t len, pfc_http_answer *answer, pfc_err *err)
 {
-    const pfc_http_req req = {
-        .method = "POST", .path = path, .timeout_s = UPLOAD_S, .body = text, .body_len = len
-    };
+    const pfc_http_req req = { .method = "POST",
+                               .path = path,
+                               .timeout_s = UPLOAD_S,
+                               .body = text,
+                               .body_len = len,
+                               .token = token };
     pfc_code code = pfc_http_send(http, &req, answer, err);
 
     return code ? code : pfc_http_check(http, answer, err);
 }
 
-pfc_code pfc_spool_post(pfc_http *http, bool session, const char *text, size_t len,
-                        pfc_http_answer *answer, pfc_err *err)
+pfc_code pfc_spool_post(pfc_http *http, const pfc_spool_parcel *parcel, pfc_http_answer *answer,
+                        pfc_err *err)
 {
     json_t *doc = NULL;
     char *path = NULL, *body = NULL;
     pfc_code code;
 
-    if (!session)
-        return post(http, RUNS_PATH, text, len, answer, err);
-    code = pfc_json_parse(text, len, &doc, err);
+    if (!parcel->session)
+        return post(http, RUNS_PATH, parcel->token, parcel->text, parcel->len, answer, err);
+    code = pfc_json_parse(parcel->text, parcel->len, &doc, err);
     if (!code) {
         const char *project = json_string_value(json_object_get(doc, "project"));
 
         path = pfc_format("/api/v1/projects/%s/sessions", project ? project : "");
         body = json_dumps(json_object_get(doc, "session"), JSON_COMPACT);
-        code = body ? post(http, path, body, strlen(body), answer, err)
+        code = body ? post(http, path, parcel->token, body, strlen(body), answer, err)
                     : pfc_err_set(err, PFC_EINVAL, "session: expected an object");
     }
     json_decref(doc);

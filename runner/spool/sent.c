@@ -110,6 +110,7 @@ void pfc_spool_sweep(pfc_spool *spool, bool now)
     (void)clock_gettime(CLOCK_REALTIME, &at);
     (void)trim(spool, (int64_t)at.tv_sec - PFC_SPOOL_SENT_S, PFC_SPOOL_SENT_DOCUMENTS,
                PFC_SPOOL_SENT_BYTES);
+    pfc_spool_tokens_sweep(spool);
 }
 
 bool pfc_spool_make_room(const pfc_spool *spool)

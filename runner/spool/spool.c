@@ -62,10 +62,13 @@ pfc_code pfc_spool_open(const char *dir, pfc_spool **out, pfc_err *err)
     spool->dir = pfc_strdup(dir);
     spool->rejected = pfc_fs_join(dir, REJECTED_FOLDER);
     spool->sent = pfc_fs_join(dir, SENT_FOLDER);
+    spool->tokens = pfc_fs_join(dir, TOKENS_FOLDER);
     spool->backoff_s = BACKOFF_S;
     code = pfc_fs_mkdirs(spool->rejected, 0700, err);
     if (code == PFC_OK)
         code = pfc_fs_mkdirs(spool->sent, 0700, err);
+    if (code == PFC_OK)
+        code = pfc_fs_mkdirs(spool->tokens, 0700, err);
     if (code == PFC_OK)
         code =
             pfc_spool_take_back(spool, err); /* before remove_halves: a run can be in two folders */
@@ -93,6 +96,8 @@ void pfc_spool_close(pfc_spool *spool)
     free(spool->dir);
     free(spool->rejected);
     free(spool->sent);
+    free(spool->tokens);
+    free(spool->token);
     pfc_spool_troubles_clear(spool);
     free(spool);
 }
@@ -158,7 +163,7 @@ static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *la
 {
     char **paths = pfc_calloc(len, sizeof(*paths));
     struct timespec now;
-    pfc_code code = PFC_OK;
+    pfc_code code = pfc_spool_token_write(spool, id, err);
     size_t done = 0;
 
     (void)clock_gettime(CLOCK_REALTIME, &now);

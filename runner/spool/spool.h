@@ -64,6 +64,11 @@ typedef struct pfc_session_set {
 pfc_code pfc_spool_add_session(pfc_spool *spool, const pfc_session_set *set,
                                pfc_err *err) PFC_MUSTCHECK;
 
+/** Token of the lease under which the documents that are added from now on were measured (copied;
+ * NULL: none). They are uploaded with it, however late, and with the client's own token when the
+ * server no longer accepts it. */
+void pfc_spool_lease_token(pfc_spool *spool, const char *token);
+
 /** Number of documents that wait for upload. */
 size_t pfc_spool_waiting(const pfc_spool *spool);
 
@@ -116,10 +121,12 @@ typedef struct pfc_spool_counts {
  * process. */
 pfc_code pfc_spool_resend(const char *dir, pfc_spool_counts *counts, pfc_err *err) PFC_MUSTCHECK;
 
-/** Sends a run directly from memory, once, for a runner whose disk cannot be written. Codes as
- *  pfc_http_check; pfc_http_retryable says whether a retry can help. */
-pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err) PFC_MUSTCHECK;
-pfc_code pfc_spool_bypass_session(pfc_http *http, const pfc_session_set *set,
+/** Sends a run directly from memory, once, for a runner whose disk cannot be written. `token`: of
+ *  its lease, NULL: the client's. Codes as pfc_http_check; pfc_http_retryable says whether a retry
+ *  can help. */
+pfc_code pfc_spool_bypass(pfc_http *http, const char *token, const pfc_run *run,
+                          pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_spool_bypass_session(pfc_http *http, const char *token, const pfc_session_set *set,
                                   pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -9,6 +9,7 @@
 #define SPOOL_SUFFIX      ".json"
 #define REJECTED_FOLDER   "rejected"
 #define SENT_FOLDER       "sent"
+#define TOKENS_FOLDER     "tokens"
 #define PFC_SPOOL_SESSION "s" /* behind the number of a part: a session's own document */
 
 typedef struct pfc_spool_names {
@@ -31,7 +32,9 @@ typedef struct pfc_spool_trouble {
 struct pfc_spool {
     char *dir;
     char *rejected;
-    char *sent; /* folder of copies of uploaded documents */
+    char *sent;   /* folder of copies of uploaded documents */
+    char *tokens; /* folder of tokens of leases, by the run's or session's id */
+    char *token;  /* of the present lease; NULL: none */
     double backoff_s;
     pfc_spool_trouble *troubles;
     size_t troubles_len, troubles_cap;
@@ -57,9 +60,25 @@ bool pfc_spool_is_session(const char *name);
  */
 pfc_code pfc_spool_session_texts(const pfc_session_set *set, char ***texts, size_t *len,
                                  pfc_err *err) PFC_MUSTCHECK;
-/** Posts one document to the endpoint for its kind. */
-pfc_code pfc_spool_post(pfc_http *http, bool session, const char *text, size_t len,
-                        pfc_http_answer *answer, pfc_err *err) PFC_MUSTCHECK;
+/** A document on its way. `token`: of the lease, NULL: the client's own. */
+typedef struct pfc_spool_parcel {
+    const char *token;
+    bool session; /* a session's own document, else a run */
+    const char *text;
+    size_t len;
+} pfc_spool_parcel;
+
+/** Posts one document to the endpoint for its kind. A lease's token that has expired, or that a
+ * restored database does not have, is followed by the client's own. */
+pfc_code pfc_spool_post(pfc_http *http, const pfc_spool_parcel *parcel, pfc_http_answer *answer,
+                        pfc_err *err) PFC_MUSTCHECK;
+
+/** Writes the present lease's token for the run or session. */
+pfc_code pfc_spool_token_write(const pfc_spool *spool, const char *id, pfc_err *err) PFC_MUSTCHECK;
+/** The token for a document, caller frees; NULL: none. */
+char *pfc_spool_token_read(const pfc_spool *spool, const char *name);
+void pfc_spool_tokens_sweep(const pfc_spool *spool);
+
 void pfc_spool_texts_free(char **texts, size_t len);
 
 /** Moves an uploaded document to `sent`, or removes it when that fails. */

@@ -51,9 +51,12 @@ static pfc_code reject_damaged(const pfc_spool *spool, const char *name, pfc_spo
 }
 
 /* True when a retry of the same document cannot succeed. A missing project or commit is such a
- * case: an operator creates it and moves the document back to the spool. */
-static bool is_final(int status)
+ * case: an operator creates it and moves the document back to the spool. A 403 that names a field
+ * is about the document: it is not of the lease's job. */
+static bool is_final(int status, const pfc_err *err)
 {
+    if (status == 403 && err->field[0])
+        return true;
     return status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
            status != 429;
 }
@@ -97,8 +100,11 @@ static pfc_code send_text(courier *c, const char *name, const char *text, size_t
 {
     pfc_spool_report *report = c->report;
     pfc_http_answer answer = { 0 };
-    pfc_code code = pfc_spool_post(c->http, pfc_spool_is_session(name), text, len, &answer, err);
-    char *other = NULL;
+    char *token = pfc_spool_token_read(c->spool, name), *other = NULL;
+    const pfc_spool_parcel parcel = {
+        .token = token, .session = pfc_spool_is_session(name), .text = text, .len = len
+    };
+    pfc_code code = pfc_spool_post(c->http, &parcel, &answer, err);
 
     report->retry_after_s = answer.retry_after_s;
     c->error = is_error(&answer);
@@ -108,12 +114,13 @@ static pfc_code send_text(courier *c, const char *name, const char *text, size_t
     } else if (pfc_spool_refuses_fence(&answer, err) &&
                (other = pfc_spool_without_fence(text, len)) != NULL) {
         code = send_without_number(c, name, other, err);
-    } else if (is_final(answer.status)) {
+    } else if (is_final(answer.status, err)) {
         (void)snprintf(report->rejection, sizeof(report->rejection), "%s", err->msg);
         code = reject(c->spool, name, report->rejection, err);
         report->rejected += code == PFC_OK;
     }
     pfc_http_answer_clear(&answer);
+    free(token);
     free(other);
     return code;
 }

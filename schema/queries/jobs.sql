@@ -83,10 +83,7 @@ RETURNING j.id, j.fence;
 -- in: job_id i64
 -- out: project_id i64, id i64
 SELECT r.project_id, r.id FROM jobs j
--- With blocks there is a run of each commit of the session.
-JOIN commits c ON c.project_id = j.project_id AND c.sha = ANY (ARRAY[j.sha, j.task #>> '{blocks,base}'] || ARRAY(
-     SELECT jsonb_array_elements_text(jsonb_path_query_array(j.task, '$.blocks.commits[*]')
-                                      || jsonb_path_query_array(j.task, '$.blocks.anchors[*]'))))
+JOIN commits c ON c.project_id = j.project_id AND c.sha = ANY (job_commits(j.sha, j.task))
 JOIN runs r ON r.project_id = c.project_id AND r.commit_id = c.id AND r.job_id = j.id
 WHERE j.id = $1::bigint AND r.job_fence < j.fence;
 

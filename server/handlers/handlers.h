@@ -66,7 +66,8 @@ struct pfc_app {
 
 /* Scopes of the routes: runners post runs, too. */
 #define PFC_MAY_READ   PFC_SCOPE_READ
-#define PFC_MAY_POST   (PFC_SCOPE_INGEST | PFC_SCOPE_RUNNER)
+#define PFC_MAY_POST   (PFC_SCOPE_INGEST | PFC_SCOPE_LEASE)
+#define PFC_MAY_WORK   (PFC_SCOPE_RUNNER | PFC_SCOPE_LEASE)
 #define PFC_MAY_INGEST PFC_SCOPE_INGEST
 
 extern const pfc_route pfc_routes[];

@@ -16,6 +16,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "server/services/access/lease_tokens.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/detect/detect.h"
 #include "server/services/history/history.h"
@@ -259,6 +260,8 @@ static void tidy_up(pfc_workers *w)
 {
     pfc_err err = { 0 };
 
+    if (pfc_lease_tokens_prune(w->db, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "lease_tokens_not_pruned", "reason", err.msg);
     if (pfc_questions_prune(w->db, QUESTION_DAYS, &err) != PFC_OK)
         pfc_log(PFC_WARN, "lease_requests_not_pruned", "why", err.msg);
     if (pfc_tallies_fold(w->db, &err) != PFC_OK)

@@ -70,7 +70,7 @@ for port in 7420 7421; do
 done
 echo "  started by a connection to either socket"
 
-(umask 077 && perfci token create --name runner --scope runner --scope ingest --quiet >/etc/perfci/runner-token)
+(umask 077 && perfci token create --name runner --scope runner --quiet >/etc/perfci/runner-token)
 systemctl start perfci-runner
 until_true "the runner is registered" sh -c 'curl -fsS http://127.0.0.1:7421/metrics | grep -q "^perfci_runners 1$"'
 echo "  the runner is registered"

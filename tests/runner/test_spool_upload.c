@@ -407,7 +407,7 @@ Test(spool_upload, nor_does_it_when_the_disk_takes_nothing)
     stand_in_start(&server, take_run, &c);
     opts.url = server.url;
     cr_assert(eq(int, pfc_http_new(&opts, &http, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, pfc_spool_bypass(http, run, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_spool_bypass(http, NULL, run, &err), PFC_OK), "%s", err.msg);
     stand_in_stop(&server);
     want_calls(&c, "11");
     cr_assert(eq(i64, c.fences[1], 0));

@@ -21,15 +21,15 @@ Test(plans, every_table_that_grows_with_a_project_has_it_first_in_its_key)
 {
     char *url = pfc_test_db_url(false);
 
-    /* machines, runners, their questions, tokens and audit are of the service, not of a project */
+    /* machines, runners, their questions and leases, tokens and audit are of the service */
     expect(url, "tables without",
            "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c"
            " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
            " AND NOT c.relispartition AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a"
            "  ON a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = 'project_id'"
            "  WHERE i.indrelid = c.oid AND i.indisprimary)",
-           "audit lease_questions machines projects readiness retention runners schema_migrations "
-           "tokens");
+           "audit lease_questions lease_tokens machines projects readiness retention runners "
+           "schema_migrations tokens");
     free(url);
 }
 

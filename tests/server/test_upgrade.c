@@ -162,6 +162,7 @@ static const struct {
       "UPDATE runs SET session_id = repeat('a', 32), session_anchor = 's', session_base = 's';"
       "UPDATE measurements SET visit_blocks = '{0}', visit_positions = '{1}'" },
     { 39, "INSERT INTO anchored VALUES (1, 1, 1, 1, 2, 0.01, 0.001)" },
+    { 43, "INSERT INTO lease_tokens VALUES (repeat('a', 64), 1, 1, 1, 1, 'r')" },
 };
 
 /* ---- one connection ---- */

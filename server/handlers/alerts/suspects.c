@@ -4,6 +4,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/lease_tokens.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/history/history.h"
@@ -149,6 +150,13 @@ PFC_HANDLER(sources_post)
         code = pfc_decode_object(req, known, &body, err);
     if (!code)
         code = decode_sources(body, &s, err);
+    if (!code)
+        code = pfc_lease_check(app->db, &req->auth.lease,
+                               &(pfc_lease_results){ .project_id = project,
+                                                     .any_branch = true,
+                                                     .commits = (const char *const *)&s.commit,
+                                                     .commits_len = s.commit ? 1 : 0 },
+                               err);
     if (!code) {
         const pfc_sources sources = { .commit = s.commit,
                                       .benchmark = s.benchmark ? s.benchmark : "*",

@@ -187,7 +187,9 @@ job = members(id=NUMERAL, project=TEXT,
               started_at=null(TIME), finished_at=null(TIME))
 # SECRET-NUMBER
 LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
-leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before", lease=LEASE, fence=NUMERAL, lease_s=NUMERAL, source=null(TEXT),
+LEASE_TOKEN = {"type": "string", "pattern": "^pfl_[0-9a-f]{64}$"}
+leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before", lease=LEASE, token=LEASE_TOKEN, fence=NUMERAL,
+              lease_s=NUMERAL, source=null(TEXT),
               build=null(TEXT), measure=null(TEXT), task=ANYTHING)
 runner = members(name=TEXT, machine_class=TEXT, last_seen_at=TIME, job_id=null(NUMERAL), labels=TEXTS, backends=each(TEXT))
 machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS,

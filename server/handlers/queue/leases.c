@@ -13,7 +13,8 @@ static double lease_seconds(const pfc_app *app)
     return app->lease_s > 0 ? app->lease_s : PFC_LEASE_S;
 }
 
-static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *secret)
+static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *secret,
+                            const char *token)
 {
     static const char *const left_out[] = { "expected_wait", "wait_reason", "parents",
                                             "rerun",         "rerun_note",  "not_before" };
@@ -23,6 +24,7 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
     for (size_t i = 0; i < PFC_ARRAY_LEN(left_out); i++)
         json_object_del(job, left_out[i]);
     json_object_set_new(job, "lease", json_string(secret));
+    json_object_set_new(job, "token", json_string(token));
     json_object_set_new(job, "fence", json_integer((json_int_t)j->fence));
     json_object_set_new(job, "lease_s", json_integer((json_int_t)lease_seconds(app)));
     json_object_set_new(job, "source", pfc_reply_string(j->source));
@@ -49,7 +51,7 @@ PFC_HANDLER(jobs_lease)
     json_t *body = NULL;
     char *runner = NULL, *machine_class = NULL, *labels = NULL, *lease = NULL;
     pfc_texts backends = { 0 };
-    char secret[PFC_LEASE_SIZE] = "";
+    char secret[PFC_LEASE_SIZE] = "", token[PFC_TOKEN_TEXT] = "";
     int64_t wait_s = 0;
     pfc_code code;
 
@@ -78,6 +80,8 @@ PFC_HANDLER(jobs_lease)
     request.lease = lease;
     request.backends = (const char *const *)backends.items;
     request.backends_len = backends.len;
+    request.token_id = req->auth.token_id;
+    request.token = token;
     code = pfc_job_lease(app->db, &request, &row, secret, err);
     if (code == PFC_ENOTFOUND) {
         code = wait_s > 0 && req->waited_s < (double)wait_s && !req->stopping
@@ -86,7 +90,7 @@ PFC_HANDLER(jobs_lease)
         goto done;
     }
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_lease(app, &row.items[0], secret), err);
+        code = pfc_reply_json(reply, 200, encode_lease(app, &row.items[0], secret, token), err);
     reply->cache = "no-store";
 
 done:
@@ -106,6 +110,9 @@ static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_err
     pfc_jobs row = { 0 };
     pfc_code code = pfc_req_param_id(req, "id", id, err);
 
+    if (!code && req->auth.lease.job_id && req->auth.lease.job_id != *id)
+        code = pfc_err_set(err, PFC_EDENIED, "the token is bound to job %lld",
+                           (long long)req->auth.lease.job_id);
     if (!code)
         code = pfc_jobs_get(app->db, *id, &row, err);
     if (!code)

@@ -48,6 +48,7 @@ PFC_HANDLER(runs_post)
     static const pfc_later storing = { start_storing, release_ticket };
     const pfc_ingest_request request = { .actor = req->auth.actor,
                                          .only_project = req->auth.project_id,
+                                         .lease = req->auth.lease,
                                          .body = req->body,
                                          .body_len = req->body_len,
                                          .key = req->idempotency_key };

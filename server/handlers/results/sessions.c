@@ -3,8 +3,28 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/lease_tokens.h"
 #include "server/services/sessions/changes.h"
 #include "server/services/sessions/report.h"
+
+/* A lease's token stores the session of its job alone. */
+static pfc_code check_lease(pfc_app *app, const pfc_req *req, int64_t project,
+                            const pfc_session *session, pfc_err *err)
+{
+    const char **commits = pfc_calloc(session->commits_len + 2, sizeof(*commits));
+    pfc_lease_results results = { .project_id = project,
+                                  .branch = session->branch,
+                                  .commits = commits };
+    pfc_code code;
+
+    commits[results.commits_len++] = session->anchor;
+    commits[results.commits_len++] = session->base;
+    for (size_t i = 0; i < session->commits_len; i++)
+        commits[results.commits_len++] = session->commits[i].commit;
+    code = pfc_lease_check(app->db, &req->auth.lease, &results, err);
+    free(commits);
+    return code;
+}
 
 /* POST /api/v1/projects/{p}/sessions   body: schema/json/session.schema.json */
 PFC_HANDLER(sessions_post)
@@ -17,6 +37,8 @@ PFC_HANDLER(sessions_post)
     code = pfc_path_project(app, req, &project, err);
     if (!code)
         code = pfc_session_from_json(req->body, req->body_len, &session, err);
+    if (!code)
+        code = check_lease(app, req, project, session, err);
     if (!code)
         code = pfc_session_store(app->db, req->auth.actor, project, session, &repeated, err);
     if (!code)

@@ -29,6 +29,7 @@ enum {
     PFC_SCOPE_TRIAGE = 8,
     PFC_SCOPE_ADMIN = 16,
     PFC_SCOPE_ALL = 31,
+    PFC_SCOPE_LEASE = 32, /* of a lease's token alone; no token of a user has it */
 };
 
 #define PFC_TOKEN_TEXT 69 /* "pfc_", 64 hexadecimal digits, terminator */
@@ -36,11 +37,18 @@ enum {
 int pfc_scope_parse(const char *name);
 extern const char *const pfc_scope_names[5];
 
+/** A lease of a job. */
+typedef struct pfc_lease_id {
+    int64_t job_id; /* 0: none */
+    int64_t fence;
+} pfc_lease_id;
+
 typedef struct pfc_principal {
-    int64_t token_id;
+    int64_t token_id;   /* of a lease's token: the runner's own */
     int64_t scopes;     /* admin implies every other */
     int64_t project_id; /* 0: all */
-    char actor[96];     /* "token 3 (ci)" */
+    pfc_lease_id lease; /* whose results the token stores; job_id 0: not a lease's token */
+    char actor[96];     /* "token 3 (ci)", "runner a, job 17" */
     int64_t until_ns;   /* expiry as a time of pfc_clock_ns; 0: never */
 } pfc_principal;
 

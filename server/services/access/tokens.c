@@ -9,6 +9,7 @@
 #include "core/base/hash.h"
 #include "core/base/rng.h"
 #include "server/services/access/access.h"
+#include "server/services/access/lease_tokens.h"
 #include "server/services/service.h"
 
 #define PREFIX   "pfc_"
@@ -153,14 +154,16 @@ pfc_code pfc_token_verify_cached(pfc_db *db, pfc_cache *cache, const char *secre
     bool valid = false;
     pfc_code code;
 
-    if (!secret || !well_formed(secret))
+    if (!secret || (!well_formed(secret) && !pfc_lease_token_is(secret)))
         return pfc_err_set(err, PFC_EDENIED, "token: not valid");
     pfc_sha256_hex(secret, strlen(secret), hash);
     if (cache && pfc_cache_token(cache, hash, out, &generation))
         return PFC_OK;
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
     if (!code)
-        code = read_token(tx, hash, &found, &valid, &valid_s, err);
+        code = pfc_lease_token_is(secret)
+                   ? pfc_lease_token_find(tx, hash, &found, &valid, &valid_s, err)
+                   : read_token(tx, hash, &found, &valid, &valid_s, err);
     pfc_tx_free(tx);
     if (code)
         return code;

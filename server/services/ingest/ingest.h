@@ -78,6 +78,7 @@ void pfc_writer_figures(pfc_writer *writer, pfc_writer_counts *out);
 typedef struct pfc_ingest_request {
     const char *actor;
     int64_t only_project; /* of the token that sent it; 0: any */
+    pfc_lease_id lease;   /* likewise: stores the results of this lease alone; job_id 0: any */
     const char *body;     /* JSON, schema/json/run.schema.json */
     size_t body_len;
     const char *key; /* Idempotency-Key; NULL: none */

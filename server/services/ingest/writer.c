@@ -16,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "server/services/access/access.h"
+#include "server/services/access/lease_tokens.h"
 #include "server/services/ingest/ingest.h"
 #include "server/services/ingest/prepared.h"
 #include "server/services/ingest/queue_limit.h"
@@ -34,6 +35,7 @@ struct pfc_ingest_ticket {
     char *body; /* until it is read; then NULL */
     size_t body_len;
     int64_t only_project;
+    pfc_lease_id lease;
     pfc_cache *cache;
     char *actor, *key;
     size_t bytes;
@@ -101,6 +103,7 @@ void pfc_ingest_ticket_request(const pfc_ingest_request *request, pfc_cache *cac
     t->body = pfc_strndup(request->body, request->body_len);
     t->body_len = t->bytes = request->body_len;
     t->only_project = request->only_project;
+    t->lease = request->lease;
     t->cache = cache;
     *out = t;
 }
@@ -126,6 +129,16 @@ static pfc_code find_project(pfc_db *db, const pfc_ingest_ticket *t, int64_t *id
                                  run->project);
     if (!code && t->only_project != 0 && t->only_project != *id)
         code = pfc_err_set(err, PFC_EDENIED, "the token is bound to another project");
+    if (!code)
+        code =
+            pfc_lease_check(db, &t->lease,
+                            &(pfc_lease_results){ .project_id = *id,
+                                                  .branch = run->branch,
+                                                  .commits = (const char *const[]){ run->commit },
+                                                  .commits_len = 1,
+                                                  .job_id = run->job_id,
+                                                  .fence = run->job_fence },
+                            err);
     return code;
 }
 

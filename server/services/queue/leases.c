@@ -13,6 +13,7 @@
 #include "core/base/rng.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/runners.h"
+#include "server/services/access/lease_tokens.h"
 #include "server/services/queue/queue.h"
 #include "server/services/queue/reruns.h"
 #include "server/services/service.h"
@@ -230,6 +231,27 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     return code;
 }
 
+/* The lease's own token, with which the runner stores the results. */
+static pfc_code issue_token(pfc_db *db, const pfc_lease_request *request, const pfc_job *job,
+                            int64_t fence, pfc_err *err)
+{
+    const pfc_lease_token_request wanted = { .project_id = job->project_id,
+                                             .job_id = job->id,
+                                             .fence = fence,
+                                             .token_id = request->token_id,
+                                             .runner = request->runner };
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (!request->token)
+        return PFC_OK;
+    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code)
+        code = pfc_lease_token_issue(tx, &wanted, request->token, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
 pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out,
                        char lease[PFC_LEASE_SIZE], pfc_err *err)
 {
@@ -262,6 +284,8 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
         code = pfc_err_set(err, PFC_ENOTFOUND, "no job waits for this runner");
     if (!code)
         code = pfc_jobs_get(db, id, out, err);
+    if (!code)
+        code = issue_token(db, request, &out->items[0], t.fence, err);
     if (!code) {
         out->items[0].fence = t.fence; /* the job may have been leased again since */
         (void)snprintf(lease, PFC_LEASE_SIZE, "%s-%lld", fresh, (long long)t.fence);

@@ -78,6 +78,8 @@ typedef struct pfc_lease_request {
     double lease_s;     /* 0: PFC_LEASE_S */
     const char *lease;  /* secret for the lease, 32 digits; NULL: the server draws one */
     int64_t asked;      /* sequence number of the request under it, increasing; 0: none */
+    int64_t token_id;   /* of the request */
+    char *token;        /* out: PFC_TOKEN_TEXT bytes, the lease's own token; NULL: none is issued */
 } pfc_lease_request;
 
 /** Leases the runner's next job. PFC_ENOTFOUND: none fits now (retry after a "job" event).
