@@ -240,10 +240,10 @@ static pfc_code read_token(const char *file, char **token, pfc_err *err)
         pfc_code code = pfc_conf_secret("PERFCI_TOKEN", token, err);
 
         return code == PFC_ENOTFOUND
-                   ? pfc_err_set(
-                         err, PFC_EINVAL,
-                         "no token: expected --token-file FILE, PERFCI_TOKEN or "
-                         "PERFCI_TOKEN_FILE; `perfci token create --scope runner` makes one")
+                   ? pfc_err_set(err, PFC_EINVAL,
+                                 "no token: expected --token-file FILE, PERFCI_TOKEN or "
+                                 "PERFCI_TOKEN_FILE; `perfci token create --scope runner` makes "
+                                 "one")
                    : code;
     }
     return pfc_conf_secret_file(file, token, err) ? pfc_err_wrap(err, "--token-file") : PFC_OK;

@@ -278,7 +278,7 @@ def main():
     fleet = None
     try:
         want(servers[0].as_admin("POST", "/api/v1/projects", {"name": "queue"}).status == 201, "no project")
-        token = servers[0].as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
+        token = servers[0].as_admin("POST", "/api/v1/tokens", {"scopes": ["runner", "ingest"]}).json["token"]
         # the server's own jobs, those of the commits that runs name, are no runner's
         support.sql(database, "CREATE VIEW work AS SELECT * FROM jobs WHERE kind NOT IN ('detect', 'notify')")
         fleet = Fleet(args, servers, token)

@@ -177,6 +177,8 @@ static json_t *encode_security(const pfc_route *route)
         if (route->scopes & (1 << i))
             json_array_append_new(list, json_pack("{s:[s]}", "token", pfc_scope_names[i]));
     }
+    if (route->scopes & PFC_SCOPE_LEASE)
+        json_array_append_new(list, json_pack("{s:[s]}", "token", "lease"));
     return list;
 }
 

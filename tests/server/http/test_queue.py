@@ -147,7 +147,7 @@ class Jobs(unittest.TestCase):
         ask = lambda: server.call("POST", "/api/v1/jobs/lease", {"runner": "r", "machine_class": "fenced", "lease": f"{51:032x}"},
                                   token=self.runner).json["job"]
         run = lambda n, job: server.call("POST", "/api/v1/runs", support.run_document(
-            n, 51, project="jobs", job_id=job["id"], job_fence=job["fence"]), token=self.runner)
+            n, 51, project="jobs", job_id=job["id"], job_fence=job["fence"]), token=job["token"])
         first = ask()
         self.assertEqual(run(0x5101, first).status, 201)
         second = ask()
