@@ -200,6 +200,7 @@ static pfc_code start_http(server *s, pfc_err *err)
         .routes = pfc_routes,
         .routes_len = pfc_routes_len,
         .check = pfc_app_check_token,
+        .session = pfc_app_check_session,
         .gate = gate,
         .app = &s->app,
     };

@@ -47,6 +47,17 @@ bool pfc_address_parse(const char *text, size_t len, pfc_address *out)
            inet_pton(AF_INET6, word, out->bytes) == 1;
 }
 
+void pfc_address_text(const pfc_address *address, char out[PFC_ADDRESS_TEXT])
+{
+    static const pfc_address unknown;
+    const bool v4 = pfc_address_is_v4(address);
+
+    if (memcmp(address, &unknown, sizeof(unknown)) == 0 ||
+        !inet_ntop(v4 ? AF_INET : AF_INET6, address->bytes + (v4 ? sizeof(mapped) : 0), out,
+                   PFC_ADDRESS_TEXT))
+        out[0] = '\0';
+}
+
 static pfc_code parse_net(const char *text, size_t len, const char *what, pfc_net *out,
                           pfc_err *err)
 {

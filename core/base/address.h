@@ -29,6 +29,9 @@ bool pfc_address_of(const struct sockaddr *address, pfc_address *out);
 /** text[0..len) as an address, without a port. */
 bool pfc_address_parse(const char *text, size_t len, pfc_address *out);
 bool pfc_address_is_v4(const pfc_address *address);
+#define PFC_ADDRESS_TEXT 46 /* bytes, with the end: INET6_ADDRSTRLEN */
+/** "192.0.2.7" or "2001:db8::1"; "" for the unknown address. */
+void pfc_address_text(const pfc_address *address, char out[PFC_ADDRESS_TEXT]);
 bool pfc_address_is_loopback(const pfc_address *address);
 /** True for an address that is routed on the public Internet; false for loopback, private,
  * link-local and special-use networks (RFC 6890). */

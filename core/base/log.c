@@ -73,13 +73,14 @@ void pfc_log_set_request(const char *request_id)
     request_now = request_id;
 }
 
-/* Length of a token's secret at the beginning of the text: "pfc_" and many hexadecimal digits.
- * Users put tokens into URLs and names by mistake; the log must not repeat them. */
+/* Length of a secret at the beginning of the text: "pfc_" (a token), "pfs_" (a browser's session)
+ * or another letter in its place, and many hexadecimal digits. Users put tokens into URLs and names
+ * by mistake; the log must not repeat them. */
 static size_t secret_len(const char *text, size_t len)
 {
     size_t digits;
 
-    if (len < 4 + SECRET_DIGITS || memcmp(text, "pfc_", 4) != 0)
+    if (len < 4 + SECRET_DIGITS || memcmp(text, "pf", 2) != 0 || text[3] != '_')
         return 0;
     digits = strspn(text + 4, "0123456789abcdefABCDEF");
     return digits >= SECRET_DIGITS ? 4 + PFC_MIN(digits, len - 4) : 0;
@@ -102,7 +103,7 @@ static void put_quoted(pfc_buf *line, const char *text)
         size_t hidden = c == 'p' ? secret_len(text + i, len - i) : 0;
 
         if (hidden > 0) {
-            pfc_buf_puts(line, "pfc_...");
+            pfc_buf_printf(line, "%.4s...", text + i);
             i += hidden - 1;
         } else if (c == '"' || c == '\\')
             pfc_buf_printf(line, "\\%c", c);

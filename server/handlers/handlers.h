@@ -81,6 +81,9 @@ pfc_code pfc_decode_source(pfc_app *app, const pfc_req *req, const char *project
 /** Looks a token up, for server/http. */
 pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err);
 
+/** Likewise a browser's session. */
+pfc_code pfc_app_check_session(pfc_app *app, const char *session, pfc_principal *out, pfc_err *err);
+
 /* ---- shared reads (ops/refresh_gate.c); call them with the gate's lock held ---- */
 
 /** True when the caller has to read now: release the lock, read, take it again, call
@@ -246,6 +249,8 @@ PFC_HANDLER(sessions_get);
 PFC_HANDLER(candidates);
 PFC_HANDLER(session_post); /* access/session.c */
 PFC_HANDLER(session_delete);
+PFC_HANDLER(browser_sessions_list);
+PFC_HANDLER(browser_sessions_delete);
 PFC_HANDLER(audit_list);   /* access/audit.c */
 PFC_HANDLER(notices_list); /* alerts/notices.c */
 PFC_HANDLER(notices_delete);

@@ -20,12 +20,23 @@ const char *httpd_bearer(const char *header)
     return token;
 }
 
-/* A browser's session opens what changes nothing, and only for pages of our own. */
-static const char *session_token(const httpd_exchange *x, const pfc_req *req)
+bool httpd_is_own_page(const char *fetch_site, const char *origin, const char *host)
+{
+    const char *authority = origin ? strstr(origin, "://") : NULL;
+
+    if (fetch_site)
+        return strcasecmp(fetch_site, "same-origin") == 0;
+    return authority && host && *host && strcasecmp(authority + 3, host) == 0;
+}
+
+/* Browsers send the cookie with requests of every page that they take for one of this site. It
+ * reads for no page of another site, and it changes nothing without a proof that a page of this
+ * service sent the request: a page on another port of this host is of the same site. */
+static const char *session_of(const httpd_exchange *x, const pfc_req *req)
 {
     if (x->auth_text || x->cross_site || !x->cookie_text || !x->cookie_text[0])
         return NULL;
-    return strcmp(req->method, "GET") == 0 ? x->cookie_text : NULL;
+    return x->own_page || strcmp(req->method, "GET") == 0 ? x->cookie_text : NULL;
 }
 
 pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *err)
@@ -38,8 +49,8 @@ pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *
 /* Without a token, where the setting says so: reading, and nothing that has another method. */
 static bool is_public(pfc_httpd *http, const pfc_route *route)
 {
-    return (route->scopes & PFC_SCOPE_READ) && strcmp(route->method, "GET") == 0 &&
-           atomic_load(&http->public_read);
+    return (route->scopes & PFC_SCOPE_READ) && route->scopes != PFC_SCOPE_ALL &&
+           strcmp(route->method, "GET") == 0 && atomic_load(&http->public_read);
 }
 
 static pfc_code allow_scope(pfc_httpd *http, const pfc_req *req, int *status, pfc_err *err)
@@ -54,11 +65,19 @@ static pfc_code allow_scope(pfc_httpd *http, const pfc_req *req, int *status, pf
     return PFC_OK;
 }
 
+static pfc_code check(pfc_httpd *http, pfc_httpd_check_token with, const char *secret,
+                      pfc_principal *out, pfc_err *err)
+{
+    if (!with)
+        return pfc_err_set(err, PFC_EDENIED, "unknown token");
+    return with(http->opts.app, secret, out, err);
+}
+
 pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *status,
                          pfc_err *err)
 {
     const pfc_route *route = req->route;
-    const char *token;
+    const char *session, *token;
     pfc_code code;
 
     memset(&req->auth, 0, sizeof(req->auth));
@@ -68,17 +87,21 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
         if (code)
             return code;
     }
-    token = session_token(x, req);
-    if (!x->auth_text && !token) {
+    session = session_of(x, req);
+    if (!x->auth_text && !session) {
         if (route->scopes == PFC_HTTPD_OPEN || is_public(http, route))
             return PFC_OK;
         *status = 401;
-        return pfc_err_set(err, PFC_EDENIED, "this needs a token: Authorization: Bearer pfc_...");
+        return pfc_err_set(err, PFC_EDENIED, "%s",
+                           x->cookie_text && x->cookie_text[0] && !x->own_page
+                               ? "a browser's session changes nothing without a proof of its "
+                                 "origin: expected Sec-Fetch-Site: same-origin, or an Origin that "
+                                 "is this host; other clients send Authorization: Bearer pfc_..."
+                               : "this needs a token: Authorization: Bearer pfc_...");
     }
 
-    if (!token)
-        token = httpd_bearer(x->auth_text);
-    if (!token) {
+    token = session ? NULL : httpd_bearer(x->auth_text);
+    if (!session && !token) {
         *status = 401;
         return pfc_err_set(err, PFC_EDENIED, "Authorization: expected \"Bearer pfc_...\"");
     }
@@ -86,8 +109,8 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
     if (route->scopes == PFC_HTTPD_OPEN)
         return PFC_OK;
 
-    code = http->opts.check ? http->opts.check(http->opts.app, token, &req->auth, err)
-                            : pfc_err_set(err, PFC_EDENIED, "unknown token");
+    code = session ? check(http, http->opts.session, session, &req->auth, err)
+                   : check(http, http->opts.check, token, &req->auth, err);
     /* A session whose token has gone still reads what is open to everyone. */
     if (code == PFC_EDENIED && !x->auth_text && is_public(http, route))
         return PFC_OK;
@@ -95,7 +118,7 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
         *status = code == PFC_EDENIED || code == PFC_ENOTFOUND || code == PFC_EINVAL ? 401 : 0;
         return code;
     }
-    req->token = token;
+    x->auth = req->auth;
     if (x->counted_token) /* a request that waited is still the same */
         return allow_scope(http, req, status, err);
     x->counted_token = true;

@@ -54,7 +54,9 @@ static void log_exchange(const httpd_exchange *x, int64_t now_ns,
         PFC_LOG_ARG("bytes", x->sent_bytes),
         PFC_LOG_ARG("ms", (double)(now_ns - x->begin_ns) * 1e-6),
         PFC_LOG_ARG("complete", (bool)(how == MHD_REQUEST_TERMINATED_COMPLETED_OK)),
-        PFC_LOG_ARG("run", x->run_id), /* last: left out when there is none */
+        PFC_LOG_ARG("address", (const char *)x->address),
+        PFC_LOG_ARG("token", x->auth.token_id), /* 0: none, or a refused one */
+        PFC_LOG_ARG("run", x->run_id),          /* last: left out when there is none */
     };
 
     if (pfc_log_get_level() > PFC_INFO)
@@ -220,6 +222,9 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
         .method = method_of(x),
         .idempotency_key = x->key_text,
         .accept = x->types_text,
+        .address = x->address,
+        .session = x->cookie_text,
+        .own_page = x->own_page,
     };
     pfc_err err = { 0 };
     bool answered = false;

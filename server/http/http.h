@@ -68,8 +68,10 @@ typedef struct pfc_req {
     size_t body_len;
     const char *idempotency_key; /* header, NULL when absent */
     const char *accept;          /* header, NULL when absent */
-    const char *token;           /* the bearer token as sent, when it was checked; NULL: none */
     pfc_principal auth;          /* token_id 0: no token (an open route, or public_read) */
+    const char *address;         /* of the client, behind trusted proxies; "": unknown */
+    const char *session;         /* the browser's session cookie as sent; NULL: none */
+    bool own_page;               /* the browser states that a page of this service sent it */
     double waited_s;             /* since the first call, for handlers that wait */
     bool stopping;               /* the server is shutting down: do not wait */
     void *later;                 /* second call after pfc_reply_later: its ticket; else NULL */
@@ -127,6 +129,9 @@ typedef struct pfc_route {
 typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_principal *out,
                                           pfc_err *err);
 
+/** Likewise the session cookie of a browser. */
+typedef pfc_httpd_check_token pfc_httpd_check_session;
+
 /** PFC_EUNAVAIL while the server cannot answer routes that need a token. */
 typedef pfc_code (*pfc_httpd_gate)(pfc_app *app, pfc_err *err);
 
@@ -155,9 +160,10 @@ typedef struct pfc_httpd_opts {
         docs; /* folder of the built documentation, borrowed until the server listens; NULL: none */
     const char *tls_cert; /* PEM text, borrowed until the server listens; NULL: plain HTTP */
     const char *tls_key;
-    bool allow_plain;            /* allows plain HTTP on an address other than loopback */
-    pfc_httpd_check_token check; /* NULL: refuses every token */
-    pfc_httpd_gate gate;         /* NULL: always */
+    bool allow_plain;                /* allows plain HTTP on an address other than loopback */
+    pfc_httpd_check_token check;     /* NULL: refuses every token */
+    pfc_httpd_check_session session; /* NULL: refuses every session */
+    pfc_httpd_gate gate;             /* NULL: always */
     pfc_app *app;
 } pfc_httpd_opts;
 
@@ -251,9 +257,8 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
 pfc_code pfc_reply_borrowed(pfc_reply *reply, int status, const char *content_type,
                             const char *text);
 pfc_code pfc_reply_empty(pfc_reply *reply);
-/** Sets the session cookie to this token; "": deletes the cookie. Call it after the body was set.
- */
-void pfc_reply_session(pfc_reply *reply, const char *token);
+/** Sets the session cookie to this id; "": deletes the cookie. Call it after the body was set. */
+void pfc_reply_session(pfc_reply *reply, const char *id);
 /** Suspends the request until `topic` is published, at most wait_s after the first call. The
  * handler does not run again when the client has disconnected. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);

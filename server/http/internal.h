@@ -40,16 +40,18 @@ typedef struct httpd_exchange {
     char *uri;         /* owned: path and query as sent */
     char *decoded;     /* owned: storage of params and query */
     char *auth_text;   /* owned: Authorization as sent */
-    char *cookie_text; /* owned: the session's token, NULL: none */
+    char *cookie_text; /* owned: the session's id, NULL: none */
     bool cross_site;   /* the browser reports a request of another site */
-    double retry_s;    /* of a 429 */
-    char *key_text;    /* owned: Idempotency-Key as sent */
-    char *match_text;  /* owned: If-None-Match as sent */
-    char *types_text;  /* owned: Accept as sent */
-    char *accept_text; /* owned: Accept-Encoding as sent */
-    char *proxy_text;  /* owned: X-Forwarded-For, all of its lines */
-    bool chunks;       /* HTTP/1.1: the body may be chunked */
-    bool chunked;      /* the body is chunked */
+    bool own_page;     /* the browser reports a page of this service, see same_origin */
+    char address[PFC_ADDRESS_TEXT]; /* of the client, behind trusted proxies; "": unknown */
+    double retry_s;                 /* of a 429 */
+    char *key_text;                 /* owned: Idempotency-Key as sent */
+    char *match_text;               /* owned: If-None-Match as sent */
+    char *types_text;               /* owned: Accept as sent */
+    char *accept_text;              /* owned: Accept-Encoding as sent */
+    char *proxy_text;               /* owned: X-Forwarded-For, all of its lines */
+    bool chunks;                    /* HTTP/1.1: the body may be chunked */
+    bool chunked;                   /* the body is chunked */
     bool closing; /* the connection is closed after the answer: the start of the next request is not
                      certain */
     uint64_t declared; /* Content-Length */
@@ -162,6 +164,10 @@ void httpd_request_release(httpd_exchange *x);
 void httpd_request_forget(httpd_exchange *x);
 
 /* auth.c */
+/** True when the browser states that a page of this service sent the request: Sec-Fetch-Site
+ * "same-origin", which no script can set; without that header (plain HTTP on a name), an Origin
+ * whose host and port are those of Host. NULL: the header is absent. */
+bool httpd_is_own_page(const char *fetch_site, const char *origin, const char *host);
 /** The token of "Bearer pfc_..."; NULL when the header has another form. Points into `header`. */
 const char *httpd_bearer(const char *header);
 /** Sets the error of a 429; who: "this address". */

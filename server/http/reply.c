@@ -116,12 +116,12 @@ pfc_code pfc_reply_empty(pfc_reply *reply)
     return PFC_OK;
 }
 
-void pfc_reply_session(pfc_reply *reply, const char *token)
+void pfc_reply_session(pfc_reply *reply, const char *id)
 {
     /* Strict: no other site can make a browser send it. Only where the API is. */
     (void)snprintf(reply->cookie, sizeof(reply->cookie),
-                   PFC_HTTPD_COOKIE "=%.100s; Path=/api/v1; HttpOnly; SameSite=Strict%s", token,
-                   token[0] ? "" : "; Max-Age=0");
+                   PFC_HTTPD_COOKIE "=%.100s; Path=/api/v1; HttpOnly; SameSite=Strict%s", id,
+                   id[0] ? "" : "; Max-Age=0");
 }
 
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s)

@@ -29,6 +29,7 @@ typedef struct headers {
     uint64_t length;
     size_t content_encodings;
     const char *content_encoding;
+    const char *origin, *fetch_site;      /* of browsers; NULL: none */
     const char *request_id, *traceparent; /* NULL: none */
 } headers;
 
@@ -169,7 +170,9 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
         /* A proxy may add a line of its own below what its client made up. */
         keep_list(&h->x->proxy_text, value);
     } else if (strcasecmp(name, "Sec-Fetch-Site") == 0) {
-        h->x->cross_site = strcasecmp(value, "cross-site") == 0;
+        h->fetch_site = h->fetch_site ? "" : value;
+    } else if (strcasecmp(name, "Origin") == 0) {
+        h->origin = h->origin ? "" : value; /* two of them: neither */
     } else if (strcasecmp(name, "Idempotency-Key") == 0) {
         h->keys++;
         keep(&h->x->key_text, value);
@@ -224,6 +227,20 @@ static void take_id(httpd_exchange *x, const headers *h)
     }
 }
 
+/* Of the client: the peer, or the address that a trusted proxy forwards for. */
+static void take_address(httpd_exchange *x)
+{
+    pfc_address peer;
+
+    if (!x->conn)
+        return;
+    peer = x->conn->peer;
+    if (pfc_nets_hold(&x->http->trusted, &peer) &&
+        !httpd_forwarded_for(x->proxy_text, &x->http->trusted, &peer))
+        peer = x->conn->peer; /* a failed attempt may have changed it */
+    pfc_address_text(&peer, x->address);
+}
+
 int httpd_request_headers(httpd_exchange *x)
 {
     headers h = { .x = x };
@@ -231,6 +248,9 @@ int httpd_request_headers(httpd_exchange *x)
 
     MHD_get_connection_values_n(x->mhd, MHD_HEADER_KIND, on_header, &h);
     take_id(x, &h);
+    x->cross_site = h.fetch_site && strcasecmp(h.fetch_site, "cross-site") == 0;
+    x->own_page = httpd_is_own_page(h.fetch_site, h.origin, h.host);
+    take_address(x);
     codings = httpd_codings_of(x->accept_text);
     x->declared = h.length;
     x->chunked = h.encodings > 0;

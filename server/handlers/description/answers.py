@@ -228,6 +228,8 @@ delivery = members(receiver=TEXT, state=one_of("waiting", "sending", "sent", "de
                    next_at=null(TEXT))
 notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed", "toolchain", "harness"), alert_id=NUMERAL, commit=COMMIT, subject=null(TEXT),
                  author=null(TEXT), text=TEXT, repro=TEXT, created_at=TIME, deliveries=each(delivery))
+browser_session = members(id=NUMERAL, token_id=NUMERAL, token_name=TEXT, address=TEXT, created_at=TIME, expires_at=TIME,
+                          last_used_at=null(TIME), current=TRUTH)
 audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)
 
 SCHEMAS = {
@@ -309,6 +311,7 @@ SCHEMAS = {
     "TokensAnswer": page("tokens", token),
     "TokenAnswer": members(id=NUMERAL, name=TEXT, token={"type": "string", "pattern": "^pfc_[0-9a-f]{64}$"},
                            scopes=each(ref("Scope")), project=null(TEXT), expires_at=null(TIME)),
+    "BrowserSessionsAnswer": page("browser_sessions", browser_session),
     "AuditAnswer": page("audit", audit),
     "NoticesAnswer": page("notices", notice),
     "DeliveriesAnswer": members(deliveries=COUNT),

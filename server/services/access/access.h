@@ -48,6 +48,7 @@ typedef struct pfc_principal {
     int64_t scopes;     /* admin implies every other */
     int64_t project_id; /* 0: all */
     pfc_lease_id lease; /* whose results the token stores; job_id 0: not a lease's token */
+    int64_t session_id; /* of the browser that signed in; 0: the token itself was sent */
     char actor[96];     /* "token 3 (ci)", "runner a, job 17" */
     int64_t until_ns;   /* expiry as a time of pfc_clock_ns; 0: never */
 } pfc_principal;

@@ -5,15 +5,13 @@
 
 #include <math.h>
 
-#include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/rng.h"
 #include "server/services/access/access.h"
 #include "server/services/access/lease_tokens.h"
+#include "server/services/access/secret.h"
 #include "server/services/service.h"
 
 #define PREFIX   "pfc_"
-#define YEAR_S   31557600.0
 #define MAX_NAME 64
 
 const char *const pfc_scope_names[5] = { "read", "ingest", "runner", "triage", "admin" };
@@ -25,26 +23,6 @@ int pfc_scope_parse(const char *name)
             return 1 << i;
     }
     return 0;
-}
-
-static void make_secret(char secret[PFC_TOKEN_TEXT])
-{
-    unsigned char bits[32];
-    size_t at = sizeof(PREFIX) - 1;
-
-    pfc_random_bytes(bits, sizeof(bits));
-    memcpy(secret, PREFIX, at);
-    for (size_t i = 0; i < sizeof(bits); i++)
-        (void)snprintf(secret + at + 2 * i, 3, "%02x", bits[i]);
-}
-
-static bool well_formed(const char *secret)
-{
-    const char *digits = secret + sizeof(PREFIX) - 1;
-
-    if (strlen(secret) != PFC_TOKEN_TEXT - 1 || strncmp(secret, PREFIX, sizeof(PREFIX) - 1) != 0)
-        return false;
-    return strspn(digits, "0123456789abcdef") == 64;
 }
 
 pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64_t scopes,
@@ -62,7 +40,7 @@ pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64
     if (name && strlen(name) > MAX_NAME)
         return pfc_err_set_field(err, PFC_EINVAL, "name", "name: expected at most %d bytes",
                                  MAX_NAME);
-    make_secret(fresh);
+    pfc_secret_make(PREFIX, fresh);
     pfc_sha256_hex(fresh, strlen(fresh), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
@@ -95,7 +73,7 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_
     pfc_tx *tx = NULL;
     pfc_code code;
 
-    if (!well_formed(secret))
+    if (!pfc_secret_well_formed(PREFIX, secret))
         return pfc_err_set(err, PFC_EINVAL, "token: expected pfc_ and 64 hexadecimal digits");
     pfc_sha256_hex(secret, strlen(secret), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
@@ -118,18 +96,12 @@ static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, boo
     if (!code && rows.len) {
         const pfc_sql_token_find_row *found = &rows.items[0];
 
-        out->token_id = found->id;
-        out->scopes = found->scopes & PFC_SCOPE_ADMIN ? PFC_SCOPE_ALL : found->scopes;
-        out->project_id = found->project_id;
-        (void)snprintf(out->actor, sizeof(out->actor),
-                       *found->name ? "token %lld (%s)" : "token %lld", (long long)out->token_id,
-                       found->name);
+        pfc_principal_fill(out, found->id, found->name, found->scopes, found->project_id,
+                           found->valid_s);
         *valid = found->valid && pfc_secret_equal(hash, found->hash);
         stale = found->stale;
-        if (!isnan(found->valid_s)) {
+        if (!isnan(found->valid_s))
             *valid_s = found->valid_s;
-            out->until_ns = pfc_clock_ns() + (int64_t)(fmin(*valid_s, YEAR_S) * 1e9);
-        }
     }
     pfc_rows_clear(&rows);
     /* Updates the last use at most once a minute, which avoids a write per request. */
@@ -154,7 +126,7 @@ pfc_code pfc_token_verify_cached(pfc_db *db, pfc_cache *cache, const char *secre
     bool valid = false;
     pfc_code code;
 
-    if (!secret || (!well_formed(secret) && !pfc_lease_token_is(secret)))
+    if (!secret || (!pfc_secret_well_formed(PREFIX, secret) && !pfc_lease_token_is(secret)))
         return pfc_err_set(err, PFC_EDENIED, "token: not valid");
     pfc_sha256_hex(secret, strlen(secret), hash);
     if (cache && pfc_cache_token(cache, hash, out, &generation))
@@ -209,7 +181,7 @@ pfc_code pfc_token_rotate(pfc_db *db, const char *actor, int64_t id, double over
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    make_secret(fresh);
+    pfc_secret_make(PREFIX, fresh);
     pfc_sha256_hex(fresh, strlen(fresh), hash);
     if (!code)
         code = pfc_tokens_rotate(tx, id, hash, overlap_s, &made, err);

@@ -67,7 +67,7 @@ class Strangers:
             path, verb, body = self.path(pattern) + self.QUERIES.get(pattern, ""), method.upper(), self.body_of(pattern, method)
             with self.subTest(method=method, pattern=pattern):
                 shut = closed.call(verb, path, body)
-                if pattern == "/api/v1/session" and method == "delete":  # forgets a cookie
+                if pattern == "/api/v1/session" and method == "delete":  # deletes a cookie
                     self.assertEqual(shut.status, 204)
                     continue
                 if method != "get" or pattern not in FOR_ALL | WHERE_PUBLIC:

@@ -187,17 +187,18 @@ typedef struct visit {
     const char *method;
     int64_t scopes;
     const char *auth, *cookie;
-    bool cross_site, public_read, gate;
+    bool own_page, cross_site, public_read, gate;
     int status;
 } visit;
 
 static int status_of(const visit *v)
 {
     const pfc_route route = { .method = v->method, .pattern = "/x", .scopes = v->scopes };
-    pfc_httpd http = { .opts = { .check = check, .gate = v->gate ? shut : NULL },
+    pfc_httpd http = { .opts = { .check = check, .session = check, .gate = v->gate ? shut : NULL },
                        .public_read = v->public_read };
     httpd_exchange x = { .auth_text = (char *)(uintptr_t)v->auth,
                          .cookie_text = (char *)(uintptr_t)v->cookie,
+                         .own_page = v->own_page,
                          .cross_site = v->cross_site };
     pfc_req req = { .route = &route, .method = v->method };
     pfc_err err = { 0 };
@@ -207,28 +208,30 @@ static int status_of(const visit *v)
     return !code ? 200 : status ? status : httpd_status_of(code);
 }
 
-/* Browsers send the cookie with requests of every site: it allows only reading, and only from the
- * server's own pages. */
-Test(sessions, a_cookie_opens_reading_to_our_own_pages_and_nothing_else)
+/* Browsers send the cookie with requests of every page that they take for one of this site. */
+Test(sessions, a_cookie_reads_for_this_site_and_changes_things_for_our_own_pages_alone)
 {
     static const visit rows[] = {
-        { "GET", PFC_SCOPE_READ, NULL, "pfc_1", false, false, false, 200 },
-        { "GET", PFC_SCOPE_READ, NULL, "pfc_1", true, false, false, 401 },
-        { "GET", PFC_SCOPE_READ, NULL, "", false, false, false, 401 },
-        { "GET", PFC_SCOPE_READ, NULL, "pfc_2", false, false, false, 403 },
-        { "GET", PFC_SCOPE_ADMIN, NULL, "pfc_16", false, false, false, 200 },
-        { "GET", PFC_SCOPE_ADMIN, NULL, "pfc_15", false, true, false, 403 },
-        { "POST", PFC_SCOPE_READ, NULL, "pfc_31", false, true, false, 401 },
-        { "DELETE", PFC_SCOPE_TRIAGE, NULL, "pfc_31", false, false, false, 401 },
+        { "GET", PFC_SCOPE_READ, NULL, "pfc_1", false, false, false, false, 200 },
+        { "GET", PFC_SCOPE_READ, NULL, "pfc_1", false, true, false, false, 401 },
+        { "GET", PFC_SCOPE_READ, NULL, "", false, false, false, false, 401 },
+        { "GET", PFC_SCOPE_READ, NULL, "pfc_2", false, false, false, false, 403 },
+        { "GET", PFC_SCOPE_ADMIN, NULL, "pfc_16", false, false, false, false, 200 },
+        { "GET", PFC_SCOPE_ADMIN, NULL, "pfc_15", false, false, true, false, 403 },
+        { "POST", PFC_SCOPE_READ, NULL, "pfc_31", false, false, true, false, 401 },
+        { "POST", PFC_SCOPE_READ, NULL, "pfc_31", true, false, true, false, 200 },
+        { "POST", PFC_SCOPE_READ, NULL, "pfc_31", true, true, true, false, 401 },
+        { "DELETE", PFC_SCOPE_TRIAGE, NULL, "pfc_1", true, false, false, false, 403 },
+        { "DELETE", PFC_SCOPE_TRIAGE, NULL, "pfc_31", false, false, false, false, 401 },
         /* An explicit header takes precedence over the cookie. */
-        { "GET", PFC_SCOPE_READ, "Bearer pfc_2", "pfc_1", false, false, false, 403 },
-        { "GET", PFC_SCOPE_READ, "Bearer wrong", "pfc_1", false, true, false, 401 },
+        { "GET", PFC_SCOPE_READ, "Bearer pfc_2", "pfc_1", false, false, false, false, 403 },
+        { "GET", PFC_SCOPE_READ, "Bearer wrong", "pfc_1", false, false, true, false, 401 },
         /* A session whose token has gone reads what everyone may read. */
-        { "GET", PFC_SCOPE_READ, NULL, "wrong", false, false, false, 401 },
-        { "GET", PFC_SCOPE_READ, NULL, "wrong", false, true, false, 200 },
-        { "GET", PFC_SCOPE_ADMIN, NULL, "wrong", false, true, false, 401 },
-        { "GET", PFC_SCOPE_READ, NULL, "away", false, true, false, 503 },
-        { "GET", PFC_SCOPE_READ, "Bearer away", NULL, false, true, false, 503 },
+        { "GET", PFC_SCOPE_READ, NULL, "wrong", false, false, false, false, 401 },
+        { "GET", PFC_SCOPE_READ, NULL, "wrong", false, false, true, false, 200 },
+        { "GET", PFC_SCOPE_ADMIN, NULL, "wrong", false, false, true, false, 401 },
+        { "GET", PFC_SCOPE_READ, NULL, "away", false, false, true, false, 503 },
+        { "GET", PFC_SCOPE_READ, "Bearer away", NULL, false, false, true, false, 503 },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
@@ -238,18 +241,47 @@ Test(sessions, a_cookie_opens_reading_to_our_own_pages_and_nothing_else)
 Test(sessions, reading_is_open_to_strangers_by_get_alone_and_nothing_is_before_the_server_is_ready)
 {
     static const visit rows[] = {
-        { "GET", PFC_SCOPE_READ, NULL, NULL, false, true, false, 200 },
-        { "GET", PFC_SCOPE_READ | PFC_SCOPE_ADMIN, NULL, NULL, false, true, false, 200 },
-        { "POST", PFC_SCOPE_READ, NULL, NULL, false, true, false, 401 },
-        { "GET", PFC_SCOPE_TRIAGE, NULL, NULL, false, true, false, 401 },
-        { "GET", PFC_SCOPE_READ, "Bearer pfc_2", NULL, false, true, false, 200 },
-        { "POST", PFC_SCOPE_READ, "Bearer pfc_2", NULL, false, true, false, 403 },
-        { "GET", PFC_SCOPE_READ, "Bearer pfc_1", NULL, false, false, true, 503 },
-        { "GET", PFC_HTTPD_OPEN, NULL, NULL, false, false, true, 200 },
+        { "GET", PFC_SCOPE_READ, NULL, NULL, false, false, true, false, 200 },
+        { "GET", PFC_SCOPE_READ | PFC_SCOPE_ADMIN, NULL, NULL, false, false, true, false, 200 },
+        { "POST", PFC_SCOPE_READ, NULL, NULL, false, false, true, false, 401 },
+        { "GET", PFC_SCOPE_TRIAGE, NULL, NULL, false, false, true, false, 401 },
+        { "GET", PFC_SCOPE_READ, "Bearer pfc_2", NULL, false, false, true, false, 200 },
+        { "POST", PFC_SCOPE_READ, "Bearer pfc_2", NULL, false, false, true, false, 403 },
+        { "GET", PFC_SCOPE_READ, "Bearer pfc_1", NULL, false, false, false, true, 503 },
+        { "GET", PFC_HTTPD_OPEN, NULL, NULL, false, false, false, true, 200 },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
         cr_expect(eq(int, status_of(&rows[i]), rows[i].status), "%zu", i);
+}
+
+Test(sessions, a_page_is_our_own_by_what_its_browser_states)
+{
+    static const struct {
+        const char *fetch_site, *origin, *host;
+        bool own;
+    } rows[] = {
+        { "same-origin", NULL, "h:1", true },
+        { "same-origin", "null", "h:1", true },
+        { "same-site", "http://h:1", "h:1", false },
+        { "cross-site", "http://h:1", "h:1", false },
+        { "none", "http://h:1", "h:1", false },
+        { "", "http://h:1", "h:1", false },
+        { NULL, "http://h:1", "h:1", true },
+        { NULL, "https://H:1", "h:1", true },
+        { NULL, "http://h:2", "h:1", false },
+        { NULL, "http://h:1.evil", "h:1", false },
+        { NULL, "null", "h:1", false },
+        { NULL, "", "", false },
+        { NULL, "http://", "", false },
+        { NULL, NULL, "h:1", false },
+        { NULL, "http://h:1", NULL, false },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
+        cr_expect(eq(int, httpd_is_own_page(rows[i].fetch_site, rows[i].origin, rows[i].host),
+                     rows[i].own),
+                  "%zu", i);
 }
 
 Test(sessions, the_cookie_is_for_the_api_alone_and_ends_when_it_is_emptied)

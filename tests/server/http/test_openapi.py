@@ -84,6 +84,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         server.as_admin("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure", "parents": [job],
                                                  "commit": support.commit_id(2)})
         token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json["id"]
+        server.as_admin("POST", "/api/v1/session")
+        signed_in = server.as_admin("GET", "/api/v1/browser-sessions").json["browser_sessions"][-1]["id"]
         # one on the runners, which can be cancelled; a report cannot
         bisection = server.as_admin("POST", "/api/v1/bisections",
                                     {"project": "demo", "mode": "remote", "metric": "time_ns",
@@ -103,7 +105,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/jobs/{id}/release": job,
-                "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token}
+                "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,
+                "/api/v1/browser-sessions/{id}": signed_in}
 
     @staticmethod
     def bisection():
@@ -550,7 +553,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         server.as_admin("POST", "/api/v1/projects", {"name": "elsewhere"})
         token = server.as_admin("POST", "/api/v1/tokens", {"scopes": SCOPES, "project": "elsewhere"}).json["token"]
         before = support.sql(server.database, "SELECT count(*), max(id) FROM audit WHERE actor LIKE '%token%'")
-        shared = {"/api/v1/machines", "/api/v1/runners", "/api/v1/session"}  # there is none to ask for
+        shared = {"/api/v1/machines", "/api/v1/runners", "/api/v1/session", "/api/v1/browser-sessions"}  # there is none to ask for
         refused = 0
         for pattern, method, operation in self.operations():
             if pattern.endswith("/events") or pattern in shared or {} in operation["security"]:
@@ -570,7 +573,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                     self.assertNotIn(b'"demo"', answer.body)
                     continue
                 # A route of runs has no project: an unknown id is 404, and so is another project's run.
-                want = (404, "not_found") if pattern == "/api/v1/runs/{id}" else (403, "forbidden")
+                want = (404, "not_found") if pattern in ("/api/v1/runs/{id}", "/api/v1/browser-sessions/{id}") else (403, "forbidden")
                 self.assertEqual((answer.status, answer.json["error"]["code"]), want, answer)
                 refused += 1
         self.assertEqual(server.call("GET", "/api/v1/machines", token=token).json["machines"], [])

@@ -17,8 +17,8 @@ INJECTIONS = ("'; DROP TABLE runs; -- \" OR 1=1 -- $1); DELETE FROM measurements
 TAKEN = (200, 201, 204)
 REFUSED = (400, 404, 409, 413)
 
-# Operations that change nothing (a replay, a cookie) or whose trace is the job itself, as server/API.md says.
-NO_ROW = {("post", "/api/v1/projects/{p}/replay"), ("post", "/api/v1/session"), ("delete", "/api/v1/session"),
+# Operations that change nothing (a replay, signing out without a session) or whose trace is the job itself, as server/API.md says.
+NO_ROW = {("post", "/api/v1/projects/{p}/replay"), ("delete", "/api/v1/session"),
           ("post", "/api/v1/jobs/lease"), ("post", "/api/v1/jobs/{id}/heartbeat"), ("post", "/api/v1/jobs/{id}/release")}
 
 
@@ -147,7 +147,9 @@ class Writes:
         made = server.as_admin("GET", "/api/v1/tokens?limit=1000").json["tokens"][-1]
         yield "post", f"/api/v1/tokens/{made['id']}/rotate", {"overlap_s": 60}, 1
         yield "delete", f"/api/v1/tokens/{made['id']}", None, 1
-        yield "post", "/api/v1/session", None, 0
+        yield "post", "/api/v1/session", None, 1
+        signed_in = server.as_admin("GET", "/api/v1/browser-sessions?limit=1000").json["browser_sessions"][-1]
+        yield "delete", f"/api/v1/browser-sessions/{signed_in['id']}", None, 1
         yield "delete", "/api/v1/session", None, 0
         for state, rows in (("NULL, done_by = NULL", 1), (None, 0)):
             if state:

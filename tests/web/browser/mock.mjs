@@ -77,6 +77,7 @@ export function startMock(dist, state) {
   const manifest = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));
   const files = new Map(manifest.files.map((f) => [`/${f.path}`, { type: f.type, body: readFileSync(join(dist, f.path)) }]));
   const streams = new Set();
+  const sessions = new Map(); /* id of the cookie -> token */
   const empty = (name) => ({ [name]: [], next_cursor: null });
   const list = (name, key = name) => (state.empty ? empty(key) : fixture(name));
   const routes = [
@@ -132,15 +133,23 @@ export function startMock(dist, state) {
   function api(req, res, url) {
     const path = url.pathname.slice("/api/v1".length);
     const session = /(?:^|; )pfc_session=([^;]*)/.exec(req.headers.cookie ?? "")?.[1];
-    const known = req.headers.authorization ?? (req.method === "GET" && session ? `Bearer ${session}` : "");
+    const own = req.method === "GET" || req.headers["sec-fetch-site"] === "same-origin"; /* as the service: auth.c */
+    const known = req.headers.authorization ?? (own && sessions.has(session) ? `Bearer ${sessions.get(session)}` : "");
     if (path === "/session") {
       const secret = (req.headers.authorization ?? "").replace(/^Bearer /, "");
       if (req.method === "POST" && (!secret || (state.token && secret !== state.token))) {
         return refuse(res, 401, "unauthorized", "A session needs a token.");
       }
-      const value = req.method === "POST" ? secret : "; Max-Age=0";
+      sessions.delete(session);
+      const id = `pfs_${sessions.size}`;
+      if (req.method === "POST") sessions.set(id, secret);
+      const value = req.method === "POST" ? id : "; Max-Age=0";
       res.writeHead(204, { "Set-Cookie": `pfc_session=${value}; Path=/api/v1; HttpOnly; SameSite=Strict` });
       return res.end();
+    }
+    if (path === "/browser-sessions") {
+      return json(res, 200, { next_cursor: null, browser_sessions: [...sessions.keys()].map((id, n) => ({ id: n + 1, token_id: 3, token_name: "mara",
+        address: "192.0.2.7", created_at: "2026-02-24T00:00:00.000Z", expires_at: "2026-03-03T00:00:00.000Z", last_used_at: null, current: id === session })) });
     }
     if (state.token && known !== `Bearer ${state.token}`) {
       return refuse(res, 401, "unauthorized", "This service is read with a token only.");
@@ -157,9 +166,9 @@ export function startMock(dist, state) {
       let body = "";
       req.on("data", (chunk) => { body += chunk; });
       req.on("end", () => {
-        if (!req.headers.authorization) return refuse(res, 401, "unauthorized", "Triage needs a token with the scope triage.");
+        if (!known) return refuse(res, 401, "unauthorized", "Triage needs a token with the scope triage.");
         const change = JSON.parse(body);
-        state.patches.push({ token: req.headers.authorization, change });
+        state.patches.push({ token: known, change });
         state.alert = { state: change.state };
         return json(res, 200, { ...fixture("alert"), ...state.alert });
       });
@@ -169,7 +178,7 @@ export function startMock(dist, state) {
       let body = "";
       req.on("data", (chunk) => { body += chunk; });
       req.on("end", () => {
-        state.patches.push({ token: req.headers.authorization, change: JSON.parse(body) });
+        state.patches.push({ token: known, change: JSON.parse(body) });
         state.event = { dismissed_by: "mara", dismissed_reason: JSON.parse(body).reason, closed_at: "2026-02-24T00:00:00Z" };
         json(res, 200, { ...fixture("environment").events[0], ...state.event });
       });

@@ -163,7 +163,7 @@ async function search_narrows_and_stays_in_the_address({ browser, mock }) {
   });
 }
 
-async function triage_needs_a_token_and_keeps_it_in_the_tab({ browser, mock, state }) {
+async function triage_needs_a_sign_in_and_no_script_can_read_its_token({ browser, mock, state }) {
   await withPage(browser, { ...wide, allow: refusals }, async (page) => {
     await page.goto(`${mock.url}/alerts/31`);
     await settled(page);
@@ -174,12 +174,13 @@ async function triage_needs_a_token_and_keeps_it_in_the_tab({ browser, mock, sta
     await form.getByText("Triage needs a token with the scope triage.").waitFor();
     await form.locator("summary").click();
     await form.getByLabel("Token").fill("pfc_secret");
-    await form.getByRole("button", { name: "Use token" }).click();
+    await form.getByRole("button", { name: "Sign in" }).click();
+    await form.getByText("Signed in").waitFor();
     await form.getByRole("button", { name: "Save" }).click();
     await form.getByText("The alert is now acknowledged.").waitFor();
     assert.deepEqual(state.patches, [{ token: "Bearer pfc_secret", change: { state: "acknowledged", reason: "looked at it" } }]);
-    assert.equal(await page.evaluate(() => window.localStorage.length), 0);
-    assert.equal(await page.evaluate(() => window.sessionStorage.getItem("perfci.token")), "pfc_secret");
+    const kept = await page.evaluate(() => JSON.stringify([window.localStorage, window.sessionStorage, document.cookie]));
+    assert.ok(!kept.includes("pfc_") && !kept.includes("pfs_"), kept);
     assert.ok(!(await page.evaluate(() => location.href)).includes("pfc_secret"));
   });
 }
@@ -212,14 +213,23 @@ async function a_closed_service_asks_for_a_token({ browser, mock, state }) {
   await withPage(browser, { ...wide, allow: refusals }, async (page) => {
     await page.goto(mock.url);
     await page.getByText("This service is read with a token only.").waitFor();
-    await page.getByLabel("Token").fill("pfc_reader");
-    await page.getByRole("button", { name: "Use token" }).click();
+    const form = page.locator(".failed").first();
+    await form.getByLabel("Token").fill("pfc_reader");
+    await form.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
     /* the stream is open, too: the token became a session, and no script can read it */
     const until = Date.now() + 60_000;
     while (mock.listeners() === 0 && Date.now() < until) await page.waitForTimeout(20);
     assert.equal(mock.listeners(), 1);
     assert.equal(await page.evaluate(() => document.cookie), "");
+    /* the next page needs no token; signing out ends that, and what was read goes */
+    await page.reload();
+    await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
+    await page.locator(".account summary").click();
+    await page.locator(".account").getByText("this browser").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("This service is read with a token only.").first().waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Headline metrics" }).count(), 0);
   });
 }
 
@@ -432,7 +442,7 @@ async function broken_results_are_marked_with_their_reason({ browser, mock }) {
 
 export const walks = {
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
-  search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
+  search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
 };

@@ -1,7 +1,10 @@
-/* All HTTP requests. The token stays in this tab (sessionStorage) and is sent only to the page's own origin. */
+/*
+ * All HTTP requests. Signing in exchanges the token for a session cookie that scripts cannot read; no token is stored.
+ * SIGNED_IN_KEY only remembers that there was a sign-in, because the page cannot see the cookie.
+ */
 import { signal } from "@preact/signals";
 
-const TOKEN_KEY = "perfci.token";
+const SIGNED_IN_KEY = "perfci.signed_in";
 
 /** A failed request, with the server's message where it sent one. */
 export class ApiError extends Error {
@@ -10,23 +13,39 @@ export class ApiError extends Error {
   }
 }
 
-function stored(): string {
+function remembered(): number {
   try {
-    return window.sessionStorage.getItem(TOKEN_KEY) ?? "";
+    return window.localStorage.getItem(SIGNED_IN_KEY) ? 1 : 0;
   } catch {
-    return ""; /* storage is switched off: the token then lives as long as the page */
+    return 0; /* storage is switched off: the page then asks for a token although the cookie is valid */
   }
 }
 
-export const token = signal(stored());
+/** Counts sign-ins of this page; 0: signed out. A page that was opened while signed in starts at 1. */
+export const session = signal(remembered());
 
-export function setToken(value: string): void {
-  token.value = value.trim();
+function setSession(value: number): void {
+  session.value = value;
   try {
-    if (token.value) window.sessionStorage.setItem(TOKEN_KEY, token.value);
-    else window.sessionStorage.removeItem(TOKEN_KEY);
+    if (value) window.localStorage.setItem(SIGNED_IN_KEY, "1");
+    else window.localStorage.removeItem(SIGNED_IN_KEY);
   } catch {
-    /* see stored() */
+    /* see remembered() */
+  }
+}
+
+/** Exchanges the token for a session cookie; the token itself is not stored. Throws ApiError. */
+export async function signIn(secret: string): Promise<void> {
+  await send("POST", "/session", { headers: { Authorization: `Bearer ${secret.trim()}` } });
+  setSession(session.value + 1);
+}
+
+/** Ends the session at the server, too. Throws ApiError, and is signed out in this page all the same. */
+export async function signOut(): Promise<void> {
+  try {
+    await send("DELETE", "/session", {});
+  } finally {
+    setSession(0);
   }
 }
 
@@ -43,22 +62,32 @@ async function failure(reply: Response): Promise<ApiError> {
   return new ApiError(reply.status, "", `The server answered ${reply.status} ${reply.statusText}`.trim() + ".");
 }
 
+async function send(method: string, path: string, init: RequestInit): Promise<Response> {
+  let reply: Response;
+  try {
+    reply = await fetch(`/api/v1${path}`, { ...init, method, credentials: "same-origin" });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(0, "unreachable", "The server cannot be reached. This page retries automatically.");
+  }
+  if (reply.status === 401 && session.value && path !== "/session") setSession(0); /* expired, or ended elsewhere */
+  if (!reply.ok) throw await failure(reply);
+  return reply;
+}
+
+/** One request to /api/v1, without an answer; throws ApiError. */
+export async function command(method: string, path: string): Promise<void> {
+  await send(method, path, {});
+}
+
 /** One request to /api/v1; throws ApiError. */
 export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
-  if (token.value) headers["Authorization"] = `Bearer ${token.value}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const init: RequestInit = { method, headers, credentials: "same-origin" };
+  const init: RequestInit = { headers };
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal) init.signal = signal;
-  let reply: Response;
-  try {
-    reply = await fetch(`/api/v1${path}`, init);
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError(0, "unreachable", "The server cannot be reached. This page retries automatically.");
-  }
-  if (!reply.ok) throw await failure(reply);
+  const reply = await send(method, path, init);
   try {
     return (await reply.json()) as T;
   } catch {

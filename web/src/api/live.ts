@@ -1,6 +1,6 @@
 /* Fresh data: server-sent events, or a poll every 15 s where no stream comes through. */
 import { effect, signal } from "@preact/signals";
-import { token } from "./client";
+import { session } from "./client";
 
 export type Topic = "run" | "alert" | "job" | "bisection" | "environment";
 export type LiveState = "live" | "polling" | "connecting";
@@ -39,39 +39,17 @@ function announce(topic: Topic): void {
 const NEWS: Record<Topic, string> = { run: "A run was stored.", alert: "An alert changed.", job: "A job changed.", bisection: "A bisection went on.",
   environment: "A machine moved, or stands still again." };
 
-/**
- * Opens the stream, again whenever the token changes. EventSource sends no Authorization header, so a
- * token becomes a cookie first (HttpOnly, this site only, good for reading alone).
- */
+/** Opens the stream, again after every sign-in and sign-out: EventSource sends the session cookie. */
 export function startLive(): void {
   let source: EventSource | null = null;
-  let opened = 0; /* the newest attempt; older ones give up */
-  let session = false;
   window.setInterval(() => {
     if (liveState.value !== "live" && !document.hidden) for (const t of TOPICS) announce(t);
   }, POLL_MS);
   effect(() => {
     source?.close();
-    source = null;
-    const attempt = ++opened;
-    const secret = token.value;
+    void session.value;
     liveState.value = "connecting";
-    if (!secret && !session) {
-      open();
-      return;
-    }
-    fetch("/api/v1/session", {
-      method: secret ? "POST" : "DELETE",
-      headers: secret ? { Authorization: `Bearer ${secret}` } : {},
-      credentials: "same-origin",
-    }).then((reply) => {
-      if (attempt !== opened) return;
-      session = secret !== "" && reply.ok;
-      if (reply.ok) open();
-      else liveState.value = "polling";
-    }, () => {
-      if (attempt === opened) liveState.value = "polling";
-    });
+    open();
   });
 
   function open(): void {

@@ -1,6 +1,6 @@
 /* Data for a view: loading, failed or loaded. Loaded data is refreshed and stays on view meanwhile. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { ApiError, request, token } from "./client";
+import { ApiError, request, session } from "./client";
 import { onNews, type Topic } from "./live";
 
 export type Load<T> =
@@ -8,10 +8,13 @@ export type Load<T> =
   | { state: "failed"; error: ApiError; retry: () => void }
   | { state: "data"; data: T; stale: ApiError | null; reload: () => void };
 
-interface Held<T> { path: string; data?: T; error?: ApiError }
+interface Held<T> { path: string; key: number; data?: T; error?: ApiError } /* key: the session that read it */
 
 const cache = new Map<string, unknown>(); /* last answers, so that "back" shows a page at once */
 const CACHE_MAX = 40;
+
+/* What another user may read is not shown after a sign-out. */
+session.subscribe(() => cache.clear());
 
 function remember(path: string, data: unknown): void {
   cache.delete(path);
@@ -21,10 +24,10 @@ function remember(path: string, data: unknown): void {
 
 /** GET of `path` (null: no request yet), repeated after an event on `topics`. */
 export function useApi<T>(path: string | null, topics: readonly Topic[] = []): Load<T> {
-  const [held, setHeld] = useState<Held<T>>({ path: "" });
+  const [held, setHeld] = useState<Held<T>>({ path: "", key: 0 });
   const [turn, setTurn] = useState(0);
   const again = useCallback(() => setTurn((n) => n + 1), []);
-  const key = token.value;
+  const key = session.value;
 
   useEffect(() => {
     if (path === null) return undefined;
@@ -32,12 +35,12 @@ export function useApi<T>(path: string | null, topics: readonly Topic[] = []): L
     request<T>("GET", path, undefined, abort.signal).then(
       (data) => {
         remember(path, data);
-        if (!abort.signal.aborted) setHeld({ path, data });
+        if (!abort.signal.aborted) setHeld({ path, key, data });
       },
       (error: unknown) => {
         if (abort.signal.aborted) return;
         const known = error instanceof ApiError ? error : new ApiError(0, "", String(error));
-        setHeld((old) => (old.path === path && old.data !== undefined ? { ...old, error: known } : { path, error: known }));
+        setHeld((old) => (old.path === path && old.key === key && old.data !== undefined ? { ...old, error: known } : { path, key, error: known }));
       },
     );
     return () => abort.abort();
@@ -45,7 +48,7 @@ export function useApi<T>(path: string | null, topics: readonly Topic[] = []): L
 
   useEffect(() => onNews(topics, again), [topics.join(), again]);
 
-  const current: Held<T> = held.path === path ? held : { path: path ?? "" };
+  const current: Held<T> = held.path === path && held.key === key ? held : { path: path ?? "", key };
   const data = current.data ?? (path !== null && !current.error ? (cache.get(path) as T | undefined) : undefined);
   if (data !== undefined) return { state: "data", data, stale: current.error ?? null, reload: again };
   if (current.error) return { state: "failed", error: current.error, retry: again };

@@ -1,6 +1,6 @@
 /* Environment events: one line for a machine change that would otherwise be a regression in every series. */
 import { useState } from "preact/hooks";
-import { ApiError, request, token } from "../api/client";
+import { ApiError, request, session } from "../api/client";
 import type { MachineEvent } from "../api/types";
 import { useApi } from "../api/use";
 import { formatShare, plural } from "../base/format";
@@ -8,7 +8,8 @@ import { href, withQuery } from "../base/route";
 import { Badge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { CommitLink, Section, When } from "../widgets/parts";
-import { TokenForm, View } from "../widgets/state";
+import { SignIn } from "../widgets/sign_in";
+import { View } from "../widgets/state";
 
 /** Rejects an environment event; its alerts become regressions again. */
 function Dismiss(props: { event: MachineEvent; done: () => void }) {
@@ -31,7 +32,7 @@ function Dismiss(props: { event: MachineEvent; done: () => void }) {
           <button type="submit" class="button">Make it {plural(props.event.series ?? 0, "regression")} again</button>
         </form>
         <p role="status" class={said ? "said bad" : "said"}>{said && <><Icon name="alert" /> {said}</>}</p>
-        <details><summary>{token.value ? "A token is kept for this tab" : "Saving needs a token with the scope triage"}</summary><TokenForm /></details>
+        <details><summary>{session.value ? "Signed in" : "Saving needs a token with the scope triage"}</summary><SignIn /></details>
       </div>
     </details>
   );

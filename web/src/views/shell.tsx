@@ -9,6 +9,7 @@ import { href, type Route } from "../base/route";
 import { chooseTheme, themeShown } from "../base/theme";
 import { Fence } from "../widgets/fence";
 import { Icon } from "../widgets/icons";
+import { Account } from "../widgets/sign_in";
 import { AlertView } from "./alert";
 import { Alerts } from "./alerts";
 import { BisectionView } from "./bisection";
@@ -74,6 +75,7 @@ function Nav(props: { open: boolean }) {
           {name}{name === "Alerts" && alerts > 0 && <span class="pill">{alerts}<span class="sr-only"> open</span></span>}
         </a>
       ))}
+      <a class="docs" href="/docs/">Docs</a>
     </nav>
   );
 }
@@ -141,7 +143,8 @@ export function Shell() {
           <ProjectPicker />
           <Nav open={open} />
           <div class="top-end">
-            <a class="button plain" href="/docs/">Docs</a>
+            <a class="button plain docs" href="/docs/">Docs</a>
+            <Account />
             <span class={`live live-${liveState.value}`} title="Whether this page is updated automatically"><i />{LIVE[liveState.value]}</span>
             <button type="button" class="button icon-only plain" aria-label={dark ? "Use the light theme" : "Use the dark theme"}
               title={dark ? "Light" : "Dark"} onClick={() => chooseTheme(dark ? "light" : "dark")}><Icon name={dark ? "sun" : "moon"} /></button>

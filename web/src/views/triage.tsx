@@ -1,10 +1,10 @@
 /* Moves an alert to another state, with a reason that stays in its history. */
 import { useState } from "preact/hooks";
-import { ApiError, request, token } from "../api/client";
+import { ApiError, request, session } from "../api/client";
 import type { AlertDetail } from "../api/types";
 import { ALERT_STATES, judgeState } from "../base/verdict";
 import { Icon } from "../widgets/icons";
-import { TokenForm } from "../widgets/state";
+import { SignIn } from "../widgets/sign_in";
 
 export function Triage(props: { alert: AlertDetail; done: () => void }) {
   const [state, setState] = useState(props.alert.state);
@@ -39,7 +39,7 @@ export function Triage(props: { alert: AlertDetail; done: () => void }) {
         <button type="submit" class="button primary" disabled={busy}>{busy ? "Saving\u2026" : "Save"}</button>
       </form>
       <p role="status" class={said ? (said.ok ? "said good" : "said bad") : "said"}>{said && <><Icon name={said.ok ? "check" : "alert"} /> {said.text}</>}</p>
-      <details><summary>{token.value ? "A token is kept for this tab" : "Saving needs a token with the scope triage"}</summary><TokenForm /></details>
+      <details><summary>{session.value ? "Signed in" : "Saving needs a token with the scope triage"}</summary><SignIn /></details>
     </div>
   );
 }

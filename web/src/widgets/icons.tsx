@@ -1,7 +1,7 @@
 /* Icons drawn here, in the colour of the text around them. */
 import type { IconName } from "../base/verdict";
 
-const PATHS: Record<IconName | "sun" | "moon" | "search" | "menu" | "copy" | "left" | "right" | "system", string> = {
+const PATHS: Record<IconName | "sun" | "moon" | "search" | "menu" | "key" | "copy" | "left" | "right" | "system", string> = {
   down: "M8 3v9M4 8.5 8 12.5l4-4",
   up: "M8 13V4M4 7.5 8 3.5l4 4",
   flat: "M3 6h10M3 10h10",
@@ -16,6 +16,7 @@ const PATHS: Record<IconName | "sun" | "moon" | "search" | "menu" | "copy" | "le
   moon: "M13.5 9.5A6 6 0 0 1 6.5 2.5a6 6 0 1 0 7 7z",
   system: "M2 3h12v8H2zM6 14h4M8 11v3",
   search: "M7 2.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9zM10.5 10.5 14 14",
+  key: "M10.5 2.5a3 3 0 1 1-2.2 5L3 12.9V14h2v-1.6h1.5V11H8V9.4M11 5v.1",
   menu: "M2.5 4.5h11M2.5 8h11M2.5 11.5h11",
   copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",
   left: "M10 3 5 8l5 5",

@@ -1,9 +1,9 @@
 /* The four states of a view: loading, empty, failed with the server's sentence, data. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { setToken, token, type ApiError } from "../api/client";
+import type { ApiError } from "../api/client";
 import type { Load } from "../api/use";
 import { Icon } from "./icons";
+import { SignIn } from "./sign_in";
 
 export function Loading(props: { what: string }) {
   return (
@@ -31,22 +31,9 @@ export function Failed(props: { error: ApiError; retry: () => void }) {
       <p class="title"><Icon name="alert" /> {error.status === 401 || error.status === 403 ? "A token is needed" : "This did not work"}</p>
       <p>{error.message}</p>
       {error.status === 401 || error.status === 403
-        ? <TokenForm done={props.retry} />
+        ? <SignIn done={props.retry} />
         : <button class="button" type="button" onClick={props.retry}>Try again</button>}
     </div>
-  );
-}
-
-export function TokenForm(props: { done?: () => void }) {
-  const [text, setText] = useState("");
-  return (
-    <form class="row" onSubmit={(e) => { e.preventDefault(); setToken(text); setText(""); props.done?.(); }}>
-      <label class="field"><span>Token</span>
-        <input type="password" autocomplete="off" placeholder={token.value ? "kept for this tab" : "pfc_\u2026"} value={text}
-          onInput={(e) => setText(e.currentTarget.value)} />
-      </label>
-      <button class="button" type="submit">Use token</button>
-    </form>
   );
 }
 
