@@ -52,7 +52,7 @@ PFC_HANDLER(session_delete)
     return code;
 }
 
-/* Whose sessions the caller manages: 0: everyone's. */
+/* The token whose sessions the caller manages; 0: every token. */
 static int64_t own_token(const pfc_req *req)
 {
     const bool everyones = (req->auth.scopes & PFC_SCOPE_ADMIN) && !req->auth.project_id;

@@ -84,7 +84,9 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         server.as_admin("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure", "parents": [job],
                                                  "commit": support.commit_id(2)})
         token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json["id"]
-        server.as_admin("POST", "/api/v1/session")
+        for _ in range(2):
+            cookie = server.as_admin("POST", "/api/v1/session").headers["set-cookie"].split(";")[0]
+        server.call("GET", "/api/v1/projects", headers={"Cookie": cookie})
         signed_in = server.as_admin("GET", "/api/v1/browser-sessions").json["browser_sessions"][-1]["id"]
         # one on the runners, which can be cancelled; a report cannot
         bisection = server.as_admin("POST", "/api/v1/bisections",
@@ -262,7 +264,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             for pattern in ("commits", "series", "runs"):
                 ask("get", "/api/v1/projects/{p}/" + pattern, query=limit)
             ask("get", "/api/v1/projects/{p}/sessions", query=limit.replace("1000", "100"))
-            for pattern in ("alerts", "projects", "environment", "jobs", "machines", "bisections", "tokens", "audit", "notices"):
+            for pattern in ("alerts", "projects", "environment", "jobs", "machines", "bisections", "tokens", "browser-sessions", "audit", "notices"):
                 ask("get", "/api/v1/" + pattern, query=limit)
         while lease().status == 200:  # jobs without labels
             pass

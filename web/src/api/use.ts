@@ -13,7 +13,7 @@ interface Held<T> { path: string; key: number; data?: T; error?: ApiError } /* k
 const cache = new Map<string, unknown>(); /* last answers, so that "back" shows a page at once */
 const CACHE_MAX = 40;
 
-/* What another user may read is not shown after a sign-out. */
+/* After a sign-out the page shows nothing that needed the session. */
 session.subscribe(() => cache.clear());
 
 function remember(path: string, data: unknown): void {
