@@ -35,18 +35,22 @@ static const pfc_option token_options[] = {
     { 0 },
 };
 
-static const char token_doc[] = "Makes, lists, rotates and revokes tokens of the service."
-                                "\vA token is shown once, when it is made; with --quiet it is "
-                                "printed alone. To rotate is to make\n"
-                                "another with the same name, scopes, project and length of life; "
-                                "the old one ends after --overlap.\n"
-                                "\n"
-                                "Examples:\n"
-                                "  perfci token create --scope ingest --project kernels --name ci\n"
-                                "  perfci token create --scope read --quiet > read.token\n"
-                                "  perfci token list\n"
-                                "  perfci token rotate 3 --overlap 2h --quiet > ci.token\n"
-                                "  perfci token revoke 3\n";
+static const char token_doc[] =
+    "Makes, lists, rotates and revokes tokens of the service."
+    "\vA token is shown once, when it is made; with --quiet it is printed alone.\n"
+    "To rotate is to make another with the same name, scopes, project and length\n"
+    "of life; the old one ends after --overlap. A browser that signs in with a\n"
+    "token gets a session of its own: `sessions` lists them, `sign-out` ends one,\n"
+    "`revoke` ends all of a token.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci token create --scope ingest --project kernels --name ci\n"
+    "  perfci token create --scope read --quiet > read.token\n"
+    "  perfci token list\n"
+    "  perfci token rotate 3 --overlap 2h --quiet > ci.token\n"
+    "  perfci token revoke 3\n"
+    "  perfci token sessions\n"
+    "  perfci token sign-out 12\n";
 
 static error_t parse_admin(int key, char *arg, struct argp_state *state)
 {
@@ -64,7 +68,7 @@ static error_t parse_admin(int key, char *arg, struct argp_state *state)
         o->words[o->words_len++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "expected create, list, rotate or revoke");
+        pfc_cli_usage(state, "expected create, list, rotate, revoke, sessions or sign-out");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -130,12 +134,18 @@ static pfc_code token_create(const pfc_cli *cli, const admin_opts *o, pfc_http *
     return code;
 }
 
-static pfc_code token_number(const char *id, int64_t *out, pfc_err *err)
+/* `list`: the word that shows the numbers of `what`. */
+static pfc_code parse_number(const char *id, const char *what, const char *list, int64_t *out,
+                             pfc_err *err)
 {
     if (!id)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "expected the token's number, as `perfci token list` shows");
-    return pfc_parse_i64(id, 1, INT64_MAX, "the token's number", out, err);
+        return pfc_err_set(err, PFC_EINVAL, "expected %s, as `perfci token %s` shows", what, list);
+    return pfc_parse_i64(id, 1, INT64_MAX, what, out, err);
+}
+
+static pfc_code token_number(const char *id, int64_t *out, pfc_err *err)
+{
+    return parse_number(id, "the token's number", "list", out, err);
 }
 
 static pfc_code token_rotate(const pfc_cli *cli, const admin_opts *o, pfc_http *http, pfc_err *err)
@@ -195,28 +205,82 @@ static pfc_code token_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
     return PFC_OK;
 }
 
+static pfc_code session_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
+{
+    static const pfc_table_col cols[] = { { "ID", true },       { "TOKEN", true },
+                                          { "NAME", false },    { "ADDRESS", false },
+                                          { "CREATED", false }, { "LAST USED", false },
+                                          { "EXPIRES", false } };
+    static const char *const texts[] = { "token_name", "address", "created_at", "last_used_at",
+                                         "expires_at" };
+    json_t *answer = NULL, *one;
+    pfc_table *table;
+    size_t i;
+    pfc_code code =
+        pfc_http_json(http, "GET", "/api/v1/browser-sessions?limit=1000", NULL, NULL, &answer, err);
+
+    if (code)
+        return code;
+    if (cli->json) {
+        pfc_cli_print_json(answer);
+        return PFC_OK;
+    }
+    table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    json_array_foreach(json_object_get(answer, "browser_sessions"), i, one)
+    {
+        pfc_table_row(table);
+        pfc_table_setf(table, 0, "%lld", (long long)json_integer_value(json_object_get(one, "id")));
+        pfc_table_setf(table, 1, "%lld",
+                       (long long)json_integer_value(json_object_get(one, "token_id")));
+        for (size_t col = 0; col < PFC_ARRAY_LEN(texts); col++)
+            pfc_table_set(table, col + 2, text_of(one, texts[col]));
+    }
+    pfc_table_print(table);
+    json_decref(answer);
+    return PFC_OK;
+}
+
+/* DELETE of the thing with this number; done: the member of --json, such as "revoked". */
+static pfc_code delete_number(const pfc_cli *cli, pfc_http *http, const char *folder,
+                              int64_t number, const char *done, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/%s/%lld", folder, (long long)number);
+    pfc_code code = pfc_http_json(http, "DELETE", path, NULL, NULL, NULL, err);
+
+    free(path);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_pack("{s:I}", done, (json_int_t)number));
+    return code;
+}
+
 static pfc_code token_revoke(const pfc_cli *cli, const char *id, pfc_http *http, pfc_err *err)
 {
     int64_t number = 0;
-    char *path;
-    pfc_code code;
+    pfc_code code = token_number(id, &number, err);
 
-    code = token_number(id, &number, err);
-    if (code)
-        return code;
-    path = pfc_format("/api/v1/tokens/%lld", (long long)number);
-    code = pfc_http_json(http, "DELETE", path, NULL, NULL, NULL, err);
-    free(path);
-    if (!code && cli->json)
-        pfc_cli_print_json(json_pack("{s:I}", "revoked", (json_int_t)number));
-    else if (!code)
+    if (!code)
+        code = delete_number(cli, http, "tokens", number, "revoked", err);
+    if (!code && !cli->json)
         pfc_cli_note(cli, "token %lld is revoked", (long long)number);
+    return code;
+}
+
+static pfc_code session_end(const pfc_cli *cli, const char *id, pfc_http *http, pfc_err *err)
+{
+    int64_t number = 0;
+    pfc_code code = parse_number(id, "the session's number", "sessions", &number, err);
+
+    if (!code)
+        code = delete_number(cli, http, "browser-sessions", number, "signed_out", err);
+    if (!code && !cli->json)
+        pfc_cli_note(cli, "session %lld is ended", (long long)number);
     return code;
 }
 
 static int cmd_token(pfc_cli *cli, int argc, char **argv)
 {
-    static const char *const known[] = { "create", "list", "rotate", "revoke", NULL };
+    static const char *const known[] = { "create",   "list",     "rotate", "revoke",
+                                         "sessions", "sign-out", NULL };
     admin_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
@@ -232,6 +296,10 @@ static int cmd_token(pfc_cli *cli, int argc, char **argv)
         code = token_rotate(cli, &o, http, &err);
     else if (!code && strcmp(o.words[0], "revoke") == 0)
         code = token_revoke(cli, o.words[1], http, &err);
+    else if (!code && strcmp(o.words[0], "sessions") == 0)
+        code = session_list(cli, http, &err);
+    else if (!code && strcmp(o.words[0], "sign-out") == 0)
+        code = session_end(cli, o.words[1], http, &err);
     else if (!code)
         code = pfc_browse_unknown("", o.words[0], known, &err);
     pfc_http_free(http);
@@ -244,6 +312,6 @@ const pfc_subcommand pfc_cmd_token = {
     .run = cmd_token,
     .options = token_options,
     .parse = parse_admin,
-    .args_doc = "create|list|rotate|revoke [ID]",
+    .args_doc = "create|list|rotate|revoke|sessions|sign-out [ID]",
     .doc = token_doc,
 };

@@ -47,6 +47,7 @@ class Commands(support.Case):
                 (["coverage", "--project", "p", "--branch", "b", "--commits", "5", "--benchmark", "x", "--backend", "y", "--machine-class", "z", "--limit", "9"],
                  "/api/v1/projects/p/coverage?branch=b&benchmark=x&backend=y&machine_class=z&commits=5&limit=9"),
                 (["project", "list"], "/api/v1/projects?limit=1000"), (["token", "list"], "/api/v1/tokens"),
+                (["token", "sessions"], "/api/v1/browser-sessions?limit=1000"),
                 (["replay", "--show", "--project", "p"], "/api/v1/projects/p/detector")):
             self.assertEqual(self.asked(*args), [("GET", path, None)], args)
 
@@ -61,6 +62,7 @@ class Commands(support.Case):
                 (["token", "rotate", "3"], ("POST", "/api/v1/tokens/3/rotate", {"overlap_s": 86400})),
                 (["token", "rotate", "3", "--overlap", "2h"], ("POST", "/api/v1/tokens/3/rotate", {"overlap_s": 7200})),
                 (["token", "revoke", "3"], ("DELETE", "/api/v1/tokens/3", None)),
+                (["token", "sign-out", "3"], ("DELETE", "/api/v1/browser-sessions/3", None)),
                 (["project", "create", "q", "--branch", "b", "--repo-url", "u"], ("POST", "/api/v1/projects", {"name": "q", "branch": "b", "repo_url": "u"})),
                 (["project", "delete", "q", "--yes"], ("DELETE", "/api/v1/projects/q", None))):
             self.assertEqual(self.asked(*args), [call], args)
@@ -71,7 +73,7 @@ class Commands(support.Case):
     def test_words_that_mean_nothing_are_not_sent(self):
         for args in (["alerts", "--state", "opened"], ["alerts", "set", "7", "--state", "open"], ["alerts", "set", "7"], ["alerts", "set"], ["alerts", "0"],
                      ["alerts", "--all", "--state", "noise"], ["jobs", "--state", "open"], ["jobs", "--kind", "night"], ["jobs", "end", "7"], ["jobs", "cancel"],
-                     ["jobs", "0"], ["events", "drop", "5"], ["events", "0"], ["why", "0"], ["series", "0"], ["token", "create"], ["token", "revoke"], ["token", "rotate", "0"],
+                     ["jobs", "0"], ["events", "drop", "5"], ["events", "0"], ["why", "0"], ["series", "0"], ["token", "create"], ["token", "revoke"], ["token", "sign-out"], ["token", "rotate", "0"],
                      ["token", "rotate", "3", "--overlap", "soon"], ["token", "drop", "3"], ["project", "create"], ["project", "create", "-x"], ["project", "delete", "A"],
                      ["project", "drop", "p"], ["accept", "x"], ["replay", "--project", "p"], ["replay", "--show", "--config", "c"],
                      ["replay", "--config", "c", "--apply", "--branch", "b"], ["repro", "alert:0"], ["repro", "verification:4"], ["repro", "alert:4/1"], ["repro", "run:4"],
