@@ -24,7 +24,11 @@ function remembered(): number {
 /** Counts sign-ins of this page; 0: signed out. A page that was opened while signed in starts at 1. */
 export const session = signal(remembered());
 
+/** How often this page was signed out: what was read before is not shown after it. */
+export const signOuts = signal(0);
+
 function setSession(value: number): void {
+  if (!value) signOuts.value += 1;
   session.value = value;
   try {
     if (value) window.localStorage.setItem(SIGNED_IN_KEY, "1");

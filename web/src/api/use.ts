@@ -1,6 +1,6 @@
 /* Data for a view: loading, failed or loaded. Loaded data is refreshed and stays on view meanwhile. */
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { ApiError, request, session } from "./client";
+import { ApiError, request, session, signOuts } from "./client";
 import { onNews, type Topic } from "./live";
 
 export type Load<T> =
@@ -8,13 +8,12 @@ export type Load<T> =
   | { state: "failed"; error: ApiError; retry: () => void }
   | { state: "data"; data: T; stale: ApiError | null; reload: () => void };
 
-interface Held<T> { path: string; key: number; data?: T; error?: ApiError } /* key: the session that read it */
+interface Held<T> { path: string; key: number; data?: T; error?: ApiError } /* key: sign-outs before it was read */
 
 const cache = new Map<string, unknown>(); /* last answers, so that "back" shows a page at once */
 const CACHE_MAX = 40;
 
-/* After a sign-out the page shows nothing that needed the session. */
-session.subscribe(() => cache.clear());
+signOuts.subscribe(() => cache.clear());
 
 function remember(path: string, data: unknown): void {
   cache.delete(path);
@@ -27,7 +26,8 @@ export function useApi<T>(path: string | null, topics: readonly Topic[] = []): L
   const [held, setHeld] = useState<Held<T>>({ path: "", key: 0 });
   const [turn, setTurn] = useState(0);
   const again = useCallback(() => setTurn((n) => n + 1), []);
-  const key = session.value;
+  const key = signOuts.value; /* sign-ins keep what is on view, with the texts that a user has typed */
+  const signedIn = session.value;
 
   useEffect(() => {
     if (path === null) return undefined;
@@ -44,7 +44,7 @@ export function useApi<T>(path: string | null, topics: readonly Topic[] = []): L
       },
     );
     return () => abort.abort();
-  }, [path, turn, key]);
+  }, [path, turn, key, signedIn]);
 
   useEffect(() => onNews(topics, again), [topics.join(), again]);
 
