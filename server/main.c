@@ -202,6 +202,7 @@ static pfc_code start_http(server *s, pfc_err *err)
         .check = pfc_app_check_token,
         .session = pfc_app_check_session,
         .gate = gate,
+        .refused = pfc_app_refused,
         .app = &s->app,
     };
     pfc_code code = server_read_tls(s, &cert, &key, err);
@@ -435,6 +436,8 @@ static pfc_code start(server *s, pfc_err *err)
         code = start_workers(s, err);
     if (!code && !atomic_load(&s->stop))
         code = start_writer(s, err);
+    if (!code && !atomic_load(&s->stop))
+        code = pfc_refusals_start(&s->app.refusals, s->app.db, err);
     if (!code && !atomic_load(&s->stop)) {
         start_listening(s);
         s->stored_ns = pfc_clock_ns();
@@ -513,6 +516,7 @@ static void stop(server *s)
         end_signals(s);
     }
     pfc_httpd_free(s->app.http);
+    pfc_refusals_stop(s->app.refusals);
     if (s->listener)
         pfc_listener_close(s->listener);
     pfc_db_close(s->app.db);

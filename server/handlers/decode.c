@@ -67,9 +67,12 @@ pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, 
                                          name)
                      : pfc_err_set(err, PFC_ENOTFOUND, "there is no project \"%.64s\"", name);
     code = pfc_project_find(app->db, app->cache, name, project_id, err);
-    if (code == PFC_ENOTFOUND && field)
-        (void)pfc_err_set_field(err, code, field, "there is no project \"%.64s\"", name);
-    return code ? code : pfc_req_allow_project(req, *project_id, err);
+    if (!code)
+        code = pfc_req_allow_project(req, *project_id, "project", err);
+    if (code != PFC_ENOTFOUND)
+        return code;
+    return field ? pfc_err_set_field(err, code, field, "there is no project \"%.64s\"", name)
+                 : pfc_err_set(err, code, "there is no project \"%.64s\"", name);
 }
 
 pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, int64_t *project_id, pfc_err *err)

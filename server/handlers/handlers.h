@@ -14,6 +14,7 @@
 #include "server/handlers/fields.h"
 #include "server/http/http.h"
 #include "server/services/access/access.h"
+#include "server/services/access/refusals.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/history/compare.h"
@@ -49,13 +50,14 @@ typedef struct pfc_seen_schema {
 } pfc_seen_schema;
 
 struct pfc_app {
-    pfc_db *db;          /* the primary; reads may go to its replica */
-    pfc_httpd *http;     /* set once the server listens */
-    pfc_cache *cache;    /* tokens and projects; NULL: every request reads them */
-    pfc_writer *writer;  /* stores runs in groups; NULL: one transaction for each run */
-    const char *sources; /* patterns of repositories that any job may use; NULL: none */
-    double lease_s;      /* length of a lease, whole seconds; 0: PFC_LEASE_S */
-    atomic_bool ready;   /* the schema is in place */
+    pfc_db *db;             /* the primary; reads may go to its replica */
+    pfc_httpd *http;        /* set once the server listens */
+    pfc_cache *cache;       /* tokens and projects; NULL: every request reads them */
+    pfc_refusals *refusals; /* counts refused writes; NULL: none are recorded */
+    pfc_writer *writer;     /* stores runs in groups; NULL: one transaction for each run */
+    const char *sources;    /* patterns of repositories that any job may use; NULL: none */
+    double lease_s;         /* length of a lease, whole seconds; 0: PFC_LEASE_S */
+    atomic_bool ready;      /* the schema is in place */
     atomic_int schema_version;
     atomic_bool replaying;           /* limits replays of a whole branch to one at a time */
     pfc_thread_health thread_health; /* signs of life of the worker threads */
@@ -84,6 +86,10 @@ pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out
 /** Likewise a browser's session. */
 pfc_code pfc_app_check_session(pfc_app *app, const char *session, pfc_principal *out, pfc_err *err);
 
+/** Records a refused write, for server/http. */
+void pfc_app_refused(pfc_app *app, const pfc_route *route, const pfc_principal *who,
+                     const char *address, int status);
+
 /* ---- shared reads (ops/refresh_gate.c); call them with the gate's lock held ---- */
 
 /** True when the caller has to read now: release the lock, read, take it again, call
@@ -102,8 +108,8 @@ pfc_code pfc_decode_body(const pfc_req *req, json_t **out, pfc_err *err) PFC_MUS
 /** The body as a JSON object whose members are all in `known` (NULL-terminated); caller decrefs. */
 pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t **out,
                            pfc_err *err) PFC_MUSTCHECK;
-/** The project of that name; PFC_EDENIED when the token is bound to another one. `field` names it
- * in errors. */
+/** The project of that name; PFC_ENOTFOUND also when the token is bound to another one. `field`
+ * names it in errors. */
 pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, const char *field,
                             int64_t *project_id, pfc_err *err) PFC_MUSTCHECK;
 /** The project of the path's {p}. */

@@ -129,9 +129,10 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
     return allow_scope(http, req, status, err);
 }
 
-pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, pfc_err *err)
+pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, const char *what,
+                               pfc_err *err)
 {
     if (req->auth.project_id == 0 || req->auth.project_id == project_id)
         return PFC_OK;
-    return pfc_err_set(err, PFC_EDENIED, "the token is bound to another project");
+    return pfc_err_set(err, PFC_ENOTFOUND, "no such %s", what);
 }

@@ -68,6 +68,19 @@ static void log_exchange(const httpd_exchange *x, int64_t now_ns,
     pfc_log_set_request(NULL);
 }
 
+/* Also of requests whose body was never read. */
+static void report_refusal(const httpd_exchange *x)
+{
+    const pfc_httpd *http = x->http;
+
+    if (!http->opts.refused || x->route_index >= http->opts.routes_len ||
+        strcmp(http->opts.routes[x->route_index].method, "GET") == 0 ||
+        (x->status != 401 && x->status != 403 && x->status != 404))
+        return;
+    http->opts.refused(http->opts.app, &http->opts.routes[x->route_index], &x->auth, x->address,
+                       x->status);
+}
+
 void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
                         enum MHD_RequestTerminationCode how)
 {
@@ -85,6 +98,7 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     httpd_request_release(x);
     httpd_metrics_count(http, x, now_ns);
     log_exchange(x, now_ns, how);
+    report_refusal(x);
     if (x->conn)
         httpd_conn_idle(http, x->conn, now_ns);
     httpd_request_forget(x);

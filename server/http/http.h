@@ -132,6 +132,11 @@ typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_p
 /** Likewise the session cookie of a browser. */
 typedef pfc_httpd_check_token pfc_httpd_check_session;
 
+/** A write (no GET) of a route was refused with 401, 403 or 404. who->token_id 0: no valid token.
+ * Called after the answer, on the thread that sent it. */
+typedef void (*pfc_httpd_refused)(pfc_app *app, const pfc_route *route, const pfc_principal *who,
+                                  const char *address, int status);
+
 /** PFC_EUNAVAIL while the server cannot answer routes that need a token. */
 typedef pfc_code (*pfc_httpd_gate)(pfc_app *app, pfc_err *err);
 
@@ -164,6 +169,7 @@ typedef struct pfc_httpd_opts {
     pfc_httpd_check_token check;     /* NULL: refuses every token */
     pfc_httpd_check_session session; /* NULL: refuses every session */
     pfc_httpd_gate gate;             /* NULL: always */
+    pfc_httpd_refused refused;       /* NULL: not reported */
     pfc_app *app;
 } pfc_httpd_opts;
 
@@ -246,8 +252,10 @@ pfc_code pfc_req_query_i64(const pfc_req *req, const char *name, int64_t min, in
 /** "1", "true", "0" or "false"; absent leaves *out alone. */
 pfc_code pfc_req_query_bool(const pfc_req *req, const char *name, bool *out,
                             pfc_err *err) PFC_MUSTCHECK;
-/** PFC_EDENIED unless the caller's token is bound to this project or to none. */
-pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, pfc_err *err) PFC_MUSTCHECK;
+/** PFC_ENOTFOUND "no such `what`" when the caller's token is bound to another project: the answer
+ * must be that of a thing that does not exist, so `what` is the word of its own lookup ("job"). */
+pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, const char *what,
+                               pfc_err *err) PFC_MUSTCHECK;
 
 /** Takes `json` (also on failure). PFC_EBUG when it is NULL: a value could not be encoded. */
 pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err) PFC_MUSTCHECK;

@@ -8,6 +8,19 @@ static const pfc_field audit_fields[] = {
     PFC_FIELD(pfc_audit_row, detail),
 };
 
+void pfc_app_refused(pfc_app *app, const pfc_route *route, const pfc_principal *who,
+                     const char *address, int status)
+{
+    char what[96];
+
+    (void)snprintf(what, sizeof(what), "%s %s", route->method, route->pattern);
+    pfc_refusals_add(app->refusals, &(pfc_refusal){ .actor = who->token_id ? who->actor : NULL,
+                                                    .project_id = who->project_id,
+                                                    .what = what,
+                                                    .address = address,
+                                                    .status = status });
+}
+
 /* GET /api/v1/audit */
 PFC_HANDLER(audit_list)
 {

@@ -185,7 +185,7 @@ static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_alerts *
 
     if (!code)
         code = pfc_alerts_get(app->db, *id, out, err);
-    return code ? code : pfc_req_allow_project(req, out->items[0].project_id, err);
+    return code ? code : pfc_req_allow_project(req, out->items[0].project_id, "alert", err);
 }
 
 static json_t *encode_event(const void *row, const void *req)

@@ -76,7 +76,7 @@ static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_environm
     if (!code)
         code = pfc_environment_get(app->db, *id, out, err);
     if (!code)
-        code = pfc_req_allow_project(req, out->items[0].project_id, err);
+        code = pfc_req_allow_project(req, out->items[0].project_id, "event", err);
     return code;
 }
 

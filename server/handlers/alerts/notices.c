@@ -57,7 +57,7 @@ static pfc_code path_notice(pfc_app *app, const pfc_req *req, int64_t *id, int64
 
     if (!code)
         code = pfc_notice_project(app->db, *id, project_id, err);
-    return code ? code : pfc_req_allow_project(req, *project_id, err);
+    return code ? code : pfc_req_allow_project(req, *project_id, "notice", err);
 }
 
 /* DELETE /api/v1/notices/{id}: closes the notice. */

@@ -82,7 +82,7 @@ PFC_HANDLER(alerts_suspects)
     if (!code)
         code = pfc_alerts_get(app->db, id, &alert, err);
     if (!code)
-        code = pfc_req_allow_project(req, alert.items[0].project_id, err);
+        code = pfc_req_allow_project(req, alert.items[0].project_id, "alert", err);
     pfc_rows_clear(&alert);
     if (!code)
         code = pfc_alert_rank(app->db, id, &ranking, err);

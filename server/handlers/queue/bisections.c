@@ -49,7 +49,7 @@ PFC_HANDLER(bisections_get)
     if (!code)
         code = pfc_bisections_get(app->db, id, &row, err);
     if (!code)
-        code = pfc_req_allow_project(req, row.items[0].project_id, err);
+        code = pfc_req_allow_project(req, row.items[0].project_id, "bisection", err);
     if (!code && strcmp(row.items[0].mode, "remote") == 0)
         code = pfc_bisection_detail_get(app->db, row.items[0].project_id, id, &detail, err);
     if (!code) {

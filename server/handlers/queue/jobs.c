@@ -125,7 +125,7 @@ static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_jobs *ou
 
     if (!code)
         code = pfc_jobs_get(app->db, *id, out, err);
-    return code ? code : pfc_req_allow_project(req, out->items[0].project_id, err);
+    return code ? code : pfc_req_allow_project(req, out->items[0].project_id, "job", err);
 }
 
 /* GET /api/v1/jobs/{id} */

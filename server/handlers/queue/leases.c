@@ -116,7 +116,7 @@ static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_err
     if (!code)
         code = pfc_jobs_get(app->db, *id, &row, err);
     if (!code)
-        code = pfc_req_allow_project(req, row.items[0].project_id, err);
+        code = pfc_req_allow_project(req, row.items[0].project_id, "job", err);
     pfc_rows_clear(&row);
     return code;
 }

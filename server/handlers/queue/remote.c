@@ -316,7 +316,7 @@ PFC_HANDLER(bisections_delete)
     if (!code)
         code = pfc_bisections_get(app->db, id, &before, err);
     if (!code)
-        code = pfc_req_allow_project(req, before.items[0].project_id, err);
+        code = pfc_req_allow_project(req, before.items[0].project_id, "bisection", err);
     if (!code)
         code = pfc_bisection_cancel(app->db, req->auth.actor, id, &after, err);
     if (!code)

@@ -50,7 +50,7 @@ PFC_HANDLER(series_replay)
     if (!code)
         code = pfc_series_get(app->db, id, &series, err);
     if (!code)
-        code = pfc_req_allow_project(req, series.items[0].project_id, err);
+        code = pfc_req_allow_project(req, series.items[0].project_id, "series", err);
     if (!code)
         code = pfc_series_replay(app->db, id, &settings, &replay, err);
     if (code)

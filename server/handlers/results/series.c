@@ -181,7 +181,7 @@ PFC_HANDLER(series_get)
     opts.points = (int)points;
     code = pfc_series_get(app->db, id, &series, err);
     if (!code)
-        code = pfc_req_allow_project(req, series.items[0].project_id, err);
+        code = pfc_req_allow_project(req, series.items[0].project_id, "series", err);
     if (!code)
         code = pfc_series_window(app->db, id, &opts, &window, err);
     if (!code)

@@ -124,11 +124,12 @@ static pfc_code find_project(pfc_db *db, const pfc_ingest_ticket *t, int64_t *id
                                  "dashes and underscores, got \"%.64s\"",
                                  run->project);
     code = pfc_project_find(db, t->cache, run->project, id, err);
+    /* Another project is answered as one that does not exist. */
+    if (!code && t->only_project != 0 && t->only_project != *id)
+        code = PFC_ENOTFOUND;
     if (code == PFC_ENOTFOUND)
         return pfc_err_set_field(err, code, "project", "there is no project \"%.64s\"",
                                  run->project);
-    if (!code && t->only_project != 0 && t->only_project != *id)
-        code = pfc_err_set(err, PFC_EDENIED, "the token is bound to another project");
     if (!code)
         code =
             pfc_lease_check(db, &t->lease,

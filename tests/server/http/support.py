@@ -192,6 +192,13 @@ class Server:
         return status
 
 
+def sign_in(server, token):
+    """The header of a browser that signed in with the token."""
+    answer = server.call("POST", "/api/v1/session", token=token)
+    assert answer.status == 204, answer
+    return {"Cookie": "theme=dark; " + answer.headers["set-cookie"].split(";")[0]}
+
+
 def commit_id(n):
     return f"{n:040x}"
 

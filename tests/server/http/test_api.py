@@ -414,16 +414,16 @@ class Tokens(unittest.TestCase):
         self.assertEqual(server.call("POST", "/api/v1/runs", support.run_document(3002, 1, project="mine"),
                                      token=bound).status, 201)
         foreign = server.call("POST", "/api/v1/runs", support.run_document(3003, 1, project="theirs"), token=bound)
-        self.assertEqual(foreign.status, 403, foreign)
-        for method, path, body in [
-                ("GET", "/api/v1/projects/theirs", None), ("GET", "/api/v1/projects/theirs/series", None),
-                ("GET", "/api/v1/alerts?project=theirs", None), ("GET", "/api/v1/tokens", None),
-                ("POST", "/api/v1/tokens", {"scopes": ["admin"]}), ("POST", "/api/v1/projects", {"name": "other"}),
-                ("POST", "/api/v1/tokens", {"scopes": ["read"], "project": "theirs"}),
-                ("POST", "/api/v1/projects/theirs/commits", support.commits(1, 1))]:
+        self.assertEqual(foreign.status, 404, foreign)
+        for method, path, body, status in [  # 404, as for a project that does not exist; 403 for what no project has
+                ("GET", "/api/v1/projects/theirs", None, 404), ("GET", "/api/v1/projects/theirs/series", None, 404),
+                ("GET", "/api/v1/alerts?project=theirs", None, 404), ("GET", "/api/v1/tokens", None, 403),
+                ("POST", "/api/v1/tokens", {"scopes": ["admin"]}, 403), ("POST", "/api/v1/projects", {"name": "other"}, 403),
+                ("POST", "/api/v1/tokens", {"scopes": ["read"], "project": "theirs"}, 404),
+                ("POST", "/api/v1/projects/theirs/commits", support.commits(1, 1), 404)]:
             with self.subTest(path=path, method=method):
                 answer = server.call(method, path, body, token=bound)
-                self.assertEqual(answer.status, 403, answer)
+                self.assertEqual(answer.status, status, answer)
         names = [p["name"] for p in server.call("GET", "/api/v1/projects", token=bound).json["projects"]]
         self.assertEqual(names, ["mine"])
 

@@ -551,39 +551,6 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                   for pattern, method, operation in self.operations()}
         self.assertEqual(documented, served)
 
-    def test_a_token_of_another_project_reaches_nothing_here(self):
-        server.as_admin("POST", "/api/v1/projects", {"name": "elsewhere"})
-        token = server.as_admin("POST", "/api/v1/tokens", {"scopes": SCOPES, "project": "elsewhere"}).json["token"]
-        before = support.sql(server.database, "SELECT count(*), max(id) FROM audit WHERE actor LIKE '%token%'")
-        shared = {"/api/v1/machines", "/api/v1/runners", "/api/v1/session", "/api/v1/browser-sessions"}  # there is none to ask for
-        refused = 0
-        for pattern, method, operation in self.operations():
-            if pattern.endswith("/events") or pattern in shared or {} in operation["security"]:
-                continue
-            body, query = self.body_of(pattern, method), self.QUERIES.get(pattern, "")
-            if not query and any(p["name"] == "project" for p in operation["parameters"]):
-                query = "?project=demo"
-            if pattern == "/api/v1/jobs/lease":  # the runner of the other tests is nobody's but demo's
-                body = {**body, "runner": "elsewhere"}
-            with self.subTest(method=method, pattern=pattern):
-                if method == "get" and "project" in query:  # its own, when it asks for none
-                    own = server.call("GET", pattern, token=token)
-                    self.assertIn(own.status, (200, 400, 403), own)
-                    self.assertNotIn(b'"demo"', own.body)
-                answer = server.call(method.upper(), self.path(pattern) + query, body, token=token)
-                if pattern in ("/api/v1/projects", "/api/v1/jobs/lease") and answer.status < 300:
-                    self.assertNotIn(b'"demo"', answer.body)
-                    continue
-                # A route of runs has no project: an unknown id is 404, and so is another project's run.
-                want = (404, "not_found") if pattern in ("/api/v1/runs/{id}", "/api/v1/browser-sessions/{id}") else (403, "forbidden")
-                self.assertEqual((answer.status, answer.json["error"]["code"]), want, answer)
-                refused += 1
-        self.assertEqual(server.call("GET", "/api/v1/machines", token=token).json["machines"], [])
-        for runner in server.call("GET", "/api/v1/runners", token=token).json["runners"]:
-            self.assertIsNone(runner["job_id"], "a job of another project")
-        self.assertGreater(refused, 35)
-        self.assertEqual(support.sql(server.database, "SELECT count(*), max(id) FROM audit WHERE actor LIKE '%token%'"), before)
-
     def test_head_and_options_work_everywhere(self):
         for pattern, methods in self.api["paths"].items():
             if pattern.endswith("/events"):

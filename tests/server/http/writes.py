@@ -163,7 +163,7 @@ class Writes:
 
     def log_rows(self):
         """Rows of people and runners; the service's own judging writes some at any time."""
-        return int(support.sql(self.service().database, "SELECT count(*) FROM audit WHERE actor LIKE 'token %' OR actor LIKE 'runner %'"))
+        return int(support.sql(self.service().database, "SELECT count(*) FROM audit WHERE action <> 'refused' AND (actor LIKE 'token %' OR actor LIKE 'runner %')"))
 
     def matching(self, method, path):
         """The operation of a path."""
