@@ -41,7 +41,7 @@ static bool is_same(const entry *e, const entry *key, bool anonymous)
            (!anonymous || strcmp(e->address, key->address) == 0);
 }
 
-/* Written, and old enough for its key to begin anew. */
+/* Written, and so long ago that its key may be written again. */
 static bool is_free(const entry *e, int64_t now_ns)
 {
     return !e->actor[0] || (e->count == 0 && now_ns - e->written_ns >= NS(PFC_REFUSALS_KEY_S));

@@ -230,10 +230,10 @@ Test(auth, a_bound_token_touches_its_own_project_only)
     pfc_req req = { .auth = { .project_id = 7 } };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_req_allow_project(&req, 7, &err), PFC_OK));
-    cr_assert(eq(int, pfc_req_allow_project(&req, 8, &err), PFC_EDENIED));
+    cr_assert(eq(int, pfc_req_allow_project(&req, 7, "job", &err), PFC_OK));
+    cr_assert(eq(int, pfc_req_allow_project(&req, 8, "job", &err), PFC_ENOTFOUND));
     req.auth.project_id = 0;
-    cr_assert(eq(int, pfc_req_allow_project(&req, 8, &err), PFC_OK));
+    cr_assert(eq(int, pfc_req_allow_project(&req, 8, "job", &err), PFC_OK));
 }
 
 Test(reply, has_a_status_for_every_code_and_never_a_5xx_for_input)

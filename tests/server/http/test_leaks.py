@@ -33,7 +33,7 @@ def tearDownModule():
 
 
 def unknown(value):
-    """What has the form of an existing thing's name and does not exist."""
+    """A name of the same form that nothing has."""
     return "f" * len(value) if isinstance(value, str) else NO_NUMBER
 
 
