@@ -253,7 +253,7 @@ pfc_code pfc_req_query_i64(const pfc_req *req, const char *name, int64_t min, in
 pfc_code pfc_req_query_bool(const pfc_req *req, const char *name, bool *out,
                             pfc_err *err) PFC_MUSTCHECK;
 /** PFC_ENOTFOUND "no such `what`" when the caller's token is bound to another project: the answer
- * must be that of a thing that does not exist, so `what` names it as its own lookup does ("job"). */
+ * must be that of a thing that does not exist. what: as in the message of the thing's lookup. */
 pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, const char *what,
                                pfc_err *err) PFC_MUSTCHECK;
 
