@@ -264,7 +264,8 @@ static pfc_code plan_of(const request *r, plan *out, pfc_err *err)
 
 /* ---- running ---- */
 
-static pfc_code run_plan(const plan *p, pfc_accel_result *out, const char **limiter, pfc_err *err)
+static pfc_code run_plan(const plan *p, pfc_accel_result *out, pfc_accel_whatif *whatif,
+                         pfc_err *err)
 {
     pfc_accel_case *c = NULL;
     pfc_code code = pfc_accel_case_new(&c, &p->problem, &p->chip, p->mode, &p->opts, err);
@@ -272,14 +273,15 @@ static pfc_code run_plan(const plan *p, pfc_accel_result *out, const char **limi
     if (!code)
         code = pfc_accel_case_run(c, out, err);
     if (!code)
-        code = pfc_accel_case_limiter(c, limiter, err);
+        code = pfc_accel_case_whatif(c, whatif, err);
     pfc_accel_case_free(c);
     return code;
 }
 
-static json_t *answer_json(const plan *p, const pfc_accel_result *r, const char *limiter)
+static json_t *answer_json(const plan *p, const pfc_accel_result *r, const pfc_accel_whatif *whatif)
 {
     json_t *counters = json_object();
+    json_t *without = json_object();
     char array[48];
 
     snprintf(array, sizeof(array), "%llux%llu", (unsigned long long)p->chip.array_rows,
@@ -290,17 +292,21 @@ static json_t *answer_json(const plan *p, const pfc_accel_result *r, const char 
     json_object_set_new(counters, "dram_bytes",
                         json_integer((json_int_t)(r->counters.v[PFC_ACCEL_HBM_READ] +
                                                   r->counters.v[PFC_ACCEL_HBM_WRITE])));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:f, s:s, s:b, s:I, s:o, s:s, s:s, s:s}",
-                     "op", pfc_accel_kernel_name(p->problem.kernel), "chip", p->chip.name, "dtype",
-                     pfc_accel_dtype_name(p->problem.dtype), "mode", pfc_accel_mode_name(p->mode),
-                     "array", array, "cycles", (json_int_t)r->cycles, "time_ns", r->time_ns,
-                     "utilization", r->utilization, "limiter", limiter, "functional", r->functional,
-                     "ticks", (json_int_t)r->ticks, "counters", counters, "digest", r->digest,
-                     "chip_hash", p->chip.hash, "simulator", PFC_ACCEL_VERSION);
+    for (pfc_accel_resource i = 0; i < PFC_ACCEL_RESOURCES_LEN; i++)
+        json_object_set_new(without, pfc_accel_resource_name(i),
+                            json_integer((json_int_t)whatif->cycles[i]));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:f, s:f, s:s, s:o, s:b, s:I, s:o, s:s, s:s, s:s}", "op",
+        pfc_accel_kernel_name(p->problem.kernel), "chip", p->chip.name, "dtype",
+        pfc_accel_dtype_name(p->problem.dtype), "mode", pfc_accel_mode_name(p->mode), "array",
+        array, "cycles", (json_int_t)r->cycles, "time_ns", r->time_ns, "utilization",
+        r->utilization, "limiter", pfc_accel_resource_name(whatif->limiter), "whatif", without,
+        "functional", r->functional, "ticks", (json_int_t)r->ticks, "counters", counters, "digest",
+        r->digest, "chip_hash", p->chip.hash, "simulator", PFC_ACCEL_VERSION);
 }
 
 static void print_answer(const pfc_cli *cli, const plan *p, const pfc_accel_result *r,
-                         const char *limiter)
+                         const pfc_accel_whatif *whatif)
 {
     static const pfc_table_col columns[] = { { "WHAT", false },
                                              { "VALUE", true },
@@ -318,7 +324,7 @@ static void print_answer(const pfc_cli *cli, const plan *p, const pfc_accel_resu
                   p->problem.kernel <= PFC_ACCEL_ATTENTION ? "% of the array" : "% of the lanes");
     pfc_table_row(table);
     pfc_table_set(table, 0, "limiter");
-    pfc_table_set(table, 1, limiter);
+    pfc_table_set(table, 1, pfc_accel_resource_name(whatif->limiter));
     for (pfc_accel_counter c = 0; c < PFC_ACCEL_COUNTERS_LEN; c++) {
         if (r->counters.v[c] == 0)
             continue;
@@ -338,7 +344,7 @@ static bool batch_line(const request *base, const char *line, size_t len)
     request r = *base;
     plan p;
     pfc_accel_result result;
-    const char *limiter = "";
+    pfc_accel_whatif whatif = { 0 };
     pfc_err err = { 0 };
     json_error_t why;
     json_t *root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
@@ -352,11 +358,11 @@ static bool batch_line(const request *base, const char *line, size_t len)
     if (!code)
         code = plan_of(&r, &p, &err);
     if (!code)
-        code = run_plan(&p, &result, &limiter, &err);
+        code = run_plan(&p, &result, &whatif, &err);
     if (code)
         pfc_cli_print_json(json_pack("{s:s}", "error", err.msg));
     else
-        pfc_cli_print_json(answer_json(&p, &result, limiter));
+        pfc_cli_print_json(answer_json(&p, &result, &whatif));
     return code == PFC_OK;
 }
 
@@ -453,7 +459,7 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
     command cmd = { 0 };
     plan p;
     pfc_accel_result r;
-    const char *limiter = "";
+    pfc_accel_whatif whatif = { 0 };
     pfc_err err = { 0 };
     pfc_code code;
 
@@ -462,13 +468,13 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
         return run_batch(cli, &cmd);
     code = plan_of(&cmd.req, &p, &err);
     if (!code)
-        code = run_plan(&p, &r, &limiter, &err);
+        code = run_plan(&p, &r, &whatif, &err);
     if (code)
         return pfc_cli_fail(cli, &err);
     if (cli->json)
-        pfc_cli_print_json(answer_json(&p, &r, limiter));
+        pfc_cli_print_json(answer_json(&p, &r, &whatif));
     else
-        print_answer(cli, &p, &r, limiter);
+        print_answer(cli, &p, &r, &whatif);
     return PFC_EXIT_OK;
 }
 

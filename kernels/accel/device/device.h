@@ -19,17 +19,15 @@
 #ifndef PFC_KERNELS_ACCEL_DEVICE_DEVICE_H
 #define PFC_KERNELS_ACCEL_DEVICE_DEVICE_H
 
-#include "core/base/err.h"
+#include "kernels/accel/device/counters.h"
 
-/** Changes whenever a cycle count or a result may: part of every machine fingerprint. */
-#define PFC_ACCEL_VERSION "accel-1"
+/** Changes whenever a cycle count, a result or the meaning of a counter may: part of every machine
+ *  fingerprint. */
+#define PFC_ACCEL_VERSION "accel-2"
 
 /* ---- chips (chip.c) ---- */
 
 #define PFC_ACCEL_CHIP_MAX_BYTES 65536
-#define PFC_ACCEL_MAX_DMA        64
-#define PFC_ACCEL_MAX_CHANNELS   128
-#define PFC_ACCEL_MAX_BANKS      64
 
 typedef enum pfc_accel_dtype { PFC_ACCEL_F32, PFC_ACCEL_BF16, PFC_ACCEL_INT8 } pfc_accel_dtype;
 
@@ -50,7 +48,7 @@ typedef enum pfc_accel_mode {
 } pfc_accel_mode;
 
 /** A chip as its file describes it; every field is a positive integer there. */
-typedef struct pfc_accel_chip {
+struct pfc_accel_chip {
     char name[64];
     char about[160];
     char hash[17];            /* of the file's text, 16 hexadecimal digits */
@@ -88,7 +86,7 @@ typedef struct pfc_accel_chip {
     uint64_t pcie_payload;    /* largest payload of a packet, bytes */
     uint64_t pcie_latency_ns; /* one way */
     uint64_t launch_ns;       /* doorbell to the first command */
-} pfc_accel_chip;
+};
 
 /**
  * Reads a chip file: lines `key = value`, `#` begins a comment, every key once, none unknown, none
@@ -114,73 +112,6 @@ const char *pfc_accel_dtype_name(pfc_accel_dtype dtype);
 pfc_code pfc_accel_dtype_parse(const char *text, pfc_accel_dtype *out, pfc_err *err) PFC_MUSTCHECK;
 /** Bytes of one element. */
 size_t pfc_accel_dtype_bytes(pfc_accel_dtype dtype);
-
-/* ---- counters (counters.c) ---- */
-
-/* name, unit. For the tensor and the vector unit and all DMA engines together:
- * busy + stalls + idle = cycles (times the engines). */
-#define PFC_ACCEL_COUNTERS(X)                                                                      \
-    X(CYCLES, "cycles", "cycles")                                                                  \
-    X(TENSOR_BUSY, "tensor_busy_cycles", "cycles")                                                 \
-    X(TENSOR_PRELOAD, "tensor_preload_cycles", "cycles")                                           \
-    X(TENSOR_STALL_DMA, "tensor_stall_dma_cycles", "cycles")                                       \
-    X(TENSOR_STALL_VECTOR, "tensor_stall_vector_cycles", "cycles")                                 \
-    X(TENSOR_STALL_DRAIN, "tensor_stall_drain_cycles", "cycles")                                   \
-    X(TENSOR_STALL_BANK, "tensor_stall_bank_cycles", "cycles")                                     \
-    X(TENSOR_IDLE, "tensor_idle_cycles", "cycles")                                                 \
-    X(VECTOR_BUSY, "vector_busy_cycles", "cycles")                                                 \
-    X(VECTOR_STALL_DMA, "vector_stall_dma_cycles", "cycles")                                       \
-    X(VECTOR_STALL_TENSOR, "vector_stall_tensor_cycles", "cycles")                                 \
-    X(VECTOR_STALL_CHAIN, "vector_stall_chain_cycles", "cycles")                                   \
-    X(VECTOR_STALL_BANK, "vector_stall_bank_cycles", "cycles")                                     \
-    X(VECTOR_IDLE, "vector_idle_cycles", "cycles")                                                 \
-    X(DMA_BUSY, "dma_busy_cycles", "cycles")                                                       \
-    X(DMA_STALL_HBM, "dma_stall_hbm_cycles", "cycles")                                             \
-    X(DMA_STALL_TENSOR, "dma_stall_tensor_cycles", "cycles")                                       \
-    X(DMA_STALL_VECTOR, "dma_stall_vector_cycles", "cycles")                                       \
-    X(DMA_STALL_DMA, "dma_stall_dma_cycles", "cycles")                                             \
-    X(DMA_IDLE, "dma_idle_cycles", "cycles")                                                       \
-    X(DMA_TRANSFERS, "dma_transfers", "count")                                                     \
-    X(HBM_READ, "hbm_read_bytes", "bytes")                                                         \
-    X(HBM_WRITE, "hbm_write_bytes", "bytes")                                                       \
-    X(HBM_ROW_HIT, "hbm_row_hits", "count")                                                        \
-    X(HBM_ROW_MISS, "hbm_row_misses", "count")                                                     \
-    X(HBM_REFRESH, "hbm_refreshes", "count")                                                       \
-    X(HBM_BUSY, "hbm_busy_cycles", "cycles")                                                       \
-    X(SRAM_READ, "sram_read_bytes", "bytes")                                                       \
-    X(SRAM_WRITE, "sram_write_bytes", "bytes")                                                     \
-    X(SRAM_CONFLICT, "sram_bank_conflicts", "count")                                               \
-    X(ACC_READ, "acc_read_bytes", "bytes")                                                         \
-    X(ACC_WRITE, "acc_write_bytes", "bytes")                                                       \
-    X(READS_IFMAP, "sram_reads_ifmap", "words")                                                    \
-    X(READS_FILTER, "sram_reads_filter", "words")                                                  \
-    X(WRITES_OFMAP, "sram_writes_ofmap", "words")                                                  \
-    X(FOLDS, "tensor_folds", "count")                                                              \
-    X(MACS, "macs_useful", "count")                                                                \
-    X(MAC_SLOTS, "macs_mapped_slots", "count")                                                     \
-    X(VECTOR_OPS, "vector_elements", "count")                                                      \
-    X(COMMANDS, "commands", "count")                                                               \
-    X(PCIE_DOWN, "pcie_h2d_bytes", "bytes")                                                        \
-    X(PCIE_UP, "pcie_d2h_bytes", "bytes")                                                          \
-    X(PCIE_BUSY, "pcie_busy_cycles", "cycles")
-
-typedef enum pfc_accel_counter {
-#define PFC_X(id, name, unit) PFC_ACCEL_##id,
-    PFC_ACCEL_COUNTERS(PFC_X)
-#undef PFC_X
-        PFC_ACCEL_COUNTERS_LEN
-} pfc_accel_counter;
-
-typedef struct pfc_accel_counters {
-    uint64_t v[PFC_ACCEL_COUNTERS_LEN];
-} pfc_accel_counters;
-
-const char *pfc_accel_counter_name(pfc_accel_counter c);
-const char *pfc_accel_counter_unit(pfc_accel_counter c);
-void pfc_accel_counters_add(pfc_accel_counters *sum, const pfc_accel_counters *more);
-/** PFC_EBUG naming the law when the counters of one kernel contradict each other. */
-pfc_code pfc_accel_counters_check(const pfc_accel_counters *c, const pfc_accel_chip *chip,
-                                  pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- programs: what the engine executes (program.c) ---- */
 
@@ -259,12 +190,13 @@ pfc_code pfc_accel_program_check(const pfc_accel_program *p, const pfc_accel_chi
 /* ---- engine (engine.c) ---- */
 
 /** Resources that take no time, for what-if analysis. Bits of pfc_accel_run.ideal. */
-#define PFC_ACCEL_IDEAL_TENSOR  1u
+#define PFC_ACCEL_IDEAL_TENSOR  1u /* rows stream through the array at once; weights still load */
 #define PFC_ACCEL_IDEAL_VECTOR  2u
 #define PFC_ACCEL_IDEAL_HBM     4u
-#define PFC_ACCEL_IDEAL_DMA     8u
-#define PFC_ACCEL_IDEAL_LATENCY 16u /* setup, HBM latency, preload and drain, reduction trees */
+#define PFC_ACCEL_IDEAL_DMA     8u  /* rate, setup and window of the engines */
+#define PFC_ACCEL_IDEAL_LATENCY 16u /* HBM latency, fill and drain, reduction trees */
 #define PFC_ACCEL_IDEAL_BANKS   32u
+#define PFC_ACCEL_IDEAL_WEIGHTS 64u /* weights are in the array at once */
 
 typedef struct pfc_accel_run {
     const pfc_accel_chip *chip;
@@ -273,16 +205,12 @@ typedef struct pfc_accel_run {
     uint8_t *data[PFC_ACCEL_MAX_ARGS]; /* their bytes; unused when timing only */
     bool timing_only;                  /* counts, computes nothing */
     unsigned ideal;
+    pfc_accel_detail *detail;    /* out; NULL: not wanted */
     pfc_accel_counters counters; /* out */
 } pfc_accel_run;
 
 /** Executes a checked program. PFC_EBUG when commands deadlock. */
 pfc_code pfc_accel_execute(pfc_accel_run *run, pfc_err *err) PFC_MUSTCHECK;
-
-/** The limiter: the resource whose removal shortens the run most ("compute", "vector", "memory",
- *  "dma", "latency", "scratchpad"; "none" for no work). Runs the timing again for each resource.
- *  *out is static. */
-pfc_code pfc_accel_limiter(const pfc_accel_run *run, const char **out, pfc_err *err) PFC_MUSTCHECK;
 
 /** Cycles of a whole-problem GEMM in a mode with ideal memory, as its report prints them; 0 for
  *  an empty problem. Source: SCALE-Sim v3 (ISPASS 2020), ONNXim (arXiv 2406.08051). */

@@ -12,7 +12,7 @@
 #define VECTOR 1
 #define DMA0   2
 
-/* The unit that a command waited for; selects the stall counter. */
+/* What a command waited for; selects the stall counter. */
 typedef enum source { FROM_LOAD, FROM_STORE, FROM_TENSOR, FROM_VECTOR } source;
 
 typedef struct token {
@@ -26,6 +26,7 @@ typedef struct unit {
     size_t len;
     size_t pos;
     uint64_t free_at;
+    uint64_t drained_at;  /* tensor: the last result of the command before is out */
     bool active;          /* DMA: a transfer is under way */
     uint64_t banks;       /* DMA: that its last transfer uses, */
     uint64_t banks_until; /* and until when */
@@ -37,11 +38,16 @@ typedef struct engine {
     uint64_t *v; /* counters */
     unit *units;
     size_t units_len;
+    uint64_t *next; /* by unit: when its next step is; NEVER: not known yet, or none is left */
+    source *why;    /* by unit: what that step waited for */
     uint32_t *order;
     token *tokens;
     pfc_accel_hbm hbm;
+    pfc_accel_overlap overlap;
+    pfc_accel_reuse reuse;
     pfc_accel_memory mem;
-    bool real; /* computes */
+    bool real;         /* computes */
+    bool new_complete; /* a token was completed: units that wait may know when they start */
     uint64_t end;
 } engine;
 
@@ -99,11 +105,15 @@ static void start(engine *e)
 
     e->v = e->run->counters.v;
     memset(&e->run->counters, 0, sizeof(e->run->counters));
+    if (e->run->detail)
+        memset(e->run->detail, 0, sizeof(*e->run->detail));
     e->units_len = DMA0 + e->run->chip->dma_engines;
     e->units = pfc_calloc(e->units_len, sizeof(*e->units));
+    e->next = pfc_calloc(e->units_len, sizeof(*e->next));
+    e->why = pfc_calloc(e->units_len, sizeof(*e->why));
     e->order = pfc_calloc(p->len + 1, sizeof(*e->order));
     e->tokens = pfc_calloc((size_t)p->tokens_len + 1, sizeof(*e->tokens));
-    pfc_accel_hbm_init(&e->hbm, e->run->chip, &e->run->counters);
+    pfc_accel_hbm_init(&e->hbm, e->run->chip);
     fill_queues(e);
     e->real = !e->run->timing_only;
     if (e->real) {
@@ -117,11 +127,15 @@ static void start(engine *e)
 static void stop(engine *e)
 {
     free(e->units);
+    free(e->next);
+    free(e->why);
     free(e->order);
     free(e->tokens);
     free(e->mem.sram);
     free(e->mem.acc);
     free(e->mem.scratch);
+    pfc_accel_hbm_free(&e->hbm);
+    pfc_accel_reuse_free(&e->reuse);
 }
 
 /* When the unit's next command may start, or NEVER as long as that is not known. */
@@ -130,6 +144,9 @@ static uint64_t ready_at(const engine *e, const unit *u, source *why)
     const pfc_accel_cmd *cmd;
     uint64_t at = u->free_at;
 
+    *why = FROM_LOAD;
+    if (u->active)
+        return u->dma.next_issue;
     if (u->pos == u->len)
         return PFC_ACCEL_NEVER;
     cmd = &e->run->program->cmds[u->order[u->pos]];
@@ -150,7 +167,7 @@ static void signal_done(engine *e, const pfc_accel_cmd *cmd, uint64_t done)
 {
     token *t = &e->tokens[cmd->token];
 
-    t->pending--;
+    e->new_complete |= --t->pending == 0;
     if (done >= t->done) {
         t->done = done;
         if (cmd->unit == PFC_ACCEL_UNIT_TENSOR)
@@ -167,11 +184,13 @@ static void signal_done(engine *e, const pfc_accel_cmd *cmd, uint64_t done)
 static uint64_t bank_wait(engine *e, const pfc_accel_cmd *cmd, uint64_t at, uint64_t most)
 {
     const pfc_accel_chip *chip = e->run->chip;
-    const uint64_t banks = pfc_accel_cmd_banks(chip, e->run->program, cmd);
+    uint64_t banks;
+    uint64_t met = 0;
     uint64_t wait = 0;
 
     if (e->run->program->ideal_memory || e->run->ideal & PFC_ACCEL_IDEAL_BANKS)
         return 0;
+    banks = pfc_accel_cmd_banks(chip, e->run->program, cmd);
     for (size_t i = DMA0; i < e->units_len; i++) {
         const unit *u = &e->units[i];
         const uint64_t shared = u->active || at < u->banks_until ? u->banks & banks : 0;
@@ -182,9 +201,22 @@ static uint64_t bank_wait(engine *e, const pfc_accel_cmd *cmd, uint64_t at, uint
         bytes = pfc_accel_dma_bytes(u->dma.cmd) * (uint64_t)__builtin_popcountll(shared) /
                 (uint64_t)__builtin_popcountll(u->banks);
         wait += pfc_accel_ceil_div(bytes, chip->sram_port_bytes);
+        met |= shared;
         e->v[PFC_ACCEL_SRAM_CONFLICT]++;
     }
-    return PFC_MIN(wait, most);
+    wait = PFC_MIN(wait, most);
+    if (e->run->detail && wait)
+        pfc_accel_detail_bank_wait(e->run->detail, met, wait);
+    return wait;
+}
+
+/* The array empties first, whatever comes next; only then it waits. */
+static void count_tensor_gap(engine *e, const unit *u, uint64_t at, pfc_accel_counter stall)
+{
+    const uint64_t drained = PFC_MIN(PFC_MAX(u->drained_at, u->free_at), at);
+
+    e->v[PFC_ACCEL_TENSOR_FILL_DRAIN] += drained - u->free_at;
+    e->v[stall] += at - drained;
 }
 
 static void step_tensor(engine *e, unit *u, uint64_t at, source why)
@@ -196,26 +228,26 @@ static void step_tensor(engine *e, unit *u, uint64_t at, source why)
         [FROM_VECTOR] = PFC_ACCEL_TENSOR_STALL_VECTOR,
     };
     const pfc_accel_cmd *cmd = &e->run->program->cmds[u->order[u->pos++]];
-    pfc_accel_cost cost =
-        pfc_accel_tensor_cost(e->run->chip, e->run->program, cmd, &e->run->counters);
+    pfc_accel_cost cost = pfc_accel_tensor_cost(e->run, cmd, &e->run->counters);
     const bool empty = at > u->free_at || u->pos == 1;
+    const uint64_t occupied = cost.busy + cost.weights + cost.fill;
     uint64_t wait;
 
-    if (e->run->ideal & PFC_ACCEL_IDEAL_TENSOR)
-        cost = (pfc_accel_cost){ 0 };
-    if (e->run->ideal & PFC_ACCEL_IDEAL_LATENCY)
-        cost.preload = cost.drain = 0;
     if (!empty) /* weights came in while the command before was streaming */
         cost.preload = 0;
-    wait = bank_wait(e, cmd, at, cost.issue);
-    e->v[stalls[why]] += at - u->free_at;
+    wait = bank_wait(e, cmd, at, occupied);
+    count_tensor_gap(e, u, at, stalls[why]);
     e->v[PFC_ACCEL_TENSOR_PRELOAD] += cost.preload;
-    e->v[PFC_ACCEL_TENSOR_BUSY] += cost.issue;
+    e->v[PFC_ACCEL_TENSOR_BUSY] += cost.busy;
+    e->v[PFC_ACCEL_TENSOR_STALL_WEIGHTS] += cost.weights;
+    e->v[PFC_ACCEL_TENSOR_FILL_DRAIN] += cost.fill;
     e->v[PFC_ACCEL_TENSOR_STALL_BANK] += wait;
-    u->free_at = at + cost.preload + cost.issue + wait;
+    u->free_at = at + cost.preload + occupied + wait;
+    u->drained_at = u->free_at + cost.drain;
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
-    signal_done(e, cmd, u->free_at + cost.drain);
+    pfc_accel_overlap_execute(&e->overlap, at, u->drained_at);
+    signal_done(e, cmd, u->drained_at);
 }
 
 static void step_vector(engine *e, unit *u, uint64_t at, source why)
@@ -233,29 +265,67 @@ static void step_vector(engine *e, unit *u, uint64_t at, source why)
 
     if (e->run->ideal & PFC_ACCEL_IDEAL_VECTOR)
         cost = (pfc_accel_cost){ 0 };
-    if (e->run->ideal & PFC_ACCEL_IDEAL_LATENCY) {
-        cost.issue -= cost.trees;
-        cost.drain = 0;
-    }
-    wait = bank_wait(e, cmd, at, cost.issue);
+    if (e->run->ideal & PFC_ACCEL_IDEAL_LATENCY)
+        cost.trees = cost.drain = 0;
+    wait = bank_wait(e, cmd, at, cost.busy + cost.trees);
     e->v[stalls[why]] += at - u->free_at;
-    e->v[PFC_ACCEL_VECTOR_BUSY] += cost.issue;
+    e->v[PFC_ACCEL_VECTOR_BUSY] += cost.busy;
+    e->v[PFC_ACCEL_VECTOR_REDUCE] += cost.trees;
     e->v[PFC_ACCEL_VECTOR_STALL_BANK] += wait;
-    u->free_at = at + cost.issue + wait;
+    u->free_at = at + cost.busy + cost.trees + wait;
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
+    pfc_accel_overlap_execute(&e->overlap, at, u->free_at + cost.drain);
     signal_done(e, cmd, u->free_at + cost.drain);
 }
 
 static void finish_transfer(engine *e, unit *u)
 {
+    const pfc_accel_cmd *cmd = u->dma.cmd;
+    const bool store = cmd->op != PFC_ACCEL_OP_LOAD;
     const uint64_t latency =
         e->run->ideal & PFC_ACCEL_IDEAL_LATENCY ? 0 : e->run->chip->hbm_latency;
+    uint64_t done;
 
     u->free_at = u->dma.next_issue;
     u->active = false;
     u->banks_until = u->dma.done;
-    signal_done(e, u->dma.cmd, PFC_MAX(u->dma.done, u->free_at) + latency);
+    done = PFC_MAX(u->dma.done, u->free_at) + latency;
+    e->v[PFC_ACCEL_DMA_BUSY] += u->dma.busy;
+    e->v[PFC_ACCEL_DMA_STALL_HBM] += u->dma.stall_hbm;
+    if (e->run->detail) {
+        pfc_accel_queue_detail *q = &e->run->detail->queues[cmd->queue];
+
+        q->busy_cycles += u->dma.busy;
+        q->stall_hbm_cycles += u->dma.stall_hbm;
+    }
+    pfc_accel_overlap_close(&e->overlap, store, e->next[DMA0 + cmd->queue], done);
+    signal_done(e, cmd, done);
+}
+
+static void count_transfer(engine *e, const pfc_accel_cmd *cmd, uint64_t base, uint64_t setup,
+                           uint64_t waited)
+{
+    const uint64_t bytes = pfc_accel_dma_bytes(cmd);
+
+    e->v[PFC_ACCEL_DMA_TRANSFERS]++;
+    e->v[PFC_ACCEL_DMA_BYTES] += bytes;
+    e->v[PFC_ACCEL_DMA_SETUP] += setup;
+    if (cmd->op == PFC_ACCEL_OP_LOAD)
+        e->v[PFC_ACCEL_SRAM_WRITE] += bytes;
+    else if (cmd->op == PFC_ACCEL_OP_STORE)
+        e->v[PFC_ACCEL_SRAM_READ] += bytes;
+    else
+        e->v[PFC_ACCEL_ACC_READ] += (uint64_t)cmd->m * cmd->n * 4;
+    if (e->run->detail) {
+        pfc_accel_queue_detail *q = &e->run->detail->queues[cmd->queue];
+
+        q->transfers++;
+        q->bytes += bytes;
+        q->setup_cycles += setup;
+        q->wait_cycles += waited;
+        pfc_accel_detail_transfer(e->run->detail, &e->reuse, cmd, base);
+    }
 }
 
 static void start_transfer(engine *e, unit *u, uint64_t at, source why)
@@ -269,28 +339,24 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
     const pfc_accel_chip *chip = e->run->chip;
     const pfc_accel_cmd *cmd = &e->run->program->cmds[u->order[u->pos++]];
     const uint64_t base = e->run->addr[cmd->arg] + cmd->offset;
-    const uint64_t setup = e->run->ideal & PFC_ACCEL_IDEAL_LATENCY ? 0 : chip->dma_setup;
-    const uint64_t bytes = pfc_accel_dma_bytes(cmd);
+    const bool free_memory = e->run->program->ideal_memory;
+    const uint64_t setup = free_memory || e->run->ideal & PFC_ACCEL_IDEAL_DMA ? 0 : chip->dma_setup;
 
     e->v[stalls[why]] += at - u->free_at;
-    e->v[PFC_ACCEL_DMA_TRANSFERS]++;
-    if (cmd->op == PFC_ACCEL_OP_LOAD)
-        e->v[PFC_ACCEL_SRAM_WRITE] += bytes;
-    else if (cmd->op == PFC_ACCEL_OP_STORE)
-        e->v[PFC_ACCEL_SRAM_READ] += bytes;
-    else
-        e->v[PFC_ACCEL_ACC_READ] += (uint64_t)cmd->m * cmd->n * 4;
+    count_transfer(e, cmd, base, setup, at - u->free_at);
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
-    if (e->run->program->ideal_memory) {
-        pfc_accel_dma_count(cmd, base, chip, &e->run->counters);
+    if (free_memory || e->run->ideal & PFC_ACCEL_IDEAL_HBM) /* its channels count nothing then */
+        e->v[cmd->op == PFC_ACCEL_OP_LOAD ? PFC_ACCEL_HBM_READ : PFC_ACCEL_HBM_WRITE] +=
+            pfc_accel_dma_burst_bytes(cmd, base, chip);
+    if (free_memory) {
         u->free_at = at;
         signal_done(e, cmd, at);
         return;
     }
-    e->v[PFC_ACCEL_DMA_BUSY] += setup;
     u->active = true;
     u->banks = pfc_accel_cmd_banks(chip, e->run->program, cmd);
+    pfc_accel_overlap_open(&e->overlap, cmd->op != PFC_ACCEL_OP_LOAD, at);
     pfc_accel_dma_start(&u->dma, cmd, base, at + setup);
 }
 
@@ -308,102 +374,99 @@ static void step(engine *e, size_t which, uint64_t at, source why)
         finish_transfer(e, u);
 }
 
-/* Idle is what neither work nor a wait explains; HBM time is that of its channels, averaged. */
+/* What the parts of a unit's time leave of the whole. */
+static uint64_t rest(const uint64_t *v, uint64_t total, const pfc_accel_counter *parts, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        total -= v[parts[i]];
+    return total;
+}
+
 static void close_counters(engine *e)
 {
+    static const pfc_accel_counter tensor[] = {
+        PFC_ACCEL_TENSOR_BUSY,          PFC_ACCEL_TENSOR_PRELOAD,     PFC_ACCEL_TENSOR_STALL_DMA,
+        PFC_ACCEL_TENSOR_STALL_VECTOR,  PFC_ACCEL_TENSOR_STALL_DRAIN, PFC_ACCEL_TENSOR_STALL_BANK,
+        PFC_ACCEL_TENSOR_STALL_WEIGHTS, PFC_ACCEL_TENSOR_FILL_DRAIN,
+    };
+    static const pfc_accel_counter vector[] = {
+        PFC_ACCEL_VECTOR_BUSY,         PFC_ACCEL_VECTOR_REDUCE,      PFC_ACCEL_VECTOR_STALL_DMA,
+        PFC_ACCEL_VECTOR_STALL_TENSOR, PFC_ACCEL_VECTOR_STALL_CHAIN, PFC_ACCEL_VECTOR_STALL_BANK,
+    };
+    static const pfc_accel_counter dma[] = {
+        PFC_ACCEL_DMA_BUSY,         PFC_ACCEL_DMA_SETUP,        PFC_ACCEL_DMA_STALL_HBM,
+        PFC_ACCEL_DMA_STALL_TENSOR, PFC_ACCEL_DMA_STALL_VECTOR, PFC_ACCEL_DMA_STALL_DMA,
+    };
+    const pfc_accel_program *p = e->run->program;
+    const unit *array = &e->units[TENSOR];
     uint64_t *v = e->v;
-    const pfc_accel_chip *chip = e->run->chip;
-    const uint64_t total = e->end;
-    uint64_t all = total * chip->dma_engines;
 
-    v[PFC_ACCEL_CYCLES] = total;
-    v[PFC_ACCEL_COMMANDS] = e->run->program->len;
-    v[PFC_ACCEL_TENSOR_IDLE] =
-        total - (v[PFC_ACCEL_TENSOR_BUSY] + v[PFC_ACCEL_TENSOR_PRELOAD] +
-                 v[PFC_ACCEL_TENSOR_STALL_DMA] + v[PFC_ACCEL_TENSOR_STALL_VECTOR] +
-                 v[PFC_ACCEL_TENSOR_STALL_DRAIN] + v[PFC_ACCEL_TENSOR_STALL_BANK]);
-    v[PFC_ACCEL_VECTOR_IDLE] =
-        total - (v[PFC_ACCEL_VECTOR_BUSY] + v[PFC_ACCEL_VECTOR_STALL_DMA] +
-                 v[PFC_ACCEL_VECTOR_STALL_TENSOR] + v[PFC_ACCEL_VECTOR_STALL_CHAIN] +
-                 v[PFC_ACCEL_VECTOR_STALL_BANK]);
-    all -= v[PFC_ACCEL_DMA_BUSY] + v[PFC_ACCEL_DMA_STALL_HBM] + v[PFC_ACCEL_DMA_STALL_TENSOR] +
-           v[PFC_ACCEL_DMA_STALL_VECTOR] + v[PFC_ACCEL_DMA_STALL_DMA];
-    v[PFC_ACCEL_DMA_IDLE] = all;
-    if (!e->run->program->ideal_memory)
-        v[PFC_ACCEL_HBM_BUSY] = pfc_accel_ceil_div(
-            (v[PFC_ACCEL_HBM_READ] + v[PFC_ACCEL_HBM_WRITE]) * chip->clock_mhz, chip->hbm_mbps);
+    v[PFC_ACCEL_CYCLES] = e->end;
+    v[PFC_ACCEL_COMMANDS] = p->len;
+    if (array->drained_at > array->free_at)
+        v[PFC_ACCEL_TENSOR_FILL_DRAIN] += array->drained_at - array->free_at;
+    for (size_t i = 0; i < p->args_len; i++)
+        v[PFC_ACCEL_HBM_COMPULSORY] += p->arg_bytes[i];
+    v[PFC_ACCEL_TENSOR_IDLE] = rest(v, e->end, tensor, PFC_ARRAY_LEN(tensor));
+    v[PFC_ACCEL_VECTOR_IDLE] = rest(v, e->end, vector, PFC_ARRAY_LEN(vector));
+    v[PFC_ACCEL_DMA_IDLE] = rest(v, e->end * e->run->chip->dma_engines, dma, PFC_ARRAY_LEN(dma));
+    pfc_accel_overlap_end(&e->overlap, e->end, &e->run->counters);
+    pfc_accel_hbm_close(&e->hbm, &e->run->counters, e->run->detail);
+    if (e->run->detail) {
+        e->run->detail->queues_len = e->run->chip->dma_engines;
+        e->run->detail->banks_len = PFC_MIN(e->run->chip->sram_banks, PFC_ACCEL_MAX_BANKS);
+    }
+}
+
+/* Only a completed token can tell a waiting unit when it starts. */
+static void update_next(engine *e, size_t stepped)
+{
+    e->next[stepped] = ready_at(e, &e->units[stepped], &e->why[stepped]);
+    if (!e->new_complete)
+        return;
+    e->new_complete = false;
+    for (size_t i = 0; i < e->units_len; i++)
+        if (e->next[i] == PFC_ACCEL_NEVER)
+            e->next[i] = ready_at(e, &e->units[i], &e->why[i]);
+}
+
+static pfc_code check_all_done(const engine *e, pfc_err *err)
+{
+    for (size_t i = 0; i < e->units_len; i++)
+        if (e->units[i].pos < e->units[i].len)
+            return pfc_err_set(err, PFC_EBUG, "command %u waits for ever",
+                               e->units[i].order[e->units[i].pos]);
+    return PFC_OK;
 }
 
 pfc_code pfc_accel_execute(pfc_accel_run *run, pfc_err *err)
 {
     engine *e = pfc_alloc(sizeof(*e));
-    pfc_code code = PFC_OK;
+    pfc_code code;
 
     e->run = run;
     start(e);
+    for (size_t i = 0; i < e->units_len; i++)
+        e->next[i] = ready_at(e, &e->units[i], &e->why[i]);
     for (;;) {
-        uint64_t best = PFC_ACCEL_NEVER;
+        uint64_t best = e->next[0];
         size_t which = 0;
-        source why = FROM_LOAD;
 
-        for (size_t i = 0; i < e->units_len; i++) {
-            const unit *u = &e->units[i];
-            source reason = FROM_LOAD;
-            const uint64_t at = u->active ? u->dma.next_issue : ready_at(e, u, &reason);
-
-            if (at < best) {
-                best = at;
+        for (size_t i = 1; i < e->units_len; i++) {
+            if (e->next[i] < best) {
+                best = e->next[i];
                 which = i;
-                why = reason;
             }
         }
         if (best == PFC_ACCEL_NEVER)
             break;
-        step(e, which, best, why);
+        step(e, which, best, e->why[which]);
+        update_next(e, which);
     }
-    for (size_t i = 0; i < e->units_len && !code; i++)
-        if (e->units[i].pos < e->units[i].len)
-            code = pfc_err_set(err, PFC_EBUG, "command %u waits for ever",
-                               e->units[i].order[e->units[i].pos]);
+    code = check_all_done(e, err);
     if (!code)
         close_counters(e);
     stop(e);
     free(e);
     return code;
-}
-
-pfc_code pfc_accel_limiter(const pfc_accel_run *run, const char **out, pfc_err *err)
-{
-    static const struct {
-        const char *name;
-        unsigned ideal;
-    } resources[] = {
-        { "compute", PFC_ACCEL_IDEAL_TENSOR },  { "memory", PFC_ACCEL_IDEAL_HBM },
-        { "vector", PFC_ACCEL_IDEAL_VECTOR },   { "dma", PFC_ACCEL_IDEAL_DMA },
-        { "latency", PFC_ACCEL_IDEAL_LATENCY }, { "scratchpad", PFC_ACCEL_IDEAL_BANKS },
-    };
-    const char *name = "none";
-    uint64_t base = 0;
-    uint64_t most = 0;
-
-    for (size_t i = 0; i <= PFC_ARRAY_LEN(resources); i++) {
-        pfc_accel_run again = *run;
-        uint64_t cycles;
-        pfc_code code;
-
-        again.timing_only = true;
-        again.ideal = i ? resources[i - 1].ideal : 0;
-        code = pfc_accel_execute(&again, err);
-        if (code)
-            return code;
-        cycles = again.counters.v[PFC_ACCEL_CYCLES];
-        if (i == 0)
-            base = cycles;
-        else if (cycles < base && base - cycles > most) {
-            most = base - cycles;
-            name = resources[i - 1].name;
-        }
-    }
-    *out = name;
-    return PFC_OK;
 }

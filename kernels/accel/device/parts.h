@@ -18,22 +18,34 @@ static inline uint64_t pfc_accel_ceil_div(uint64_t a, uint64_t b)
 
 /* ---- hbm.c ---- */
 
-/** Channels with banks and open rows; requests are served in the order they arrive. */
+/** Channels with banks and open rows; requests are served in the order they arrive. One array a
+ *  field, so that a stretch of channels is served by vector instructions. */
 typedef struct pfc_accel_hbm {
     const pfc_accel_chip *chip;
-    pfc_accel_counters *counters;
-    uint64_t free_at[PFC_ACCEL_MAX_CHANNELS];      /* subcycles */
-    uint64_t next_refresh[PFC_ACCEL_MAX_CHANNELS]; /* cycles */
-    bool wrote[PFC_ACCEL_MAX_CHANNELS];            /* direction of the last transfer */
-    uint64_t open_row[PFC_ACCEL_MAX_CHANNELS][PFC_ACCEL_MAX_BANKS];
+    uint64_t *memory;       /* all arrays below */
+    uint64_t *free_at;      /* by channel; subcycles */
+    uint64_t *next_refresh; /* subcycles */
+    uint64_t *wrote;        /* direction of the last transfer: 0 or 1 */
+    uint64_t *queue;        /* subcycles before accesses start */
+    uint64_t *busy;         /* subcycles while they are served */
+    uint64_t *accesses, *row_hits, *row_conflicts, *turnarounds, *refreshes;
+    uint64_t *bursts[2]; /* read, written */
+    uint64_t *open_row;  /* by bank, then channel; UINT64_MAX: none */
+    size_t stride;       /* channels, rounded up to whole vectors */
+    uint64_t *took;      /* subcycles of so many bursts */
+    size_t took_len;
+    unsigned block_shift, burst_shift, row_shift;
 } pfc_accel_hbm;
 
-void pfc_accel_hbm_init(pfc_accel_hbm *hbm, const pfc_accel_chip *chip,
-                        pfc_accel_counters *counters);
-/** Serves [addr, addr + bytes), which lies in one interleave block, from cycle `at`; returns the
- *  cycle in which it is done. Whole bursts move. */
+void pfc_accel_hbm_init(pfc_accel_hbm *hbm, const pfc_accel_chip *chip);
+void pfc_accel_hbm_free(pfc_accel_hbm *hbm);
+/** Serves [addr, addr + bytes) from cycle `at`, the blocks of an interleave in the order of their
+ *  addresses; returns the cycle in which the last is done. Whole bursts move. */
 uint64_t pfc_accel_hbm_access(pfc_accel_hbm *hbm, uint64_t addr, uint64_t bytes, bool write,
                               uint64_t at);
+/** Adds the channels' sums to the counters; detail may be NULL. */
+void pfc_accel_hbm_close(const pfc_accel_hbm *hbm, pfc_accel_counters *counters,
+                         pfc_accel_detail *detail);
 
 /* ---- dma.c ---- */
 
@@ -45,15 +57,17 @@ typedef struct pfc_accel_dma {
     uint64_t column; /* bytes done of this row */
     uint64_t next_issue;
     uint64_t done;       /* cycle of the last byte so far */
+    uint64_t busy;       /* cycles that its engine moved bytes */
+    uint64_t stall_hbm;  /* cycles that its engine waited for HBM */
     uint64_t window[64]; /* done cycles of the last groups, a ring */
     uint64_t groups;
 } pfc_accel_dma;
 
 /** Bytes of a transfer in HBM. */
 uint64_t pfc_accel_dma_bytes(const pfc_accel_cmd *cmd);
-/** Counts bytes in whole bursts without time, for ideal memory. */
-void pfc_accel_dma_count(const pfc_accel_cmd *cmd, uint64_t base, const pfc_accel_chip *chip,
-                         pfc_accel_counters *counters);
+/** Bytes in whole bursts, for memory that takes no time. */
+uint64_t pfc_accel_dma_burst_bytes(const pfc_accel_cmd *cmd, uint64_t base,
+                                   const pfc_accel_chip *chip);
 void pfc_accel_dma_start(pfc_accel_dma *dma, const pfc_accel_cmd *cmd, uint64_t base, uint64_t at);
 /** Moves the next group; true when it was the last one. *dma says when to come back. */
 bool pfc_accel_dma_step(pfc_accel_dma *dma, pfc_accel_hbm *hbm, unsigned ideal);
@@ -62,14 +76,17 @@ bool pfc_accel_dma_step(pfc_accel_dma *dma, pfc_accel_hbm *hbm, unsigned ideal);
 
 typedef struct pfc_accel_cost {
     uint64_t preload; /* before the first result, when the unit was empty */
-    uint64_t issue;   /* the unit is occupied */
-    uint64_t trees;   /* part of issue: depth of reduction trees, whatever the number of elements */
-    uint64_t drain;   /* from the end of issue to the last result */
+    uint64_t busy;    /* rows stream, or lanes work */
+    uint64_t weights; /* the array waits until the next fold's weights are in */
+    uint64_t fill;    /* fill and drain that nothing overlaps */
+    uint64_t trees;   /* depth of reduction trees, whatever the number of elements */
+    uint64_t drain;   /* from the end of the above to the last result; another command may start */
 } pfc_accel_cost;
 
-/** Cost of a MATMUL; folds, slots and SRAM traffic are counted. */
-pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_chip *chip, const pfc_accel_program *p,
-                                     const pfc_accel_cmd *cmd, pfc_accel_counters *counters);
+/** Cost of a MATMUL with those resources ideal (PFC_ACCEL_IDEAL_TENSOR, _WEIGHTS, _LATENCY); folds,
+ *  slots and SRAM traffic are counted. */
+pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_run *run, const pfc_accel_cmd *cmd,
+                                     pfc_accel_counters *counters);
 pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel_program *p,
                                      const pfc_accel_cmd *cmd, pfc_accel_counters *counters);
 
@@ -80,6 +97,46 @@ uint64_t pfc_accel_sram_banks(const pfc_accel_chip *chip, uint64_t addr, uint64_
 /** The banks that a command touches. */
 uint64_t pfc_accel_cmd_banks(const pfc_accel_chip *chip, const pfc_accel_program *p,
                              const pfc_accel_cmd *cmd);
+
+/* ---- overlap.c: which of load, store and execute are under way ---- */
+
+#define PFC_ACCEL_LOADING   1u
+#define PFC_ACCEL_STORING   2u
+#define PFC_ACCEL_EXECUTING 4u
+
+/** Sums the time of each combination. Intervals may be added in any order of their ends, but each
+ *  begins no earlier than the one before. */
+typedef struct pfc_accel_overlap {
+    uint64_t seen;     /* time up to which is summed */
+    uint64_t until[3]; /* end of the activity, when it is known */
+    uint32_t open[2];  /* loads and stores whose end is not known yet */
+    uint64_t time[8];  /* by the bits above */
+} pfc_accel_overlap;
+
+/** A transfer begins at `at`. */
+void pfc_accel_overlap_open(pfc_accel_overlap *o, bool store, uint64_t at);
+/** A transfer's last step is at `at`; its last byte arrives at `until`. */
+void pfc_accel_overlap_close(pfc_accel_overlap *o, bool store, uint64_t at, uint64_t until);
+/** The tensor or the vector unit works from `at` until `until`. */
+void pfc_accel_overlap_execute(pfc_accel_overlap *o, uint64_t at, uint64_t until);
+/** Sums the rest and writes the counters. */
+void pfc_accel_overlap_end(pfc_accel_overlap *o, uint64_t total, pfc_accel_counters *counters);
+
+/* ---- detail.c: histograms ---- */
+
+/** Tiles of HBM that were loaded, with the bytes that had been loaded by then. */
+typedef struct pfc_accel_reuse {
+    struct pfc_accel_reuse_slot *slots;
+    size_t cap, len;
+    uint64_t loaded; /* bytes of all loads so far */
+} pfc_accel_reuse;
+
+/** Notes a transfer whose first byte lies at `base` of device memory. */
+void pfc_accel_detail_transfer(pfc_accel_detail *d, pfc_accel_reuse *reuse,
+                               const pfc_accel_cmd *cmd, uint64_t base);
+void pfc_accel_reuse_free(pfc_accel_reuse *reuse);
+/** Spreads the wait evenly over the banks; the first ones take the rest. */
+void pfc_accel_detail_bank_wait(pfc_accel_detail *d, uint64_t banks, uint64_t cycles);
 
 /* ---- exec.c: results ---- */
 

@@ -21,37 +21,58 @@ static uint64_t stream_len(pfc_accel_mode mode, uint64_t m, uint64_t n, uint64_t
     return mode == PFC_ACCEL_SCALESIM_IS ? n : m;
 }
 
-/* `m` counts passes: an f32 row of pipelined-ws streams f32_passes times. */
+/* SCALE-Sim prints one cycle less than the parts of its folds sum to. */
+static void take_one(pfc_accel_cost *cost)
+{
+    if (cost->fill)
+        cost->fill--;
+    else if (cost->weights)
+        cost->weights--;
+    else
+        cost->busy--;
+}
+
+/*
+ * The parts of `count` folds on an array of r rows and c columns; `stream` counts passes: an f32
+ * row of pipelined-ws streams f32_passes times. `load` is the cycles that the weights of a fold
+ * take: r, or 0 where they are free.
+ */
 static pfc_accel_cost mode_cost(pfc_accel_mode mode, uint64_t r, uint64_t c, uint64_t count,
-                                uint64_t stream)
+                                uint64_t stream, uint64_t load)
 {
     pfc_accel_cost cost = { 0 };
     uint64_t every;
 
     if (count == 0)
         return cost;
+    cost.busy = count * stream;
     switch (mode) {
     case PFC_ACCEL_SCALESIM_OS:
-        cost.issue = count * (stream + r + c - 2) - 1;
+        cost.fill = count * (r + c - 2);
+        if (cost.busy + cost.fill)
+            take_one(&cost);
         return cost;
     case PFC_ACCEL_SCALESIM_WS:
     case PFC_ACCEL_SCALESIM_IS:
-        cost.issue = count * (2 * r + c + stream - 2) - 1;
+        cost.weights = count * load;
+        cost.fill = count * (r + c - 2);
+        if (cost.busy + cost.weights + cost.fill)
+            take_one(&cost);
         return cost;
     case PFC_ACCEL_ONNXIM_WS:
-        every = PFC_MAX(PFC_MAX(stream, r), 4);
-        cost.preload = 2 * r - 1;
-        cost.issue = count * every;
+        every = PFC_MAX(PFC_MAX(stream, load), 4);
+        cost.preload = load ? 2 * r - 1 : 0;
+        cost.weights = count * (every - stream);
         cost.drain = r + c - 2 + PFC_MAX(stream, 4) - every;
         return cost;
     case PFC_ACCEL_PIPELINED_WS:
         break;
     }
     /* One fold costs what SCALE-Sim's does, with its count from zero: preload is R - 1. */
-    every = PFC_MAX(stream, r);
-    cost.preload = r - 1;
-    cost.issue = count * every;
-    cost.drain = stream + r + c - 2 - every;
+    every = PFC_MAX(stream, load);
+    cost.preload = load ? r - 1 : 0;
+    cost.weights = count * (every - stream);
+    cost.drain = stream + r + c - 2 > every ? stream + r + c - 2 - every : 0;
     return cost;
 }
 
@@ -59,9 +80,9 @@ uint64_t pfc_accel_tensor_cycles(pfc_accel_mode mode, uint64_t rows, uint64_t co
                                  uint64_t n, uint64_t k)
 {
     const pfc_accel_cost cost = mode_cost(mode, rows, cols, fold_count(mode, rows, cols, m, n, k),
-                                          stream_len(mode, m, n, k));
+                                          stream_len(mode, m, n, k), rows);
 
-    return cost.preload + cost.issue + cost.drain;
+    return cost.preload + cost.busy + cost.weights + cost.fill + cost.drain;
 }
 
 /* SRAM traffic in words, as each dataflow reuses its operands. */
@@ -89,9 +110,11 @@ static void count_words(const pfc_accel_chip *chip, pfc_accel_mode mode, const p
     v[PFC_ACCEL_WRITES_OFMAP] += ofmap;
 }
 
-pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_chip *chip, const pfc_accel_program *p,
-                                     const pfc_accel_cmd *cmd, pfc_accel_counters *counters)
+pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_run *run, const pfc_accel_cmd *cmd,
+                                     pfc_accel_counters *counters)
 {
+    const pfc_accel_chip *chip = run->chip;
+    const pfc_accel_program *p = run->program;
     const uint64_t es = pfc_accel_dtype_bytes(p->dtype);
     const uint64_t r = chip->array_rows;
     const uint64_t c = chip->array_cols;
@@ -99,6 +122,7 @@ pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_chip *chip, const pfc_accel
     uint64_t stream = stream_len(p->mode, cmd->m, cmd->n, cmd->k);
     uint64_t before[3];
     uint64_t *v = counters->v;
+    pfc_accel_cost cost;
 
     before[0] = v[PFC_ACCEL_READS_IFMAP];
     before[1] = v[PFC_ACCEL_READS_FILTER];
@@ -112,5 +136,10 @@ pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_chip *chip, const pfc_accel
     v[PFC_ACCEL_ACC_WRITE] += (v[PFC_ACCEL_WRITES_OFMAP] - before[2]) * 4;
     if (p->mode == PFC_ACCEL_PIPELINED_WS && p->dtype == PFC_ACCEL_F32)
         stream *= chip->f32_passes;
-    return mode_cost(p->mode, r, c, count, stream);
+    if (run->ideal & PFC_ACCEL_IDEAL_TENSOR)
+        stream = 0;
+    cost = mode_cost(p->mode, r, c, count, stream, run->ideal & PFC_ACCEL_IDEAL_WEIGHTS ? 0 : r);
+    if (run->ideal & PFC_ACCEL_IDEAL_LATENCY)
+        cost.fill = cost.drain = 0;
+    return cost;
 }

@@ -52,8 +52,8 @@ pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel
         v[PFC_ACCEL_SRAM_WRITE] += row * es;
     }
     cost.trees = trees * chip->vector_reduce;
-    cost.issue = passes * pfc_accel_ceil_div(row, chip->vector_lanes) +
-                 out_passes * pfc_accel_ceil_div(out, chip->vector_lanes) + cost.trees;
-    cost.drain = cost.issue ? chip->vector_latency : 0;
+    cost.busy = passes * pfc_accel_ceil_div(row, chip->vector_lanes) +
+                out_passes * pfc_accel_ceil_div(out, chip->vector_lanes);
+    cost.drain = cost.busy + cost.trees ? chip->vector_latency : 0;
     return cost;
 }

@@ -14,7 +14,7 @@
 #ifndef PFC_KERNELS_ACCEL_DRIVER_ACCEL_H
 #define PFC_KERNELS_ACCEL_DRIVER_ACCEL_H
 
-#include "kernels/accel/device/device.h"
+#include "kernels/accel/device/whatif.h"
 
 #define PFC_ACCEL_MAX_STREAMS 64
 #define PFC_ACCEL_MAX_ALLOCS  4096
@@ -66,7 +66,8 @@ pfc_code pfc_accel_copy_out(pfc_accel_device *dev, pfc_accel_stream stream, void
 
 /** How to launch; zero is the default. */
 typedef struct pfc_accel_launch_opts {
-    bool timing_only; /* cycles and counters, no results */
+    bool timing_only;         /* cycles and counters, no results */
+    pfc_accel_detail *detail; /* out; NULL: not wanted */
 } pfc_accel_launch_opts;
 
 /**
@@ -79,10 +80,10 @@ pfc_code pfc_accel_launch(pfc_accel_device *dev, pfc_accel_stream stream,
                           const pfc_accel_program *program, const pfc_accel_ptr *args,
                           size_t args_len, const pfc_accel_launch_opts *opts,
                           pfc_accel_counters *counters, pfc_err *err) PFC_MUSTCHECK;
-/** The limiter of that launch: see pfc_accel_limiter. */
-pfc_code pfc_accel_launch_limiter(pfc_accel_device *dev, const pfc_accel_program *program,
-                                  const pfc_accel_ptr *args, size_t args_len, const char **out,
-                                  pfc_err *err) PFC_MUSTCHECK;
+/** What-if runs of that launch: see pfc_accel_whatif_run. */
+pfc_code pfc_accel_launch_whatif(pfc_accel_device *dev, const pfc_accel_program *program,
+                                 const pfc_accel_ptr *args, size_t args_len, pfc_accel_whatif *out,
+                                 pfc_err *err) PFC_MUSTCHECK;
 
 /** The tick at which everything given to the stream is over. */
 pfc_code pfc_accel_synchronise(pfc_accel_device *dev, pfc_accel_stream stream, uint64_t *tick,

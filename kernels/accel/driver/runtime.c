@@ -234,10 +234,14 @@ pfc_code pfc_accel_launch(pfc_accel_device *dev, pfc_accel_stream stream,
     if (code)
         return code;
     code = bind(dev, program, args, args_len, opts && opts->timing_only, &run, err);
+    if (!code && opts)
+        run.detail = opts->detail;
     if (!code)
         code = pfc_accel_execute(&run, err);
     if (!code)
         code = pfc_accel_counters_check(&run.counters, &dev->chip, err);
+    if (!code && run.detail)
+        code = pfc_accel_detail_check(run.detail, &run.counters, err);
     if (code)
         return leave(dev, code);
     start =
@@ -250,9 +254,9 @@ pfc_code pfc_accel_launch(pfc_accel_device *dev, pfc_accel_stream stream,
     return leave(dev, PFC_OK);
 }
 
-pfc_code pfc_accel_launch_limiter(pfc_accel_device *dev, const pfc_accel_program *program,
-                                  const pfc_accel_ptr *args, size_t args_len, const char **out,
-                                  pfc_err *err)
+pfc_code pfc_accel_launch_whatif(pfc_accel_device *dev, const pfc_accel_program *program,
+                                 const pfc_accel_ptr *args, size_t args_len, pfc_accel_whatif *out,
+                                 pfc_err *err)
 {
     pfc_accel_run run;
     pfc_code code = enter(dev, err);
@@ -261,7 +265,7 @@ pfc_code pfc_accel_launch_limiter(pfc_accel_device *dev, const pfc_accel_program
         return code;
     code = bind(dev, program, args, args_len, true, &run, err);
     if (!code)
-        code = pfc_accel_limiter(&run, out, err);
+        code = pfc_accel_whatif_run(&run, out, err);
     return leave(dev, code);
 }
 

@@ -140,9 +140,10 @@ static void count_copies(const pfc_accel_case *c, pfc_accel_counters *counters)
     }
 }
 
-pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err)
+pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
+                                   pfc_accel_detail *detail, pfc_err *err)
 {
-    const pfc_accel_launch_opts opts = { .timing_only = !c->functional };
+    const pfc_accel_launch_opts opts = { .timing_only = !c->functional, .detail = detail };
     const size_t o = output_of(c->program);
     pfc_accel_result r = { .functional = c->functional };
     pfc_code code;
@@ -165,9 +166,14 @@ pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *e
     return PFC_OK;
 }
 
-pfc_code pfc_accel_case_limiter(pfc_accel_case *c, const char **out, pfc_err *err)
+pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err)
 {
-    return pfc_accel_launch_limiter(c->dev, c->program, c->args, c->program->args_len, out, err);
+    return pfc_accel_case_run_detail(c, out, NULL, err);
+}
+
+pfc_code pfc_accel_case_whatif(pfc_accel_case *c, pfc_accel_whatif *out, pfc_err *err)
+{
+    return pfc_accel_launch_whatif(c->dev, c->program, c->args, c->program->args_len, out, err);
 }
 
 const void *pfc_accel_case_arg(const pfc_accel_case *c, size_t i, uint64_t *bytes)

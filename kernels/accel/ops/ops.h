@@ -45,7 +45,12 @@ pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *probl
 void pfc_accel_case_free(pfc_accel_case *c);
 /** Launches once; may be called again and gives the same. */
 pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err) PFC_MUSTCHECK;
-pfc_code pfc_accel_case_limiter(pfc_accel_case *c, const char **out, pfc_err *err) PFC_MUSTCHECK;
+/** The same with the values by queue, channel and bank, and the histograms. */
+pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
+                                   pfc_accel_detail *detail, pfc_err *err) PFC_MUSTCHECK;
+/** What-if runs of the kernel. */
+pfc_code pfc_accel_case_whatif(pfc_accel_case *c, pfc_accel_whatif *out,
+                               pfc_err *err) PFC_MUSTCHECK;
 /** Compares the result of the last run with the reference: every element, or (past 2^26
  *  multiply-adds) whole rows picked by the seed. PFC_EBROKEN names the worst place. int8 is exact.
  */

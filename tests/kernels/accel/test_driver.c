@@ -190,14 +190,14 @@ Test(driver, a_closed_device_answers_with_errors)
     pfc_accel_ptr out = 0;
     pfc_accel_stream stream = 0;
     uint64_t v = 0;
-    const char *limiter = NULL;
+    pfc_accel_whatif whatif;
     char byte = 0;
 
     cr_assert(eq(int, pfc_accel_close(dev, &err), PFC_OK));
     cr_assert(eq(int, pfc_accel_close(dev, &err), PFC_ECONFLICT));
     cr_assert(eq(int, pfc_accel_launch(dev, 0, p, args, 3, NULL, NULL, &err), PFC_ECONFLICT));
     cr_assert(strstr(err.msg, "closed") != NULL, "%s", err.msg);
-    cr_assert(eq(int, pfc_accel_launch_limiter(dev, p, args, 3, &limiter, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_accel_launch_whatif(dev, p, args, 3, &whatif, &err), PFC_ECONFLICT));
     cr_assert(eq(int, pfc_accel_malloc(dev, 1, &out, &err), PFC_ECONFLICT));
     cr_assert(eq(int, pfc_accel_free(dev, a, &err), PFC_ECONFLICT));
     cr_assert(eq(int, pfc_accel_memory_free(dev, &v, &err), PFC_ECONFLICT));

@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "kernels/accel/device/whatif.h"
+
 #include "tests/kernels/accel/small.h"
 
 static small s;
@@ -11,7 +13,8 @@ static void begin(pfc_accel_dtype dtype)
     small_init(&s, dtype);
 }
 
-/* A load (53), a product (28), a store of its sums in another row (10 + 8 + 7 + 6 + 20 = 51). */
+/* A load (53), a product (28: weights 3, 4 folds of 5 rows, drain 5), a store of its sums in another
+ * row (10 + 8 + 7 + 6 + 20 = 51). */
 Test(limiter, each_ideal_resource_takes_its_own_time_away)
 {
     static const struct {
@@ -19,16 +22,17 @@ Test(limiter, each_ideal_resource_takes_its_own_time_away)
         uint64_t cycles;
     } rows[] = {
         { 0, 53 + 28 + 51 },
-        { PFC_ACCEL_IDEAL_TENSOR, 53 + 51 },
+        { PFC_ACCEL_IDEAL_TENSOR, 53 + (3 + 4 * 4 + 1) + 51 }, /* weights still load */
+        { PFC_ACCEL_IDEAL_WEIGHTS, 53 + (4 * 5 + 5) + 51 },
         { PFC_ACCEL_IDEAL_VECTOR, 132 },
         { PFC_ACCEL_IDEAL_HBM, (10 + 8 + 20) + 28 + (10 + 4 + 20) },
-        { PFC_ACCEL_IDEAL_DMA, 132 },
-        { PFC_ACCEL_IDEAL_LATENCY, 23 + 20 + 21 },
+        { PFC_ACCEL_IDEAL_DMA, (53 - 10) + 28 + (51 - 10) },
+        { PFC_ACCEL_IDEAL_LATENCY, 33 + 23 + 31 },
         { PFC_ACCEL_IDEAL_BANKS, 132 },
-        { PFC_ACCEL_IDEAL_HBM | PFC_ACCEL_IDEAL_DMA, 30 + 28 + 30 },
+        { PFC_ACCEL_IDEAL_HBM | PFC_ACCEL_IDEAL_DMA, 20 + 28 + 20 },
     };
     pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-    const char *limiter = NULL;
+    pfc_accel_whatif whatif = { 0 };
     pfc_err err = { 0 };
 
     begin(PFC_ACCEL_INT8);
@@ -42,9 +46,9 @@ Test(limiter, each_ideal_resource_takes_its_own_time_away)
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
         cr_assert(eq(u64, small_run(&s, rows[i].ideal).v[PFC_ACCEL_CYCLES], rows[i].cycles),
                   "row %zu", i);
-    /* 68 cycles less without latencies, 32 without memory, 28 without the array */
-    cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(str, (char *)limiter, "latency"));
+    /* 45 cycles less without latencies, 32 without memory, 8 without the array */
+    cr_assert(eq(int, pfc_accel_whatif_run(&run, &whatif, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, (char *)(uintptr_t)pfc_accel_resource_name(whatif.limiter), "latency"));
 }
 
 /* Two rows of 8: seven passes over 16 elements in 8 lanes, two reduction trees of 3, 5 until the
@@ -78,15 +82,16 @@ Test(limiter, the_limiter_is_the_resource_that_saves_most)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-        const char *limiter = NULL;
+        pfc_accel_whatif whatif = { 0 };
 
         begin(PFC_ACCEL_F32);
         s.chip.dma_setup = s.chip.hbm_latency = s.chip.vector_latency = 0;
         s.chip.hbm_mbps = rows[i].mbps;
         s.chip.dma_bytes = rows[i].dma_bytes;
         (void)small_add(&s, rows[i].what);
-        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-        cr_assert(eq(str, (char *)limiter, (char *)rows[i].want));
+        cr_assert(eq(int, pfc_accel_whatif_run(&run, &whatif, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)(uintptr_t)pfc_accel_resource_name(whatif.limiter),
+                     (char *)rows[i].want));
     }
     /* Of two that save the same 15 cycles the first of the list is named. */
     begin(PFC_ACCEL_F32);
@@ -95,20 +100,20 @@ Test(limiter, the_limiter_is_the_resource_that_saves_most)
     (void)small_add(&s, SMALL_LOAD);
     {
         pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-        const char *limiter = NULL;
+        pfc_accel_whatif whatif = { 0 };
 
         cr_assert(eq(u64, small_run(&s, PFC_ACCEL_IDEAL_HBM).v[PFC_ACCEL_CYCLES],
                      small_run(&s, PFC_ACCEL_IDEAL_LATENCY).v[PFC_ACCEL_CYCLES]));
-        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-        cr_assert(eq(str, (char *)limiter, "memory"));
+        cr_assert(eq(int, pfc_accel_whatif_run(&run, &whatif, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)(uintptr_t)pfc_accel_resource_name(whatif.limiter), "memory"));
     }
     begin(PFC_ACCEL_F32);
     {
         pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-        const char *limiter = NULL;
+        pfc_accel_whatif whatif = { 0 };
 
-        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-        cr_assert(eq(str, (char *)limiter, "none"));
+        cr_assert(eq(int, pfc_accel_whatif_run(&run, &whatif, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)(uintptr_t)pfc_accel_resource_name(whatif.limiter), "none"));
     }
 }
 
@@ -138,6 +143,26 @@ Test(limiter, counters_that_contradict_each_other_are_refused)
         PFC_ACCEL_DMA_STALL_VECTOR,
         PFC_ACCEL_DMA_STALL_DMA,
         PFC_ACCEL_DMA_IDLE,
+        PFC_ACCEL_TENSOR_STALL_WEIGHTS,
+        PFC_ACCEL_TENSOR_FILL_DRAIN,
+        PFC_ACCEL_VECTOR_REDUCE,
+        PFC_ACCEL_DMA_SETUP,
+        PFC_ACCEL_DMA_BYTES,
+        PFC_ACCEL_HBM_ACCESSES,
+        PFC_ACCEL_HBM_ROW_HIT,
+        PFC_ACCEL_HBM_ROW_MISS,
+        PFC_ACCEL_HBM_ROW_CONFLICT,
+        PFC_ACCEL_HBM_QUEUE,
+        PFC_ACCEL_HBM_SERVICE,
+        PFC_ACCEL_HBM_LATENCY,
+        PFC_ACCEL_OVERLAP_NONE,
+        PFC_ACCEL_OVERLAP_LOAD,
+        PFC_ACCEL_OVERLAP_STORE,
+        PFC_ACCEL_OVERLAP_LOAD_STORE,
+        PFC_ACCEL_OVERLAP_EXEC,
+        PFC_ACCEL_OVERLAP_LOAD_EXEC,
+        PFC_ACCEL_OVERLAP_STORE_EXEC,
+        PFC_ACCEL_OVERLAP_ALL,
     };
     pfc_accel_counters c;
     pfc_err err = { 0 };

@@ -272,12 +272,14 @@ Test(ops, the_limiter_is_what_a_roofline_says, .timeout = 120)
     timing_only = true;
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         pfc_accel_case *c = opened(&rows[i].p, "pfc-edge", "pipelined-ws");
-        const char *limiter = "";
+        pfc_accel_whatif whatif;
+        const char *limiter;
         pfc_err err = { 0 };
 
-        cr_assert(eq(int, pfc_accel_case_limiter(c, &limiter, &err), PFC_OK), "%s", err.msg);
-        cr_assert(eq(str, (char *)limiter, (char *)rows[i].want), "%s instead of %s", limiter,
-                  rows[i].want);
+        cr_assert(eq(int, pfc_accel_case_whatif(c, &whatif, &err), PFC_OK), "%s", err.msg);
+        limiter = pfc_accel_resource_name(whatif.limiter);
+        cr_assert(eq(str, (char *)(uintptr_t)limiter, (char *)rows[i].want), "%s instead of %s",
+                  limiter, rows[i].want);
         pfc_accel_case_free(c);
     }
 }

@@ -1,0 +1,45 @@
+/*
+ * What-if: the same program again with one resource that takes no time. The limiter is the resource
+ * whose removal saves the most cycles: the truth that an analysis of counters is graded by.
+ */
+#ifndef PFC_KERNELS_ACCEL_DEVICE_WHATIF_H
+#define PFC_KERNELS_ACCEL_DEVICE_WHATIF_H
+
+#include "kernels/accel/device/device.h"
+
+/* id, name. One vocabulary for limiters everywhere. PCIE and HOST lie outside of a kernel: their
+ * removal saves nothing of its cycles. */
+#define PFC_ACCEL_RESOURCES(X)                                                                     \
+    X(COMPUTE, "compute")       /* rows stream through the array */                                \
+    X(WEIGHTS, "weights")       /* weights load into the array */                                  \
+    X(VECTOR, "vector")         /* the vector unit */                                              \
+    X(MEMORY, "memory")         /* HBM channels */                                                 \
+    X(DMA, "dma")               /* rate, setup and window of the DMA engines */                    \
+    X(SCRATCHPAD, "scratchpad") /* bank conflicts */                                               \
+    X(LATENCY, "latency")       /* HBM latency, fill and drain, reduction trees */                 \
+    X(PCIE, "pcie")             /* copies between host and device */                               \
+    X(HOST, "host")             /* calls, doorbells, interrupts */
+
+typedef enum pfc_accel_resource {
+#define PFC_X(id, name) PFC_ACCEL_RESOURCE_##id,
+    PFC_ACCEL_RESOURCES(PFC_X)
+#undef PFC_X
+        PFC_ACCEL_RESOURCES_LEN
+} pfc_accel_resource;
+
+#define PFC_ACCEL_NO_RESOURCE PFC_ACCEL_RESOURCES_LEN
+
+/** "compute", ...; "none" for PFC_ACCEL_NO_RESOURCE. */
+const char *pfc_accel_resource_name(pfc_accel_resource r);
+
+typedef struct pfc_accel_whatif {
+    uint64_t base;                            /* cycles as they are */
+    uint64_t cycles[PFC_ACCEL_RESOURCES_LEN]; /* without that resource */
+    pfc_accel_resource limiter;               /* PFC_ACCEL_NO_RESOURCE: no removal saves a cycle */
+} pfc_accel_whatif;
+
+/** Runs the timing of a checked program again for each resource; *run is unchanged. */
+pfc_code pfc_accel_whatif_run(const pfc_accel_run *run, pfc_accel_whatif *out,
+                              pfc_err *err) PFC_MUSTCHECK;
+
+#endif
