@@ -33,7 +33,11 @@ void pfc_extra_set(pfc_measurement *m, const char *name, double value)
 {
     char text[40];
 
-    snprintf(text, sizeof(text), "%.9g", value);
+    /* whole numbers exactly: counters of long runs have more than nine digits */
+    if (value == floor(value) && fabs(value) < 9007199254740992.0)
+        snprintf(text, sizeof(text), "%.0f", value);
+    else
+        snprintf(text, sizeof(text), "%.9g", value);
     pfc_labels_set(&m->extra, name, text);
 }
 

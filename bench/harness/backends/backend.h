@@ -13,7 +13,7 @@
 
 #include "bench/suite/suite.h"
 
-#define PFC_EXACT_MAX_COUNTERS 32
+#define PFC_EXACT_MAX_COUNTERS 96
 
 /** Counts of one run on an exact backend. */
 typedef struct pfc_exact {

@@ -81,8 +81,7 @@ static void add(pfc_exact *out, const char *name, double value)
 {
     const size_t at = out->counters_len;
 
-    if (at == PFC_ARRAY_LEN(out->counters))
-        return;
+    _Static_assert(PFC_ACCEL_COUNTERS_LEN + 2 <= PFC_EXACT_MAX_COUNTERS, "room for all counters");
     snprintf(out->counters[at].name, sizeof(out->counters[at].name), "%s", name);
     out->counters[at].value = value;
     out->counters_len++;
@@ -90,20 +89,6 @@ static void add(pfc_exact *out, const char *name, double value)
 
 static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
 {
-    static const pfc_accel_counter kept[] = {
-        PFC_ACCEL_TENSOR_BUSY,        PFC_ACCEL_TENSOR_PRELOAD,
-        PFC_ACCEL_TENSOR_STALL_DMA,   PFC_ACCEL_TENSOR_STALL_VECTOR,
-        PFC_ACCEL_TENSOR_STALL_DRAIN, PFC_ACCEL_TENSOR_STALL_BANK,
-        PFC_ACCEL_TENSOR_IDLE,        PFC_ACCEL_VECTOR_BUSY,
-        PFC_ACCEL_VECTOR_STALL_DMA,   PFC_ACCEL_VECTOR_STALL_TENSOR,
-        PFC_ACCEL_VECTOR_IDLE,        PFC_ACCEL_DMA_BUSY,
-        PFC_ACCEL_DMA_STALL_HBM,      PFC_ACCEL_DMA_TRANSFERS,
-        PFC_ACCEL_HBM_READ,           PFC_ACCEL_HBM_WRITE,
-        PFC_ACCEL_HBM_ROW_MISS,       PFC_ACCEL_HBM_BUSY,
-        PFC_ACCEL_SRAM_READ,          PFC_ACCEL_SRAM_WRITE,
-        PFC_ACCEL_SRAM_CONFLICT,      PFC_ACCEL_MACS,
-        PFC_ACCEL_MAC_SLOTS,          PFC_ACCEL_COMMANDS,
-    };
     pfc_accel_result result;
     pfc_code code = pfc_accel_case_run(inst, &result, err);
 
@@ -115,8 +100,8 @@ static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
     add(out, "dram_bytes",
         (double)(result.counters.v[PFC_ACCEL_HBM_READ] + result.counters.v[PFC_ACCEL_HBM_WRITE]));
     add(out, "utilization", result.utilization);
-    for (size_t i = 0; i < PFC_ARRAY_LEN(kept); i++)
-        add(out, pfc_accel_counter_name(kept[i]), (double)result.counters.v[kept[i]]);
+    for (pfc_accel_counter i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
+        add(out, pfc_accel_counter_name(i), (double)result.counters.v[i]);
     return PFC_OK;
 }
 

@@ -111,7 +111,7 @@ typedef struct pfc_accel_counters {
     uint64_t v[PFC_ACCEL_COUNTERS_LEN];
 } pfc_accel_counters;
 
-/** What is known of a counter; texts are static. */
+/** Description of a counter; texts are static. */
 typedef struct pfc_accel_counter_about {
     const char *name;
     const char *unit;

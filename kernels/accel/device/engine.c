@@ -12,7 +12,7 @@
 #define VECTOR 1
 #define DMA0   2
 
-/* What a command waited for; selects the stall counter. */
+/* The unit that a command waited for; selects the stall counter. */
 typedef enum source { FROM_LOAD, FROM_STORE, FROM_TENSOR, FROM_VECTOR } source;
 
 typedef struct token {
@@ -374,7 +374,7 @@ static void step(engine *e, size_t which, uint64_t at, source why)
         finish_transfer(e, u);
 }
 
-/* What the parts of a unit's time leave of the whole. */
+/* The rest of a total when its parts are taken away. */
 static uint64_t rest(const uint64_t *v, uint64_t total, const pfc_accel_counter *parts, size_t len)
 {
     for (size_t i = 0; i < len; i++)

@@ -108,7 +108,8 @@ WIDE_TOO static uint64_t serve(pfc_accel_hbm *hbm, size_t channel, size_t n, uin
     uint64_t *const rows = hbm->open_row + (row % chip->hbm_banks) * hbm->stride;
     lanes latest = now;
 
-    /* Vectors begin at multiples of their length: what one call stores, the next one loads whole. */
+    /* Vectors begin at multiples of their length: the next call loads what this one stored whole,
+     * or the processor would wait for the store. */
     for (size_t c = channel / LANES * LANES; c < channel + n; c += LANES) {
         const lanes place = ALL((uint64_t)c) + order;
         const lanes on = (lanes)(place >= ALL((uint64_t)channel)) &
