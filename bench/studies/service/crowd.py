@@ -1,0 +1,228 @@
+"""What a lease costs in a crowd: many waiting jobs that fit no runner, many runners that wait for a job.
+
+crowd.py [--jobs N] [--runners N] [--new N]
+
+Starts a private cluster with fsync and a server on it, queues the jobs that fit no runner (four sorts in turn: one
+label that all of them share, a label of its own, the same beside a label that all runners have, another machine
+class), and lets the runners wait by long polls. Then one new job after the other is posted, some for any runner, some
+for one of them, some for none. Printed: the time from posting a job to the answer at a runner, the time of a lease
+that need not wait, statements of leases in the database for each new job, and the processor time of waiting.
+"""
+import argparse
+import http.client
+import json
+import os
+import selectors
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
+import support  # noqa: E402
+
+WAIT_S = 30
+# Of a lease request, by the text that marks each in schema/queries; the rest of the server's statements do not count.
+MARKS = {"seen": "INSERT INTO runners AS r", "question": "INSERT INTO lease_questions AS q", "release": "q.heard_from > $4))\nRETURNING id",
+         "lease": "RETURNING j.id, j.fence", "answered": "UPDATE lease_questions SET heard_from",
+         "notify": "SELECT pg_notify(", "read": "WITH page AS MATERIALIZED"}
+
+
+def fill(database, jobs):
+    support.sql(database, f"""
+        INSERT INTO jobs (project_id, kind, priority, sha, labels, dedupe)
+        SELECT (SELECT id FROM projects WHERE name = 'demo'), 'measure', 40 + n % 7, lpad(to_hex(n), 40, '0'),
+               CASE n % 4 WHEN 0 THEN '{{"gpu": "none"}}'::jsonb
+                          WHEN 1 THEN jsonb_build_object('ticket', n::text)
+                          WHEN 2 THEN jsonb_build_object('tasks', 'blocks', 'ticket', n::text)
+                          ELSE '{{"machine_class": "elsewhere"}}' END, 'crowd' || n
+        FROM generate_series(1, {jobs}) AS n;
+        ANALYZE jobs;""")
+
+
+def request(method, path, body, token):
+    text = json.dumps(body).encode()
+    return (f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(text)}\r\n\r\n").encode() + text
+
+
+class Runners(threading.Thread):
+    """Connections that ask for a job and ask again when there was none; leased(job id, time, runner) for each answer."""
+
+    def __init__(self, server, count, leased):
+        super().__init__(daemon=True)
+        self.server, self.leased, self.over = server, leased, False
+        self.selector, self.asked = selectors.DefaultSelector(), [0] * count
+        self.token = server.admin
+        for n in range(count):
+            # Addresses of their own, as machines have.
+            connection = socket.create_connection(("127.0.0.1", server.port), timeout=60,
+                                                  source_address=(f"127.1.{n // 200}.{1 + n % 200}", 0))
+            self.selector.register(connection, selectors.EVENT_READ, n)
+            self.ask(connection, n)
+
+    def ask(self, connection, n):
+        self.asked[n] += 1
+        connection.sendall(request("POST", f"/api/v1/jobs/lease?wait={WAIT_S}", {
+            "runner": f"r{n}", "machine_class": "crowd", "labels": {"tasks": "blocks", "host": f"r{n}"},
+            "lease": f"{n:016x}{os.getpid():016x}", "asked": self.asked[n]}, self.token))
+
+    def run(self):
+        while not self.over:
+            for key, _ in self.selector.select(0.2):
+                text = key.fileobj.recv(65536)
+                at = time.perf_counter()
+                status = text[9:12]
+                if status == b"200":
+                    while not text.rstrip().endswith(b"}}"):
+                        text += key.fileobj.recv(65536)
+                    job = json.loads(text.partition(b"\r\n\r\n")[2])["job"]
+                    self.leased(job["id"], at, key.data, job)
+                elif status != b"204":
+                    raise SystemExit(f"runner {key.data}: {text[:300]!r}")
+                self.ask(key.fileobj, key.data)
+
+
+def seconds_of(pid):
+    """Processor time of a process and of its children that it has waited for."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        return sum(int(x) for x in file.read().rpartition(")")[2].split()[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+def postgres_seconds(database):
+    pids = support.sql(database, "SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()").split()
+    return sum(seconds_of(pid) for pid in pids)
+
+
+def statements(database):
+    return {name: int(support.sql(database, "SELECT coalesce(sum(calls), 0) FROM pg_stat_statements WHERE strpos(query, $q$"
+                                            + mark + "$q$) > 0").strip()) for name, mark in MARKS.items()}
+
+
+def quantile(times, q):
+    times = sorted(times)
+    return times[min(len(times) - 1, int(q * len(times)))] if times else float("nan")
+
+
+def line(what, times):
+    print(f"{what:44} {len(times):5} {quantile(times, 0.5):8.1f} {quantile(times, 0.99):8.1f} {max(times):8.1f}", flush=True)
+
+
+def post(server, connection, body):
+    connection.request("POST", "/api/v1/jobs", json.dumps(body), {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"})
+    answer = connection.getresponse()
+    text = answer.read()
+    if answer.status != 201:
+        raise SystemExit(f"POST /jobs: {answer.status} {text[:300]!r}")
+    return json.loads(text)["id"]
+
+
+def crowd(server, database, args):
+    got, arrived = {}, threading.Condition()
+
+    def leased(job_id, at, runner, job):
+        with arrived:
+            got[job_id] = (at, runner, job)
+            arrived.notify_all()
+
+    runners = Runners(server, args.runners, leased)
+    runners.start()
+    support.until("all wait", lambda: f"perfci_http_waiting {args.runners}\n".encode() in server.call("GET", "/metrics").body, 600)
+    time.sleep(2)
+    before = (time.monotonic(), seconds_of(server.process.pid), postgres_seconds(database), statements(database))
+    time.sleep(args.idle)
+    after = (time.monotonic(), seconds_of(server.process.pid), postgres_seconds(database), statements(database))
+    wall = after[0] - before[0]
+    idle = {k: (after[3][k] - before[3][k]) / wall for k in MARKS}
+    print(f"waiting alone: server {100 * (after[1] - before[1]) / wall:.1f} %, PostgreSQL {100 * (after[2] - before[2]) / wall:.1f} % of a processor; "
+          f"statements a second: {', '.join(f'{k} {v:.0f}' for k, v in idle.items() if v >= 0.5) or 'none'}", flush=True)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
+    print(f"{'time, ms':44} {'n':>5} {'p50':>8} {'p99':>8} {'max':>8}")
+    for what, labels in (("new job for any runner, until its lease", lambda k: {}),
+                         ("new job for one runner, until its lease", lambda k: {"host": f"r{(k * 37) % args.runners}"}),
+                         ("new job for no runner, posting it", lambda k: {"gpu": "none"})):
+        times, counts, begin = [], statements(database), time.monotonic()
+        for k in range(args.new):
+            start = time.perf_counter()
+            job = post(server, connection, {"project": "demo", "kind": "measure", "commit": os.urandom(20).hex(), "labels": labels(k),
+                                           "priority": 90})
+            if "no runner" in what:
+                times.append(1000 * (time.perf_counter() - start))
+                continue
+            with arrived:
+                if not arrived.wait_for(lambda j=job: j in got, 60):
+                    raise SystemExit(f"job {job} was not leased within 60 s")
+            at, runner, leased_job = got[job]
+            if labels(k) and labels(k)["host"] != f"r{runner}":
+                raise SystemExit(f"job {job} went to runner {runner}")
+            times.append(1000 * (at - start))
+            complete(server, connection, leased_job)
+        line(what, times)
+        wall = time.monotonic() - begin
+        now = statements(database)
+        each = {k: max(0.0, (now[k] - counts[k] - idle[k] * wall) / args.new) for k in MARKS}
+        print(f"  statements of leases for each, those of waiting alone subtracted: {each['lease']:.2f} tries of a lease; "
+              + ", ".join(f"{k} {v:.2f}" for k, v in each.items() if k not in ("lease",)), flush=True)
+    runners.over = True
+    runners.join()
+    return connection
+
+
+def complete(server, connection, job):
+    connection.request("POST", f"/api/v1/jobs/{job['id']}/complete", json.dumps({"lease": job["lease"], "status": "failed", "reason": "no work"}),
+                       {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"})
+    answer = connection.getresponse()
+    text = answer.read()
+    if answer.status not in (200, 409):
+        raise SystemExit(f"complete: {answer.status} {text[:300]!r}")
+
+
+def at_once(server, connection, args):
+    """Leases of jobs that wait already, by one runner without a long poll, and questions that find nothing."""
+    for what, there in (("lease of a job that waits", True), ("question that finds none", False)):
+        times = []
+        for k in range(args.new):
+            if there:
+                post(server, connection, {"project": "demo", "kind": "measure", "commit": os.urandom(20).hex(), "labels": {"host": "direct"}})
+            start = time.perf_counter()
+            connection.request("POST", "/api/v1/jobs/lease", json.dumps({
+                "runner": "direct", "machine_class": "crowd", "labels": {"tasks": "blocks", "host": "direct"}, "lease": f"{1 << 120:032x}",
+                "asked": k + 1 + (0 if there else args.new) * 2}), {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"})
+            answer = connection.getresponse()
+            text = answer.read()
+            times.append(1000 * (time.perf_counter() - start))
+            if answer.status != (200 if there else 204):
+                raise SystemExit(f"lease: {answer.status} {text[:300]!r}")
+            if there:
+                complete(server, connection, json.loads(text)["job"])
+        line(what, times)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=100000)
+    parser.add_argument("--runners", type=int, default=1000)
+    parser.add_argument("--new", type=int, default=200)
+    parser.add_argument("--idle", type=float, default=10)
+    args = parser.parse_args()
+    os.environ.update(PERFCI_TEST_BUFFERS="128MB", PERFCI_TEST_FSYNC="1")
+    cluster = support.Cluster()
+    support.sql(cluster.database(), "ALTER SYSTEM SET shared_preload_libraries = pg_stat_statements")
+    cluster.order("halt")
+    cluster.order("resume")
+    database = cluster.database()
+    support.sql(database, "CREATE EXTENSION pg_stat_statements")
+    server = support.Server(database, "--workers", "1", "--connections", str(args.runners + 200))
+    try:
+        support.until("project", lambda: server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status == 201)
+        fill(database, args.jobs)
+        print(f"{args.jobs:,} jobs that fit no runner, {args.runners:,} runners that wait", flush=True)
+        connection = crowd(server, database, args)
+        at_once(server, connection, args)
+    finally:
+        server.close()
+        cluster.close(dumped=False)
+
+
+if __name__ == "__main__":
+    main()
