@@ -36,6 +36,19 @@ static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
     }
 }
 
+/* One runner for each job that became ready. Where the need is too long for an event, all that may
+ * fit look. */
+static void offer_job(pfc_httpd *http, json_t *event)
+{
+    const json_t *need = json_object_get(event, "need");
+
+    if (!need)
+        return;
+    while (pfc_httpd_offer(http, "job", need) && !json_object_get(need, "labels"))
+        continue;
+    json_object_del(event, "need"); /* for the servers only */
+}
+
 void server_relay(server *s, const char *event)
 {
     static const char *const topics[] = { "run", "alert", "job", "bisection", "environment" };
@@ -54,6 +67,8 @@ void server_relay(server *s, const char *event)
         pfc_cache_forget(s->app.cache);
         pfc_httpd_end_streams(s->app.http, json_integer_value(json_object_get(json, "id")));
     }
+    if (type && strcmp(type, "job") == 0)
+        offer_job(s->app.http, json);
     if (json_is_array(runs) && project) { /* in events of bisections `runs` is a number */
         publish_runs(s->app.http, project, runs);
     } else {

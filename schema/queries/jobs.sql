@@ -1,6 +1,6 @@
 -- name: jobs_list
 -- A parameter that is NULL does not restrict, but the server's own jobs (detect, notify) are listed only by their
--- kind. Places in the queue are counted once and not for each row.
+-- kind. Places in the queue are counted once and not for each row; of a single job only the jobs before it are counted.
 -- also: once
 -- in: project_id id, state text?, kind text?, job_id id, cursor id, limit i64
 -- out: id i64, project_id i64, project text, kind text, state text, commit text, branch text, suite text,
@@ -12,12 +12,13 @@ WITH page AS MATERIALIZED (
     SELECT * FROM jobs
     WHERE ($1::bigint IS NULL OR project_id = $1) AND ($2::text IS NULL OR state = $2)
       AND (kind = $3 OR ($3::text IS NULL AND (kind NOT IN ('detect', 'notify') OR $4::bigint IS NOT NULL)))
-      AND ($4::bigint IS NULL OR id = $4) AND ($5::bigint IS NULL OR id < $5)
+      AND id BETWEEN coalesce($4::bigint, 0) AND coalesce($4, 9223372036854775807) -- a range of the index
+      AND ($5::bigint IS NULL OR id < $5)
     ORDER BY id DESC LIMIT $6::int),
 queue AS MATERIALIZED (
     SELECT id, row_number() OVER (ORDER BY priority DESC, id) AS position
     FROM jobs WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
-    AND EXISTS (SELECT 1 FROM page WHERE page.state = 'queued'))
+    AND $4::bigint IS NULL AND EXISTS (SELECT 1 FROM page WHERE page.state = 'queued'))
 SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, j.branch, j.suite,
        coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
        j.priority, j.tries, j.fence, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
@@ -26,7 +27,13 @@ SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, 
        j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
        extract(epoch FROM j.started_at)::float8 AS started_at,
        extract(epoch FROM j.finished_at)::float8 AS finished_at,
-       q.position, j.rerun_of, j.rerun_rule, j.rerun_number, j.rerun_times, j.rerun_note,
+       CASE WHEN $4::bigint IS NULL THEN q.position
+            WHEN j.state = 'queued' AND j.kind NOT IN ('detect', 'notify') THEN
+                (SELECT count(*) FROM jobs b WHERE b.state = 'queued' AND b.kind NOT IN ('detect', 'notify')
+                 AND b.priority > j.priority)
+                + (SELECT count(*) FROM jobs b WHERE b.state = 'queued' AND b.kind NOT IN ('detect', 'notify')
+                   AND b.priority = j.priority AND b.id <= j.id) END AS position,
+       j.rerun_of, j.rerun_rule, j.rerun_number, j.rerun_times, j.rerun_note,
        extract(epoch FROM j.not_before)::float8 AS not_before
 FROM page j JOIN projects p ON p.id = j.project_id LEFT JOIN queue q ON q.id = j.id
 ORDER BY j.id DESC;
@@ -52,31 +59,61 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 -- name: job_lease
 -- fence: the lease's number. Here and at the end of a job the time is clock_timestamp() and not now(): a statement
 -- may begin before a parent job has ended, be delayed, and take a child that is ready by then; the child's start must
--- not lie before the parent's end. Materialized, so that the subquery with its lock is evaluated once and picks one
--- row.
+-- not lie before the parent's end.
+-- needs: the sets of labels of waiting jobs that share a pair with this runner, one index look-up each; of the sets
+-- that fit, the next jobs are candidates, several because other runners may lock some of them meanwhile. Materialized,
+-- so that the subquery with its lock is evaluated once and picks one row. The listeners get the job's new state.
 -- in: runner text, machine_class text, labels text?, backends text[], project_id id, lease_hash text, seconds f64
--- out: id i64, fence i64
-WITH pick AS MATERIALIZED (
-    SELECT project_id, id FROM jobs w
-    WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
-      AND ($5::bigint IS NULL OR project_id = $5)
-      AND (not_before IS NULL OR not_before <= clock_timestamp())
-      AND job_fits(labels, $2::text, coalesce($3, '{}')::jsonb, $4::text[])
-      AND (avoid_runner IS NULL OR avoid_runner <> $1
-           OR coalesce(avoid_until, created_at + interval '10 minutes') < clock_timestamp())
-      AND (parents = '{}' OR NOT EXISTS (
-           SELECT 1 FROM jobs p WHERE p.project_id = w.project_id AND p.id = ANY (w.parents)
-           AND p.state <> 'done'))
-    ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
-UPDATE jobs j
-SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, fence = j.fence + 1, progress = NULL,
-    lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
-    lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, clock_timestamp()),
-    rerun_note = CASE WHEN j.rerun_rule IS NOT NULL AND j.avoid_runner = $1
-                 THEN format('no other machine took it within 10 minutes: %s measures again', $1::text)
-                 ELSE j.rerun_note END
-FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
-RETURNING j.id, j.fence;
+-- out: id i64, fence i64, told text
+WITH RECURSIVE pairs AS MATERIALIZED (
+    SELECT '' AS pivot
+    UNION SELECT key || '=' || value
+          FROM jsonb_each_text(coalesce($3, '{}')::jsonb || jsonb_build_object('machine_class', $2::text))
+    UNION SELECT 'backend=' || unnest($4::text[])),
+needs AS (
+    SELECT n.* FROM pairs p CROSS JOIN LATERAL (
+        SELECT job_pivot(labels) AS pivot, project_id, job_need(labels) AS need, labels FROM jobs
+        WHERE state = 'queued' AND kind NOT IN ('detect', 'notify') AND job_pivot(labels) = p.pivot
+          AND project_id BETWEEN coalesce($5::bigint, 0) AND coalesce($5, 9223372036854775807)
+        ORDER BY project_id, job_need(labels) LIMIT 1) n
+    UNION ALL
+    SELECT n.* FROM needs m CROSS JOIN LATERAL (
+        SELECT job_pivot(labels) AS pivot, project_id, job_need(labels) AS need, labels FROM jobs
+        WHERE state = 'queued' AND kind NOT IN ('detect', 'notify') AND job_pivot(labels) = m.pivot
+          AND (project_id, job_need(labels)) > (m.project_id, m.need)
+          AND project_id BETWEEN coalesce($5::bigint, 0) AND coalesce($5, 9223372036854775807)
+        ORDER BY project_id, job_need(labels) LIMIT 1) n),
+candidates AS MATERIALIZED (
+    SELECT c.* FROM needs n CROSS JOIN LATERAL (
+        SELECT project_id, id, priority FROM jobs w
+        WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
+          AND job_pivot(labels) = n.pivot AND project_id = n.project_id AND job_need(labels) = n.need
+          AND (not_before IS NULL OR not_before <= clock_timestamp())
+          AND (avoid_runner IS NULL OR avoid_runner <> $1
+               OR coalesce(avoid_until, created_at + interval '10 minutes') < clock_timestamp())
+          AND (parents = '{}' OR NOT EXISTS (
+               SELECT 1 FROM jobs p WHERE p.project_id = w.project_id AND p.id = ANY (w.parents)
+               AND p.state <> 'done'))
+        ORDER BY -priority, id LIMIT 32) c
+    WHERE job_fits(n.labels, $2::text, coalesce($3, '{}')::jsonb, $4::text[])),
+pick AS MATERIALIZED ( -- one after the other, until one can be locked
+    SELECT j.project_id, j.id FROM (SELECT * FROM candidates ORDER BY priority DESC, id LIMIT 32) c
+    CROSS JOIN LATERAL (SELECT project_id, id FROM jobs
+                        WHERE project_id = c.project_id AND id = c.id AND state = 'queued'
+                        FOR UPDATE SKIP LOCKED) j
+    LIMIT 1),
+taken AS (
+    UPDATE jobs j
+    SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, fence = j.fence + 1, progress = NULL,
+        lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
+        lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, clock_timestamp()),
+        rerun_note = CASE WHEN j.rerun_rule IS NOT NULL AND j.avoid_runner = $1
+                     THEN format('no other machine took it within 10 minutes: %s measures again', $1::text)
+                     ELSE j.rerun_note END
+    FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
+    RETURNING j.*)
+SELECT t.id, t.fence, pg_notify('perfci', job_news(t, p.name))::text AS told
+FROM taken t JOIN projects p ON p.id = t.project_id;
 
 -- name: job_overtaken
 -- The runs that an earlier lease of the job has stored: they are no longer points of their series.
@@ -247,6 +284,15 @@ SELECT id, state FROM jobs
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND kind NOT IN ('detect', 'notify')
 ORDER BY id;
 
+-- name: job_children
+-- The queued jobs that depend on this one, ready or not.
+-- in: project_id i64, job_id i64
+-- row: job_id
+-- out: id i64
+SELECT id FROM jobs
+WHERE project_id = $1::bigint AND state = 'queued' AND parents <> '{}' AND parents @> ARRAY[$2::bigint]
+ORDER BY id;
+
 -- name: job_parents_raise
 -- A job on which another one depends is as urgent as that one. In one order, whatever the caller's, so that
 -- transactions do not deadlock.
@@ -267,9 +313,7 @@ RETURNING j.id;
 -- name: job_notify
 -- Sends the job's present state to listeners.
 -- in: job_id i64
-SELECT pg_notify('perfci', json_build_object('type', 'job', 'project', p.name, 'id', j.id, 'kind',
-                 j.kind, 'state', j.state, 'commit', j.sha)::text)
-FROM jobs j JOIN projects p ON p.id = j.project_id WHERE j.id = $1::bigint;
+SELECT pg_notify('perfci', job_news(j, p.name)) FROM jobs j JOIN projects p ON p.id = j.project_id WHERE j.id = $1::bigint;
 
 -- name: detect_take
 -- The oldest job that waits and the others of its project: judging a series once serves all of them.

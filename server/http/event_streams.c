@@ -6,6 +6,7 @@
  * when it is stopped with a suspended connection, so no request is suspended after
  * httpd_events_stop.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +55,9 @@ void httpd_events_clear(httpd_events *events)
     pthread_mutex_destroy(&events->lock);
 }
 
-uint64_t httpd_events_generation(httpd_events *events)
+httpd_events_seen httpd_events_so_far(httpd_events *events)
 {
-    return atomic_load(&events->generation);
+    return (httpd_events_seen){ atomic_load(&events->generation), atomic_load(&events->offers) };
 }
 
 /* ---- waiting requests ---- */
@@ -102,13 +103,24 @@ uint64_t httpd_events_wait_tag(httpd_exchange *x, int64_t wake_ns)
     return tag;
 }
 
-bool httpd_events_wait(httpd_exchange *x, const char *topic, uint64_t generation, int64_t wake_ns)
+static void forget_wish(httpd_exchange *x)
+{
+    if (x->wish.self)
+        x->wish.free(x->wish.self);
+    x->wish = (pfc_wish){ 0 };
+}
+
+bool httpd_events_wait(httpd_exchange *x, const char *topic, pfc_wish wish, httpd_events_seen seen,
+                       int64_t wake_ns)
 {
     httpd_events *events = &x->http->events;
     bool waits = false;
 
+    forget_wish(x);
+    x->wish = wish;
     pthread_mutex_lock(&events->lock);
-    if (!events->stopping && atomic_load(&events->generation) == generation) {
+    if (!events->stopping && (wish.suits ? atomic_load(&events->offers) == seen.offers
+                                         : atomic_load(&events->generation) == seen.generation)) {
         suspend(events, x, topic, wake_ns);
         waits = true;
     }
@@ -140,24 +152,47 @@ void httpd_events_forget(httpd_exchange *x)
 {
     httpd_events *events = &x->http->events;
 
-    if (!x->waited)
-        return;
-    pthread_mutex_lock(&events->lock);
-    if (x->waiting)
-        unlink_waiter(events, x);
-    pthread_mutex_unlock(&events->lock);
+    if (x->waited) {
+        pthread_mutex_lock(&events->lock);
+        if (x->waiting)
+            unlink_waiter(events, x);
+        pthread_mutex_unlock(&events->lock);
+    }
+    forget_wish(x);
 }
 
-/* topic NULL: everyone. Called with the lock held. */
+/* topic NULL: everyone; else those without a wish. Called with the lock held. */
 static void wake_topic(httpd_events *events, const char *topic, woken *w)
 {
     httpd_exchange *next;
 
     for (httpd_exchange *x = events->waiters; x; x = next) {
         next = x->wait_next;
-        if (!topic || strcmp(x->wait_topic, topic) == 0)
+        if (!topic || (!x->wish.suits && strcmp(x->wait_topic, topic) == 0))
             wake(events, x, w);
     }
+}
+
+/* True when the client disconnected meanwhile: its wait is over, but it cannot use the offer. */
+static bool is_gone(const httpd_exchange *x)
+{
+    struct pollfd client = { .fd = x->conn ? x->conn->fd : -1, .events = POLLRDHUP };
+
+    return poll(&client, 1, 0) > 0;
+}
+
+/* The list has the newest first. Called with the lock held. */
+static httpd_exchange *longest_waiting(const httpd_events *events, const char *topic,
+                                       const void *offer)
+{
+    httpd_exchange *found = NULL;
+
+    for (httpd_exchange *x = events->waiters; x; x = x->wait_next) {
+        if (x->wish.suits && strcmp(x->wait_topic, topic) == 0 &&
+            x->wish.suits(x->wish.self, offer))
+            found = x;
+    }
+    return found;
 }
 
 /* ---- streams ---- */
@@ -415,6 +450,23 @@ void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, 
     unlock_and_wake(events, &w);
 }
 
+bool pfc_httpd_offer(pfc_httpd *http, const char *topic, const void *offer)
+{
+    httpd_events *events = &http->events;
+    httpd_exchange *x;
+    bool gone = true;
+    woken w = { 0 };
+
+    pthread_mutex_lock(&events->lock);
+    atomic_fetch_add(&events->offers, 1);
+    while (gone && (x = longest_waiting(events, topic, offer))) {
+        gone = is_gone(x);
+        wake(events, x, &w);
+    }
+    unlock_and_wake(events, &w);
+    return !gone;
+}
+
 /* Called with the lock held. */
 static void end_stream(httpd_stream *stream, woken *w)
 {
@@ -458,6 +510,7 @@ void pfc_httpd_wake_all(pfc_httpd *http)
 
     pthread_mutex_lock(&http->events.lock);
     atomic_fetch_add(&http->events.generation, 1);
+    atomic_fetch_add(&http->events.offers, 1);
     wake_topic(&http->events, NULL, &w);
     tell(&http->events, "reset", "", "{\"type\":\"reset\"}", &w);
     unlock_and_wake(&http->events, &w);

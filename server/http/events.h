@@ -59,18 +59,24 @@ typedef struct httpd_events {
     uint64_t gap;                     /* events up to this one are not stored; guarded by lock */
     char epoch[33];                   /* random, of this process: event ids are EPOCH-NUMBER */
     atomic_uint_fast64_t generation;  /* number of events published; changed under the lock */
+    atomic_uint_fast64_t offers;      /* number of offers; changed under the lock */
     atomic_uint_fast64_t ends; /* how often pfc_httpd_end_streams ran; changed under the lock */
     bool stopping;             /* guarded by lock */
 } httpd_events;
 
 void httpd_events_init(httpd_events *events);
 void httpd_events_clear(httpd_events *events);
-/** The number of events so far. */
-uint64_t httpd_events_generation(httpd_events *events);
-/** Suspends x until `topic` (static) is published or wake_ns; false when an event was published
- * since `generation` (the handler must run again), or when the server stops. */
-bool httpd_events_wait(struct httpd_exchange *x, const char *topic, uint64_t generation,
-                       int64_t wake_ns);
+/** The number of events and of offers so far. */
+typedef struct httpd_events_seen {
+    uint64_t generation, offers;
+} httpd_events_seen;
+
+httpd_events_seen httpd_events_so_far(httpd_events *events);
+/** Suspends x until `topic` (static) is published, or with a wish until an offer suits it, or
+ * wake_ns; false when an event was published, or something was offered, since `seen` (the handler
+ * must run again), or when the server stops. Takes the wish. */
+bool httpd_events_wait(struct httpd_exchange *x, const char *topic, pfc_wish wish,
+                       httpd_events_seen seen, int64_t wake_ns);
 /** Suspends x until the returned tag is resumed or wake_ns; 0, and not suspended, when the server
  * stops. */
 uint64_t httpd_events_wait_tag(struct httpd_exchange *x, int64_t wake_ns);

@@ -246,6 +246,7 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
     pfc_code code;
 
     req.waited_s = (double)(pfc_clock_ns() - x->complete_ns) * 1e-9;
+    req.again = x->waited && !x->later;
     req.stopping = atomic_load(&http->stopping);
 
     code = over_address_limit(x) ? httpd_too_many(http, "this address", &status, &err) : PFC_OK;
@@ -304,7 +305,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
     pfc_httpd *http = x->http;
 
     for (;;) {
-        uint64_t generation = httpd_events_generation(&http->events);
+        const httpd_events_seen seen = httpd_events_so_far(&http->events);
         uint64_t ends = atomic_load(&http->events.ends);
         pfc_reply reply = { 0 };
         int64_t now_ns, end_ns;
@@ -333,7 +334,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         }
         end_ns = x->complete_ns + seconds_ns(reply.wait_s);
         end_ns = PFC_MIN(end_ns, now_ns + PFC_HTTPD_RECHECK_S * PFC_NS_PER_S);
-        if (httpd_events_wait(x, reply.wait_topic, generation, end_ns))
+        if (httpd_events_wait(x, reply.wait_topic, reply.wish, seen, end_ns))
             return MHD_YES;
     }
 }

@@ -73,6 +73,7 @@ typedef struct pfc_req {
     const char *session;         /* the browser's session cookie as sent; NULL: none */
     bool own_page;               /* the browser states that a page of this service sent it */
     double waited_s;             /* since the first call, for handlers that wait */
+    bool again;                  /* the handler ran before and waited for a topic */
     bool stopping;               /* the server is shutting down: do not wait */
     void *later;                 /* second call after pfc_reply_later: its ticket; else NULL */
 } pfc_req;
@@ -85,6 +86,14 @@ typedef struct pfc_later {
     void (*release)(void *ticket); /* called at the end of the request */
 } pfc_later;
 
+/** Which offers a waiting request wants (pfc_httpd_offer). `suits` is called with a lock held, so
+ * it neither blocks nor calls this library. */
+typedef struct pfc_wish {
+    bool (*suits)(const void *self, const void *offer);
+    void (*free)(void *self);
+    void *self; /* owned */
+} pfc_wish;
+
 typedef struct pfc_reply {
     int status;
     char *body; /* owned */
@@ -96,6 +105,7 @@ typedef struct pfc_reply {
     const char *gzip_body;    /* static, the same compressed beforehand; NULL: none */
     size_t gzip_len;
     const char *wait_topic; /* set by pfc_reply_wait, static */
+    pfc_wish wish;          /* set by pfc_reply_wait_for; suits NULL: every event of the topic */
     double wait_s;          /* at most this long after the first call */
     const pfc_later *later; /* set by pfc_reply_later, static */
     void *ticket;           /* of later */
@@ -215,6 +225,10 @@ void pfc_httpd_free(pfc_httpd *http);
  * event streams of the project; json NULL: wakes handlers only; project "": all streams.
  * Thread-safe. */
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
+/** Wakes the request that has waited longest among those of pfc_reply_wait_for whose wish suits
+ * `offer`; false: there is none. A handler that is about to wait runs again first, so that it does
+ * not miss the offer. Thread-safe. */
+bool pfc_httpd_offer(pfc_httpd *http, const char *topic, const void *offer);
 /** Counts an event without publishing it: a handler that is about to wait with an earlier
  * generation runs again. True when a handler waits, a stream is open, or a stream ended a moment
  * ago and its client may reconnect: then the caller must publish the event. When false, a stream
@@ -270,6 +284,10 @@ void pfc_reply_session(pfc_reply *reply, const char *id);
 /** Suspends the request until `topic` is published, at most wait_s after the first call. The
  * handler does not run again when the client has disconnected. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
+/** As pfc_reply_wait, but only offers of the topic that suit the wish end the wait, and each offer
+ * ends one wait: many requests that wait for the same need not all run when one can get it. Takes
+ * wish.self. */
+pfc_code pfc_reply_wait_for(pfc_reply *reply, const char *topic, pfc_wish wish, double wait_s);
 /**
  * Suspends the request, then starts `later` with `ticket`, which the request owns from now on. The
  * handler is called again, with req->later, when the tag is resumed or after wait_s. The route is

@@ -84,6 +84,7 @@ typedef struct httpd_exchange {
     bool waited; /* it has waited before; used by its own thread only */
     bool waiting;
     const char *wait_topic; /* NULL: for wait_tag */
+    pfc_wish wish;          /* of wait_topic; suits NULL: every event */
     uint64_t wait_tag;
     int64_t wait_wake_ns;
 } httpd_exchange;

@@ -131,6 +131,12 @@ pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s)
     return PFC_OK;
 }
 
+pfc_code pfc_reply_wait_for(pfc_reply *reply, const char *topic, pfc_wish wish, double wait_s)
+{
+    reply->wish = wish;
+    return pfc_reply_wait(reply, topic, wait_s);
+}
+
 pfc_code pfc_reply_later(pfc_reply *reply, const pfc_later *later, void *ticket, double wait_s)
 {
     reply->later = later;

@@ -388,7 +388,7 @@ Test(back_off, whose_end_is_told_to_those_who_wait_for_jobs)
            !strstr(event, "\"queued\""))
         ;
     cr_assert(eq(int, code, PFC_OK), "%s", err.msg);
-    char *want = pfc_format("\"id\" : %lld", (long long)id);
+    char *want = pfc_format("\"id\":%lld,", (long long)id);
     cr_assert(ne(ptr, strstr(event, want), NULL), "%s", event);
     free(want);
     expire(&g, 0); /* once */

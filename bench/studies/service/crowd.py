@@ -22,10 +22,10 @@ sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/h
 import support  # noqa: E402
 
 WAIT_S = 30
-# Of a lease request, by the text that marks each in schema/queries; the rest of the server's statements do not count.
+# Statements of a lease request and of a new job, by the text that marks each in schema/queries.
 MARKS = {"seen": "INSERT INTO runners AS r", "question": "INSERT INTO lease_questions AS q", "release": "q.heard_from > $4))\nRETURNING id",
-         "lease": "RETURNING j.id, j.fence", "answered": "UPDATE lease_questions SET heard_from",
-         "notify": "SELECT pg_notify(", "read": "WITH page AS MATERIALIZED"}
+         "lease": "lease_hash = $6, tries", "answered": "UPDATE lease_questions SET heard_from", "notify": "SELECT pg_notify(",
+         "insert": "INSERT INTO jobs (project_id", "read": "WITH page AS MATERIALIZED"}
 
 
 def fill(database, jobs):
@@ -62,10 +62,10 @@ class Runners(threading.Thread):
             self.ask(connection, n)
 
     def ask(self, connection, n):
-        self.asked[n] += 1
+        self.asked[n] += 1  # also of its lease: one more request under the name of a job in hand would return that job
         connection.sendall(request("POST", f"/api/v1/jobs/lease?wait={WAIT_S}", {
             "runner": f"r{n}", "machine_class": "crowd", "labels": {"tasks": "blocks", "host": f"r{n}"},
-            "lease": f"{n:016x}{os.getpid():016x}", "asked": self.asked[n]}, self.token))
+            "lease": f"{n:08x}{self.asked[n]:08x}{os.getpid():016x}", "asked": 1}, self.token))
 
     def run(self):
         while not self.over:
@@ -95,8 +95,19 @@ def postgres_seconds(database):
 
 
 def statements(database):
-    return {name: int(support.sql(database, "SELECT coalesce(sum(calls), 0) FROM pg_stat_statements WHERE strpos(query, $q$"
-                                            + mark + "$q$) > 0").strip()) for name, mark in MARKS.items()}
+    """How often each was executed, and the milliseconds of all executions."""
+    found = {}
+    for name, mark in MARKS.items():
+        calls, ms = support.sql(database, "SELECT coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0) FROM pg_stat_statements "
+                                "WHERE strpos(query, $q$" + mark + "$q$) > 0").strip().split("|")
+        found[name] = (int(calls), float(ms))
+    return found
+
+
+def between(before, after, n):
+    """Each statement's executions and mean milliseconds, for each of n."""
+    return ", ".join(f"{name} {(after[name][0] - before[name][0]) / n:.2f} ({(after[name][1] - before[name][1]) / max(1, after[name][0] - before[name][0]):.2f} ms)"
+                     for name in MARKS if after[name][0] - before[name][0] >= 0.5 * n)
 
 
 def quantile(times, q):
@@ -133,9 +144,9 @@ def crowd(server, database, args):
     time.sleep(args.idle)
     after = (time.monotonic(), seconds_of(server.process.pid), postgres_seconds(database), statements(database))
     wall = after[0] - before[0]
-    idle = {k: (after[3][k] - before[3][k]) / wall for k in MARKS}
     print(f"waiting alone: server {100 * (after[1] - before[1]) / wall:.1f} %, PostgreSQL {100 * (after[2] - before[2]) / wall:.1f} % of a processor; "
-          f"statements a second: {', '.join(f'{k} {v:.0f}' for k, v in idle.items() if v >= 0.5) or 'none'}", flush=True)
+          f"statements a second: {between(before[3], after[3], wall)}", flush=True)
+    waiting = (after[3]["lease"][0] - before[3]["lease"][0]) / wall
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
     print(f"{'time, ms':44} {'n':>5} {'p50':>8} {'p99':>8} {'max':>8}")
     for what, labels in (("new job for any runner, until its lease", lambda k: {}),
@@ -158,11 +169,10 @@ def crowd(server, database, args):
             times.append(1000 * (at - start))
             complete(server, connection, leased_job)
         line(what, times)
-        wall = time.monotonic() - begin
-        now = statements(database)
-        each = {k: max(0.0, (now[k] - counts[k] - idle[k] * wall) / args.new) for k in MARKS}
-        print(f"  statements of leases for each, those of waiting alone subtracted: {each['lease']:.2f} tries of a lease; "
-              + ", ".join(f"{k} {v:.2f}" for k, v in each.items() if k not in ("lease",)), flush=True)
+        wall, now = time.monotonic() - begin, statements(database)
+        tries = (now["lease"][0] - counts["lease"][0] - waiting * wall) / args.new
+        print(f"  for each: {max(0.0, tries):.2f} tries of a lease beside those of waiting alone; all statements: "
+              f"{between(counts, now, args.new)}", flush=True)
     runners.over = True
     runners.join()
     return connection
@@ -177,17 +187,17 @@ def complete(server, connection, job):
         raise SystemExit(f"complete: {answer.status} {text[:300]!r}")
 
 
-def at_once(server, connection, args):
+def at_once(server, database, connection, args):
     """Leases of jobs that wait already, by one runner without a long poll, and questions that find nothing."""
     for what, there in (("lease of a job that waits", True), ("question that finds none", False)):
-        times = []
+        times, counts = [], statements(database)
         for k in range(args.new):
             if there:
                 post(server, connection, {"project": "demo", "kind": "measure", "commit": os.urandom(20).hex(), "labels": {"host": "direct"}})
             start = time.perf_counter()
             connection.request("POST", "/api/v1/jobs/lease", json.dumps({
-                "runner": "direct", "machine_class": "crowd", "labels": {"tasks": "blocks", "host": "direct"}, "lease": f"{1 << 120:032x}",
-                "asked": k + 1 + (0 if there else args.new) * 2}), {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"})
+                "runner": "direct", "machine_class": "crowd", "labels": {"tasks": "blocks", "host": "direct"}, "lease": f"{k:08x}{there:08x}ffffffff{os.getpid():08x}",
+                "asked": 1}), {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"})
             answer = connection.getresponse()
             text = answer.read()
             times.append(1000 * (time.perf_counter() - start))
@@ -196,6 +206,7 @@ def at_once(server, connection, args):
             if there:
                 complete(server, connection, json.loads(text)["job"])
         line(what, times)
+        print(f"  for each, all statements: {between(counts, statements(database), args.new)}", flush=True)
 
 
 def main():
@@ -203,7 +214,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=100000)
     parser.add_argument("--runners", type=int, default=1000)
     parser.add_argument("--new", type=int, default=200)
-    parser.add_argument("--idle", type=float, default=10)
+    parser.add_argument("--idle", type=float, default=WAIT_S)
     args = parser.parse_args()
     os.environ.update(PERFCI_TEST_BUFFERS="128MB", PERFCI_TEST_FSYNC="1")
     cluster = support.Cluster()
@@ -218,7 +229,7 @@ def main():
         fill(database, args.jobs)
         print(f"{args.jobs:,} jobs that fit no runner, {args.runners:,} runners that wait", flush=True)
         connection = crowd(server, database, args)
-        at_once(server, connection, args)
+        at_once(server, database, connection, args)
     finally:
         server.close()
         cluster.close(dumped=False)

@@ -4,6 +4,7 @@
 #include "core/wire/rerun_json.h"
 #include "server/handlers/handlers.h"
 #include "server/services/queue/queue.h"
+#include "server/services/queue/seekers.h"
 
 #define MAX_BACKENDS 64
 #define MAX_RUN_IDS  1000
@@ -34,11 +35,22 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
     return json_pack("{s:o}", "job", job);
 }
 
+/* Until a job that fits this runner becomes ready. */
+static pfc_code wait_for_job(pfc_reply *reply, const pfc_lease_request *request, double wait_s)
+{
+    const pfc_wish wish = { .suits = pfc_job_seeker_suits,
+                            .free = pfc_job_seeker_free,
+                            .self = pfc_job_seeker_new(request) };
+
+    return pfc_reply_wait_for(reply, "job", wish, wait_s);
+}
+
 /*
  * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?,
  * "asked"?}
  *
- * With `wait`, an empty queue suspends the request; the handler runs again when a job is queued.
+ * With `wait`, an empty queue suspends the request; the handler runs again when a job is queued
+ * that fits the runner.
  */
 PFC_HANDLER(jobs_lease)
 {
@@ -82,10 +94,11 @@ PFC_HANDLER(jobs_lease)
     request.backends_len = backends.len;
     request.token_id = req->auth.token_id;
     request.token = token;
+    request.again = req->again;
     code = pfc_job_lease(app->db, &request, &row, secret, err);
     if (code == PFC_ENOTFOUND) {
         code = wait_s > 0 && req->waited_s < (double)wait_s && !req->stopping
-                   ? pfc_reply_wait(reply, "job", (double)wait_s)
+                   ? wait_for_job(reply, &request, (double)wait_s)
                    : pfc_reply_empty(reply);
         goto done;
     }

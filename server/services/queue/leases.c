@@ -181,14 +181,11 @@ static pfc_code answer_question(pfc_tx *tx, const ticket *t, int64_t asked, bool
     return code ? code : refuse_late(*late, asked, err);
 }
 
-/* *t has the hash of the lease's secret and gets its fencing token. Each statement is a transaction
- * of its own, so a later request may come between any two of them: this one then releases nothing,
- * and returns the job that it leased. */
-static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels, ticket *t,
-                     int64_t *id, bool *late, pfc_err *err)
+/* Before the first look for a job: the runner is recorded, the request's number too, and a job that
+ * is held under the lease's secret returns to the queue. */
+static pfc_code begin(pfc_tx *tx, const pfc_lease_request *request, const char *labels,
+                      const ticket *t, int64_t asked, bool *late, pfc_err *err)
 {
-    const int64_t asked = request->lease ? request->asked : 0;
-    pfc_sql_job_lease_rows rows = { 0 };
     bool found = false;
     pfc_code code;
 
@@ -204,6 +201,20 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
         code = hear_question(tx, t, asked, late, err);
     if (!code && request->lease)
         code = release(tx, 0, t, asked, &found, err);
+    return code;
+}
+
+/* *t has the hash of the lease's secret and gets its fencing token. Each statement is a transaction
+ * of its own, so a later request may come between any two of them: this one then releases nothing,
+ * and returns the job that it leased. A request that waited only looks again: with 1,000 waiting
+ * runners, the statements of `begin` would be most of the database's load. */
+static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels, ticket *t,
+                     int64_t *id, bool *late, pfc_err *err)
+{
+    const int64_t asked = request->lease ? request->asked : 0;
+    pfc_sql_job_lease_rows rows = { 0 };
+    pfc_code code = request->again ? PFC_OK : begin(tx, request, labels, t, asked, late, err);
+
     if (code)
         return code;
     code =
@@ -224,8 +235,6 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
             code = answer_question(tx, t, asked, late, err);
         if (!code)
             code = t->fence > 1 ? judge_overtaken(tx, *id, err) : PFC_OK;
-        if (!code)
-            code = pfc_job_announce(tx, *id, err);
     }
     pfc_rows_clear(&rows);
     return code;
@@ -345,6 +354,19 @@ static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const ticket *t, pfc
     return code;
 }
 
+/* The jobs that waited for this one may be ready now. */
+static pfc_code announce_children(pfc_tx *tx, int64_t project_id, int64_t job_id, pfc_err *err)
+{
+    pfc_sql_job_id_rows rows = { 0 };
+    pfc_code code = pfc_sql_job_children(
+        tx, &(pfc_sql_job_children_args){ .project_id = project_id, .job_id = job_id }, &rows, err);
+
+    if (!code)
+        code = pfc_jobs_announce(tx, &rows, err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
 static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char *state,
                          const char *reason, const pfc_job_result *result, pfc_err *err)
 {
@@ -371,8 +393,10 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char
         free(what);
         if (!code)
             code = pfc_job_announce(tx, job_id, err);
-        if (!code && strcmp(rows.items[0].state, "done") != 0)
-            code = pfc_jobs_cancel_children(tx, job_id, err);
+        if (!code)
+            code = strcmp(rows.items[0].state, "done") == 0
+                       ? announce_children(tx, rows.items[0].project_id, job_id, err)
+                       : pfc_jobs_cancel_children(tx, job_id, err);
         if (!code && result->rerun)
             code = pfc_reruns_keep(tx, rows.items[0].actor, job_id, result->rerun, err);
     } else {

@@ -80,6 +80,7 @@ typedef struct pfc_lease_request {
     int64_t asked;      /* sequence number of the request under it, increasing; 0: none */
     int64_t token_id;   /* of the request */
     char *token;        /* out: PFC_TOKEN_TEXT bytes, the lease's own token; NULL: none is issued */
+    bool again;         /* the same request found no job a moment ago, and waited since */
 } pfc_lease_request;
 
 /** Leases the runner's next job. PFC_ENOTFOUND: none fits now (retry after a "job" event).

@@ -60,6 +60,24 @@ static pfc_code waits(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_er
     return pfc_reply_wait(reply, "job", 30);
 }
 
+static bool is_same(const void *self, const void *offer)
+{
+    return strcmp(self, offer) == 0;
+}
+
+/* Waits for an offer of the word in its path. */
+static pfc_code waits_for(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
+{
+    const pfc_wish wish = { is_same, free, pfc_strdup(pfc_req_param(req, "word")) };
+
+    atomic_fetch_add(&app->calls, 1);
+    if (req->again || req->stopping) {
+        free(wish.self);
+        return pfc_reply_json(reply, 200, json_pack("{s:b}", "again", req->again), err);
+    }
+    return pfc_reply_wait_for(reply, "job", wish, 30);
+}
+
 /* Keeps its thread, as a slow database would. */
 static pfc_code is_busy(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
 {
@@ -105,6 +123,7 @@ const pfc_route live_routes[] = {
     { "GET", "/busy", PFC_HTTPD_OPEN, is_busy, NULL, NULL, "", "204", NULL },
     { "GET", "/large", PFC_HTTPD_OPEN, large, NULL, NULL, "", "200", NULL },
     { "GET", "/waits", PFC_HTTPD_OPEN, waits, NULL, NULL, "", "200", NULL },
+    { "GET", "/waits/{word}", PFC_HTTPD_OPEN, waits_for, NULL, NULL, "", "200", NULL },
     { "GET", "/brief", PFC_HTTPD_OPEN, waits_briefly, NULL, NULL, "", "204", NULL },
     { "GET", "/huge", PFC_HTTPD_OPEN, huge, NULL, NULL, "", "200", NULL },
     { "POST", "/guarded", PFC_SCOPE_INGEST, echo, NULL, "Any", "", "200", NULL },

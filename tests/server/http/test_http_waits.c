@@ -51,6 +51,46 @@ Test(waits, a_waiting_request_is_answered_by_news)
     pfc_httpd_free(http);
 }
 
+/* A thousand runners wait, and one of them gets the job: the others must not ask the database. */
+Test(waits, an_offer_wakes_one_of_those_that_it_suits)
+{
+    static const char *const requests[] = { "GET /waits/a HTTP/1.1\r\n" HEAD "\r\n",
+                                            "GET /waits/b HTTP/1.1\r\n" HEAD "\r\n",
+                                            "GET /waits/a HTTP/1.1\r\n" HEAD "\r\n",
+                                            "GET /waits/b HTTP/1.1\r\n" HEAD "\r\n" };
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char line[64], out[8192] = "";
+    int fds[PFC_ARRAY_LEN(requests)];
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++) {
+        fds[i] = live_dial(http);
+        cr_assert(live_put(fds[i], requests[i], strlen(requests[i])));
+        (void)snprintf(line, sizeof(line), "perfci_http_waiting %zu\n", i + 1);
+        until_waiting(http, line);
+    }
+    pfc_httpd_publish(http, "job", "", NULL); /* no offer */
+    cr_assert(not(pfc_httpd_offer(http, "job", "c")));
+    cr_assert(not(pfc_httpd_offer(http, "run", "b")));
+    cr_assert(pfc_httpd_offer(http, "job", "b"));
+    /* The one that has waited longest. */
+    cr_assert(live_get_until(fds[1], out, sizeof(out), NULL));
+    cr_assert(ne(ptr, strstr(out, "\"again\":true"), NULL), "%s", out);
+    until_waiting(http, "perfci_http_waiting 3\n");
+    cr_assert(eq(int, atomic_load(&app.calls), 5));
+    /* A client that disconnected cannot use it: the next one gets it. */
+    close(fds[0]);
+    cr_assert(pfc_httpd_offer(http, "job", "a"));
+    out[0] = '\0';
+    cr_assert(live_get_until(fds[2], out, sizeof(out), NULL));
+    cr_assert(ne(ptr, strstr(out, "\"again\":true"), NULL), "%s", out);
+    cr_assert(eq(int, atomic_load(&app.calls), 6));
+    cr_assert(not(pfc_httpd_offer(http, "job", "a")));
+    for (size_t i = 1; i < PFC_ARRAY_LEN(fds); i++)
+        close(fds[i]);
+    pfc_httpd_free(http);
+}
+
 Test(waits, a_wait_ends_at_its_deadline)
 {
     pfc_app app = { 0 };
