@@ -1,4 +1,4 @@
-"""What a lease costs in a crowd: many waiting jobs that fit no runner, many runners that wait for a job.
+"""The cost of a lease in a crowd: many waiting jobs that fit no runner, many runners that wait for a job.
 
 crowd.py [--jobs N] [--runners N] [--new N]
 
