@@ -42,6 +42,7 @@ LEFT_OUT = re.compile(r'^(layers|house|checks|circles|language|docs_site|install
 SANITIZED = ('unit', 'db', 'fuzz', 'fault')  # labels, as deploy/test.sh repeats them
 
 
+FAIL_FAST = {'CRITERION_FAIL_FAST': '1'}  # the first test that fails decides
 MOST_MUTANTS = 8192  # PFC_MUTANTS_MAX in mutant.h
 Mutant = collections.namedtuple('Mutant', 'number site seeds id')  # id: of the fault and its file's text
 
@@ -209,7 +210,8 @@ class Judge:
         for name in self.affordable(mutant):
             test = self.build.tests[name]
             ran[name] = test['digest']
-            if not self.build.ctest(name, {'PFC_MUTANT': str(mutant.number)}, math.ceil(3 * test['seconds'] + 20)):
+            if not self.build.ctest(name, {'PFC_MUTANT': str(mutant.number), **FAIL_FAST},
+                                    math.ceil(3 * test['seconds'] + 20)):
                 noticed = name
                 break
         reached = bool(order(self.build, mutant.number, mutant.site))

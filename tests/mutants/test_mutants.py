@@ -222,7 +222,7 @@ class Judging(unittest.TestCase):
         self.build = types.SimpleNamespace(tests=tests, ctest=self.ctest)
 
     def ctest(self, name, env, limit):
-        self.assertEqual(env, {'PFC_MUTANT': '7'})
+        self.assertEqual(env, {'PFC_MUTANT': '7', 'CRITERION_FAIL_FAST': '1'})
         self.calls.append(name)
         return name not in self.notices
 
