@@ -205,9 +205,16 @@ Test(model_config, batches_and_sequences_hold_at_their_limits)
         int64_t batch, sequence;
         bool good;
     } rows[] = {
-        { "gpt2", 1, 1, true },     { "gpt2", 0, 1, false },     { "gpt2", 1, 0, false },
-        { "gpt2", 1, 1024, true },  { "gpt2", 1, 1025, false },  { "vit-b", 1, 9999, true },
-        { "vit-b", 1024, 1, true }, { "vit-b", 1025, 1, false },
+        { "gpt2", 1, 1, true },
+        { "gpt2", 0, 1, false },
+        { "gpt2", 1, 0, false },
+        { "gpt2", 1, 1024, true },
+        { "gpt2", 1, 1025, false },
+        { "vit-b", 1, 9999, true },
+        { "gpt2", 1024, 1024, true }, /* 2^20 rows */
+        { "llama-2-7b", 1024, 1025, false },
+        { "vit-b", 1024, 1, true },
+        { "vit-b", 1025, 1, false },
     };
     static pfc_model_shape shapes[PFC_MODEL_MAX_SHAPES];
     size_t len = 0;

@@ -204,6 +204,16 @@ class Mutator(unittest.TestCase):
         self.assertFalse(self.table(seven, each=76)[0])
 
 
+class Limits(unittest.TestCase):
+    def test_a_test_that_hangs_is_ended_with_its_children(self):
+        with subprocess.Popen(['sh', '-c', 'sleep 1000 & echo; wait'], stdout=subprocess.PIPE,
+                              start_new_session=True) as child:
+            child.stdout.readline()  # the child of the child was started
+            run.end_session(child.pid)
+            self.assertEqual(child.stdout.read(), b'')  # and holds its output open no longer
+            self.assertEqual(child.wait(), -9)
+
+
 class Judging(unittest.TestCase):
     """Which tests are run for a mutant; `ctest` is replaced by a list of what notices it."""
 
