@@ -169,3 +169,20 @@ Test(counters, libpfm4_names_are_encoded)
     cr_assert(eq(u64, set.events[1].config, 1)); /* PERF_COUNT_HW_INSTRUCTIONS */
 }
 #endif
+
+/* Different names that no machine lacks: those of the kernel, in forms of their own. */
+Test(counters, a_list_has_at_most_24_names_of_511_bytes)
+{
+    pfc_counter_set set;
+    char text[PFC_COUNTER_LIST_MAX + 1];
+    pfc_err err = { 0 };
+
+    memset(text, ',', sizeof(text));
+    memcpy(text, "cycles", 6);
+    text[PFC_COUNTER_LIST_MAX] = '\0';
+    cr_assert(eq(int, pfc_counter_parse(text, &set, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "less than 512 characters"), NULL), "%s", err.msg);
+    text[PFC_COUNTER_LIST_MAX - 1] = '\0'; /* its empty names are wrong, not its length */
+    cr_assert(eq(int, pfc_counter_parse(text, &set, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "names of 1 to 79"), NULL), "%s", err.msg);
+}

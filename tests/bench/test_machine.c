@@ -371,8 +371,18 @@ Test(machine, another_microcode_has_another_history)
     free(first);
     free(second);
     cr_assert(eq(int, setenv("XDG_CACHE_HOME", "relative", 1), 0));
+    cr_assert(eq(int, setenv("HOME", "/home/x", 1), 0));
+    first = pfc_band_path(&a);
+    cr_assert(eq(int, strncmp(first, "/home/x/.cache/perfci/canary-", 29), 0), "%s", first);
+    free(first);
+    cr_assert(eq(int, setenv("HOME", "relative", 1), 0));
+    cr_assert(eq(ptr, pfc_band_path(&a), NULL));
     cr_assert(eq(int, unsetenv("HOME"), 0));
     cr_assert(eq(ptr, pfc_band_path(&a), NULL));
+    cr_assert(eq(int, setenv("XDG_CACHE_HOME", "/some/cache", 1), 0));
+    first = pfc_band_path(&a);
+    cr_assert(ne(ptr, first, NULL));
+    free(first);
     clear(&a);
 }
 

@@ -205,3 +205,15 @@ Test(tune, with_one_core_interrupts_stay_and_a_balancer_is_named)
     cr_assert(is(IRQ(24), "0-1"));
     cr_assert(said("irqbalance"));
 }
+
+/* A process of the test's own, so that the rights are given up for good. */
+Test(tune, this_host_is_changed_by_root_alone)
+{
+    if (geteuid() == 0)
+        cr_assert(eq(int, seteuid(65534), 0));
+    cr_assert(eq(int, pfc_tune_host(NULL, say, &err), PFC_EDENIED));
+    cr_assert(eq(str, err.msg, "changing the host needs root"));
+    cr_assert(eq(int, pfc_untune_host("", say, &err), PFC_EDENIED));
+    if (getuid() == 0)
+        cr_assert(eq(int, seteuid(0), 0)); /* the folder is root's */
+}

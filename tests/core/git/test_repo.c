@@ -131,6 +131,32 @@ Test(repo, a_foreign_owner_is_fine_once_called_safe)
     free(real);
 }
 
+/* As with sudo: root acts for the user, whose repository it is. */
+Test(repo, the_user_behind_sudo_owns_its_repository)
+{
+    static const struct {
+        const char *sudo_uid;
+        bool opens;
+    } rows[] = { { "65533", true }, { "65532", false },      { "", false },
+                 { "-1", false },   { "4294967295", false }, { "65533x", false } };
+    char *git_dir = pfc_fs_join(f.repo, ".git");
+
+    if (geteuid() != 0) {
+        free(git_dir);
+        cr_skip_test("only root can give a folder away");
+    }
+    cr_assert(eq(int, lchown(f.repo, 65533, 65533), 0));
+    cr_assert(eq(int, lchown(git_dir, 65533, 65533), 0));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        cr_assert(eq(int, setenv("SUDO_UID", rows[i].sudo_uid, 1), 0));
+        if (rows[i].opens)
+            pfc_repo_close(open_repo());
+        else
+            want_refused(f.repo, PFC_EDENIED, "uid 65533");
+    }
+    free(git_dir);
+}
+
 Test(repo, a_bare_repository_is_read)
 {
     char *id = fixture_commit(&f, "a.c", "int a;\n", "first");
@@ -186,6 +212,22 @@ Test(repo, revisions_resolve_as_git_resolves_them)
     pfc_repo_close(repo);
     free(first);
     free(second);
+}
+
+/* The blobs "195" and "389", each with a line end, have ids that begin with 6bb2. */
+Test(repo, a_revision_with_two_meanings_is_refused)
+{
+    pfc_repo *repo;
+    pfc_commit_id id;
+    pfc_err err = { 0 };
+
+    free(fixture_commit(&f, "a", "195\n", "first"));
+    free(fixture_commit(&f, "b", "389\n", "second"));
+    repo = open_repo();
+    cr_assert(eq(int, pfc_repo_resolve(repo, "6bb2", &id, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "'6bb2' is ambiguous: give more digits"), NULL), "%s",
+              err.msg);
+    pfc_repo_close(repo);
 }
 
 Test(repo, an_unborn_head_is_a_missing_revision)
@@ -320,7 +362,7 @@ Test(repo, submodules_are_named)
     char **paths = NULL;
     size_t len = 0;
     pfc_repo *repo;
-    pfc_commit_id id;
+    pfc_commit_id id, pinned;
     pfc_err err = { 0 };
 
     fixture_do(&f, words);
@@ -332,6 +374,11 @@ Test(repo, submodules_are_named)
     cr_assert(eq(str, paths[0], "third/lib"));
     free(paths[0]);
     free(paths);
+    cr_assert(eq(int, pfc_repo_submodule_at(repo, &id, "third/lib", &pinned, &err), PFC_OK));
+    cr_assert(eq(str, pinned.hex, first));
+    cr_assert(eq(int, pfc_repo_submodule_at(repo, &id, "a.c", &pinned, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_repo_submodule_at(repo, &id, "third/none", &pinned, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "third/none is no submodule at"), NULL), "%s", err.msg);
     cr_assert(eq(int, pfc_repo_resolve(repo, first, &id, &err), PFC_OK));
     cr_assert(eq(int, pfc_repo_submodules(repo, &id, &paths, &len, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, len, 0));

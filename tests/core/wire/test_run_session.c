@@ -122,6 +122,25 @@ Test(visits, each_fault_has_one_sentence_with_its_path)
     }
 }
 
+/* Blocks first, then positions: a smaller position in a later block is later. */
+Test(visits, are_in_the_order_of_blocks_and_of_positions_within_one)
+{
+    static const char *const good[] = { VISITS("[[1,3],[1,4]]"), VISITS("[[1,4],[2,3]]"),
+                                        VISITS("[[0,0],[0,1]]") };
+    static const char *const wrong[] = { VISITS("[[1,4],[1,3]]"), VISITS("[[2,3],[1,4]]"),
+                                         VISITS("[[2,2],[2,2]]") };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(good); i++) {
+        pfc_run *run = NULL;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, pfc_run_from_json(good[i], strlen(good[i]), &run, &err), PFC_OK), "%s",
+                  err.msg);
+        pfc_run_free(run);
+        cr_assert(eq(int, pfc_run_from_json(wrong[i], strlen(wrong[i]), &run, &err), PFC_EINVAL));
+    }
+}
+
 Test(visits, of_one_session_are_merged_in_the_order_of_time)
 {
     static const uint32_t blocks[] = { 0, 1, 2, 3 };
