@@ -273,6 +273,30 @@ Test(machine, the_topology_counts_what_is_different)
     free(text);
 }
 
+Test(machine, a_cache_without_a_size_is_not_counted)
+{
+    static const struct {
+        const char *size;
+        int64_t bytes;
+    } rows[] = { { "48K\n", 48 * 1024 },
+                 { "2M\n", 2 * 1024 * 1024 },
+                 { "512\n", 512 },
+                 { "0K\n", 0 },
+                 { "-1K\n", 0 },
+                 { "K\n", 0 },
+                 { "1099511627776\n", INT64_C(1) << 40 },
+                 { "1099511627777\n", 0 } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_topology t;
+
+        put_cpu(0, 0, 0, "0\n");
+        put(CPU "/cpu0/cache/index0/size", rows[i].size);
+        pfc_topology_read(root, &t);
+        cr_assert(eq(i64, t.l1d_bytes, rows[i].bytes), "row %zu", i);
+    }
+}
+
 Test(machine, this_machines_topology_is_plausible_or_unknown)
 {
     pfc_topology t;

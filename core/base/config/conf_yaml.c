@@ -37,6 +37,22 @@ static bool nested_too_deep(const char *text, size_t len)
     return false;
 }
 
+/* Blanks and comments only: libfyaml has no document for that, and calls it a fault. */
+static bool is_empty(const char *text, size_t len)
+{
+    bool comment = false;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n')
+            comment = false;
+        else if (text[i] == '#')
+            comment = true;
+        else if (!comment && text[i] != ' ' && text[i] != '\t' && text[i] != '\r')
+            return false;
+    }
+    return true;
+}
+
 typedef struct reader {
     const char *name;
     pfc_conf *conf;
@@ -247,8 +263,8 @@ static pfc_code mapping(const reader *r, struct fy_node *root)
     struct fy_node_pair *pair;
     void *iter = NULL;
 
-    if (root == NULL)
-        return PFC_OK; /* an empty file sets nothing */
+    if (fy_node_is_null(root))
+        return PFC_OK; /* "---" alone sets nothing */
     if (!fy_node_is_mapping(root))
         return pfc_err_set(r->err, PFC_EINVAL, "%.200s: expected a mapping of keys to values",
                            r->name);
@@ -310,6 +326,10 @@ pfc_code pfc_conf_parse(const char *text, size_t len, const char *name, pfc_conf
     if (nested_too_deep(text, len))
         return pfc_err_set(err, PFC_EINVAL, "%.200s: nested deeper than %d levels", name,
                            MAX_NESTING);
+    if (is_empty(text, len)) {
+        *out = conf;
+        return PFC_OK;
+    }
     pfc_buf_init(&why, 200);
     fy_diag_cfg_default(&diag_cfg);
     diag_cfg.output_fn = keep_first_line;

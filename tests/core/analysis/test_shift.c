@@ -284,3 +284,28 @@ Test(shift, nothing_is_an_answer)
     cr_assert(eq(int, s.answer, PFC_SHIFT_UNKNOWN));
     pfc_shift_clear(&s);
 }
+
+/* Eight points give the new level, twelve the old one: those further away do not count. */
+Test(shift, a_level_is_that_of_the_points_next_to_the_change)
+{
+    plan p = { .machines = 2, .same_code = true };
+    pfc_shift near, far;
+    made *m;
+
+    all_lose(&p, 0, 0.06);
+    m = make(&p);
+    near = judge(m);
+    pfc_shift_clear(&near);
+    for (int64_t c = LAST + 1; c <= LAST + 40; c++)
+        for (uint32_t k = 0; k < KERNELS; k++)
+            add(m, k, 0, c, (double)(100 * c), exp(c % 2 ? 2.0 : -2.0), &p);
+    near = judge(m);
+    cr_assert(eq(int, near.answer, PFC_SHIFT_MACHINE));
+    cr_assert(epsilon_eq(dbl, near.loss, 0.06, 0.01));
+    far = near;
+    pfc_shift_clear(&far);
+    cr_assert(eq(ptr, far.belongs, NULL));
+    cr_assert(eq(sz, far.belongs_len, 0));
+    pfc_shift_clear(&far); /* twice is once */
+    free(m);
+}

@@ -161,6 +161,47 @@ Test(conf, an_endless_file_is_refused_before_it_is_parsed)
     free(text);
 }
 
+/* The count of open brackets never goes below zero: closing ones are no credit for later. */
+Test(conf, closing_brackets_without_an_opening_one_are_no_credit)
+{
+    char text[600];
+    pfc_conf conf = { 0 };
+    pfc_err err = { 0 };
+
+    memset(text, ']', 300);
+    memset(text + 300, '[', 100);
+    memset(text + 400, ']', 100);
+    memcpy(text, "project: \"", 10);
+    memcpy(text + 500, "\"\n", 3);
+    cr_assert(eq(int, parse(text, &conf, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "nested"), NULL), "%s", err.msg);
+}
+
+Test(conf, an_empty_file_sets_nothing)
+{
+    static const char *const texts[] = {
+        "", "\n", " \t\r\n", "# only a comment\n", "\n # one\n\t# two", "---\n"
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++) {
+        pfc_conf conf = { 0 };
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, parse(texts[i], &conf, &err), PFC_OK), "\"%s\": %s", texts[i], err.msg);
+        cr_assert(eq(ptr, conf.project, NULL));
+        cr_assert(eq(dbl, conf.timeout_s, 600.0));
+        pfc_conf_clear(&conf);
+    }
+    {
+        pfc_conf conf = { 0 };
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, parse("# one\nproject: p # two\n", &conf, &err), PFC_OK));
+        cr_assert(eq(str, conf.project, "p"));
+        pfc_conf_clear(&conf);
+    }
+}
+
 Test(conf, the_nearest_file_upwards_is_found)
 {
     pfc_err err = { 0 };

@@ -121,3 +121,13 @@ Test(fs, folders_are_made_and_removed_without_following_links)
     free(tree);
     free(kept);
 }
+
+Test(fs, a_write_into_a_missing_folder_names_the_file)
+{
+    pfc_err err = { 0 };
+
+    cr_assert(
+        eq(int, pfc_fs_write_atomic("/no/such/folder/file", "x", 1, 0644, &err), PFC_ENOTFOUND));
+    cr_assert(ne(ptr, strstr(err.msg, "create a file beside /no/such/folder/file"), NULL), "%s",
+              err.msg);
+}
