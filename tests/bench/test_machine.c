@@ -297,6 +297,25 @@ Test(machine, a_cache_without_a_size_is_not_counted)
     }
 }
 
+Test(machine, a_cache_needs_a_level_a_type_and_a_size)
+{
+    static const char *const files[] = { "level", "type", "size" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(files); i++) {
+        char *path = pfc_format("%s" CPU "/cpu0/cache/index3/%s", root, files[i]);
+        pfc_topology t;
+
+        put_cpu(0, 0, 0, "0\n");
+        pfc_topology_read(root, &t);
+        cr_assert(eq(i64, t.l3_caches, 1));
+        cr_assert(eq(int, remove(path), 0));
+        pfc_topology_read(root, &t);
+        cr_assert(eq(i64, t.l3_caches, 0), "without %s", files[i]);
+        cr_assert(eq(i64, t.l3_bytes, 0));
+        free(path);
+    }
+}
+
 Test(machine, this_machines_topology_is_plausible_or_unknown)
 {
     pfc_topology t;

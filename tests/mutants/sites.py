@@ -166,8 +166,16 @@ class Finder:
             same = a.type.get_canonical().spelling == b.type.get_canonical().spelling
             if not (same and begin < a0 < a1 <= b0 < b1 < end) or self.slice(a0, a1) == self.slice(b0, b1):
                 continue
+            if self.is_format(cursor, a) or self.is_format(cursor, b):
+                continue
             self.add(begin, end, 'swap', self.slice(begin, a0) + self.slice(b0, b1) + self.slice(a1, b0) +
                      self.slice(a0, a1) + self.slice(b1, end))
+
+    def is_format(self, call, arg):
+        """The format of a variadic call: -Wformat=2 refuses another text in its place."""
+        function = call.referenced
+        return function is not None and function.type.is_function_variadic() and \
+            re.match(r'(PRI\w+\s*)?"', self.text_of(arg)) is not None
 
     # ---- walking ----
 

@@ -63,6 +63,7 @@ static int sum(const int *x, int n)
     return -s;
 }
 static void say(const char *text) { puts(text); }
+static void tell(const char *text) { fprintf(stdout, "%s", text); }
 static int more(int n) { return n >= 7; }
 int main(int argc, char **argv)
 {
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
     printf("%g %d %d%d %d ", part(3), minus(5, 2), small(1), small(2), sum(numbers, 2));
     printf("%d %d\n", GREATER(2, 1), table[0] + first);
     say("end");
+    tell("told");
     if (argc > 1)
         printf("%d %s\n", more(argc), argv[1]);
     return 0;
@@ -125,6 +127,9 @@ class Mutator(unittest.TestCase):
                            (text.index(b'#define GREATER'), text.index(b'typedef'))):
             inside = [s.key() for s in self.sites if begin <= s.begin < end]
             self.assertEqual(inside, [])
+
+    def test_a_format_is_not_swapped_with_a_text(self):
+        self.assertEqual([k for k in self.keys if k.startswith('swap: fprintf')], [])
 
     def test_mutants_sleep_until_they_are_named_and_then_show(self):
         plain = subprocess.run(['gcc', '-w', str(self.path), '-o', str(self.path.with_suffix(''))], check=True)
