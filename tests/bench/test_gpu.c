@@ -134,7 +134,7 @@ static void put_card(void)
 
 /* The head of gpu_metrics: size, format, contents; throttle_status at 68, the independent one at
  * 112. */
-static void put_metrics(unsigned char contents, uint32_t dependent, uint64_t independent)
+static void put_part(unsigned char contents, uint32_t dependent, uint64_t independent, size_t len)
 {
     unsigned char m[120] = { 120, 0, 1, contents };
 
@@ -142,7 +142,12 @@ static void put_metrics(unsigned char contents, uint32_t dependent, uint64_t ind
         m[68 + i] = (unsigned char)(dependent >> (8 * i));
     for (size_t i = 0; i < 8; i++)
         m[112 + i] = (unsigned char)(independent >> (8 * i));
-    put_bytes(CARD "/gpu_metrics", m, sizeof(m));
+    put_bytes(CARD "/gpu_metrics", m, len);
+}
+
+static void put_metrics(unsigned char contents, uint32_t dependent, uint64_t independent)
+{
+    put_part(contents, dependent, independent, 120);
 }
 
 static pfc_gpu read_amd(void)
@@ -201,6 +206,28 @@ Test(gpu, the_throttle_bits_of_amd_are_read_by_the_tables_kind)
     g = read_amd();
     cr_assert(eq(str, g.reasons, PFC_NOT_AVAILABLE));
     cr_assert(not(g.throttled));
+}
+
+/* One byte less than the independent reasons need, and the dependent ones are read. */
+Test(gpu, a_table_that_ends_early_gives_what_it_holds)
+{
+    put_card();
+    put_part(3, 0, 1, 119);
+    cr_assert(eq(str, read_amd().reasons, "none"));
+    put_part(3, 0, 1, 120);
+    cr_assert(ne(str, read_amd().reasons, "none"));
+    put_part(3, 1, 0, 119);
+    cr_assert(ne(str, read_amd().reasons, "none"));
+    put_part(3, 1, 0, 71);
+    cr_assert(eq(str, read_amd().reasons, PFC_NOT_AVAILABLE));
+    put_part(3, 1, 0, 72);
+    cr_assert(ne(str, read_amd().reasons, PFC_NOT_AVAILABLE));
+    put_part(1, 1, 0, 72);
+    cr_assert(ne(str, read_amd().reasons, PFC_NOT_AVAILABLE));
+    put_part(0, 1, 0, 120);
+    cr_assert(eq(str, read_amd().reasons, PFC_NOT_AVAILABLE));
+    put_part(4, 1, 0, 120);
+    cr_assert(eq(str, read_amd().reasons, PFC_NOT_AVAILABLE));
 }
 
 Test(gpu, garbage_in_the_files_is_not_available)

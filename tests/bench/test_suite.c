@@ -133,6 +133,7 @@ Test(suite, what_is_wrong_is_told_with_file_and_line)
 Test(suite, what_is_no_yaml_is_refused)
 {
     refuse("", "s.yaml");
+    refuse("suite: [", "s.yaml:2: expected YAML: flow sequence without a closing bracket");
     refuse("suite: [1", "s.yaml");
     refuse("suite: t\nsuite: u\nbenchmarks: []\n", "s.yaml");
     refuse("suite: \"\xff\"\n", "UTF-8");

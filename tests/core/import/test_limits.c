@@ -156,6 +156,19 @@ Test(limits, a_run_has_at_most_20000_measurements)
     refuse(&buf, &any, PFC_ETOOBIG, "more than 20000 measurements");
 }
 
+/* ncu's table of raw values: a fault in a row ends the reading, the rows after it do not hide it. */
+Test(limits, a_fault_in_a_row_of_ncu_is_the_answer)
+{
+    pfc_buf buf = text_of();
+
+    pfc_buf_puts(&buf, "\"ID\",\"Process ID\",\"Kernel "
+                       "Name\",\"gpu__time_duration.sum\"\n\"\",\"\",\"\",\"ns\"\n");
+    for (size_t i = 0; i < 20001; i++)
+        pfc_buf_printf(&buf, "\"%zu\",\"1\",\"k%zu\",\"5\"\n", i, i);
+    pfc_buf_puts(&buf, "\"1\",\"1\",\"k1\",\"5\"\n");
+    refuse(&buf, &any, PFC_ETOOBIG, "more than 20000 measurements");
+}
+
 static pfc_buf history(size_t commits)
 {
     pfc_buf buf = text_of();
