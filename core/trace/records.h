@@ -85,9 +85,8 @@ typedef enum pfc_trace_field {
       "counter", NUMBER, "value", "the counter's",                                                 \
       "Value of a counter of the header from now on.")                                             \
     X(17, UNIT_STATE, "unit_state", COUNTER, DEVICE, "counter", NONE, STATE, "state", "state",     \
-      NUMBER, "duration", "ticks",                                                                 \
-      "The unit is in this state from now on; a sample instead gives the ticks in the state "      \
-      "between the previous sample and this one.")                                                 \
+      NUMBER, "detail", "",                                                                        \
+      "The unit is in this state from now on; the detail is for example the semaphore.")           \
     X(18, CLOCK_PAIR, "clock_pair", INSTANT, DEVICE, "clock", NONE, NUMBER, "host_before",         \
       "host ticks", NUMBER, "host_after", "host ticks",                                            \
       "The host read its clock, the device's clock (ticks of this record), and its clock again.")  \
@@ -104,7 +103,10 @@ typedef enum pfc_trace_field {
     X(24, FREE, "free", INSTANT, HOST, "memory", NONE, NUMBER, "address", "", NUMBER, "size",      \
       "bytes", "The host frees device memory.")                                                    \
     X(25, DROP, "drop", INSTANT, ANY, "drop", NONE, NUMBER, "records", "", UNUSED, "", "",         \
-      "This many records of the unit were lost before this one.")
+      "This many records of the unit were lost before this one.")                                  \
+    X(26, STATE_SAMPLE, "state_sample", COUNTER, DEVICE, "counter", NONE, STATE, "state", "state", \
+      NUMBER, "duration", "ticks",                                                                 \
+      "The unit was in this state for so long since the previous sample.")
 
 typedef enum pfc_trace_type {
     PFC_TRACE_NONE = 0,

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/trace/layout.h"
-#include "core/trace/sink.h"
+#include "core/trace/export/json.h"
 
 /* The whole writer, of which pfc_trace_writer is the public part. */
 typedef struct writer {
@@ -13,22 +12,29 @@ typedef struct writer {
     uint8_t bytes[PFC_TRACE_BUFFER_RECORDS * PFC_TRACE_RECORD_BYTES];
     pfc_trace_index *index;
     pfc_trace_sink *sink;
-    uint64_t count;  /* records flushed */
-    uint64_t digest; /* of these */
-    pfc_err err;     /* of the first refused record */
+    pfc_trace_json *json; /* NULL: the binary format */
+    uint64_t count;       /* records flushed */
+    uint64_t digest;      /* of these */
+    pfc_err err;          /* of the first refused record */
 } writer;
 
 /* The writer's copy of the header is made by reading what was written: one way to copy, and the
  * bytes are known to be readable. */
-static pfc_code write_header(writer *w, const pfc_trace_header *header, pfc_buf *bytes,
-                             pfc_err *err)
+static pfc_code write_header(writer *w, const pfc_trace_header *header, bool json, pfc_err *err)
 {
-    pfc_code code = pfc_trace_header_encode(header, bytes, err);
+    const pfc_trace_export_opts opts = { .format = PFC_TRACE_JSON };
+    pfc_buf bytes;
+    pfc_code code;
 
+    pfc_buf_init(&bytes, PFC_TRACE_HEADER_BYTES);
+    code = pfc_trace_header_encode(header, &bytes, err);
     if (!code)
-        code = pfc_trace_index_decode(&w->index, (const uint8_t *)bytes->data, bytes->len, err);
-    if (!code)
-        pfc_trace_sink_write(w->sink, bytes->data, bytes->len);
+        code = pfc_trace_index_decode(&w->index, (const uint8_t *)bytes.data, bytes.len, err);
+    if (!code && json)
+        w->json = pfc_trace_json_new(w->sink, w->index, &opts);
+    else if (!code)
+        pfc_trace_sink_write(w->sink, bytes.data, bytes.len);
+    pfc_buf_clear(&bytes);
     return code;
 }
 
@@ -43,20 +49,15 @@ pfc_code pfc_trace_writer_open(pfc_trace_writer **out, const char *path,
                                const pfc_trace_header *header, pfc_err *err)
 {
     writer *w = pfc_alloc(sizeof(*w));
-    pfc_buf bytes;
     pfc_code code = pfc_trace_header_check(header, err);
 
-    pfc_buf_init(&bytes, PFC_TRACE_HEADER_BYTES);
     w->front.next = w->records;
     w->front.end = w->records + PFC_TRACE_BUFFER_RECORDS;
     w->digest = PFC_TRACE_DIGEST_START;
-    if (!code && ends_in_json(path))
-        code = pfc_err_set(err, PFC_EINVAL, "%.200s: JSON is not written yet", path);
     if (!code)
         code = pfc_trace_sink_open(&w->sink, path, err);
     if (!code)
-        code = write_header(w, header, &bytes, err);
-    pfc_buf_clear(&bytes);
+        code = write_header(w, header, ends_in_json(path), err);
     if (code)
         pfc_trace_writer_drop(&w->front);
     else
@@ -64,15 +65,24 @@ pfc_code pfc_trace_writer_open(pfc_trace_writer **out, const char *path,
     return code;
 }
 
-static bool accept(writer *w, const pfc_trace_record *record)
+/* Adds a record to w->bytes at *len, or to the JSON. */
+static void put(writer *w, const pfc_trace_record *record, size_t *len)
 {
     char why[128];
 
-    if (pfc_trace_record_fault(w->index, record, why) == PFC_TRACE_FAULT_NONE)
-        return true;
-    (void)pfc_err_set(&w->err, PFC_EINVAL, "trace record %llu: %s",
-                      (unsigned long long)w->count + 1, why);
-    return false;
+    if (pfc_trace_record_fault(w->index, record, why))
+        (void)pfc_err_set(&w->err, PFC_EINVAL, "trace record %llu: %s",
+                          (unsigned long long)w->count + 1, why);
+    else if (w->json && pfc_trace_json_put(w->json, record, &w->err))
+        (void)pfc_err_wrap(&w->err, "trace record %llu", (unsigned long long)w->count + 1);
+    if (w->err.code)
+        return;
+    w->count++;
+    if (w->json)
+        return;
+    pfc_trace_record_encode(record, w->bytes + *len);
+    w->digest = pfc_trace_record_digest(w->digest, record);
+    *len += PFC_TRACE_RECORD_BYTES;
 }
 
 static bool failed(const writer *w)
@@ -85,14 +95,8 @@ void pfc_trace_writer_flush(pfc_trace_writer *front)
     writer *w = (writer *)front;
     size_t len = 0;
 
-    for (const pfc_trace_record *r = w->records; r < w->front.next && !failed(w); r++) {
-        if (!accept(w, r))
-            break;
-        pfc_trace_record_encode(r, w->bytes + len);
-        w->digest = pfc_trace_record_digest(w->digest, r);
-        len += PFC_TRACE_RECORD_BYTES;
-        w->count++;
-    }
+    for (const pfc_trace_record *r = w->records; r < w->front.next && !failed(w); r++)
+        put(w, r, &len);
     pfc_trace_sink_write(w->sink, w->bytes, len);
     w->front.next = w->records;
 }
@@ -102,7 +106,7 @@ bool pfc_trace_writer_failed(const pfc_trace_writer *front)
     return failed((const writer *)front);
 }
 
-static void write_end(writer *w)
+static void write_end_record(writer *w)
 {
     const pfc_trace_record end = {
         .ticks = w->digest, .type = PFC_TRACE_TYPE_END, .a = w->count, .b = PFC_TRACE_END_MARK
@@ -123,7 +127,10 @@ pfc_code pfc_trace_writer_close(pfc_trace_writer *front, pfc_err *err)
     if (w->err.code) {
         code = pfc_err_set(err, w->err.code, "%s", w->err.msg);
     } else {
-        write_end(w);
+        if (w->json)
+            pfc_trace_json_end(w->json);
+        else
+            write_end_record(w);
         code = pfc_trace_sink_close(w->sink, err);
         w->sink = NULL;
     }
@@ -138,6 +145,7 @@ void pfc_trace_writer_drop(pfc_trace_writer *front)
     if (!w)
         return;
     pfc_trace_sink_drop(w->sink);
+    pfc_trace_json_free(w->json);
     pfc_trace_index_free(w->index);
     free(w);
 }

@@ -1,0 +1,45 @@
+/*
+ * Traces as text: Chrome JSON as Perfetto reads it, and CSV.
+ *
+ * In JSON, `ts` and `dur` are microseconds with three decimals. A unit whose slices nest is a track
+ * of X slices; slices that overlap and waits for semaphores are async events. A clock domain counts
+ * from tick 0 at its nominal rate, moved by its first clock_pair when that comes before its other
+ * records: a view for people, not a synchronisation of clocks.
+ *
+ * Written as a stream: memory is bounded by the header (a few MiB), open slices and 65,536 flows.
+ */
+#ifndef PFC_CORE_TRACE_EXPORT_EXPORT_H
+#define PFC_CORE_TRACE_EXPORT_EXPORT_H
+
+#include "core/trace/trace.h"
+
+typedef enum pfc_trace_format { PFC_TRACE_JSON, PFC_TRACE_CSV } pfc_trace_format;
+
+typedef struct pfc_trace_export_opts {
+    pfc_trace_format format;
+    bool kineto; /* JSON: categories and arguments of PyTorch's profiler, which HTA loads */
+} pfc_trace_export_opts;
+
+/** What an export did. */
+typedef struct pfc_trace_export_stats {
+    uint64_t records;   /* read */
+    uint64_t events;    /* of JSON, metadata included; of CSV rows */
+    uint64_t reversed;  /* flow points left out because they are before the point they follow:
+                           clocks that are not synchronised */
+    uint64_t unmatched; /* ends without a begin, written as instants; slices cut by another's end */
+} pfc_trace_export_stats;
+
+/**
+ * Exports all records of an open reader, which is at its beginning.
+ *
+ * path   file, replaced when the export is complete; "-" is standard output
+ * stats  out: filled on success; may be NULL
+ *
+ * The codes of pfc_trace_read; PFC_ENOTFOUND or PFC_EIO of writing; PFC_EINVAL with the number of
+ * the record when a time does not fit in 63 bits of nanoseconds or more than 256 slices are nested.
+ */
+pfc_code pfc_trace_export(pfc_trace_reader *reader, const char *path,
+                          const pfc_trace_export_opts *opts, pfc_trace_export_stats *stats,
+                          pfc_err *err) PFC_MUSTCHECK;
+
+#endif

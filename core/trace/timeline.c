@@ -1,0 +1,87 @@
+/* Ticks as nanoseconds: see timeline.h. */
+#include "core/trace/timeline.h"
+
+#define NS_PER_S 1000000000
+
+void pfc_trace_timeline_init(pfc_trace_timeline *line, const pfc_trace_index *index)
+{
+    *line = (pfc_trace_timeline){ .index = index };
+    for (size_t i = index->header.units_len; i-- > 0;)
+        if (index->header.units[i].kind == PFC_TRACE_KIND_HOST)
+            line->host_clock = index->header.units[i].clock;
+}
+
+/* Rounded down, so that the order of ticks is the order of times. */
+static bool ns_of_ticks(int64_t ticks, uint64_t hz, int64_t *out)
+{
+    int64_t s;
+    int64_t rest;
+
+    if (hz == NS_PER_S) {
+        *out = ticks;
+        return true;
+    }
+    s = ticks / (int64_t)hz;
+    rest = ticks % (int64_t)hz;
+    if (rest < 0) {
+        rest += (int64_t)hz;
+        s--;
+    }
+    return !__builtin_mul_overflow(s, (int64_t)NS_PER_S, out) &&
+           !__builtin_add_overflow(*out, (int64_t)((uint64_t)rest * NS_PER_S / hz), out);
+}
+
+/* Adds the step from the newest record of the clock to this one. */
+static bool count_on(pfc_trace_timeline *line, size_t clock, uint64_t raw)
+{
+    const uint64_t mask = line->index->tick_mask[clock];
+    const uint64_t forward = (raw - line->clocks[clock].raw) & mask;
+    int64_t *ticks = &line->clocks[clock].ticks;
+    bool ok;
+
+    if (!line->clocks[clock].seen) {
+        ok = raw <= INT64_MAX;
+        *ticks = (int64_t)(raw & INT64_MAX);
+    } else if (forward <= mask / 2) {
+        ok = !__builtin_add_overflow(*ticks, (int64_t)forward, ticks);
+    } else {
+        ok = !__builtin_sub_overflow(*ticks, (int64_t)(mask - forward + 1), ticks);
+    }
+    line->clocks[clock].raw = raw;
+    return ok;
+}
+
+/* The middle of the two host readings of a clock_pair, less the device's own time. */
+static bool pair_offset(const pfc_trace_timeline *line, const pfc_trace_record *r, int64_t own_ns,
+                        int64_t *out)
+{
+    const uint64_t hz = line->index->header.clocks[line->host_clock].nominal_hz;
+    int64_t before;
+    int64_t after;
+
+    return r->a <= INT64_MAX && r->b <= INT64_MAX && ns_of_ticks((int64_t)r->a, hz, &before) &&
+           ns_of_ticks((int64_t)r->b, hz, &after) &&
+           !__builtin_sub_overflow(before / 2 + after / 2, own_ns, out);
+}
+
+bool pfc_trace_timeline_ns(pfc_trace_timeline *line, const pfc_trace_unit *unit,
+                           const pfc_trace_record *record, uint64_t after, int64_t *out_ns,
+                           int64_t *out_later_ns)
+{
+    const size_t clock = unit->clock;
+    const uint64_t hz = line->index->header.clocks[clock].nominal_hz;
+    const bool first = !line->clocks[clock].seen;
+    int64_t later;
+    bool ok = count_on(line, clock, record->ticks);
+
+    line->clocks[clock].seen = true;
+    ok = ok && after <= INT64_MAX &&
+         !__builtin_add_overflow(line->clocks[clock].ticks, (int64_t)after, &later) &&
+         ns_of_ticks(line->clocks[clock].ticks, hz, out_ns) && ns_of_ticks(later, hz, out_later_ns);
+    if (ok && first && record->type == PFC_TRACE_CLOCK_PAIR && clock != line->host_clock) {
+        ok = pair_offset(line, record, *out_ns, &line->clocks[clock].offset_ns);
+        line->clocks[clock].paired = ok;
+    }
+    return ok && !__builtin_add_overflow(*out_ns, line->clocks[clock].offset_ns, out_ns) &&
+           !__builtin_add_overflow(*out_later_ns, line->clocks[clock].offset_ns, out_later_ns);
+}

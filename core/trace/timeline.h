@@ -1,0 +1,28 @@
+/*
+ * Ticks of all clock domains as nanoseconds on one line. Private to core/trace.
+ */
+#ifndef PFC_CORE_TRACE_TIMELINE_H
+#define PFC_CORE_TRACE_TIMELINE_H
+
+#include "core/trace/layout.h"
+
+typedef struct pfc_trace_timeline {
+    const pfc_trace_index *index;
+    struct {
+        int64_t ticks;     /* newest, counted on over wraps */
+        int64_t offset_ns; /* added to its time */
+        uint64_t raw;      /* newest, as recorded */
+        bool seen, paired; /* a record; its first record was a clock_pair */
+    } clocks[PFC_TRACE_MAX_CLOCKS];
+    size_t host_clock; /* domain of the first host unit; 0 without one */
+} pfc_trace_timeline;
+
+void pfc_trace_timeline_init(pfc_trace_timeline *line, const pfc_trace_index *index);
+/** The time of a record of this unit, in ns, and the time `after` ticks later. False: one does not
+ *  fit in 63 bits. A step of less than half the clock's range is a step forward or backward; a
+ *  larger one is a wrap. */
+bool pfc_trace_timeline_ns(pfc_trace_timeline *line, const pfc_trace_unit *unit,
+                           const pfc_trace_record *record, uint64_t after, int64_t *out_ns,
+                           int64_t *out_later_ns);
+
+#endif
