@@ -106,7 +106,7 @@ typedef enum pfc_trace_field {
       "This many records of the unit were lost before this one.")                                  \
     X(26, STATE_SAMPLE, "state_sample", COUNTER, DEVICE, "counter", NONE, STATE, "state", "state", \
       NUMBER, "duration", "ticks",                                                                 \
-      "The unit was in this state for so long since the previous sample.")
+      "The unit was in this state for so many ticks after its previous sample.")
 
 typedef enum pfc_trace_type {
     PFC_TRACE_NONE = 0,

@@ -18,6 +18,8 @@ DOCS = {"docs/how-to/find-a-commit.md": "bisect", "docs/tutorial/first-hour.md":
 # Statuses that no text promises, of `perfci` itself and of what only these commands do.
 OWN = {"": {0, 2, 5}, "repro": {0, 1, 2, 4, 5}, "up": {0, 2, 5}, "check": {5}, "compare": {5}, "bisect": {5}, "comment": {0, 2, 5},
        "nightly": {0}, "run": {0, 5}, "suite": {5}}
+PARTS = {"accel": ["run"], "trace": ["export", "check"]}
+TRACE = os.path.join(support.ROOT, "tests/data/trace/launch.pct")
 ID = {c: c * 40 for c in "abcdef"}
 # A number with up to 0.4 % of error, another one at each call, the same in every test run.
 NOISY = "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; awk -v v=%s -v n=$n 'BEGIN { print v * (1 + (n * 7 %% 11 - 5) / 1250) }'"
@@ -411,6 +413,12 @@ ROWS = [
     ("accel", 2, "a parameter is missing", lambda t: t.plain("accel", "run", "softmax", "--rows", "4")),
     ("accel", 2, "one line of a batch", lambda t: t.plain("accel", "run", "softmax", "--batch", "-", text='{"rows": 4, "cols": 8}\n{}\n')),
     ("accel", 2, "no such batch", lambda t: t.plain("accel", "run", "--batch", "none")),
+    *[("trace", status, why, lambda t, args=args: t.plain("trace", *args)) for status, why, args in (
+        (0, "an export", ("export", TRACE)), (0, "no fault", ("check", TRACE)), (0, "the schema", ("schema",)),
+        (2, "no part", ()), (2, "an unknown part", ("shrink",)), (2, "no file", ("check",)), (2, "two files", ("export", TRACE, TRACE)),
+        (2, "an unknown format", ("export", TRACE, "--format", "xml")), (5, "no such trace", ("check", "none")), (5, "no trace", ("export", __file__)),
+        (5, "a full disk", ("export", TRACE, "--out", "/dev/full")))],
+    ("trace", 1, "a fault", lambda t: t.plain("trace", "check", t.write("cut.json", '{"traceEvents": [')),),
 
     # a comparison in a pull request
     *[("comment", status, f"{why}, by --exit-status", lambda t, doc=doc: t.comment(doc, "--exit-status")) for status, why, doc in (
@@ -503,10 +511,10 @@ class Table(Statuses):
         self.assertEqual(set(rows), {"", *commands})
         wanted = {command: set(own) for command, own in OWN.items()}
         for command in commands:
-            helps = [self.perfci(command, "--help").stdout] + ([self.perfci("accel", "run", "--help").stdout] if command == "accel" else [])
+            helps = [self.perfci(command, "--help").stdout] + [self.perfci(command, part, "--help").stdout for part in PARTS.get(command, ())]
             text = "\n\n".join(helps)
             service = {5} if "--url=" in text and command != "config" else set()  # config asks no service
-            wanted.setdefault(command, set()).update({0, 2}, service, promised(text.partition("Examples:")[0] if command != "accel" else text))
+            wanted.setdefault(command, set()).update({0, 2}, service, promised(text.partition("Examples:")[0] if command not in PARTS else text))
         for name in sorted(os.listdir(os.path.join(support.ROOT, "docs"))):
             if not name.endswith(".md"):
                 continue

@@ -131,7 +131,7 @@ class Commands(unittest.TestCase):
                 for call in perfci_calls(line):
                     program, words = call[0], call[1:]
                     sub = [words[0]] if program == "perfci" and words and re.fullmatch(r"[a-z]+", words[0]) else []
-                    sub += words[1:2] if sub == ["accel"] else []
+                    sub += words[1:2] if sub in (["accel"], ["trace"]) else []
                     if (program, *sub) not in known:
                         done = subprocess.run([BIN / program, *sub, "--help"], capture_output=True, text=True,
                                               stdin=subprocess.DEVNULL, timeout=DEADLINE_S, check=False)

@@ -9,7 +9,6 @@
 
 #define MAX_SLICES  (4u << 20) /* remembered in all lanes: 128 MiB */
 #define MAX_PENDING 4096
-#define LOOK_BACK   64 /* slices in which a point of a flow is looked for */
 
 void pfc_trace_lanes_init(pfc_trace_lanes *lanes)
 {
@@ -109,15 +108,28 @@ void pfc_trace_lane_slice(pfc_trace_lanes *lanes, pfc_trace_lane *lane, const pf
     lanes->slices_len++;
 }
 
+/* A slice that contains the time; slices are in order, and ends may touch begins. */
+static bool is_covered(const pfc_trace_spans *spans, int64_t ns)
+{
+    size_t low = 0; /* slices before `low` begin at `ns` or earlier, those from `high` on later */
+    size_t high = spans->len;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (spans->items[middle].begin_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && ns <= spans->items[low - 1].end_ns;
+}
+
 void pfc_trace_lane_point(pfc_trace_lane *lane, const pfc_trace_span *point,
                           pfc_trace_report *report)
 {
-    const pfc_trace_spans *spans = &lane->slices;
-
-    for (size_t i = spans->len; i-- > 0 && spans->len - i <= LOOK_BACK;)
-        if (point->begin_ns >= spans->items[i].begin_ns &&
-            point->begin_ns <= spans->items[i].end_ns)
-            return;
+    if (is_covered(&lane->slices, point->begin_ns))
+        return;
     if (lane->pending.len == MAX_PENDING)
         pfc_trace_found(report, PFC_TRACE_CHECK_LIMIT, point->event, point->offset,
                         "pid %" PRIu64 " tid %" PRIu64

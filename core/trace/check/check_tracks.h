@@ -1,5 +1,5 @@
 /*
- * Tracks of a JSON trace: that slices nest and points of flows lie in slices. Private to core/trace.
+ * Tracks of a JSON trace: slices nest, points of flows lie in slices. Private to core/trace.
  */
 #ifndef PFC_CORE_TRACE_CHECK_CHECK_TRACKS_H
 #define PFC_CORE_TRACE_CHECK_CHECK_TRACKS_H

@@ -20,7 +20,7 @@ typedef struct pfc_trace_export_opts {
     bool kineto; /* JSON: categories and arguments of PyTorch's profiler, which HTA loads */
 } pfc_trace_export_opts;
 
-/** What an export did. */
+/** Counts of an export. */
 typedef struct pfc_trace_export_stats {
     uint64_t records;   /* read */
     uint64_t events;    /* of JSON, metadata included; of CSV rows */

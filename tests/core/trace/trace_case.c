@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/trace/layout.h"
 
 const pfc_trace_header *case_header(void)
 {
@@ -75,6 +76,43 @@ const pfc_trace_record *case_records(size_t *len)
 
     *len = PFC_ARRAY_LEN(records);
     return records;
+}
+
+const pfc_trace_record *case_whole_records(size_t *len)
+{
+    static pfc_trace_record whole[64];
+    size_t all = 0;
+    const pfc_trace_record *records = case_records(&all);
+
+    *len = 0;
+    for (size_t i = 0; i < all; i++)
+        if (records[i].type != PFC_TRACE_DROP)
+            whole[(*len)++] = records[i];
+    return whole;
+}
+
+uint8_t *case_bytes_of(const pfc_trace_header *header, const pfc_trace_record *records, size_t len,
+                       size_t *out_len)
+{
+    pfc_trace_record end = { .ticks = PFC_TRACE_DIGEST_START,
+                             .type = PFC_TRACE_TYPE_END,
+                             .a = len,
+                             .b = PFC_TRACE_END_MARK };
+    uint8_t bytes[PFC_TRACE_RECORD_BYTES];
+    pfc_buf out;
+
+    pfc_buf_init(&out, 64 << 20);
+    if (pfc_trace_header_encode(header, &out, NULL))
+        pfc_die("the header cannot be encoded");
+    for (size_t i = 0; i < len; i++) {
+        pfc_trace_record_encode(&records[i], bytes);
+        pfc_buf_append(&out, bytes, sizeof(bytes));
+        end.ticks = pfc_trace_record_digest(end.ticks, &records[i]);
+    }
+    pfc_trace_record_encode(&end, bytes);
+    pfc_buf_append(&out, bytes, sizeof(bytes));
+    *out_len = out.len;
+    return (uint8_t *)pfc_buf_take(&out);
 }
 
 char *case_path(const char *name)

@@ -1,0 +1,42 @@
+/* Traces: a file in either format is refused, or read, exported and checked; an export has no fault
+ * but those that the trace itself has. */
+#include <string.h>
+
+#include "core/trace/check/check.h"
+#include "core/trace/export/export.h"
+
+#include "tests/fuzz/fuzz.h"
+
+static void export_all(const uint8_t *data, size_t size, pfc_trace_format format)
+{
+    const pfc_trace_export_opts opts = { .format = format, .kineto = size % 2 };
+    pfc_trace_reader *reader = NULL;
+    pfc_trace_export_stats stats = { 0 };
+    pfc_err err = { 0 };
+
+    if (pfc_trace_reader_open_bytes(&reader, data, size, "x", PFC_TRACE_STRICT, &err))
+        return;
+    if (pfc_trace_export(reader, "/dev/null", &opts, &stats, &err))
+        FUZZ_CHECK(strstr(err.msg, "record ") != NULL);
+    else
+        FUZZ_CHECK(stats.records == pfc_trace_reader_number(reader));
+    pfc_trace_reader_free(reader);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    pfc_trace_report report = { 0 };
+    pfc_err err = { 0 };
+
+    if (pfc_trace_check_bytes(data, size, "x", 10, &report, &err)) {
+        FUZZ_CHECK(err.code == PFC_EINVAL && err.msg[0]);
+        return 0;
+    }
+    FUZZ_CHECK(report.findings_len <= 10 && report.findings_len <= report.faults);
+    FUZZ_CHECK(report.json || report.faults > 0 ||
+               size >= 32 * (report.records + 1)); /* the end record */
+    pfc_trace_report_clear(&report);
+    export_all(data, size, PFC_TRACE_JSON);
+    export_all(data, size, PFC_TRACE_CSV);
+    return 0;
+}

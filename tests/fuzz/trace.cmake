@@ -1,0 +1,1 @@
+perfci_fuzz(fuzz_trace SOURCES fuzz_trace.c DEPS pfc_trace CORPUS trace ../trace)
