@@ -302,7 +302,8 @@ static json_t *answer_json(const plan *p, const pfc_accel_result *r, const pfc_a
         array, "cycles", (json_int_t)r->cycles, "time_ns", r->time_ns, "utilization",
         r->utilization, "limiter", pfc_accel_resource_name(whatif->limiter), "whatif", without,
         "functional", r->functional, "ticks", (json_int_t)r->ticks, "counters", counters, "digest",
-        r->digest, "chip_hash", p->chip.hash, "simulator", PFC_ACCEL_VERSION);
+        r->digest, "stream_digest", r->stream_digest, "chip_hash", p->chip.hash, "simulator",
+        PFC_ACCEL_VERSION);
 }
 
 static void print_answer(const pfc_cli *cli, const plan *p, const pfc_accel_result *r,
@@ -322,6 +323,12 @@ static void print_answer(const pfc_cli *cli, const plan *p, const pfc_accel_resu
     pfc_table_setf(table, 1, "%.2f", r->utilization * 100.0);
     pfc_table_set(table, 2,
                   p->problem.kernel <= PFC_ACCEL_ATTENTION ? "% of the array" : "% of the lanes");
+    if (r->cycles) {
+        pfc_table_row(table);
+        pfc_table_set(table, 0, "ceiling reached");
+        pfc_table_setf(table, 1, "%.2f", 100.0 * (double)r->ceiling_cycles / (double)r->cycles);
+        pfc_table_setf(table, 2, "%% of %llu cycles", (unsigned long long)r->ceiling_cycles);
+    }
     pfc_table_row(table);
     pfc_table_set(table, 0, "limiter");
     pfc_table_set(table, 1, pfc_accel_resource_name(whatif->limiter));

@@ -182,6 +182,10 @@ typedef struct pfc_accel_program {
 } pfc_accel_program;
 
 void pfc_accel_program_free(pfc_accel_program *p);
+/** SHA-256 over the fields of all commands, hexadecimal with a terminator: equal streams have equal
+ *  digests on every host. (stream_digest.c) */
+#define PFC_ACCEL_DIGEST_SIZE 65
+void pfc_accel_program_digest(const pfc_accel_program *p, char out[PFC_ACCEL_DIGEST_SIZE]);
 /** Checks a program against a chip: units, tokens, ranges, capacities. PFC_EINVAL or PFC_ETOOBIG.
  */
 pfc_code pfc_accel_program_check(const pfc_accel_program *p, const pfc_accel_chip *chip,
@@ -216,6 +220,10 @@ pfc_code pfc_accel_execute(pfc_accel_run *run, pfc_err *err) PFC_MUSTCHECK;
  *  an empty problem. Source: SCALE-Sim v3 (ISPASS 2020), ONNXim (arXiv 2406.08051). */
 uint64_t pfc_accel_tensor_cycles(pfc_accel_mode mode, uint64_t rows, uint64_t cols, uint64_t m,
                                  uint64_t n, uint64_t k);
+
+/** Passes over each element of a vector operation's tile, without its reduction trees; 0 for what
+ *  does not pass over one. */
+uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op);
 
 /** Nanoseconds on the link for a copy of that size, in chip cycles, rounded up. */
 uint64_t pfc_accel_pcie_cycles(const pfc_accel_chip *chip, uint64_t bytes);

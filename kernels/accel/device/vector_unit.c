@@ -1,6 +1,38 @@
 /* The vector unit's time: passes over the elements, rows packed side by side into the lanes. */
 #include "kernels/accel/device/parts.h"
 
+/* What an operation does to each element of its tile, and how many reductions a row needs. */
+static uint64_t passes_of(const pfc_accel_chip *chip, pfc_accel_op op, uint64_t *trees)
+{
+    *trees = 0;
+    switch (op) {
+    case PFC_ACCEL_OP_SOFTMAX:  /* max; subtract, exp; sum; divide */
+    case PFC_ACCEL_OP_ATT_STEP: /* scale, max; subtract, exp; sum */
+        *trees = 2;
+        return 3 + chip->vector_exp;
+    case PFC_ACCEL_OP_LAYERNORM: /* sum; subtract, square; scale; gamma; beta */
+        *trees = 2;
+        return 6;
+    case PFC_ACCEL_OP_RMSNORM: /* square; scale; gamma */
+        *trees = 1;
+        return 3;
+    case PFC_ACCEL_OP_ATT_END:
+    case PFC_ACCEL_OP_LOAD:
+    case PFC_ACCEL_OP_STORE:
+    case PFC_ACCEL_OP_STORE_ACC:
+    case PFC_ACCEL_OP_MATMUL:
+        break;
+    }
+    return 0;
+}
+
+uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op)
+{
+    uint64_t trees;
+
+    return passes_of(chip, op, &trees);
+}
+
 pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel_program *p,
                                      const pfc_accel_cmd *cmd, pfc_accel_counters *counters)
 {
@@ -9,38 +41,13 @@ pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel
     const uint64_t row = rows * cmd->n; /* elements of the tile */
     const uint64_t out = rows * cmd->k; /* of an attention output tile */
     uint64_t *v = counters->v;
-    uint64_t passes = 0;
-    uint64_t out_passes = 0;
+    uint64_t trees;
+    const uint64_t passes = passes_of(chip, (pfc_accel_op)cmd->op, &trees);
+    /* the output tile is rescaled by every step but the first, and divided at the end */
+    const uint64_t out_passes =
+        cmd->op == PFC_ACCEL_OP_ATT_END || (cmd->op == PFC_ACCEL_OP_ATT_STEP && !cmd->first);
     pfc_accel_cost cost = { 0 };
-    uint64_t trees = 0;
 
-    switch ((pfc_accel_op)cmd->op) {
-    case PFC_ACCEL_OP_SOFTMAX: /* max; subtract, exp; sum; divide */
-        passes = 3 + chip->vector_exp;
-        trees = 2;
-        break;
-    case PFC_ACCEL_OP_LAYERNORM: /* sum; subtract, square; scale; gamma; beta */
-        passes = 6;
-        trees = 2;
-        break;
-    case PFC_ACCEL_OP_RMSNORM: /* square; scale; gamma */
-        passes = 3;
-        trees = 1;
-        break;
-    case PFC_ACCEL_OP_ATT_STEP: /* scale, max; subtract, exp; sum; output rescaled */
-        passes = 3 + chip->vector_exp;
-        out_passes = cmd->first ? 0 : 1;
-        trees = 2;
-        break;
-    case PFC_ACCEL_OP_ATT_END:
-        out_passes = 1;
-        break;
-    case PFC_ACCEL_OP_LOAD:
-    case PFC_ACCEL_OP_STORE:
-    case PFC_ACCEL_OP_STORE_ACC:
-    case PFC_ACCEL_OP_MATMUL:
-        break;
-    }
     if (passes)
         v[PFC_ACCEL_VECTOR_OPS] += row * passes;
     v[PFC_ACCEL_VECTOR_OPS] += out * out_passes;

@@ -4,6 +4,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/rng.h"
+#include "kernels/accel/analytic/ceiling.h"
 #include "kernels/accel/ops/case.h"
 
 static size_t output_of(const pfc_accel_program *p)
@@ -161,6 +162,9 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
     r.cycles = r.counters.v[PFC_ACCEL_CYCLES];
     r.time_ns = (double)r.cycles * 1000.0 / (double)pfc_accel_device_chip(c->dev)->clock_mhz;
     r.utilization = utilization(c, &r);
+    r.ceiling_cycles =
+        pfc_accel_ceiling_of(&c->problem, pfc_accel_device_chip(c->dev), c->program->mode).cycles;
+    pfc_accel_program_digest(c->program, r.stream_digest);
     digest(c, &r);
     *out = r;
     return PFC_OK;

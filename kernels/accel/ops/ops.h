@@ -24,12 +24,14 @@ typedef struct pfc_accel_case_opts {
 /** Result of one run. */
 typedef struct pfc_accel_result {
     uint64_t cycles;
-    double time_ns;     /* cycles at the chip's clock */
+    uint64_t ceiling_cycles; /* no schedule is faster: analytic/ceiling.h */
+    double time_ns;          /* cycles at the chip's clock */
     double utilization; /* useful multiply-adds over array cells times cycles, 0..1; norms: vector
                              lanes instead */
     bool functional;    /* results were computed */
     char digest[65];    /* SHA-256 over result and counters, hexadecimal */
-    uint64_t ticks;     /* with copies and launch */
+    char stream_digest[PFC_ACCEL_DIGEST_SIZE]; /* of the command stream */
+    uint64_t ticks;                            /* with copies and launch */
     pfc_accel_counters counters;
 } pfc_accel_result;
 

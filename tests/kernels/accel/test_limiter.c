@@ -13,8 +13,8 @@ static void begin(pfc_accel_dtype dtype)
     small_init(&s, dtype);
 }
 
-/* A load (53), a product (28: weights 3, 4 folds of 5 rows, drain 5), a store of its sums in another
- * row (10 + 8 + 7 + 6 + 20 = 51). */
+/* A load (53), a product (28: weights 3, 4 folds of 5 rows, drain 5), a store of its sums in
+ * another row (10 + 8 + 7 + 6 + 20 = 51). */
 Test(limiter, each_ideal_resource_takes_its_own_time_away)
 {
     static const struct {

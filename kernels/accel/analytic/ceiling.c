@@ -1,0 +1,146 @@
+#include "kernels/accel/analytic/ceiling.h"
+
+#include <math.h>
+
+static uint64_t div_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* Both units work until the last of them is done: at best they share the work so that both end at
+ * once. */
+static uint64_t together(uint64_t a, uint64_t b)
+{
+    double both;
+
+    if (a == 0 || b == 0)
+        return 0;
+    if (a == UINT64_MAX || b == UINT64_MAX)
+        return PFC_MIN(a, b);
+    both = (double)a / (1.0 + (double)a / (double)b);
+    return (uint64_t)(both * (1.0 - 1e-12)); /* never above, whatever the rounding */
+}
+
+/* M rows pass through every fold of K x N; the weights of a fold take R cycles of their own. The
+ * last fold's weights are in place while the others stream, so one load is not counted. */
+static uint64_t array_cycles(const pfc_accel_chip *chip, uint64_t passes, uint64_t m, uint64_t n,
+                             uint64_t k)
+{
+    const uint64_t folds = div_up(k, chip->array_rows) * div_up(n, chip->array_cols);
+
+    return folds * PFC_MAX(m * passes, chip->array_rows);
+}
+
+static uint64_t least_gemm_elements(const pfc_accel_chip *chip, uint64_t es, uint64_t m, uint64_t n,
+                                    uint64_t k)
+{
+    const double space = (double)chip->sram_bytes / (double)es + (double)chip->acc_bytes / 4.0;
+    const double bound = 2.0 * (double)m * (double)n * (double)k / sqrt(space) - 2.0 * space;
+
+    return bound > 0.0 ? (uint64_t)bound : 0;
+}
+
+/* At the peak of the channels or of the engines, whichever is lower; refresh and rows left out. */
+static uint64_t memory_cycles(const pfc_accel_chip *chip, uint64_t bytes)
+{
+    const uint64_t hbm = bytes * chip->clock_mhz / chip->hbm_mbps;
+    const uint64_t dma = bytes / (chip->dma_bytes * chip->dma_engines);
+
+    return PFC_MAX(hbm, dma);
+}
+
+typedef struct shape {
+    uint64_t es, out_es, passes;
+} shape;
+
+static void gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
+                 pfc_accel_ceiling *out)
+{
+    const uint64_t m = (uint64_t)p->p[0];
+    const uint64_t n = (uint64_t)p->p[1];
+    const uint64_t k = (uint64_t)p->p[2];
+    uint64_t least;
+
+    if (m == 0 || n == 0)
+        return;
+    least = least_gemm_elements(chip, s->es, m, n, k) * PFC_MIN(s->es, s->out_es);
+    out->array = array_cycles(chip, s->passes, m, n, k);
+    out->vector = m * n * k / chip->vector_lanes;
+    out->compute = together(out->array, out->vector);
+    out->bytes = (m * k + k * n) * s->es + m * n * s->out_es;
+    out->bytes = PFC_MAX(out->bytes, least);
+}
+
+/* Scores and weighted values are two products of all pairs (causal: of half of them and the
+ * diagonal); the softmax of the pairs belongs to the vector unit alone. */
+static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
+                      pfc_accel_ceiling *out)
+{
+    const uint64_t heads = (uint64_t)p->p[0];
+    const uint64_t len = (uint64_t)p->p[1];
+    const uint64_t d = (uint64_t)p->p[2];
+    const uint64_t pairs = heads * (p->p[3] ? len * (len + 1) / 2 : len * len);
+    const uint64_t rows = PFC_MAX(PFC_MIN(d, chip->array_rows), 1);
+    const uint64_t cols = PFC_MAX(PFC_MIN(d, chip->array_cols), 1);
+
+    /* A fold has at most d rows in use for the scores, and d columns for the values. */
+    out->array = pairs * d * s->passes / (rows * chip->array_cols) +
+                 pairs * d * s->passes / (cols * chip->array_rows);
+    out->vector = pairs * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_ATT_STEP) / chip->vector_lanes;
+    out->compute = PFC_MAX(out->array, out->vector);
+    out->bytes = 4 * heads * len * d * s->es;
+}
+
+static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
+                 pfc_accel_ceiling *out)
+{
+    static const struct {
+        pfc_accel_op op;
+        uint64_t weights; /* vectors of one element a column */
+    } kinds[] = {
+        [PFC_ACCEL_LAYERNORM] = { PFC_ACCEL_OP_LAYERNORM, 2 },
+        [PFC_ACCEL_RMSNORM] = { PFC_ACCEL_OP_RMSNORM, 1 },
+        [PFC_ACCEL_SOFTMAX] = { PFC_ACCEL_OP_SOFTMAX, 0 },
+    };
+    const uint64_t elements = (uint64_t)p->p[0] * (uint64_t)p->p[1];
+    const uint64_t passes = pfc_accel_vector_passes(chip, kinds[p->kernel].op);
+
+    out->array = UINT64_MAX;
+    out->vector = out->compute = elements * passes / chip->vector_lanes;
+    if (elements)
+        out->bytes = (2 * elements + kinds[p->kernel].weights * (uint64_t)p->p[1]) * s->es;
+}
+
+pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const pfc_accel_chip *chip,
+                                       pfc_accel_mode mode)
+{
+    const shape s = { .es = pfc_accel_dtype_bytes(problem->dtype),
+                      .out_es = problem->dtype == PFC_ACCEL_BF16 ? 2 : 4,
+                      .passes = problem->dtype == PFC_ACCEL_F32 ? chip->f32_passes : 1 };
+    pfc_accel_ceiling out = { 0 };
+
+    if (problem->kernel == PFC_ACCEL_GEMM && pfc_accel_mode_ideal_memory(mode)) {
+        out.array = out.compute = out.cycles = pfc_accel_tensor_cycles(
+            mode, chip->array_rows, chip->array_cols, (uint64_t)problem->p[0],
+            (uint64_t)problem->p[1], (uint64_t)problem->p[2]);
+        out.vector = UINT64_MAX;
+        return out;
+    }
+    if (problem->kernel == PFC_ACCEL_GEMM)
+        gemm(problem, chip, &s, &out);
+    else if (problem->kernel == PFC_ACCEL_ATTENTION)
+        attention(problem, chip, &s, &out);
+    else
+        norm(problem, chip, &s, &out);
+    if (out.bytes == 0)
+        return out;
+    if (pfc_accel_mode_ideal_memory(mode)) {
+        out.cycles = out.compute;
+        return out;
+    }
+    out.memory = memory_cycles(chip, out.bytes);
+    /* The first bytes arrive and the last leave before and after any work on them. */
+    out.fixed = chip->dma_setup + chip->hbm_latency;
+    out.cycles = PFC_MAX(out.memory + out.fixed, out.compute + 2 * out.fixed);
+    return out;
+}

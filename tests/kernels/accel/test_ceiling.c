@@ -1,0 +1,125 @@
+/* Fidelity L0: never above what the engine takes, whatever the problem, chip and type. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/rng.h"
+#include "kernels/accel/analytic/ceiling.h"
+#include "kernels/accel/ops/ops.h"
+
+#define CASES 300
+
+static int64_t some(pfc_rng *rng, int64_t most)
+{
+    /* as many small as large ones */
+    const uint64_t bits = pfc_rng_below(rng, 12);
+
+    return 1 + (int64_t)pfc_rng_below(rng, (uint64_t)PFC_MIN(most, (int64_t)1 << bits));
+}
+
+static pfc_accel_problem draw(pfc_rng *rng)
+{
+    pfc_accel_problem p = { .kernel = (pfc_accel_kernel)pfc_rng_below(rng, PFC_ACCEL_SOFTMAX + 1) };
+
+    p.dtype = (pfc_accel_dtype)pfc_rng_below(rng, p.kernel == PFC_ACCEL_GEMM ? 3 : 2);
+    for (size_t i = 0; i < 3; i++)
+        p.p[i] = some(rng, 2048);
+    if (p.kernel == PFC_ACCEL_ATTENTION) {
+        p.p[0] = some(rng, 8);
+        p.p[2] = some(rng, 256);
+        p.p[3] = (int64_t)pfc_rng_below(rng, 2);
+    }
+    return p;
+}
+
+Test(ceiling, no_problem_is_faster_than_its_ceiling)
+{
+    static const char *const chips[] = { "pfc-edge", "pfc-server", "pfc-server2" };
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 17);
+    for (size_t i = 0; i < CASES; i++) {
+        const pfc_accel_case_opts opts = { .timing_only = true };
+        const pfc_accel_problem p = draw(&rng);
+        pfc_accel_ceiling ceiling;
+        pfc_accel_case *c = NULL;
+        pfc_accel_result r;
+        pfc_accel_chip chip;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, pfc_accel_chip_load(chips[i % 3], &chip, &err), PFC_OK));
+        if (pfc_accel_case_new(&c, &p, &chip, chip.mode, &opts, &err) == PFC_ETOOBIG)
+            continue; /* a row that does not fit the chip */
+        cr_assert(eq(int, pfc_accel_case_run(c, &r, &err), PFC_OK), "%s", err.msg);
+        ceiling = pfc_accel_ceiling_of(&p, &chip, chip.mode);
+        cr_assert(le(u64, ceiling.cycles, r.cycles), "%s %s on %s: %lld %lld %lld %lld",
+                  pfc_accel_dtype_name(p.dtype), pfc_accel_kernel_name(p.kernel), chip.name,
+                  (long long)p.p[0], (long long)p.p[1], (long long)p.p[2], (long long)p.p[3]);
+        cr_assert(le(u64, ceiling.bytes,
+                     r.counters.v[PFC_ACCEL_HBM_READ] + r.counters.v[PFC_ACCEL_HBM_WRITE]));
+        pfc_accel_case_free(c);
+    }
+}
+
+/* A large GEMM on an array reaches nearly all of it: the bound is not far below. */
+Test(ceiling, a_large_gemm_comes_close)
+{
+    const pfc_accel_problem p = { PFC_ACCEL_GEMM, PFC_ACCEL_BF16, { 4096, 4096, 4096 } };
+    pfc_accel_chip chip;
+    pfc_accel_ceiling c;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-server", &chip, &err), PFC_OK));
+    c = pfc_accel_ceiling_of(&p, &chip, chip.mode);
+    /* 32 * 32 folds of 4,096 rows; the 512 lanes would take part of them: 1 / (1 + 512 / 16384) */
+    cr_assert(eq(u64, c.array, 32 * 32 * 4096));
+    cr_assert(eq(u64, c.vector, 4096ull * 4096 * 8));
+    cr_assert(ge(u64, c.compute, c.array * 32 / 33 - 1));
+    cr_assert(le(u64, c.compute, c.array * 32 / 33));
+    cr_assert(eq(u64, c.bytes, 3ull * 4096 * 4096 * 2)); /* fits the scratchpad well enough */
+    cr_assert(eq(u64, c.cycles, c.compute + 2 * (120 + 220)));
+}
+
+/* Traffic: with little room on the chip the operands are read again and again. */
+Test(ceiling, a_small_scratchpad_costs_traffic)
+{
+    const pfc_accel_problem p = { PFC_ACCEL_GEMM, PFC_ACCEL_BF16, { 4096, 4096, 4096 } };
+    pfc_accel_chip chip;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-server", &chip, &err), PFC_OK));
+    chip.sram_bytes = 32768; /* 16,384 elements and as many sums: S = 2^15 */
+    chip.acc_bytes = 65536;
+    /* 2 * 2^36 / sqrt(2^15) - 2^16 elements of two bytes */
+    cr_assert(eq(u64, pfc_accel_ceiling_of(&p, &chip, chip.mode).bytes,
+                 2 * ((uint64_t)(2.0 * 68719476736.0 / 181.01933598375618) - 65536)));
+}
+
+/* One row: the array loads 128 rows of weights a fold, the lanes multiply each weight once. */
+Test(ceiling, few_rows_are_bound_by_weights_or_memory)
+{
+    const pfc_accel_problem p = { PFC_ACCEL_GEMM, PFC_ACCEL_BF16, { 1, 4096, 4096 } };
+    pfc_accel_chip chip;
+    pfc_accel_ceiling c;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-server", &chip, &err), PFC_OK));
+    c = pfc_accel_ceiling_of(&p, &chip, chip.mode);
+    cr_assert(eq(u64, c.array, 32 * 32 * 128));
+    cr_assert(eq(u64, c.vector, 4096 * 4096 / 512));
+    cr_assert(eq(u64, c.memory, c.bytes * 2000 / 1638400));
+    cr_assert(eq(u64, c.cycles, c.memory + 120 + 220));
+}
+
+Test(ceiling, modes_of_others_are_their_closed_form)
+{
+    const pfc_accel_problem p = { PFC_ACCEL_GEMM, PFC_ACCEL_INT8, { 100, 70, 50 } };
+    const pfc_accel_problem none = { PFC_ACCEL_GEMM, PFC_ACCEL_INT8, { 0, 70, 50 } };
+    pfc_accel_chip chip;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-edge", &chip, &err), PFC_OK));
+    cr_assert(eq(u64, pfc_accel_ceiling_of(&p, &chip, PFC_ACCEL_SCALESIM_OS).cycles,
+                 pfc_accel_tensor_cycles(PFC_ACCEL_SCALESIM_OS, 16, 16, 100, 70, 50)));
+    cr_assert(eq(u64, pfc_accel_ceiling_of(&none, &chip, PFC_ACCEL_SCALESIM_OS).cycles, 0));
+    cr_assert(eq(u64, pfc_accel_ceiling_of(&none, &chip, chip.mode).cycles, 0));
+}
