@@ -50,6 +50,22 @@ class Accel(Case):
         self.assertIn("not JSON", lines[3]["error"])
         self.assertIn("speed", lines[4]["error"])
 
+    def test_an_answer_holds_every_counter_and_what_if(self):
+        counters = json.loads(self.perfci("accel", "counters", "--json").stdout)
+        r = self.perfci("accel", "run", "gemm", "--m", "64", "--n", "64", "--k", "64", "--json")
+        answer = json.loads(r.stdout)
+        self.assertEqual(set(answer["counters"]) - {"dram_bytes"}, {c["name"] for c in counters})
+        for c in counters:
+            self.assertEqual(set(c), {"name", "unit", "domain", "law", "since"})
+            self.assertEqual(c["domain"] is None, c["unit"] != "cycles", c)
+        self.assertEqual(set(answer["whatif"]), {"compute", "weights", "vector", "memory", "dma", "scratchpad", "latency",
+                                                 "pcie", "host"})
+        saved = {name: answer["cycles"] - cycles for name, cycles in answer["whatif"].items()}
+        self.assertEqual(answer["limiter"], max(saved, key=saved.get))
+        self.assertLessEqual(answer["ceiling_cycles"], answer["cycles"])
+        self.assertRegex(answer["stream_digest"], "^[0-9a-f]{64}$")
+        self.assertEqual(answer["simulator"], "accel-2")
+
     def test_chips_are_listed_by_name(self):
         r = self.perfci("accel", "chips", "--json")
         names = [chip["name"] for chip in json.loads(r.stdout)]

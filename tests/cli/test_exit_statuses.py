@@ -408,6 +408,7 @@ ROWS = [
     ("detect", 2, "no such file beside a regression", lambda t: t.plain("detect", t.write("s.json", series(STEP)), "none.json")),
     ("accel", 0, "a kernel", lambda t: t.plain("accel", "run", "softmax", "--rows", "4", "--cols", "8")),
     ("accel", 0, "chips", lambda t: t.plain("accel", "chips")),
+    ("accel", 0, "counters", lambda t: t.plain("accel", "counters")),
     ("accel", 0, "a batch", lambda t: t.plain("accel", "run", "softmax", "--batch", "-", text='{"rows": 4, "cols": 8}\n')),
     ("accel", 2, "no operation", lambda t: t.plain("accel")),
     ("accel", 2, "a parameter is missing", lambda t: t.plain("accel", "run", "softmax", "--rows", "4")),

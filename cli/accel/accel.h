@@ -1,0 +1,56 @@
+/*
+ * perfci accel: a case as flags or members of a JSON line say it, and its answer. Private to this
+ * folder.
+ */
+#ifndef PFC_CLI_ACCEL_ACCEL_H
+#define PFC_CLI_ACCEL_ACCEL_H
+
+#include <jansson.h>
+
+#include "cli/cli.h"
+#include "kernels/accel/ops/ops.h"
+
+#define ACCEL_DIMS 9 /* m n k h s d causal rows cols */
+
+extern const char *const accel_dims[ACCEL_DIMS];
+
+/** One case as flags or members say it; "" for texts that were not given. */
+typedef struct accel_request {
+    char op[16];
+    char chip[512];
+    char dtype[8];
+    char mode[16];
+    char array[24];
+    char memory[8];
+    int64_t dim[ACCEL_DIMS]; /* in the order of accel_dims */
+    bool given[ACCEL_DIMS];
+    int64_t seed;
+    bool timing_only;
+} accel_request;
+
+/** A checked request. */
+typedef struct accel_plan {
+    pfc_accel_problem problem;
+    pfc_accel_chip chip;
+    pfc_accel_mode mode;
+    pfc_accel_case_opts opts;
+} accel_plan;
+
+/** Sets a flag or member that is text; PFC_ENOTFOUND: there is none of that name. (request.c) */
+pfc_code accel_request_text(accel_request *r, const char *name, const char *text, pfc_err *err);
+/** Sets what the members of a JSON object say. */
+pfc_code accel_request_json(accel_request *r, const json_t *root, pfc_err *err);
+/** Checks the request; PFC_EINVAL names the flag or member, and what was expected. */
+pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** The answer as JSON, to be freed by the caller. (answer.c) */
+json_t *accel_answer_json(const accel_plan *p, const pfc_accel_result *r,
+                          const pfc_accel_whatif *whatif);
+/** The answer as a table; counters that are 0 are left out. */
+void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const pfc_accel_result *r,
+                        const pfc_accel_whatif *whatif);
+
+extern const pfc_subcommand accel_part_chips;
+extern const pfc_subcommand accel_part_counters;
+
+#endif

@@ -1,0 +1,283 @@
+/*
+ * perfci accel: kernels on the simulated accelerator. `run` takes one problem from flags or many
+ * from a file of JSON lines, whose members have the flags' names; `chips` lists the chips,
+ * `counters` the counters.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/accel/accel.h"
+#include "cli/commands.h"
+#include "cli/output/output.h"
+#include "core/base/parse.h"
+
+#define LINE_MAX_BYTES 65536
+
+typedef struct command {
+    accel_request req;
+    char *batch; /* of argv; NULL: one case */
+} command;
+
+enum {
+    KEY_M = 1,
+    KEY_LAST = KEY_M + ACCEL_DIMS - 1,
+    KEY_CHIP,
+    KEY_DTYPE,
+    KEY_MODE,
+    KEY_ARRAY,
+    KEY_MEMORY
+};
+
+/* A dimension of the problem, at its place in accel_dims[]. */
+#define DIM(i, name, text)                                                                         \
+    PFC_OPT_INTEGER(name, "N", command, req.dim[i], 0, PFC_ACCEL_MAX_DIM, text, .key = KEY_M + (i))
+
+static const pfc_option run_options[] = {
+    DIM(0, "m", "gemm: rows of A and C"),
+    DIM(1, "n", "gemm: columns of B and C"),
+    DIM(2, "k", "gemm: columns of A, rows of B"),
+    DIM(3, "h", "attention: heads"),
+    DIM(4, "s", "attention: sequence length"),
+    DIM(5, "d", "attention: head dimension"),
+    PFC_OPT_INTEGER("causal", "0|1", command, req.dim[6], 0, 1, "attention: only earlier positions",
+                    .key = KEY_M + 6, .optional = true),
+    DIM(7, "rows", "norms, softmax: rows"),
+    DIM(8, "cols", "norms, softmax: elements a row"),
+    PFC_OPT_OWN(KEY_CHIP, "chip", "NAME|FILE", "Built-in chip or chip file",
+                .fallback = "the first chip"),
+    PFC_OPT_OWN(KEY_DTYPE, "dtype", "T", "int8, bf16 or f32", .fallback = "bf16"),
+    PFC_OPT_OWN(KEY_MODE, "mode", "M",
+                "scalesim-ws, scalesim-os, scalesim-is, onnxim-ws or pipelined-ws",
+                .fallback = "the chip's"),
+    PFC_OPT_OWN(KEY_ARRAY, "array", "RxC", "Size of the array", .fallback = "the chip's"),
+    PFC_OPT_OWN(KEY_MEMORY, "memory", "ideal|chip", "Whether transfers take time",
+                .fallback = "chip, in the modes of other simulators ideal"),
+    PFC_OPT_INTEGER("seed", "N", command, req.seed, 0, INT64_MAX, "Of the input", .fallback = "0"),
+    PFC_OPT_FLAG("timing-only", command, req.timing_only, "Count cycles, compute no result"),
+    PFC_OPT_TEXT("batch", "FILE", command, batch,
+                 "A case a line, JSON, answered in order as JSON lines; - is standard input"),
+    { 0 },
+};
+
+static const char run_doc[] =
+    "Runs a kernel on the simulated accelerator: gemm, attention, layernorm, rmsnorm, softmax."
+    "\vThe same input always takes the same cycles and gives the same digest (of result and "
+    "counters). Results are computed for real up to 2^31 multiply-adds; larger problems are timed "
+    "only (\"functional\": false). In a batch, flags are the defaults of every line, and a line "
+    "that "
+    "cannot be run is answered with {\"error\": ...}; the exit status is 2 then.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci accel run gemm --m 512 --n 512 --k 512\n"
+    "  perfci accel run attention --h 8 --s 1024 --d 64 --causal --chip pfc-server --json\n"
+    "  perfci accel run gemm --m 64 --n 64 --k 64 --mode scalesim-ws --array 8x8\n"
+    "  perfci accel run --batch cases.jsonl\n";
+
+static const char accel_usage[] = "Usage: perfci accel run OP [OPTION...]\n"
+                                  "       perfci accel chips [--json]\n"
+                                  "       perfci accel counters [--json]\n\n";
+static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes and results.\n"
+                                "\v\n"
+                                "Examples:\n"
+                                "  perfci accel run gemm --m 512 --n 512 --k 512\n"
+                                "  perfci accel chips\n";
+
+/* ---- running ---- */
+
+static pfc_code run_plan(const accel_plan *p, pfc_accel_result *out, pfc_accel_whatif *whatif,
+                         pfc_err *err)
+{
+    pfc_accel_case *c = NULL;
+    pfc_code code = pfc_accel_case_new(&c, &p->problem, &p->chip, p->mode, &p->opts, err);
+
+    if (!code)
+        code = pfc_accel_case_run(c, out, err);
+    if (!code)
+        code = pfc_accel_case_whatif(c, whatif, err);
+    pfc_accel_case_free(c);
+    return code;
+}
+
+/* One line of a batch; false when it could not be run. */
+static bool batch_line(const accel_request *base, const char *line, size_t len)
+{
+    accel_request r = *base;
+    accel_plan p;
+    pfc_accel_result result;
+    pfc_accel_whatif whatif = { 0 };
+    pfc_err err = { 0 };
+    json_error_t why;
+    json_t *root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
+    pfc_code code;
+
+    if (!root)
+        code = pfc_err_set(&err, PFC_EINVAL, "not JSON: %.120s", why.text);
+    else
+        code = accel_request_json(&r, root, &err);
+    json_decref(root);
+    if (!code)
+        code = accel_plan_of(&r, &p, &err);
+    if (!code)
+        code = run_plan(&p, &result, &whatif, &err);
+    if (code)
+        pfc_cli_print_json(json_pack("{s:s}", "error", err.msg));
+    else
+        pfc_cli_print_json(accel_answer_json(&p, &result, &whatif));
+    return code == PFC_OK;
+}
+
+static bool blank(const char *line)
+{
+    return line[strspn(line, " \t\r\n")] == '\0';
+}
+
+static int run_batch(const pfc_cli *cli, const command *cmd)
+{
+    const bool is_stdin = strcmp(cmd->batch, "-") == 0;
+    FILE *f = is_stdin ? stdin : fopen(cmd->batch, "re");
+    char *line = NULL;
+    size_t cap = 0;
+    size_t number = 0;
+    size_t bad = 0;
+    ssize_t len;
+
+    if (!f) {
+        pfc_cli_warn(cli, "%s: cannot open: %s", cmd->batch, strerror(errno));
+        return PFC_EXIT_USAGE;
+    }
+    while ((len = getline(&line, &cap, f)) >= 0) {
+        number++;
+        if (blank(line))
+            continue;
+        if (len > LINE_MAX_BYTES) {
+            pfc_cli_print_json(json_pack("{s:s}", "error", "the line is longer than 64 KiB"));
+            bad++;
+        } else if (!batch_line(&cmd->req, line, (size_t)len)) {
+            pfc_cli_warn(cli, "line %zu could not be run", number);
+            bad++;
+        }
+    }
+    free(line);
+    if (!is_stdin)
+        fclose(f);
+    return bad ? PFC_EXIT_USAGE : PFC_EXIT_OK;
+}
+
+static error_t parse_run(int key, char *arg, struct argp_state *state)
+{
+    command *cmd = state->input;
+    pfc_err err = { 0 };
+    const char *name = NULL;
+
+    if (key >= KEY_M && key <= KEY_LAST) {
+        if (!arg)
+            cmd->req.dim[key - KEY_M] = 1; /* --causal alone */
+        cmd->req.given[key - KEY_M] = true;
+        return 0;
+    }
+    switch (key) {
+    case KEY_CHIP:
+        name = "chip";
+        break;
+    case KEY_DTYPE:
+        name = "dtype";
+        break;
+    case KEY_MODE:
+        name = "mode";
+        break;
+    case KEY_ARRAY:
+        name = "array";
+        break;
+    case KEY_MEMORY:
+        name = "memory";
+        break;
+    case ARGP_KEY_ARG:
+        if (*cmd->req.op)
+            pfc_cli_usage(state, "expected one operation, got \"%s\" and \"%s\"", cmd->req.op, arg);
+        name = "op";
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (accel_request_text(&cmd->req, name, arg, &err))
+        pfc_cli_usage(state, "%s", err.msg);
+    return 0;
+}
+
+static int accel_run(pfc_cli *cli, int argc, char **argv);
+
+static const pfc_subcommand part_run = { .name = "run",
+                                         .summary = "runs one kernel, or each kernel of a file",
+                                         .run = accel_run,
+                                         .options = run_options,
+                                         .parse = parse_run,
+                                         .args_doc = "OP",
+                                         .doc = run_doc };
+
+static int accel_run(pfc_cli *cli, int argc, char **argv)
+{
+    command cmd = { 0 };
+    accel_plan p;
+    pfc_accel_result r;
+    pfc_accel_whatif whatif = { 0 };
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &part_run, argc, argv, &cmd);
+    if (cmd.batch)
+        return run_batch(cli, &cmd);
+    code = accel_plan_of(&cmd.req, &p, &err);
+    if (!code)
+        code = run_plan(&p, &r, &whatif, &err);
+    if (code)
+        return pfc_cli_fail(cli, &err);
+    if (cli->json)
+        pfc_cli_print_json(accel_answer_json(&p, &r, &whatif));
+    else
+        accel_answer_print(cli, &p, &r, &whatif);
+    return PFC_EXIT_OK;
+}
+
+static const pfc_subcommand *const parts[] = { &part_run, &accel_part_chips, &accel_part_counters,
+                                               NULL };
+
+static int cmd_accel(pfc_cli *cli, int argc, char **argv)
+{
+    pfc_err err = { 0 };
+    const char *const whole = cli->name;
+    char *name;
+    int status;
+
+    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
+        pfc_out("%s%.*s%s", accel_usage, (int)strcspn(accel_doc, "\v"), accel_doc,
+                strchr(accel_doc, '\v') + 1);
+        return PFC_EXIT_OK;
+    }
+    for (size_t i = 0; argc >= 2 && parts[i]; i++) {
+        if (strcmp(parts[i]->name, argv[1]) != 0)
+            continue;
+        name = pfc_format("%s %s", cli->name, argv[1]);
+        cli->name = argv[1] = name;
+        status = parts[i]->run(cli, argc - 1, argv + 1);
+        cli->name = whole; /* a failure to write is reported under it after the command */
+        free(name);
+        return status;
+    }
+    if (argc >= 2)
+        (void)pfc_err_set(&err, PFC_EINVAL,
+                          "expected \"run\", \"chips\" or \"counters\", got \"%.40s\"", argv[1]);
+    else
+        (void)pfc_err_set(&err, PFC_EINVAL,
+                          "missing subcommand: \"run\", \"chips\" or \"counters\"");
+    return pfc_cli_fail(cli, &err);
+}
+
+const pfc_subcommand pfc_cmd_accel = {
+    .name = "accel",
+    .summary = "kernels on the simulated accelerator: exact cycles",
+    .run = cmd_accel,
+    .doc = accel_doc,
+    .parts = parts,
+};
