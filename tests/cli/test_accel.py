@@ -83,7 +83,8 @@ class Accel(Case):
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--chip", "none"], "no chip"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--array", "8"], "ROWSxCOLUMNS"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--mode", "fast"], "mode"),
-                           (["fly"], "expected \"run\" or \"chips\", got \"fly\""), ([], "missing subcommand: \"run\" or \"chips\"")]:
+                           (["fly"], "expected \"run\", \"chips\" or \"counters\", got \"fly\""),
+                           ([], "missing subcommand: \"run\", \"chips\" or \"counters\"")]:
             r = self.perfci("accel", *args)
             self.assertEqual(r.returncode, 2, args)
             self.assertIn(says, r.stderr, args)

@@ -3,8 +3,8 @@
  * and no tiling is faster: L0 <= L1 for every problem, which a test holds on random ones. The share
  * of the ceiling that a kernel reaches says how much its schedule leaves.
  *
- * Memory: at least the compulsory bytes (each argument once), and for a GEMM at least the traffic of
- * any tiling in that scratchpad: 2 M N K / sqrt(S) - 2 S elements with S elements on chip.
+ * Memory: at least the compulsory bytes (each argument once), and for a GEMM at least the traffic
+ * of any tiling in that scratchpad: 2 M N K / sqrt(S) - 2 S elements with S elements on chip.
  * Source: Smith, Lowery, Langou, van de Geijn, "A Tight I/O Lower Bound for Matrix Multiplication",
  * arXiv 1702.02017; the use as a ceiling is that of Timeloop's Orojenesis (ISCA 2024).
  *

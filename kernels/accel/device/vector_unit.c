@@ -1,7 +1,7 @@
 /* The vector unit's time: passes over the elements, rows packed side by side into the lanes. */
 #include "kernels/accel/device/parts.h"
 
-/* What an operation does to each element of its tile, and how many reductions a row needs. */
+/* Passes of an operation over each element of its tile, and the reductions that a row needs. */
 static uint64_t passes_of(const pfc_accel_chip *chip, pfc_accel_op op, uint64_t *trees)
 {
     *trees = 0;
