@@ -207,6 +207,11 @@ uint64_t pfc_trace_reader_offset(const pfc_trace_reader *r)
     return r->offset;
 }
 
+uint64_t pfc_trace_reader_offset_of(const pfc_trace_reader *r, uint64_t number)
+{
+    return r->offset - (r->number - number) * PFC_TRACE_RECORD_BYTES;
+}
+
 /* ---- records ---- */
 
 static pfc_code broken(pfc_trace_reader *r, uint64_t number, const char *why, pfc_err *err)

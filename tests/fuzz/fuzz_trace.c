@@ -4,6 +4,7 @@
 
 #include "core/trace/check/check.h"
 #include "core/trace/export/export.h"
+#include "core/trace/layout.h"
 
 #include "tests/fuzz/fuzz.h"
 
@@ -23,14 +24,14 @@ static void export_all(const uint8_t *data, size_t size, pfc_trace_format format
     pfc_trace_reader_free(reader);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void feed(const uint8_t *data, size_t size)
 {
     pfc_trace_report report = { 0 };
     pfc_err err = { 0 };
 
     if (pfc_trace_check_bytes(data, size, "x", 10, &report, &err)) {
         FUZZ_CHECK(err.code == PFC_EINVAL && err.msg[0]);
-        return 0;
+        return;
     }
     FUZZ_CHECK(report.findings_len <= 10 && report.findings_len <= report.faults);
     FUZZ_CHECK(report.json || report.faults > 0 ||
@@ -38,5 +39,44 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pfc_trace_report_clear(&report);
     export_all(data, size, PFC_TRACE_JSON);
     export_all(data, size, PFC_TRACE_CSV);
+}
+
+/* Puts digests and the count right, so that changed content is read and not only refused. */
+static void seal(uint8_t *data, size_t size)
+{
+    const size_t header = (size_t)pfc_trace_load(data + 12, 4);
+    uint64_t digest = PFC_TRACE_DIGEST_START;
+    size_t at = PFC_TRACE_FIXED_BYTES;
+
+    if (header < PFC_TRACE_FIXED_BYTES || header > size || header % 32 != 0 || size % 32 != 0 ||
+        size == header)
+        return;
+    for (; at < header; at += 8)
+        digest = pfc_trace_digest(digest, pfc_trace_load(data + at, 8));
+    pfc_trace_store(data + 32, digest, 8);
+    digest = PFC_TRACE_DIGEST_START;
+    for (at = header; at + 32 < size; at += 32) {
+        pfc_trace_record record;
+
+        pfc_trace_record_decode(data + at, &record);
+        digest = pfc_trace_record_digest(digest, &record);
+    }
+    pfc_trace_record_encode(&(pfc_trace_record){ digest, PFC_TRACE_TYPE_END, 0, 0,
+                                                 (size - header) / 32 - 1, PFC_TRACE_END_MARK },
+                            data + at);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *sealed;
+
+    feed(data, size);
+    if (size < 2 * PFC_TRACE_FIXED_BYTES || memcmp(data, PFC_TRACE_MAGIC, 8) != 0)
+        return 0;
+    sealed = malloc(size);
+    memcpy(sealed, data, size);
+    seal(sealed, size);
+    feed(sealed, size);
+    free(sealed);
     return 0;
 }

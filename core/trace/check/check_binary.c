@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/trace/check/check_priv.h"
+#include "core/trace/check/map.h"
 #include "core/trace/reader_priv.h"
 #include "core/trace/semaphores.h"
 
@@ -13,7 +14,6 @@
 /* Correlation ids in pages, so that ids that count up need 8 bytes each. */
 #define PAGE_IDS  4096
 #define PAGES_MAX 1024
-#define PAGES     (UINT64_C(0x100000000) / PAGE_IDS)
 
 /* An open slice or wait. */
 typedef struct open_slice {
@@ -32,6 +32,14 @@ typedef struct unit_state {
     bool lossy; /* a drop record came: pairs are no longer checked */
 } unit_state;
 
+/* Of each id: 0 never seen, else record number * 4 + SUBMITTED + DONE. */
+typedef struct id_page {
+    uint32_t first; /* id */
+    uint64_t ids[PAGE_IDS];
+} id_page;
+
+enum { SUBMITTED = 1, DONE = 2 };
+
 typedef struct checker {
     const pfc_trace_index *index;
     const pfc_trace_reader *reader;
@@ -40,13 +48,10 @@ typedef struct checker {
     open_slice waits[MAX_WAITS];
     size_t waits_len;
     pfc_trace_semaphores semaphores;
-    /* Of an id: 0 never seen, else record number * 4 + SUBMITTED + DONE. */
-    uint64_t *pages[PAGES];
-    size_t pages_len;
+    id_page *pages[PAGES_MAX];
+    pfc_trace_map page_at; /* from the number of a page to its position in `pages` */
     bool has_host;
 } checker;
-
-enum { SUBMITTED = 1, DONE = 2 };
 
 #define FOUND(c, kind, ...)                                                                        \
     pfc_trace_found((c)->report, PFC_TRACE_CHECK_##kind, pfc_trace_reader_number((c)->reader),     \
@@ -194,15 +199,17 @@ static void signal_waits(checker *c, const pfc_trace_record *r)
 /* The place of an id; NULL: too many ids. */
 static uint64_t *place_of(checker *c, uint32_t corr)
 {
-    uint64_t **page = &c->pages[corr / PAGE_IDS];
+    pfc_trace_entry *entry = pfc_trace_map_find(&c->page_at, corr / PAGE_IDS);
 
-    if (!*page) {
-        if (c->pages_len == PAGES_MAX)
+    if (!entry) {
+        entry = pfc_trace_map_add(&c->page_at, corr / PAGE_IDS, 1);
+        if (!entry)
             return NULL;
-        c->pages_len++;
-        *page = pfc_calloc(PAGE_IDS, sizeof(**page));
+        entry->at = c->page_at.len - 1;
+        c->pages[entry->at] = pfc_alloc(sizeof(id_page));
+        c->pages[entry->at]->first = corr - corr % PAGE_IDS;
     }
-    return &(*page)[corr % PAGE_IDS];
+    return &c->pages[entry->at]->ids[corr % PAGE_IDS];
 }
 
 static void check_correlation(checker *c, const pfc_trace_unit *unit, const pfc_trace_record *r)
@@ -292,20 +299,25 @@ static void check_end(checker *c)
         pfc_trace_found(c->report, PFC_TRACE_CHECK_WAIT, c->waits[i].record, c->waits[i].offset,
                         "unit %u: semaphore %" PRIu64 " never reaches %" PRIu64, c->waits[i].unit,
                         c->waits[i].a, c->waits[i].b);
-    for (size_t i = 0; i < PAGES && !c->report->dropped; i++)
-        for (size_t k = 0; c->pages[i] && k < PAGE_IDS; k++)
-            if ((c->pages[i][k] & 3) == SUBMITTED)
-                pfc_trace_found(c->report, PFC_TRACE_CHECK_FLOW_END, c->pages[i][k] / 4, 0,
-                                "the command with id %zu was submitted, no device worked on it",
-                                i * PAGE_IDS + k);
+    for (size_t i = 0; i < c->page_at.len && !c->report->dropped; i++)
+        for (uint32_t k = 0; k < PAGE_IDS; k++) {
+            const uint64_t id = c->pages[i]->ids[k];
+
+            if ((id & 3) == SUBMITTED)
+                pfc_trace_found(c->report, PFC_TRACE_CHECK_FLOW_END, id / 4,
+                                pfc_trace_reader_offset_of(c->reader, id / 4),
+                                "the command with id %u was submitted, no device worked on it",
+                                c->pages[i]->first + k);
+        }
 }
 
 static void free_checker(checker *c)
 {
     for (size_t i = 0; i < c->index->header.units_len; i++)
         free(c->units[i].open);
-    for (size_t i = 0; i < PAGES; i++)
+    for (size_t i = 0; i < c->page_at.len; i++)
         free(c->pages[i]);
+    pfc_trace_map_clear(&c->page_at);
     free(c->units);
     free(c);
 }
@@ -329,6 +341,7 @@ pfc_code pfc_trace_check_binary(pfc_trace_reader *reader, pfc_trace_report *repo
     c->index = pfc_trace_reader_index(reader);
     c->reader = reader;
     c->report = report;
+    pfc_trace_map_init(&c->page_at, PAGES_MAX);
     c->has_host = has_host(&c->index->header);
     c->units = pfc_calloc(c->index->header.units_len, sizeof(*c->units));
     while (!code && more) {

@@ -6,7 +6,7 @@
  * from tick 0 at its nominal rate, moved by its first clock_pair when that comes before its other
  * records: a view for people, not a synchronisation of clocks.
  *
- * Written as a stream: memory is bounded by the header (a few MiB), open slices and 65,536 flows.
+ * Written as a stream: memory is bounded by the header (a few MiB), open slices and 16,384 flows.
  */
 #ifndef PFC_CORE_TRACE_EXPORT_EXPORT_H
 #define PFC_CORE_TRACE_EXPORT_EXPORT_H

@@ -11,7 +11,7 @@
 
 #define PFC_TRACE_MAX_DEPTH  256
 #define PFC_TRACE_MAX_WAITS  4096
-#define PFC_TRACE_MAX_FLOWS  65536 /* a power of two */
+#define PFC_TRACE_MAX_FLOWS  16384 /* a power of two */
 #define PFC_TRACE_FLOW_STEPS 8     /* points of a flow that are drawn between its ends */
 
 /** An open slice, or a wait for a semaphore. */

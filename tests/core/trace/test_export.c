@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
+#include "core/base/rng.h"
 #include "core/trace/check/check.h"
 #include "core/trace/export/export.h"
 
@@ -305,4 +306,41 @@ Test(trace_export, many_flows_are_all_paired)
     cr_assert(eq(u64, stats.reversed, 0));
     free(text);
     free(records);
+}
+
+/* Whatever the records say, in whatever order: the document is whole, names all tracks, pairs its
+ * flows and ends its counters. Slices may cross, as they do in the trace. */
+Test(trace_export, random_traces_give_whole_documents)
+{
+    static const pfc_trace_check_kind never[] = {
+        PFC_TRACE_CHECK_FILE,       PFC_TRACE_CHECK_SYNTAX,   PFC_TRACE_CHECK_TYPE,
+        PFC_TRACE_CHECK_UNIT,       PFC_TRACE_CHECK_ZERO,     PFC_TRACE_CHECK_FLOW_BEGIN,
+        PFC_TRACE_CHECK_FLOW_ORDER, PFC_TRACE_CHECK_FLOW_END, PFC_TRACE_CHECK_LIMIT
+    };
+    enum { COUNT = 400, TRACES = 60 };
+    pfc_trace_record records[COUNT];
+    size_t some = 0;
+    const pfc_trace_record *templates = case_records(&some);
+    pfc_trace_report report = { 0 };
+    pfc_rng rng;
+    pfc_err err = { 0 };
+
+    pfc_rng_seed(&rng, 18);
+    for (int trace = 0; trace < TRACES; trace++) {
+        char *text;
+
+        for (size_t i = 0; i < COUNT; i++) {
+            records[i] = templates[pfc_rng_below(&rng, some)];
+            records[i].ticks = 40 * i + pfc_rng_below(&rng, trace % 3 ? 30 : 3000);
+            records[i].corr = (uint32_t)pfc_rng_below(&rng, 4);
+        }
+        text = export_of(case_header(), records, COUNT, &json, NULL);
+        cr_assert(
+            eq(int, pfc_trace_check_bytes(text, strlen(text), "x", 1000, &report, &err), PFC_OK));
+        for (size_t k = 0; k < PFC_ARRAY_LEN(never); k++)
+            cr_assert(eq(u64, report.by_kind[never[k]], 0), "trace %d: %s", trace,
+                      pfc_trace_check_name(never[k]));
+        pfc_trace_report_clear(&report);
+        free(text);
+    }
 }
