@@ -43,12 +43,18 @@ pfc_code accel_request_json(accel_request *r, const json_t *root, pfc_err *err);
 /** Checks the request; PFC_EINVAL names the flag or member, and what was expected. */
 pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err) PFC_MUSTCHECK;
 
+/** Everything that a run gives. */
+typedef struct accel_outcome {
+    pfc_accel_result result;
+    pfc_accel_whatif whatif;
+    bool detailed;
+    pfc_accel_detail detail; /* when detailed */
+} accel_outcome;
+
 /** The answer as JSON, to be freed by the caller. (answer.c) */
-json_t *accel_answer_json(const accel_plan *p, const pfc_accel_result *r,
-                          const pfc_accel_whatif *whatif);
+json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out);
 /** The answer as a table; counters that are 0 are left out. */
-void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const pfc_accel_result *r,
-                        const pfc_accel_whatif *whatif);
+void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_outcome *out);
 
 extern const pfc_subcommand accel_part_chips;
 extern const pfc_subcommand accel_part_counters;

@@ -34,9 +34,70 @@ static json_t *whatif_json(const pfc_accel_whatif *whatif)
     return doc;
 }
 
-json_t *accel_answer_json(const accel_plan *p, const pfc_accel_result *r,
-                          const pfc_accel_whatif *whatif)
+static json_t *list_of(const uint64_t *values, size_t len)
 {
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < len; i++)
+        json_array_append_new(list, whole(values[i]));
+    return list;
+}
+
+static json_t *queue_json(const pfc_accel_queue_detail *q)
+{
+    json_t *doc = json_object();
+
+    set(doc, "transfers", whole(q->transfers));
+    set(doc, "bytes", whole(q->bytes));
+    set(doc, "busy_cycles", whole(q->busy_cycles));
+    set(doc, "setup_cycles", whole(q->setup_cycles));
+    set(doc, "stall_hbm_cycles", whole(q->stall_hbm_cycles));
+    set(doc, "wait_cycles", whole(q->wait_cycles));
+    return doc;
+}
+
+static json_t *channel_json(const pfc_accel_channel_detail *c)
+{
+    json_t *doc = json_object();
+
+    set(doc, "read_bytes", whole(c->read_bytes));
+    set(doc, "write_bytes", whole(c->write_bytes));
+    set(doc, "busy_cycles", whole(c->busy_cycles));
+    set(doc, "queue_cycles", whole(c->queue_cycles));
+    set(doc, "accesses", whole(c->accesses));
+    set(doc, "row_hits", whole(c->row_hits));
+    set(doc, "row_conflicts", whole(c->row_conflicts));
+    set(doc, "turnarounds", whole(c->turnarounds));
+    set(doc, "refreshes", whole(c->refreshes));
+    return doc;
+}
+
+/* Element i of a histogram counts values from 2^i to 2^(i+1) - 1. */
+static json_t *detail_json(const pfc_accel_detail *d)
+{
+    json_t *doc = json_object();
+    json_t *queues = json_array();
+    json_t *channels = json_array();
+
+    for (size_t i = 0; i < d->queues_len; i++)
+        json_array_append_new(queues, queue_json(&d->queues[i]));
+    for (size_t i = 0; i < d->channels_len; i++)
+        json_array_append_new(channels, channel_json(&d->channels[i]));
+    set(doc, "queues", queues);
+    set(doc, "channels", channels);
+    set(doc, "bank_wait_cycles", list_of(d->bank_wait_cycles, d->banks_len));
+    set(doc, "transfer_bytes", list_of(d->transfer_bytes, PFC_ACCEL_HISTOGRAM_LEN));
+    set(doc, "transfer_stride", list_of(d->transfer_stride, PFC_ACCEL_HISTOGRAM_LEN));
+    set(doc, "transfer_row_bytes", list_of(d->transfer_row_bytes, PFC_ACCEL_HISTOGRAM_LEN));
+    set(doc, "reuse_bytes", list_of(d->reuse_bytes, PFC_ACCEL_HISTOGRAM_LEN));
+    set(doc, "first_use", whole(d->first_use));
+    return doc;
+}
+
+json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
+{
+    const pfc_accel_result *r = &out->result;
+    const pfc_accel_whatif *whatif = &out->whatif;
     json_t *doc = json_object();
     char array[48];
 
@@ -56,6 +117,8 @@ json_t *accel_answer_json(const accel_plan *p, const pfc_accel_result *r,
     set(doc, "functional", json_boolean(r->functional));
     set(doc, "ticks", whole(r->ticks));
     set(doc, "counters", counters_json(&r->counters));
+    if (out->detailed)
+        set(doc, "detail", detail_json(&out->detail));
     set(doc, "digest", json_string(r->digest));
     set(doc, "stream_digest", json_string(r->stream_digest));
     set(doc, "chip_hash", json_string(p->chip.hash));
@@ -63,9 +126,10 @@ json_t *accel_answer_json(const accel_plan *p, const pfc_accel_result *r,
     return doc;
 }
 
-void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const pfc_accel_result *r,
-                        const pfc_accel_whatif *whatif)
+void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_outcome *out)
 {
+    const pfc_accel_result *r = &out->result;
+    const pfc_accel_whatif *whatif = &out->whatif;
     static const pfc_table_col columns[] = { { "WHAT", false },
                                              { "VALUE", true },
                                              { "UNIT", false } };

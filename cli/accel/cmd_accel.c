@@ -18,6 +18,9 @@
 typedef struct command {
     accel_request req;
     char *batch; /* of argv; NULL: one case */
+    char *trace; /* of argv; NULL: no trace */
+    int64_t every;
+    bool detail;
 } command;
 
 enum {
@@ -56,6 +59,12 @@ static const pfc_option run_options[] = {
                 .fallback = "chip, in the modes of other simulators ideal"),
     PFC_OPT_INTEGER("seed", "N", command, req.seed, 0, INT64_MAX, "Of the input", .fallback = "0"),
     PFC_OPT_FLAG("timing-only", command, req.timing_only, "Count cycles, compute no result"),
+    PFC_OPT_TEXT("trace", "FILE", command, trace,
+                 "Write a trace of the run: Perfetto JSON when FILE ends in .json, else binary"),
+    PFC_OPT_INTEGER("trace-every", "N", command, every, 1, INT64_MAX,
+                    "Cycles between samples of the units' states in the trace", .fallback = "1000"),
+    PFC_OPT_FLAG("detail", command, detail,
+                 "With --json: values by queue, channel and bank, and histograms"),
     PFC_OPT_TEXT("batch", "FILE", command, batch,
                  "A case a line, JSON, answered in order as JSON lines; - is standard input"),
     { 0 },
@@ -73,6 +82,7 @@ static const char run_doc[] =
     "  perfci accel run gemm --m 512 --n 512 --k 512\n"
     "  perfci accel run attention --h 8 --s 1024 --d 64 --causal --chip pfc-server --json\n"
     "  perfci accel run gemm --m 64 --n 64 --k 64 --mode scalesim-ws --array 8x8\n"
+    "  perfci accel run gemm --m 64 --n 64 --k 64 --trace gemm.json\n"
     "  perfci accel run --batch cases.jsonl\n";
 
 static const char accel_usage[] = "Usage: perfci accel run OP [OPTION...]\n"
@@ -86,27 +96,31 @@ static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes 
 
 /* ---- running ---- */
 
-static pfc_code run_plan(const accel_plan *p, pfc_accel_result *out, pfc_accel_whatif *whatif,
-                         pfc_err *err)
+static pfc_code run_plan(const command *cmd, const accel_plan *p, accel_outcome *out, pfc_err *err)
 {
+    const pfc_accel_trace_opts trace = { .path = cmd->trace,
+                                         .kernel = pfc_accel_kernel_name(p->problem.kernel),
+                                         .every = (uint64_t)cmd->every,
+                                         .correlation = 1 };
     pfc_accel_case *c = NULL;
     pfc_code code = pfc_accel_case_new(&c, &p->problem, &p->chip, p->mode, &p->opts, err);
 
     if (!code)
-        code = pfc_accel_case_run(c, out, err);
+        code = pfc_accel_case_run_detail(c, &out->result, cmd->detail ? &out->detail : NULL,
+                                         cmd->trace ? &trace : NULL, err);
+    out->detailed = cmd->detail;
     if (!code)
-        code = pfc_accel_case_whatif(c, whatif, err);
+        code = pfc_accel_case_whatif(c, &out->whatif, err);
     pfc_accel_case_free(c);
     return code;
 }
 
 /* One line of a batch; false when it could not be run. */
-static bool batch_line(const accel_request *base, const char *line, size_t len)
+static bool batch_line(const command *cmd, const char *line, size_t len)
 {
-    accel_request r = *base;
+    accel_request r = cmd->req;
     accel_plan p;
-    pfc_accel_result result;
-    pfc_accel_whatif whatif = { 0 };
+    accel_outcome out;
     pfc_err err = { 0 };
     json_error_t why;
     json_t *root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &why);
@@ -120,11 +134,11 @@ static bool batch_line(const accel_request *base, const char *line, size_t len)
     if (!code)
         code = accel_plan_of(&r, &p, &err);
     if (!code)
-        code = run_plan(&p, &result, &whatif, &err);
+        code = run_plan(cmd, &p, &out, &err);
     if (code)
         pfc_cli_print_json(json_pack("{s:s}", "error", err.msg));
     else
-        pfc_cli_print_json(accel_answer_json(&p, &result, &whatif));
+        pfc_cli_print_json(accel_answer_json(&p, &out));
     return code == PFC_OK;
 }
 
@@ -154,7 +168,7 @@ static int run_batch(const pfc_cli *cli, const command *cmd)
         if (len > LINE_MAX_BYTES) {
             pfc_cli_print_json(json_pack("{s:s}", "error", "the line is longer than 64 KiB"));
             bad++;
-        } else if (!batch_line(&cmd->req, line, (size_t)len)) {
+        } else if (!batch_line(cmd, line, (size_t)len)) {
             pfc_cli_warn(cli, "line %zu could not be run", number);
             bad++;
         }
@@ -218,25 +232,28 @@ static const pfc_subcommand part_run = { .name = "run",
 
 static int accel_run(pfc_cli *cli, int argc, char **argv)
 {
-    command cmd = { 0 };
+    command cmd = { .every = 1000 };
     accel_plan p;
-    pfc_accel_result r;
-    pfc_accel_whatif whatif = { 0 };
+    accel_outcome out;
     pfc_err err = { 0 };
     pfc_code code;
 
     pfc_cli_parse(cli, &part_run, argc, argv, &cmd);
+    if (cmd.batch && cmd.trace) {
+        (void)pfc_err_set(&err, PFC_EINVAL, "--trace takes one case, not a batch");
+        return pfc_cli_fail(cli, &err);
+    }
     if (cmd.batch)
         return run_batch(cli, &cmd);
     code = accel_plan_of(&cmd.req, &p, &err);
     if (!code)
-        code = run_plan(&p, &r, &whatif, &err);
+        code = run_plan(&cmd, &p, &out, &err);
     if (code)
         return pfc_cli_fail(cli, &err);
     if (cli->json)
-        pfc_cli_print_json(accel_answer_json(&p, &r, &whatif));
+        pfc_cli_print_json(accel_answer_json(&p, &out));
     else
-        accel_answer_print(cli, &p, &r, &whatif);
+        accel_answer_print(cli, &p, &out);
     return PFC_EXIT_OK;
 }
 

@@ -1,6 +1,7 @@
 """perfci accel: one case, batches, chips and what is refused."""
 
 import json
+import os
 import unittest
 
 from support import Case
@@ -65,6 +66,33 @@ class Accel(Case):
         self.assertLessEqual(answer["ceiling_cycles"], answer["cycles"])
         self.assertRegex(answer["stream_digest"], "^[0-9a-f]{64}$")
         self.assertEqual(answer["simulator"], "accel-2")
+
+    def test_a_trace_is_whole_and_changes_nothing(self):
+        case = ["accel", "run", "attention", "--h", "1", "--s", "200", "--d", "32", "--json"]
+        plain = self.perfci(*case)
+        for name in ("run.pct", "run.json"):
+            path = os.path.join(self.dir, name)
+            traced = self.perfci(*case, "--trace", path, "--trace-every", "100")
+            self.assertEqual(traced.returncode, 0, traced.stderr)
+            self.assertEqual(traced.stdout, plain.stdout)
+            checked = self.perfci("trace", "check", path)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        names = {e["name"] for e in json.load(open(path, encoding="utf-8"))["traceEvents"]}
+        self.assertIn("attention", names)
+        r = self.perfci(*case, "--trace", os.path.join(self.dir, "none", "run.pct"))
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn("run.pct", r.stderr)
+        r = self.perfci("accel", "run", "--batch", "-", "--trace", path)
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("--trace takes one case", r.stderr)
+
+    def test_detail_sums_to_the_counters(self):
+        r = self.perfci("accel", "run", "gemm", "--m", "64", "--n", "64", "--k", "64", "--json", "--detail")
+        answer = json.loads(r.stdout)
+        detail, counters = answer["detail"], answer["counters"]
+        self.assertEqual(sum(q["bytes"] for q in detail["queues"]), counters["dma_bytes"])
+        self.assertEqual(sum(c["read_bytes"] for c in detail["channels"]), counters["hbm_read_bytes"])
+        self.assertEqual(sum(detail["transfer_bytes"]), counters["dma_transfers"])
 
     def test_chips_are_listed_by_name(self):
         r = self.perfci("accel", "chips", "--json")

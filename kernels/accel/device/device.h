@@ -209,8 +209,9 @@ typedef struct pfc_accel_run {
     uint8_t *data[PFC_ACCEL_MAX_ARGS]; /* their bytes; unused when timing only */
     bool timing_only;                  /* counts, computes nothing */
     unsigned ideal;
-    pfc_accel_detail *detail;    /* out; NULL: not wanted */
-    pfc_accel_counters counters; /* out */
+    pfc_accel_detail *detail;        /* out; NULL: not wanted */
+    struct pfc_accel_tracer *tracer; /* NULL: no trace (tracer.h) */
+    pfc_accel_counters counters;     /* out */
 } pfc_accel_run;
 
 /** Executes a checked program. PFC_EBUG when commands deadlock. */

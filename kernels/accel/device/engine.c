@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/accel/device/parts.h"
+#include "kernels/accel/device/tracer.h"
 
 #define TENSOR 0
 #define VECTOR 1
@@ -26,7 +27,7 @@ typedef struct unit {
     size_t len;
     size_t pos;
     uint64_t free_at;
-    uint64_t drained_at;  /* tensor: the last result of the command before is out */
+    uint64_t drained_at;  /* the last result of the command before is out */
     bool active;          /* DMA: a transfer is under way */
     uint64_t banks;       /* DMA: that its last transfer uses, */
     uint64_t banks_until; /* and until when */
@@ -219,8 +220,41 @@ static void count_tensor_gap(engine *e, const unit *u, uint64_t at, pfc_accel_co
     e->v[stall] += at - drained;
 }
 
+/* ---- trace ---- */
+
+static unsigned waiting_state(source why)
+{
+    return why == FROM_LOAD    ? PFC_TRACE_STATE_WAIT_MEMORY
+           : why == FROM_STORE ? PFC_TRACE_STATE_WAIT_SPACE
+                               : PFC_TRACE_STATE_WAIT_SEMAPHORE;
+}
+
+/* The unit is free and has a next command, which waits for its tokens from now on. */
+static void trace_wait(engine *e, size_t which)
+{
+    const unit *u = &e->units[which];
+    const uint16_t id = which == TENSOR   ? PFC_ACCEL_TRACE_TENSOR
+                        : which == VECTOR ? PFC_ACCEL_TRACE_VECTOR
+                                          : (uint16_t)(PFC_ACCEL_TRACE_DMA + which - DMA0);
+
+    if (e->run->tracer && !u->active && u->pos < u->len)
+        pfc_accel_trace_wait(e->run->tracer, id, u->order[u->pos], u->free_at);
+}
+
+/* The command that u has just taken: free_at and drained_at are its ends. */
+static void trace_tile(engine *e, uint16_t id, const unit *u, uint64_t from, uint64_t at,
+                       uint64_t weights, source why)
+{
+    pfc_accel_trace_state(e->run->tracer, id, waiting_state(why), from, at);
+    pfc_accel_trace_command(e->run->tracer, id, u->order[u->pos - 1], at, u->free_at,
+                            u->drained_at);
+    pfc_accel_trace_state(e->run->tracer, id, PFC_TRACE_STATE_WAIT_WEIGHTS, at, at + weights);
+    pfc_accel_trace_state(e->run->tracer, id, PFC_TRACE_STATE_BUSY, at + weights, u->free_at);
+}
+
 static void step_tensor(engine *e, unit *u, uint64_t at, source why)
 {
+    const uint64_t from = u->free_at;
     static const pfc_accel_counter stalls[] = {
         [FROM_LOAD] = PFC_ACCEL_TENSOR_STALL_DMA,
         [FROM_STORE] = PFC_ACCEL_TENSOR_STALL_DRAIN,
@@ -243,7 +277,10 @@ static void step_tensor(engine *e, unit *u, uint64_t at, source why)
     e->v[PFC_ACCEL_TENSOR_FILL_DRAIN] += cost.fill;
     e->v[PFC_ACCEL_TENSOR_STALL_BANK] += wait;
     u->free_at = at + cost.preload + occupied + wait;
-    u->drained_at = u->free_at + cost.drain;
+    /* results leave the array in order */
+    u->drained_at = PFC_MAX(u->drained_at, u->free_at + cost.drain);
+    if (e->run->tracer)
+        trace_tile(e, PFC_ACCEL_TRACE_TENSOR, u, from, at, cost.preload + cost.weights, why);
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
     pfc_accel_overlap_execute(&e->overlap, at, u->drained_at);
@@ -252,6 +289,7 @@ static void step_tensor(engine *e, unit *u, uint64_t at, source why)
 
 static void step_vector(engine *e, unit *u, uint64_t at, source why)
 {
+    const uint64_t from = u->free_at;
     static const pfc_accel_counter stalls[] = {
         [FROM_LOAD] = PFC_ACCEL_VECTOR_STALL_DMA,
         [FROM_STORE] = PFC_ACCEL_VECTOR_STALL_DMA,
@@ -273,10 +311,18 @@ static void step_vector(engine *e, unit *u, uint64_t at, source why)
     e->v[PFC_ACCEL_VECTOR_REDUCE] += cost.trees;
     e->v[PFC_ACCEL_VECTOR_STALL_BANK] += wait;
     u->free_at = at + cost.busy + cost.trees + wait;
+    u->drained_at = PFC_MAX(u->drained_at, u->free_at + cost.drain);
+    if (e->run->tracer)
+        trace_tile(e, PFC_ACCEL_TRACE_VECTOR, u, from, at, 0, why);
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
-    pfc_accel_overlap_execute(&e->overlap, at, u->free_at + cost.drain);
-    signal_done(e, cmd, u->free_at + cost.drain);
+    pfc_accel_overlap_execute(&e->overlap, at, u->drained_at);
+    signal_done(e, cmd, u->drained_at);
+}
+
+static uint16_t dma_id(const pfc_accel_cmd *cmd)
+{
+    return (uint16_t)(PFC_ACCEL_TRACE_DMA + cmd->queue);
 }
 
 static void finish_transfer(engine *e, unit *u)
@@ -300,6 +346,8 @@ static void finish_transfer(engine *e, unit *u)
         q->stall_hbm_cycles += u->dma.stall_hbm;
     }
     pfc_accel_overlap_close(&e->overlap, store, e->next[DMA0 + cmd->queue], done);
+    if (e->run->tracer)
+        pfc_accel_trace_arrived(e->run->tracer, dma_id(cmd), u->order[u->pos - 1], done);
     signal_done(e, cmd, done);
 }
 
@@ -343,6 +391,11 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
     const uint64_t setup = free_memory || e->run->ideal & PFC_ACCEL_IDEAL_DMA ? 0 : chip->dma_setup;
 
     e->v[stalls[why]] += at - u->free_at;
+    if (e->run->tracer) {
+        pfc_accel_trace_state(e->run->tracer, dma_id(cmd), waiting_state(why), u->free_at, at);
+        pfc_accel_trace_state(e->run->tracer, dma_id(cmd), PFC_TRACE_STATE_BUSY, at, at + setup);
+        pfc_accel_trace_transfer(e->run->tracer, dma_id(cmd), u->order[u->pos - 1], at);
+    }
     count_transfer(e, cmd, base, setup, at - u->free_at);
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
@@ -351,6 +404,8 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
             pfc_accel_dma_burst_bytes(cmd, base, chip);
     if (free_memory) {
         u->free_at = at;
+        if (e->run->tracer)
+            pfc_accel_trace_arrived(e->run->tracer, dma_id(cmd), u->order[u->pos - 1], at);
         signal_done(e, cmd, at);
         return;
     }
@@ -358,6 +413,22 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
     u->banks = pfc_accel_cmd_banks(chip, e->run->program, cmd);
     pfc_accel_overlap_open(&e->overlap, cmd->op != PFC_ACCEL_OP_LOAD, at);
     pfc_accel_dma_start(&u->dma, cmd, base, at + setup);
+}
+
+/* Its engine moves a group, then may wait until an earlier one is served. */
+static bool step_transfer(engine *e, unit *u, uint64_t at)
+{
+    const uint64_t busy = u->dma.busy;
+    const bool last = pfc_accel_dma_step(&u->dma, &e->hbm, e->run->ideal);
+
+    if (e->run->tracer) {
+        const uint64_t moved = at + u->dma.busy - busy;
+
+        pfc_accel_trace_state(e->run->tracer, dma_id(u->dma.cmd), PFC_TRACE_STATE_BUSY, at, moved);
+        pfc_accel_trace_state(e->run->tracer, dma_id(u->dma.cmd), PFC_TRACE_STATE_WAIT_MEMORY,
+                              moved, u->dma.next_issue);
+    }
+    return last;
 }
 
 static void step(engine *e, size_t which, uint64_t at, source why)
@@ -370,7 +441,7 @@ static void step(engine *e, size_t which, uint64_t at, source why)
         step_vector(e, u, at, why);
     else if (!u->active)
         start_transfer(e, u, at, why);
-    else if (pfc_accel_dma_step(&u->dma, &e->hbm, e->run->ideal))
+    else if (step_transfer(e, u, at))
         finish_transfer(e, u);
 }
 
@@ -416,12 +487,15 @@ static void close_counters(engine *e)
         e->run->detail->queues_len = e->run->chip->dma_engines;
         e->run->detail->banks_len = PFC_MIN(e->run->chip->sram_banks, PFC_ACCEL_MAX_BANKS);
     }
+    if (e->run->tracer)
+        pfc_accel_trace_end(e->run->tracer, e->end, &e->run->counters);
 }
 
 /* Only a completed token can tell a waiting unit when it starts. */
 static void update_next(engine *e, size_t stepped)
 {
     e->next[stepped] = ready_at(e, &e->units[stepped], &e->why[stepped]);
+    trace_wait(e, stepped);
     if (!e->new_complete)
         return;
     e->new_complete = false;
@@ -447,7 +521,7 @@ pfc_code pfc_accel_execute(pfc_accel_run *run, pfc_err *err)
     e->run = run;
     start(e);
     for (size_t i = 0; i < e->units_len; i++)
-        e->next[i] = ready_at(e, &e->units[i], &e->why[i]);
+        update_next(e, i);
     for (;;) {
         uint64_t best = e->next[0];
         size_t which = 0;

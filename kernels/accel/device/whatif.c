@@ -20,6 +20,7 @@ static pfc_code cycles_without(const pfc_accel_run *run, unsigned ideal, uint64_
     again.timing_only = true;
     again.ideal = ideal;
     again.detail = NULL;
+    again.tracer = NULL;
     code = pfc_accel_execute(&again, err);
     *out = again.counters.v[PFC_ACCEL_CYCLES];
     return code;

@@ -14,6 +14,7 @@
 #ifndef PFC_KERNELS_ACCEL_DRIVER_ACCEL_H
 #define PFC_KERNELS_ACCEL_DRIVER_ACCEL_H
 
+#include "kernels/accel/device/tracer.h"
 #include "kernels/accel/device/whatif.h"
 
 #define PFC_ACCEL_MAX_STREAMS 64
@@ -66,8 +67,9 @@ pfc_code pfc_accel_copy_out(pfc_accel_device *dev, pfc_accel_stream stream, void
 
 /** How to launch; zero is the default. */
 typedef struct pfc_accel_launch_opts {
-    bool timing_only;         /* cycles and counters, no results */
-    pfc_accel_detail *detail; /* out; NULL: not wanted */
+    bool timing_only;                  /* cycles and counters, no results */
+    pfc_accel_detail *detail;          /* out; NULL: not wanted */
+    const pfc_accel_trace_opts *trace; /* NULL: no trace */
 } pfc_accel_launch_opts;
 
 /**

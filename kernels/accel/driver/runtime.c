@@ -236,8 +236,14 @@ pfc_code pfc_accel_launch(pfc_accel_device *dev, pfc_accel_stream stream,
     code = bind(dev, program, args, args_len, opts && opts->timing_only, &run, err);
     if (!code && opts)
         run.detail = opts->detail;
+    if (!code && opts && opts->trace)
+        code = pfc_accel_tracer_open(&run.tracer, &dev->chip, program, opts->trace, err);
     if (!code)
         code = pfc_accel_execute(&run, err);
+    if (code)
+        pfc_accel_tracer_drop(run.tracer);
+    else
+        code = pfc_accel_tracer_close(run.tracer, err);
     if (!code)
         code = pfc_accel_counters_check(&run.counters, &dev->chip, err);
     if (!code && run.detail)

@@ -142,9 +142,12 @@ static void count_copies(const pfc_accel_case *c, pfc_accel_counters *counters)
 }
 
 pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
-                                   pfc_accel_detail *detail, pfc_err *err)
+                                   pfc_accel_detail *detail, const pfc_accel_trace_opts *trace,
+                                   pfc_err *err)
 {
-    const pfc_accel_launch_opts opts = { .timing_only = !c->functional, .detail = detail };
+    const pfc_accel_launch_opts opts = { .timing_only = !c->functional,
+                                         .detail = detail,
+                                         .trace = trace };
     const size_t o = output_of(c->program);
     pfc_accel_result r = { .functional = c->functional };
     pfc_code code;
@@ -172,7 +175,7 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
 
 pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err)
 {
-    return pfc_accel_case_run_detail(c, out, NULL, err);
+    return pfc_accel_case_run_detail(c, out, NULL, NULL, err);
 }
 
 pfc_code pfc_accel_case_whatif(pfc_accel_case *c, pfc_accel_whatif *out, pfc_err *err)

@@ -47,9 +47,11 @@ pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *probl
 void pfc_accel_case_free(pfc_accel_case *c);
 /** Launches once; may be called again and gives the same. */
 pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err) PFC_MUSTCHECK;
-/** The same with the values by queue, channel and bank, and the histograms. */
+/** The same with the values by queue, channel and bank, and the histograms (NULL: without), and
+ *  with a trace (NULL: without). */
 pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
-                                   pfc_accel_detail *detail, pfc_err *err) PFC_MUSTCHECK;
+                                   pfc_accel_detail *detail, const pfc_accel_trace_opts *trace,
+                                   pfc_err *err) PFC_MUSTCHECK;
 /** What-if runs of the kernel. */
 pfc_code pfc_accel_case_whatif(pfc_accel_case *c, pfc_accel_whatif *out,
                                pfc_err *err) PFC_MUSTCHECK;

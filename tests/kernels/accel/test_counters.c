@@ -170,7 +170,8 @@ Test(counters, a_wait_is_spread_over_its_banks)
     cr_assert(eq(u64, d.bank_wait_cycles[3], 2));
 }
 
-/* Tile A, then so many others that the table grows, then A again: the distance is what they moved. */
+/* Tile A, then so many others that the table grows, then A again: the distance is what they
+ * moved. */
 Test(counters, reuse_distance_is_the_bytes_loaded_between)
 {
     static pfc_accel_detail d;
