@@ -174,8 +174,8 @@ class Finder:
     def is_format(self, call, arg):
         """The format of a variadic call: -Wformat=2 refuses another text in its place."""
         function = call.referenced
-        return function is not None and function.type.is_function_variadic() and \
-            re.match(r'(PRI\w+\s*)?"', self.text_of(arg)) is not None
+        return function is not None and function.type.kind == TypeKind.FUNCTIONPROTO and \
+            function.type.is_function_variadic() and re.match(r'(PRI\w+\s*)?"', self.text_of(arg)) is not None
 
     # ---- walking ----
 

@@ -103,7 +103,12 @@ static pfc_shift judge(made *m)
 {
     pfc_shift shift;
 
+    size_t belongs = 0;
+
     pfc_shift_judge(&m->c, &shift);
+    for (size_t s = 0; shift.belongs && s < m->c.series_len; s++)
+        belongs += shift.belongs[s];
+    cr_assert(eq(sz, shift.belongs_len, belongs));
     return shift;
 }
 

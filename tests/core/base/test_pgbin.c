@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -97,6 +98,27 @@ Test(pgbin, the_folder_that_pg_config_prints_is_searched)
     cr_assert(eq(int, pg.major, 18));
     cr_assert(eq(int, pfc_pg_find(0, &pg, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(int, pg.major, 18), "the newest of those that are installed");
+    free(text);
+    free(path);
+}
+
+/* Relative to the working folder of whoever looks, it names nothing. */
+Test(pgbin, a_relative_folder_of_pg_config_is_not_searched)
+{
+    pfc_pg pg = { 0 };
+    pfc_err err = { 0 };
+    char *path = NULL;
+    char *text = NULL;
+
+    install("18.0");
+    text = pfc_format("#!/bin/sh\n[ \"$1\" = --bindir ] && echo %s\n", folder + strlen("/tmp/"));
+    put("pg_config", text);
+    path = pfc_format("%s:%s", folder, getenv("PATH"));
+    setenv("PATH", path, 1);
+    unsetenv("PERFCI_PG_BIN");
+    cr_assert(eq(int, chdir("/tmp"), 0));
+    if (pfc_pg_find(18, &pg, &err) == PFC_OK)
+        cr_assert(eq(ptr, strstr(pg.bin, "pfc-pgbin"), NULL), "%s", pg.bin);
     free(text);
     free(path);
 }

@@ -88,6 +88,8 @@ Test(repo, sha256_ids_are_refused_by_name)
 Test(repo, a_foreign_owner_is_named_with_the_way_out)
 {
     char *git_dir = pfc_fs_join(f.repo, ".git");
+    char *folder;
+    char *quoted;
 
     if (geteuid() != 0) {
         free(git_dir);
@@ -98,6 +100,11 @@ Test(repo, a_foreign_owner_is_named_with_the_way_out)
     want_refused(f.repo, PFC_EDENIED, "(uid 0)");
     want_refused(f.repo, PFC_EDENIED, "uid 65533");
     want_refused(f.repo, PFC_EDENIED, "safe.directory");
+    folder = realpath(f.repo, NULL); /* libgit2 adds a slash, the command has none */
+    quoted = pfc_format("--add safe.directory '%s'", folder);
+    want_refused(f.repo, PFC_EDENIED, quoted);
+    free(folder);
+    free(quoted);
     free(git_dir);
 }
 

@@ -1,6 +1,8 @@
 /* The client against a server that answers whatever a test wants. */
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -353,6 +355,28 @@ Test(http, a_cancelled_call_ends)
     cr_assert(eq(int, pfc_http_json(http, "GET", "/", NULL, NULL, NULL, &err), PFC_ECONFLICT), "%s",
               err.msg);
     stop();
+}
+
+/* A socket that listens and never answers: the kernel takes the connection. */
+Test(http, a_server_that_says_nothing_is_given_up)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof(at);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    char url[64];
+    pfc_http_opts opts = { .url = url, .timeout_s = 0.05 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, bind(fd, (struct sockaddr *)&at, sizeof(at)), 0));
+    cr_assert(eq(int, listen(fd, 1), 0));
+    cr_assert(eq(int, getsockname(fd, (struct sockaddr *)&at, &len), 0));
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(at.sin_port));
+    cr_assert(eq(int, pfc_http_new(&opts, &http, &err), PFC_OK));
+    cr_assert(eq(int, pfc_http_json(http, "GET", "/", NULL, NULL, NULL, &err), PFC_ETIMEOUT));
+    cr_assert(ne(ptr, strstr(err.msg, "did not answer in time"), NULL), "%s", err.msg);
+    cr_assert(pfc_http_retryable(PFC_ETIMEOUT));
+    pfc_http_free(http);
+    close(fd);
 }
 
 Test(http, escaping_leaves_only_unreserved_characters)

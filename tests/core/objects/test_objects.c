@@ -124,6 +124,16 @@ static void put_log(pfc_buf *b, uint32_t version)
     put_u32(b, 2);
 }
 
+/* Dependencies of a.o on one name. */
+static void put_deps(pfc_buf *b, uint32_t on)
+{
+    put_u32(b, 16u | 0x80000000u);
+    put_u32(b, 0);
+    put_u32(b, 77);
+    put_u32(b, 0);
+    put_u32(b, on);
+}
+
 Test(objects, ninjas_log_is_read_in_both_versions_and_with_a_torn_end)
 {
     for (uint32_t version = 3; version <= 4; version++) {
@@ -141,6 +151,31 @@ Test(objects, ninjas_log_is_read_in_both_versions_and_with_a_torn_end)
         }
         pfc_buf_clear(&log);
     }
+}
+
+Test(objects, every_record_of_ninjas_log_is_read_up_to_one_of_an_odd_size)
+{
+    pfc_buf log;
+    pfc_err err = { 0 };
+
+    pfc_buf_init(&log, 4096);
+    put_log(&log, 4);
+    put_deps(&log, 1);
+    put_name(&log, "late", 3);
+    put_deps(&log, 3);
+    HEARD(
+        cr_assert(eq(int, pfc_objects_ninja_deps(log.data, log.len, note, &heard, &err), PFC_OK)));
+    cr_assert(
+        eq(str, (char *)pfc_buf_text(&heard), "a.o<../a.c@;a.o<../long.h@;a.o<../a.c@;a.o<late@;"));
+    put_u32(&log, 18u | 0x80000000u); /* not of whole numbers: the end */
+    for (int i = 0; i < 5; i++)
+        put_u32(&log, 0);
+    put_deps(&log, 1);
+    HEARD(
+        cr_assert(eq(int, pfc_objects_ninja_deps(log.data, log.len, note, &heard, &err), PFC_OK)));
+    cr_assert(
+        eq(str, (char *)pfc_buf_text(&heard), "a.o<../a.c@;a.o<../long.h@;a.o<../a.c@;a.o<late@;"));
+    pfc_buf_clear(&log);
 }
 
 Test(objects, a_log_that_lies_about_its_names_ends_there)
