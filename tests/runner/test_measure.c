@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
+#include "core/base/parse.h"
 #include "runner/workspace/workspace.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
@@ -84,6 +85,29 @@ Test(measure, each_end_has_its_meaning)
     want("echo '{\"value\": 1e999}'", PFC_OUTCOME_FAILED, "no result");
     want("echo '{\"value\": NaN}'", PFC_OUTCOME_FAILED, "not a finite number");
     want("echo '{\"metrics\": {\"score\": 1}}'", PFC_OUTCOME_BROKEN, "direction of \"score\"");
+}
+
+/* What was printed is quoted in one line: cut between characters, control characters written out. */
+Test(measure, the_output_that_is_no_result_is_quoted_in_one_line)
+{
+    static const char *const starts[] = { "", "x", "xx" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(starts); i++) {
+        char *command = pfc_format("printf '%s'; printf '\342\202\254%%.0s' $(seq 400)", starts[i]);
+        pfc_outcome out = measure_with((pfc_commit_measure_opts){ 0 }, command);
+        char *quote = pfc_format("\"%s\xe2\x82\xac", starts[i]);
+
+        cr_assert(eq(int, out.kind, PFC_OUTCOME_FAILED));
+        cr_assert(ne(ptr, strstr(out.reason, quote), NULL), "%s", out.reason);
+        cr_assert(ne(ptr, strstr(out.reason, "\xe2\x82\xac...\""), NULL), "%s", out.reason);
+        cr_assert(pfc_is_utf8(out.reason, strlen(out.reason)), "%s", out.reason);
+        pfc_outcome_clear(&out);
+        free(command);
+        free(quote);
+    }
+    want("printf ' \\t\\n two words \\nsecond'", PFC_OUTCOME_FAILED, "\"two words\"");
+    want("printf 'a\\001\\177b'", PFC_OUTCOME_FAILED, "\"a\\x01\\x7fb\"");
+    want("printf ' \\n '", PFC_OUTCOME_FAILED, "nothing");
 }
 
 Test(measure, the_deadline_ends_it)
