@@ -50,6 +50,16 @@ class Init(support.Case):
         self.assertEqual(measure, "./build/my_bench --benchmark_format=json")
         self.assertIn("# Other programs that measure: alpha.", text)
 
+    def test_a_makefiles_target_is_found_behind_other_uses_of_its_word(self):
+        for text, target in (("all: bench-data\n# bench words\nBENCH := bench\nbench := 1\nbench: all\n\t./x\n", "bench"),
+                             ("bench = 1\nxbench:\nbenchmark:\n\t./x\n", "benchmark"),
+                             ("benchmarks:\n\t./x\n", "benchmarks"), ("bench:=1\nall:\n", None), ("mybench: x\n", None)):
+            with self.subTest(text):
+                measure = self.told({"Makefile": text})[2]
+                self.assertEqual(measure, f"make -s {target}" if target else measure)
+                if not target:
+                    self.assertNotIn("make", measure or "")
+
     def test_cmake_and_catch2_nvbench(self):
         link = "add_executable(t t.cc)\ntarget_link_libraries(t {0})\n"
         self.assertEqual(self.told({"CMakeLists.txt": link.format("Catch2::Catch2WithMain"),
