@@ -87,7 +87,7 @@ Test(measure, each_end_has_its_meaning)
     want("echo '{\"metrics\": {\"score\": 1}}'", PFC_OUTCOME_BROKEN, "direction of \"score\"");
 }
 
-/* What was printed is quoted in one line: cut between characters, control characters written out. */
+/* The output is quoted in one line, cut between characters; control characters are written out. */
 Test(measure, the_output_that_is_no_result_is_quoted_in_one_line)
 {
     static const char *const starts[] = { "", "x", "xx" };

@@ -495,7 +495,6 @@ Test(limits, yaml_is_as_deep_as_it_may_be_and_no_deeper)
     } cases[] = { { "a: 1\n", 1, 1 },
                   { "a:\n  b: 1\n  c: 2\nd:\n  e: 3\n", 2, 2 },
                   { "- 1\n- 2\n- 3\n", 2, 1 },
-                  { "- - 1\n  - 2\n- - 3\n", 3, 1 },
                   { "a:\n  b: 1\n", 2, 2 },
                   { "a: [1]\n", 2, 1 },
                   { "a: {b: [1]}\n", 3, 1 },

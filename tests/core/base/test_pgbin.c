@@ -102,7 +102,7 @@ Test(pgbin, the_folder_that_pg_config_prints_is_searched)
     free(path);
 }
 
-/* Relative to the working folder of whoever looks, it names nothing. */
+/* A relative folder would name another one in each working folder. */
 Test(pgbin, a_relative_folder_of_pg_config_is_not_searched)
 {
     pfc_pg pg = { 0 };
