@@ -8,6 +8,7 @@
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
 #   faults  every fault of tests/fault/faults.py, again and again
 #   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
+#   crowd   2,000 slow clients, 2,000 event streams, 2,000 waiting leases for 60 s each: pages are answered meanwhile
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
@@ -30,7 +31,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill night queue faults points drain units distributions aarch64 soak memory tsan mutants repeat)
+all=(fuzz documents kill bisect-kill night queue faults points crowd drain units distributions aarch64 soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -84,7 +85,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,32s/^# \{0,1\}//p' "$0"
+        sed -n '2,33s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -325,6 +326,12 @@ prove_queue() {
     built || return 1
     say "queue: 10,000 jobs, 500 kills, 500 stops"
     script lost_runners.py --strict --seed "$$" "${most[@]}"
+}
+
+prove_crowd() {
+    built || return 1
+    say "crowd: 2,000 clients three times, 60 s each"
+    script crowd.py --clients 2000 --seconds 60 --strict
 }
 
 prove_drain() {

@@ -189,6 +189,7 @@ static pfc_code start_http(server *s, pfc_err *err)
         .rate_token = (double)s->settings.rate_token,
         .connections = (unsigned)s->settings.connections,
         .connections_each = (unsigned)s->settings.connections_each,
+        .waiting_each = (unsigned)s->settings.waiting_each,
         .hosts = s->settings.hosts,
         .public_url = s->settings.public_url,
         .trusted = s->settings.trusted,

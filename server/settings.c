@@ -53,6 +53,8 @@ static const char help[] =
     "  --connections N           at once, default 1024 (PERFCI_CONNECTIONS)\n"
     "  --connections-per-address N  0: no limit; default 0 on a loopback address, else a quarter\n"
     "                            of all (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
+    "  --waiting-per-token N     event streams and waiting requests; 0: no limit; default 32\n"
+    "                            (PERFCI_WAITING_PER_TOKEN); of all: half of --connections\n"
     "  --trusted-proxies LIST    addresses and networks (10.0.0.0/8, ::1) of proxies: limits\n"
     "                            apply to the last other address of their X-Forwarded-For.\n"
     "                            Default: this machine, unless the server listens on a loopback\n"
@@ -65,14 +67,14 @@ static const char help[] =
     "                            and day is kept, and those that a change, an alert or a\n"
     "                            bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
     "  --retain-days N           months after which these are deleted; default 0: never\n"
-    "                            (PERFCI_RETAIN_DAYS)\n"
-    "  --backfill-delay T        age of an alert at which the server begins to measure commits\n"
-    "                            of its range; default 1h (PERFCI_BACKFILL_DELAY)\n"
-    "  --backfill-budget N       such jobs of one project per day; 0: none, default 24\n"
-    "                            (PERFCI_BACKFILL_BUDGET)\n";
+    "                            (PERFCI_RETAIN_DAYS)\n";
 
 /* Two strings: C compilers need not accept literals over 4095 bytes. */
 static const char more_help[] =
+    "  --backfill-delay T        age of an alert at which the server begins to measure commits\n"
+    "                            of its range; default 1h (PERFCI_BACKFILL_DELAY)\n"
+    "  --backfill-budget N       such jobs of one project per day; 0: none, default 24\n"
+    "                            (PERFCI_BACKFILL_BUDGET)\n"
     "  --notify F                receivers of notices: webhooks, chats, GitHub; the format is in\n"
     "                            docs/how-to/notices.md (PERFCI_NOTIFY)\n"
     "  --notify-networks LIST    private networks of receivers, which may use http, too\n"
@@ -133,6 +135,7 @@ enum {
     OPT_RATE_TOKEN,
     OPT_CONNECTIONS,
     OPT_CONNECTIONS_EACH,
+    OPT_WAITING_EACH,
     OPT_TRUSTED,
     OPT_SOURCES,
     OPT_HOSTS,
@@ -178,6 +181,7 @@ static const struct option options[] = {
     { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
     { "connections-per-address", required_argument, NULL, OPT_CONNECTIONS_EACH },
+    { "waiting-per-token", required_argument, NULL, OPT_WAITING_EACH },
     { "hosts", required_argument, NULL, OPT_HOSTS },
     { "sources", required_argument, NULL, OPT_SOURCES },
     { "trusted-proxies", required_argument, NULL, OPT_TRUSTED },
@@ -224,6 +228,7 @@ static const char *const known[] = {
     "PERFCI_RATE_TOKEN",
     "PERFCI_CONNECTIONS",
     "PERFCI_CONNECTIONS_PER_ADDRESS",
+    "PERFCI_WAITING_PER_TOKEN",
     "PERFCI_TRUSTED_PROXIES",
     "PERFCI_TLS_CERT",
     "PERFCI_TLS_KEY",
@@ -364,6 +369,9 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
         code = pfc_parse_i64(
             pick(out, OPT_CONNECTIONS_EACH, "PERFCI_CONNECTIONS_PER_ADDRESS", quarter), 0, 100000,
             "--connections-per-address", &out->connections_each, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_WAITING_EACH, "PERFCI_WAITING_PER_TOKEN", "32"), 0,
+                             100000, "--waiting-per-token", &out->waiting_each, err);
     out->trusted =
         pick(out, OPT_TRUSTED, "PERFCI_TRUSTED_PROXIES", near ? NULL : "127.0.0.0/8, ::1");
     out->hosts = pick(out, OPT_HOSTS, "PERFCI_HOSTS", NULL);

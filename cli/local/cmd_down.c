@@ -107,7 +107,8 @@ static int cmd_down(pfc_cli *cli, int argc, char **argv)
 }
 
 static const char status_doc[] = "Shows what runs of the service that `perfci up` started."
-                                 "\vExit status 0 when the service answers, 5 when it does not.\n"
+                                 "\vExit status 0 when the service answers, 5 when it does not or\n"
+                                 "refuses the token of its runner.\n"
                                  "\n"
                                  "Examples:\n"
                                  "  perfci status\n"
@@ -160,6 +161,12 @@ static int cmd_status(pfc_cli *cli, int argc, char **argv)
     if (ready && s.cluster && !pfc_member_alive(&s.postgres)) {
         ready = false;
         (void)snprintf(why, sizeof(why), "PostgreSQL is gone: run perfci up");
+    }
+    if (ready && pfc_member_alive(&s.runner) && pfc_stack_runner_token(&s) == PFC_EDENIED) {
+        ready = false;
+        (void)snprintf(why, sizeof(why),
+                       "the service refuses the runner's token (revoked or expired), so it gets no "
+                       "jobs: run perfci up, which makes a new one");
     }
     replaced = code == PFC_OK && pfc_cluster_replaced(&s);
     if (!pfc_member_alive(&s.server) && code == PFC_OK)

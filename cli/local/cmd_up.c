@@ -207,28 +207,6 @@ static pfc_code read_token(const up *u, const char *name, char **out, pfc_err *e
     return code;
 }
 
-/* Is the token still valid? A new cluster holds none of the old tokens. */
-static bool token_works(const up *u, const char *token)
-{
-    const pfc_http_opts opts = { .url = u->stack.url, .token = token };
-    /* A runner's own right is what is asked for: 204 when there is no job would lease one, so the
-     * harmless way is a heartbeat of no job, which is refused for the job, not for the token. */
-    const pfc_http_req req = { .method = "POST",
-                               .path = "/api/v1/jobs/0/heartbeat",
-                               .body = "{\"lease\":\"none\"}",
-                               .body_len = 16 };
-    pfc_http_answer answer = { 0 };
-    pfc_http *http = NULL;
-    bool works = false;
-
-    if (!pfc_http_new(&opts, &http, NULL) && !pfc_http_send(http, &req, &answer, NULL)) {
-        works = answer.status != 401 && answer.status != 403;
-        pfc_http_answer_clear(&answer);
-    }
-    pfc_http_free(http);
-    return works;
-}
-
 static pfc_code make_runner_token(up *u, pfc_err *err)
 {
     char *path = pfc_stack_path(&u->stack, "runner.token");
@@ -240,10 +218,9 @@ static pfc_code make_runner_token(up *u, pfc_err *err)
     pfc_http_opts opts = { .url = u->stack.url };
     pfc_code code = PFC_OK;
 
-    if (!read_token(u, "runner.token", &token, NULL) && token_works(u, token))
+    /* A new cluster holds none of the old tokens. */
+    if (pfc_stack_runner_token(&u->stack) == PFC_OK)
         goto done;
-    free(token);
-    token = NULL;
     code = read_token(u, "admin.token", &admin, err);
     if (code)
         goto done;
@@ -303,6 +280,18 @@ static pfc_code start_runner(up *u, pfc_err *err)
     return code;
 }
 
+/* A runner whose token was revoked or has expired runs on and gets no job. */
+static pfc_code mend_runner(up *u, pfc_err *err)
+{
+    pfc_stack *s = &u->stack;
+
+    if (u->no_runner || !pfc_member_alive(&s->runner) || pfc_stack_runner_token(s) != PFC_EDENIED)
+        return PFC_OK;
+    pfc_cli_note(u->cli, "the runner's token is refused: restarting it with a new one");
+    pfc_member_stop(&s->runner, SIGTERM, 10);
+    return start_runner(u, err);
+}
+
 static pfc_code write_endpoint(const up *u, pfc_err *err)
 {
     char *path = pfc_stack_path(&u->stack, "endpoint.json");
@@ -344,6 +333,8 @@ static pfc_code bring_up(up *u, pfc_err *err)
         code = start_server(u, err);
     if (!code)
         code = wait_ready(u, err);
+    if (!code)
+        code = mend_runner(u, err);
     if (!code && !u->no_runner && !pfc_member_alive(&s->runner))
         code = start_runner(u, err);
     if (!code)
@@ -397,6 +388,16 @@ static void tell(const up *u, bool was_running)
     fflush(stdout);
 }
 
+/* The first member that does not run; NULL: all do. */
+static const pfc_member *fallen_member(const pfc_stack *s)
+{
+    if (!pfc_member_alive(&s->postgres))
+        return &s->postgres;
+    if (!pfc_member_alive(&s->server))
+        return &s->server;
+    return s->runner.pid && !pfc_member_alive(&s->runner) ? &s->runner : NULL;
+}
+
 /* In the foreground: until a signal, until `down` elsewhere, or until a member ends. */
 static int stay(up *u)
 {
@@ -407,21 +408,20 @@ static int stay(up *u)
     int status = PFC_EXIT_OK;
 
     pfc_cli_note(u->cli, "Ctrl-C stops it; logs are in %s/logs", s->data);
-    pfc_stack_unlock(s);
-    while (!pfc_cli_interrupted(NULL) && !fallen) {
-        pfc_clock_sleep_ns(WATCH_MS * PFC_NS_PER_MS);
-        if (!pfc_member_alive(&s->postgres))
-            fallen = &s->postgres;
-        else if (!pfc_member_alive(&s->server))
-            fallen = &s->server;
-        else if (s->runner.pid && !pfc_member_alive(&s->runner))
-            fallen = &s->runner;
-    }
-    name = fallen ? fallen->name : NULL;
-    if (pfc_stack_lock(s, LOCK_S, &err)) {
-        pfc_cli_fail(u->cli, &err);
-        return PFC_EXIT_INFRA;
-    }
+    do {
+        pfc_stack_unlock(s);
+        while (!pfc_cli_interrupted(NULL) && !fallen) {
+            pfc_clock_sleep_ns(WATCH_MS * PFC_NS_PER_MS);
+            fallen = fallen_member(s);
+        }
+        name = fallen ? fallen->name : NULL;
+        if (pfc_stack_lock(s, LOCK_S, &err)) {
+            pfc_cli_fail(u->cli, &err);
+            return PFC_EXIT_INFRA;
+        }
+        /* Another `perfci up` may have replaced it. */
+        fallen = fallen_member(s);
+    } while (name && !fallen);
     if (name && !s->postgres.pid && !s->server.pid) {
         pfc_cli_note(u->cli, "stopped by another command");
         return PFC_EXIT_OK;
@@ -483,7 +483,7 @@ static int cmd_up(pfc_cli *cli, int argc, char **argv)
         goto done;
     }
     if (stop_what_is_stale(&u, was_running, &healing, &err) ||
-        ((!was_running || healing) && bring_up(&u, &err))) {
+        (!was_running || healing ? bring_up(&u, &err) : mend_runner(&u, &err))) {
         status = pfc_cli_fail(cli, &err);
         /* Half a service is worse than none. */
         if (u.started && pfc_stack_stop(&u.stack, cli, &err))

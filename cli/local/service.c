@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/local/stack.h"
+#include "core/base/fs.h"
 #include "core/http/client.h"
 #include "core/wire/wire.h"
 
@@ -29,6 +30,33 @@ char *pfc_stack_reason(const char *body, size_t len)
             strncmp(text, prefix, sizeof(prefix) - 1) == 0 ? text + sizeof(prefix) - 1 : text);
     json_decref(doc);
     return reason;
+}
+
+pfc_code pfc_stack_runner_token(const pfc_stack *stack)
+{
+    pfc_http_opts opts = { .url = stack->url, .connect_timeout_s = 5, .timeout_s = 10 };
+    /* Every token may list its own sign-ins, and a refused read is in no log of refused writes. */
+    const pfc_http_req req = { .path = "/api/v1/browser-sessions?limit=1" };
+    char *path = pfc_stack_path(stack, "runner.token"), *token = NULL;
+    pfc_http_answer answer = { 0 };
+    pfc_http *http = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read(path, 4096, &token, &len, NULL);
+
+    free(path);
+    if (!code) {
+        token[strcspn(token, "\r\n")] = '\0';
+        opts.token = token;
+        code = pfc_http_new(&opts, &http, NULL);
+    }
+    if (!code)
+        code = pfc_http_send(http, &req, &answer, NULL);
+    if (!code && answer.status != 200)
+        code = answer.status == 401 ? PFC_EDENIED : PFC_EUNAVAIL;
+    pfc_http_answer_clear(&answer);
+    pfc_http_free(http);
+    free(token);
+    return code;
 }
 
 bool pfc_stack_ready(const pfc_stack *stack, char *why)

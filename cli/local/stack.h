@@ -67,6 +67,9 @@ bool pfc_member_stop(pfc_member *member, int sig, double grace_s);
 
 /** GET /readyz once: true when it answers 200. why, of PFC_ERR_MAX bytes: the reason otherwise. */
 bool pfc_stack_ready(const pfc_stack *stack, char *why);
+/** Whether the server accepts the runner's token, DATA/runner.token: PFC_EDENIED when it refuses it
+ * (revoked, expired, unknown), another error when that cannot be asked. */
+pfc_code pfc_stack_runner_token(const pfc_stack *stack) PFC_MUSTCHECK;
 /** Stops runner, server, cluster, in this order, and takes endpoint.json away. Needs the lock. */
 pfc_code pfc_stack_stop(pfc_stack *stack, const pfc_cli *cli, pfc_err *err) PFC_MUSTCHECK;
 /** The sentence of an error answer of the server, NULL without one; caller frees. */

@@ -119,6 +119,8 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
         return code;
     }
     x->auth = req->auth;
+    if (x->conn)
+        httpd_conn_authorised(http, x->conn);
     if (x->counted_token) /* a request that waited is still the same */
         return allow_scope(http, req, status, err);
     x->counted_token = true;

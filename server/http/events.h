@@ -9,6 +9,7 @@
 
 #include <microhttpd.h>
 
+#include "core/base/address.h"
 #include "core/base/buf.h"
 #include "server/http/http.h"
 
@@ -29,7 +30,8 @@ typedef struct httpd_stream {
     struct MHD_Connection *mhd;
     int fd; /* its socket, which is closed after the stream; -1: not known */
     char project[64];
-    int64_t token_id; /* of the token that opened it; 0: none */
+    int64_t token_id;               /* of the token that opened it; 0: none */
+    char address[PFC_ADDRESS_TEXT]; /* of its client */
     int64_t
         end_ns; /* at this time the stream ends, so that the client is authorised again; 0: never */
     pfc_buf pending;
@@ -74,7 +76,8 @@ typedef struct httpd_events_seen {
 httpd_events_seen httpd_events_so_far(httpd_events *events);
 /** Suspends x until `topic` (static) is published, or with a wish until an offer suits it, or
  * wake_ns; false when an event was published, or something was offered, since `seen` (the handler
- * must run again), or when the server stops. Takes the wish. */
+ * must run again), or when the server stops; false and x->no_wait when too many wait. Takes the
+ * wish. */
 bool httpd_events_wait(struct httpd_exchange *x, const char *topic, pfc_wish wish,
                        httpd_events_seen seen, int64_t wake_ns);
 /** Suspends x until the returned tag is resumed or wake_ns; 0, and not suspended, when the server
@@ -87,6 +90,9 @@ int64_t httpd_events_tick(httpd_events *events, int64_t now_ns);
 void httpd_events_stop(httpd_events *events);
 /** Ends the waits for tags, too: the work exceeds the grace of a stop. */
 void httpd_events_abandon(httpd_events *events);
+/** The status of a refusal when x may not open another stream: 429 (its token has too many) or 503
+ * (the server has); 0: it may. */
+int httpd_events_refuse(struct httpd_exchange *x);
 /** Starts x's stream with the events after its Last-Event-ID, or with `reset` when they are not
  * stored. */
 enum MHD_Result httpd_events_stream(struct httpd_exchange *x, const char *project, uint64_t ends);

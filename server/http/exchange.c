@@ -300,11 +300,43 @@ static bool give_away(httpd_exchange *x, const pfc_reply *reply)
     return tag != 0;
 }
 
+#define STREAM_RETRY_S 30
+
+/* True when the client has too many streams, or the server has: *reply is the error. */
+static bool refuse_stream(httpd_exchange *x, pfc_reply *reply)
+{
+    const int status = httpd_events_refuse(x);
+    pfc_err err = { 0 };
+
+    if (!status)
+        return false;
+    (void)pfc_err_set(
+        &err, PFC_EUNAVAIL,
+        status == 429 ? "too many event streams and waiting requests of this token: poll, or "
+                        "close others"
+                      : "too many event streams and waiting requests: poll, or try again later");
+    x->retry_s = STREAM_RETRY_S;
+    httpd_reply_error(reply, status, &err);
+    return true;
+}
+
+static enum MHD_Result answer(httpd_exchange *x, pfc_reply *reply, bool close)
+{
+    pfc_httpd *http = x->http;
+    const int64_t write_ns = seconds_ns(PFC_HTTPD_WRITE * http->opts.request_timeout_s);
+
+    if (x->conn)
+        httpd_conn_deadline(http, x->conn, pfc_clock_ns() + write_ns, false);
+    return httpd_reply_send(x, reply,
+                            close || atomic_load(&http->stopping) || (x->conn && x->conn->health));
+}
+
 static enum MHD_Result dispatch(httpd_exchange *x)
 {
     pfc_httpd *http = x->http;
 
     for (;;) {
+        bool crowded = false;
         const httpd_events_seen seen = httpd_events_so_far(&http->events);
         uint64_t ends = atomic_load(&http->events.ends);
         pfc_reply reply = { 0 };
@@ -315,6 +347,8 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         pfc_log_set_request(NULL);
         now_ns = pfc_clock_ns();
 
+        if (reply.events)
+            crowded = refuse_stream(x, &reply);
         if (reply.events) {
             httpd_request_release(x);
             return httpd_events_stream(x, reply.project, ends);
@@ -324,18 +358,17 @@ static enum MHD_Result dispatch(httpd_exchange *x)
                 return MHD_YES;
             continue;
         }
-        if (!reply.wait_topic) {
-            if (x->conn)
-                httpd_conn_deadline(
-                    http, x->conn,
-                    now_ns + seconds_ns(PFC_HTTPD_WRITE * http->opts.request_timeout_s), false);
-            return httpd_reply_send(x, &reply,
-                                    atomic_load(&http->stopping) || (x->conn && x->conn->health));
-        }
+        if (!reply.wait_topic)
+            return answer(x, &reply, crowded);
         end_ns = x->complete_ns + seconds_ns(reply.wait_s);
         end_ns = PFC_MIN(end_ns, now_ns + PFC_HTTPD_RECHECK_S * PFC_NS_PER_S);
         if (httpd_events_wait(x, reply.wait_topic, reply.wish, seen, end_ns))
             return MHD_YES;
+        if (x->no_wait) {
+            (void)pfc_reply_empty(&reply);
+            reply.cache = "no-store";
+            return answer(x, &reply, false);
+        }
     }
 }
 

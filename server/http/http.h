@@ -166,10 +166,12 @@ typedef struct pfc_httpd_opts {
     double rate_token;         /* requests a second of one token; 0: no limit */
     unsigned connections;      /* 0: 1024 */
     unsigned connections_each; /* of one address; 0: no limit */
-    size_t bodies_bytes;       /* of requests' bodies at once, then 503; 0: 256 MiB */
-    const char *hosts;         /* names of the server, see host_names.h; NULL: none */
-    const char *public_url;    /* its host is one more; NULL: none */
-    const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
+    unsigned waiting_each;  /* event streams and waiting requests of one token (without a token: of
+                              one address); 0: no limit. All of them: half of `connections` */
+    size_t bodies_bytes;    /* of requests' bodies at once, then 503; 0: 256 MiB */
+    const char *hosts;      /* names of the server, see host_names.h; NULL: none */
+    const char *public_url; /* its host is one more; NULL: none */
+    const char *trusted;    /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
                                   counts instead; borrowed until the server listens; NULL: none */
     const char *
         docs; /* folder of the built documentation, borrowed until the server listens; NULL: none */
@@ -282,7 +284,8 @@ pfc_code pfc_reply_empty(pfc_reply *reply);
 /** Sets the session cookie to this id; "": deletes the cookie. Call it after the body was set. */
 void pfc_reply_session(pfc_reply *reply, const char *id);
 /** Suspends the request until `topic` is published, at most wait_s after the first call. The
- * handler does not run again when the client has disconnected. */
+ * handler does not run again when the client has disconnected. When too many requests wait, the
+ * answer is 204 at once, so that the client polls in place of waiting. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
 /** As pfc_reply_wait, but only offers of the topic that suit the wish end the wait, and each offer
  * ends one wait: many requests that wait for the same need not all run when one can get it. Takes
@@ -295,7 +298,8 @@ pfc_code pfc_reply_wait_for(pfc_reply *reply, const char *topic, pfc_wish wish, 
  * have been started: the ticket must record that.
  */
 pfc_code pfc_reply_later(pfc_reply *reply, const pfc_later *later, void *ticket, double wait_s);
-/** Answers with server-sent events; project "": of all. */
+/** Answers with server-sent events; project "": of all. With 429 in place of them when the token
+ * has too many, with 503 when the server has. */
 pfc_code pfc_reply_events(pfc_reply *reply, const char *project);
 /** A JSON number, or null when it is not finite. */
 json_t *pfc_reply_number(double value);

@@ -81,7 +81,8 @@ typedef struct httpd_exchange {
     /* waiting, guarded by events.lock */
     struct httpd_exchange *wait_prev;
     struct httpd_exchange *wait_next;
-    bool waited; /* it has waited before; used by its own thread only */
+    bool waited;  /* it has waited before; used by its own thread only */
+    bool no_wait; /* too many wait: answered as if its time were over */
     bool waiting;
     const char *wait_topic; /* NULL: for wait_tag */
     pfc_wish wish;          /* of wait_topic; suits NULL: every event */
@@ -127,8 +128,12 @@ struct pfc_httpd {
     httpd_route_stats *stats; /* routes_len + 1 */
     atomic_uint_fast64_t timeouts;
     atomic_uint_fast64_t refused; /* connections beyond the limit */
+    atomic_uint_fast64_t evicted; /* unused connections closed for newer ones */
+    atomic_uint_fast64_t crowded; /* streams and waits beyond their limits */
     pthread_mutex_t lock;
     httpd_conn *conns;          /* guarded by lock; the newest first */
+    httpd_conn *oldest;         /* the last of conns, guarded by lock */
+    size_t evicted_len;         /* of conns: shut down for newer ones, guarded by lock */
     size_t conns_len;           /* guarded by lock */
     size_t spares_len, ops_len; /* of them, guarded by lock */
     bool timer_stop;            /* guarded by lock */

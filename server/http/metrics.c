@@ -132,5 +132,9 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
                atomic_load(&http->timeouts));
     put_figure(out, "counter", "refused", "Connections refused: there were too many.",
                atomic_load(&http->refused));
+    put_figure(out, "counter", "evicted", "Unused connections closed for newer ones.",
+               atomic_load(&http->evicted));
+    put_figure(out, "counter", "crowded", "Event streams and waits beyond their limits.",
+               atomic_load(&http->crowded));
     put_figure(out, "counter", "limited", "Requests refused by 429.", atomic_load(&http->limited));
 }

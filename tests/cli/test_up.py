@@ -46,6 +46,10 @@ class Stack(support.Case):
         with open(self.path("data/endpoint.json"), encoding="utf-8") as f:
             return json.load(f)["url"]
 
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as f:
+            return f.read()
+
     def ask(self, path):
         with urllib.request.urlopen(self.url() + path, timeout=support.DEADLINE_S) as answer:
             return json.load(answer)
@@ -89,6 +93,34 @@ class Up(Stack):
             self.up()
             self.assertNotEqual(self.members()[name], pid)
             self.assertEqual([p["name"] for p in self.ask("/api/v1/projects")["projects"]], ["kept"])
+
+    def test_a_runner_whose_token_was_revoked_is_not_ready_and_up_makes_another_one(self):
+        self.start()
+        pids, token = self.members(), self.read("data/runner.token")
+        listed = lambda: [t for t in json.loads(self.expect(self.perfci("token", "list", "--json", "--data", self.data), 0).stdout)["tokens"]
+                          if t["name"] == "runner of perfci up"]
+        self.expect(self.perfci("token", "revoke", str(listed()[0]["id"]), "--data", self.data), 0)
+        self.assertEqual(self.members(), pids, "the runner runs on")
+        said = self.expect(self.perfci("status", "--data", self.data), 5)
+        self.assertIn("refuses the runner's token", said.stdout)
+        self.assertIn("perfci up", said.stdout)
+        doc = json.loads(self.expect(self.perfci("status", "--json", "--data", self.data), 5).stdout)
+        self.assertEqual((doc["ready"], "token" in doc["reason"]), (False, True))
+        again = self.up()
+        self.assertIn("already running", again.stdout)
+        self.assertIn("new one", again.stderr)
+        self.assertIn("ready at", self.expect(self.perfci("status", "--data", self.data), 0).stdout)
+        now = self.members()
+        self.assertNotEqual(now["runner"], pids["runner"])
+        self.assertEqual({**now, "runner": 0}, {**pids, "runner": 0})
+        self.assertNotEqual(self.read("data/runner.token"), token)
+        # its new token works, and nothing of the looking is in the log of refused writes
+        support.wait_for(lambda: self.ask("/api/v1/runners")["runners"], "the runner asks for jobs")
+        log = json.loads(self.expect(self.perfci("audit", "--json", "--data", self.data), 0).stdout)
+        self.assertEqual([r for r in log["audit"] if r["action"] == "refused" and "heartbeat" in r["object"]], [])
+        # and with a good token up changes nothing
+        self.up()
+        self.assertEqual(self.members(), now)
 
     def test_a_record_that_names_a_strangers_process_harms_nobody(self):
         self.start()

@@ -29,6 +29,8 @@
     50 /* out of descriptors: how long to leave new connections in the kernel's queue \
                           */
 #define PEEK_BYTES    32
+#define SOON_MS       1 /* between two looks for a place */
+#define SOON_TRIES    50
 #define BEGIN_S       1.0
 #define PRIORITY_NICE (-10)
 #define SLICE_NS      100000
@@ -145,6 +147,25 @@ static void wait_for_bytes(httpd_acceptor *d, httpd_conn *conn)
 
 /* ---- the thread ---- */
 
+/* When all places are taken, one may be free as soon as a thread of the pool has run: the new
+ * connection waits for that, with those behind it. */
+static httpd_conn *admit(httpd_acceptor *d, int fd, const struct sockaddr_storage *from,
+                         socklen_t len)
+{
+    struct pollfd stop = { .fd = d->stop, .events = POLLIN };
+    httpd_conn *conn = NULL;
+    bool soon = true;
+
+    for (int i = 0; i < SOON_TRIES && !conn && soon; i++) {
+        if (i > 0)
+            (void)poll(&stop, 1, SOON_MS);
+        conn = httpd_conn_admit(d->http, fd, from, len, can_peek(d), d->ops, &soon);
+    }
+    if (!conn && soon)
+        atomic_fetch_add(&d->http->refused, 1);
+    return conn;
+}
+
 /* A few at a time: those that are here already have waited longer. False: no more wait. */
 static bool accept_some(httpd_acceptor *d)
 {
@@ -167,7 +188,7 @@ static bool accept_some(httpd_acceptor *d)
         silent = can_peek(d) ? httpd_conns_silent(d->http, d->ops) : NULL;
         if (silent && !peek(d, silent))
             close_accepted(d, silent);
-        conn = httpd_conn_admit(d->http, fd, &from, len, can_peek(d), d->ops);
+        conn = admit(d, fd, &from, len);
         if (conn)
             wait_for_bytes(d, conn);
         else

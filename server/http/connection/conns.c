@@ -9,12 +9,14 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "server/http/internal.h"
 
-#define OTHER_FILES 256 /* database connections, logs, libmicrohttpd's own */
+#define OTHER_FILES 256 /* database connections, logs, libmicrohttpd's own, evicted ones */
+#define EVICTED_MAX 128 /* shut down and not closed yet */
 
 unsigned httpd_raise_file_limit(unsigned connections)
 {
@@ -44,27 +46,74 @@ static bool is_over_address_limit(const pfc_httpd *http, const pfc_address *peer
     if (http->opts.connections_each == 0 || pfc_nets_hold(&http->trusted, peer))
         return false;
     for (const httpd_conn *conn = http->conns; conn; conn = conn->next)
-        has += !conn->ops && !conn->spare && httpd_peer_key(&conn->peer, &other) == len &&
-               memcmp(other, key, len) == 0;
+        has += !conn->ops && !conn->spare && !conn->evicted &&
+               httpd_peer_key(&conn->peer, &other) == len && memcmp(other, key, len) == 0;
     return has >= http->opts.connections_each;
 }
 
-/* Finds it a place. Under the lock. */
-static bool reserve(pfc_httpd *http, httpd_conn *conn, bool can_peek)
+/* Under the lock. */
+static void take_out(pfc_httpd *http, httpd_conn *conn)
 {
-    const size_t ordinary = http->conns_len - http->spares_len - http->ops_len;
+    if (conn->prev)
+        conn->prev->next = conn->next;
+    else
+        http->conns = conn->next;
+    if (conn->next)
+        conn->next->prev = conn->prev;
+    else
+        http->oldest = conn->prev;
+    http->conns_len--;
+    http->evicted_len -= conn->evicted;
+    http->spares_len -= conn->spare;
+    http->ops_len -= conn->ops;
+}
+
+/* Closes an unused connection, by the acceptor's thread: one that is still the acceptor's at once;
+ * of another the socket is shut down, and its thread closes it a moment later. Under the lock. */
+static bool make_room(pfc_httpd *http, bool *soon)
+{
+    httpd_conn *victim;
+
+    /* So many sockets may be open beyond the limit. */
+    if (http->evicted_len >= EVICTED_MAX) {
+        *soon = true;
+        return false;
+    }
+    victim = httpd_conn_victim(http, pfc_clock_ns(), soon);
+    if (!victim)
+        return false;
+    atomic_fetch_add(&http->evicted, 1);
+    if (victim->stage == HTTPD_ACCEPTED) {
+        take_out(http, victim);
+        (void)close(victim->fd);
+        free(victim);
+        return true;
+    }
+    victim->evicted = true;
+    http->evicted_len++;
+    (void)shutdown(victim->fd, SHUT_RDWR);
+    return true;
+}
+
+/* Finds it a place. Under the lock. */
+static bool reserve(pfc_httpd *http, httpd_conn *conn, bool can_peek, bool *soon)
+{
+    const size_t ordinary = http->conns_len - http->spares_len - http->ops_len - http->evicted_len;
 
     if (conn->ops)
         return http->ops_len < PFC_HTTPD_OPS;
-    if (ordinary < http->opts.connections && !is_over_address_limit(http, &conn->peer))
+    if (!is_over_address_limit(http, &conn->peer) &&
+        (ordinary < http->opts.connections || make_room(http, soon)))
         return true;
-    /* A full house must not look like a dead one. */
+    if (*soon)
+        return false;
+    /* Health probes are answered even when all connections are in use. */
     conn->spare = can_peek;
     return can_peek && http->spares_len < PFC_HTTPD_SPARE;
 }
 
 httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_storage *from,
-                             socklen_t len, bool can_peek, bool ops)
+                             socklen_t len, bool can_peek, bool ops, bool *soon)
 {
     httpd_conn *conn = pfc_alloc(sizeof(*conn));
     bool room;
@@ -72,16 +121,20 @@ httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_stor
     conn->fd = fd;
     conn->from = *from;
     conn->from_len = len;
-    conn->deadline_ns = pfc_clock_ns() + (int64_t)(http->opts.request_timeout_s * 1e9);
+    conn->since_ns = pfc_clock_ns();
+    conn->deadline_ns = conn->since_ns + (int64_t)(http->opts.request_timeout_s * 1e9);
     conn->reading = true;
     conn->ops = ops;
     (void)pfc_address_of((const struct sockaddr *)from, &conn->peer);
     pthread_mutex_lock(&http->lock);
-    room = reserve(http, conn, can_peek);
+    *soon = false;
+    room = reserve(http, conn, can_peek, soon);
     if (room) {
         conn->next = http->conns;
         if (http->conns)
             http->conns->prev = conn;
+        else
+            http->oldest = conn;
         http->conns = conn;
         http->conns_len++;
         http->spares_len += conn->spare;
@@ -90,7 +143,8 @@ httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_stor
     pthread_mutex_unlock(&http->lock);
     if (room)
         return conn;
-    atomic_fetch_add(&http->refused, 1);
+    if (!*soon)
+        atomic_fetch_add(&http->refused, 1);
     free(conn);
     return NULL;
 }
@@ -106,15 +160,7 @@ void httpd_conn_hand_over(pfc_httpd *http, httpd_conn *conn, bool health)
 void httpd_conn_drop(pfc_httpd *http, httpd_conn *conn)
 {
     pthread_mutex_lock(&http->lock);
-    if (conn->prev)
-        conn->prev->next = conn->next;
-    else
-        http->conns = conn->next;
-    if (conn->next)
-        conn->next->prev = conn->prev;
-    http->conns_len--;
-    http->spares_len -= conn->spare;
-    http->ops_len -= conn->ops;
+    take_out(http, conn);
     pthread_mutex_unlock(&http->lock);
     free(conn);
 }
@@ -171,7 +217,18 @@ void httpd_conn_idle(pfc_httpd *http, httpd_conn *conn, int64_t now_ns)
     conn->deadline_ns = now_ns + (int64_t)(PFC_HTTPD_IDLE * http->opts.request_timeout_s * 1e9);
     conn->reading = true;
     conn->idle = true;
+    conn->admitted = false;
+    conn->since_ns = now_ns;
     conn->received = 0;
+    pthread_mutex_unlock(&http->lock);
+}
+
+void httpd_conn_authorised(pfc_httpd *http, httpd_conn *conn)
+{
+    if (conn->admitted) /* written by this thread only */
+        return;
+    pthread_mutex_lock(&http->lock);
+    conn->authorised = conn->admitted = true;
     pthread_mutex_unlock(&http->lock);
 }
 
@@ -224,12 +281,12 @@ void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_co
     }
 }
 
-/* Bytes that came and that we have not read: then it is we who are slow, not the client. */
-static bool has_unread(int fd)
+/* Then this server is slow, not the client. */
+bool httpd_conn_unread(const httpd_conn *conn)
 {
     int unread = 0;
 
-    return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
+    return ioctl(conn->fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
 bool httpd_conns_unread(pfc_httpd *http)
@@ -238,7 +295,7 @@ bool httpd_conns_unread(pfc_httpd *http)
 
     pthread_mutex_lock(&http->lock);
     for (const httpd_conn *conn = http->conns; conn && !unread; conn = conn->next)
-        unread = conn->stage == HTTPD_HANDED_OVER || has_unread(conn->fd);
+        unread = conn->stage == HTTPD_HANDED_OVER || httpd_conn_unread(conn);
     pthread_mutex_unlock(&http->lock);
     return unread;
 }
@@ -248,7 +305,7 @@ bool httpd_conns_unread(pfc_httpd *http)
 static bool is_late(const httpd_conn *conn, int64_t now_ns)
 {
     return conn->stage != HTTPD_HANDED_OVER && conn->deadline_ns && conn->deadline_ns <= now_ns &&
-           !(conn->reading && has_unread(conn->fd));
+           !(conn->reading && httpd_conn_unread(conn));
 }
 
 void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all)

@@ -32,7 +32,11 @@ typedef struct httpd_conn {
     enum { HTTPD_ACCEPTED, HTTPD_HANDED_OVER, HTTPD_SERVED } stage;
     int64_t deadline_ns; /* shut down after it; 0: none */
     bool reading;        /* the deadline is for the client to send */
-    bool idle; /* between two requests: the first byte of the next one starts its deadline */
+    bool idle;        /* between two requests: the first byte of the next one starts its deadline */
+    bool authorised;  /* a request on it was authorised by a token */
+    bool admitted;    /* the current request was */
+    bool evicted;     /* shut down for a newer one; no longer counts */
+    int64_t since_ns; /* accepted, or idle since */
     uint64_t received; /* bytes at the last check while idle; 0: not checked yet */
     int unread;        /* bytes that libmicrohttpd had not read at the last check */
 } httpd_conn;
@@ -44,15 +48,23 @@ typedef struct httpd_acceptor httpd_acceptor;
  */
 unsigned httpd_raise_file_limit(unsigned connections);
 /**
- * Adds a new socket to the list; NULL: the limit is reached. The limit is opts.connections, plus
- * PFC_HTTPD_SPARE connections whose first bytes can be read before they are handed over
- * (`can_peek`); with `ops`, PFC_HTTPD_OPS.
+ * Adds a new socket to the list; NULL: the limit is reached. The limit is opts.connections, where
+ * an unused connection is closed for the new one (evict.c), plus PFC_HTTPD_SPARE connections whose
+ * first bytes can be read before they are handed over (`can_peek`); with `ops`, PFC_HTTPD_OPS.
+ * *soon, when NULL is returned: a place may be free in a moment.
  */
 httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_storage *from,
-                             socklen_t len, bool can_peek, bool ops);
+                             socklen_t len, bool can_peek, bool ops, bool *soon);
 /** The spare (or ops) connection to close for a new one: the oldest that has sent nothing. NULL:
  * all have sent something, or the limit is not reached. */
 httpd_conn *httpd_conns_silent(pfc_httpd *http, bool ops);
+/** The connection to close for a new one; NULL: all are in use. *soon is set when one of them is
+ * about to be read or handed over, and may be unused in a moment. Called with the lock held. */
+httpd_conn *httpd_conn_victim(const pfc_httpd *http, int64_t now_ns, bool *soon);
+/** Notes that the current request of the connection was authorised by a token. */
+void httpd_conn_authorised(pfc_httpd *http, httpd_conn *conn);
+/** True when bytes arrived that this server has not read. */
+bool httpd_conn_unread(const httpd_conn *conn);
 /** Marks the socket as libmicrohttpd's. */
 void httpd_conn_hand_over(pfc_httpd *http, httpd_conn *conn, bool health);
 /** Removes the connection from the list; the caller closes the socket. */
