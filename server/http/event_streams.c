@@ -103,42 +103,6 @@ uint64_t httpd_events_wait_tag(httpd_exchange *x, int64_t wake_ns)
     return tag;
 }
 
-/* Without a token clients are told apart by their addresses. */
-static bool is_of(const httpd_exchange *x, int64_t token_id, const char *address)
-{
-    return token_id == x->auth.token_id && (token_id || strcmp(address, x->address) == 0);
-}
-
-/* 429, 503 or 0, as httpd_events_refuse. Called with the lock held. */
-static int refuse(const httpd_events *events, const httpd_exchange *x)
-{
-    const pfc_httpd_opts *opts = &x->http->opts;
-    unsigned has = 0;
-
-    if (events->streams_len + events->waiters_len >= PFC_MAX(opts->connections / 2, 1))
-        return 503;
-    if (opts->waiting_each == 0)
-        return 0;
-    for (const httpd_stream *stream = events->streams; stream; stream = stream->next)
-        has += is_of(x, stream->token_id, stream->address);
-    for (const httpd_exchange *other = events->waiters; other; other = other->wait_next)
-        has += is_of(x, other->auth.token_id, other->address);
-    return has >= opts->waiting_each ? 429 : 0;
-}
-
-int httpd_events_refuse(httpd_exchange *x)
-{
-    httpd_events *events = &x->http->events;
-    int status;
-
-    pthread_mutex_lock(&events->lock);
-    status = refuse(events, x);
-    pthread_mutex_unlock(&events->lock);
-    if (status)
-        atomic_fetch_add(&x->http->crowded, 1);
-    return status;
-}
-
 static void forget_wish(httpd_exchange *x)
 {
     if (x->wish.self)
@@ -157,7 +121,7 @@ bool httpd_events_wait(httpd_exchange *x, const char *topic, pfc_wish wish, http
     pthread_mutex_lock(&events->lock);
     if (!events->stopping && (wish.suits ? atomic_load(&events->offers) == seen.offers
                                          : atomic_load(&events->generation) == seen.generation)) {
-        waits = !refuse(events, x);
+        waits = !httpd_events_over_limit(events, x);
         x->no_wait = !waits;
         if (waits)
             suspend(events, x, topic, wake_ns);

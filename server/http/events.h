@@ -90,6 +90,9 @@ int64_t httpd_events_tick(httpd_events *events, int64_t now_ns);
 void httpd_events_stop(httpd_events *events);
 /** Ends the waits for tags, too: the work exceeds the grace of a stop. */
 void httpd_events_abandon(httpd_events *events);
+/** 429 when the client of x has as many streams and waits as it may, 503 when all clients have; 0:
+ * neither. Called with the lock held. */
+int httpd_events_over_limit(const httpd_events *events, const struct httpd_exchange *x);
 /** The status of a refusal when x may not open another stream: 429 (its token has too many) or 503
  * (the server has); 0: it may. */
 int httpd_events_refuse(struct httpd_exchange *x);

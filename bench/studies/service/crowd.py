@@ -223,7 +223,7 @@ def main():
     cluster.order("resume")
     database = cluster.database()
     support.sql(database, "CREATE EXTENSION pg_stat_statements")
-    server = support.Server(database, "--workers", "1", "--connections", str(args.runners + 200))
+    server = support.Server(database, "--workers", "1", "--connections", str(2 * args.runners + 200), "--waiting-per-token", "0")
     try:
         support.until("project", lambda: server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status == 201)
         fill(database, args.jobs)

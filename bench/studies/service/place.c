@@ -161,11 +161,14 @@ static pfc_code start_server(bench_place *p, pfc_err *err)
     char *token = pfc_fs_join(p->dir, "server/admin.token"),
          *log = pfc_fs_join(p->dir, "server.log");
     char *setting = pfc_format("PERFCI_DATABASE_URL=%s", p->database);
-    const char *const argv[] = {
-        program,     "--listen",    "127.0.0.1:0",   "--data", data,
-        "--workers", "0",           "--connections", "8192",   "--bootstrap-token-file",
-        token,       "--log-level", "warn",          NULL
-    };
+    const char *const argv[] = { program,       "--listen",
+                                 "127.0.0.1:0", "--data",
+                                 data,          "--workers",
+                                 "0",           "--connections",
+                                 "16384",       "--bootstrap-token-file",
+                                 token,         "--waiting-per-token",
+                                 "0",           "--log-level",
+                                 "warn",        NULL };
     const char *const env[] = { setting, NULL };
     const pfc_proc_spawn_opts opts = { .argv = argv, .env = env, .log_path = log };
     int64_t until = pfc_clock_ns() + START_S * PFC_NS_PER_S;

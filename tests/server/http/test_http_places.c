@@ -1,4 +1,4 @@
-/* Who gets a connection when all are taken, and how many may stream or wait. */
+/* Connections when all are taken, and the limits of streams and waits. */
 #include <string.h>
 #include <unistd.h>
 
@@ -163,7 +163,7 @@ Test(places, a_token_has_its_number_of_streams_and_no_more)
     cr_expect(ne(ptr, strstr(out, "Retry-After: 30"), NULL), "%s", out);
     cr_expect(ne(ptr, strstr(out, "Connection: close"), NULL), "%s", out);
     cr_expect(eq(int, stream(other, '2', out), 200), "%s", out);
-    /* Strangers are told apart by their address. */
+    /* Without a token the address counts. */
     for (int i = 0; i < EACH + 1; i++) {
         int fd = live_dial(http);
 
