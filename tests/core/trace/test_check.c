@@ -174,6 +174,16 @@ Test(trace_check, slices_that_cross)
                number_of(PFC_TRACE_FETCH));
 }
 
+Test(trace_check, end_within_a_complete_slice)
+{
+    take_case();
+    records[0] = (pfc_trace_record){ 2390, PFC_TRACE_KERNEL_BEGIN, CASE_QUEUE, 0, 2, 1 };
+    records[1] = (pfc_trace_record){ 2400, PFC_TRACE_FETCH, CASE_QUEUE, 0, 1, 40 };
+    records[2] = (pfc_trace_record){ 2420, PFC_TRACE_KERNEL_END, CASE_QUEUE, 0, 2, 0 };
+    len = 3;
+    check_case("end", PFC_TRACE_CHECK_NESTING, 1, 3);
+}
+
 Test(trace_check, waits_and_correlation_ids)
 {
     take_case();
@@ -333,6 +343,82 @@ Test(trace_check, every_slip_in_json_is_found)
         free(wrong);
     }
     free(text);
+}
+
+/* A document with these events on a named track. */
+static pfc_trace_report check_events(const char *events, unsigned count)
+{
+    char *text = pfc_format(
+        "{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":"
+        "\"p\"}},{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":1,\"tid\":1,\"args\":{\"name\":"
+        "\"t\"}}%s],\"perfci\":{\"events\":%u}}",
+        events, count + 2);
+    const pfc_trace_report report = check_bytes(text, strlen(text));
+
+    free(text);
+    return report;
+}
+
+#define SLICE(ts, dur)                                                                             \
+    ",{\"ph\":\"X\",\"name\":\"s\",\"pid\":1,\"tid\":1,\"ts\":" #ts ",\"dur\":" #dur "}"
+
+/* Slices in any order of writing, as other programs write them. */
+Test(trace_check, slices_of_json_in_another_order)
+{
+    static const struct {
+        const char *events;
+        unsigned count;
+        uint64_t faults;
+    } cases[] = {
+        { SLICE(5, 10) SLICE(6, 2) SLICE(15, 1), 3, 0 },
+        { SLICE(6, 2) SLICE(9, 1) SLICE(5, 10), 3, 0 },
+        { SLICE(5, 10) SLICE(3, 5), 2, 1 },
+        { SLICE(3, 5) SLICE(5, 10), 2, 1 },
+        { SLICE(3, 2) SLICE(5, 10), 2, 0 },
+        { SLICE(5, 0) SLICE(5, 10), 2, 0 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        pfc_trace_report report = check_events(cases[i].events, cases[i].count);
+
+        expect(&report, cases[i].events, PFC_TRACE_CHECK_NESTING, cases[i].faults,
+               cases[i].count + 2);
+        pfc_trace_report_clear(&report);
+    }
+}
+
+Test(trace_check, json_that_no_reader_takes)
+{
+    static const char *const bad[] = {
+        "{\"a\":1,}",  "{\"a\":[1,]}",    "{\"a\" 1}",  "{\"a\":01}",     "{\"a\":1.}",
+        "{\"a\":tru}", "{a:1}",           "{\"a\":1}}", "{\"a\":1]",      "{\"a\":-}",
+        "{\"a\":1e}",  "{\"a\":\"\\q\"}", "{\"a\" :}",  "{\"a\":\"\n\"}", "{\"a\":\"\xff\"}",
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        pfc_trace_report report = check_bytes(bad[i], strlen(bad[i]));
+
+        expect(&report, bad[i], PFC_TRACE_CHECK_SYNTAX, 1, 0);
+        pfc_trace_report_clear(&report);
+    }
+}
+
+/* 64 containers within each other are read, 65 are refused. */
+Test(trace_check, json_is_nested_64_deep_at_most)
+{
+    for (size_t depth = 64; depth <= 65; depth++) {
+        char text[256] = "{\"a\":";
+        pfc_trace_report report;
+
+        for (size_t i = 1; i < depth; i++)
+            strcat(text, "[");
+        for (size_t i = 1; i < depth; i++)
+            strcat(text, "]");
+        strcat(text, "}");
+        report = check_bytes(text, strlen(text));
+        cr_assert(eq(u64, report.by_kind[PFC_TRACE_CHECK_SYNTAX], depth - 64));
+        pfc_trace_report_clear(&report);
+    }
 }
 
 Test(trace_check, every_prefix_of_json_is_a_fault)

@@ -344,3 +344,57 @@ Test(trace_export, random_traces_give_whole_documents)
         free(text);
     }
 }
+
+/* Of two semaphores, a signal ends the waits for its own. */
+Test(trace_export, signal_ends_the_waits_for_its_semaphore)
+{
+    const pfc_trace_record records[] = {
+        { 100, PFC_TRACE_SEM_WAIT, CASE_TENSOR, 0, 5, 2 },
+        { 200, PFC_TRACE_SEM_SIGNAL, CASE_DMA, 0, 6, 2 },
+        { 300, PFC_TRACE_SEM_SIGNAL, CASE_DMA, 0, 5, 1 },
+        { 400, PFC_TRACE_SEM_SIGNAL, CASE_DMA, 0, 5, 2 },
+        { 500, PFC_TRACE_SEM_WAIT, CASE_TENSOR, 0, 5, 1 },
+        { 600, PFC_TRACE_IRQ, CASE_QUEUE, 0, 0, 0 },
+    };
+    pfc_trace_export_stats stats;
+    char *text = sound_json(case_header(), records, PFC_ARRAY_LEN(records), &stats);
+
+    expect_text(text, "\"ph\":\"b\",\"name\":\"tensor 0: sem_wait\",\"cat\":\"sync\",\"ts\":0.050");
+    expect_text(text, "\"ph\":\"e\",\"name\":\"tensor 0: sem_wait\",\"cat\":\"sync\",\"ts\":0.200");
+    /* The second wait ends where it begins. */
+    expect_text(text, "\"ph\":\"e\",\"name\":\"tensor 0: sem_wait\",\"cat\":\"sync\",\"ts\":0.250");
+    free(text);
+}
+
+/* A step back over tick 0 of a clock of 8 bits: -2/3 s, rounded down to ns. */
+Test(trace_export, step_back_before_the_first_tick_is_negative)
+{
+    const pfc_trace_clock clocks[] = { { "c", 3, 8 } };
+    const pfc_trace_unit units[] = { { "d", 1, PFC_TRACE_KIND_DMA, 0, 0, true } };
+    const pfc_trace_header header = {
+        .clocks = clocks, .units = units, .clocks_len = 1, .units_len = 1
+    };
+    const pfc_trace_record records[] = { { 5, PFC_TRACE_MARKER, 1, 0, 0, 0 },
+                                         { 254, PFC_TRACE_MARKER, 1, 0, 0, 0 } };
+    pfc_trace_export_stats stats;
+    char *text = sound_json(&header, records, PFC_ARRAY_LEN(records), &stats);
+
+    expect_text(text, "\"ts\":1666666.666");
+    expect_text(text, "\"ts\":-666666.667");
+    free(text);
+}
+
+/* Without a call around it there is no slice that the flow could begin in. */
+Test(trace_export, submission_outside_of_a_call_begins_no_flow)
+{
+    const pfc_trace_record records[] = {
+        { 100, PFC_TRACE_SUBMIT, CASE_HOST, 7, CASE_QUEUE, 1 },
+        { 1000, PFC_TRACE_KERNEL_BEGIN, CASE_QUEUE, 7, 2, 1 },
+        { 2000, PFC_TRACE_KERNEL_END, CASE_QUEUE, 7, 2, 0 },
+    };
+    pfc_trace_export_stats stats;
+    char *text = sound_json(case_header(), records, PFC_ARRAY_LEN(records), &stats);
+
+    cr_assert(strstr(text, "\"cat\":\"flow\"") == NULL, "%s", text);
+    free(text);
+}

@@ -11,6 +11,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/rng.h"
+#include "core/trace/layout.h"
 
 #include "tests/core/trace/trace_case.h"
 
@@ -200,6 +201,46 @@ Test(trace_file, swapped_records_and_more_bytes_are_noticed)
     cr_assert(eq(int, read_all(bytes, len, got, 64, &count, &err), PFC_EINVAL));
     cr_assert(strstr(err.msg, "reordered") != NULL, "%s", err.msg);
     free(more);
+    free(bytes);
+}
+
+/* Sets a byte of the header and puts its digest right. */
+static pfc_code read_changed(char *bytes, size_t len, size_t at, char value, pfc_err *err)
+{
+    uint8_t *data = (uint8_t *)bytes;
+    const size_t header = (size_t)pfc_trace_load(data + 12, 4);
+    const char kept = bytes[at];
+    uint64_t digest = PFC_TRACE_DIGEST_START;
+    pfc_trace_record got[64];
+    size_t count = 0;
+    pfc_code code;
+
+    bytes[at] = value;
+    for (size_t i = PFC_TRACE_FIXED_BYTES; i < header; i += 8)
+        digest = pfc_trace_digest(digest, pfc_trace_load(data + i, 8));
+    pfc_trace_store(data + 32, digest, 8);
+    code = read_all(bytes, len, got, 64, &count, err);
+    bytes[at] = kept;
+    return code;
+}
+
+/* What a digest does not protect from: a writer that is wrong. */
+Test(trace_file, header_with_a_right_digest_is_still_checked)
+{
+    size_t len = 0;
+    char *bytes = case_bytes(&len);
+    const size_t header = (size_t)pfc_trace_load((uint8_t *)bytes + 12, 4);
+    const char *unit = memmem(bytes, len, "dma 0", 5);
+    pfc_err err = { 0 };
+
+    cr_assert(unit != NULL);
+    cr_assert(eq(chr, bytes[header - 1], '\0'), "the shared header has no padding to change");
+    /* Before the name are its length and the flag of overlapping slices. */
+    cr_assert(eq(int, read_changed(bytes, len, (size_t)(unit - bytes) - 2, 1, &err), PFC_OK));
+    cr_assert(eq(int, read_changed(bytes, len, (size_t)(unit - bytes) - 2, 2, &err), PFC_EINVAL));
+    cr_assert(eq(int, read_changed(bytes, len, (size_t)(unit - bytes) - 1, 0, &err), PFC_EINVAL));
+    cr_assert(eq(int, read_changed(bytes, len, (size_t)(unit - bytes), '\0', &err), PFC_EINVAL));
+    cr_assert(eq(int, read_changed(bytes, len, header - 1, 1, &err), PFC_EINVAL));
     free(bytes);
 }
 
