@@ -281,8 +281,6 @@ pfc_trace_token pfc_trace_json_next(pfc_trace_json_in *in)
         in->at++;
         in->needs_comma = false;
         c = skip_blanks(in);
-        if (c == in->closes[in->depth - 1])
-            return fail(in, "expected a value behind the comma");
     }
     return in->closes[in->depth - 1] == '}' ? key(in, c) : value(in, c);
 }

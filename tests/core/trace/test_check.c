@@ -417,6 +417,9 @@ Test(trace_check, json_is_nested_64_deep_at_most)
         strcat(text, "}");
         report = check_bytes(text, strlen(text));
         cr_assert(eq(u64, report.by_kind[PFC_TRACE_CHECK_SYNTAX], depth - 64));
+        if (depth > 64)
+            cr_assert(strstr(report.findings[0].what, "nested too deeply") != NULL, "%s",
+                      report.findings[0].what);
         pfc_trace_report_clear(&report);
     }
 }
