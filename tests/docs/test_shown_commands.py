@@ -22,12 +22,7 @@ PAGES = ["docs/how-to/nightly.md", *sorted({str(p.relative_to(test_docs.ROOT)) f
 ROOT_OR_HOST = "needs root and a PostgreSQL server of the host; test_first_day.py runs the same steps"
 OTHER_HOST = "needs further machines"
 FORGE = "posts to GitHub; tests/cli/test_comment.py has a stub of it"
-TRACE = "needs a trace; tests/cli/test_trace.py runs the same commands on tests/data/trace/launch.pct"
 LEFT_OUT = {
-    "perfci trace check launch.pct": TRACE,
-    "perfci trace export launch.pct --out launch.json": TRACE,
-    "perfci trace export launch.pct --format csv --out launch.csv": TRACE,
-    "perfci trace export launch.pct --compat kineto --out launch.kineto.json": TRACE,
     "PERFCI_DATABASE_URL=postgresql:///perfci2 perfci admin restore nightly.dump": ROOT_OR_HOST,
     "perfci admin migrate --server-role NAME": ROOT_OR_HOST,
     "perfci-runner --work /var/lib/perfci-runner --resend": ROOT_OR_HOST,

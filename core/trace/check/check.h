@@ -64,8 +64,8 @@ typedef struct pfc_trace_report {
 } pfc_trace_report;
 
 /**
- * Checks a file. The memory is bounded: by 4,096 open slices a unit, 4,096 open waits and four
- * million correlation ids; ids beyond are not checked.
+ * Checks a file. The memory is bounded: by 4,096 open slices a unit, 4,096 open waits, four
+ * million correlation ids and semaphores up to number 2^20; others are not checked.
  *
  * max_findings  faults that the report describes, 1..PFC_TRACE_MAX_FINDINGS; all are counted
  * out           filled on success, also when there are faults; free with pfc_trace_report_clear

@@ -318,6 +318,7 @@ static void free_checker(checker *c)
     for (size_t i = 0; i < c->page_at.len; i++)
         free(c->pages[i]);
     pfc_trace_map_clear(&c->page_at);
+    pfc_trace_semaphores_clear(&c->semaphores);
     free(c->units);
     free(c);
 }

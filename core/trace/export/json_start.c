@@ -216,5 +216,6 @@ void pfc_trace_json_free(pfc_trace_json *json)
     free_strings(json->counters, 2 * json->index->header.counters_len);
     free_strings(json->clocks, json->index->header.clocks_len);
     free(json->sampled);
+    pfc_trace_semaphores_clear(&json->semaphores);
     free(json);
 }

@@ -193,6 +193,14 @@ Test(trace_check, waits_and_correlation_ids)
     insert(2, (pfc_trace_record){ 10, PFC_TRACE_SEM_SIGNAL, CASE_QUEUE, 0, 3, 1 });
     records[at(PFC_TRACE_SEM_SIGNAL) + 14].a = 4;
     check_case("early signal", PFC_TRACE_CHECK_WAIT, 0, 0);
+    for (uint64_t id = 70000; id <= UINT64_C(1) << 20; id += (UINT64_C(1) << 20) - 70000) {
+        records[at(PFC_TRACE_SEM_WAIT)].a = id;
+        insert(2, (pfc_trace_record){ 10, PFC_TRACE_SEM_SIGNAL, CASE_QUEUE, 0, id, 1 });
+        check_case("large number", PFC_TRACE_CHECK_WAIT, 0, 0);
+    }
+    records[at(PFC_TRACE_SEM_WAIT)].a = 70000;
+    check_case("large number without a signal", PFC_TRACE_CHECK_WAIT, 1,
+               number_of(PFC_TRACE_SEM_WAIT));
     records[at(PFC_TRACE_TILE_BEGIN)].corr = 8;
     records[at(PFC_TRACE_TILE_END)].corr = 8;
     check_case("orphan", PFC_TRACE_CHECK_FLOW_BEGIN, 1, number_of(PFC_TRACE_TILE_BEGIN));

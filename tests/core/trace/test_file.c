@@ -224,7 +224,7 @@ static pfc_code read_changed(char *bytes, size_t len, size_t at, char value, pfc
     return code;
 }
 
-/* What a digest does not protect from: a writer that is wrong. */
+/* A digest does not protect from a writer that is wrong. */
 Test(trace_file, header_with_a_right_digest_is_still_checked)
 {
     size_t len = 0;
