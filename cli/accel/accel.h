@@ -10,13 +10,13 @@
 #include "cli/cli.h"
 #include "kernels/accel/ops/ops.h"
 
-#define ACCEL_DIMS 9 /* m n k h s d causal rows cols */
+#define ACCEL_DIMS 12 /* m n k h s d causal rows cols q kv act */
 
 extern const char *const accel_dims[ACCEL_DIMS];
 
 /** One case as flags or members say it; "" for texts that were not given. */
 typedef struct accel_request {
-    char op[16];
+    char op[24];
     char chip[512];
     char dtype[8];
     char mode[16];

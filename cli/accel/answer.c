@@ -110,6 +110,7 @@ json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
     set(doc, "array", json_string(array));
     set(doc, "cycles", whole(r->cycles));
     set(doc, "ceiling_cycles", whole(r->ceiling_cycles));
+    set(doc, "choice", json_string(r->choice));
     set(doc, "time_ns", json_real(r->time_ns));
     set(doc, "utilization", json_real(r->utilization));
     set(doc, "limiter", json_string(pfc_accel_resource_name(whatif->limiter)));
@@ -143,7 +144,7 @@ void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_out
     pfc_table_set(table, 0, "utilization");
     pfc_table_setf(table, 1, "%.2f", r->utilization * 100.0);
     pfc_table_set(table, 2,
-                  p->problem.kernel <= PFC_ACCEL_ATTENTION ? "% of the array" : "% of the lanes");
+                  pfc_accel_problem_macs(&p->problem) ? "% of the array" : "% of the lanes");
     if (r->cycles) {
         pfc_table_row(table);
         pfc_table_set(table, 0, "ceiling reached");

@@ -21,6 +21,7 @@ typedef struct command {
     char *trace; /* of argv; NULL: no trace */
     int64_t every;
     bool detail;
+    char *dump; /* of argv: a pass; NULL: run */
 } command;
 
 enum {
@@ -48,6 +49,9 @@ static const pfc_option run_options[] = {
                     .key = KEY_M + 6, .optional = true),
     DIM(7, "rows", "norms, softmax: rows"),
     DIM(8, "cols", "norms, softmax: elements a row"),
+    DIM(9, "q", "attention: queries, the last of s (default: s)"),
+    DIM(10, "kv", "attention: heads of keys and values, shared by groups of heads (default: h)"),
+    DIM(11, "act", "gemm_bias_act: 0 none, 1 ReLU, 2 GELU, 3 SiLU (default: 0)"),
     PFC_OPT_OWN(KEY_CHIP, "chip", "NAME|FILE", "Built-in chip or chip file",
                 .fallback = "the first chip"),
     PFC_OPT_OWN(KEY_DTYPE, "dtype", "T", "int8, bf16 or f32", .fallback = "bf16"),
@@ -65,13 +69,17 @@ static const pfc_option run_options[] = {
                     "Cycles between samples of the units' states in the trace", .fallback = "1000"),
     PFC_OPT_FLAG("detail", command, detail,
                  "With --json: values by queue, channel and bank, and histograms"),
+    PFC_OPT_TEXT("dump-after", "PASS", command, dump,
+                 "Print the program after a pass of the compiler and run nothing: choose, tile, "
+                 "place, schedule, semaphores or check"),
     PFC_OPT_TEXT("batch", "FILE", command, batch,
                  "A case a line, JSON, answered in order as JSON lines; - is standard input"),
     { 0 },
 };
 
 static const char run_doc[] =
-    "Runs a kernel on the simulated accelerator: gemm, attention, layernorm, rmsnorm, softmax."
+    "Runs a kernel on the simulated accelerator: gemm, attention, layernorm, rmsnorm, softmax, "
+    "gemm_bias_act, residual_rmsnorm."
     "\vThe same input always takes the same cycles and gives the same digest (of result and "
     "counters). Results are computed for real up to 2^31 multiply-adds; larger problems are timed "
     "only (\"functional\": false). In a batch, flags are the defaults of every line, and a line "
@@ -83,6 +91,8 @@ static const char run_doc[] =
     "  perfci accel run attention --h 8 --s 1024 --d 64 --causal --chip pfc-server --json\n"
     "  perfci accel run gemm --m 64 --n 64 --k 64 --mode scalesim-ws --array 8x8\n"
     "  perfci accel run gemm --m 64 --n 64 --k 64 --trace gemm.json\n"
+    "  perfci accel run attention --h 32 --kv 8 --s 4096 --q 1 --d 128 --chip pfc-server\n"
+    "  perfci accel run gemm --m 64 --n 64 --k 64 --dump-after schedule\n"
     "  perfci accel run --batch cases.jsonl\n";
 
 static const char accel_usage[] = "Usage: perfci accel run OP [OPTION...]\n"
@@ -179,6 +189,32 @@ static int run_batch(const pfc_cli *cli, const command *cmd)
     return bad ? PFC_EXIT_USAGE : PFC_EXIT_OK;
 }
 
+/* The program after a pass, as text. */
+#define DUMP_MAX_BYTES (1u << 30)
+static int dump_pass(pfc_cli *cli, const command *cmd)
+{
+    pfc_buf text;
+    pfc_accel_compile_opts opts = { .dump = &text };
+    accel_plan p;
+    pfc_accel_program *program = NULL;
+    pfc_err err = { 0 };
+    pfc_code code = accel_plan_of(&cmd->req, &p, &err);
+
+    pfc_buf_init(&text, DUMP_MAX_BYTES);
+    opts.ideal_memory = p.opts.ideal_memory;
+    if (!code)
+        code = pfc_accel_pass_parse(cmd->dump, &opts.dump_after, &err);
+    if (!code)
+        code = pfc_accel_compile(&p.problem, &p.chip, p.mode, &opts, &program, &err);
+    if (!code)
+        code = pfc_buf_check(&text, "the program", &err);
+    if (!code)
+        pfc_out("%s", pfc_buf_text(&text));
+    pfc_accel_program_free(program);
+    pfc_buf_clear(&text);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}
+
 static error_t parse_run(int key, char *arg, struct argp_state *state)
 {
     command *cmd = state->input;
@@ -245,6 +281,8 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
     }
     if (cmd.batch)
         return run_batch(cli, &cmd);
+    if (cmd.dump)
+        return dump_pass(cli, &cmd);
     code = accel_plan_of(&cmd.req, &p, &err);
     if (!code)
         code = run_plan(&cmd, &p, &out, &err);

@@ -6,9 +6,8 @@
 #include "cli/accel/accel.h"
 #include "core/base/parse.h"
 
-const char *const accel_dims[ACCEL_DIMS] = {
-    "m", "n", "k", "h", "s", "d", "causal", "rows", "cols"
-};
+const char *const accel_dims[ACCEL_DIMS] = { "m",      "n",    "k",    "h", "s",  "d",
+                                             "causal", "rows", "cols", "q", "kv", "act" };
 
 static pfc_code copy_text(char *out, size_t cap, const char *name, const char *text, pfc_err *err)
 {
@@ -113,7 +112,7 @@ static pfc_code fill_params(const accel_request *r, pfc_accel_problem *p, pfc_er
         while (strcmp(accel_dims[at], name) != 0)
             at++;
         used[at] = true;
-        if (!r->given[at] && strcmp(name, "causal") != 0)
+        if (!r->given[at] && !pfc_accel_param_optional(p->kernel, i))
             return pfc_err_set(err, PFC_EINVAL, "%s: --%s is missing", r->op, name);
         p->p[i] = r->dim[at];
     }
@@ -130,7 +129,8 @@ pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err)
     memset(out, 0, sizeof(*out));
     if (!*r->op)
         return pfc_err_set(err, PFC_EINVAL,
-                           "an operation is missing: gemm, attention, layernorm, rmsnorm, softmax");
+                           "an operation is missing: gemm, attention, layernorm, rmsnorm, softmax, "
+                           "gemm_bias_act, residual_rmsnorm");
     code = pfc_accel_kernel_parse(r->op, &out->problem.kernel, err);
     if (!code)
         code = pfc_accel_dtype_parse(*r->dtype ? r->dtype : "bf16", &out->problem.dtype, err);

@@ -31,6 +31,18 @@ static uint64_t array_cycles(const pfc_accel_chip *chip, uint64_t passes, uint64
     return folds * PFC_MAX(m * passes, chip->array_rows);
 }
 
+/* The array has `a` cycles of products, of which the vector unit, busy for `own` cycles with what
+ * is its alone, may take any part at `products` cycles for all. */
+static uint64_t beside(uint64_t a, uint64_t own, uint64_t products)
+{
+    double both;
+
+    if (a <= own)
+        return own;
+    both = (double)a * ((double)products + (double)own) / ((double)a + (double)products);
+    return (uint64_t)(both * (1.0 - 1e-12));
+}
+
 static uint64_t least_gemm_elements(const pfc_accel_chip *chip, uint64_t es, uint64_t m, uint64_t n,
                                     uint64_t k)
 {
@@ -71,6 +83,23 @@ static void gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
     out->bytes = PFC_MAX(out->bytes, least);
 }
 
+/* The fused bias and activation belong to the vector unit alone. */
+static void fused_gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
+                       pfc_accel_ceiling *out)
+{
+    const uint64_t elements = (uint64_t)p->p[0] * (uint64_t)p->p[1];
+    uint64_t store;
+
+    gemm(p, chip, s, out);
+    if (out->bytes == 0)
+        return;
+    store = elements * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_BIAS_ACT, (uint8_t)p->p[3]) /
+            chip->vector_lanes;
+    out->compute = beside(out->array, store, out->vector);
+    out->vector += store;
+    out->bytes += (uint64_t)p->p[1] * s->es;
+}
+
 /* Scores and weighted values are two products of all pairs (causal: of half of them and the
  * diagonal); the softmax of the pairs belongs to the vector unit alone. */
 static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
@@ -79,16 +108,25 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
     const uint64_t heads = (uint64_t)p->p[0];
     const uint64_t len = (uint64_t)p->p[1];
     const uint64_t d = (uint64_t)p->p[2];
-    const uint64_t pairs = heads * (p->p[3] ? len * (len + 1) / 2 : len * len);
+    const uint64_t queries = p->p[4] && len ? (uint64_t)p->p[4] : len;
+    const uint64_t groups = p->p[5] ? (uint64_t)p->p[5] : heads;
+    const uint64_t masked = p->p[3] && queries ? queries * (queries - 1) / 2 : 0;
+    const uint64_t pairs = heads * (queries * len - masked);
     const uint64_t rows = PFC_MAX(PFC_MIN(d, chip->array_rows), 1);
     const uint64_t cols = PFC_MAX(PFC_MIN(d, chip->array_cols), 1);
 
     /* A fold has at most d rows in use for the scores, and d columns for the values. */
     out->array = pairs * d * s->passes / (rows * chip->array_cols) +
                  pairs * d * s->passes / (cols * chip->array_rows);
-    out->vector = pairs * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_ATT_STEP) / chip->vector_lanes;
-    out->compute = PFC_MAX(out->array, out->vector);
-    out->bytes = 4 * heads * len * d * s->es;
+    /* Keys and values are weights, which are loaded once for all rows that share them. */
+    out->array = PFC_MAX(out->array, groups *
+                                         (div_up(d, chip->array_rows) * (len / chip->array_cols) +
+                                          div_up(d, chip->array_cols) * (len / chip->array_rows)) *
+                                         chip->array_rows);
+    out->vector =
+        pairs * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_ATT_STEP, 0) / chip->vector_lanes;
+    out->compute = beside(out->array, out->vector, 2 * pairs * d / chip->vector_lanes);
+    out->bytes = 2 * (heads * queries + groups * len) * d * s->es;
 }
 
 static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
@@ -96,19 +134,23 @@ static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
 {
     static const struct {
         pfc_accel_op op;
-        uint64_t weights; /* vectors of one element a column */
+        uint64_t weights;  /* vectors of one element a column */
+        uint64_t matrices; /* read and written */
     } kinds[] = {
-        [PFC_ACCEL_LAYERNORM] = { PFC_ACCEL_OP_LAYERNORM, 2 },
-        [PFC_ACCEL_RMSNORM] = { PFC_ACCEL_OP_RMSNORM, 1 },
-        [PFC_ACCEL_SOFTMAX] = { PFC_ACCEL_OP_SOFTMAX, 0 },
+        [PFC_ACCEL_LAYERNORM] = { PFC_ACCEL_OP_LAYERNORM, 2, 2 },
+        [PFC_ACCEL_RMSNORM] = { PFC_ACCEL_OP_RMSNORM, 1, 2 },
+        [PFC_ACCEL_SOFTMAX] = { PFC_ACCEL_OP_SOFTMAX, 0, 2 },
+        [PFC_ACCEL_RESIDUAL_RMSNORM] = { PFC_ACCEL_OP_RES_NORM, 1, 4 },
     };
     const uint64_t elements = (uint64_t)p->p[0] * (uint64_t)p->p[1];
-    const uint64_t passes = pfc_accel_vector_passes(chip, kinds[p->kernel].op);
+    const uint64_t passes = pfc_accel_vector_passes(chip, kinds[p->kernel].op, 0);
 
     out->array = UINT64_MAX;
     out->vector = out->compute = elements * passes / chip->vector_lanes;
     if (elements)
-        out->bytes = (2 * elements + kinds[p->kernel].weights * (uint64_t)p->p[1]) * s->es;
+        out->bytes =
+            (kinds[p->kernel].matrices * elements + kinds[p->kernel].weights * (uint64_t)p->p[1]) *
+            s->es;
 }
 
 pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const pfc_accel_chip *chip,
@@ -128,6 +170,8 @@ pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const p
     }
     if (problem->kernel == PFC_ACCEL_GEMM)
         gemm(problem, chip, &s, &out);
+    else if (problem->kernel == PFC_ACCEL_GEMM_BIAS_ACT)
+        fused_gemm(problem, chip, &s, &out);
     else if (problem->kernel == PFC_ACCEL_ATTENTION)
         attention(problem, chip, &s, &out);
     else

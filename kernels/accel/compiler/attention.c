@@ -1,238 +1,455 @@
 /*
- * Attention with online softmax: a tile of queries stays, tiles of keys and values pass. The
- * scores of the next tile are computed while the vector unit weighs those of the current one.
+ * Attention with online softmax: tiles of queries stay, tiles of keys and values pass. Several
+ * tiles of queries are in flight, so that the array multiplies for one while the vector unit weighs
+ * the scores of another. Heads that share keys are rows of the same tile where queries are few.
  * Source: Dao et al., arXiv 2205.14135 (the tiling), arXiv 1805.02867 (the running softmax).
  */
 #include <math.h>
+#include <stdio.h>
 
-#include "kernels/accel/compiler/emit.h"
+#include "kernels/accel/compiler/ir.h"
 
 #define ARG_Q 0
 #define ARG_K 1
 #define ARG_V 2
 #define ARG_O 3
 
-typedef struct lowering {
-    pfc_accel_emit *e;
+#define MAX_LANES 4
+
+typedef struct shape {
+    uint64_t groups; /* heads of keys and values */
+    uint64_t share;  /* heads a group */
     uint64_t s;
+    uint64_t queries;
     uint64_t d;
     bool causal;
+} shape;
+
+/* A tile of queries in flight; two of each buffer, used in turn. */
+typedef struct lane {
+    bool active;
+    uint64_t group;
+    uint64_t row; /* first row of all queries */
+    uint64_t rows;
+    uint64_t position; /* of the first row among the keys */
+    uint64_t end;      /* keys that any row sees */
+    uint64_t k0;
+    size_t tile; /* 0 or 1: changes with the tile of queries */
+    size_t step; /* changes with the tile of keys */
+    uint16_t q[2], out[2], stats[2], sum[2], scores[2], p[2];
+} lane;
+
+typedef struct lowering {
+    pfc_accel_ir *ir;
+    shape x;
+    pfc_accel_attention_tiles t;
     float scale;
-    uint64_t tq;
-    uint64_t tk;
-    /* by slot: places, and the tokens that free them */
-    uint64_t q[2], k[2], v[2], p[2], out[2], stats[2], scores[2], sum[2];
-    uint32_t q_free[2], k_free[2], v_free[2], p_free[2], out_free[2], scores_free[2];
-    uint64_t q_turn;
-    uint64_t k_turn;
+    lane lanes[MAX_LANES];
+    pfc_accel_ring k, v;
+    uint8_t line_q, line_k, line_v, line_score, line_weigh, line_sum, line_end, line_store;
 } lowering;
 
-/* A tile after its softmax, ready for the multiplication with its values. */
-typedef struct pending {
-    bool is;
-    bool first;
-    size_t slot;
-    uint64_t rows;
-    uint64_t cols;
-    uint32_t weighed;
-    uint32_t v_loaded;
-} pending;
-
-static uint64_t sram_need(const lowering *l)
+static shape shape_of(const pfc_accel_problem *problem)
 {
-    const pfc_accel_chip *chip = l->e->chip;
-    const uint64_t es = l->e->es;
-
-    return 2 * (2 * pfc_accel_sram_rounded(chip, l->tq * l->d * es) +
-                2 * pfc_accel_sram_rounded(chip, l->tk * l->d * es) +
-                pfc_accel_sram_rounded(chip, l->tq * l->tk * es) +
-                pfc_accel_sram_rounded(chip, l->tq * 8));
-}
-
-static uint64_t acc_need(const lowering *l)
-{
-    return 2 * (l->tq * l->tk + l->tq * l->d) * 4;
-}
-
-/* The larger the query tile, the fewer times keys and values are read. */
-static bool choose(lowering *l)
-{
-    const pfc_accel_chip *chip = l->e->chip;
-
-    l->tq = PFC_MIN(l->s, 128);
-    l->tk = PFC_MIN(l->s, 128);
-    while (sram_need(l) > chip->sram_bytes || acc_need(l) > chip->acc_bytes) {
-        if (l->tq == 1 && l->tk == 1)
-            return false;
-        if (l->tk >= l->tq)
-            l->tk = (l->tk + 1) / 2;
-        else
-            l->tq = (l->tq + 1) / 2;
-    }
-    return true;
-}
-
-static void place(lowering *l)
-{
-    pfc_accel_emit *e = l->e;
-
-    for (size_t i = 0; i < 2; i++) {
-        l->q_free[i] = l->k_free[i] = l->v_free[i] = PFC_ACCEL_NO_TOKEN;
-        l->p_free[i] = l->out_free[i] = l->scores_free[i] = PFC_ACCEL_NO_TOKEN;
-        l->q[i] = pfc_accel_emit_sram(e, l->tq * l->d * e->es);
-        l->k[i] = pfc_accel_emit_sram(e, l->tk * l->d * e->es);
-        l->v[i] = pfc_accel_emit_sram(e, l->tk * l->d * e->es);
-        l->p[i] = pfc_accel_emit_sram(e, l->tq * l->tk * e->es);
-        l->out[i] = pfc_accel_emit_sram(e, l->tq * l->d * e->es);
-        l->stats[i] = pfc_accel_emit_sram(e, l->tq * 8);
-        l->scores[i] = pfc_accel_emit_acc(e, l->tq * l->tk * 4);
-        l->sum[i] = pfc_accel_emit_acc(e, l->tq * l->d * 4);
-    }
-}
-
-static uint32_t load(lowering *l, uint8_t arg, uint64_t row, uint64_t rows, uint64_t at,
-                     uint32_t after)
-{
-    const uint64_t width = l->d * l->e->es;
-    const pfc_accel_tile tile = {
-        .arg = arg, .offset = row * width, .stride = width, .rows = rows, .cols = l->d, .place = at
-    };
-
-    return pfc_accel_emit_move(l->e, PFC_ACCEL_OP_LOAD, &tile, &after, 1);
-}
-
-/* out (+)= P V of an earlier tile; returns its token. */
-static uint32_t multiply_values(lowering *l, const pending *w, size_t qs)
-{
-    const pfc_accel_cmd cmd = { .unit = PFC_ACCEL_UNIT_TENSOR,
-                                .op = PFC_ACCEL_OP_MATMUL,
-                                .accumulate = !w->first,
-                                .token = pfc_accel_emit_token(l->e),
-                                .m = (uint32_t)w->rows,
-                                .n = (uint32_t)l->d,
-                                .k = (uint32_t)w->cols,
-                                .a = l->p[w->slot],
-                                .b = l->v[w->slot],
-                                .acc = l->sum[qs] };
-    const uint32_t waits[] = { w->weighed, w->v_loaded };
-
-    pfc_accel_emit_cmd(l->e, &cmd, waits, PFC_ARRAY_LEN(waits));
-    l->v_free[w->slot] = l->p_free[w->slot] = cmd.token;
-    return cmd.token;
-}
-
-/* One tile of keys: scores, and the softmax step once the tile before is summed up. */
-static void one_key_tile(lowering *l, uint64_t base, uint64_t q0, uint64_t rows, uint64_t k0,
-                         size_t qs, uint32_t q_loaded, pending *before)
-{
-    const size_t s = (size_t)(l->k_turn++ % 2);
-    const uint64_t cols = PFC_MIN(l->tk, l->s - k0);
-    const uint32_t k_loaded = load(l, ARG_K, base + k0, cols, l->k[s], l->k_free[s]);
-    const uint32_t v_loaded = load(l, ARG_V, base + k0, cols, l->v[s], l->v_free[s]);
-    const uint32_t score_waits[] = { q_loaded, k_loaded, l->scores_free[s] };
-    const pfc_accel_cmd score = { .unit = PFC_ACCEL_UNIT_TENSOR,
-                                  .op = PFC_ACCEL_OP_MATMUL,
-                                  .transpose_b = true,
-                                  .token = pfc_accel_emit_token(l->e),
-                                  .m = (uint32_t)rows,
-                                  .n = (uint32_t)cols,
-                                  .k = (uint32_t)l->d,
-                                  .a = l->q[qs],
-                                  .b = l->k[s],
-                                  .acc = l->scores[s] };
-    const bool first = !before->is;
-    uint32_t summed = l->out_free[qs];
-    pfc_accel_cmd weigh = { .unit = PFC_ACCEL_UNIT_VECTOR,
-                            .op = PFC_ACCEL_OP_ATT_STEP,
-                            .first = first,
-                            .m = (uint32_t)rows,
-                            .n = (uint32_t)cols,
-                            .k = (uint32_t)l->d,
-                            .a = l->p[s],
-                            .b = l->stats[qs],
-                            .acc = l->scores[s],
-                            .acc2 = l->sum[qs],
-                            .diagonal = l->causal ? (int64_t)q0 - (int64_t)k0 : (int64_t)cols,
-                            .scale = l->scale };
-
-    pfc_accel_emit_cmd(l->e, &score, score_waits, PFC_ARRAY_LEN(score_waits));
-    l->k_free[s] = l->q_free[qs] = score.token;
-    if (before->is)
-        summed = multiply_values(l, before, qs);
-    weigh.token = pfc_accel_emit_token(l->e);
-    {
-        const uint32_t waits[] = { score.token, summed, l->p_free[s] };
-
-        pfc_accel_emit_cmd(l->e, &weigh, waits, PFC_ARRAY_LEN(waits));
-    }
-    l->scores_free[s] = weigh.token;
-    *before = (pending){ .is = true,
-                         .first = first,
-                         .slot = s,
-                         .rows = rows,
-                         .cols = cols,
-                         .weighed = weigh.token,
-                         .v_loaded = v_loaded };
-}
-
-static void one_query_tile(lowering *l, uint64_t head, uint64_t q0)
-{
-    const size_t qs = (size_t)(l->q_turn++ % 2);
-    const uint64_t base = head * l->s;
-    const uint64_t rows = PFC_MIN(l->tq, l->s - q0);
-    const uint64_t last = l->causal ? q0 + rows : l->s;
-    const uint64_t width = l->d * l->e->es;
-    const uint32_t q_loaded = load(l, ARG_Q, base + q0, rows, l->q[qs], l->q_free[qs]);
-    pending before = { 0 };
-    uint32_t summed;
-    pfc_accel_cmd end = { .unit = PFC_ACCEL_UNIT_VECTOR,
-                          .op = PFC_ACCEL_OP_ATT_END,
-                          .m = (uint32_t)rows,
-                          .k = (uint32_t)l->d,
-                          .a = l->out[qs],
-                          .b = l->stats[qs],
-                          .acc2 = l->sum[qs] };
-    const pfc_accel_tile result = { .arg = ARG_O,
-                                    .offset = (base + q0) * width,
-                                    .stride = width,
-                                    .rows = rows,
-                                    .cols = l->d,
-                                    .place = l->out[qs] };
-
-    for (uint64_t k0 = 0; k0 < last && !l->e->overflow; k0 += l->tk)
-        one_key_tile(l, base, q0, rows, k0, qs, q_loaded, &before);
-    summed = multiply_values(l, &before, qs);
-    end.token = pfc_accel_emit_token(l->e);
-    {
-        const uint32_t waits[] = { summed, l->out_free[qs] };
-
-        pfc_accel_emit_cmd(l->e, &end, waits, PFC_ARRAY_LEN(waits));
-    }
-    l->out_free[qs] = pfc_accel_emit_move(l->e, PFC_ACCEL_OP_STORE, &result, &end.token, 1);
-}
-
-pfc_code pfc_accel_lower_attention(pfc_accel_emit *e, const pfc_accel_problem *problem,
-                                   pfc_err *err)
-{
-    lowering l = { .e = e,
-                   .s = (uint64_t)problem->p[1],
-                   .d = (uint64_t)problem->p[2],
-                   .causal = problem->p[3] != 0 };
     const uint64_t heads = (uint64_t)problem->p[0];
-    const uint64_t bytes = heads * l.s * l.d * e->es;
+    const uint64_t kv = problem->p[5] ? (uint64_t)problem->p[5] : heads;
 
-    e->p->args_len = 4;
-    for (size_t i = 0; i < 4; i++)
-        e->p->arg_bytes[i] = bytes;
-    if (bytes == 0)
+    return (shape){ .groups = kv,
+                    .share = kv ? heads / kv : 0,
+                    .s = (uint64_t)problem->p[1],
+                    .queries = problem->p[4] && problem->p[1] ? (uint64_t)problem->p[4]
+                                                              : (uint64_t)problem->p[1],
+                    .d = (uint64_t)problem->p[2],
+                    .causal = problem->p[3] != 0 };
+}
+
+static uint64_t div_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* ---- sizes ---- */
+
+static bool fits(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t)
+{
+    const pfc_accel_chip *chip = ir->chip;
+    const uint64_t sram = 2 * t->lanes *
+                          (2 * pfc_accel_sram_rounded(chip, t->q * x->d * ir->es) +
+                           2 * pfc_accel_sram_rounded(chip, t->k * x->d * ir->es) +
+                           pfc_accel_sram_rounded(chip, t->q * t->k * ir->es) +
+                           pfc_accel_sram_rounded(chip, t->q * 8));
+
+    return sram <= chip->sram_bytes &&
+           2 * t->lanes * (t->q * t->k + t->q * x->d) * 4 <= chip->acc_bytes;
+}
+
+/* Rows of whole heads where a tile has room for several, else rows of one. */
+static uint64_t tile_rows(const shape *x, uint64_t room)
+{
+    if (room < x->queries)
+        return room;
+    return PFC_MIN(room / x->queries, x->share) * x->queries;
+}
+
+static uint64_t tiles_a_group(const shape *x, uint64_t rows)
+{
+    if (rows < x->queries)
+        return x->share * div_up(x->queries, rows);
+    return div_up(x->share, rows / x->queries);
+}
+
+/* ---- operations ---- */
+
+static void prepare(lowering *l)
+{
+    pfc_accel_ir *ir = l->ir;
+    const uint64_t keys = l->t.k * l->x.d * ir->es;
+
+    l->line_q = pfc_accel_ir_line(ir, "load q[qi]");
+    l->line_k = pfc_accel_ir_line(ir, "load k[ki]");
+    l->line_v = pfc_accel_ir_line(ir, "load v[ki]");
+    l->line_score = pfc_accel_ir_line(ir, "s = q[qi] k[ki]^T");
+    l->line_weigh = pfc_accel_ir_line(ir, "p = exp(s - max), sums and o rescaled");
+    l->line_sum = pfc_accel_ir_line(ir, "o[qi] += p v[ki]");
+    l->line_end = pfc_accel_ir_line(ir, "o[qi] /= sums");
+    l->line_store = pfc_accel_ir_line(ir, "store o[qi]");
+    for (size_t i = 0; i < l->t.lanes; i++) {
+        lane *n = &l->lanes[i];
+
+        for (size_t j = 0; j < 2; j++) {
+            n->q[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * l->x.d * ir->es);
+            n->p[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * l->t.k * ir->es);
+            n->out[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * l->x.d * ir->es);
+            n->stats[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * 8);
+            n->scores[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, l->t.q * l->t.k * 4);
+            n->sum[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, l->t.q * l->x.d * 4);
+        }
+    }
+    pfc_accel_ring_init(ir, &l->k, 2 * l->t.lanes, keys);
+    pfc_accel_ring_init(ir, &l->v, 2 * l->t.lanes, keys);
+}
+
+static pfc_accel_tile rows_at(const lowering *l, uint8_t arg, uint64_t row, uint64_t rows)
+{
+    const uint64_t width = l->x.d * l->ir->es;
+
+    return (pfc_accel_tile){
+        .arg = arg, .offset = row * width, .stride = width, .rows = rows, .cols = l->x.d
+    };
+}
+
+/* Starts tile number i of all. */
+static void begin(lowering *l, lane *n, uint64_t i)
+{
+    const uint64_t each = tiles_a_group(&l->x, l->t.q);
+    const uint64_t in = i % each;
+    uint64_t first = 0; /* query within its head */
+    uint64_t head = 0;
+    pfc_accel_tile q;
+
+    n->group = i / each;
+    if (l->t.q < l->x.queries) {
+        const uint64_t a_head = div_up(l->x.queries, l->t.q);
+
+        head = in / a_head;
+        first = in % a_head * l->t.q;
+        n->rows = PFC_MIN(l->t.q, l->x.queries - first);
+    } else {
+        const uint64_t heads = l->t.q / l->x.queries;
+
+        head = in * heads;
+        n->rows = PFC_MIN(heads, l->x.share - head) * l->x.queries;
+    }
+    n->row = (n->group * l->x.share + head) * l->x.queries + first;
+    n->position = l->x.s - l->x.queries + first;
+    n->end = l->x.causal ? PFC_MIN(n->position + n->rows, l->x.s) : l->x.s;
+    n->k0 = 0;
+    n->active = true;
+    n->tile ^= 1;
+    q = rows_at(l, ARG_Q, n->row, n->rows);
+    pfc_accel_ir_move(l->ir, PFC_ACCEL_OP_LOAD, &q, n->q[n->tile], l->line_q);
+}
+
+static void product(lowering *l, const lane *n, bool values, uint16_t keys, uint64_t cols)
+{
+    pfc_accel_tile_op *op =
+        pfc_accel_ir_op(l->ir, PFC_ACCEL_OP_MATMUL, values ? l->line_sum : l->line_score);
+
+    op->cmd.m = (uint32_t)n->rows;
+    op->cmd.n = (uint32_t)(values ? l->x.d : cols);
+    op->cmd.k = (uint32_t)(values ? cols : l->x.d);
+    op->cmd.transpose_b = !values;
+    op->cmd.accumulate = values && n->k0 > 0;
+    op->a = values ? n->p[n->step] : n->q[n->tile];
+    op->b = keys;
+    op->acc = values ? n->sum[n->tile] : n->scores[n->step];
+    op->either = pfc_accel_either_unit(l->ir, op->cmd.m, op->cmd.n, op->cmd.k);
+}
+
+static void weigh(lowering *l, const lane *n, uint64_t cols)
+{
+    pfc_accel_tile_op *op = pfc_accel_ir_op(l->ir, PFC_ACCEL_OP_ATT_STEP, l->line_weigh);
+
+    op->cmd.first = n->k0 == 0;
+    op->cmd.m = (uint32_t)n->rows;
+    op->cmd.n = (uint32_t)cols;
+    op->cmd.k = (uint32_t)l->x.d;
+    op->cmd.diagonal = l->x.causal ? (int64_t)n->position - (int64_t)n->k0 : (int64_t)cols;
+    op->cmd.period = l->x.causal && n->rows > l->x.queries ? (uint32_t)l->x.queries : 0;
+    op->cmd.scale = l->scale;
+    op->a = n->p[n->step];
+    op->b = n->stats[n->tile];
+    op->acc = n->scores[n->step];
+    op->acc2 = n->sum[n->tile];
+}
+
+static void finish(lowering *l, lane *n)
+{
+    pfc_accel_tile_op *op = pfc_accel_ir_op(l->ir, PFC_ACCEL_OP_ATT_END, l->line_end);
+    const pfc_accel_tile o = rows_at(l, ARG_O, n->row, n->rows);
+
+    op->cmd.m = (uint32_t)n->rows;
+    op->cmd.k = (uint32_t)l->x.d;
+    op->a = n->out[n->tile];
+    op->b = n->stats[n->tile];
+    op->acc2 = n->sum[n->tile];
+    pfc_accel_ir_move(l->ir, PFC_ACCEL_OP_STORE, &o, n->out[n->tile], l->line_store);
+    n->active = false;
+}
+
+/* One tile of keys for one tile of queries. */
+static void step(lowering *l, lane *n)
+{
+    const uint64_t loaded = PFC_MIN(l->t.k, l->x.s - n->k0);
+    const uint64_t cols = PFC_MIN(loaded, n->end - n->k0); /* the rest is masked for every row */
+    const uint64_t tag = n->group * div_up(l->x.s, l->t.k) + n->k0 / l->t.k;
+    const uint64_t row = n->group * l->x.s + n->k0;
+    const pfc_accel_tile k = rows_at(l, ARG_K, row, loaded);
+    const pfc_accel_tile v = rows_at(l, ARG_V, row, loaded);
+    uint16_t buf;
+
+    n->step ^= 1;
+    buf = pfc_accel_ring_fetch(l->ir, &l->k, tag, &k, l->line_k);
+    product(l, n, false, buf, cols);
+    weigh(l, n, cols);
+    buf = pfc_accel_ring_fetch(l->ir, &l->v, tag, &v, l->line_v);
+    product(l, n, true, buf, cols);
+    n->k0 += cols;
+    if (n->k0 >= n->end)
+        finish(l, n);
+}
+
+static void all_tiles(lowering *l)
+{
+    const uint64_t tiles = l->x.groups * tiles_a_group(&l->x, l->t.q);
+    uint64_t next = 0;
+    bool any = true;
+
+    l->scale = 1.0f / sqrtf((float)l->x.d);
+    l->ir->mixed = l->t.mixed;
+    prepare(l);
+    while (any && !l->ir->overflow) {
+        any = false;
+        for (size_t i = 0; i < l->t.lanes; i++) {
+            lane *n = &l->lanes[i];
+
+            if (!n->active && next < tiles)
+                begin(l, n, next++);
+            if (!n->active)
+                continue;
+            step(l, n);
+            any = true;
+        }
+    }
+}
+
+/* ---- choice ---- */
+
+#define CHOICES   12
+#define TRY_HEADS 4
+#define TRY_PAIRS (1u << 22) /* of query and key, a head */
+
+typedef struct choice {
+    pfc_accel_attention_tiles tiles;
+    uint64_t cost;
+} choice;
+
+/* A command's cycles on a unit, to its last result in *last. */
+static uint64_t cycles_of(const pfc_accel_ir *ir, pfc_accel_op op, const uint64_t mnk[3],
+                          uint64_t *last)
+{
+    const pfc_accel_cmd cmd = { .unit = op == PFC_ACCEL_OP_MATMUL ? PFC_ACCEL_UNIT_TENSOR
+                                                                  : PFC_ACCEL_UNIT_VECTOR,
+                                .op = (uint8_t)op,
+                                .m = (uint32_t)mnk[0],
+                                .n = (uint32_t)mnk[1],
+                                .k = (uint32_t)mnk[2] };
+    const uint64_t cycles = pfc_accel_cmd_cycles(ir->chip, ir->p, &cmd, last);
+
+    *last += cycles;
+    return cycles;
+}
+
+/* Both units for one tile: with products that either may take, as the better of them ends. */
+static void step_cycles(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t,
+                        uint64_t *units, uint64_t *chain)
+{
+    const uint64_t score[] = { t->q, t->k, x->d };
+    const uint64_t sum[] = { t->q, x->d, t->k };
+    uint64_t last[5] = { 0 };
+    const uint64_t array = cycles_of(ir, PFC_ACCEL_OP_MATMUL, score, &last[0]) +
+                           cycles_of(ir, PFC_ACCEL_OP_MATMUL, sum, &last[1]);
+    const uint64_t weighing = cycles_of(ir, PFC_ACCEL_OP_ATT_STEP, score, &last[2]);
+    const uint64_t lanes = cycles_of(ir, PFC_ACCEL_OP_MATVEC, score, &last[3]) +
+                           cycles_of(ir, PFC_ACCEL_OP_MATVEC, sum, &last[4]);
+
+    *units = PFC_MAX(array, weighing);
+    *chain = last[2] + last[1];
+    if (!pfc_accel_either_unit(ir, t->q, x->d, t->k))
+        return;
+    if (array > weighing)
+        *units = array * (lanes + weighing) / (array + lanes);
+    *chain = last[2] + PFC_MIN(last[1], last[4]);
+}
+
+/* Cycles for 2^20 pairs of query and key: the busier unit, or memory, or what one tile waits for
+ * itself. */
+static uint64_t cost_of(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t)
+{
+    const uint64_t average = x->s - (x->causal ? x->queries / 2 : 0);
+    /* a causal tile also computes half of what its rows have beyond the diagonal; the first tile of
+     * keys and the last of queries have nothing to overlap with */
+    const uint64_t waste = x->causal ? PFC_MIN(t->q, x->queries) / 2 : 0;
+    const uint64_t tiles = x->groups * tiles_a_group(x, t->q) * div_up(x->s, t->k);
+    const uint64_t memory = 2 * t->k * x->d * ir->es * ir->chip->clock_mhz / ir->chip->hbm_mbps;
+    uint64_t units = 0;
+    uint64_t chain = 0;
+    uint64_t most;
+
+    step_cycles(ir, x, t, &units, &chain);
+    most = PFC_MAX(PFC_MAX(chain / t->lanes, units), t->q < x->queries ? 0 : memory);
+    return most * ((average + waste) * 1024 / average) / 1024 * (1u << 20) / (t->q * t->k) *
+           (tiles + t->lanes) / tiles;
+}
+
+static void keep(choice *best, size_t *len, const choice *c)
+{
+    size_t at = *len;
+
+    if (*len == CHOICES && c->cost >= best[CHOICES - 1].cost)
+        return;
+    if (*len < CHOICES)
+        (*len)++;
+    else
+        at--;
+    for (; at > 0 && c->cost < best[at - 1].cost; at--)
+        best[at] = best[at - 1];
+    best[at] = *c;
+}
+
+static uint64_t tried(const pfc_accel_ir *like, const shape *x, const pfc_accel_attention_tiles *t)
+{
+    lowering l = { .x = *x, .t = *t };
+    pfc_accel_ir ir;
+    uint64_t cycles;
+
+    pfc_accel_ir_fork(&ir, like);
+    l.ir = &ir;
+    l.x.groups = PFC_MIN(x->groups, TRY_HEADS);
+    while (l.x.s * l.x.queries > TRY_PAIRS) {
+        if (l.x.queries == l.x.s)
+            l.x.queries = div_up(l.x.queries, 2);
+        l.x.s = PFC_MAX(div_up(l.x.s, 2), l.x.queries);
+    }
+    all_tiles(&l);
+    cycles = pfc_accel_ir_cycles(&ir);
+    pfc_accel_program_free(ir.p);
+    pfc_accel_ir_free(&ir);
+    return cycles;
+}
+
+/* Of those that are as fast within 1/256, the one with most queries: it loads keys least often. */
+static bool fastest(const pfc_accel_ir *ir, const shape *x, choice *all, size_t len,
+                    pfc_accel_attention_tiles *out)
+{
+    uint64_t best = UINT64_MAX;
+    const choice *chosen = NULL;
+
+    for (size_t i = 0; i < len; i++) {
+        all[i].cost = len > 1 ? tried(ir, x, &all[i].tiles) : 0;
+        best = PFC_MIN(best, all[i].cost);
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (all[i].cost == UINT64_MAX || all[i].cost > best + best / 256)
+            continue;
+        if (!chosen || all[i].tiles.q > chosen->tiles.q ||
+            (all[i].tiles.q == chosen->tiles.q && all[i].cost < chosen->cost))
+            chosen = &all[i];
+    }
+    if (chosen)
+        *out = chosen->tiles;
+    return chosen != NULL;
+}
+
+static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *out)
+{
+    choice best[CHOICES];
+    size_t len = 0;
+    uint64_t rows_before = 0;
+    const bool few = x->queries * x->share <= 32; /* memory decides: every engine loads */
+
+    for (uint64_t room = 1; room <= 512; room *= 2) {
+        const uint64_t rows = tile_rows(x, PFC_MIN(room, x->queries * x->share));
+
+        if (rows == rows_before)
+            continue;
+        rows_before = rows;
+        for (uint64_t keys = 1;; keys *= 2) {
+            for (uint64_t lanes = 1; lanes <= MAX_LANES; lanes++) {
+                choice c = { .tiles = { rows, PFC_MIN(keys, x->s), lanes, few } };
+
+                if (!fits(ir, x, &c.tiles))
+                    continue;
+                c.cost = cost_of(ir, x, &c.tiles);
+                keep(best, &len, &c);
+            }
+            if (keys >= x->s || keys >= 4096)
+                break;
+        }
+    }
+    return fastest(ir, x, best, len, out);
+}
+
+pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *problem,
+                                    pfc_accel_plan *out, bool *empty, pfc_err *err)
+{
+    const shape x = shape_of(problem);
+    pfc_accel_attention_tiles *t = &out->attention;
+    const uint64_t rows = x.d * ir->es;
+
+    ir->p->args_len = 4;
+    ir->p->arg_bytes[ARG_Q] = ir->p->arg_bytes[ARG_O] = x.groups * x.share * x.queries * rows;
+    ir->p->arg_bytes[ARG_K] = ir->p->arg_bytes[ARG_V] = x.groups * x.s * rows;
+    *empty = ir->p->arg_bytes[ARG_O] == 0 || ir->p->arg_bytes[ARG_K] == 0;
+    if (*empty)
         return PFC_OK;
-    l.scale = 1.0f / sqrtf((float)l.d);
-    if (!choose(&l) && !e->p->ideal_memory)
+    if (ir->p->ideal_memory)
+        *t = (pfc_accel_attention_tiles){ tile_rows(&x, PFC_MIN(x.queries * x.share, 128)),
+                                          PFC_MIN(x.s, 128), 1, false };
+    else if (!choose(ir, &x, t))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this attention fits its scratchpad",
-                           e->chip->name);
-    place(&l);
-    for (uint64_t h = 0; h < heads && !e->overflow; h++)
-        for (uint64_t q0 = 0; q0 < l.s && !e->overflow; q0 += l.tq)
-            one_query_tile(&l, h, q0);
+                           ir->chip->name);
+    snprintf(ir->p->choice, sizeof(ir->p->choice),
+             "tiles of %llu queries, %llu keys; %llu tiles of queries in flight; %s",
+             (unsigned long long)t->q, (unsigned long long)t->k, (unsigned long long)t->lanes,
+             pfc_accel_queues_text(t->mixed));
     return PFC_OK;
+}
+
+void pfc_accel_tile_attention(pfc_accel_ir *ir, const pfc_accel_problem *problem,
+                              const pfc_accel_plan *plan)
+{
+    lowering l = { .ir = ir, .x = shape_of(problem), .t = plan->attention };
+
+    all_tiles(&l);
 }

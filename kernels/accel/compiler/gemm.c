@@ -1,195 +1,280 @@
-/* GEMM: two buffers an operand and an accumulator tile; resident tiles are not loaded again. */
-#include "kernels/accel/compiler/emit.h"
+/*
+ * GEMM: rings of buffers for both operands, accumulators for a group of result tiles; tiles that
+ * are still resident are not loaded again. Few rows pass all of k with every column tile of a group
+ * in the accumulators, so that both units always have a product that waits for no other.
+ */
+#include <stdio.h>
 
-/* One of two buffers of an operand. */
-typedef struct slot {
-    uint64_t place;
-    uint64_t tag; /* which tile is in it */
-    bool full;
-    uint32_t loaded; /* token */
-    uint32_t used;   /* token of the last command that reads it */
-    uint64_t turn;
-} slot;
+#include "kernels/accel/compiler/ir.h"
+
+#define MAX_GROUP 256
 
 typedef struct lowering {
-    pfc_accel_emit *e;
+    pfc_accel_ir *ir;
     pfc_accel_gemm_tiles t;
     uint64_t m; /* what is computed: all, or a corner to try tiles on */
     uint64_t n;
     uint64_t k;
     uint64_t a_cols; /* elements from row to row in HBM */
     uint64_t b_cols;
-    slot a[2];
-    slot b[2];
-    uint64_t acc[2];
-    uint32_t acc_free[2]; /* token of the store that empties it */
-    size_t slots;         /* 2, or 1 for a whole-problem tile */
-    uint64_t turn;
+    bool fused; /* bias and activation */
+    uint8_t act;
+    pfc_accel_ring a, b, bias;
+    uint16_t acc[2 * MAX_GROUP];
+    size_t acc_len;
+    uint16_t out[2];
+    uint64_t stored;
+    uint8_t line_a, line_b, line_mul, line_bias, line_act, line_store;
 } lowering;
-
-static uint64_t extent(uint64_t dim, uint64_t tile, uint64_t i)
-{
-    return PFC_MIN(tile, dim - i * tile);
-}
-
-/* The buffer that holds `tag`, loaded when it is in none. */
-static slot *fetch(lowering *g, slot *slots, uint64_t tag, const pfc_accel_tile *tile)
-{
-    slot *s = &slots[0];
-    pfc_accel_tile moved = *tile;
-
-    for (size_t i = 0; i < g->slots; i++)
-        if (slots[i].full && slots[i].tag == tag) {
-            slots[i].turn = ++g->turn;
-            return &slots[i];
-        }
-    if (g->slots > 1 && slots[1].turn < slots[0].turn)
-        s = &slots[1];
-    moved.place = s->place;
-    s->loaded = pfc_accel_emit_move(g->e, PFC_ACCEL_OP_LOAD, &moved, &s->used, 1);
-    s->tag = tag;
-    s->full = true;
-    s->turn = ++g->turn;
-    return s;
-}
-
-static void one_tile(lowering *g, uint64_t mi, uint64_t ni, size_t which)
-{
-    const uint64_t es = g->e->es;
-    const uint64_t nk = g->k ? (g->k + g->t.k - 1) / g->t.k : 1;
-    const uint64_t rows = extent(g->m, g->t.m, mi);
-    const uint64_t cols = extent(g->n, g->t.n, ni);
-    uint32_t done = PFC_ACCEL_NO_TOKEN;
-    pfc_accel_tile result;
-
-    for (uint64_t ki = 0; ki < nk; ki++) {
-        const uint64_t depth = g->k ? extent(g->k, g->t.k, ki) : 0;
-        const pfc_accel_tile at = { .arg = 0,
-                                    .offset = (mi * g->t.m * g->a_cols + ki * g->t.k) * es,
-                                    .stride = g->a_cols * es,
-                                    .rows = rows,
-                                    .cols = depth };
-        const pfc_accel_tile bt = { .arg = 1,
-                                    .offset = (ki * g->t.k * g->b_cols + ni * g->t.n) * es,
-                                    .stride = g->b_cols * es,
-                                    .rows = depth,
-                                    .cols = cols };
-        slot *a = fetch(g, g->a, mi * nk + ki, &at);
-        slot *b = fetch(g, g->b, ni * nk + ki, &bt);
-        const uint32_t waits[] = { a->loaded, b->loaded,
-                                   ki == 0 ? g->acc_free[which] : PFC_ACCEL_NO_TOKEN };
-        const pfc_accel_cmd cmd = {
-            .unit = PFC_ACCEL_UNIT_TENSOR,
-            .op = PFC_ACCEL_OP_MATMUL,
-            .accumulate = ki > 0,
-            .token = pfc_accel_emit_token(g->e),
-            .m = (uint32_t)rows,
-            .n = (uint32_t)cols,
-            .k = (uint32_t)depth,
-            .a = a->place,
-            .b = b->place,
-            .acc = g->acc[which],
-        };
-
-        pfc_accel_emit_cmd(g->e, &cmd, waits, PFC_ARRAY_LEN(waits));
-        a->used = b->used = done = cmd.token;
-    }
-    result = (pfc_accel_tile){ .arg = 2,
-                               .offset = (mi * g->t.m * g->b_cols + ni * g->t.n) * g->e->out_es,
-                               .stride = g->b_cols * g->e->out_es,
-                               .rows = rows,
-                               .cols = cols,
-                               .place = g->acc[which] };
-    g->acc_free[which] = pfc_accel_emit_move(g->e, PFC_ACCEL_OP_STORE_ACC, &result, &done, 1);
-}
 
 static uint64_t count(uint64_t dim, uint64_t tile)
 {
     return dim ? (dim + tile - 1) / tile : 1;
 }
 
-static void all_tiles(lowering *g)
+static uint64_t extent(uint64_t dim, uint64_t tile, uint64_t i)
+{
+    return PFC_MIN(tile, dim - i * tile);
+}
+
+/* Tile number t in the order of the outer loops. */
+static void indices(const lowering *g, uint64_t t, uint64_t *mi, uint64_t *ni)
 {
     const uint64_t nm = count(g->m, g->t.m);
     const uint64_t nn = count(g->n, g->t.n);
 
-    for (size_t i = 0; i < g->slots; i++) {
-        g->a[i] = (slot){ .used = PFC_ACCEL_NO_TOKEN, .loaded = PFC_ACCEL_NO_TOKEN };
-        g->b[i] = g->a[i];
-        g->a[i].place = pfc_accel_emit_sram(g->e, g->t.m * g->t.k * g->e->es);
-        g->b[i].place = pfc_accel_emit_sram(g->e, g->t.k * g->t.n * g->e->es);
-        g->acc[i] = pfc_accel_emit_acc(g->e, g->t.m * g->t.n * 4);
-        g->acc_free[i] = PFC_ACCEL_NO_TOKEN;
-    }
-    for (uint64_t i = 0; i < nm * nn && !g->e->overflow; i++) {
-        const uint64_t mi = g->t.m_outer ? i / nn : i % nm;
-        const uint64_t ni = g->t.m_outer ? i % nn : i / nm;
+    *mi = g->t.m_outer ? t / nn : t % nm;
+    *ni = g->t.m_outer ? t % nn : t / nm;
+}
 
-        one_tile(g, mi, ni, (size_t)(i % g->slots));
+/* acc (+)= a b for one tile of k. */
+static void multiply(lowering *g, uint64_t t, uint64_t ki)
+{
+    const uint64_t es = g->ir->es;
+    const uint64_t nk = count(g->k, g->t.k);
+    const uint64_t depth = g->k ? extent(g->k, g->t.k, ki) : 0;
+    uint64_t mi = 0;
+    uint64_t ni = 0;
+    pfc_accel_tile a, b;
+    uint16_t in_a, in_b;
+    pfc_accel_tile_op *op;
+
+    indices(g, t, &mi, &ni);
+    a = (pfc_accel_tile){ .arg = 0,
+                          .offset = (mi * g->t.m * g->a_cols + ki * g->t.k) * es,
+                          .stride = g->a_cols * es,
+                          .rows = extent(g->m, g->t.m, mi),
+                          .cols = depth };
+    b = (pfc_accel_tile){ .arg = 1,
+                          .offset = (ki * g->t.k * g->b_cols + ni * g->t.n) * es,
+                          .stride = g->b_cols * es,
+                          .rows = depth,
+                          .cols = extent(g->n, g->t.n, ni) };
+    in_a = pfc_accel_ring_fetch(g->ir, &g->a, mi * nk + ki, &a, g->line_a);
+    in_b = pfc_accel_ring_fetch(g->ir, &g->b, ni * nk + ki, &b, g->line_b);
+    op = pfc_accel_ir_op(g->ir, PFC_ACCEL_OP_MATMUL, g->line_mul);
+    op->cmd.accumulate = ki > 0;
+    op->cmd.m = (uint32_t)a.rows;
+    op->cmd.n = (uint32_t)b.cols;
+    op->cmd.k = (uint32_t)depth;
+    op->a = in_a;
+    op->b = in_b;
+    op->acc = g->acc[t % g->acc_len];
+    op->either = pfc_accel_either_unit(g->ir, a.rows, b.cols, depth);
+}
+
+static void store(lowering *g, uint64_t t)
+{
+    const uint16_t acc = g->acc[t % g->acc_len];
+    uint64_t mi = 0;
+    uint64_t ni = 0;
+    pfc_accel_tile result, bias;
+    pfc_accel_tile_op *op;
+    uint16_t in_bias, out;
+
+    indices(g, t, &mi, &ni);
+    result = (pfc_accel_tile){ .arg = g->fused ? 3 : 2,
+                               .offset = (mi * g->t.m * g->b_cols + ni * g->t.n) * g->ir->out_es,
+                               .stride = g->b_cols * g->ir->out_es,
+                               .rows = extent(g->m, g->t.m, mi),
+                               .cols = extent(g->n, g->t.n, ni) };
+    if (!g->fused) {
+        pfc_accel_ir_move(g->ir, PFC_ACCEL_OP_STORE_ACC, &result, acc, g->line_store);
+        return;
+    }
+    bias = (pfc_accel_tile){ .arg = 2,
+                             .offset = ni * g->t.n * g->ir->es,
+                             .stride = result.cols * g->ir->es,
+                             .rows = 1,
+                             .cols = result.cols };
+    in_bias = pfc_accel_ring_fetch(g->ir, &g->bias, ni, &bias, g->line_bias);
+    out = g->out[g->stored++ % 2];
+    op = pfc_accel_ir_op(g->ir, PFC_ACCEL_OP_BIAS_ACT, g->line_act);
+    op->cmd.m = (uint32_t)result.rows;
+    op->cmd.n = (uint32_t)result.cols;
+    op->cmd.act = g->act;
+    op->a = out;
+    op->b = in_bias;
+    op->acc = acc;
+    pfc_accel_ir_move(g->ir, PFC_ACCEL_OP_STORE, &result, out, g->line_store);
+}
+
+static void prepare(lowering *g)
+{
+    pfc_accel_ir *ir = g->ir;
+    const uint64_t nk = count(g->k, g->t.k);
+    const uint64_t tiles = count(g->m, g->t.m) * count(g->n, g->t.n);
+    const size_t least = ir->p->ideal_memory ? 1 : 2;
+
+    g->line_a = pfc_accel_ir_line(ir, "load a[mi, ki]");
+    g->line_b = pfc_accel_ir_line(ir, "load b[ki, ni]");
+    g->line_mul = pfc_accel_ir_line(ir, "sum[mi, ni] += a[mi, ki] b[ki, ni]");
+    if (g->fused) {
+        g->line_bias = pfc_accel_ir_line(ir, "load bias[ni]");
+        g->line_act = pfc_accel_ir_line(ir, "c[mi, ni] = act(sum[mi, ni] + bias[ni])");
+    }
+    g->line_store = pfc_accel_ir_line(ir, g->fused ? "store c[mi, ni]" : "store sum[mi, ni]");
+    pfc_accel_ring_init(ir, &g->a, PFC_MIN(g->t.slots, PFC_MAX(count(g->m, g->t.m) * nk, least)),
+                        g->t.m * g->t.k * ir->es);
+    pfc_accel_ring_init(ir, &g->b, PFC_MIN(g->t.slots, PFC_MAX(count(g->n, g->t.n) * nk, least)),
+                        g->t.k * g->t.n * ir->es);
+    g->acc_len = g->t.group == 1 ? least : g->t.group * (tiles > g->t.group ? 2 : 1);
+    for (size_t i = 0; i < g->acc_len; i++)
+        g->acc[i] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, g->t.m * g->t.n * 4);
+    if (!g->fused)
+        return;
+    pfc_accel_ring_init(ir, &g->bias, 2, g->t.n * ir->es);
+    for (size_t i = 0; i < 2; i++)
+        g->out[i] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, g->t.m * g->t.n * ir->es);
+}
+
+static void all_tiles(lowering *g)
+{
+    const uint64_t tiles = count(g->m, g->t.m) * count(g->n, g->t.n);
+    const uint64_t nk = count(g->k, g->t.k);
+
+    g->ir->mixed = g->t.mixed;
+    prepare(g);
+    for (uint64_t first = 0; first < tiles && !g->ir->overflow; first += g->t.group) {
+        const uint64_t end = PFC_MIN(first + g->t.group, tiles);
+
+        for (uint64_t ki = 0; ki < nk && !g->ir->overflow; ki++)
+            for (uint64_t t = first; t < end; t++)
+                multiply(g, t, ki);
+        for (uint64_t t = first; t < end; t++)
+            store(g, t);
     }
 }
 
-/* Cycles of a corner of at most TRY tiles a side, times how many such corners there are. */
-#define TRY 4
-static uint64_t tried(const lowering *g, const pfc_accel_gemm_tiles *t)
+static lowering lowering_of(pfc_accel_ir *ir, const pfc_accel_problem *problem)
 {
-    pfc_accel_emit fork = pfc_accel_emit_fork(g->e);
+    return (lowering){ .ir = ir,
+                       .m = (uint64_t)problem->p[0],
+                       .n = (uint64_t)problem->p[1],
+                       .k = (uint64_t)problem->p[2],
+                       .a_cols = (uint64_t)problem->p[2],
+                       .b_cols = (uint64_t)problem->p[1],
+                       .fused = problem->kernel == PFC_ACCEL_GEMM_BIAS_ACT,
+                       .act = (uint8_t)problem->p[3] };
+}
+
+/* Cycles of a problem, or, of a large one, of a corner of at most TRY tiles a side, times how many
+ * such corners there are. */
+#define TRY        4
+#define TRY_ALL    512 /* tiles */
+#define TRY_MBYTES 48
+static uint64_t tried(const pfc_accel_ir *like, const lowering *g, const pfc_accel_gemm_tiles *t)
+{
+    const uint64_t all = count(g->m, t->m) * count(g->n, t->n) * count(g->k, t->k);
+    const uint64_t bytes = (g->m * g->k + g->k * g->n + g->m * g->n) * like->es;
+    const bool corner = all > TRY_ALL || bytes > (uint64_t)TRY_MBYTES << 20;
+    pfc_accel_ir ir;
     lowering part = *g;
-    uint64_t all = count(g->m, t->m) * count(g->n, t->n) * count(g->k, t->k);
     uint64_t cycles;
 
-    part.e = &fork;
+    pfc_accel_ir_fork(&ir, like);
+    part.ir = &ir;
     part.t = *t;
-    part.m = PFC_MIN(g->m, TRY * t->m);
-    part.n = PFC_MIN(g->n, TRY * t->n);
-    part.k = PFC_MIN(g->k, TRY * t->k);
+    if (corner) {
+        part.m = PFC_MIN(g->m, TRY * t->m);
+        part.n = PFC_MIN(g->n, PFC_MAX(TRY, t->group) * t->n);
+        part.k = PFC_MIN(g->k, TRY * t->k);
+    }
     all_tiles(&part);
-    cycles = pfc_accel_emit_cycles(&fork);
-    pfc_accel_program_free(fork.p);
+    cycles = pfc_accel_ir_cycles(&ir);
+    pfc_accel_program_free(ir.p);
+    pfc_accel_ir_free(&ir);
     if (cycles == UINT64_MAX)
         return UINT64_MAX;
     return cycles * all / (count(part.m, t->m) * count(part.n, t->n) * count(part.k, t->k));
 }
 
-static bool choose(lowering *g, const pfc_accel_problem *problem)
+/* Of those that are as fast within 1/256, the one with most rows: it loads weights least often. */
+static bool choose(const pfc_accel_ir *ir, const lowering *g, const pfc_accel_problem *problem,
+                   pfc_accel_gemm_tiles *out)
 {
     pfc_accel_gemm_tiles choices[PFC_ACCEL_TILE_CHOICES];
+    uint64_t cycles[PFC_ACCEL_TILE_CHOICES];
     const size_t len =
-        pfc_accel_gemm_tiles_choose(g->e->chip, problem->dtype, g->m, g->n, g->k, choices);
+        pfc_accel_gemm_tiles_choose(ir->chip, problem, choices, PFC_ACCEL_TILE_CHOICES);
     uint64_t best = UINT64_MAX;
+    size_t chosen = len;
 
     for (size_t i = 0; i < len; i++) {
-        const uint64_t cycles = len > 1 ? tried(g, &choices[i]) : 0;
-
-        if (cycles < best) {
-            best = cycles;
-            g->t = choices[i];
-        }
+        cycles[i] = len > 1 ? tried(ir, g, &choices[i]) : 0;
+        best = PFC_MIN(best, cycles[i]);
     }
-    return best != UINT64_MAX;
+    for (size_t i = 0; i < len; i++) {
+        if (cycles[i] == UINT64_MAX || cycles[i] > best + best / 256)
+            continue;
+        if (chosen == len || choices[i].m > choices[chosen].m ||
+            (choices[i].m == choices[chosen].m && cycles[i] < cycles[chosen]))
+            chosen = i;
+    }
+    if (chosen == len)
+        return false;
+    *out = choices[chosen];
+    return true;
 }
 
-pfc_code pfc_accel_lower_gemm(pfc_accel_emit *e, const pfc_accel_problem *problem, pfc_err *err)
+pfc_code pfc_accel_choose_gemm(pfc_accel_ir *ir, const pfc_accel_problem *problem,
+                               pfc_accel_plan *out, bool *empty, pfc_err *err)
 {
-    lowering g = { .e = e,
-                   .m = (uint64_t)problem->p[0],
-                   .n = (uint64_t)problem->p[1],
-                   .k = (uint64_t)problem->p[2],
-                   .a_cols = (uint64_t)problem->p[2],
-                   .b_cols = (uint64_t)problem->p[1],
-                   .slots = e->p->ideal_memory ? 1 : 2 };
+    const lowering g = lowering_of(ir, problem);
+    pfc_accel_gemm_tiles *t = &out->gemm;
+    pfc_accel_program *p = ir->p;
+    size_t args = 0;
 
-    e->p->args_len = 3;
-    e->p->arg_bytes[0] = g.m * g.k * e->es;
-    e->p->arg_bytes[1] = g.k * g.n * e->es;
-    e->p->arg_bytes[2] = g.m * g.n * e->out_es;
-    if (g.m == 0 || g.n == 0)
+    p->arg_bytes[args++] = g.m * g.k * ir->es;
+    p->arg_bytes[args++] = g.k * g.n * ir->es;
+    if (g.fused)
+        p->arg_bytes[args++] = g.n * ir->es;
+    p->arg_bytes[args++] = g.m * g.n * ir->out_es;
+    p->args_len = args;
+    *empty = g.m == 0 || g.n == 0;
+    if (*empty)
         return PFC_OK;
-    if (e->p->ideal_memory)
-        g.t = (pfc_accel_gemm_tiles){ .m = g.m, .n = g.n, .k = PFC_MAX(g.k, 1) };
-    else if (!choose(&g, problem))
+    if (p->ideal_memory)
+        *t = (pfc_accel_gemm_tiles){
+            .m = g.m, .n = g.n, .k = PFC_MAX(g.k, 1), .group = 1, .slots = 1
+        };
+    else if (t->m == 0 && !choose(ir, &g, problem, t))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this gemm fits its scratchpad",
-                           e->chip->name);
-    all_tiles(&g);
+                           ir->chip->name);
+    snprintf(p->choice, sizeof(p->choice),
+             "tiles of m %llu, n %llu, k %llu; %s outermost, %llu tiles together; %llu buffers; "
+             "%s",
+             (unsigned long long)t->m, (unsigned long long)t->n, (unsigned long long)t->k,
+             t->m_outer ? "m" : "n", (unsigned long long)t->group, (unsigned long long)t->slots,
+             pfc_accel_queues_text(t->mixed));
     return PFC_OK;
+}
+
+void pfc_accel_tile_gemm(pfc_accel_ir *ir, const pfc_accel_problem *problem,
+                         const pfc_accel_plan *plan)
+{
+    lowering g = lowering_of(ir, problem);
+
+    g.t = plan->gemm;
+    all_tiles(&g);
 }

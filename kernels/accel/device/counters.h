@@ -92,7 +92,8 @@ typedef struct pfc_accel_chip pfc_accel_chip;
     X(OVERLAP_EXEC, "overlap_execute_cycles", "cycles", "core", OVERLAP, 2)                        \
     X(OVERLAP_LOAD_EXEC, "overlap_load_execute_cycles", "cycles", "core", OVERLAP, 2)              \
     X(OVERLAP_STORE_EXEC, "overlap_store_execute_cycles", "cycles", "core", OVERLAP, 2)            \
-    X(OVERLAP_ALL, "overlap_load_store_execute_cycles", "cycles", "core", OVERLAP, 2)
+    X(OVERLAP_ALL, "overlap_load_store_execute_cycles", "cycles", "core", OVERLAP, 2)              \
+    X(VECTOR_MACS, "vector_macs", "count", "", NONE, 2)
 
 typedef enum pfc_accel_law {
 #define PFC_X(id, text) PFC_ACCEL_LAW_##id,

@@ -119,6 +119,7 @@ size_t pfc_accel_dtype_bytes(pfc_accel_dtype dtype);
 #define PFC_ACCEL_MAX_DMA_BYTES (1ull << 36) /* moved by one program */
 #define PFC_ACCEL_MAX_ARGS      8
 #define PFC_ACCEL_MAX_WAITS     6
+#define PFC_ACCEL_MAX_LINES     64 /* of a schedule's text */
 
 typedef enum pfc_accel_unit {
     PFC_ACCEL_UNIT_TENSOR,
@@ -136,7 +137,19 @@ typedef enum pfc_accel_op {
     PFC_ACCEL_OP_RMSNORM,   /* rows in place; aux: gamma */
     PFC_ACCEL_OP_ATT_STEP,  /* online softmax of a score tile, rescales the output tile */
     PFC_ACCEL_OP_ATT_END,   /* output tile over row sums, to scratchpad */
+    PFC_ACCEL_OP_MATVEC,    /* MATMUL on the vector unit: the same sums in the same order */
+    PFC_ACCEL_OP_BIAS_ACT,  /* a = act(acc + bias) of m x n sums; b: bias of a row */
+    PFC_ACCEL_OP_RES_NORM,  /* c += a, then a = RMS norm of c; b: gamma */
 } pfc_accel_op;
+
+/** Activation of BIAS_ACT: x; max(x, 0); x / (1 + e^-2u) with u = 0.7978845608 (x + 0.044715 x^3);
+ *  x / (1 + e^-x). */
+typedef enum pfc_accel_act {
+    PFC_ACCEL_ACT_NONE,
+    PFC_ACCEL_ACT_RELU,
+    PFC_ACCEL_ACT_GELU,
+    PFC_ACCEL_ACT_SILU,
+} pfc_accel_act;
 
 /** One command. Addresses are bytes in their own space. A token is done when every command that
  *  signals it is done; waits name tokens that only earlier commands signal. */
@@ -149,6 +162,8 @@ typedef struct pfc_accel_cmd {
     bool transpose_b; /* MATMUL */
     bool first;       /* ATT_STEP: no earlier step */
     uint8_t arg;      /* DMA: which argument */
+    uint8_t act;      /* BIAS_ACT: pfc_accel_act */
+    uint8_t line;     /* of the schedule, from 1; 0: none */
     uint32_t token;   /* signalled */
     uint32_t waits[PFC_ACCEL_MAX_WAITS];
     uint64_t offset; /* DMA: of the first byte in the argument */
@@ -159,9 +174,11 @@ typedef struct pfc_accel_cmd {
     uint32_t elem;    /* DMA: bytes of an element in HBM */
     uint64_t a;       /* scratchpad: MATMUL a, DMA's place, vector's rows, ATT_STEP's P out */
     uint64_t b;       /* scratchpad: MATMUL b, vector's aux, ATT_* row statistics */
+    uint64_t c;       /* scratchpad: RES_NORM's residual */
     uint64_t acc;     /* accumulators: MATMUL's result, STORE_ACC, ATT_STEP's scores */
     uint64_t acc2;    /* accumulators: ATT_*'s output tile */
-    int64_t diagonal; /* ATT_STEP: column j of row i counts when j <= i + diagonal */
+    int64_t diagonal; /* ATT_STEP: column j of row i counts when j <= i + diagonal, where rows */
+    uint32_t period;  /* are counted from 0 again after so many; 0: never */
     float scale;      /* ATT_STEP */
 } pfc_accel_cmd;
 
@@ -179,7 +196,33 @@ typedef struct pfc_accel_program {
     size_t args_len;
     uint64_t dma_bytes;
     uint64_t macs;
+    char choice[160];                 /* of the compiler, in words: tiles, order, buffers */
+    char *lines[PFC_ACCEL_MAX_LINES]; /* text of the schedule; line i + 1 is lines[i] */
+    size_t lines_len;
 } pfc_accel_program;
+
+/** A part of the chip's memories that a command uses. */
+typedef enum pfc_accel_space { PFC_ACCEL_SRAM, PFC_ACCEL_ACC } pfc_accel_space;
+
+typedef struct pfc_accel_access {
+    uint8_t space; /* pfc_accel_space */
+    bool reads;
+    bool writes;
+    uint64_t at;
+    uint64_t bytes;
+    size_t field; /* offset in pfc_accel_cmd of the address */
+} pfc_accel_access;
+
+#define PFC_ACCEL_MAX_ACCESSES 4
+/** "load", ...; "?" for no operation. */
+const char *pfc_accel_op_name(uint8_t op);
+/** The parts of the chip's memories that a command uses; returns how many (access.c). */
+size_t pfc_accel_cmd_accesses(const pfc_accel_program *p, const pfc_accel_cmd *cmd,
+                              pfc_accel_access out[PFC_ACCEL_MAX_ACCESSES]);
+/** Cycles for which a command of the tensor or vector unit holds its unit when nothing is in the
+ *  way, and, in *drain, from then to its last result. */
+uint64_t pfc_accel_cmd_cycles(const pfc_accel_chip *chip, const pfc_accel_program *p,
+                              const pfc_accel_cmd *cmd, uint64_t *drain);
 
 void pfc_accel_program_free(pfc_accel_program *p);
 /** SHA-256 over the fields of all commands, hexadecimal with a terminator: equal streams have equal
@@ -224,7 +267,7 @@ uint64_t pfc_accel_tensor_cycles(pfc_accel_mode mode, uint64_t rows, uint64_t co
 
 /** Passes over each element of a vector operation's tile, without its reduction trees; 0 for what
  *  does not pass over one. */
-uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op);
+uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op, uint8_t act);
 
 /** Nanoseconds on the link for a copy of that size, in chip cycles, rounded up. */
 uint64_t pfc_accel_pcie_cycles(const pfc_accel_chip *chip, uint64_t bytes);

@@ -93,7 +93,7 @@ static size_t scratch_floats(const pfc_accel_program *p)
 
         if (c->unit == PFC_ACCEL_UNIT_DMA)
             continue;
-        if (c->unit == PFC_ACCEL_UNIT_TENSOR)
+        if (c->op == PFC_ACCEL_OP_MATMUL || c->op == PFC_ACCEL_OP_MATVEC)
             want = m * k + k * n + PFC_MAX(m * n, k * n) + 1;
         most = PFC_MAX(most, want);
     }
@@ -336,7 +336,9 @@ static void finish_transfer(engine *e, unit *u)
     u->free_at = u->dma.next_issue;
     u->active = false;
     u->banks_until = u->dma.done;
-    done = PFC_MAX(u->dma.done, u->free_at) + latency;
+    /* an engine completes its descriptors in order */
+    done = PFC_MAX(u->drained_at, PFC_MAX(u->dma.done, u->free_at) + latency);
+    u->drained_at = done;
     e->v[PFC_ACCEL_DMA_BUSY] += u->dma.busy;
     e->v[PFC_ACCEL_DMA_STALL_HBM] += u->dma.stall_hbm;
     if (e->run->detail) {

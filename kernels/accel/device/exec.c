@@ -121,7 +121,8 @@ static void attention_step(const pfc_accel_run *run, pfc_accel_memory *mem,
         const float *s = (const float *)(const void *)(mem->acc + cmd->acc) + i * n;
         float *out = (float *)(void *)(mem->acc + cmd->acc2) + i * cmd->k;
         uint8_t *row = mem->sram + cmd->a + i * n * es;
-        const int64_t reach = (int64_t)i + cmd->diagonal + 1;
+        const size_t at = cmd->period ? i % cmd->period : i;
+        const int64_t reach = (int64_t)at + cmd->diagonal + 1;
         const size_t valid = reach < 0 ? 0 : PFC_MIN((size_t)reach, n);
         const float old = cmd->first ? -INFINITY : top[i];
         float now = old;
@@ -157,6 +158,49 @@ static void attention_end(const pfc_accel_run *run, pfc_accel_memory *mem, const
     }
 }
 
+static void bias_act(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
+{
+    const pfc_accel_dtype dtype = run->program->dtype;
+    const size_t n = cmd->n;
+    float *x = mem->scratch;
+    float *bias = x + n;
+
+    load_floats(bias, mem->sram + cmd->b, n, dtype);
+    for (size_t i = 0; i < cmd->m; i++) {
+        const float *acc = (const float *)(const void *)(mem->acc + cmd->acc) + i * n;
+
+        for (size_t j = 0; j < n; j++)
+            x[j] = pfc_accel_activate(acc[j] + bias[j], cmd->act);
+        store_floats(mem->sram + cmd->a + i * n * pfc_accel_dtype_bytes(dtype), x, n, dtype);
+    }
+}
+
+/* The norm is of the rounded sums, those that are stored. */
+static void residual_norm(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
+{
+    const pfc_accel_dtype dtype = run->program->dtype;
+    const size_t es = pfc_accel_dtype_bytes(dtype);
+    const size_t n = cmd->n;
+    float *x = mem->scratch;
+    float *sum = x + n;
+    float *gamma = sum + n;
+
+    load_floats(gamma, mem->sram + cmd->b, n, dtype);
+    for (size_t i = 0; i < cmd->m; i++) {
+        uint8_t *row = mem->sram + cmd->a + i * n * es;
+        uint8_t *residual = mem->sram + cmd->c + i * n * es;
+
+        load_floats(x, row, n, dtype);
+        load_floats(sum, residual, n, dtype);
+        for (size_t j = 0; j < n; j++)
+            sum[j] += x[j];
+        store_floats(residual, sum, n, dtype);
+        load_floats(sum, residual, n, dtype);
+        pfc_accel_rmsnorm_row(sum, gamma, n);
+        store_floats(row, sum, n, dtype);
+    }
+}
+
 void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
 {
     switch ((pfc_accel_op)cmd->op) {
@@ -166,6 +210,7 @@ void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_a
         transfer(run, mem, cmd);
         return;
     case PFC_ACCEL_OP_MATMUL:
+    case PFC_ACCEL_OP_MATVEC:
         matmul(run, mem, cmd);
         return;
     case PFC_ACCEL_OP_SOFTMAX:
@@ -178,6 +223,12 @@ void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_a
         return;
     case PFC_ACCEL_OP_ATT_END:
         attention_end(run, mem, cmd);
+        return;
+    case PFC_ACCEL_OP_BIAS_ACT:
+        bias_act(run, mem, cmd);
+        return;
+    case PFC_ACCEL_OP_RES_NORM:
+        residual_norm(run, mem, cmd);
         return;
     }
 }

@@ -160,6 +160,8 @@ void pfc_accel_matmul_int8(int32_t *acc, const float *a, const float *b, float *
 /* vector_math.c: rows of floats */
 
 float pfc_accel_exp(float x);
+/** act: pfc_accel_act. */
+float pfc_accel_activate(float x, uint8_t act);
 void pfc_accel_softmax_row(float *x, size_t n);
 void pfc_accel_layernorm_row(float *x, const float *gamma, const float *beta, size_t n);
 void pfc_accel_rmsnorm_row(float *x, const float *gamma, size_t n);

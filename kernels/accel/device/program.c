@@ -7,6 +7,8 @@ void pfc_accel_program_free(pfc_accel_program *p)
 {
     if (!p)
         return;
+    for (size_t i = 0; i < p->lines_len; i++)
+        free(p->lines[i]);
     free(p->cmds);
     free(p);
 }
@@ -58,53 +60,38 @@ static pfc_code check_transfer(const checker *c, const pfc_accel_cmd *cmd)
     return PFC_OK;
 }
 
+static bool right_unit(const pfc_accel_cmd *cmd)
+{
+    if (cmd->op <= PFC_ACCEL_OP_STORE_ACC)
+        return false;
+    return cmd->unit ==
+           (cmd->op == PFC_ACCEL_OP_MATMUL ? PFC_ACCEL_UNIT_TENSOR : PFC_ACCEL_UNIT_VECTOR);
+}
+
 static pfc_code check_compute(const checker *c, const pfc_accel_cmd *cmd)
 {
-    const uint64_t es = pfc_accel_dtype_bytes(c->p->dtype);
-    const uint64_t m = cmd->m;
-    const uint64_t n = cmd->n;
-    const uint64_t k = cmd->k;
-    const uint64_t sram = c->p->sram_used;
-    const uint64_t acc = c->p->acc_used;
-    bool ok = false;
+    pfc_accel_access parts[PFC_ACCEL_MAX_ACCESSES];
+    bool ok = right_unit(cmd) && cmd->acc % 4 == 0 && cmd->acc2 % 4 == 0;
+    size_t len;
 
-    if (m > 1u << 20 || n > 1u << 20 || k > 1u << 20)
+    if (cmd->m > 1u << 20 || cmd->n > 1u << 20 || cmd->k > 1u << 20)
         return bad(c, "expected at most 2^20 rows and columns");
-    if (cmd->op != PFC_ACCEL_OP_MATMUL && c->p->dtype == PFC_ACCEL_INT8)
-        return bad(c, "the vector unit has no int8");
-    switch ((pfc_accel_op)cmd->op) {
-    case PFC_ACCEL_OP_MATMUL:
-        ok = cmd->unit == PFC_ACCEL_UNIT_TENSOR && inside(cmd->a, m * k * es, sram) &&
-             inside(cmd->b, k * n * es, sram) && inside(cmd->acc, m * n * 4, acc);
-        break;
-    case PFC_ACCEL_OP_SOFTMAX:
-        ok = inside(cmd->a, m * n * es, sram);
-        break;
-    case PFC_ACCEL_OP_RMSNORM:
-        ok = inside(cmd->a, m * n * es, sram) && inside(cmd->b, n * es, sram);
-        break;
-    case PFC_ACCEL_OP_LAYERNORM:
-        ok = inside(cmd->a, m * n * es, sram) && inside(cmd->b, 2 * n * es, sram);
-        break;
-    case PFC_ACCEL_OP_ATT_STEP:
-        ok = inside(cmd->a, m * n * es, sram) && inside(cmd->b, m * 8, sram) &&
-             inside(cmd->acc, m * n * 4, acc) && inside(cmd->acc2, m * k * 4, acc) &&
-             cmd->b % 4 == 0;
-        break;
-    case PFC_ACCEL_OP_ATT_END:
-        ok = inside(cmd->a, m * k * es, sram) && inside(cmd->b, m * 8, sram) &&
-             inside(cmd->acc2, m * k * 4, acc) && cmd->b % 4 == 0;
-        break;
-    case PFC_ACCEL_OP_LOAD:
-    case PFC_ACCEL_OP_STORE:
-    case PFC_ACCEL_OP_STORE_ACC:
-        break;
-    }
-    if (cmd->op != PFC_ACCEL_OP_MATMUL && cmd->unit != PFC_ACCEL_UNIT_VECTOR)
+    if (cmd->op != PFC_ACCEL_OP_MATMUL && cmd->op != PFC_ACCEL_OP_MATVEC &&
+        c->p->dtype == PFC_ACCEL_INT8)
+        return bad(c, "the vector unit has no int8 but for products");
+    if (cmd->op > PFC_ACCEL_OP_RES_NORM || cmd->act > PFC_ACCEL_ACT_SILU ||
+        cmd->line > c->p->lines_len)
+        return bad(c, "no such operation, activation or line of the schedule");
+    if ((cmd->op == PFC_ACCEL_OP_ATT_STEP || cmd->op == PFC_ACCEL_OP_ATT_END) && cmd->b % 4 != 0)
         ok = false;
-    return ok && cmd->acc % 4 == 0 && cmd->acc2 % 4 == 0
-               ? PFC_OK
-               : bad(c, "an operand leaves its memory, or the wrong unit");
+    len = pfc_accel_cmd_accesses(c->p, cmd, parts);
+    for (size_t i = 0; i < len; i++)
+        ok = ok && inside(parts[i].at, parts[i].bytes,
+                          parts[i].space == PFC_ACCEL_SRAM ? c->p->sram_used : c->p->acc_used);
+    /* the first step leaves its output tile alone, but the next one will not */
+    if (cmd->op == PFC_ACCEL_OP_ATT_STEP)
+        ok = ok && inside(cmd->acc2, (uint64_t)cmd->m * cmd->k * 4, c->p->acc_used);
+    return ok ? PFC_OK : bad(c, "an operand leaves its memory, or the wrong unit");
 }
 
 /* Tokens that a command waits for belong to earlier commands alone: then none waits for ever. */

@@ -58,6 +58,24 @@ float pfc_accel_exp(float x)
     return p * scale;
 }
 
+float pfc_accel_activate(float x, uint8_t act)
+{
+    float u;
+
+    switch ((pfc_accel_act)act) {
+    case PFC_ACCEL_ACT_NONE:
+        break;
+    case PFC_ACCEL_ACT_RELU:
+        return x < 0.0f ? 0.0f : x;
+    case PFC_ACCEL_ACT_GELU:
+        u = 0.797884583f * (x + 0.044715f * x * x * x);
+        return x / (1.0f + pfc_accel_exp(-2.0f * u));
+    case PFC_ACCEL_ACT_SILU:
+        return x / (1.0f + pfc_accel_exp(-x));
+    }
+    return x;
+}
+
 static float fold_lanes(const float *part)
 {
     float sum = 0.0f;

@@ -1,8 +1,24 @@
 /* The vector unit's time: passes over the elements, rows packed side by side into the lanes. */
 #include "kernels/accel/device/parts.h"
 
+/* Negation and scaling are part of the exponential's first pass. */
+static uint64_t act_passes(const pfc_accel_chip *chip, uint8_t act)
+{
+    switch ((pfc_accel_act)act) {
+    case PFC_ACCEL_ACT_NONE:
+        return 0;
+    case PFC_ACCEL_ACT_RELU:
+        return 1;
+    case PFC_ACCEL_ACT_GELU: /* square; times x; add; then as SiLU */
+        return 3 + chip->vector_exp + 2;
+    case PFC_ACCEL_ACT_SILU: /* exp; add one; divide */
+        return chip->vector_exp + 2;
+    }
+    return 0;
+}
+
 /* Passes of an operation over each element of its tile, and the reductions that a row needs. */
-static uint64_t passes_of(const pfc_accel_chip *chip, pfc_accel_op op, uint64_t *trees)
+static uint64_t passes_of(const pfc_accel_chip *chip, pfc_accel_op op, uint8_t act, uint64_t *trees)
 {
     *trees = 0;
     switch (op) {
@@ -16,21 +32,45 @@ static uint64_t passes_of(const pfc_accel_chip *chip, pfc_accel_op op, uint64_t 
     case PFC_ACCEL_OP_RMSNORM: /* square; scale; gamma */
         *trees = 1;
         return 3;
+    case PFC_ACCEL_OP_RES_NORM: /* add; then as above */
+        *trees = 1;
+        return 4;
+    case PFC_ACCEL_OP_BIAS_ACT:
+        return 1 + act_passes(chip, act);
     case PFC_ACCEL_OP_ATT_END:
     case PFC_ACCEL_OP_LOAD:
     case PFC_ACCEL_OP_STORE:
     case PFC_ACCEL_OP_STORE_ACC:
     case PFC_ACCEL_OP_MATMUL:
+    case PFC_ACCEL_OP_MATVEC:
         break;
     }
     return 0;
 }
 
-uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op)
+uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op, uint8_t act)
 {
     uint64_t trees;
 
-    return passes_of(chip, op, &trees);
+    return passes_of(chip, op, act, &trees);
+}
+
+/* A multiply-add a lane: each lane keeps the sum of a column, one element of a times a row of b a
+ * step, so that every sum is in ascending k. Lanes past the last column are idle. */
+static pfc_accel_cost matvec_cost(const pfc_accel_chip *chip, const pfc_accel_cmd *cmd, uint64_t es,
+                                  uint64_t *v)
+{
+    const uint64_t steps = (uint64_t)cmd->m * cmd->k;
+    const uint64_t sums = (uint64_t)cmd->m * cmd->n;
+    pfc_accel_cost cost = { .busy = steps * pfc_accel_ceil_div(cmd->n, chip->vector_lanes) };
+
+    cost.drain = cost.busy ? chip->vector_latency : 0;
+    v[PFC_ACCEL_VECTOR_OPS] += steps * cmd->n;
+    v[PFC_ACCEL_VECTOR_MACS] += steps * cmd->n;
+    v[PFC_ACCEL_SRAM_READ] += (steps + steps * cmd->n) * es;
+    v[PFC_ACCEL_ACC_READ] += cmd->accumulate ? sums * 4 : 0;
+    v[PFC_ACCEL_ACC_WRITE] += sums * 4;
+    return cost;
 }
 
 pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel_program *p,
@@ -42,21 +82,29 @@ pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel
     const uint64_t out = rows * cmd->k; /* of an attention output tile */
     uint64_t *v = counters->v;
     uint64_t trees;
-    const uint64_t passes = passes_of(chip, (pfc_accel_op)cmd->op, &trees);
+    const uint64_t passes = passes_of(chip, (pfc_accel_op)cmd->op, cmd->act, &trees);
     /* the output tile is rescaled by every step but the first, and divided at the end */
     const uint64_t out_passes =
         cmd->op == PFC_ACCEL_OP_ATT_END || (cmd->op == PFC_ACCEL_OP_ATT_STEP && !cmd->first);
     pfc_accel_cost cost = { 0 };
 
+    if (cmd->op == PFC_ACCEL_OP_MATVEC)
+        return matvec_cost(chip, cmd, es, v);
     if (passes)
         v[PFC_ACCEL_VECTOR_OPS] += row * passes;
     v[PFC_ACCEL_VECTOR_OPS] += out * out_passes;
     if (cmd->op == PFC_ACCEL_OP_ATT_STEP || cmd->op == PFC_ACCEL_OP_ATT_END) {
         v[PFC_ACCEL_ACC_READ] += (passes ? row * 4 : 0) + out * out_passes * 4;
         v[PFC_ACCEL_SRAM_WRITE] += (passes ? row : out) * es;
-    } else {
-        v[PFC_ACCEL_SRAM_READ] += row * es;
+    } else if (cmd->op == PFC_ACCEL_OP_BIAS_ACT) {
+        v[PFC_ACCEL_ACC_READ] += row * 4;
+        v[PFC_ACCEL_SRAM_READ] += cmd->n * es;
         v[PFC_ACCEL_SRAM_WRITE] += row * es;
+    } else {
+        const uint64_t operands = cmd->op == PFC_ACCEL_OP_RES_NORM ? 2 : 1;
+
+        v[PFC_ACCEL_SRAM_READ] += operands * row * es;
+        v[PFC_ACCEL_SRAM_WRITE] += operands * row * es;
     }
     cost.trees = trees * chip->vector_reduce;
     cost.busy = passes * pfc_accel_ceil_div(row, chip->vector_lanes) +

@@ -163,6 +163,7 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
     if (c->functional)
         count_copies(c, &r.counters);
     r.cycles = r.counters.v[PFC_ACCEL_CYCLES];
+    memcpy(r.choice, c->program->choice, sizeof(r.choice));
     r.time_ns = (double)r.cycles * 1000.0 / (double)pfc_accel_device_chip(c->dev)->clock_mhz;
     r.utilization = utilization(c, &r);
     r.ceiling_cycles =

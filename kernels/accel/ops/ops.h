@@ -25,6 +25,7 @@ typedef struct pfc_accel_case_opts {
 typedef struct pfc_accel_result {
     uint64_t cycles;
     uint64_t ceiling_cycles; /* no schedule is faster: analytic/ceiling.h */
+    char choice[160];        /* of the compiler: tiles, order, buffers */
     double time_ns;          /* cycles at the chip's clock */
     double utilization; /* useful multiply-adds over array cells times cycles, 0..1; norms: vector
                              lanes instead */

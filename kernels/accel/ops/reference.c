@@ -60,6 +60,25 @@ static void compare(judge *j, uint64_t row, uint64_t col, double got, double wan
     }
 }
 
+/* A sum that is off by `error` before the bias and the activation, whose slope is at most 1.2. */
+static void fused_element(judge *j, uint64_t row, uint64_t col, double sum, double error)
+{
+    const pfc_accel_case *c = j->c;
+    const uint64_t n = (uint64_t)c->problem.p[1];
+    const double x = sum + value(c, 2, col);
+    const double u = 0.7978845608 * (x + 0.044715 * x * x * x);
+    double want = x;
+
+    if (c->problem.p[3] == PFC_ACCEL_ACT_RELU)
+        want = PFC_MAX(x, 0.0);
+    else if (c->problem.p[3] == PFC_ACCEL_ACT_GELU)
+        want = x / (1.0 + exp(-2.0 * u));
+    else if (c->problem.p[3] == PFC_ACCEL_ACT_SILU)
+        want = x / (1.0 + exp(-x));
+    compare(j, row, col, value(c, 3, row * n + col), want,
+            1.2 * error + (fabs(x) + 1.0) * 32 * U + 1e-38);
+}
+
 static void gemm_row(judge *j, uint64_t i)
 {
     const pfc_accel_case *c = j->c;
@@ -83,11 +102,18 @@ static void gemm_row(judge *j, uint64_t i)
 
         if (c->problem.dtype == PFC_ACCEL_INT8)
             compare(j, i, q, (double)((const int32_t *)c->host[2])[at], sum[q], 0.0);
+        else if (c->problem.kernel == PFC_ACCEL_GEMM_BIAS_ACT)
+            fused_element(j, i, q, sum[q], sum_bound((double)k) * size[q]);
         else
             compare(j, i, q, value(c, 2, at), sum[q], sum_bound((double)k) * size[q] + 1e-38);
     }
     free(sum);
     free(size);
+}
+
+static uint64_t queries_of(const pfc_accel_problem *p)
+{
+    return (uint64_t)(p->p[4] ? p->p[4] : p->p[1]);
 }
 
 /* Scores are off by their own sums; exp turns that absolute error into a relative one. */
@@ -96,8 +122,10 @@ static void attention_row(judge *j, uint64_t row)
     const pfc_accel_case *c = j->c;
     const uint64_t s = (uint64_t)c->problem.p[1];
     const uint64_t d = (uint64_t)c->problem.p[2];
-    const uint64_t base = row / s * s;
-    const uint64_t valid = c->problem.p[3] ? row - base + 1 : s;
+    const uint64_t queries = queries_of(&c->problem);
+    const uint64_t share = c->problem.p[5] ? (uint64_t)(c->problem.p[0] / c->problem.p[5]) : 1;
+    const uint64_t base = row / queries / share * s; /* of the head's keys */
+    const uint64_t valid = c->problem.p[3] ? s - queries + row % queries + 1 : s;
     const double scale = 1.0 / sqrt((double)d);
     double *w = pfc_calloc(valid, sizeof(*w));
     double top = -HUGE_VAL;
@@ -193,21 +221,51 @@ static void norm_row(judge *j, uint64_t row)
     }
 }
 
+/* The sums are rounded once; the norm is of what was stored. */
+static void residual_row(judge *j, uint64_t row)
+{
+    const pfc_accel_case *c = j->c;
+    const uint64_t n = (uint64_t)c->problem.p[1];
+    const uint64_t half = (uint64_t)c->problem.p[0] * n;
+    double square = 0.0;
+    double inv;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double x = value(c, 0, row * n + i);
+        const double residual = value(c, 1, row * n + i);
+        const double sum = value(c, 3, row * n + i);
+
+        compare(j, row, i, sum, x + residual, 2 * U * (fabs(x) + fabs(residual)) + 1e-38);
+        square += sum * sum / (double)n;
+    }
+    inv = 1.0 / sqrt(square + EPS);
+    for (uint64_t i = 0; i < n; i++) {
+        const double want = value(c, 3, row * n + i) * inv * value(c, 2, i);
+
+        compare(j, row, i, value(c, 3, half + row * n + i), want,
+                fabs(want) * (sum_bound((double)n) + 16 * U) + 1e-38);
+    }
+}
+
 static uint64_t rows_of(const pfc_accel_problem *p)
 {
     const uint64_t p0 = (uint64_t)p->p[0];
 
     if (p->kernel == PFC_ACCEL_ATTENTION)
-        return p->p[2] ? p0 * (uint64_t)p->p[1] : 0;
+        return p->p[2] && p->p[1] ? p0 * queries_of(p) : 0;
     return p->p[1] ? p0 : 0;
 }
 
 pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err)
 {
     static void (*const judges[])(judge *, uint64_t) = {
-        [PFC_ACCEL_GEMM] = gemm_row,       [PFC_ACCEL_ATTENTION] = attention_row,
-        [PFC_ACCEL_LAYERNORM] = norm_row,  [PFC_ACCEL_RMSNORM] = norm_row,
+        [PFC_ACCEL_GEMM] = gemm_row,
+        [PFC_ACCEL_ATTENTION] = attention_row,
+        [PFC_ACCEL_LAYERNORM] = norm_row,
+        [PFC_ACCEL_RMSNORM] = norm_row,
         [PFC_ACCEL_SOFTMAX] = softmax_row,
+        [PFC_ACCEL_GEMM_BIAS_ACT] = gemm_row,
+        [PFC_ACCEL_RESIDUAL_RMSNORM] = residual_row,
     };
     judge j = { .c = c };
     const uint64_t rows = rows_of(&c->problem);

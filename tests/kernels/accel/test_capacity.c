@@ -1,11 +1,12 @@
 /* Capacity limits of the tile compiler, to the byte: the largest problem that fits and the first
  * that does not. */
+#include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "kernels/accel/compiler/emit.h"
+#include "kernels/accel/compiler/ir.h"
 
 #include "tests/kernels/accel/small.h"
 
@@ -87,112 +88,73 @@ Test(capacity, the_smallest_tiles_decide_what_fits)
     }
 }
 
-/* 64 x 64 x 16 of int8: tiles of 16, 32 and 64 rows and columns, in two orders of the loops each.
-   Two buffers of 16 bytes for each row and column, two sums of 4 bytes for each element. */
+/* 64 x 64 x 16 of int8: tiles of 16, 32 and 64 rows and columns, each at least in two orders of the
+   loops. Two buffers of 16 bytes for each row and column, two sums of 4 bytes for each element. */
 Test(capacity, all_tiles_that_fit_are_looked_at)
 {
     static const struct {
         uint64_t sram, acc;
-        size_t choices;
+        size_t sizes;
     } rows[] = {
-        { 1 << 20, 32768, 16 }, /* nine sizes, of whose 18 orders the best 16 are kept */
-        { 1 << 20, 4096, 6 },   /* up to 512 elements: 16 x 16, 16 x 32, 32 x 16 */
-        { 1 << 20, 4095, 2 },   { 1 << 20, 2048, 2 }, { 1 << 20, 2047, 0 },
-        { 2048, 32768, 8 }, /* up to 64 rows and columns together */
-        { 2047, 32768, 6 },     { 1024, 32768, 2 },   { 1023, 32768, 0 },
+        { 1 << 20, 32768, 9 }, { 1 << 20, 4096, 3 }, /* up to 512 elements: 16 x 16, 16 x 32, 32 x 16 */
+        { 1 << 20, 4095, 1 },  { 1 << 20, 2048, 1 }, { 1 << 20, 2047, 0 },
+        { 2048, 32768, 4 }, /* up to 64 rows and columns together */
+        { 2047, 32768, 3 },    { 1024, 32768, 1 },   { 1023, 32768, 0 },
     };
+    const pfc_accel_problem problem = { PFC_ACCEL_GEMM, PFC_ACCEL_INT8, { 64, 64, 16 } };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_accel_gemm_tiles tiles[PFC_ACCEL_TILE_CHOICES];
+        pfc_accel_gemm_tiles *tiles = NULL;
         pfc_accel_chip chip = roomy();
+        bool seen[65][65] = { { false } };
+        size_t sizes = 0;
         size_t len;
 
         chip.sram_bytes = rows[i].sram;
         chip.acc_bytes = rows[i].acc;
-        len = pfc_accel_gemm_tiles_choose(&chip, PFC_ACCEL_INT8, 64, 64, 16, tiles);
-        cr_assert(eq(sz, len, rows[i].choices), "row %zu", i);
+        len = pfc_accel_gemm_tiles_all(&problem, &chip, &tiles);
         for (size_t t = 0; t < len; t++) {
             cr_assert(le(u64, 32 * (tiles[t].m + tiles[t].n), rows[i].sram), "row %zu", i);
-            cr_assert(le(u64, 8 * tiles[t].m * tiles[t].n, rows[i].acc), "row %zu", i);
+            cr_assert(le(u64, 4 * tiles[t].group * tiles[t].m * tiles[t].n, rows[i].acc), "row %zu",
+                      i);
             cr_assert(eq(u64, tiles[t].k, 16));
+            sizes += !seen[tiles[t].m][tiles[t].n];
+            seen[tiles[t].m][tiles[t].n] = true;
         }
+        cr_assert(eq(sz, sizes, rows[i].sizes), "row %zu", i);
+        free(tiles);
     }
 }
 
-/* With a byte less than whole tiles need, keys are halved first, then queries. */
-Test(capacity, attention_takes_the_largest_tiles_that_fit)
+/* Each of these chips has half the room of the one before; every choice must fit it. */
+Test(capacity, the_choice_fits_whatever_room_there_is)
 {
-    const pfc_accel_problem problem = { PFC_ACCEL_ATTENTION, PFC_ACCEL_BF16, { 1, 300, 16 } };
-    /* by rows of a tile of queries and of keys: 2 (2 q + 2 k + weights + statistics), and
-       2 (scores + output) */
-    static const struct {
-        uint64_t sram, acc;
-        uint64_t sram_used, acc_used;
-    } rows[] = {
-        /* 128 x 128 */
-        { 100352, 147456, 100352, 147456 },
-        /* 128 x 64 */
-        { 100351, 147456, 59392, 81920 },
-        { 100352, 147455, 59392, 81920 },
-        { 59392, 81920, 59392, 81920 },
-        /* 64 x 64 */
-        { 59391, 81920, 33792, 40960 },
-        { 59392, 81919, 33792, 40960 },
+    static const pfc_accel_problem problems[] = {
+        { PFC_ACCEL_ATTENTION, PFC_ACCEL_BF16, { 1, 300, 16 } },
+        { PFC_ACCEL_ATTENTION, PFC_ACCEL_BF16, { 8, 300, 16, 0, 1, 2 } },
+        { PFC_ACCEL_SOFTMAX, PFC_ACCEL_F32, { 64, 64 } },
+        { PFC_ACCEL_RESIDUAL_RMSNORM, PFC_ACCEL_F32, { 64, 64 } },
+        { PFC_ACCEL_GEMM, PFC_ACCEL_BF16, { 2, 300, 200 } },
+        { PFC_ACCEL_GEMM_BIAS_ACT, PFC_ACCEL_BF16, { 70, 300, 200, 3 } },
     };
 
-    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+    for (size_t i = 0; i < PFC_ARRAY_LEN(problems); i++) {
         pfc_accel_chip chip = roomy();
         pfc_accel_program *program = NULL;
+        size_t fitted = 0;
+        pfc_code code = PFC_OK;
 
-        chip.sram_bytes = rows[i].sram;
-        chip.acc_bytes = rows[i].acc;
-        cr_assert(eq(int, compile(&problem, &chip, &program), PFC_OK), "%s", err.msg);
-        cr_assert(eq(u64, program->sram_used, rows[i].sram_used), "row %zu", i);
-        cr_assert(eq(u64, program->acc_used, rows[i].acc_used), "row %zu", i);
-        pfc_accel_program_free(program);
-    }
-}
-
-/* 64 rows of 256 bytes; two engines want 8192 bytes, 32 rows, a tile. Four tiles while they fit. */
-Test(capacity, norms_take_the_largest_tiles_that_fit)
-{
-    const pfc_accel_problem problem = { PFC_ACCEL_SOFTMAX, PFC_ACCEL_F32, { 64, 64 } };
-    static const struct {
-        uint64_t sram;
-        uint64_t used;
-    } rows[] = { { 32768, 32768 }, { 32767, 16384 }, { 16384, 16384 }, { 16383, 8192 },
-                 { 1024, 1024 },   { 1023, 768 },    { 768, 768 },     { 767, 512 },
-                 { 512, 512 },     { 511, 256 },     { 256, 256 } };
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_accel_chip chip = roomy();
-        pfc_accel_program *program = NULL;
-
-        chip.sram_bytes = rows[i].sram;
-        cr_assert(eq(int, compile(&problem, &chip, &program), PFC_OK), "%s", err.msg);
-        cr_assert(eq(u64, program->sram_used, rows[i].used), "row %zu", i);
-        pfc_accel_program_free(program);
-    }
-}
-
-/* A sixteenth of the rows, rounded up, when that is more than 4096 bytes for each engine. */
-Test(capacity, norms_take_a_sixteenth_of_their_rows)
-{
-    static const struct {
-        int64_t rows;
-        uint64_t tile; /* rows of one of the four */
-    } rows[] = { { 512, 32 }, { 513, 33 }, { 640, 40 }, { 641, 41 }, { 31, 31 } };
-    const pfc_accel_chip chip = roomy();
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        const pfc_accel_problem problem = { PFC_ACCEL_SOFTMAX,
-                                            PFC_ACCEL_F32,
-                                            { rows[i].rows, 64 } };
-        pfc_accel_program *program = NULL;
-
-        cr_assert(eq(int, compile(&problem, &chip, &program), PFC_OK), "%s", err.msg);
-        cr_assert(eq(u64, program->sram_used, 4 * 256 * rows[i].tile), "row %zu", i);
-        pfc_accel_program_free(program);
+        for (; chip.sram_bytes; chip.sram_bytes /= 2, chip.acc_bytes /= 2) {
+            code = compile(&problems[i], &chip, &program);
+            if (code)
+                break;
+            fitted++;
+            cr_assert(le(u64, program->sram_used, chip.sram_bytes), "row %zu", i);
+            cr_assert(le(u64, program->acc_used, chip.acc_bytes), "row %zu", i);
+            pfc_accel_program_free(program);
+        }
+        cr_assert(eq(int, code, PFC_ETOOBIG), "row %zu: %s", i, err.msg);
+        cr_assert(gt(sz, fitted, 8), "row %zu", i);
     }
 }
 
@@ -256,10 +218,10 @@ Test(capacity, a_command_touches_the_banks_of_its_operands)
         { PFC_ACCEL_OP_LAYERNORM, 1024 - 60, 3072 - 40, 1 | 4 },
         { PFC_ACCEL_OP_LAYERNORM, 1024 - 59, 3072 - 40, 1 | 2 | 4 },
         { PFC_ACCEL_OP_LAYERNORM, 1024 - 60, 3072 - 39, 1 | 4 | 8 },
-        { PFC_ACCEL_OP_ATT_STEP, 1024 - 60, 3072, 1 },
-        { PFC_ACCEL_OP_ATT_STEP, 1024 - 59, 3072, 3 },
-        { PFC_ACCEL_OP_ATT_END, 1024 - 84, 3072, 1 },
-        { PFC_ACCEL_OP_ATT_END, 1024 - 83, 3072, 3 },
+        { PFC_ACCEL_OP_ATT_STEP, 1024 - 60, 3072, 1 | 8 },
+        { PFC_ACCEL_OP_ATT_STEP, 1024 - 59, 3072, 3 | 8 },
+        { PFC_ACCEL_OP_ATT_END, 1024 - 84, 3072, 1 | 8 },
+        { PFC_ACCEL_OP_ATT_END, 1024 - 83, 3072, 3 | 8 },
     };
     const pfc_accel_program program = { .dtype = PFC_ACCEL_F32 };
     pfc_accel_chip chip = roomy();
@@ -285,10 +247,18 @@ Test(capacity, every_parameter_is_held_to_its_range)
         int64_t max[PFC_ACCEL_MAX_PARAMS];
     } rows[] = {
         { PFC_ACCEL_GEMM, "gemm", { "m", "n", "k" }, { 65536, 65536, 65536 } },
-        { PFC_ACCEL_ATTENTION, "attention", { "h", "s", "d", "causal" }, { 1024, 65536, 1024, 1 } },
+        { PFC_ACCEL_ATTENTION,
+          "attention",
+          { "h", "s", "d", "causal", "q", "kv" },
+          { 1024, 65536, 1024, 1, 65536, 1024 } },
         { PFC_ACCEL_LAYERNORM, "layernorm", { "rows", "cols" }, { 65536, 65536 } },
         { PFC_ACCEL_RMSNORM, "rmsnorm", { "rows", "cols" }, { 65536, 65536 } },
         { PFC_ACCEL_SOFTMAX, "softmax", { "rows", "cols" }, { 65536, 65536 } },
+        { PFC_ACCEL_GEMM_BIAS_ACT,
+          "gemm_bias_act",
+          { "m", "n", "k", "act" },
+          { 65536, 65536, 65536, 3 } },
+        { PFC_ACCEL_RESIDUAL_RMSNORM, "residual_rmsnorm", { "rows", "cols" }, { 65536, 65536 } },
     };
     const pfc_accel_chip chip = roomy();
 
@@ -328,7 +298,7 @@ Test(capacity, int8_is_for_products_alone)
 {
     const pfc_accel_chip chip = roomy();
 
-    for (int k = PFC_ACCEL_GEMM; k <= PFC_ACCEL_SOFTMAX; k++) {
+    for (int k = PFC_ACCEL_GEMM; k <= PFC_ACCEL_RESIDUAL_RMSNORM; k++) {
         const pfc_accel_problem problem = { (pfc_accel_kernel)k, PFC_ACCEL_INT8, { 1, 1, 1 } };
         pfc_accel_program *program = NULL;
 
@@ -352,6 +322,14 @@ Test(capacity, a_program_knows_its_arguments_and_its_work)
         /* scores and values: 2 h s s d, causal 2 h s (s + 1) / 2 d */
         { { PFC_ACCEL_ATTENTION, PFC_ACCEL_F32, { 2, 3, 5, 0 } }, 4, { 120, 120, 120, 120 }, 180 },
         { { PFC_ACCEL_ATTENTION, PFC_ACCEL_BF16, { 2, 3, 5, 1 } }, 4, { 60, 60, 60, 60 }, 120 },
+        /* one query a head, two heads share keys; two queries, of which one sees all */
+        { { PFC_ACCEL_ATTENTION, PFC_ACCEL_F32, { 2, 3, 5, 0, 1, 1 } }, 4, { 40, 60, 60, 40 }, 60 },
+        { { PFC_ACCEL_ATTENTION, PFC_ACCEL_F32, { 2, 3, 5, 1, 2, 2 } },
+          4,
+          { 80, 120, 120, 80 },
+          100 },
+        { { PFC_ACCEL_GEMM_BIAS_ACT, PFC_ACCEL_BF16, { 2, 3, 5, 1 } }, 4, { 20, 30, 6, 12 }, 30 },
+        { { PFC_ACCEL_RESIDUAL_RMSNORM, PFC_ACCEL_F32, { 2, 3 } }, 4, { 24, 24, 12, 48 }, 0 },
         { { PFC_ACCEL_LAYERNORM, PFC_ACCEL_F32, { 2, 3 } }, 3, { 24, 24, 24 }, 0 },
         { { PFC_ACCEL_RMSNORM, PFC_ACCEL_F32, { 2, 3 } }, 3, { 24, 12, 24 }, 0 },
         { { PFC_ACCEL_SOFTMAX, PFC_ACCEL_BF16, { 2, 3 } }, 2, { 12, 12 }, 0 },

@@ -291,7 +291,7 @@ static pfc_accel_case *ran(pfc_accel_kernel kernel, pfc_accel_dtype dtype, const
     pfc_accel_case *c = NULL;
     pfc_accel_result r;
 
-    memcpy(problem.p, p, sizeof problem.p);
+    memcpy(problem.p, p, 4 * sizeof *p);
     cr_assert(eq(int, pfc_accel_chip_load("pfc-edge", &chip, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(int, pfc_accel_case_new(&c, &problem, &chip, chip.mode, &opts, &err), PFC_OK),
               "%s", err.msg);

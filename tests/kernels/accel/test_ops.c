@@ -57,7 +57,8 @@ static pfc_accel_result checked(const pfc_accel_problem *p, const char *chip, co
     if (out)
         cr_assert(ge(u64, r.counters.v[PFC_ACCEL_HBM_READ], in));
     cr_assert(ge(u64, r.counters.v[PFC_ACCEL_HBM_WRITE], out));
-    cr_assert(ge(u64, r.counters.v[PFC_ACCEL_MACS], pfc_accel_case_program(c)->macs));
+    cr_assert(ge(u64, r.counters.v[PFC_ACCEL_MACS] + r.counters.v[PFC_ACCEL_VECTOR_MACS],
+                 pfc_accel_case_program(c)->macs));
     pfc_accel_case_free(c);
     return r;
 }
@@ -73,7 +74,8 @@ Test(ops, gemm_is_right_at_every_edge, .timeout = 120)
                                       .p = { dims[i % 6], dims[i / 6 % 6], dims[i / 36] } };
         const pfc_accel_result r = checked(&p, i % 2 ? "pfc-edge" : "pfc-server", "pipelined-ws");
 
-        cr_assert(eq(u64, r.counters.v[PFC_ACCEL_MACS], (uint64_t)(p.p[0] * p.p[1] * p.p[2])));
+        cr_assert(eq(u64, r.counters.v[PFC_ACCEL_MACS] + r.counters.v[PFC_ACCEL_VECTOR_MACS],
+                     (uint64_t)(p.p[0] * p.p[1] * p.p[2])));
     }
 }
 
@@ -131,14 +133,81 @@ Test(ops, norms_are_right, .timeout = 120)
     }
 }
 
+/* Heads that share keys, few queries against many keys, and masks over both. */
+Test(ops, grouped_attention_and_decode_are_right, .timeout = 120)
+{
+    static const int64_t shapes[][PFC_ACCEL_MAX_PARAMS] = {
+        { 4, 70, 16, 0, 0, 2 },  { 4, 70, 16, 1, 0, 1 },   { 8, 300, 32, 0, 1, 2 },
+        { 8, 300, 32, 1, 3, 2 }, { 2, 600, 64, 1, 40, 1 }, { 6, 129, 8, 1, 128, 3 },
+        { 3, 50, 200, 0, 1, 0 }, { 2, 33, 5, 1, 33, 2 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(shapes) * 4; i++) {
+        pfc_accel_problem p = { .kernel = PFC_ACCEL_ATTENTION,
+                                .dtype = i % 2 ? PFC_ACCEL_BF16 : PFC_ACCEL_F32 };
+
+        memcpy(p.p, shapes[i / 4], sizeof(p.p));
+        checked(&p, i / 2 % 2 ? "pfc-edge" : "pfc-server2", "pipelined-ws");
+    }
+}
+
+Test(ops, fused_kernels_are_right, .timeout = 120)
+{
+    static const int64_t shapes[][3] = { { 1, 1, 1 },    { 3, 70, 65 },   { 130, 33, 200 },
+                                         { 16, 300, 7 }, { 200, 200, 0 }, { 0, 4, 4 } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(shapes) * 8; i++) {
+        const int64_t *s = shapes[i / 8];
+        pfc_accel_problem p = { .kernel = PFC_ACCEL_GEMM_BIAS_ACT,
+                                .dtype = i % 2 ? PFC_ACCEL_BF16 : PFC_ACCEL_F32,
+                                .p = { s[0], s[1], s[2], (int64_t)(i / 2 % 4) } };
+
+        checked(&p, i % 3 ? "pfc-edge" : "pfc-server", "pipelined-ws");
+        p.kernel = PFC_ACCEL_RESIDUAL_RMSNORM;
+        p.p[2] = p.p[3] = 0;
+        checked(&p, i % 3 ? "pfc-edge" : "pfc-server", "pipelined-ws");
+    }
+}
+
+/* Which unit computes a product of few rows must not show in its bits. */
+Test(ops, both_units_compute_the_same_bits, .timeout = 120)
+{
+    for (int i = 0; i < 9; i++) {
+        const pfc_accel_problem p = { .kernel = PFC_ACCEL_GEMM,
+                                      .dtype = (pfc_accel_dtype)(i % 3),
+                                      .p = { 1 << i / 3, 300, 700 } };
+        const pfc_accel_case_opts tensor_only = { .seed = 7, .ideal_memory = true };
+        pfc_accel_case *both = opened(&p, "pfc-edge", "pipelined-ws");
+        pfc_accel_case *one = NULL;
+        pfc_accel_chip chip;
+        pfc_accel_result r[2];
+        const void *bits[2];
+        uint64_t bytes = 0;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, pfc_accel_chip_load("pfc-edge", &chip, &err), PFC_OK));
+        cr_assert(
+            eq(int, pfc_accel_case_new(&one, &p, &chip, chip.mode, &tensor_only, &err), PFC_OK));
+        cr_assert(eq(int, pfc_accel_case_run(both, &r[0], &err), PFC_OK));
+        cr_assert(eq(int, pfc_accel_case_run(one, &r[1], &err), PFC_OK));
+        cr_assert(gt(u64, r[0].counters.v[PFC_ACCEL_VECTOR_MACS], 0));
+        cr_assert(eq(u64, r[1].counters.v[PFC_ACCEL_VECTOR_MACS], 0));
+        bits[0] = pfc_accel_case_arg(both, 2, &bytes);
+        bits[1] = pfc_accel_case_arg(one, 2, &bytes);
+        cr_assert(eq(int, memcmp(bits[0], bits[1], bytes), 0), "row %d", i);
+        pfc_accel_case_free(both);
+        pfc_accel_case_free(one);
+    }
+}
+
 /* A reference that accepts anything would pass all of the above. */
 Test(ops, a_wrong_result_is_found)
 {
-    static const int64_t params[][4] = {
-        { 8, 8, 8 }, { 1, 8, 8, 1 }, { 4, 32 }, { 4, 32 }, { 4, 32 }
+    static const int64_t params[][PFC_ACCEL_MAX_PARAMS] = {
+        { 8, 8, 8 }, { 1, 8, 8, 1 }, { 4, 32 }, { 4, 32 }, { 4, 32 }, { 8, 8, 8, 2 }, { 4, 32 }
     };
 
-    for (pfc_accel_kernel k = PFC_ACCEL_GEMM; k <= PFC_ACCEL_SOFTMAX; k++) {
+    for (pfc_accel_kernel k = PFC_ACCEL_GEMM; k <= PFC_ACCEL_RESIDUAL_RMSNORM; k++) {
         pfc_accel_problem p = { .kernel = k, .dtype = PFC_ACCEL_F32 };
         pfc_accel_case *c;
         pfc_accel_result r;
