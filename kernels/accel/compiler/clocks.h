@@ -1,7 +1,7 @@
 /*
- * The commands that are known to be over when a command starts: for each queue a number of its first commands.
- * Queues start and complete their commands in order, a token is done when all that signal it are.
- * Private to kernels/accel/compiler.
+ * The commands that are known to be over when a command starts: for each queue a number of its
+ * first ones. Queues start and complete their commands in order, a token is done when all that
+ * signal it are. Private to kernels/accel/compiler.
  */
 #ifndef PFC_KERNELS_ACCEL_COMPILER_CLOCKS_H
 #define PFC_KERNELS_ACCEL_COMPILER_CLOCKS_H
