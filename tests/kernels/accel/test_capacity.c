@@ -96,10 +96,17 @@ Test(capacity, all_tiles_that_fit_are_looked_at)
         uint64_t sram, acc;
         size_t sizes;
     } rows[] = {
-        { 1 << 20, 32768, 9 }, { 1 << 20, 4096, 3 }, /* up to 512 elements: 16 x 16, 16 x 32, 32 x 16 */
-        { 1 << 20, 4095, 1 },  { 1 << 20, 2048, 1 }, { 1 << 20, 2047, 0 },
-        { 2048, 32768, 4 }, /* up to 64 rows and columns together */
-        { 2047, 32768, 3 },    { 1024, 32768, 1 },   { 1023, 32768, 0 },
+        { 1 << 20, 32768, 9 },
+        /* up to 512 elements: 16 x 16, 16 x 32, 32 x 16 */
+        { 1 << 20, 4096, 3 },
+        { 1 << 20, 4095, 1 },
+        { 1 << 20, 2048, 1 },
+        { 1 << 20, 2047, 0 },
+        /* up to 64 rows and columns together */
+        { 2048, 32768, 4 },
+        { 2047, 32768, 3 },
+        { 1024, 32768, 1 },
+        { 1023, 32768, 0 },
     };
     const pfc_accel_problem problem = { PFC_ACCEL_GEMM, PFC_ACCEL_INT8, { 64, 64, 16 } };
 
