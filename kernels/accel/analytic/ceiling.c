@@ -21,14 +21,14 @@ static uint64_t together(uint64_t a, uint64_t b)
     return (uint64_t)(both * (1.0 - 1e-12)); /* never above, whatever the rounding */
 }
 
-/* M rows pass through every fold of K x N; the weights of a fold take R cycles of their own. The
+/* M rows pass through every fold of K x N; the weights of a fold take cycles of their own. The
  * last fold's weights are in place while the others stream, so one load is not counted. */
 static uint64_t array_cycles(const pfc_accel_chip *chip, uint64_t passes, uint64_t m, uint64_t n,
                              uint64_t k)
 {
     const uint64_t folds = div_up(k, chip->array_rows) * div_up(n, chip->array_cols);
 
-    return folds * PFC_MAX(m * passes, chip->array_rows);
+    return folds * PFC_MAX(m * passes, pfc_accel_load_cycles(chip));
 }
 
 /* The array has `a` cycles of products, of which the vector unit, busy for `own` cycles with what

@@ -89,7 +89,7 @@ static uint64_t move_cycles(const search *s, uint64_t bytes)
 static uint64_t issue_cycles(const search *s, uint64_t m, uint64_t n, uint64_t k)
 {
     const uint64_t folds = div_up(k, s->chip->array_rows) * div_up(n, s->chip->array_cols);
-    const uint64_t tensor = folds * PFC_MAX(m * s->passes, s->chip->array_rows);
+    const uint64_t tensor = folds * PFC_MAX(m * s->passes, pfc_accel_load_cycles(s->chip));
     const uint64_t vector = m * k * div_up(n, s->chip->vector_lanes);
 
     if (vector > FAR_SLOWER * tensor)
@@ -102,7 +102,7 @@ bool pfc_accel_either_unit(const pfc_accel_ir *ir, uint64_t m, uint64_t n, uint6
     const pfc_accel_chip *chip = ir->chip;
     const uint64_t passes = ir->p->dtype == PFC_ACCEL_F32 ? chip->f32_passes : 1;
     const uint64_t folds = div_up(k, chip->array_rows) * div_up(n, chip->array_cols);
-    const uint64_t tensor = folds * PFC_MAX(m * passes, chip->array_rows);
+    const uint64_t tensor = folds * PFC_MAX(m * passes, pfc_accel_load_cycles(chip));
 
     return ir->p->mode == PFC_ACCEL_PIPELINED_WS && !ir->p->ideal_memory &&
            m * k * div_up(n, chip->vector_lanes) <= FAR_SLOWER * tensor;

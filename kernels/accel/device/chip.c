@@ -29,6 +29,7 @@ static const key keys[] = {
     KEY(clock_mhz, 1, 10000),
     KEY(array_rows, 1, 1024),
     KEY(array_cols, 1, 1024),
+    KEY(array_load_rows, 1, 1024), /* newer than chip files of others: may be missing */
     KEY(f32_passes, 1, 16),
     KEY(vector_lanes, 1, 65536),
     KEY(vector_latency, 0, 10000),
@@ -163,13 +164,18 @@ static pfc_code read_line(reader *r, char *line, pfc_err *err)
     return read_text(r, slot - PFC_ARRAY_LEN(keys), value, err);
 }
 
+static bool may_be_missing(const key *k)
+{
+    return k->offset == offsetof(pfc_accel_chip, array_load_rows);
+}
+
 /* Checks that involve several keys. */
 static pfc_code check_whole(const reader *r, pfc_err *err)
 {
     const pfc_accel_chip *c = &r->chip;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(r->seen); i++) {
-        if (!r->seen[i])
+        if (!r->seen[i] && !(i < PFC_ARRAY_LEN(keys) && may_be_missing(&keys[i])))
             return pfc_err_set(
                 err, PFC_EINVAL, "%s:%zu: the file ends without %s", r->file, r->line,
                 i < PFC_ARRAY_LEN(keys) ? keys[i].name : texts[i - PFC_ARRAY_LEN(keys)]);
@@ -195,7 +201,7 @@ pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pf
                               pfc_err *err)
 {
     char hex[PFC_SHA256_HEX];
-    reader r = { .file = name };
+    reader r = { .file = name, .chip = { .array_load_rows = 1 } };
     char *copy = NULL;
     char *line;
     pfc_code code = PFC_OK;

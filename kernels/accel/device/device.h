@@ -56,6 +56,7 @@ struct pfc_accel_chip {
     uint64_t clock_mhz;       /* of everything on the die */
     uint64_t array_rows;      /* R: along k in weight-stationary modes */
     uint64_t array_cols;      /* C: along n */
+    uint64_t array_load_rows; /* rows of weights that load in a cycle; 1 where the file has none */
     uint64_t f32_passes;      /* the array takes this many passes for f32 */
     uint64_t vector_lanes;    /* elements a cycle */
     uint64_t vector_latency;  /* cycles from the last operand to the result */
@@ -90,7 +91,8 @@ struct pfc_accel_chip {
 
 /**
  * Reads a chip file: lines `key = value`, `#` begins a comment, every key once, none unknown, none
- * missing. `name` is for errors, which say "name:line: what was wanted and what came".
+ * missing (but array_load_rows, which is 1 then). `name` is for errors, which say "name:line: what
+ * was wanted and what came".
  */
 pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pfc_accel_chip *out,
                               pfc_err *err) PFC_MUSTCHECK;
@@ -100,6 +102,8 @@ pfc_code pfc_accel_chip_load(const char *name_or_path, pfc_accel_chip *out,
 /** The i-th built-in chip's name, or NULL past the last; and its text. */
 const char *pfc_accel_chip_name(size_t i);
 const char *pfc_accel_chip_text(size_t i);
+/** Cycles in which the weights of a fold load into the array. */
+uint64_t pfc_accel_load_cycles(const pfc_accel_chip *chip);
 /** Sets the array's size; 1..1024 each. */
 pfc_code pfc_accel_chip_set_array(pfc_accel_chip *chip, int64_t rows, int64_t cols,
                                   pfc_err *err) PFC_MUSTCHECK;

@@ -21,6 +21,11 @@ static uint64_t stream_len(pfc_accel_mode mode, uint64_t m, uint64_t n, uint64_t
     return mode == PFC_ACCEL_SCALESIM_IS ? n : m;
 }
 
+uint64_t pfc_accel_load_cycles(const pfc_accel_chip *chip)
+{
+    return pfc_accel_ceil_div(chip->array_rows, chip->array_load_rows);
+}
+
 /* SCALE-Sim prints one cycle less than the parts of its folds sum to. */
 static void take_one(pfc_accel_cost *cost)
 {
@@ -35,7 +40,7 @@ static void take_one(pfc_accel_cost *cost)
 /*
  * The parts of `count` folds on an array of r rows and c columns; `stream` counts passes: an f32
  * row of pipelined-ws streams f32_passes times. `load` is the cycles that the weights of a fold
- * take: r, or 0 where they are free.
+ * take, 0 where they are free.
  */
 static pfc_accel_cost mode_cost(pfc_accel_mode mode, uint64_t r, uint64_t c, uint64_t count,
                                 uint64_t stream, uint64_t load)
@@ -54,13 +59,13 @@ static pfc_accel_cost mode_cost(pfc_accel_mode mode, uint64_t r, uint64_t c, uin
         return cost;
     case PFC_ACCEL_SCALESIM_WS:
     case PFC_ACCEL_SCALESIM_IS:
-        cost.weights = count * load;
+        cost.weights = load ? count * r : 0; /* SCALE-Sim loads a row a cycle */
         cost.fill = count * (r + c - 2);
         if (cost.busy + cost.weights + cost.fill)
             take_one(&cost);
         return cost;
     case PFC_ACCEL_ONNXIM_WS:
-        every = PFC_MAX(PFC_MAX(stream, load), 4);
+        every = PFC_MAX(PFC_MAX(stream, load ? r : 0), 4);
         cost.preload = load ? 2 * r - 1 : 0;
         cost.weights = count * (every - stream);
         cost.drain = r + c - 2 + PFC_MAX(stream, 4) - every;
@@ -70,7 +75,7 @@ static pfc_accel_cost mode_cost(pfc_accel_mode mode, uint64_t r, uint64_t c, uin
     }
     /* One fold costs what SCALE-Sim's does, with its count from zero: preload is R - 1. */
     every = PFC_MAX(stream, load);
-    cost.preload = load ? r - 1 : 0;
+    cost.preload = load ? load - 1 : 0;
     cost.weights = count * (every - stream);
     cost.drain = stream + r + c - 2 > every ? stream + r + c - 2 - every : 0;
     return cost;
@@ -138,7 +143,8 @@ pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_run *run, const pfc_accel_c
         stream *= chip->f32_passes;
     if (run->ideal & PFC_ACCEL_IDEAL_TENSOR)
         stream = 0;
-    cost = mode_cost(p->mode, r, c, count, stream, run->ideal & PFC_ACCEL_IDEAL_WEIGHTS ? 0 : r);
+    cost = mode_cost(p->mode, r, c, count, stream,
+                     run->ideal & PFC_ACCEL_IDEAL_WEIGHTS ? 0 : pfc_accel_load_cycles(chip));
     if (run->ideal & PFC_ACCEL_IDEAL_LATENCY)
         cost.fill = cost.drain = 0;
     return cost;

@@ -20,6 +20,7 @@ const chip_key chip_keys[] = {
     KEY(clock_mhz, 1, 10000, 1001),
     KEY(array_rows, 1, 1024, 17),
     KEY(array_cols, 1, 1024, 19),
+    KEY(array_load_rows, 1, 1024, 2),
     KEY(f32_passes, 1, 16, 3),
     KEY(vector_lanes, 1, 65536, 21),
     KEY(vector_latency, 0, 10000, 22),

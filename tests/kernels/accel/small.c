@@ -12,6 +12,7 @@ void small_init(small *s, pfc_accel_dtype dtype)
                                 .clock_mhz = 1000,
                                 .array_rows = 4,
                                 .array_cols = 3,
+                                .array_load_rows = 1,
                                 .f32_passes = 2,
                                 .vector_lanes = 8,
                                 .vector_latency = 5,

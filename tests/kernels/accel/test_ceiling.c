@@ -33,7 +33,8 @@ static pfc_accel_problem draw(pfc_rng *rng)
 
 Test(ceiling, no_problem_is_faster_than_its_ceiling)
 {
-    static const char *const chips[] = { "pfc-edge", "pfc-server", "pfc-server2" };
+    static const char *const chips[] = { "pfc-edge", "pfc-server", "pfc-server2", "pfc-trn",
+                                         "pfc-xf" };
     pfc_rng rng;
 
     pfc_rng_seed(&rng, 17);
@@ -46,7 +47,8 @@ Test(ceiling, no_problem_is_faster_than_its_ceiling)
         pfc_accel_chip chip;
         pfc_err err = { 0 };
 
-        cr_assert(eq(int, pfc_accel_chip_load(chips[i % 3], &chip, &err), PFC_OK));
+        cr_assert(
+            eq(int, pfc_accel_chip_load(chips[i % PFC_ARRAY_LEN(chips)], &chip, &err), PFC_OK));
         if (pfc_accel_case_new(&c, &p, &chip, chip.mode, &opts, &err) == PFC_ETOOBIG)
             continue; /* a row that does not fit the chip */
         cr_assert(eq(int, pfc_accel_case_run(c, &r, &err), PFC_OK), "%s", err.msg);

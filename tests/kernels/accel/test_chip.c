@@ -52,21 +52,21 @@ Test(chip, faults_are_told_with_file_and_line)
         const char *to;
         const char *says;
     } faults[] = {
-        { "clock_mhz = 1000", "clock_mhz = fast", "x.chip:6: clock_mhz" },
-        { "clock_mhz = 1000", "clock_mhz = 0", "x.chip:6: clock_mhz" },
-        { "clock_mhz = 1000", "clock_mhz = 1e3", "x.chip:6: clock_mhz" },
-        { "clock_mhz = 1000", "clock_mhz 1000", "x.chip:6: expected \"key = value\"" },
-        { "clock_mhz = 1000", "clock_ghz = 1", "x.chip:6: there is no key \"clock_ghz\"" },
-        { "clock_mhz = 1000", "mode = scalesim-ws", "x.chip:6: mode is given twice" },
+        { "clock_mhz = 1000", "clock_mhz = fast", "x.chip:14: clock_mhz" },
+        { "clock_mhz = 1000", "clock_mhz = 0", "x.chip:14: clock_mhz" },
+        { "clock_mhz = 1000", "clock_mhz = 1e3", "x.chip:14: clock_mhz" },
+        { "clock_mhz = 1000", "clock_mhz 1000", "x.chip:14: expected \"key = value\"" },
+        { "clock_mhz = 1000", "clock_ghz = 1", "x.chip:14: there is no key \"clock_ghz\"" },
+        { "clock_mhz = 1000", "mode = scalesim-ws", "x.chip:14: mode is given twice" },
         { "clock_mhz = 1000", "", "ends without clock_mhz" },
-        { "mode = pipelined-ws", "mode = fast", "x.chip:5: mode" },
-        { "name = pfc-edge", "name = A B", "x.chip:3: name" },
+        { "mode = pipelined-ws", "mode = fast", "x.chip:13: mode" },
+        { "name = pfc-edge", "name = A B", "x.chip:11: name" },
         { "hbm_row_bytes = 2048", "hbm_row_bytes = 2000", "expected a power of two, got 2000" },
         { "hbm_burst = 64", "hbm_burst = 256\n# ", NULL },
         { "hbm_interleave = 256", "hbm_interleave = 64", NULL },
         { "hbm_refresh = 140", "hbm_refresh = 3900", "expected less than hbm_refresh_every" },
         { "sram_banks = 16", "sram_banks = 15", "sram_bytes: expected a multiple of 64" },
-        { "array_rows = 16", "array_rows = 99999999999999999999", "x.chip:7: array_rows" },
+        { "array_rows = 16", "array_rows = 99999999999999999999", "x.chip:15: array_rows" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(faults); i++) {

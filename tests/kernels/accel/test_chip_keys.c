@@ -118,8 +118,10 @@ Test(chip_keys, every_key_is_wanted_once)
         pfc_buf twice;
 
         snprintf(want, sizeof want, "the file ends without %s", name);
-        cr_assert(eq(int, parse_value(name, NULL), PFC_EINVAL), "%s", name);
-        cr_assert(strstr(err.msg, want) != NULL, "%s", err.msg);
+        if (strcmp(name, "array_load_rows") != 0) { /* that one may be missing */
+            cr_assert(eq(int, parse_value(name, NULL), PFC_EINVAL), "%s", name);
+            cr_assert(strstr(err.msg, want) != NULL, "%s", err.msg);
+        }
         pfc_buf_init(&twice, PFC_ACCEL_CHIP_MAX_BYTES);
         pfc_buf_printf(&twice, "%s%s = 1\n", whole, name);
         snprintf(want, sizeof want, "x.chip:%zu: %s is given twice", chip_keys_len + 4, name);
@@ -245,9 +247,48 @@ Test(chip_keys, the_hash_is_the_beginning_of_the_digest_of_the_text)
     cr_assert(eq(str, chip.hash, hex));
 }
 
+/* A constant without a source cannot be checked: each line of a built-in chip ends in the tag of its
+ * source, and the file's head says what the tag stands for. */
+Test(chip_keys, every_constant_of_a_built_in_chip_names_its_source)
+{
+    for (size_t i = 0; pfc_accel_chip_name(i); i++) {
+        char *copy = pfc_strdup(pfc_accel_chip_text(i));
+        char *rest = copy;
+        size_t constants = 0;
+
+        for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+            char tag[24] = "", head[32];
+
+            if (!*line || *line == '#' || strncmp(line, "name ", 5) == 0 ||
+                strncmp(line, "about ", 6) == 0 || strncmp(line, "mode ", 5) == 0)
+                continue;
+            constants++;
+            cr_assert(eq(int, sscanf(line, "%*[^#]# [%20[a-z0-9-]]", tag), 1), "%s: %s",
+                      pfc_accel_chip_name(i), line);
+            snprintf(head, sizeof(head), "\n# [%s] ", tag);
+            cr_assert(ne(ptr, strstr(pfc_accel_chip_text(i), head), NULL), "%s: nothing says [%s]",
+                      pfc_accel_chip_name(i), tag);
+        }
+        cr_assert(eq(sz, constants, chip_keys_len), "%s", pfc_accel_chip_name(i));
+        free(copy);
+    }
+}
+
+/* Older chip files have no array_load_rows: one row a cycle, as they were measured. */
+Test(chip_keys, a_file_without_the_newest_key_keeps_its_meaning)
+{
+    char *text = chip_text(NULL, NULL);
+    char *line = strstr(text, "array_load_rows");
+
+    memset(line, '#', (size_t)(strchr(line, '\n') - line));
+    cr_assert(eq(int, parse(text), PFC_OK), "%s", err.msg);
+    cr_assert(eq(u64, chip.array_load_rows, 1));
+}
+
 Test(chip_keys, chips_are_loaded_by_name_or_from_a_file)
 {
-    static const char *const builtin[] = { "pfc-edge", "pfc-server", "pfc-server2" };
+    static const char *const builtin[] = { "pfc-edge", "pfc-server", "pfc-server2", "pfc-trn",
+                                           "pfc-xf" };
     char path[] = "/tmp/perfci-chip-XXXXXX";
     char *text = chip_text(NULL, NULL);
     int file = mkstemp(path);
@@ -266,7 +307,8 @@ Test(chip_keys, chips_are_loaded_by_name_or_from_a_file)
     unlink(path);
     free(text);
     cr_assert(eq(int, pfc_accel_chip_load(path, &chip, &err), PFC_ENOTFOUND));
-    cr_assert(strstr(err.msg, "pfc-edge, pfc-server, pfc-server2") != NULL, "%s", err.msg);
+    cr_assert(strstr(err.msg, "pfc-edge, pfc-server, pfc-server2, pfc-trn, pfc-xf") != NULL, "%s",
+              err.msg);
 }
 
 Test(chip_keys, an_array_is_set_within_its_limits)

@@ -144,7 +144,8 @@ Test(tracer, a_trace_holds_every_command_and_every_cycle)
         { PFC_ACCEL_SOFTMAX, PFC_ACCEL_F32, { 64, 1000 } },
         { PFC_ACCEL_LAYERNORM, PFC_ACCEL_BF16, { 100, 777 } },
     };
-    static const char *const chips[] = { "pfc-edge", "pfc-server", "pfc-server2" };
+    static const char *const chips[] = { "pfc-edge", "pfc-server", "pfc-server2", "pfc-trn",
+                                         "pfc-xf" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(problems); i++)
         for (size_t k = 0; k < PFC_ARRAY_LEN(chips); k++)
