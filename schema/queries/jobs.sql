@@ -115,6 +115,18 @@ taken AS (
 SELECT t.id, t.fence, pg_notify('perfci', job_news(t, p.name))::text AS told
 FROM taken t JOIN projects p ON p.id = t.project_id;
 
+-- name: job_restart
+-- The job begins on another machine, or again, under the lease that its holder keeps (a batch system moved it): results
+-- of an earlier start are overtaken. It counts as a try unless it is the first start after the lease, the one with
+-- number `fence`. No row: the lease is lost, or the tries are used up.
+-- in: job_id i64, lease_hash text, fence i64, runner text, seconds f64, max_tries i64
+-- out: fence i64, tries i64
+UPDATE jobs SET fence = fence + 1, tries = tries + (fence > $3::bigint)::int, runner = $4, progress = NULL,
+       lease_until = clock_timestamp() + make_interval(secs => $5::float8), leased_at = clock_timestamp()
+WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND fence >= $3::bigint
+  AND tries + (fence > $3::bigint)::int <= $6::int
+RETURNING fence, tries;
+
 -- name: job_overtaken
 -- The runs that an earlier lease of the job has stored: they are no longer points of their series.
 -- in: job_id i64

@@ -239,6 +239,7 @@ PFC_HANDLER(jobs_lease); /* queue/leases.c */
 PFC_HANDLER(jobs_heartbeat);
 PFC_HANDLER(jobs_complete);
 PFC_HANDLER(jobs_release);
+PFC_HANDLER(jobs_restart);
 PFC_HANDLER(runners_list); /* queue/machines.c */
 PFC_HANDLER(machines_list);
 PFC_HANDLER(bisections_list); /* queue/bisections.c */

@@ -144,6 +144,10 @@ const pfc_route pfc_routes[] = {
       "Ends a job; 409 when its lease has expired", "200 409", "JobAnswer" },
     { "POST", API "/jobs/{id}/release", PFC_MAY_WORK, pfc_handle_jobs_release, NULL, "Release",
       "Returns a job to the queue; 409 when its lease has expired", "200 409", "JobAnswer" },
+    { "POST", API "/jobs/{id}/restart", PFC_MAY_WORK, pfc_handle_jobs_restart, NULL, "Restart",
+      "Begins a leased job on the machine that a batch system gave it; 409 when its lease has "
+      "expired",
+      "200 409", "LeaseAnswer" },
     { "GET", API "/runners", PFC_MAY_READ, pfc_handle_runners_list, NULL, NULL, "Runners", "200",
       "RunnersAnswer" },
     { "GET", API "/machines", PFC_MAY_READ, pfc_handle_machines_list, PAGE, NULL,

@@ -24,6 +24,7 @@ EXAMPLES = {
     "Lease": {"runner": "bench-1", "machine_class": "epyc-9754", "backends": ["cpu-avx2"], "labels": {"rack": "7"}},
     "Heartbeat": {"lease": LEASE, "progress": "measuring 3 of 12"},
     "Release": {"lease": LEASE},
+    "Restart": {"lease": LEASE + "-2", "runner": "node-17"},
     "Completion": {"lease": LEASE, "status": "done", "run_ids": [LEASE]},
     "Sources": {"commit": COMMIT, "benchmark": "gemm/f32/m512n512k512", "files": ["src/gemm.c"], "globs": ["kernels/"]},
     "BisectionReport": {"project": "kernels", "metric": "time_ns", "good": BEFORE, "bad": COMMIT, "verdict": "found",

@@ -168,8 +168,8 @@ PFC_HANDLER(jobs_heartbeat)
  * {"lease", "status", "reason"?, "run_ids"?, "session"?, "rerun"?} */
 PFC_HANDLER(jobs_complete)
 {
-    static const char *const known[] = { "lease", "status", "reason", "run_ids", "session",
-                                         "rerun", NULL };
+    static const char *const known[] = { "lease",   "status", "reason", "run_ids",
+                                         "session", "rerun",  NULL };
     json_t *body = NULL;
     const json_t *rerun;
     pfc_rerun_rules rules = { 0 };
@@ -215,6 +215,43 @@ done:
     free(status);
     free(reason);
     free(session);
+    json_decref(body);
+    return code;
+}
+
+/* POST /api/v1/jobs/{id}/restart   {"lease", "runner"}: the answer of a lease, with a new fencing
+ * token and a token of its own. */
+PFC_HANDLER(jobs_restart)
+{
+    static const char *const known[] = { "lease", "runner", NULL };
+    pfc_lease_request request = { .lease_s = lease_seconds(app) };
+    char secret[PFC_LEASE_SIZE] = "", token[PFC_TOKEN_TEXT] = "";
+    char *lease = NULL, *runner = NULL;
+    json_t *body = NULL;
+    pfc_jobs row = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
+    if (!code)
+        code = check_job(app, req, &id, err);
+    if (!code) {
+        request.lease = lease;
+        request.runner = runner;
+        request.token_id = req->auth.token_id;
+        request.token = token;
+        code = pfc_job_restart(app->db, id, &request, &row, secret, err);
+    }
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_lease(app, &row.items[0], secret, token), err);
+    reply->cache = "no-store";
+    pfc_rows_clear(&row);
+    free(lease);
+    free(runner);
     json_decref(body);
     return code;
 }

@@ -304,6 +304,78 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
     return code;
 }
 
+/* No start is left, or the lease is lost: in the first case the job fails as one whose lease expired
+ * that often. */
+static pfc_code refuse_restart(pfc_tx *tx, int64_t job_id, const ticket *t, pfc_err *err)
+{
+    ticket same = { .fence = 0 }; /* of any start */
+    bool found = false;
+    pfc_code code;
+
+    memcpy(same.hash, t->hash, sizeof(same.hash));
+    code = release(tx, job_id, &same, 0, &found, err);
+    return code ? code
+                : pfc_err_set(err, PFC_ECONFLICT, "job %lld: %s", (long long)job_id,
+                              found ? "it was started too often" : "the lease is lost");
+}
+
+static pfc_code restart(pfc_tx *tx, int64_t job_id, const pfc_lease_request *request, ticket *t,
+                        pfc_err *err)
+{
+    pfc_sql_job_restart_rows rows = { 0 };
+    pfc_code code =
+        pfc_sql_job_restart(tx,
+                            &(pfc_sql_job_restart_args){ .job_id = job_id,
+                                                         .lease_hash = t->hash,
+                                                         .fence = t->fence,
+                                                         .runner = request->runner,
+                                                         .seconds = lease_seconds(request->lease_s),
+                                                         .max_tries = PFC_JOB_MAX_TRIES },
+                            &rows, err);
+
+    if (!code && !rows.len)
+        code = refuse_restart(tx, job_id, t, err);
+    if (!code) {
+        t->fence = rows.items[0].fence;
+        code = judge_overtaken(tx, job_id, err);
+    }
+    if (!code)
+        code = pfc_job_announce(tx, job_id, err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
+pfc_code pfc_job_restart(pfc_db *db, int64_t job_id, const pfc_lease_request *request,
+                         pfc_jobs *out, char lease[PFC_LEASE_SIZE], pfc_err *err)
+{
+    ticket t = ticket_of(request->lease);
+    const size_t secret = strcspn(request->lease, "-");
+    pfc_jobs jobs = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (!t.fence || secret >= PFC_LEASE_SIZE - 21)
+        return pfc_err_set_field(err, PFC_EINVAL, "lease",
+                                 "lease: expected the one of the answer, SECRET-NUMBER");
+    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code)
+        code = restart(tx, job_id, request, &t, err);
+    pfc_tx_free(tx);
+    if (!code)
+        code = pfc_jobs_get(db, job_id, &jobs, err);
+    if (!code)
+        code = issue_token(db, request, &jobs.items[0], t.fence, err);
+    if (code) {
+        pfc_rows_clear(&jobs);
+        return code;
+    }
+    jobs.items[0].fence = t.fence;
+    (void)snprintf(lease, PFC_LEASE_SIZE, "%.*s-%lld", (int)secret, request->lease,
+                   (long long)t.fence);
+    *out = jobs;
+    return PFC_OK;
+}
+
 pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const char *progress,
                            double lease_s, bool *cancel, pfc_err *err)
 {

@@ -106,7 +106,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
-                "/api/v1/jobs/{id}/release": job,
+                "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job,
                 "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,
                 "/api/v1/browser-sessions/{id}": signed_in}
 
@@ -159,6 +159,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     # An unknown lease: refused after all other checks passed.
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
+               "/api/v1/jobs/{id}/restart": {"lease": "0" * 32 + "-1", "runner": "node"},
                "/api/v1/jobs/{id}/complete": {"lease": "0" * 32, "status": "done"}}
 
     def path(self, pattern):

@@ -19,7 +19,8 @@ REFUSED = (400, 404, 409, 413)
 
 # Operations that change nothing (a replay, signing out without a session) or whose trace is the job itself, as server/API.md says.
 NO_ROW = {("post", "/api/v1/projects/{p}/replay"), ("delete", "/api/v1/session"),
-          ("post", "/api/v1/jobs/lease"), ("post", "/api/v1/jobs/{id}/heartbeat"), ("post", "/api/v1/jobs/{id}/release")}
+          ("post", "/api/v1/jobs/lease"), ("post", "/api/v1/jobs/{id}/heartbeat"), ("post", "/api/v1/jobs/{id}/release"),
+          ("post", "/api/v1/jobs/{id}/restart")}
 
 
 def run_schema():
