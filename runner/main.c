@@ -18,7 +18,11 @@
 #include "core/base/rng.h"
 #include "runner/agent/agent.h"
 #include "runner/sandbox/sandbox.h"
+#include "runner/slurm/node_flags.h"
+#include "runner/slurm/slurm.h"
 #include "runner/spool/spool.h"
+
+#define MAX_JOB_BYTES (4 << 20)
 
 static int stop_pipe[2] = { -1, -1 };
 
@@ -50,7 +54,12 @@ static void usage(FILE *to)
         "  --wait-quiet TIME for a quiet machine before a suite is measured; then the job fails "
         "with\n"
         "                    the reason; default: not at all\n"
-        "  --executor local  where jobs run\n"
+        "  --executor WHERE  local: jobs run here; slurm: each is handed to a Slurm cluster, as a\n"
+        "                    batch job with a node of its own; default local\n"
+        "  --slurm-partition P  its nodes; default: Slurm's default partition\n"
+        "  --slurm-option O  one more option of sbatch, such as --time=30; may be repeated\n"
+        "  --slurm-node-dir D  work folders on the nodes, D/NODE; default: nodes in --work DIR\n"
+        "  --slurm-program P perfci-runner on the nodes; default: the path of this program\n"
         "  --sandbox MODE    auto: jobs are isolated by bubblewrap where this machine can, else a\n"
         "                    warning; require: or the runner does not start; off; default auto\n"
         "                    (PERFCI_SANDBOX)\n"
@@ -60,7 +69,9 @@ static void usage(FILE *to)
         "                    never may (PERFCI_BUILD_NETWORK=1)\n"
         "  --job-env NAME    a variable of this environment that jobs get besides PATH, LANG,\n"
         "                    LC_* and TZ; may be repeated (PERFCI_JOB_ENV, separated by colons)\n"
-        "  --once            at most one job, then end\n"
+        "  --once            at most one job, then end; with slurm: until no job is left\n"
+        "  --job FILE        this leased job alone (-: from stdin), whose lease another process\n"
+        "                    keeps, as slurm's batch jobs do\n"
         "  --resend          after a restore of the server's database: the runner of --work DIR\n"
         "                    sends again what the server acknowledged within 24 hours; only says "
         "so\n"
@@ -82,6 +93,11 @@ enum {
     OPT_TIMEOUT,
     OPT_WAIT_QUIET,
     OPT_EXECUTOR,
+    OPT_SLURM_PARTITION,
+    OPT_SLURM_OPTION,
+    OPT_SLURM_NODE_DIR,
+    OPT_SLURM_PROGRAM,
+    OPT_JOB,
     OPT_SANDBOX,
     OPT_SANDBOX_PATH,
     OPT_JOB_ENV,
@@ -98,6 +114,11 @@ typedef struct flags {
     bool done; /* --help or --version was answered */
     bool resend;
     bool sandbox_given;
+    bool slurm; /* the executor */
+    pfc_slurm_opts cluster;
+    const char *options[PFC_SLURM_MAX_OPTIONS + 1]; /* of sbatch */
+    const char *job_file;
+    const char *log;
     char *stored[2]; /* texts of variables that paths and variables point into */
     const char *paths[PFC_SANDBOX_MAX_PATHS + 1];
     const char *variables[PFC_SANDBOX_MAX_PATHS + 1];
@@ -114,6 +135,36 @@ static pfc_code add_name(const char **to, const char *text, const char *flag, pf
                            PFC_SANDBOX_MAX_PATHS);
     to[n] = text;
     return PFC_OK;
+}
+
+static pfc_code take_executor(const char *text, flags *more, pfc_err *err)
+{
+    more->slurm = pfc_streq(text, "slurm");
+    return more->slurm || pfc_streq(text, "local")
+               ? PFC_OK
+               : pfc_err_set(err, PFC_EINVAL, "--executor: expected local or slurm, got '%s'",
+                             text);
+}
+
+static pfc_code take_slurm_flag(int flag, flags *more, pfc_err *err)
+{
+    switch (flag) {
+    case OPT_SLURM_PARTITION:
+        more->cluster.partition = optarg;
+        return PFC_OK;
+    case OPT_SLURM_NODE_DIR:
+        more->cluster.node_dir = optarg;
+        return PFC_OK;
+    case OPT_SLURM_PROGRAM:
+        more->cluster.program = optarg;
+        return PFC_OK;
+    default:
+        return optarg[0] == '-' ? add_name(more->options, optarg, "--slurm-option", err)
+                                : pfc_err_set(err, PFC_EINVAL,
+                                              "--slurm-option: expected an option of sbatch, such "
+                                              "as --slurm-option=--time=30, got '%s'",
+                                              optarg);
+    }
 }
 
 static pfc_code take_sandbox_mode(const char *text, pfc_sandbox_mode *out, pfc_err *err)
@@ -157,9 +208,15 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
         opts->wait_quiet = optarg;
         return pfc_parse_duration_s(optarg, "--wait-quiet", &seconds, err);
     case OPT_EXECUTOR:
-        return pfc_streq(optarg, "local")
-                   ? PFC_OK
-                   : pfc_err_set(err, PFC_EINVAL, "--executor: expected local, got '%s'", optarg);
+        return take_executor(optarg, more, err);
+    case OPT_SLURM_PARTITION:
+    case OPT_SLURM_OPTION:
+    case OPT_SLURM_NODE_DIR:
+    case OPT_SLURM_PROGRAM:
+        return take_slurm_flag(flag, more, err);
+    case OPT_JOB:
+        more->job_file = optarg;
+        return PFC_OK;
     case OPT_SANDBOX:
         more->sandbox_given = true;
         return take_sandbox_mode(optarg, &opts->sandbox, err);
@@ -184,6 +241,7 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
             return pfc_err_set(err, PFC_EINVAL,
                                "--log: expected debug, info, warn or error, got '%s'", optarg);
         pfc_log_set_level(level);
+        more->log = optarg;
         return PFC_OK;
     case OPT_VERSION:
         more->done = puts("perfci-runner " PFC_VERSION) >= 0;
@@ -209,6 +267,11 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
         { "timeout", required_argument, NULL, OPT_TIMEOUT },
         { "wait-quiet", required_argument, NULL, OPT_WAIT_QUIET },
         { "executor", required_argument, NULL, OPT_EXECUTOR },
+        { "slurm-partition", required_argument, NULL, OPT_SLURM_PARTITION },
+        { "slurm-option", required_argument, NULL, OPT_SLURM_OPTION },
+        { "slurm-node-dir", required_argument, NULL, OPT_SLURM_NODE_DIR },
+        { "slurm-program", required_argument, NULL, OPT_SLURM_PROGRAM },
+        { "job", required_argument, NULL, OPT_JOB },
         { "sandbox", required_argument, NULL, OPT_SANDBOX },
         { "sandbox-path", required_argument, NULL, OPT_SANDBOX_PATH },
         { "build-network", no_argument, NULL, OPT_BUILD_NETWORK },
@@ -231,6 +294,8 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
         return pfc_err_set(err, PFC_EINVAL, "unexpected argument '%s'", argv[optind]);
     if (!opts->dir)
         return pfc_err_set(err, PFC_EINVAL, "--work DIR is missing");
+    if (more->job_file && more->slurm)
+        return pfc_err_set(err, PFC_EINVAL, "--job: expected --executor local");
     return PFC_OK;
 }
 
@@ -296,6 +361,64 @@ static pfc_code catch_signals(pfc_err *err)
     return PFC_OK;
 }
 
+/* Of --job; the caller's. */
+static pfc_code read_job(const char *file, char **out, pfc_err *err)
+{
+    char part[4096];
+    pfc_buf text;
+    size_t len = 0;
+
+    if (!pfc_streq(file, "-"))
+        return pfc_fs_read(file, MAX_JOB_BYTES, out, &len, err) ? pfc_err_wrap(err, "--job")
+                                                                : PFC_OK;
+    /* Not by /dev/stdin, which a process that is not dumpable cannot open. */
+    pfc_buf_init(&text, MAX_JOB_BYTES);
+    while ((len = fread(part, 1, sizeof(part), stdin)) > 0)
+        pfc_buf_append(&text, part, len);
+    if (!ferror(stdin) && !text.overflow)
+        *out = pfc_strdup(pfc_buf_text(&text));
+    pfc_buf_clear(&text);
+    return *out ? PFC_OK
+                : pfc_err_set(err, PFC_EINVAL, "--job: expected at most %d bytes on stdin",
+                              MAX_JOB_BYTES);
+}
+
+/* Jobs go to the cluster. */
+static pfc_code dispatch(const pfc_agent_opts *opts, const flags *more, pfc_err *err)
+{
+    char **node_flags = pfc_slurm_node_flags(opts, more->log);
+    pfc_slurm_opts cluster = more->cluster;
+    pfc_slurm_report report = { 0 };
+    pfc_code code;
+
+    cluster.url = opts->url;
+    cluster.token = opts->token;
+    cluster.dir = opts->dir;
+    cluster.name = opts->name;
+    cluster.machine_class = opts->machine_class;
+    cluster.options = more->options;
+    cluster.node_flags = (const char *const *)node_flags;
+    cluster.variables = opts->sandbox_variables;
+    cluster.once = opts->once;
+    cluster.stop_fd = opts->stop_fd;
+    code = pfc_slurm_run(&cluster, &report, err);
+    pfc_log(PFC_INFO, "runner_ended", "submitted", report.submitted, "returned", report.returned,
+            "held", report.held);
+    pfc_slurm_node_flags_free(node_flags);
+    return code;
+}
+
+static pfc_code work(const pfc_agent_opts *opts, pfc_err *err)
+{
+    pfc_agent_report report = { 0 };
+    pfc_code code = pfc_agent_run(opts, &report, err);
+
+    pfc_log(PFC_INFO, "runner_ended", "jobs", report.jobs, "done", report.done, "broken",
+            report.broken, "failed", report.failed, "abandoned", report.abandoned, "waiting",
+            report.waiting);
+    return code;
+}
+
 /* For the runner that works in that folder, or will. */
 static pfc_code resend(const char *work, pfc_err *err)
 {
@@ -322,9 +445,8 @@ static void hide_memory(void)
 int main(int argc, char **argv)
 {
     pfc_agent_opts opts = { .stop_fd = -1 };
-    pfc_agent_report report = { 0 };
     flags more = { 0 };
-    char *token = NULL;
+    char *token = NULL, *job = NULL;
     pfc_err err = { 0 };
     pfc_code code;
 
@@ -337,7 +459,10 @@ int main(int argc, char **argv)
     if (code || more.done || more.resend)
         goto done;
     opts.url = pfc_conf_pick(opts.url, "PERFCI_URL", NULL, PFC_DEFAULT_URL);
-    code = read_token(more.token_file, &token, &err);
+    if (more.job_file) /* it has a token of its own */
+        code = read_job(more.job_file, &job, &err);
+    else
+        code = read_token(more.token_file, &token, &err);
     if (code == PFC_OK)
         code = read_sandbox(&opts, &more, &err);
     if (code == PFC_OK)
@@ -345,18 +470,18 @@ int main(int argc, char **argv)
     if (code)
         goto done;
     opts.token = token;
+    opts.job = job;
+    opts.once = opts.once || job;
     opts.stop_fd = stop_pipe[0];
     pfc_random_bytes(&opts.seed, sizeof(opts.seed));
     pfc_log(PFC_INFO, "runner_started", "url", opts.url, "work", opts.dir);
-    code = pfc_agent_run(&opts, &report, &err);
-    pfc_log(PFC_INFO, "runner_ended", "jobs", report.jobs, "done", report.done, "broken",
-            report.broken, "failed", report.failed, "abandoned", report.abandoned, "waiting",
-            report.waiting);
+    code = more.slurm ? dispatch(&opts, &more, &err) : work(&opts, &err);
 
 done:
     if (code)
         (void)fprintf(stderr, "perfci-runner: %s\n", err.msg);
     free(token);
+    free(job);
     for (size_t i = 0; i < PFC_ARRAY_LEN(more.stored); i++)
         free(more.stored[i]);
     return code == PFC_EINVAL ? 2 : code ? 5 : 0;

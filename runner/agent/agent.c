@@ -97,7 +97,7 @@ static void complete(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
                 v->reason);
 }
 
-static void do_job(pfc_agent *a, const pfc_leased_job *job)
+void pfc_agent_do_job(pfc_agent *a, const pfc_leased_job *job)
 {
     pfc_lease lease = { .http = a->http,
                         .job = job,
@@ -120,8 +120,9 @@ static void do_job(pfc_agent *a, const pfc_leased_job *job)
                 : lease.stopped   ? "stopped"
                                   : v.reason);
         /* Return a cancelled job at once: the server need not wait until the lease expires. A
+         * batch system that stops a job may start it elsewhere, under the same lease. A
          * stopped job with a run in the spool is completed at the next start. */
-        if ((lease.cancelled || (lease.stopped && !v.runs)) && !lease.lost &&
+        if ((lease.cancelled || (lease.stopped && !v.runs && !a->opts->job)) && !lease.lost &&
             pfc_job_give_back(a->opts->url, a->opts->token, job, &err) != PFC_OK)
             pfc_log(PFC_WARN, "job_not_returned", "job", job->id, "reason", err.msg);
         if (lease.lost || lease.cancelled)
@@ -187,7 +188,7 @@ static pfc_code loop(pfc_agent *a, pfc_err *err)
 
         a->failures = code ? before : 0;
         if (leased) {
-            do_job(a, &job);
+            pfc_agent_do_job(a, &job);
             pfc_job_clear(&job);
         }
         if (pfc_agent_stopped(a))
@@ -244,10 +245,10 @@ static pfc_code open_sandbox(pfc_agent *a, pfc_err *err)
 pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc_err *err)
 {
     pfc_agent a = { .opts = opts, .report = report, .lock_fd = -1 };
-    const pfc_http_opts http = { .url = opts->url,
-                                 .token = opts->token,
-                                 .cancelled = pfc_agent_http_cancelled,
-                                 .cancelled_arg = &a };
+    pfc_http_opts http = { .url = opts->url,
+                           .token = opts->token,
+                           .cancelled = pfc_agent_http_cancelled,
+                           .cancelled_arg = &a };
     pfc_err own = { 0 };
     char *spool_dir = pfc_fs_join(opts->dir, PFC_AGENT_SPOOL);
     pfc_code code;
@@ -264,10 +265,14 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
         code = pfc_spool_open(spool_dir, &a.spool, &own);
     if (code == PFC_OK && opts->backoff_s > 0)
         pfc_spool_backoff(a.spool, opts->backoff_s);
+    if (code == PFC_OK && opts->job)
+        code = pfc_agent_read_given(&a, &own);
+    if (!http.token)
+        http.token = a.given.token;
     if (code == PFC_OK)
         code = pfc_http_new(&http, &a.http, &own);
     if (code == PFC_OK) {
-        code = loop(&a, &own);
+        code = opts->job ? pfc_agent_given_job(&a, &own) : loop(&a, &own);
         report->waiting = pfc_spool_waiting(a.spool);
     }
     pfc_http_free(a.http);
@@ -276,6 +281,7 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
     if (a.lock_fd >= 0)
         (void)close(a.lock_fd);
     pfc_machine_clear(&a.machine);
+    pfc_job_clear(&a.given);
     free(spool_dir);
     if (code && err)
         *err = own;

@@ -38,9 +38,13 @@ typedef struct pfc_agent_opts {
     double timeout_s;       /* of a build or measurement when perfci.yaml names none; 0: 600 */
     const char *wait_quiet; /* as in pfc_commit_measure_opts; NULL: measures at once */
     bool once;              /* run at most one job, upload the spool, and end */
-    int stop_fd;            /* becomes readable when the runner must end; -1: never */
-    uint64_t seed;          /* of the back-off's jitter */
-    double backoff_s;       /* first pause after a failure; doubles up to 60 s; 0: 0.5 */
+    /* The service's answer to a lease request that another process sent and whose lease it keeps:
+     * this job is run, then the agent ends. It is not returned when stopped. `token` may be NULL
+     * then: the answer has one. NULL: jobs come from the queue. */
+    const char *job;
+    int stop_fd;      /* becomes readable when the runner must end; -1: never */
+    uint64_t seed;    /* of the back-off's jitter */
+    double backoff_s; /* first pause after a failure; doubles up to 60 s; 0: 0.5 */
 } pfc_agent_opts;
 
 typedef struct pfc_agent_report {

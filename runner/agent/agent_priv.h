@@ -28,7 +28,20 @@ typedef struct pfc_agent {
     unsigned failures;                 /* in a row, for the back-off */
     char sources_hash[PFC_SHA256_HEX]; /* of the list of sources that was sent last */
     pfc_question question;             /* its lease is "": complete the job on disk first */
+    pfc_leased_job given;              /* of opts->job */
 } pfc_agent;
+
+/* ---- agent.c ---- */
+
+/** Works on a leased job and completes it. */
+void pfc_agent_do_job(pfc_agent *a, const pfc_leased_job *job);
+
+/* ---- given_job.c ---- */
+
+/** Reads opts->job into a->given. */
+pfc_code pfc_agent_read_given(pfc_agent *a, pfc_err *err) PFC_MUSTCHECK;
+/** Begins a->given and works on it. PFC_OK also when its lease was lost. */
+pfc_code pfc_agent_given_job(pfc_agent *a, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- upload_loop.c ---- */
 

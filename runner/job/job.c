@@ -255,6 +255,8 @@ static pfc_code send_question(pfc_http *http, const pfc_machine *machine, double
     pfc_http_req req = { .method = "POST", .path = path, .timeout_s = wait_s + ANSWER_S };
     pfc_code code;
 
+    if (q->labels)
+        json_object_set(body, "labels", (json_t *)(uintptr_t)q->labels);
     if (!q->unnumbered)
         json_object_set_new(body, "asked", json_integer(q->asked));
     text = json_dumps(body, JSON_COMPACT);
@@ -291,6 +293,8 @@ pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, 
         if (code == PFC_OK)
             code = pfc_job_from_json(doc, out, &own);
         *leased = code == PFC_OK;
+        if (*leased && q->document)
+            *q->document = json_dumps(doc, JSON_COMPACT);
     }
     pfc_http_answer_clear(&answer);
     json_decref(doc);
@@ -324,6 +328,29 @@ void pfc_job_verdict_clear(pfc_job_verdict *v)
 {
     free(v->run_ids);
     *v = (pfc_job_verdict){ 0 };
+}
+
+pfc_code pfc_job_restart(pfc_http *http, const char *runner, pfc_leased_job *job, pfc_err *err)
+{
+    char path[64];
+    json_t *body = json_pack("{s:s, s:s}", "lease", job->lease, "runner", runner), *answer = NULL;
+    pfc_leased_job begun = { 0 };
+    int status = 0;
+    pfc_code code;
+
+    (void)snprintf(path, sizeof(path), "/api/v1/jobs/%lld/restart", (long long)job->id);
+    code = pfc_http_json_as(http, job->token, "POST", path, body, &status, &answer, err);
+    if (code == PFC_ECONFLICT && status == 0)
+        code = PFC_EUNAVAIL; /* the call was cancelled, which is no answer */
+    if (!code)
+        code = pfc_job_from_json(answer, &begun, err);
+    json_decref(answer);
+    json_decref(body);
+    if (code)
+        return code;
+    pfc_job_clear(job);
+    *job = begun;
+    return PFC_OK;
 }
 
 static json_t *encode_verdict(const pfc_leased_job *job, const pfc_job_verdict *v)
@@ -394,6 +421,8 @@ pfc_code pfc_job_keep(const char *dir, const pfc_leased_job *job, const pfc_job_
     json_t *doc = encode_verdict(job, verdict);
 
     json_object_set_new(doc, "id", json_integer(job->id));
+    if (job->token) /* the next process here may have the token of another job alone */
+        json_object_set_new(doc, "token", json_string(job->token));
     return write_kept(dir, doc, err);
 }
 
@@ -478,6 +507,8 @@ static pfc_code read_kept(const char *dir, pfc_leased_job *job, pfc_job_verdict 
         code = pfc_json_parse(text, len, &doc, err);
     if (!code)
         code = pfc_json_string(doc, NULL, "lease", true, MAX_LEASE, &job->lease, err);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "token", false, MAX_LEASE, &job->token, err);
     if (!code)
         code = read_verdict(doc, verdict, err);
     if (!code)

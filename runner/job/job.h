@@ -109,9 +109,11 @@ void pfc_job_verdict_clear(pfc_job_verdict *verdict);
 /** A lease request. The number grows with each request, so that the server can ignore a delayed
  * copy of an earlier one. */
 typedef struct pfc_question {
-    char lease[33];  /* name of the requested lease; "": none yet */
-    int64_t asked;   /* number of the last request under that name */
-    bool unnumbered; /* the server is too old for request numbers */
+    char lease[33];       /* name of the requested lease; "": none yet */
+    int64_t asked;        /* number of the last request under that name */
+    bool unnumbered;      /* the server is too old for request numbers */
+    const json_t *labels; /* of the machine, borrowed; NULL: those of this program alone */
+    char **document; /* receives the server's answer as one line, the caller's; NULL: not needed */
 } pfc_question;
 
 /**
@@ -122,6 +124,12 @@ typedef struct pfc_question {
  */
 pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, pfc_question *q,
                      pfc_leased_job *out, bool *leased, pfc_err *err) PFC_MUSTCHECK;
+
+/** Begins a job whose lease another process keeps (pfc_slurm_run): *job is replaced by the server's
+ * answer, whose lease no earlier start of the job has. PFC_ECONFLICT, PFC_ENOTFOUND: the lease was
+ * lost. */
+pfc_code pfc_job_restart(pfc_http *http, const char *runner, pfc_leased_job *job,
+                         pfc_err *err) PFC_MUSTCHECK;
 
 /** verdict->status must not be NULL. PFC_ECONFLICT, PFC_ENOTFOUND: the lease was lost. */
 pfc_code pfc_job_complete(pfc_http *http, const pfc_leased_job *job, const pfc_job_verdict *verdict,
