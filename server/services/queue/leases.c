@@ -354,7 +354,7 @@ pfc_code pfc_job_restart(pfc_db *db, int64_t job_id, const pfc_lease_request *re
     pfc_tx *tx = NULL;
     pfc_code code;
 
-    if (!t.fence || secret >= PFC_LEASE_SIZE - 21)
+    if (!t.fence || secret > PFC_LEASE_SIZE - 21)
         return pfc_err_set_field(err, PFC_EINVAL, "lease",
                                  "lease: expected the one of the answer, SECRET-NUMBER");
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
