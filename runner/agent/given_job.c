@@ -18,7 +18,7 @@ pfc_code pfc_agent_read_given(pfc_agent *a, pfc_err *err)
     return code ? pfc_err_wrap(err, "--job") : PFC_OK;
 }
 
-/* What an earlier process left in this folder is sent first: when it was this job's result, the job
+/* The results of an earlier process in this folder are sent first: if this job's is among them, it
  * is complete and is not measured again. None of it may keep this job from its node, because it is
  * another one's result. */
 static void send_left_over(pfc_agent *a)

@@ -24,7 +24,7 @@ bool pfc_slurm_split(char *line, char **fields, size_t len)
     return len > 0;
 }
 
-/* Of what a program wrote to stderr, on one line. */
+/* A program's message, on one line. */
 static void one_line(char *text)
 {
     size_t len = strlen(text);

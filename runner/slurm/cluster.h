@@ -1,5 +1,5 @@
 /*
- * What the dispatcher asks Slurm's own programs: sinfo, sbatch, squeue, scancel. Their short
+ * Calls of Slurm's own programs: sinfo, sbatch, squeue, scancel. Their short
  * formats are asked for by name and are the same in all versions; --json changed its shape between
  * them. Not thread-safe.
  */

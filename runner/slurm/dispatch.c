@@ -134,7 +134,7 @@ static void submit(dispatcher *d, pfc_holding *h)
 }
 
 /* After the end of the lease. A completed job's process is about to end; a lost one's ends at its
- * next heartbeat. What waits need not begin. */
+ * next heartbeat. A waiting batch job is cancelled. */
 static void wind_up(pfc_holding *h, const pfc_slurm_batch *batch)
 {
     const bool late = pfc_clock_ns() - h->over_ns > (int64_t)(LATE_S * 1e9);

@@ -20,7 +20,7 @@ typedef struct pfc_holding {
     char name[64];                         /* of its batch job */
     uint64_t listing; /* number of the first list that must show the batch job; 0: not submitted */
     int64_t batch;    /* the last id that was seen; 0: none yet */
-    bool cancelled;   /* a user cancelled it; its batch job was told */
+    bool cancelled;   /* a user cancelled it; its batch job was cancelled */
     int64_t over_ns;  /* when the lease ended: completed or lost; 0: it is held */
     int64_t next_beat_ns;
 } pfc_holding;
@@ -31,7 +31,7 @@ typedef struct pfc_holdings {
     size_t len, cap;
 } pfc_holdings;
 
-/** Reads what an earlier dispatcher held in `dir`. What cannot be read is logged and left out: its
+/** Reads what an earlier dispatcher held in `dir`. A file that cannot be read is logged and left out: its
  *  lease expires. */
 pfc_code pfc_holdings_open(const char *dir, pfc_holdings *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_holdings_close(pfc_holdings *all);

@@ -1,4 +1,4 @@
-/* What the dispatcher reads of Slurm's programs, and the script that it submits. The cluster itself
+/* The dispatcher reads the output of Slurm's programs, and writes a script. The cluster itself
  * is in tests/e2e/test_slurm.py. */
 #include <stdlib.h>
 #include <string.h>

@@ -95,8 +95,8 @@ typedef struct pfc_lease_request {
  *  was received under that secret, or this request already got a job; nothing is changed. */
 pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out,
                        char lease[PFC_LEASE_SIZE], pfc_err *err) PFC_MUSTCHECK;
-/** The job begins on another machine, or once more, under the lease that request->lease names, which
- *  a dispatcher keeps for it: `lease` has a new fencing token, so that a machine that was given up
+/** The job begins on another machine, or once more, under the lease that request->lease names and
+ *  a dispatcher keeps: `lease` has a new fencing token, so that a machine that was given up
  *  can neither complete the job nor add results. Counts as a try, except the first start after the
  *  lease. Of `request` only runner, lease_s, lease, token_id and token are read. PFC_ECONFLICT: the
  *  lease is lost, or the tries are used up; then the job has failed. */
@@ -110,7 +110,7 @@ pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const 
 typedef struct pfc_job_result {
     const char *const *run_ids;
     size_t run_ids_len;
-    const char *session; /* of a job with blocks; NULL: none */
+    const char *session;          /* of a job with blocks; NULL: none */
     const pfc_rerun_rules *rerun; /* as the runner read them (reruns.h); NULL: not sent */
 } pfc_job_result;
 

@@ -137,7 +137,8 @@ class Writes:
         yield "post", place + "/complete", {"lease": held[0]["lease"], "status": "failed", "reason": "audited"}, 0
         yield "post", "/api/v1/jobs", job, 1
         held.append(lease())
-        yield "post", f"/api/v1/jobs/{held[1]['id']}/release", {"lease": held[1]["lease"]}, 0
+        yield "post", f"/api/v1/jobs/{held[1]['id']}/restart", {"lease": held[1]["lease"], "runner": "node"}, 0
+        yield "post", f"/api/v1/jobs/{held[1]['id']}/release", {"lease": held[1]["lease"].split("-")[0]}, 0
         yield "delete", f"/api/v1/jobs/{held[1]['id']}", None, 1
         yield "post", "/api/v1/bisections", self.bisection(), 2  # the alert in question changes, too
         yield "post", "/api/v1/bisections", {**order, "dry_run": True}, 0
