@@ -6,6 +6,8 @@
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
+#   slurm   60 jobs over three virtual nodes of a real Slurm cluster, one killed and one drained (root, Slurm): each is
+#           stored once; a job's time through Slurm beside a runner that asks for jobs itself
 #   faults  every fault of tests/fault/faults.py, again and again
 #   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
 #   crowd   2,000 slow clients, 2,000 event streams, 2,000 waiting leases for 60 s each: pages are answered meanwhile
@@ -31,7 +33,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill night queue faults points crowd drain units distributions aarch64 soak memory tsan mutants repeat)
+all=(fuzz documents kill bisect-kill night queue slurm faults points crowd drain units distributions aarch64 soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -85,7 +87,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,33s/^# \{0,1\}//p' "$0"
+        sed -n '2,35s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -332,6 +334,12 @@ prove_crowd() {
     built || return 1
     say "crowd: 2,000 clients three times, 60 s each"
     script crowd.py --clients 2000 --seconds 60 --strict
+}
+
+prove_slurm() {
+    built || return 1
+    say "slurm: 60 jobs over three virtual nodes"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u tests/e2e/slurm_fleet.py
 }
 
 prove_drain() {

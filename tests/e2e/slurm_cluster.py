@@ -69,15 +69,15 @@ def missing():
     return None if done.returncode == 0 else "no PID namespace can be made here, so that Slurm's processes could outlive the test"
 
 
-def contained():
+def contained(status=0):
     """Runs this script once more as a child of the first process of a new PID namespace, which reaps what is orphaned; with
-    it ends all that the script starts. Ends with a sentence where no cluster can run."""
+    it ends all that the script starts. Ends with a sentence and this status where no cluster can run."""
     if os.environ.get("PFC_TEST_CONTAINED"):
         return
     why = missing()
     if why:
         print(f"skipped: {why}")
-        sys.exit(0)
+        sys.exit(status)
     os.environ["PFC_TEST_CONTAINED"] = "1"
     os.execvp("unshare", ["unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "bash", "-c", '"$@"; exit $?', "bash",
                           sys.executable, *sys.argv])

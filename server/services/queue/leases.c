@@ -304,8 +304,8 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
     return code;
 }
 
-/* No start is left, or the lease is lost: in the first case the job fails as one whose lease expired
- * that often. */
+/* No start is left, or the lease is lost. In the first case the job fails, as one whose lease
+ * expired that often. */
 static pfc_code refuse_restart(pfc_tx *tx, int64_t job_id, const ticket *t, pfc_err *err)
 {
     ticket same = { .fence = 0 }; /* of any start */

@@ -283,9 +283,9 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             for _ in range(2):
                 ask("post", "/api/v1/jobs", job)
             held = lease().json["job"]
+            held = ask("post", "/api/v1/jobs/{id}/restart", {"lease": held["lease"], "runner": "node"}, path=f"/api/v1/jobs/{held['id']}/restart").json["job"]
             ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"},
                 path=f"/api/v1/jobs/{held['id']}/heartbeat")
-            held = ask("post", "/api/v1/jobs/{id}/restart", {"lease": held["lease"], "runner": "node"}, path=f"/api/v1/jobs/{held['id']}/restart").json["job"]
             _ = ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}"), ask("delete", "/api/v1/projects/{p}")
             body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]],
                                  "rerun": [{"on": "infra", "times": 1, "after_s": 3600.0, "machine": "any"}]}, "release": {}}[end]
