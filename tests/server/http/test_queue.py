@@ -104,7 +104,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual((plain.status, plain.json["blocks"]), (201, None), plain)
         self.assertEqual(server.call("GET", f"/api/v1/jobs/{made.json['id']}").json["blocks"], blocks)
         listed = perfci("jobs", str(made.json["id"]))
-        self.assertIn("2 commits in blocks, budget 30 min 0 s: no runner with ", listed.stdout, listed)
+        self.assertIn("2 commits in blocks, budget 30 min 0 s; no runner with ", listed.stdout, listed)
         job = self.lease("blocks").json["job"]  # a runner that does not say that it can
         self.assertEqual((job["id"], job["task"]), (plain.json["id"], {}))
         self.end(job)
