@@ -31,8 +31,8 @@ typedef struct pfc_holdings {
     size_t len, cap;
 } pfc_holdings;
 
-/** Reads what an earlier dispatcher held in `dir`. A file that cannot be read is logged and left out: its
- *  lease expires. */
+/** Reads what an earlier dispatcher held in `dir`. A file that cannot be read is logged and
+ *  left out: its lease expires. */
 pfc_code pfc_holdings_open(const char *dir, pfc_holdings *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_holdings_close(pfc_holdings *all);
 /** One without a job, with a lease's name on disk. */

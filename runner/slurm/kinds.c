@@ -76,7 +76,8 @@ static char *joined(const char *features)
     return text;
 }
 
-/* gpu:1(S:0): the part in parentheses says which sockets it is near, and is no part of a request. */
+/* gpu:1(S:0): the part in parentheses says which sockets it is near, and is no part of a request.
+ */
 static char *requested(const char *gres)
 {
     char *text = pfc_strdup(gres), *to = text;

@@ -12,8 +12,8 @@
  * and an old process that still runs can complete nothing.
  *
  * The dispatcher keeps what it holds on disk. Killed and started again, it finds its batch jobs by
- * their names and goes on. While it is away, running jobs keep their leases themselves. The lease of
- * a waiting one expires, and its batch job ends at once when it starts.
+ * their names and goes on. While it is away, running jobs keep their leases themselves.
+ * The lease of a waiting one expires, and its batch job ends at once when it starts.
  */
 #ifndef PFC_RUNNER_SLURM_SLURM_H
 #define PFC_RUNNER_SLURM_SLURM_H
