@@ -48,6 +48,8 @@ Test(objects, a_depfile_names_what_an_object_was_made_of)
                  (char *)"C:/x.o<C:/x.c@;second<two@;"));
     cr_assert(eq(str, (char *)of_depfile("int main() { return 0; }\n"), (char *)""));
     cr_assert(eq(str, (char *)of_depfile(""), (char *)""));
+    cr_assert(eq(str, (char *)of_depfile("a.o: b.c \\\n"), (char *)"a.o<b.c@;"));
+    cr_assert(eq(str, (char *)of_depfile("a.o: b.c \\\r\n"), (char *)"a.o<b.c@;"));
 }
 
 Test(objects, names_longer_than_any_path_are_cut)

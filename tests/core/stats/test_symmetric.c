@@ -152,3 +152,51 @@ Test(symmetric, few_values_and_equal_ones_exclude_nothing)
     cr_assert(eq(dbl, pfc_seq_symmetric_p(zeros, 50, 0.0), 1.0));
     cr_assert(eq(dbl, pfc_seq_symmetric_p(NULL, 0, 0.0), 1.0));
 }
+
+static pfc_compare_result signs_of(const double *a, const double *b, size_t n, int order)
+{
+    const pfc_seq_opts opts = { .method = PFC_SEQ_SIGN, .paired = order < 0 };
+    pfc_compare_result r;
+    pfc_seq seq;
+
+    cr_assert(eq(int, pfc_seq_init(&seq, &opts, NULL), PFC_OK));
+    for (size_t i = 0; i < n && order < 0; i++)
+        cr_assert(eq(int, pfc_seq_pair(&seq, a[i], b[i], NULL), PFC_OK));
+    /* One side runs ahead of the other by `order` values. */
+    for (size_t i = 0; i < n + (size_t)order && order >= 0; i++) {
+        if (i < n)
+            cr_assert(eq(int, pfc_seq_add(&seq, PFC_SEQ_A, a[i], NULL), PFC_OK));
+        if (i >= (size_t)order)
+            cr_assert(eq(int, pfc_seq_add(&seq, PFC_SEQ_B, b[i - (size_t)order], NULL), PFC_OK));
+    }
+    pfc_seq_result(&seq, &r);
+    pfc_seq_clear(&seq);
+    return r;
+}
+
+/* Unpaired values are pairs in the order they came, however far one side is ahead. */
+Test(symmetric, signs_of_single_values_are_those_of_their_pairs)
+{
+    enum { N = 40 };
+    double a[N], b[N];
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 9);
+    for (size_t i = 0; i < N; i++) {
+        a[i] = exp(0.01 * pfc_rng_normal(&rng));
+        b[i] = 1.02 * exp(0.01 * pfc_rng_normal(&rng));
+    }
+    for (int order = 0; order <= N; order = order ? 2 * order + 1 : 1) {
+        const pfc_compare_result pairs = signs_of(a, b, N, -1);
+        const pfc_compare_result single = signs_of(a, b, N, order);
+        const pfc_compare_result mirrored = signs_of(b, a, N, order);
+
+        cr_assert(eq(int, single.verdict, PFC_VERDICT_DIFFERENT), "%d", order);
+        cr_assert(epsilon_eq(dbl, single.p, pairs.p, 1e-15));
+        cr_assert(epsilon_eq(dbl, single.rel_change, pairs.rel_change, 1e-12));
+        cr_assert(epsilon_eq(dbl, single.rel_low, pairs.rel_low, 1e-12));
+        cr_assert(epsilon_eq(dbl, single.rel_high, pairs.rel_high, 1e-12));
+        cr_assert(epsilon_eq(dbl, mirrored.p, single.p, 1e-12));
+        cr_assert(epsilon_eq(dbl, (1 + mirrored.rel_change) * (1 + single.rel_change), 1, 1e-12));
+    }
+}
