@@ -75,6 +75,8 @@ Test(pgbin, older_and_newer_ones_are_refused_by_number)
         setenv("PERFCI_PG_BIN", folder, 1);
         cr_assert(eq(int, pfc_pg_find(0, &pg, &err), PFC_EUNAVAIL));
         cr_assert(ne(ptr, strstr(err.msg, text), NULL), "%s", err.msg);
+        cr_assert(
+            eq(str, strstr(err.msg, folder), folder)); /* the last word: one folder is listed */
         cr_assert(eq(int, pg.major, 0));
         free(text);
         cr_assert(eq(int, pfc_fs_remove_tree(folder, &err), PFC_OK), "%s", err.msg);
@@ -111,16 +113,36 @@ Test(pgbin, a_relative_folder_of_pg_config_is_not_searched)
     char *text = NULL;
 
     install("18.0");
-    text = pfc_format("#!/bin/sh\n[ \"$1\" = --bindir ] && echo %s\n", folder + strlen("/tmp/"));
+    text = pfc_format("#!/bin/sh\n[ \"$1\" = --bindir ] && echo %s\n", folder + 1);
     put("pg_config", text);
     path = pfc_format("%s:%s", folder, getenv("PATH"));
     setenv("PATH", path, 1);
     unsetenv("PERFCI_PG_BIN");
-    cr_assert(eq(int, chdir("/tmp"), 0));
+    cr_assert(eq(int, chdir("/"), 0)); /* from here it would be found */
     if (pfc_pg_find(18, &pg, &err) == PFC_OK)
         cr_assert(eq(ptr, strstr(pg.bin, "pfc-pgbin"), NULL), "%s", pg.bin);
     free(text);
     free(path);
+}
+
+Test(pgbin, the_usual_folders_are_searched_without_any_help)
+{
+    pfc_pg pg = { 0 };
+    pfc_err err = { 0 };
+    bool any = false;
+
+    for (int major = PFC_PG_OLDEST; major <= PFC_PG_NEWEST; major++) {
+        char *initdb = pfc_format("/usr/lib/postgresql/%d/bin/initdb", major);
+
+        any = any || pfc_fs_exists(initdb);
+        free(initdb);
+    }
+    if (!any)
+        cr_skip_test("no PostgreSQL of the distribution is installed");
+    setenv("PATH", "/nonexistent", 1);
+    unsetenv("PERFCI_PG_BIN");
+    cr_assert(eq(int, pfc_pg_find(0, &pg, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, strncmp(pg.bin, "/usr/lib/postgresql/", 20), 0), "%s", pg.bin);
 }
 
 Test(pgbin, a_folder_without_the_programs_is_named)
