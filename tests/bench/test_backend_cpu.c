@@ -126,3 +126,45 @@ Test(backend_cpu, what_the_kernels_cannot_hold_is_skipped_and_not_an_error_of_th
     cr_assert(eq(int, b->ops->open(b, &none, 1, &inst, &err), PFC_EUNAVAIL));
     cr_assert(eq(ptr, inst, NULL));
 }
+
+/* ---- the simulated accelerator, by the same interface ---- */
+
+static pfc_code accel_can(const char *op, const char *dtype, const int64_t *params, size_t len)
+{
+    const pfc_case c = case_of(op, dtype, params, len);
+    pfc_backends accel = { 0 };
+    pfc_code code;
+
+    err = (pfc_err){ 0 };
+    pfc_backends_accel(&accel);
+    cr_assert(gt(sz, accel.len, 0));
+    cr_assert(accel.items[0].exact);
+    code = accel.items[0].ops->can(&accel.items[0], &c, &err);
+    pfc_backends_clear(&accel);
+    return code;
+}
+
+Test(backend_cpu, the_accelerator_takes_what_its_operations_have_parameters_for)
+{
+    static const struct {
+        const char *op, *dtype;
+        int64_t params[6];
+        bool taken;
+    } rows[] = {
+        { "gemm", "f32", { 4, 4, 4, 0 }, true },
+        { "gemm", "int8", { 4, 4, 4, 0 }, true },
+        { "gemm", "f32", { 4, 4, 4, 1 }, false }, /* no room between rows */
+        { "attention", "bf16", { 2, 8, 8, 1, 0, 0 }, true },
+        { "attention", "bf16", { 2, 8, 8, 1, 1, 0 }, false },
+        { "attention", "bf16", { 2, 8, 8, 1, 0, 1 }, false },
+        { "softmax", "f32", { 65536, 65536 }, true },
+        { "softmax", "f32", { 4, 1 << 20 }, false },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_code code = accel_can(rows[i].op, rows[i].dtype, rows[i].params,
+                                        pfc_op_find(rows[i].op)->params_len);
+
+        cr_expect(eq(int, code, rows[i].taken ? PFC_OK : PFC_EUNAVAIL), "row %zu: %s", i, err.msg);
+    }
+}

@@ -1,5 +1,6 @@
 /* Counters on made-up system calls, and on this kernel whatever it offers. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -7,7 +8,7 @@
 #include "bench/counters/counters.h"
 
 static uint64_t reading[3];
-static int opened, closed;
+static int opened, closed, begun, ended;
 static bool hardware;
 
 /* Type 0 is PERF_TYPE_HARDWARE. */
@@ -28,14 +29,15 @@ static bool fake_read(void *arg, int fd, uint64_t out[3])
 static void fake_enable(void *arg, int fd, bool on)
 {
     (void)arg;
-    (void)fd;
-    (void)on;
+    cr_assert(ge(int, fd, 100)); /* one that could be opened */
+    begun += on;
+    ended += !on;
 }
 
 static void fake_close(void *arg, int fd)
 {
     (void)arg;
-    (void)fd;
+    cr_assert(ge(int, fd, 100));
     closed++;
 }
 
@@ -55,9 +57,18 @@ static pfc_counts count(bool with_hardware, uint64_t value, uint64_t enabled, ui
     reading[1] = enabled;
     reading[2] = running;
     pfc_counters_open(&c, &set, &fake);
+    begun = ended = 0;
     pfc_counters_start(&c);
+    cr_assert(eq(int, ended, 0));
     pfc_counters_stop(&c, &n);
     pfc_counters_close(&c);
+    for (size_t i = 0; i < set.len; i++) {
+        begun -= with_hardware || set.events[i].type != 0;
+        ended -= with_hardware || set.events[i].type != 0;
+        cr_assert(eq(int, c.fd[i], -1));
+    }
+    cr_assert(eq(int, begun, 0)); /* each once that could be opened, and no other */
+    cr_assert(eq(int, ended, 0));
     return n;
 }
 
@@ -108,6 +119,50 @@ Test(counters, the_kernel_answers_or_says_it_cannot)
         if (n.items[i].share > 0)
             cr_assert(ge(dbl, n.items[i].value, 0));
     }
+}
+
+static void touch(char *pages, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        pages[4096 * i] = 1;
+}
+
+/* Software counts work on virtual machines, too; 50 pages are touched for the first time between. */
+Test(counters, only_what_happens_between_start_and_stop_counts)
+{
+    enum { PAGES = 150 };
+    char *pages =
+        mmap(NULL, 4096 * PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pfc_counter_set set;
+    pfc_counters c;
+    pfc_counts n;
+    pfc_err err = { 0 };
+
+    cr_assert(ne(ptr, pages, MAP_FAILED));
+    (void)madvise(pages, 4096 * PAGES, MADV_NOHUGEPAGE);
+    cr_assert(eq(int, pfc_counter_parse("page-faults", &set, &err), PFC_OK));
+    pfc_counters_open(&c, &set, NULL);
+    if (c.fd[0] < 0)
+        cr_skip_test("this kernel counts no page faults for this user");
+    touch(pages, 0, 50);
+    pfc_counters_start(&c);
+    touch(pages, 50, 100);
+    pfc_counters_stop(&c, &n);
+    touch(pages, 100, PAGES);
+    cr_assert(n.items[0].value >= 50 && n.items[0].value < 100, "%g", n.items[0].value);
+    cr_assert(epsilon_eq(dbl, n.items[0].share, 1, 1e-9));
+    pfc_counters_start(&c); /* from zero again */
+    pfc_counters_stop(&c, &n);
+    cr_assert(lt(dbl, n.items[0].value, 50));
+    pfc_counters_close(&c);
+    munmap(pages, 4096 * PAGES);
+}
+
+Test(counters, a_share_of_more_than_all_is_all)
+{
+    cr_assert(eq(dbl, count(true, 1000, 100, 101).items[0].share, 1));
+    cr_assert(eq(dbl, count(true, 1000, 100, 101).items[0].value, 1000));
+    cr_assert(eq(dbl, count(true, 1000, 100, 100).items[0].share, 1));
 }
 
 Test(counters, nothing_is_scaled_by_more_than_ten)
@@ -185,4 +240,19 @@ Test(counters, a_list_has_at_most_24_names_of_511_bytes)
     text[PFC_COUNTER_LIST_MAX - 1] = '\0'; /* its empty names are wrong, not its length */
     cr_assert(eq(int, pfc_counter_parse(text, &set, &err), PFC_EINVAL));
     cr_assert(ne(ptr, strstr(err.msg, "names of 1 to 79"), NULL), "%s", err.msg);
+}
+
+Test(counters, a_name_has_at_most_79_bytes)
+{
+    pfc_counter_set set;
+    char name[PFC_COUNTER_NAME_MAX + 1];
+    pfc_err err = { 0 };
+
+    memset(name, 'a', sizeof(name));
+    name[PFC_COUNTER_NAME_MAX] = '\0';
+    cr_assert(eq(int, pfc_counter_parse(name, &set, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "names of 1 to 79"), NULL), "%s", err.msg);
+    name[PFC_COUNTER_NAME_MAX - 1] = '\0';
+    cr_assert(eq(int, pfc_counter_parse(name, &set, &err), PFC_EINVAL));
+    cr_assert(eq(ptr, strstr(err.msg, "names of 1 to 79"), NULL), "%s", err.msg);
 }

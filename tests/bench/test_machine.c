@@ -1,5 +1,6 @@
 /* The fingerprint on made-up trees of /proc and /sys, and on this machine. */
 #include <math.h>
+#include <sched.h>
 
 #include "bench/machine/canary/band.h"
 #include "bench/machine/huge_pages.h"
@@ -455,6 +456,32 @@ Test(machine, huge_pages_that_were_granted_are_read_back)
                                    "4096 kB\n");
     cr_assert(eq(i64, pfc_pages_huge_bytes(root), 4096 * 1024));
     cr_assert(ge(i64, pfc_pages_probe(), -1));
+    put("/proc/self/smaps_rollup", "AnonHugePages: 0 kB\n");
+    cr_assert(eq(i64, pfc_pages_huge_bytes(root), 0));
+    put("/proc/self/smaps_rollup", "AnonHugePages: -4 kB\nShmemHugePages: 8 kB\n");
+    cr_assert(eq(i64, pfc_pages_huge_bytes(root), -1));
+    put("/proc/self/smaps_rollup", "AnonHugePages: 8 kB\nAnonHugePages: 16 kB\n");
+    cr_assert(eq(i64, pfc_pages_huge_bytes(root), 8 * 1024));
+}
+
+Test(machine, the_last_cpu_that_may_be_used_is_taken)
+{
+    cpu_set_t all, one;
+    int first = -1;
+    int last = -1;
+
+    cr_assert(eq(int, sched_getaffinity(0, sizeof(all), &all), 0));
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &all))
+            last = cpu;
+        if (first < 0 && CPU_ISSET(cpu, &all))
+            first = cpu;
+    }
+    cr_assert(eq(int, pfc_machine_pin_cpu(), last));
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    cr_assert(eq(int, sched_setaffinity(0, sizeof(one), &one), 0));
+    cr_assert(eq(int, pfc_machine_pin_cpu(), first));
 }
 
 static char *fact(const pfc_timing *t, const char *name)
