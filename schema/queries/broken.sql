@@ -12,7 +12,8 @@ SELECT branch, bool_or(whole) AS whole FROM (
 GROUP BY branch ORDER BY branch;
 
 -- name: broken_keys
--- Benchmarks that are broken in these runs, or measured in them and broken before. whole: in any run of the branch.
+-- Benchmarks that are broken in these runs, or measured in them and broken before. whole: in any run of the branch, or
+-- by a change point, whose results may be hidden since.
 -- in: project_id i64, branch text, run_ids i64[], whole bool
 -- out: benchmark text, backend text, machine_class text
 SELECT u.benchmark, u.backend, k.class AS machine_class
@@ -26,6 +27,13 @@ FROM unmeasured u
 JOIN runs r ON r.project_id = u.project_id AND r.id = u.run_id AND r.branch = $2
 JOIN machines k ON k.id = r.machine_id
 WHERE $4::boolean AND u.project_id = $1::bigint AND u.broken
+UNION
+SELECT b.name, s.backend, s.machine_class
+FROM change_points x
+JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE $4::boolean AND x.project_id = $1::bigint AND x.kind = 'broken' AND x.gone_at IS NULL
+  AND x.undone_commit_id IS NULL
 UNION
 SELECT b.name, s.backend, s.machine_class
 FROM runs r

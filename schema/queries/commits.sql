@@ -8,7 +8,8 @@
 SELECT b.position, c.id, c.sha, to_json(c.parents)::text AS parents, to_json(c.paths)::text AS paths,
        to_json(c.tags)::text AS tags, c.author, extract(epoch FROM c.time)::float8 AS time, c.subject,
        c.stub, b.branch,
-       (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id) AS runs,
+       (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id
+        AND r.quarantine_id IS NULL) AS runs,
        (SELECT count(*) FROM change_points p JOIN alerts a ON a.project_id = p.project_id
             AND a.change_point_id = p.id
         WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL
@@ -31,7 +32,8 @@ ORDER BY b.position DESC LIMIT $4::int;
 SELECT coalesce(b.position, 0) AS position, c.id, c.sha, to_json(c.parents)::text AS parents,
        to_json(c.paths)::text AS paths, to_json(c.tags)::text AS tags, c.author,
        extract(epoch FROM c.time)::float8 AS time, c.subject, c.stub, b.branch,
-       (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id) AS runs,
+       (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id
+        AND r.quarantine_id IS NULL) AS runs,
        (SELECT count(*) FROM change_points p JOIN alerts a ON a.project_id = p.project_id
             AND a.change_point_id = p.id
         WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL

@@ -65,13 +65,17 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 -- so that the subquery with its lock is evaluated once and picks one row. The listeners get the job's new state.
 -- in: runner text, machine_class text, labels text?, backends text[], project_id id, lease_hash text, seconds f64
 -- out: id i64, fence i64, told text
-WITH RECURSIVE pairs AS MATERIALIZED (
+WITH RECURSIVE allowed AS MATERIALIZED ( -- a drained or revoked runner gets nothing
+    SELECT 1 WHERE NOT EXISTS (
+        SELECT 1 FROM runners o WHERE o.name = $1 AND o.project_id IS NOT DISTINCT FROM $5::bigint
+        AND (o.drained_at IS NOT NULL OR o.revoked_at IS NOT NULL))),
+pairs AS MATERIALIZED (
     SELECT '' AS pivot
     UNION SELECT key || '=' || value
           FROM jsonb_each_text(coalesce($3, '{}')::jsonb || jsonb_build_object('machine_class', $2::text))
     UNION SELECT 'backend=' || unnest($4::text[])),
 needs AS (
-    SELECT n.* FROM pairs p CROSS JOIN LATERAL (
+    SELECT n.* FROM allowed, pairs p CROSS JOIN LATERAL (
         SELECT job_pivot(labels) AS pivot, project_id, job_need(labels) AS need, labels FROM jobs
         WHERE state = 'queued' AND kind NOT IN ('detect', 'notify') AND job_pivot(labels) = p.pivot
           AND project_id BETWEEN coalesce($5::bigint, 0) AND coalesce($5, 9223372036854775807)
@@ -105,6 +109,7 @@ pick AS MATERIALIZED ( -- one after the other, until one can be locked
 taken AS (
     UPDATE jobs j
     SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, fence = j.fence + 1, progress = NULL,
+        lease_runners[j.fence + 1] = $1,
         lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
         lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, clock_timestamp()),
         rerun_note = CASE WHEN j.rerun_rule IS NOT NULL AND j.avoid_runner = $1
@@ -480,10 +485,12 @@ UPDATE change_points SET undone_commit_id = $3::bigint, updated_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: change_points_gone
--- Counts for confirmed change points how often they disappeared.
+-- Counts for confirmed change points how often they disappeared, unless results were hidden or came back.
 -- in: project_id i64, ids i64[]
-UPDATE change_points SET gone_at = now(), went_away = went_away + firm::int
-WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND gone_at IS NULL;
+UPDATE change_points x SET gone_at = now(), went_away = x.went_away + (x.firm AND NOT s.regathered)::int
+FROM series s
+WHERE x.project_id = $1::bigint AND x.id = ANY ($2::bigint[]) AND x.gone_at IS NULL
+  AND s.project_id = x.project_id AND s.id = x.series_id;
 
 -- name: series_judged
 -- in: project_id i64, series_id i64, points i64, last_commit_id id, last_median f64, spark f64[], noise_rel f64,
@@ -493,5 +500,5 @@ UPDATE series SET points = $3::bigint, last_commit_id = $4::bigint, last_median 
        spark = $6::float8[], noise_rel = $7::float8, watching = $8::bigint,
        detectable_rel = $9::float8, judged = $10::boolean, settled_points = $11::bigint,
        settled_position = $12::bigint, anchor_points = $13::bigint, anchor_position = $14::bigint,
-       level_points = $15::bigint, watching_of = $16::bigint, judged_at = now()
+       level_points = $15::bigint, watching_of = $16::bigint, judged_at = now(), regathered = false
 WHERE project_id = $1::bigint AND id = $2::bigint;

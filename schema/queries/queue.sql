@@ -14,7 +14,7 @@
 -- out: json_build_object text
 WITH alive AS MATERIALIZED (
     SELECT r.name, r.machine_class, r.labels, r.backends, r.project_id FROM runners r
-    WHERE r.last_seen_at > now() - interval '2 minutes'
+    WHERE (r.last_seen_at > now() - interval '2 minutes' AND r.drained_at IS NULL AND r.revoked_at IS NULL)
        OR EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
                   AND j.kind NOT IN ('detect', 'notify'))),
 open AS MATERIALIZED ( -- each by its own index, without a look at history

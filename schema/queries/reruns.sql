@@ -50,7 +50,7 @@ FROM jobs WHERE project_id = $1::bigint AND rerun_of = $2::bigint;
 SELECT count(*) FROM jobs j JOIN runners r ON r.name <> j.runner
     AND (r.project_id IS NULL OR r.project_id = j.project_id)
     AND job_fits(j.labels, r.machine_class, r.labels, r.backends)
-WHERE j.project_id = $1::bigint AND j.id = $2::bigint
+WHERE j.project_id = $1::bigint AND j.id = $2::bigint AND r.drained_at IS NULL AND r.revoked_at IS NULL
   AND (r.last_seen_at > now() - interval '2 minutes'
        OR EXISTS (SELECT 1 FROM jobs o WHERE o.state = 'leased' AND o.runner = r.name
                   AND o.kind NOT IN ('detect', 'notify')));

@@ -1,25 +1,53 @@
 -- name: runner_seen
--- Written only when something has changed, or the last write is some seconds old. project_id: of its token.
--- in: name text, machine_class text, labels text?, backends text[], project_id id
-INSERT INTO runners AS r (name, machine_class, labels, backends, project_id)
-VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[], $5::bigint)
+-- Written only when something has changed, or the last write is some seconds old. project_id: of its token. token_id:
+-- that token; NULL: none.
+-- in: name text, machine_class text, labels text?, backends text[], project_id id, token_id id
+INSERT INTO runners AS r (name, machine_class, labels, backends, project_id, token_ids)
+VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[], $5::bigint, array_remove(ARRAY[$6::bigint], NULL))
 ON CONFLICT (name) DO UPDATE
 SET machine_class = excluded.machine_class, labels = excluded.labels,
-    backends = excluded.backends, project_id = excluded.project_id, last_seen_at = now()
-WHERE r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> excluded.machine_class
+    backends = excluded.backends, project_id = excluded.project_id, last_seen_at = now(),
+    token_ids = CASE WHEN r.token_ids @> excluded.token_ids THEN r.token_ids ELSE r.token_ids || excluded.token_ids END
+WHERE NOT r.token_ids @> excluded.token_ids OR r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> excluded.machine_class
    OR r.labels <> excluded.labels OR r.backends <> excluded.backends
    OR r.project_id IS DISTINCT FROM excluded.project_id;
 
 -- name: runners_list
--- Runners that work for the project, with jobs of that project only; NULL: all.
+-- Runners that work for the project, with jobs and quarantines of that project only; NULL: all. results: runs of jobs
+-- that it ended. oldest_s: age of the oldest result that it has not uploaded. state: revoked, draining (it still has a
+-- job), drained, busy, idle, or silent when it was not heard of for 5 minutes.
 -- also: once
 -- in: project_id id
--- out: name text, machine_class text, labels json, backends json, last_seen_at f64, job_id i64
+-- out: name text, machine_class text, labels json, backends json, last_seen_at f64, job_id i64, project text,
+--    state text, version text, sandbox text, documents i64, oldest_s f64, disk_free_bytes i64, status_at f64,
+--    alarm text, results i64, drained_at f64, drained_by text, revoked_at f64, revoked_by text, quarantine json
 SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::text AS backends,
-       extract(epoch FROM r.last_seen_at)::float8 AS last_seen_at,
-       (SELECT j.id FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
-        AND ($1::bigint IS NULL OR j.project_id = $1) ORDER BY j.id DESC LIMIT 1) AS job_id
-FROM runners r WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id = $1 ORDER BY r.name LIMIT 1000;
+       extract(epoch FROM r.last_seen_at)::float8 AS last_seen_at, j.id AS job_id, p.name AS project,
+       CASE WHEN r.revoked_at IS NOT NULL THEN 'revoked'
+            WHEN r.drained_at IS NOT NULL AND j.id IS NOT NULL THEN 'draining'
+            WHEN r.drained_at IS NOT NULL THEN 'drained'
+            WHEN j.id IS NOT NULL THEN 'busy'
+            WHEN r.last_seen_at < now() - interval '5 minutes' THEN 'silent'
+            ELSE 'idle' END AS state,
+       r.version, r.sandbox, r.spool_documents AS documents,
+       CASE WHEN r.spool_documents > 0 THEN r.spool_oldest_s + extract(epoch FROM now() - r.status_at)::float8 END AS oldest_s,
+       r.disk_free_bytes, extract(epoch FROM r.status_at)::float8 AS status_at, runner_alarm(r) AS alarm,
+       (SELECT coalesce(sum(cardinality(d.run_ids)), 0)::bigint FROM jobs d
+        WHERE d.runner = r.name AND d.state = 'done' AND (r.project_id IS NULL OR d.project_id = r.project_id)
+          AND ($1::bigint IS NULL OR d.project_id = $1)) AS results,
+       extract(epoch FROM r.drained_at)::float8 AS drained_at, r.drained_by,
+       extract(epoch FROM r.revoked_at)::float8 AS revoked_at, r.revoked_by,
+       (SELECT json_build_object('id', q.id, 'since', to_char(q.since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                                 'runs', q.runs, 'actor', q.actor, 'reason', q.reason)::text
+        FROM quarantines q WHERE q.released_at IS NULL AND q.runner = r.name
+          AND q.project_id IS NOT DISTINCT FROM r.project_id) AS quarantine
+FROM runners r
+LEFT JOIN projects p ON p.id = r.project_id
+LEFT JOIN LATERAL (
+    SELECT l.id FROM jobs l WHERE l.state = 'leased' AND l.runner = r.name
+    AND (r.project_id IS NULL OR l.project_id = r.project_id)
+    AND ($1::bigint IS NULL OR l.project_id = $1) ORDER BY l.id DESC LIMIT 1) j ON true
+WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id = $1 ORDER BY r.name LIMIT 1000;
 
 -- name: machines_list
 -- before: the fingerprint that the machine had before this one; NULL: this is its first. project_id: machines that

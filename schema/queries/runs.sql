@@ -4,12 +4,12 @@
 -- also: once
 -- in: project_id i64, sha text?, cursor id, limit i64
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
---    started_at f64, finished_at f64, infra bool, extra bool, measurements i64
+--    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool, measurements i64
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
        EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-               AND j.fence > r.job_fence) AS extra,
+               AND j.fence > r.job_fence) AS extra, r.quarantine_id IS NOT NULL AS quarantined,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
         WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
 FROM runs r
@@ -27,12 +27,12 @@ ORDER BY r.id DESC LIMIT $4::int;
 -- also: once
 -- in: project_id id, id id, run_id text?
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
---    started_at f64, finished_at f64, infra bool, extra bool, measurements i64
+--    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool, measurements i64
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
        EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-               AND j.fence > r.job_fence) AS extra,
+               AND j.fence > r.job_fence) AS extra, r.quarantine_id IS NOT NULL AS quarantined,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
         WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
 FROM projects p
@@ -199,7 +199,8 @@ WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
       SELECT o.commit_id FROM runs o WHERE o.project_id = $1::bigint AND o.id = $3)))
   AND ($4::text IS NULL OR s.backend = $4)
   AND (NOT r.infra OR $3::bigint IS NOT NULL OR NOT EXISTS (
-      SELECT 1 FROM runs o WHERE o.project_id = $1::bigint AND o.commit_id = $2 AND NOT o.infra))
+      SELECT 1 FROM runs o WHERE o.project_id = $1::bigint AND o.commit_id = $2 AND NOT o.infra
+      AND o.quarantine_id IS NULL))
 ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",
          s.machine_class COLLATE "C", r.id;
 

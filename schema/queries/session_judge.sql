@@ -14,7 +14,7 @@ FROM (
     SELECT x.project_id, x.commit_id, x.session_base, x.session_anchor,
            coalesce((SELECT s.branch FROM sessions s WHERE s.project_id = $1::bigint AND s.id = $2),
                     (SELECT min(y.branch) FROM runs y WHERE y.project_id = $1::bigint AND y.session_id = $2)) AS branch
-    FROM runs x WHERE x.project_id = $1::bigint AND x.session_id = $2) r
+    FROM runs x WHERE x.project_id = $1::bigint AND x.session_id = $2 AND x.quarantine_id IS NULL) r
 JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
 JOIN branch_commits b ON b.project_id = r.project_id AND b.branch = r.branch AND b.commit_id = r.commit_id
 WHERE b.position IS NOT NULL
@@ -64,7 +64,7 @@ ORDER BY x.series_id, b.position, x.id;
 -- out: id text
 SELECT DISTINCT s.id FROM runs r
 JOIN sessions s ON s.project_id = r.project_id AND s.id = r.session_id
-WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) ORDER BY s.id;
+WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) AND r.quarantine_id IS NULL ORDER BY s.id;
 
 -- name: session_when
 -- received_at: by the server's clock, as gone_at is; the runner's clock may step.

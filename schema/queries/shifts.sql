@@ -8,13 +8,13 @@ SELECT coalesce((SELECT min(q.position) FROM (
            SELECT b.position FROM branch_commits b
            WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position < $3::bigint
              AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = b.project_id
-                         AND r.commit_id = b.commit_id AND NOT r.infra)
+                         AND r.commit_id = b.commit_id AND NOT r.infra AND r.quarantine_id IS NULL)
            ORDER BY b.position DESC LIMIT $5::int) q), $3::bigint) AS position_from,
        coalesce((SELECT max(q.position) FROM (
            SELECT b.position FROM branch_commits b
            WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position > $4::bigint
              AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = b.project_id
-                         AND r.commit_id = b.commit_id AND NOT r.infra)
+                         AND r.commit_id = b.commit_id AND NOT r.infra AND r.quarantine_id IS NULL)
            ORDER BY b.position LIMIT $5::int) q), $4::bigint) AS position_to;
 
 -- name: shift_points

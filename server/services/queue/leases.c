@@ -195,7 +195,8 @@ static pfc_code begin(pfc_tx *tx, const pfc_lease_request *request, const char *
                                                             .labels = labels,
                                                             .backends = request->backends,
                                                             .backends_len = request->backends_len,
-                                                            .project_id = request->project_id },
+                                                            .project_id = request->project_id,
+                                                            .token_id = request->token_id },
                                err);
     if (!code && asked)
         code = hear_question(tx, t, asked, late, err);

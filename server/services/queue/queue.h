@@ -75,6 +75,7 @@ typedef struct pfc_lease_request {
     const char *const *backends;
     size_t backends_len;
     int64_t project_id; /* the token's project; 0: any */
+    int64_t token_id;   /* ends when the runner is revoked; 0: none */
     double lease_s;     /* 0: PFC_LEASE_S */
     const char *lease;  /* secret for the lease, 32 digits; NULL: the server draws one */
     int64_t asked;      /* sequence number of the request under it, increasing; 0: none */
