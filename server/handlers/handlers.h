@@ -19,6 +19,7 @@
 #include "server/services/bisect/bisect.h"
 #include "server/services/history/compare.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/queue/fleet.h"
 #include "server/services/queue/queue.h"
 #include "server/services/thread_health.h"
 
@@ -153,6 +154,22 @@ pfc_code pfc_decode_blocks(const json_t *obj, pfc_blocks_body *out, pfc_err *err
 void pfc_blocks_body_clear(pfc_blocks_body *body);
 /** "blocks" of a job's task, or null. */
 json_t *pfc_encode_job_blocks(const char *task_json);
+
+/* ---- "status" of requests of runners (queue/fleet.c) ---- */
+
+typedef struct pfc_runner_body {
+    bool given; /* the request has one */
+    pfc_runner_status status;
+    char *version, *sandbox; /* behind status; owned */
+} pfc_runner_body;
+
+/** Absent: *out is left alone. Clear *out in every case. */
+pfc_code pfc_decode_runner_status(const json_t *body, pfc_runner_body *out,
+                                  pfc_err *err) PFC_MUSTCHECK;
+/** Stores it, if given. Failures are logged only: a report must not make a request fail. */
+void pfc_store_runner_status(pfc_app *app, int64_t project_id, const char *runner,
+                             const pfc_runner_body *body);
+void pfc_runner_body_clear(pfc_runner_body *body);
 /** PFC_EDENIED for a token that is bound to a project, on routes of the whole service. */
 pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 
@@ -240,8 +257,12 @@ PFC_HANDLER(jobs_heartbeat);
 PFC_HANDLER(jobs_complete);
 PFC_HANDLER(jobs_release);
 PFC_HANDLER(jobs_restart);
-PFC_HANDLER(runners_list); /* queue/machines.c */
-PFC_HANDLER(machines_list);
+PFC_HANDLER(runners_list); /* queue/fleet.c */
+PFC_HANDLER(runners_drain);
+PFC_HANDLER(runners_undrain);
+PFC_HANDLER(runners_revoke);
+PFC_HANDLER(runners_release);
+PFC_HANDLER(machines_list);     /* queue/machines.c */
 PFC_HANDLER(bisections_list); /* queue/bisections.c */
 PFC_HANDLER(bisections_get);
 PFC_HANDLER(bisections_post);

@@ -56,8 +56,10 @@ PFC_HANDLER(jobs_lease)
 {
     static const pfc_texts_limits backend_limits = { MAX_BACKENDS, PFC_WIRE_MAX_NAME };
     static const char *const known[] = { "runner", "machine_class", "labels", "backends",
-                                         "lease",  "asked",         NULL };
+                                         "lease",  "asked",         "status", NULL };
+    pfc_runner_body report = { 0 };
     pfc_lease_request request = { .project_id = req->auth.project_id,
+                                  .token_id = req->auth.token_id,
                                   .lease_s = lease_seconds(app) };
     pfc_jobs row = { 0 };
     json_t *body = NULL;
@@ -83,6 +85,8 @@ PFC_HANDLER(jobs_lease)
         code = pfc_decode_labels(body, "labels", &labels, err);
     if (!code)
         code = pfc_decode_texts(body, "backends", false, &backend_limits, &backends, err);
+    if (!code)
+        code = pfc_decode_runner_status(body, &report, err);
     if (code)
         goto done;
 
@@ -96,6 +100,8 @@ PFC_HANDLER(jobs_lease)
     request.token = token;
     request.again = req->again;
     code = pfc_job_lease(app->db, &request, &row, secret, err);
+    if (code == PFC_OK || code == PFC_ENOTFOUND) /* the runner is known from here on */
+        pfc_store_runner_status(app, req->auth.project_id, runner, &report);
     if (code == PFC_ENOTFOUND) {
         code = wait_s > 0 && req->waited_s < (double)wait_s && !req->stopping
                    ? wait_for_job(reply, &request, (double)wait_s)
@@ -109,6 +115,7 @@ PFC_HANDLER(jobs_lease)
 done:
     pfc_rows_clear(&row);
     pfc_texts_clear(&backends);
+    pfc_runner_body_clear(&report);
     free(runner);
     free(machine_class);
     free(labels);
@@ -134,10 +141,11 @@ static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_err
     return code;
 }
 
-/* POST /api/v1/jobs/{id}/heartbeat   {"lease", "progress"?} */
+/* POST /api/v1/jobs/{id}/heartbeat   {"lease", "progress"?, "status"?} */
 PFC_HANDLER(jobs_heartbeat)
 {
-    static const char *const known[] = { "lease", "progress", NULL };
+    static const char *const known[] = { "lease", "progress", "status", NULL };
+    pfc_runner_body report = { 0 };
     json_t *body = NULL;
     char *lease = NULL, *progress = NULL;
     int64_t id = 0;

@@ -1,31 +1,6 @@
-/* Runners and machines. */
+/* Machines and their fingerprints. */
 #include "core/wire/fingerprint.h"
 #include "server/handlers/handlers.h"
-
-static const pfc_field runner_fields[] = {
-    PFC_FIELD(pfc_runner, name),
-    PFC_FIELD(pfc_runner, machine_class),
-    PFC_FIELD_AS(pfc_runner, "last_seen_at", last_seen_at, TIME),
-    PFC_FIELD_AS(pfc_runner, "job_id", job_id, ID),
-    PFC_FIELD_AS(pfc_runner, "labels", labels_json, OBJECT),
-    PFC_FIELD_AS(pfc_runner, "backends", backends_json, ARRAY),
-};
-
-/* GET /api/v1/runners */
-PFC_HANDLER(runners_list)
-{
-    pfc_runners rows = { 0 };
-    pfc_code code = pfc_runners_list(app->db, req->auth.project_id, &rows, err);
-
-    if (!code)
-        code = pfc_reply_json(
-            reply, 200,
-            json_pack("{s:o}", "runners",
-                      pfc_encode_table(PFC_ROW_VIEW(&rows), PFC_FIELDS(runner_fields))),
-            err);
-    pfc_rows_clear(&rows);
-    return code;
-}
 
 /* The differences between the machine's previous fingerprint and this one; null when it has no
  * previous one. */
