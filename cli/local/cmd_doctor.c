@@ -248,6 +248,7 @@ static void check_runners(json_t *list, pfc_http *http)
     const json_t *runners;
     pfc_err err = { 0 };
     size_t seen = 0;
+    const char *alarm = NULL, *alarmed = NULL;
 
     if (pfc_http_json(http, "GET", "/api/v1/runners", NULL, NULL, &answer, &err)) {
         say(list, "runners", "fail", pfc_strdup(err.msg), err.hint);
@@ -261,7 +262,15 @@ static void check_runners(json_t *list, pfc_http *http)
                                    &age) &&
             age < RUNNER_SEEN_S)
             seen++;
+        if (!alarm) {
+            alarmed = json_string_value(json_object_get(json_array_get(runners, i), "name"));
+            alarm = json_string_value(json_object_get(json_array_get(runners, i), "alarm"));
+        }
     }
+    if (alarm)
+        say(list, "runner spool", "warn", pfc_format("%s: %s", alarmed ? alarmed : "?", alarm),
+            "\"perfci runner list\" shows each runner; the how-to page \"Operate runners\" says "
+            "what to do");
     say(list, "runners", seen ? "ok" : "warn",
         pfc_format("%zu of %zu seen in the last %d min", seen, json_array_size(runners),
                    RUNNER_SEEN_S / 60),

@@ -97,11 +97,28 @@ static void complete(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
                 v->reason);
 }
 
+/* What this runner says of itself with its requests (server/services/queue/fleet.h). */
+static json_t *report_of(void *arg)
+{
+    const pfc_agent *a = arg;
+    pfc_spool_state spool;
+
+    pfc_spool_look_at_all(a->spool, &spool);
+    return json_pack("{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:f, s:I}}", "version", PFC_VERSION,
+                     "sandbox", a->sandbox ? pfc_sandbox_description(a->sandbox) : "none", "spool",
+                     "documents", (json_int_t)spool.documents, "max_documents",
+                     (json_int_t)PFC_SPOOL_MAX_DOCUMENTS, "bytes", (json_int_t)spool.bytes,
+                     "max_bytes", (json_int_t)PFC_SPOOL_MAX_BYTES, "oldest_s", spool.oldest_s,
+                     "disk_free_bytes", (json_int_t)spool.disk_free_bytes);
+}
+
 void pfc_agent_do_job(pfc_agent *a, const pfc_leased_job *job)
 {
     pfc_lease lease = { .http = a->http,
                         .job = job,
                         .stop_fd = a->opts->stop_fd,
+                        .report = a->question.unreported ? NULL : report_of,
+                        .report_arg = a,
                         .next_beat_ns = pfc_clock_ns() + (int64_t)(job->lease_s / 3.0 * 1e9) };
     pfc_job_verdict v = { 0 };
     pfc_err err = { 0 };
@@ -146,8 +163,12 @@ static pfc_code ask_for_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc
     const double wanted_s = a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S;
     const double poll_s = a->opts->once ? 0.0 : fmin(fmax(wanted_s, 1.0), 30.0);
     const int64_t asked_ns = pfc_clock_ns();
-    pfc_code code = pfc_job_ask(a->http, &a->machine, poll_s, &a->question, job, leased, err);
+    pfc_code code;
 
+    a->question.status = report_of(a);
+    code = pfc_job_ask(a->http, &a->machine, poll_s, &a->question, job, leased, err);
+    json_decref(a->question.status);
+    a->question.status = NULL;
     if (code == PFC_ECONFLICT) {
         renew_lease(a); /* its numbers and ours have parted: a work folder that was put back */
         code = PFC_EUNAVAIL;

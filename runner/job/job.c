@@ -192,7 +192,8 @@ static void beat(pfc_lease *lease)
 {
     char path[64];
     json_t *body =
-        json_pack("{s:s, s:s*}", "lease", lease->job->lease, "progress", lease->progress);
+        json_pack("{s:s, s:s*, s:o*}", "lease", lease->job->lease, "progress", lease->progress,
+                  "status", lease->report ? lease->report(lease->report_arg) : NULL);
     char *text = json_dumps(body, JSON_COMPACT);
     pfc_http_req req = { .method = "POST",
                          .path = path,
@@ -220,6 +221,8 @@ static void beat(pfc_lease *lease)
     } else if (code == PFC_ENOTFOUND) {
         lease->lost = true;
         pfc_log(PFC_WARN, "job_gone", "job", lease->job->id);
+    } else if (code == PFC_EINVAL && lease->report && strncmp(err.field, "status", 6) == 0) {
+        lease->report = NULL; /* a server from before reports: the next heartbeat is without one */
     } else {
         pfc_log(PFC_WARN, "heartbeat_failed", "job", lease->job->id, "reason", err.msg);
     }
@@ -259,6 +262,8 @@ static pfc_code send_question(pfc_http *http, const pfc_machine *machine, double
         json_object_set(body, "labels", (json_t *)(uintptr_t)q->labels);
     if (!q->unnumbered)
         json_object_set_new(body, "asked", json_integer(q->asked));
+    if (q->status && !q->unreported)
+        json_object_set(body, "status", q->status);
     text = json_dumps(body, JSON_COMPACT);
     req.body = text;
     req.body_len = text ? strlen(text) : 0;
@@ -280,6 +285,11 @@ pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, 
     *leased = false;
     q->asked++;
     code = send_question(http, machine, wait_s, q, &answer, &own);
+    if (code == PFC_EINVAL && !q->unreported && strncmp(own.field, "status", 6) == 0) {
+        q->unreported = true; /* a server from before reports */
+        pfc_http_answer_clear(&answer);
+        code = send_question(http, machine, wait_s, q, &answer, &own);
+    }
     if (code == PFC_EINVAL && !q->unnumbered && strcmp(own.field, "asked") == 0) {
         q->unnumbered = true; /* a server from before questions had numbers */
         pfc_http_answer_clear(&answer);

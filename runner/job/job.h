@@ -80,6 +80,10 @@ typedef struct pfc_lease {
     const pfc_leased_job *job;
     int stop_fd;          /* readable: stop */
     const char *progress; /* progress line, for the server */
+    /* Makes the runner's report for a heartbeat; the caller decrefs it; NULL: none is sent. Set to
+     * NULL when the server is too old for reports. */
+    json_t *(*report)(void *arg);
+    void *report_arg;
     int64_t next_beat_ns;
     bool lost;      /* out: the server gave the job to another runner */
     bool cancelled; /* out: a user cancelled the job; it stays leased until it is returned */
@@ -114,6 +118,8 @@ typedef struct pfc_question {
     bool unnumbered;      /* the server is too old for request numbers */
     const json_t *labels; /* of the machine, borrowed; NULL: those of this program alone */
     char **document; /* receives the server's answer as one line, the caller's; NULL: not needed */
+    json_t *status;  /* the runner's report, sent along; borrowed; NULL: none */
+    bool unreported; /* the server is too old for reports */
 } pfc_question;
 
 /**

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 
 #define PROBE_BYTES (64 * 1024)
 #define BACKOFF_S   0.5
+#define AGES        100 /* documents whose age is looked at, the oldest runs first */
 
 static bool is_followed(const char *name)
 {
@@ -112,6 +115,38 @@ size_t pfc_spool_waiting(const pfc_spool *spool)
     len = docs.len;
     pfc_spool_names_clear(&docs);
     return len;
+}
+
+/* The clock may step: a file of the future has no age. */
+static double age_of(const char *dir, const char *name)
+{
+    char *path = pfc_fs_join(dir, name);
+    struct timespec now = { 0 };
+    struct stat file;
+    double age = 0;
+
+    if (stat(path, &file) == 0 && clock_gettime(CLOCK_REALTIME, &now) == 0)
+        age = (double)(now.tv_sec - file.st_mtim.tv_sec);
+    free(path);
+    return age > 0 ? age : 0;
+}
+
+void pfc_spool_look_at_all(const pfc_spool *spool, pfc_spool_state *out)
+{
+    pfc_spool_names docs = { 0 };
+    struct statvfs disk;
+
+    *out = (pfc_spool_state){ 0 };
+    if (pfc_spool_list(spool->dir, &docs, NULL, NULL) == PFC_OK) {
+        out->documents = docs.len;
+        out->bytes = docs.bytes;
+    }
+    /* Names are in the order of the runs; a document that was put off keeps its name. */
+    for (size_t i = 0; i < PFC_MIN(docs.len, (size_t)AGES); i++)
+        out->oldest_s = PFC_MAX(out->oldest_s, age_of(spool->dir, docs.items[i]));
+    pfc_spool_names_clear(&docs);
+    if (statvfs(spool->dir, &disk) == 0)
+        out->disk_free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
 }
 
 static pfc_code check_limits(const pfc_spool *spool, pfc_err *err)

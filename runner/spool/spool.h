@@ -72,6 +72,17 @@ void pfc_spool_lease_token(pfc_spool *spool, const char *token);
 /** Number of documents that wait for upload. */
 size_t pfc_spool_waiting(const pfc_spool *spool);
 
+/** What waits, and what limits it. */
+typedef struct pfc_spool_state {
+    size_t documents;         /* that wait for upload; at most PFC_SPOOL_MAX_DOCUMENTS */
+    uint64_t bytes;           /* of them; at most PFC_SPOOL_MAX_BYTES */
+    double oldest_s;          /* age of the oldest of them, by the file's time; 0: none waits */
+    uint64_t disk_free_bytes; /* of the disk, for this user; 0: not known */
+} pfc_spool_state;
+
+/** Looks at the folder; what cannot be read counts as empty. */
+void pfc_spool_look_at_all(const pfc_spool *spool, pfc_spool_state *out);
+
 typedef struct pfc_spool_report {
     size_t uploaded;             /* by this call */
     size_t rejected;             /* moved away by this call */

@@ -120,13 +120,14 @@ ORDER BY id;
 SELECT q.id FROM quarantines q
 WHERE q.released_at IS NULL AND EXISTS (SELECT 1 FROM quarantine_runs(q.project_id, q.runner, q.since)) ORDER BY q.id;
 
--- name: runner_alarms
--- Runners that need attention, and why.
+-- name: fleet_figures
+-- Of runners that reported within a week and are not revoked. documents: that wait for upload. oldest_s: age of the
+-- oldest of them, which grows on while its runner is silent. alarms: runners that need attention. disk_free_bytes: the
+-- least; NULL: none has reported.
 -- also: once
--- in: project_id id, limit i64
--- out: name text, project_id i64, oldest_s f64, documents i64, disk_free_bytes i64, alarm text
-SELECT r.name, r.project_id, r.spool_oldest_s AS oldest_s, r.spool_documents AS documents, r.disk_free_bytes,
-       runner_alarm(r) AS alarm
-FROM runners r
-WHERE ($1::bigint IS NULL OR r.project_id IS NULL OR r.project_id = $1) AND r.status_at > now() - interval '7 days'
-ORDER BY runner_alarm(r) IS NULL, r.name LIMIT $2::int;
+-- out: documents i64, oldest_s f64, alarms i64, disk_free_bytes f64
+SELECT coalesce(sum(r.spool_documents), 0)::bigint AS documents,
+       coalesce(max(CASE WHEN r.spool_documents > 0 THEN r.spool_oldest_s + extract(epoch FROM now() - r.status_at) END),
+                0)::float8 AS oldest_s,
+       count(runner_alarm(r)) AS alarms, min(r.disk_free_bytes)::float8 AS disk_free_bytes
+FROM runners r WHERE r.status_at > now() - interval '7 days' AND r.revoked_at IS NULL;

@@ -40,6 +40,7 @@ typedef struct pfc_snapshot {
     pfc_refresh_gate gate;
     bool up; /* guarded by gate, like the rest */
     pfc_figures figures;
+    pfc_fleet_figures fleet;
     pfc_job_counts jobs;
 } pfc_snapshot;
 
@@ -262,7 +263,7 @@ PFC_HANDLER(runners_drain);
 PFC_HANDLER(runners_undrain);
 PFC_HANDLER(runners_revoke);
 PFC_HANDLER(runners_release);
-PFC_HANDLER(machines_list);     /* queue/machines.c */
+PFC_HANDLER(machines_list);   /* queue/machines.c */
 PFC_HANDLER(bisections_list); /* queue/bisections.c */
 PFC_HANDLER(bisections_get);
 PFC_HANDLER(bisections_post);

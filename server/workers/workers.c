@@ -21,6 +21,7 @@
 #include "server/services/detect/detect.h"
 #include "server/services/history/history.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/queue/fleet.h"
 #include "server/services/queue/queue.h"
 #include "server/services/queue/reruns.h"
 
@@ -310,7 +311,7 @@ static int run_due(pfc_workers *w, schedule *h)
 {
     int64_t now = pfc_clock_ns();
     pfc_err err = { 0 };
-    size_t expired = 0, reruns = 0;
+    size_t expired = 0, reruns = 0, hidden = 0;
 
     if (now >= h->next_backfill) {
         backfill(w);
@@ -327,6 +328,10 @@ static int run_due(pfc_workers *w, schedule *h)
             pfc_log(PFC_WARN, "reruns_not_decided", "why", err.msg);
         else if (reruns)
             pfc_log(PFC_INFO, "reruns_queued", "jobs", reruns);
+        if (pfc_quarantines_sweep(w->db, &hidden, &err) != PFC_OK)
+            pfc_log(PFC_WARN, "quarantines_not_swept", "why", err.msg);
+        else if (hidden)
+            pfc_log(PFC_INFO, "results_hidden", "branches", hidden);
         h->next_expire = now + w->expire_ns;
     }
     return (int)(w->expire_ns / PFC_NS_PER_MS);

@@ -75,7 +75,7 @@ project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), rerun=each(rerun_
                   last_run_at=null(TIME), created_at=TIME)
 headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, direction=BETTER, series_id=NUMERAL)
 run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
-                  finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH)
+                  finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH, quarantined=TRUTH)
 VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
 verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
 standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
@@ -191,7 +191,14 @@ LEASE_TOKEN = {"type": "string", "pattern": "^pfl_[0-9a-f]{64}$"}
 leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before", lease=LEASE, token=LEASE_TOKEN, fence=NUMERAL,
               lease_s=NUMERAL, source=null(TEXT),
               build=null(TEXT), measure=null(TEXT), task=ANYTHING)
-runner = members(name=TEXT, machine_class=TEXT, last_seen_at=TIME, job_id=null(NUMERAL), labels=TEXTS, backends=each(TEXT))
+runner = members(name=TEXT, project=null(TEXT), machine_class=TEXT,
+                 state=one_of("idle", "busy", "silent", "draining", "drained", "revoked"), last_seen_at=TIME, job_id=null(NUMERAL),
+                 labels=TEXTS, backends=each(TEXT), version=null(TEXT), sandbox=null(TEXT), results=COUNT, alarm=null(TEXT),
+                 drained_at=null(TIME), drained_by=null(TEXT), revoked_at=null(TIME), revoked_by=null(TEXT),
+                 quarantine=null(members(id=NUMERAL, since=TIME, runs=COUNT, actor=TEXT, reason=TEXT)),
+                 spool=null(members(documents=COUNT, oldest_s=null(COUNT), disk_free_bytes=COUNT, reported_at=TIME)))
+revocation = members(runner=TEXT, dry_run=TRUTH, tokens=each(members(id=NUMERAL, name=TEXT, other_runners=null(TEXT))),
+                     jobs_returned=COUNT, quarantine=null(NUMERAL), hidden=members(runs=COUNT, results=COUNT, series=COUNT, commits=COUNT))
 machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS,
                   changed=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))), first_seen_at=TIME,
                   last_seen_at=TIME, runs=COUNT)
@@ -301,6 +308,9 @@ SCHEMAS = {
     "LeaseAnswer": members(job=leased),
     "HeartbeatAnswer": members(lease_s=NUMERAL, cancel=TRUTH),
     "RunnersAnswer": members(runners=each(runner)),
+    "DrainAnswer": members(runner=TEXT, drained=TRUTH, changed=TRUTH),
+    "RevocationAnswer": revocation,
+    "ReleaseAnswer": members(runner=TEXT, runs=COUNT),
     "MachinesAnswer": page("machines", machine),
     "BisectionsAnswer": page("bisections", ref("Bisected")),
     "BisectionAnswer": {"anyOf": [ref("Bisected"), searching]},

@@ -1,5 +1,6 @@
 /* GET /metrics: OpenMetrics 1.0, or the older Prometheus text format when the client prefers it. */
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,13 +124,16 @@ static void refresh(pfc_app *app)
     pfc_snapshot *s = &app->snapshot;
     pfc_figures figures = { 0 };
     pfc_job_counts jobs = { 0 }, old;
+    pfc_fleet_figures fleet = { 0 };
     const bool up = pfc_figures_get(app->db, 0, &figures, NULL) == PFC_OK &&
+                    pfc_fleet_figures_get(app->db, &fleet, NULL) == PFC_OK &&
                     pfc_job_counts_get(app->db, &jobs, NULL) == PFC_OK;
 
     pthread_mutex_lock(&s->gate.lock);
     old = s->jobs;
     s->jobs = jobs;
     s->figures = figures;
+    s->fleet = fleet;
     s->up = up;
     pfc_refresh_end(&s->gate);
     pfc_rows_clear(&old);
@@ -176,6 +180,15 @@ static void put_figures(const pfc_snapshot *s, pfc_buf *out)
     put_gauge(out, "perfci_notices_dead", "Deliveries that failed for good.",
               (double)f->notices_dead);
     put_gauge(out, "perfci_runners", "Runners seen within five minutes.", (double)f->runners);
+    put_gauge(out, "perfci_runners_alarmed", "Runners whose spool or disk needs attention.",
+              (double)s->fleet.alarms);
+    put_gauge(out, "perfci_spool_documents", "Results that wait on runners to be uploaded.",
+              (double)s->fleet.documents);
+    put_gauge(out, "perfci_spool_oldest_seconds",
+              "Age of the oldest result that waits on a runner.", s->fleet.oldest_s);
+    if (isfinite(s->fleet.disk_free_bytes))
+        put_gauge(out, "perfci_runners_disk_free_bytes",
+                  "Least free disk of a runner that reported.", s->fleet.disk_free_bytes);
     put_gauge(out, "perfci_detection_lag_seconds", "Age of the oldest run that is not judged yet.",
               f->detection_lag_s);
     put_jobs(&s->jobs, out);

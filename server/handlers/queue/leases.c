@@ -59,7 +59,6 @@ PFC_HANDLER(jobs_lease)
                                          "lease",  "asked",         "status", NULL };
     pfc_runner_body report = { 0 };
     pfc_lease_request request = { .project_id = req->auth.project_id,
-                                  .token_id = req->auth.token_id,
                                   .lease_s = lease_seconds(app) };
     pfc_jobs row = { 0 };
     json_t *body = NULL;
@@ -124,8 +123,10 @@ done:
     return code;
 }
 
-/* The path's job, when it exists and the token may touch its project. */
-static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_err *err)
+/* The path's job, when it exists and the token may touch its project. *runner: of its newest lease;
+ * the caller frees it; NULL: not wanted. */
+static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, char **runner,
+                          pfc_err *err)
 {
     pfc_jobs row = { 0 };
     pfc_code code = pfc_req_param_id(req, "id", id, err);
@@ -137,6 +138,8 @@ static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_err
         code = pfc_jobs_get(app->db, *id, &row, err);
     if (!code)
         code = pfc_req_allow_project(req, row.items[0].project_id, "job", err);
+    if (!code && runner)
+        *runner = pfc_strdup(row.items[0].runner);
     pfc_rows_clear(&row);
     return code;
 }
@@ -147,7 +150,7 @@ PFC_HANDLER(jobs_heartbeat)
     static const char *const known[] = { "lease", "progress", "status", NULL };
     pfc_runner_body report = { 0 };
     json_t *body = NULL;
-    char *lease = NULL, *progress = NULL;
+    char *lease = NULL, *progress = NULL, *runner = NULL;
     int64_t id = 0;
     bool cancel = false;
     pfc_code code;
@@ -158,16 +161,22 @@ PFC_HANDLER(jobs_heartbeat)
     if (!code)
         code = pfc_json_string(body, NULL, "progress", false, PFC_WIRE_MAX_TEXT, &progress, err);
     if (!code)
-        code = check_job(app, req, &id, err);
+        code = pfc_decode_runner_status(body, &report, err);
+    if (!code)
+        code = check_job(app, req, &id, &runner, err);
     if (!code)
         code = pfc_job_heartbeat(app->db, id, lease, progress, lease_seconds(app), &cancel, err);
+    if (!code)
+        pfc_store_runner_status(app, req->auth.project_id, runner, &report);
     if (!code)
         code = pfc_reply_json(
             reply, 200,
             json_pack("{s:I, s:b}", "lease_s", (json_int_t)lease_seconds(app), "cancel", cancel),
             err);
+    pfc_runner_body_clear(&report);
     free(lease);
     free(progress);
+    free(runner);
     json_decref(body);
     return code;
 }
@@ -204,7 +213,7 @@ PFC_HANDLER(jobs_complete)
         code = pfc_rerun_from_json(rerun, &rules, err);
     if (code)
         goto done;
-    code = check_job(app, req, &id, err);
+    code = check_job(app, req, &id, NULL, err);
     if (!code) {
         const pfc_job_result result = { (const char *const *)run_ids.items, run_ids.len, session,
                                         json_is_array(rerun) ? &rules : NULL };
@@ -279,7 +288,7 @@ PFC_HANDLER(jobs_release)
     if (!code)
         code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
     if (!code)
-        code = check_job(app, req, &id, err);
+        code = check_job(app, req, &id, NULL, err);
     if (!code)
         code = pfc_job_release(app->db, id, lease, err);
     if (!code)

@@ -338,3 +338,14 @@ pfc_code pfc_runner_report(pfc_db *db, int64_t project_id, const char *runner,
     pfc_rows_clear(&rows);
     return code;
 }
+
+pfc_code pfc_fleet_figures_get(pfc_db *db, pfc_fleet_figures *out, pfc_err *err)
+{
+    pfc_sql_fleet_figures_rows rows = { 0 };
+    pfc_code code = pfc_sql_fleet_figures_once(db, &rows, err);
+
+    if (!code && rows.len)
+        *out = rows.items[0];
+    pfc_rows_clear(&rows);
+    return code;
+}

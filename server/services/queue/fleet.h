@@ -46,6 +46,12 @@ pfc_code pfc_runner_release(pfc_db *db, const char *actor, int64_t project_id, c
 /** Hides results of quarantined runners that came since. *branches: to be judged again. */
 pfc_code pfc_quarantines_sweep(pfc_db *db, size_t *branches, pfc_err *err) PFC_MUSTCHECK;
 
+/** Of all runners that reported within a week and are not revoked. documents: waiting for upload.
+ *  oldest_s: age of the oldest; 0: none waits. alarms: runners that need attention.
+ *  disk_free_bytes: the least; NAN: no report. */
+typedef pfc_sql_fleet_figures_row pfc_fleet_figures;
+pfc_code pfc_fleet_figures_get(pfc_db *db, pfc_fleet_figures *out, pfc_err *err) PFC_MUSTCHECK;
+
 /** What a runner reports with its requests. */
 typedef struct pfc_runner_status {
     const char *version, *sandbox;                      /* NULL: not sent */

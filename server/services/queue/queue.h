@@ -75,11 +75,10 @@ typedef struct pfc_lease_request {
     const char *const *backends;
     size_t backends_len;
     int64_t project_id; /* the token's project; 0: any */
-    int64_t token_id;   /* ends when the runner is revoked; 0: none */
     double lease_s;     /* 0: PFC_LEASE_S */
     const char *lease;  /* secret for the lease, 32 digits; NULL: the server draws one */
     int64_t asked;      /* sequence number of the request under it, increasing; 0: none */
-    int64_t token_id;   /* of the request */
+    int64_t token_id;   /* of the request; ends when the runner is revoked; 0: none */
     char *token;        /* out: PFC_TOKEN_TEXT bytes, the lease's own token; NULL: none is issued */
     bool again;         /* the same request found no job a moment ago, and waited since */
 } pfc_lease_request;

@@ -213,7 +213,7 @@ DECLARE
     tables text := 'machine_shifts,tallies,anchored';
 BEGIN
     IF strpos(old, calls) = 0 OR strpos(old, tables) = 0 THEN
-        RAISE EXCEPTION 'server_rights is not the one of migration 0040';
+        RAISE EXCEPTION 'server_rights is not the one of migration 0043';
     END IF;
     EXECUTE replace(replace(old, calls, 'project_clear(bigint, int), quarantine_hide(bigint),'
                                         ' quarantine_release(bigint, text) TO'), tables, tables || ',quarantines');
