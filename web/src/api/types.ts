@@ -154,7 +154,11 @@ export interface Job {
 }
 export interface JobBlocks { commits: string[]; known?: string[]; base: string; anchors: string[]; budget_s: number; margin?: number; rounds?: number }
 export interface Runner {
-  name: string; machine_class: string; last_seen_at: string; job_id: number | null; labels: Record<string, string>;
+  name: string; project: string | null; machine_class: string; state: string; last_seen_at: string; job_id: number | null; labels: Record<string, string>;
+  version: string | null; sandbox: string | null; results: number; alarm: string | null;
+  drained_by: string | null; revoked_by: string | null;
+  quarantine: { id: number; since: string; runs: number; actor: string; reason: string } | null; /* its results since then are hidden */
+  spool: { documents: number; oldest_s: number | null; disk_free_bytes: number; reported_at: string } | null; /* null: never reported */
 }
 export interface Machine {
   machine_class: string; name: string; fingerprint_hash: string; fingerprint: Record<string, string>;

@@ -1,7 +1,7 @@
 /* The queue: waiting, running and finished jobs, and the runners that can run them. */
 import { currentProject } from "../api/projects";
-import type { Job, Runner } from "../api/types";
-import { useApi, usePages } from "../api/use";
+import type { Job } from "../api/types";
+import { usePages } from "../api/use";
 import { formatDuration, parseTime } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { withQuery } from "../base/route";
@@ -10,6 +10,7 @@ import { formatWait } from "../base/wait";
 import { StateBadge } from "../widgets/badge";
 import { Select } from "../widgets/field";
 import { Command, CommitLink, Page, Section, When } from "../widgets/parts";
+import { Runners } from "../widgets/runners";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 
@@ -26,23 +27,6 @@ function took(j: Job): string {
 function begins(j: Job) {
   if (j.state !== "queued") return <span class="muted">{"\u2013"}</span>;
   return <span class="bench"><span>{formatWait(j.expected_wait) || "not known"}</span>{j.wait_reason && <small>{j.wait_reason}</small>}</span>;
-}
-
-function Runners() {
-  const load = useApi<{ runners: Runner[] }>("/runners", ["job"]);
-  return (
-    <View load={load} what="runners">
-      {({ runners }) => runners.length === 0
-        ? <Empty title="No runner has called yet"><Command text="perfci-runner --url URL --token-file FILE --work DIR" what="Command: start a runner" /></Empty>
-        : <Table caption="Runners" rows={runners} keyOf={(r) => r.name} columns={[
-          { name: "Runner", head: true, cell: (r) => r.name },
-          { name: "Machine class", cell: (r) => r.machine_class },
-          { name: "Works on", cell: (r) => r.job_id === null ? <span class="muted">nothing</span> : `job #${r.job_id}` },
-          { name: "Labels", wide: true, cell: (r) => Object.entries(r.labels).map(([k, v]) => `${k}=${v}`).join(", ") || "\u2013" },
-          { name: "Last seen", cell: (r) => <When time={r.last_seen_at} /> },
-        ]} />}
-    </View>
-  );
 }
 
 export function Jobs() {

@@ -4,6 +4,7 @@ import { useApi } from "../api/use";
 import { plural } from "../base/format";
 import { Icon } from "../widgets/icons";
 import { Facts, Page, Section, When } from "../widgets/parts";
+import { Runners } from "../widgets/runners";
 import { Empty, View } from "../widgets/state";
 
 function Fingerprint({ machine }: { machine: Machine }) {
@@ -26,6 +27,7 @@ export function Machines() {
   const load = useApi<{ machines: Machine[] }>("/machines", ["run"]);
   return (
     <Page title="Machines" lead="Values measured under different fingerprints are never compared silently.">
+      <Section title="Runners"><Runners /></Section>
       <View load={load} what="machines">
         {({ machines }) => {
           const classes = [...new Set(machines.map((m) => m.machine_class))].sort();
