@@ -9,6 +9,7 @@
 #include "server/http/http.h"
 #include "server/running.h"
 #include "server/services/access/access.h"
+#include "server/services/queue/fleet.h"
 
 /* In the compact form of the API, not as PostgreSQL prints it. */
 static void publish(pfc_httpd *http, const char *topic, const char *project, const json_t *event)
@@ -67,6 +68,8 @@ void server_relay(server *s, const char *event)
         pfc_cache_forget(s->app.cache);
         pfc_httpd_end_streams(s->app.http, json_integer_value(json_object_get(json, "id")));
     }
+    if (type && strcmp(type, PFC_RUNNER_TOPIC) == 0) /* for waiting requests only */
+        pfc_httpd_publish(s->app.http, PFC_RUNNER_TOPIC, "", NULL);
     if (type && strcmp(type, "job") == 0)
         offer_job(s->app.http, json);
     if (json_is_array(runs) && project) { /* in events of bisections `runs` is a number */

@@ -27,6 +27,13 @@ SELECT r.name, r.project_id, r.drained_at IS NOT NULL AS drained, r.revoked_at I
        array_to_string(r.token_ids, ', ') AS token_ids
 FROM runners r WHERE r.name = $2 AND ($1::bigint IS NULL OR r.project_id = $1);
 
+-- name: runner_stopped
+-- Whether the runner is drained or revoked, so that no job can be for it.
+-- in: project_id id, name text
+-- value: stopped bool
+SELECT EXISTS (SELECT 1 FROM runners WHERE name = $2 AND project_id IS NOT DISTINCT FROM $1::bigint
+               AND (drained_at IS NOT NULL OR revoked_at IS NOT NULL)) AS stopped;
+
 -- name: runner_drain
 -- in: project_id id, name text, actor text
 -- out: count

@@ -35,14 +35,29 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
     return json_pack("{s:o}", "job", job);
 }
 
-/* Until a job that fits this runner becomes ready. */
-static pfc_code wait_for_job(pfc_reply *reply, const pfc_lease_request *request, double wait_s)
+static pfc_code wait_for_seeker(pfc_reply *reply, const pfc_lease_request *request, double wait_s)
 {
     const pfc_wish wish = { .suits = pfc_job_seeker_suits,
                             .free = pfc_job_seeker_free,
                             .self = pfc_job_seeker_new(request) };
 
     return pfc_reply_wait_for(reply, "job", wish, wait_s);
+}
+
+/* Until a job that fits this runner becomes ready. A drained or revoked one waits until it may lease
+ * again: it must not take the place of a runner that could. */
+static pfc_code wait_for_job(pfc_app *app, pfc_reply *reply, const pfc_lease_request *request,
+                             double wait_s, pfc_err *err)
+{
+    bool stopped = false;
+    pfc_code code =
+        pfc_runner_stopped(app->db, request->project_id, request->runner, &stopped, err);
+
+    if (code)
+        return code;
+    if (stopped)
+        return pfc_reply_wait(reply, PFC_RUNNER_TOPIC, wait_s);
+    return wait_for_seeker(reply, request, wait_s);
 }
 
 /*
@@ -103,7 +118,7 @@ PFC_HANDLER(jobs_lease)
         pfc_store_runner_status(app, req->auth.project_id, runner, &report);
     if (code == PFC_ENOTFOUND) {
         code = wait_s > 0 && req->waited_s < (double)wait_s && !req->stopping
-                   ? wait_for_job(reply, &request, (double)wait_s)
+                   ? wait_for_job(app, reply, &request, (double)wait_s, err)
                    : pfc_reply_empty(reply);
         goto done;
     }

@@ -39,6 +39,26 @@ static pfc_code audit(pfc_tx *tx, const char *actor, const char *action, int64_t
     return code;
 }
 
+/* Lease requests of stopped runners that wait look again. */
+static pfc_code announce(pfc_tx *tx, pfc_err *err)
+{
+    return pfc_event_send(tx, json_pack("{s:s}", "type", PFC_RUNNER_TOPIC), err);
+}
+
+pfc_code pfc_runner_stopped(pfc_db *db, int64_t project_id, const char *runner, bool *stopped,
+                            pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code)
+        code = pfc_sql_runner_stopped(
+            tx, &(pfc_sql_runner_stopped_args){ .project_id = project_id, .name = runner }, stopped,
+            err);
+    pfc_tx_free(tx);
+    return code;
+}
+
 /* ---- draining ---- */
 
 pfc_code pfc_runner_drain(pfc_db *db, const char *actor, int64_t project_id, const char *runner,
@@ -62,9 +82,8 @@ pfc_code pfc_runner_drain(pfc_db *db, const char *actor, int64_t project_id, con
             err);
     if (!code && rows)
         code = audit(tx, actor, drain ? "drain" : "undrain", project_id, runner, NULL, err);
-    /* Waiting lease requests look at the queue again. */
-    if (!code && rows && !drain)
-        code = pfc_event_send(tx, json_pack("{s:s}", "type", "job"), err);
+    if (!code && rows)
+        code = announce(tx, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
@@ -285,7 +304,7 @@ static pfc_code release(pfc_tx *tx, const char *actor, int64_t project_id, const
     detail = pfc_format("%lld runs count again", (long long)*runs);
     code = audit(tx, actor, "release", project_id, runner, detail, err);
     free(detail);
-    return code;
+    return code ? code : announce(tx, err);
 }
 
 pfc_code pfc_runner_release(pfc_db *db, const char *actor, int64_t project_id, const char *runner,

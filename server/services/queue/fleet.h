@@ -14,6 +14,13 @@
 pfc_code pfc_runner_drain(pfc_db *db, const char *actor, int64_t project_id, const char *runner,
                           bool drain, bool *changed, pfc_err *err) PFC_MUSTCHECK;
 
+/** Topic of the event that a runner was drained, revoked, or allowed to lease again. */
+#define PFC_RUNNER_TOPIC "runner"
+
+/** *stopped: the runner of that project (0: of all) is drained or revoked; an unknown one is not. */
+pfc_code pfc_runner_stopped(pfc_db *db, int64_t project_id, const char *runner, bool *stopped,
+                            pfc_err *err) PFC_MUSTCHECK;
+
 typedef struct pfc_revocation {
     double since;       /* hides results since then, Unix seconds; 0: hides none */
     const char *reason; /* NULL: none */
