@@ -12,7 +12,7 @@
 #include "core/base/parse.h"
 
 typedef struct runner_opts {
-    const char *since, *reason, *url, *data;
+    const char *since, *reason, *project, *url, *data;
     const char *words[2]; /* what to do, and to what */
     size_t words_len;
     bool dry_run, undo;
@@ -25,6 +25,8 @@ static const pfc_option runner_options[] = {
     PFC_OPT_TEXT("reason", "TEXT", runner_opts, reason, "With revoke: for the audit log"),
     PFC_OPT_FLAG("dry-run", runner_opts, dry_run, "With revoke: only count what it would do"),
     PFC_OPT_FLAG("undo", runner_opts, undo, "With revoke: take the revocation back, as release"),
+    PFC_OPT_TEXT("project", "P", runner_opts, project,
+                 "Project of the runner, where several have one of that name"),
     PFC_SERVICE_OPTIONS(runner_opts, ),
     { 0 },
 };
@@ -228,8 +230,9 @@ static pfc_code operate(const runner_opts *o, const char *verb, pfc_http *http, 
                         pfc_err *err)
 {
     char *path = pfc_format("/api/v1/runners/%s", verb);
-    json_t *body = json_pack("{s:s, s:s*, s:s*}", "runner", o->words[1], "quarantine_since",
-                             o->since, "reason", o->undo ? NULL : o->reason);
+    json_t *body =
+        json_pack("{s:s, s:s*, s:s*, s:s*}", "runner", o->words[1], "project", o->project,
+                  "quarantine_since", o->since, "reason", o->undo ? NULL : o->reason);
     pfc_code code;
 
     if (o->dry_run)

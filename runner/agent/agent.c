@@ -97,7 +97,7 @@ static void complete(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
                 v->reason);
 }
 
-/* What this runner says of itself with its requests (server/services/queue/fleet.h). */
+/* The report of this runner with its requests (server/services/queue/fleet.h). */
 static json_t *report_of(void *arg)
 {
     const pfc_agent *a = arg;

@@ -72,7 +72,7 @@ void pfc_spool_lease_token(pfc_spool *spool, const char *token);
 /** Number of documents that wait for upload. */
 size_t pfc_spool_waiting(const pfc_spool *spool);
 
-/** What waits, and what limits it. */
+/** The documents that wait, and the room that is left. */
 typedef struct pfc_spool_state {
     size_t documents;         /* that wait for upload; at most PFC_SPOOL_MAX_DOCUMENTS */
     uint64_t bytes;           /* of them; at most PFC_SPOOL_MAX_BYTES */

@@ -55,7 +55,7 @@ CREATE UNIQUE INDEX quarantines_open ON quarantines (runner, coalesce(project_id
 -- has to leave them out.
 ALTER TABLE runs ADD COLUMN quarantine_id bigint;
 CREATE INDEX runs_quarantined ON runs (quarantine_id) WHERE quarantine_id IS NOT NULL;
--- Results were hidden or came back since the series was judged: a change that goes with them did not go by itself, and
+-- Results were hidden or came back since the series was judged: a change that goes with them is no flap, and
 -- does not count as one that went away (change_points.went_away).
 ALTER TABLE series ADD COLUMN regathered boolean NOT NULL DEFAULT false;
 CREATE TABLE quarantined_measurements (LIKE measurements INCLUDING DEFAULTS, PRIMARY KEY (project_id, run_id, series_id));
@@ -126,7 +126,7 @@ BEGIN
         INSERT INTO quarantined_unmeasured SELECT * FROM moved;
         DELETE FROM anchored a WHERE a.project_id = p.id AND a.run_id = ANY (p.runs);
         DELETE FROM series_chunks c WHERE c.project_id = p.id AND c.series_id = ANY (touched);
-        -- What a hidden session decided is decided no longer.
+        -- The decisions of a hidden session end.
         UPDATE change_points x SET evidence = NULL
         WHERE x.project_id = p.id AND x.series_id = ANY (touched) AND x.evidence ->> 'session' IN (
             SELECT r.session_id FROM runs r WHERE r.project_id = p.id AND r.id = ANY (p.runs));

@@ -1,4 +1,4 @@
--- Operating runners: see server/services/queue/fleet.h. project_id: only of that project; NULL: of any.
+-- Operating runners: see server/services/queue/fleet.h. project_id: of the runner; NULL: it works for all projects.
 
 -- name: runner_status
 -- What a runner reports of itself. Written when it changes, or after half a minute. alarm: it needs attention, which it
@@ -21,11 +21,10 @@ now AS (
 SELECT now.alarm FROM now WHERE now.alarm IS NOT NULL;
 
 -- name: runners_named
+-- Runners of that name that work for the project; NULL: for any.
 -- in: project_id id, name text
--- out: name text, project_id i64, drained bool, revoked bool, token_ids text
-SELECT r.name, r.project_id, r.drained_at IS NOT NULL AS drained, r.revoked_at IS NOT NULL AS revoked,
-       array_to_string(r.token_ids, ', ') AS token_ids
-FROM runners r WHERE r.name = $2 AND ($1::bigint IS NULL OR r.project_id = $1);
+-- out: project_id i64
+SELECT r.project_id FROM runners r WHERE r.name = $2 AND ($1::bigint IS NULL OR r.project_id = $1);
 
 -- name: runner_stopped
 -- Whether the runner is drained or revoked, so that no job can be for it.
@@ -38,36 +37,37 @@ SELECT EXISTS (SELECT 1 FROM runners WHERE name = $2 AND project_id IS NOT DISTI
 -- in: project_id id, name text, actor text
 -- out: count
 UPDATE runners SET drained_at = now(), drained_by = $3
-WHERE name = $2 AND ($1::bigint IS NULL OR project_id = $1) AND drained_at IS NULL;
+WHERE name = $2 AND project_id IS NOT DISTINCT FROM $1::bigint AND drained_at IS NULL;
 
 -- name: runner_undrain
 -- in: project_id id, name text
 -- out: count
 UPDATE runners SET drained_at = NULL, drained_by = NULL
-WHERE name = $2 AND ($1::bigint IS NULL OR project_id = $1) AND drained_at IS NOT NULL;
+WHERE name = $2 AND project_id IS NOT DISTINCT FROM $1::bigint AND drained_at IS NOT NULL;
 
 -- name: runner_revoke
 -- in: project_id id, name text, actor text
 -- out: count
 UPDATE runners SET revoked_at = now(), revoked_by = $3
-WHERE name = $2 AND ($1::bigint IS NULL OR project_id = $1) AND revoked_at IS NULL;
+WHERE name = $2 AND project_id IS NOT DISTINCT FROM $1::bigint AND revoked_at IS NULL;
 
 -- name: runner_restore
 -- in: project_id id, name text
 -- out: count
 UPDATE runners SET revoked_at = NULL, revoked_by = NULL, token_ids = '{}'
-WHERE name = $2 AND ($1::bigint IS NULL OR project_id = $1) AND revoked_at IS NOT NULL;
+WHERE name = $2 AND project_id IS NOT DISTINCT FROM $1::bigint AND revoked_at IS NOT NULL;
 
 -- name: runner_tokens
 -- The tokens that the runner used and that are valid. others: other runners that used the token, as one text.
--- in: project_id id, name text
+-- own_token: left out.
+-- in: project_id id, name text, own_token id
 -- out: id i64, name text, others text
 SELECT DISTINCT t.id, t.name,
        (SELECT string_agg(o.name, ', ' ORDER BY o.name) FROM runners o
         WHERE t.id = ANY (o.token_ids) AND o.name <> $2) AS others
 FROM runners r JOIN tokens t ON t.id = ANY (r.token_ids)
-WHERE r.name = $2 AND ($1::bigint IS NULL OR r.project_id = $1) AND t.revoked_at IS NULL
-  AND (t.expires_at IS NULL OR t.expires_at > now()) AND ($1::bigint IS NULL OR t.project_id = $1)
+WHERE r.name = $2 AND r.project_id IS NOT DISTINCT FROM $1::bigint AND t.revoked_at IS NULL
+  AND (t.expires_at IS NULL OR t.expires_at > now()) AND t.id IS DISTINCT FROM $3::bigint
 ORDER BY t.id;
 
 -- name: runner_end_leases
@@ -115,10 +115,10 @@ SELECT project_id, branch FROM quarantine_hide($1::bigint);
 SELECT project_id, branch, run_id FROM quarantine_release($1::bigint, $2);
 
 -- name: quarantines_open
--- in: project_id id, name text?
+-- in: project_id id, name text
 -- out: id i64, runner text, runs i64
 SELECT id, runner, runs FROM quarantines
-WHERE released_at IS NULL AND ($1::bigint IS NULL OR project_id = $1) AND ($2::text IS NULL OR runner = $2)
+WHERE released_at IS NULL AND project_id IS NOT DISTINCT FROM $1::bigint AND runner = $2
 ORDER BY id;
 
 -- name: quarantines_due

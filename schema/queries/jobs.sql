@@ -126,7 +126,7 @@ FROM taken t JOIN projects p ON p.id = t.project_id;
 -- number `fence`. No row: the lease is lost, or the tries are used up.
 -- in: job_id i64, lease_hash text, fence i64, runner text, seconds f64, max_tries i64
 -- out: fence i64, tries i64
-UPDATE jobs SET fence = fence + 1, tries = tries + (fence > $3::bigint)::int, runner = $4, progress = NULL,
+UPDATE jobs SET fence = fence + 1, lease_runners[fence + 1] = $4, tries = tries + (fence > $3::bigint)::int, runner = $4, progress = NULL,
        lease_until = clock_timestamp() + make_interval(secs => $5::float8), leased_at = clock_timestamp()
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND fence >= $3::bigint
   AND tries + (fence > $3::bigint)::int <= $6::int

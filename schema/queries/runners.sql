@@ -15,7 +15,7 @@ WHERE NOT r.token_ids @> excluded.token_ids OR r.last_seen_at < now() - interval
 -- name: runners_list
 -- Runners that work for the project, with jobs and quarantines of that project only; NULL: all. results: runs of jobs
 -- that it ended. oldest_s: age of the oldest result that it has not uploaded. state: revoked, draining (it still has a
--- job), drained, busy, idle, or silent when it was not heard of for 5 minutes.
+-- job), drained, busy, idle, or silent when it sent no request for 5 minutes.
 -- also: once
 -- in: project_id id
 -- out: name text, machine_class text, labels json, backends json, last_seen_at f64, job_id i64, project text,
@@ -37,7 +37,7 @@ SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::t
           AND ($1::bigint IS NULL OR d.project_id = $1)) AS results,
        extract(epoch FROM r.drained_at)::float8 AS drained_at, r.drained_by,
        extract(epoch FROM r.revoked_at)::float8 AS revoked_at, r.revoked_by,
-       (SELECT json_build_object('id', q.id, 'since', to_char(q.since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+       (SELECT json_build_object('id', q.id, 'since', to_char(q.since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                                  'runs', q.runs, 'actor', q.actor, 'reason', q.reason)::text
         FROM quarantines q WHERE q.released_at IS NULL AND q.runner = r.name
           AND q.project_id IS NOT DISTINCT FROM r.project_id) AS quarantine

@@ -168,6 +168,7 @@ static const pfc_field run_fields[] = {
     PFC_FIELD(pfc_run_row, measurements),
     PFC_FIELD(pfc_run_row, infra),
     PFC_FIELD(pfc_run_row, extra),
+    PFC_FIELD(pfc_run_row, quarantined),
 };
 
 const pfc_fields pfc_run_fields = { run_fields, PFC_ARRAY_LEN(run_fields) };

@@ -114,7 +114,7 @@ static ground history(bool r2)
     return g;
 }
 
-/* What detection says, as text: series, live changes, alerts that are open. Names, not numbers. */
+/* The results of detection as text: series, live changes, alerts that are open. Names, not numbers. */
 static char *standing(const ground *g)
 {
     return pfc_test_sql_value(

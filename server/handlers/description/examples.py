@@ -25,6 +25,8 @@ EXAMPLES = {
     "Heartbeat": {"lease": LEASE, "progress": "measuring 3 of 12"},
     "Release": {"lease": LEASE},
     "Restart": {"lease": LEASE + "-2", "runner": "node-17"},
+    "RunnerNamed": {"runner": "bench-1"},
+    "RunnerRevocation": {"runner": "bench-1", "quarantine_since": "2026-01-02T04:00:00Z", "reason": "broken fan", "dry_run": True},
     "Completion": {"lease": LEASE, "status": "done", "run_ids": [LEASE]},
     "Sources": {"commit": COMMIT, "benchmark": "gemm/f32/m512n512k512", "files": ["src/gemm.c"], "globs": ["kernels/"]},
     "BisectionReport": {"project": "kernels", "metric": "time_ns", "good": BEFORE, "bad": COMMIT, "verdict": "found",

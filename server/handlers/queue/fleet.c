@@ -65,19 +65,35 @@ PFC_HANDLER(runners_list)
 
 /* ---- operations ---- */
 
+/* "runner" and "project"; without a project that of the token, 0: any. */
+static pfc_code decode_runner(pfc_app *app, const pfc_req *req, const json_t *body, char **runner,
+                              int64_t *project_id, pfc_err *err)
+{
+    char *project = NULL;
+    pfc_code code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, runner, err);
+
+    *project_id = req->auth.project_id;
+    if (!code)
+        code = pfc_json_string(body, NULL, "project", false, 64, &project, err);
+    if (!code && project)
+        code = pfc_decode_project(app, req, project, "project", project_id, err);
+    free(project);
+    return code;
+}
+
 static pfc_code drain(pfc_app *app, const pfc_req *req, pfc_reply *reply, bool on, pfc_err *err)
 {
-    static const char *const known[] = { "runner", NULL };
+    static const char *const known[] = { "runner", "project", NULL };
     json_t *body = NULL;
     char *runner = NULL;
+    int64_t project_id = 0;
     bool changed = false;
     pfc_code code = pfc_decode_object(req, known, &body, err);
 
     if (!code)
-        code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
+        code = decode_runner(app, req, body, &runner, &project_id, err);
     if (!code)
-        code = pfc_runner_drain(app->db, req->auth.actor, req->auth.project_id, runner, on,
-                                &changed, err);
+        code = pfc_runner_drain(app->db, req->auth.actor, project_id, runner, on, &changed, err);
     if (!code)
         code = pfc_reply_json(
             reply, 200,
@@ -87,13 +103,13 @@ static pfc_code drain(pfc_app *app, const pfc_req *req, pfc_reply *reply, bool o
     return code;
 }
 
-/* POST /api/v1/runners/drain   {"runner"} */
+/* POST /api/v1/runners/drain   {"runner", "project"?} */
 PFC_HANDLER(runners_drain)
 {
     return drain(app, req, reply, true, err);
 }
 
-/* POST /api/v1/runners/undrain   {"runner"} */
+/* POST /api/v1/runners/undrain   {"runner", "project"?} */
 PFC_HANDLER(runners_undrain)
 {
     return drain(app, req, reply, false, err);
@@ -116,18 +132,21 @@ static json_t *encode_revoked(const char *runner, const pfc_revoked *r, bool dry
                      "series", (json_int_t)r->series, "commits", (json_int_t)r->commits);
 }
 
-/* POST /api/v1/runners/revoke   {"runner", "quarantine_since"?, "reason"?, "dry_run"?} */
+/* POST /api/v1/runners/revoke
+ * {"runner", "project"?, "quarantine_since"?, "reason"?, "dry_run"?} */
 PFC_HANDLER(runners_revoke)
 {
-    static const char *const known[] = { "runner", "quarantine_since", "reason", "dry_run", NULL };
-    pfc_revocation how = { 0 };
+    static const char *const known[] = { "runner", "project", "quarantine_since",
+                                         "reason", "dry_run", NULL };
+    pfc_revocation how = { .own_token = req->auth.token_id };
     pfc_revoked out = { 0 };
     json_t *body = NULL;
     char *runner = NULL, *since = NULL, *reason = NULL;
+    int64_t project_id = 0;
     pfc_code code = pfc_decode_object(req, known, &body, err);
 
     if (!code)
-        code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
+        code = decode_runner(app, req, body, &runner, &project_id, err);
     if (!code)
         code = pfc_json_string(body, NULL, "quarantine_since", false, 40, &since, err);
     if (!code)
@@ -139,8 +158,7 @@ PFC_HANDLER(runners_revoke)
                               "expected an RFC 3339 time, got \"%.40s\"", since);
     how.reason = reason;
     if (!code)
-        code = pfc_runner_revoke(app->db, req->auth.actor, req->auth.project_id, runner, &how, &out,
-                                 err);
+        code = pfc_runner_revoke(app->db, req->auth.actor, project_id, runner, &how, &out, err);
     if (!code && app->cache && !how.dry_run)
         pfc_cache_forget(app->cache);
     if (!code)
@@ -153,17 +171,17 @@ PFC_HANDLER(runners_revoke)
     return code;
 }
 
-/* POST /api/v1/runners/release   {"runner"} */
+/* POST /api/v1/runners/release   {"runner", "project"?} */
 PFC_HANDLER(runners_release)
 {
-    static const char *const known[] = { "runner", NULL };
+    static const char *const known[] = { "runner", "project", NULL };
     json_t *body = NULL;
     char *runner = NULL;
-    int64_t runs = 0;
+    int64_t runs = 0, project_id = 0;
     pfc_code code = pfc_decode_object(req, known, &body, err);
 
     if (!code)
-        code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
+        code = decode_runner(app, req, body, &runner, &project_id, err);
     if (!code)
         code =
             pfc_runner_release(app->db, req->auth.actor, req->auth.project_id, runner, &runs, err);

@@ -44,8 +44,8 @@ static pfc_code wait_for_seeker(pfc_reply *reply, const pfc_lease_request *reque
     return pfc_reply_wait_for(reply, "job", wish, wait_s);
 }
 
-/* Until a job that fits this runner becomes ready. A drained or revoked one waits until it may lease
- * again: it must not take the place of a runner that could. */
+/* Until a job that fits this runner becomes ready. A drained or revoked one waits until it may
+ * lease again: it must not take the place of a runner that could. */
 static pfc_code wait_for_job(pfc_app *app, pfc_reply *reply, const pfc_lease_request *request,
                              double wait_s, pfc_err *err)
 {

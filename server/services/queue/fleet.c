@@ -10,21 +10,25 @@
 #include "server/services/queue/queue.h"
 #include "server/services/service.h"
 
-static pfc_code find(pfc_tx *tx, int64_t project_id, const char *runner, bool *revoked,
-                     pfc_err *err)
+/* *project_id: of the caller, 0 for any; becomes the runner's, 0 for one that works for all. */
+static pfc_code find(pfc_tx *tx, int64_t *project_id, const char *runner, pfc_err *err)
 {
     pfc_sql_runners_named_rows rows = { 0 };
     pfc_code code = pfc_sql_runners_named(
-        tx, &(pfc_sql_runners_named_args){ .project_id = project_id, .name = runner }, &rows, err);
+        tx, &(pfc_sql_runners_named_args){ .project_id = *project_id, .name = runner }, &rows, err);
 
-    *revoked = false;
     if (!code && rows.len == 0) {
         code = pfc_err_set_field(err, PFC_ENOTFOUND, "runner", "runner: there is no \"%.200s\"",
                                  runner);
         pfc_err_hint(err, "`perfci runner list` names them");
+    } else if (!code && rows.len > 1) {
+        code = pfc_err_set_field(err, PFC_ECONFLICT, "runner",
+                                 "runner: %zu projects have a \"%.200s\", expected one", rows.len,
+                                 runner);
+        pfc_err_hint(err, "name the project, too");
+    } else if (!code) {
+        *project_id = rows.items[0].project_id;
     }
-    for (size_t i = 0; i < rows.len; i++)
-        *revoked |= rows.items[i].revoked;
     pfc_rows_clear(&rows);
     return code;
 }
@@ -65,12 +69,11 @@ pfc_code pfc_runner_drain(pfc_db *db, const char *actor, int64_t project_id, con
                           bool drain, bool *changed, pfc_err *err)
 {
     size_t rows = 0;
-    bool revoked = false;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
-        code = find(tx, project_id, runner, &revoked, err);
+        code = find(tx, &project_id, runner, err);
     if (!code && drain)
         code = pfc_sql_runner_drain(tx,
                                     &(pfc_sql_runner_drain_args){
@@ -157,24 +160,26 @@ pfc_code pfc_quarantines_sweep(pfc_db *db, size_t *branches, pfc_err *err)
 
 /* ---- revoking ---- */
 
-static pfc_code count(pfc_tx *tx, int64_t project_id, const char *runner, double since,
+static pfc_code count(pfc_tx *tx, int64_t project_id, const char *runner, const pfc_revocation *r,
                       pfc_revoked *out, pfc_err *err)
 {
     pfc_sql_quarantine_preview_rows rows = { 0 };
     pfc_code code;
 
-    code = pfc_sql_runner_tokens(
-        tx, &(pfc_sql_runner_tokens_args){ .project_id = project_id, .name = runner }, &out->tokens,
-        err);
+    code = pfc_sql_runner_tokens(tx,
+                                 &(pfc_sql_runner_tokens_args){ .project_id = project_id,
+                                                                .name = runner,
+                                                                .own_token = r->own_token },
+                                 &out->tokens, err);
     if (!code)
         code = pfc_sql_runner_leases(
             tx, &(pfc_sql_runner_leases_args){ .project_id = project_id, .name = runner },
             &out->leases, err);
-    if (!code && since > 0)
+    if (!code && r->since > 0)
         code = pfc_sql_quarantine_preview(
             tx,
             &(pfc_sql_quarantine_preview_args){
-                .project_id = project_id, .name = runner, .since = since },
+                .project_id = project_id, .name = runner, .since = r->since },
             &rows, err);
     if (!code && rows.len) {
         out->runs = rows.items[0].runs;
@@ -235,15 +240,14 @@ pfc_code pfc_runner_revoke(pfc_db *db, const char *actor, int64_t project_id, co
                            const pfc_revocation *revocation, pfc_revoked *out, pfc_err *err)
 {
     size_t expired = 0;
-    bool revoked = false;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     *out = (pfc_revoked){ 0 };
     if (!code)
-        code = find(tx, project_id, runner, &revoked, err);
+        code = find(tx, &project_id, runner, err);
     if (!code)
-        code = count(tx, project_id, runner, revocation->since, out, err);
+        code = count(tx, project_id, runner, revocation, out, err);
     if (!code && !revocation->dry_run)
         code = revoke(tx, actor, project_id, runner, revocation, out, err);
     if (!code && !revocation->dry_run)
@@ -310,13 +314,13 @@ static pfc_code release(pfc_tx *tx, const char *actor, int64_t project_id, const
 pfc_code pfc_runner_release(pfc_db *db, const char *actor, int64_t project_id, const char *runner,
                             int64_t *runs, pfc_err *err)
 {
-    bool revoked = false, any = false;
+    bool any = false;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     *runs = 0;
     if (!code)
-        code = find(tx, project_id, runner, &revoked, err);
+        code = find(tx, &project_id, runner, err);
     if (!code)
         code = release(tx, actor, project_id, runner, runs, &any, err);
     if (!code && !any)

@@ -1,7 +1,8 @@
 /*
  * Operating runners: draining, revoking, hiding results, and what each reports of itself. Runners
- * are named; project_id restricts a call to runners and results of one project, 0: of all. Every
- * change is audited. PFC_ENOTFOUND: no such runner. Thread-safe; general rules: services.
+ * are named; project_id is the caller's project, 0: any. Every change is audited. PFC_ENOTFOUND: no
+ * such runner. PFC_ECONFLICT: several projects have one of that name. Thread-safe; general rules:
+ * server/services/service.h.
  */
 #ifndef PFC_SERVER_SERVICES_QUEUE_FLEET_H
 #define PFC_SERVER_SERVICES_QUEUE_FLEET_H
@@ -17,7 +18,7 @@ pfc_code pfc_runner_drain(pfc_db *db, const char *actor, int64_t project_id, con
 /** Topic of the event that a runner was drained, revoked, or allowed to lease again. */
 #define PFC_RUNNER_TOPIC "runner"
 
-/** *stopped: the runner of that project (0: of all) is drained or revoked; an unknown one is not. */
+/** *stopped: the runner of that project (0: of all) is drained or revoked; false when unknown. */
 pfc_code pfc_runner_stopped(pfc_db *db, int64_t project_id, const char *runner, bool *stopped,
                             pfc_err *err) PFC_MUSTCHECK;
 
@@ -25,9 +26,10 @@ typedef struct pfc_revocation {
     double since;       /* hides results since then, Unix seconds; 0: hides none */
     const char *reason; /* NULL: none */
     bool dry_run;       /* only counts */
+    int64_t own_token;  /* of the caller, which does not end; 0: none */
 } pfc_revocation;
 
-/** What a revocation ended and hid, or would. Clear with pfc_revoked_clear. */
+/** Effects of a revocation, or those that it would have. Clear with pfc_revoked_clear. */
 typedef struct pfc_revoked {
     pfc_sql_runner_tokens_rows tokens;      /* that ended */
     int64_t leases;                         /* jobs returned to the queue */
@@ -59,7 +61,7 @@ pfc_code pfc_quarantines_sweep(pfc_db *db, size_t *branches, pfc_err *err) PFC_M
 typedef pfc_sql_fleet_figures_row pfc_fleet_figures;
 pfc_code pfc_fleet_figures_get(pfc_db *db, pfc_fleet_figures *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** What a runner reports with its requests. */
+/** Report of a runner, sent with its requests. */
 typedef struct pfc_runner_status {
     const char *version, *sandbox;                      /* NULL: not sent */
     int64_t documents, max_documents, bytes, max_bytes; /* waiting for upload, and the limits */

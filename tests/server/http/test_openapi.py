@@ -132,6 +132,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ("patch", "/api/v1/environment/{id}"): {"dismissed": False, "reason": "it is the machine's"},
         ("post", "/api/v1/jobs"): {"project": "demo", "kind": "measure", "commit": support.commit_id(4),
                                    "labels": {"rack": "a"}, "priority": 10},
+        ("post", "/api/v1/runners/drain"): {"runner": "r1"}, ("post", "/api/v1/runners/undrain"): {"runner": "r1"},
+        ("post", "/api/v1/runners/revoke"): {"runner": "r1", "dry_run": True, "quarantine_since": "2026-01-01T00:00:00Z", "reason": "a test"},
         ("post", "/api/v1/jobs/lease"): {"runner": "r1", "machine_class": "none", "labels": {}, "backends": ["x"],
                                          "lease": "a" * 32},
         ("post", "/api/v1/tokens"): {"name": "ci", "scopes": ["ingest"], "project": "demo",
@@ -160,6 +162,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/restart": {"lease": "0" * 32 + "-1", "runner": "node"},
+               "/api/v1/runners/release": {"runner": "r1"},
                "/api/v1/jobs/{id}/complete": {"lease": "0" * 32, "status": "done"}}
 
     def path(self, pattern):
@@ -296,6 +299,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['id']}")
         ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['rerun']['of']}")
         _ = ask("get", "/api/v1/projects"), ask("get", "/api/v1/projects/{p}")
+        self.runners_of_a_fleet(ask)
         # what is refused for what it would overwrite
         ask("post", "/api/v1/runs", {**run, "suite": "another"})
         canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")
@@ -304,6 +308,20 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("get", "/api/v1/bisections")
         ask("delete", "/api/v1/bisections/{id}", path=f"/api/v1/bisections/{report}")
         return found
+
+    @staticmethod
+    def runners_of_a_fleet(ask):
+        """Two runners of demo with one token: one reports, is drained, revoked, quarantined and released."""
+        token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"], "project": "demo", "name": "rack"}).json["token"]
+        status = {"version": "1.2.3", "sandbox": "none", "spool": {
+            "documents": 6000, "max_documents": 10000, "bytes": 10, "max_bytes": 2**31, "oldest_s": 90.5, "disk_free_bytes": 2**40}}
+        for name in ("r7", "r8"):
+            server.call("POST", "/api/v1/jobs/lease", {"runner": name, "machine_class": "none", "labels": {"x": "y"}, "backends": ["x"],
+                                                       "status": status}, token=token)
+        ask("post", "/api/v1/runners/drain", {"runner": "r7"})
+        ask("post", "/api/v1/runners/revoke", {"runner": "r7", "quarantine_since": "2020-01-01T00:00:00Z", "reason": "broken fan"})
+        ask("get", "/api/v1/runners")
+        ask("post", "/api/v1/runners/release", {"runner": "r7"})
 
     def test_what_the_walk_does_not_come_by_is_as_declared_too(self):
         for pattern, method, operation, answer in self.others():

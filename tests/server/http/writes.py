@@ -140,6 +140,12 @@ class Writes:
         yield "post", f"/api/v1/jobs/{held[1]['id']}/restart", {"lease": held[1]["lease"], "runner": "node"}, 0
         yield "post", f"/api/v1/jobs/{held[1]['id']}/release", {"lease": held[1]["lease"].split("-")[0]}, 0
         yield "delete", f"/api/v1/jobs/{held[1]['id']}", None, 1
+        for verb, rows in (("drain", 1), ("drain", 0), ("undrain", 1), ("undrain", 0)):
+            yield "post", "/api/v1/runners/" + verb, {"runner": "auditor"}, rows
+        since = {"runner": "auditor", "quarantine_since": "2100-01-01T00:00:00Z"}
+        yield "post", "/api/v1/runners/revoke", {**since, "dry_run": True}, 0
+        yield "post", "/api/v1/runners/revoke", {**since, "reason": "audited"}, 2
+        yield "post", "/api/v1/runners/release", {"runner": "auditor"}, 1
         yield "post", "/api/v1/bisections", self.bisection(), 2  # the alert in question changes, too
         yield "post", "/api/v1/bisections", {**order, "dry_run": True}, 0
         yield "post", "/api/v1/bisections", order, 1
