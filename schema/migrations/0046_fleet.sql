@@ -15,7 +15,11 @@ ALTER TABLE runners
     ADD COLUMN drained_by text,
     ADD COLUMN revoked_at timestamptz,
     ADD COLUMN revoked_by text,
-    ADD COLUMN token_ids bigint[] NOT NULL DEFAULT '{}';
+    ADD COLUMN token_ids bigint[] NOT NULL DEFAULT '{}',
+    ADD COLUMN results bigint NOT NULL DEFAULT 0; -- runs of the jobs that it ended
+UPDATE runners r SET results = j.n
+FROM (SELECT runner, sum(cardinality(run_ids)) AS n FROM jobs WHERE state = 'done' GROUP BY runner) j
+WHERE j.runner = r.name;
 
 -- Why a runner needs attention before it has to stop; NULL: it does not. The oldest result waits on while the runner
 -- is silent. Half of a limit, one hour and 1 GiB leave time to act: leasing stops when the disk or the spool is full.
@@ -43,6 +47,9 @@ CREATE TABLE quarantines (
     runner      text NOT NULL,
     since       timestamptz NOT NULL,
     runs        bigint NOT NULL DEFAULT 0, -- hidden
+    seen_run    bigint NOT NULL DEFAULT 0, -- runs up to this one need no further look
+    next_run    bigint NOT NULL DEFAULT 0, -- the newest one at seen_at: seen_run when 10 minutes have passed
+    seen_at     timestamptz NOT NULL DEFAULT now(),
     actor       text NOT NULL,
     reason      text NOT NULL DEFAULT '',
     at          timestamptz NOT NULL DEFAULT now(),
@@ -54,7 +61,6 @@ CREATE UNIQUE INDEX quarantines_open ON quarantines (runner, coalesce(project_id
 -- A hidden run keeps its row, so that its document is not stored again. Its results are moved, so that no statement
 -- has to leave them out.
 ALTER TABLE runs ADD COLUMN quarantine_id bigint;
-CREATE INDEX runs_quarantined ON runs (quarantine_id) WHERE quarantine_id IS NOT NULL;
 -- Results were hidden or came back since the series was judged: a change that goes with them is no flap, and
 -- does not count as one that went away (change_points.went_away).
 ALTER TABLE series ADD COLUMN regathered boolean NOT NULL DEFAULT false;
@@ -71,19 +77,20 @@ CREATE TABLE quarantined_changes (
     withheld        text,
     withheld_detail jsonb,
     alert_state     text,
-    PRIMARY KEY (quarantine_id, project_id, change_point_id)
+    PRIMARY KEY (project_id, quarantine_id, change_point_id)
 );
 
--- The runs that a quarantine concerns. Both times: started_at is the runner's own, and what it sent since is in doubt
--- whenever it was measured. A run that no lease brought is the runner's by the name of its machine.
-CREATE FUNCTION quarantine_runs(project bigint, runner text, since timestamptz)
+-- The runs behind after_run that a quarantine concerns. By the time when they came: started_at is the runner's own, and
+-- what it sent since is in doubt whenever it was measured. A run that no lease brought is the runner's by the name of
+-- its machine.
+CREATE FUNCTION quarantine_runs(project bigint, runner text, since timestamptz, after_run bigint)
     RETURNS TABLE (project_id bigint, run_id bigint)
 LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT r.project_id, r.id
     FROM runs r
     JOIN machines k ON k.id = r.machine_id
     LEFT JOIN jobs j ON j.project_id = r.project_id AND j.id = r.job_id
-    WHERE ($1 IS NULL OR r.project_id = $1) AND r.quarantine_id IS NULL AND (r.received_at >= $3 OR r.started_at >= $3)
+    WHERE ($1 IS NULL OR r.project_id = $1) AND r.id > $4 AND r.quarantine_id IS NULL AND r.received_at >= $3
       AND $2 = CASE WHEN j.id IS NULL THEN k.name ELSE coalesce(j.lease_runners[r.job_fence], j.runner, k.name) END
 $$;
 
@@ -103,7 +110,7 @@ BEGIN
     END IF;
     PERFORM pg_advisory_xact_lock(74202027); -- months are neither made nor thinned meanwhile
     FOR p IN SELECT t.project_id AS id, array_agg(t.run_id ORDER BY t.run_id) AS runs
-             FROM quarantine_runs(q.project_id, q.runner, q.since) t GROUP BY t.project_id ORDER BY t.project_id LOOP
+             FROM quarantine_runs(q.project_id, q.runner, q.since, q.seen_run) t GROUP BY t.project_id ORDER BY t.project_id LOOP
         touched := ARRAY(SELECT DISTINCT m.series_id FROM runs r
                          JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id AND m.run_id = r.id
                          WHERE r.project_id = p.id AND r.id = ANY (p.runs));

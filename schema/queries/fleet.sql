@@ -90,7 +90,7 @@ SELECT count(*) FROM jobs WHERE state = 'leased' AND runner = $2 AND kind NOT IN
 -- out: runs i64, results i64, series i64, commits i64
 SELECT count(DISTINCT q.run_id) AS runs, count(m.series_id) AS results,
        count(DISTINCT m.series_id) AS series, count(DISTINCT r.commit_id) AS commits
-FROM quarantine_runs($1::bigint, $2, to_timestamp($3::float8)) q
+FROM quarantine_runs($1::bigint, $2, to_timestamp($3::float8), 0) q
 JOIN runs r ON r.project_id = q.project_id AND r.id = q.run_id
 LEFT JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id AND m.run_id = r.id;
 
@@ -101,7 +101,8 @@ LEFT JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.comm
 INSERT INTO quarantines AS q (project_id, runner, since, actor, reason)
 VALUES ($1::bigint, $2, to_timestamp($3::float8), $4, coalesce($5, ''))
 ON CONFLICT (runner, coalesce(project_id, 0)) WHERE released_at IS NULL
-DO UPDATE SET since = least(q.since, excluded.since), reason = excluded.reason
+DO UPDATE SET since = least(q.since, excluded.since), reason = excluded.reason, seen_run = 0,
+              next_run = 0, seen_at = now()
 RETURNING id;
 
 -- name: quarantine_hide
@@ -125,7 +126,20 @@ ORDER BY id;
 -- Open quarantines that concern runs which came since.
 -- out: id i64
 SELECT q.id FROM quarantines q
-WHERE q.released_at IS NULL AND EXISTS (SELECT 1 FROM quarantine_runs(q.project_id, q.runner, q.since)) ORDER BY q.id;
+WHERE q.released_at IS NULL AND EXISTS (
+    SELECT 1 FROM quarantine_runs(q.project_id, q.runner, q.since, q.seen_run)) ORDER BY q.id;
+
+-- name: quarantines_seen
+-- After the due ones were hidden: older runs need no further look. A run's number may become visible after a higher
+-- one's, but not 10 minutes after.
+UPDATE quarantines SET seen_run = next_run, next_run = (SELECT coalesce(max(id), 0) FROM runs), seen_at = now()
+WHERE released_at IS NULL AND seen_at < now() - interval '10 minutes';
+
+-- name: runner_ended
+-- A job of the runner brought so many runs.
+-- in: job_id i64, runs i64
+UPDATE runners r SET results = r.results + $2::bigint FROM jobs j
+WHERE j.id = $1::bigint AND r.name = j.runner AND (r.project_id IS NULL OR r.project_id = j.project_id);
 
 -- name: fleet_figures
 -- Of runners that reported within a week and are not revoked. documents: that wait for upload. oldest_s: age of the

@@ -13,8 +13,8 @@ WHERE NOT r.token_ids @> excluded.token_ids OR r.last_seen_at < now() - interval
    OR r.project_id IS DISTINCT FROM excluded.project_id;
 
 -- name: runners_list
--- Runners that work for the project, with jobs and quarantines of that project only; NULL: all. results: runs of jobs
--- that it ended. oldest_s: age of the oldest result that it has not uploaded. state: revoked, draining (it still has a
+-- Runners that work for the project, with jobs and quarantines of that project only; NULL: all. results: runs of the
+-- jobs that it ended; NULL: also of other projects. oldest_s: age of the oldest result that it has not uploaded. state: revoked, draining (it still has a
 -- job), drained, busy, idle, or silent when it sent no request for 5 minutes.
 -- also: once
 -- in: project_id id
@@ -32,9 +32,7 @@ SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::t
        r.version, r.sandbox, r.spool_documents AS documents,
        CASE WHEN r.spool_documents > 0 THEN r.spool_oldest_s + extract(epoch FROM now() - r.status_at)::float8 END AS oldest_s,
        r.disk_free_bytes, extract(epoch FROM r.status_at)::float8 AS status_at, runner_alarm(r) AS alarm,
-       (SELECT coalesce(sum(cardinality(d.run_ids)), 0)::bigint FROM jobs d
-        WHERE d.runner = r.name AND d.state = 'done' AND (r.project_id IS NULL OR d.project_id = r.project_id)
-          AND ($1::bigint IS NULL OR d.project_id = $1)) AS results,
+       CASE WHEN $1::bigint IS NULL OR r.project_id = $1 THEN r.results END AS results,
        extract(epoch FROM r.drained_at)::float8 AS drained_at, r.drained_by,
        extract(epoch FROM r.revoked_at)::float8 AS revoked_at, r.revoked_by,
        (SELECT json_build_object('id', q.id, 'since', to_char(q.since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),

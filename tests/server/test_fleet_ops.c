@@ -114,7 +114,7 @@ static ground history(bool r2)
     return g;
 }
 
-/* The results of detection as text: series, live changes, alerts that are open. Names, not numbers. */
+/* The results of detection as text, by names: series, live changes, alerts that are open. */
 static char *standing(const ground *g)
 {
     return pfc_test_sql_value(
@@ -272,7 +272,7 @@ Test(fleet_ops, only_results_since_then_are_hidden)
 
     for (unsigned n = 1; n <= 4; n++)
         measure(&g, "r1", n, 100, false);
-    /* The fixture's runs began in 2023; what counts is when they came, and when they began. */
+    /* The time when they came counts. The fixture's runs began in 2023. */
     plant_sql(g.url,
               "UPDATE runs SET received_at = started_at WHERE commit_id IN"
               " (SELECT id FROM commits WHERE sha IN ('%s', '%s'))",

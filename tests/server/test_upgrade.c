@@ -163,6 +163,13 @@ static const struct {
       "UPDATE measurements SET visit_blocks = '{0}', visit_positions = '{1}'" },
     { 39, "INSERT INTO anchored VALUES (1, 1, 1, 1, 2, 0.01, 0.001)" },
     { 43, "INSERT INTO lease_tokens VALUES (repeat('a', 64), 1, 1, 1, 1, 'r')" },
+    { 44, "INSERT INTO browser_sessions (hash, token_id, address, expires_at) VALUES"
+          " (repeat('b', 64), 1, 'a', now())" },
+    { 46, "INSERT INTO quarantines (runner, since, actor) VALUES ('r', now(), 'a');"
+          "INSERT INTO quarantined_measurements SELECT * FROM measurements;"
+          "INSERT INTO quarantined_unmeasured SELECT * FROM unmeasured;"
+          "INSERT INTO quarantined_changes (quarantine_id, project_id, change_point_id, gone)"
+          " VALUES (1, 1, 1, false)" },
 };
 
 /* ---- one connection ---- */

@@ -154,6 +154,12 @@ pfc_code pfc_quarantines_sweep(pfc_db *db, size_t *branches, pfc_err *err)
             code = pfc_tx_commit(tx, err);
         pfc_tx_free(tx);
     }
+    tx = NULL;
+    if (!code)
+        code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code)
+        code = pfc_sql_quarantines_seen(tx, err);
+    pfc_tx_free(tx);
     pfc_rows_clear(&due);
     return code;
 }

@@ -11,6 +11,7 @@
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "core/base/rng.h"
+#include "server/repo/sql/fleet.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/runners.h"
 #include "server/services/access/lease_tokens.h"
@@ -470,6 +471,12 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char
             code = strcmp(rows.items[0].state, "done") == 0
                        ? announce_children(tx, rows.items[0].project_id, job_id, err)
                        : pfc_jobs_cancel_children(tx, job_id, err);
+        if (!code && result->run_ids_len)
+            code =
+                pfc_sql_runner_ended(tx,
+                                     &(pfc_sql_runner_ended_args){
+                                         .job_id = job_id, .runs = (int64_t)result->run_ids_len },
+                                     err);
         if (!code && result->rerun)
             code = pfc_reruns_keep(tx, rows.items[0].actor, job_id, result->rerun, err);
     } else {
