@@ -87,10 +87,11 @@ CREATE FUNCTION quarantine_runs(project bigint, runner text, since timestamptz, 
     RETURNS TABLE (project_id bigint, run_id bigint)
 LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     SELECT r.project_id, r.id
-    FROM runs r
+    FROM projects p -- runs are found by their project and an id
+    JOIN runs r ON r.project_id = p.id AND r.id > $4
     JOIN machines k ON k.id = r.machine_id
     LEFT JOIN jobs j ON j.project_id = r.project_id AND j.id = r.job_id
-    WHERE ($1 IS NULL OR r.project_id = $1) AND r.id > $4 AND r.quarantine_id IS NULL AND r.received_at >= $3
+    WHERE ($1 IS NULL OR p.id = $1) AND r.quarantine_id IS NULL AND r.received_at >= $3
       AND $2 = CASE WHEN j.id IS NULL THEN k.name ELSE coalesce(j.lease_runners[r.job_fence], j.runner, k.name) END
 $$;
 

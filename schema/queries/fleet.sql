@@ -132,7 +132,7 @@ WHERE q.released_at IS NULL AND EXISTS (
 -- name: quarantines_seen
 -- After the due ones were hidden: older runs need no further look. A run's number may become visible after a higher
 -- one's, but not 10 minutes after.
-UPDATE quarantines SET seen_run = next_run, next_run = (SELECT coalesce(max(id), 0) FROM runs), seen_at = now()
+UPDATE quarantines SET seen_run = next_run, next_run = (SELECT last_value FROM runs_id_seq), seen_at = now()
 WHERE released_at IS NULL AND seen_at < now() - interval '10 minutes';
 
 -- name: runner_ended
