@@ -126,7 +126,8 @@ FROM taken t JOIN projects p ON p.id = t.project_id;
 -- number `fence`. No row: the lease is lost, or the tries are used up.
 -- in: job_id i64, lease_hash text, fence i64, runner text, seconds f64, max_tries i64
 -- out: fence i64, tries i64
-UPDATE jobs SET fence = fence + 1, lease_runners[fence + 1] = $4, tries = tries + (fence > $3::bigint)::int, runner = $4, progress = NULL,
+UPDATE jobs SET fence = fence + 1, lease_runners[fence + 1] = $4, tries = tries + (fence > $3::bigint)::int,
+       runner = $4, progress = NULL,
        lease_until = clock_timestamp() + make_interval(secs => $5::float8), leased_at = clock_timestamp()
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND fence >= $3::bigint
   AND tries + (fence > $3::bigint)::int <= $6::int
@@ -156,7 +157,8 @@ RETURNING cancel_requested;
 -- out: project_id i64, state text, actor text
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
        reason = $4, run_ids = $5::text[], session_id = $7, lease_until = NULL, finished_at = clock_timestamp(),
-       rerun_look = kind IN ('measure', 'nightly', 'pull_request', 'backfill') AND NOT (cancel_requested AND $3 <> 'done')
+       rerun_look = kind IN ('measure', 'nightly', 'pull_request', 'backfill')
+                    AND NOT (cancel_requested AND $3 <> 'done')
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($6::bigint IS NULL OR fence = $6)
 RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
 

@@ -90,6 +90,7 @@ class ShownCommands(unittest.TestCase):
         stack.git(str(self.repo), "commit", "-qam", "topic", date=1760100000)
         for name in ("before.json", "after.json", "results.json"):
             self.stack.perfci("run", "-q", "--out", str(self.repo / name), cwd=str(self.repo))
+        self.stack.api("/jobs/lease", "POST", {"runner": "rack-7", "machine_class": "of another rack", "labels": {}, "backends": []}, 204)
         (self.repo / "history.csv").write_text("time,latency\n" + "".join(f"{n},{10 + n % 3 * 0.01 + (n > 20)}\n" for n in range(40)))
         (self.repo / "points.tsv").write_text("gcc-12\tCC=gcc-12\ngcc-13\tCC=gcc-13\n")
         (self.repo / "detector.json").write_text('{"rules": [{"min_change": 0.02}]}\n')

@@ -270,7 +270,7 @@ PFC_HANDLER(jobs_restart)
     if (!code)
         code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
     if (!code)
-        code = check_job(app, req, &id, err);
+        code = check_job(app, req, &id, NULL, err);
     if (!code) {
         request.lease = lease;
         request.runner = runner;
