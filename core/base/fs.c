@@ -73,6 +73,58 @@ pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out
     return code;
 }
 
+/* The folder of the last component, for openat; -1 with errno. *name: that component. */
+static int open_parent(const char *dir, const char *path, const char **name)
+{
+    int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *slash;
+
+    while (at >= 0 && (slash = strchr(path, '/')) != NULL) {
+        char *part = pfc_strndup(path, (size_t)(slash - path));
+        const int below = strcmp(part, "..") == 0
+                              ? (errno = ELOOP, -1)
+                              : openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        const int kept = errno;
+
+        free(part);
+        close(at);
+        errno = kept;
+        at = below;
+        path = slash + strspn(slash, "/");
+    }
+    *name = path;
+    return at;
+}
+
+pfc_code pfc_fs_read_beneath(const char *dir, const char *path, size_t max_bytes, char **out,
+                             size_t *out_len, pfc_err *err)
+{
+    const char *name = NULL;
+    struct stat st;
+    pfc_code code;
+    const int parent = open_parent(dir, path, &name);
+    const int fd =
+        parent < 0 ? -1 : openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int number = errno;
+
+    if (parent >= 0)
+        close(parent);
+    if (fd < 0) {
+        errno = number;
+        return number == ELOOP
+                   ? pfc_err_set(err, PFC_EINVAL, "%.300s: expected a file, it is a link", path)
+                   : io_error(err, "open", path);
+    }
+    if (fstat(fd, &st) != 0)
+        code = io_error(err, "look at", path);
+    else if (!S_ISREG(st.st_mode))
+        code = pfc_err_set(err, PFC_EINVAL, "%.300s: expected a regular file", path);
+    else
+        code = read_fd(fd, path, max_bytes, out, out_len, err);
+    close(fd);
+    return code;
+}
+
 pfc_code pfc_fs_private(const char *path, pfc_err *err)
 {
     struct stat st;
@@ -82,9 +134,9 @@ pfc_code pfc_fs_private(const char *path, pfc_err *err)
     if (stat(path, &st) != 0)
         return io_error(err, "look at", path);
     if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
-        return pfc_err_set(
-            err, PFC_EDENIED,
-            "%.300s: world-readable; expected no access for others (chmod o-rwx)", path);
+        return pfc_err_set(err, PFC_EDENIED,
+                           "%.300s: world-readable; expected no access for others (chmod o-rwx)",
+                           path);
     return PFC_OK;
 }
 
@@ -171,49 +223,94 @@ pfc_code pfc_fs_mkdirs(const char *path, unsigned mode, pfc_err *err)
     return code;
 }
 
-static pfc_code remove_in(int dir, const char *name, const char *path, int depth, pfc_err *err);
+#define MAX_OPEN_FOLDERS 100 /* of a chain: each holds a descriptor */
 
-static pfc_code remove_children(int fd, const char *path, int depth, pfc_err *err)
+/* A removal under way. Folders below MAX_OPEN_FOLDERS are moved to `top` and removed from there. */
+typedef struct removal {
+    const char *path;
+    int top; /* the first folder, -1: not yet */
+    unsigned long moved;
+} removal;
+
+static pfc_code remove_in(removal *r, int dir, const char *name, int depth, pfc_err *err);
+
+static pfc_code remove_children(removal *r, int fd, int depth, pfc_err *err)
 {
     DIR *entries = fdopendir(fd);
     pfc_code code = PFC_OK;
     struct dirent *entry;
 
     if (entries == NULL) {
-        code = io_error(err, "list", path);
+        code = io_error(err, "list", r->path);
         close(fd);
         return code;
     }
+    if (depth == 0)
+        r->top = dirfd(entries);
     while (code == PFC_OK && (entry = readdir(entries)) != NULL)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            code = remove_in(dirfd(entries), entry->d_name, path, depth + 1, err);
+            code = remove_in(r, dirfd(entries), entry->d_name, depth + 1, err);
     closedir(entries);
     return code;
 }
 
-static pfc_code remove_in(int dir, const char *name, const char *path, int depth, pfc_err *err)
+static pfc_code move_up(removal *r, int dir, const char *name, pfc_err *err)
 {
-    pfc_code code;
+    char other[64];
+
+    do
+        (void)snprintf(other, sizeof(other), ".perfci-deep-%lu", r->moved++);
+    while (faccessat(r->top, other, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+    return renameat(dir, name, r->top, other) == 0 ? PFC_OK : io_error(err, "remove", r->path);
+}
+
+/* Its owner may have removed its own rights. */
+static int open_folder(int dir, const char *name)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(dir, name, flags);
+
+    if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)
+        fd = openat(dir, name, flags);
+    return fd;
+}
+
+static pfc_code remove_in(removal *r, int dir, const char *name, int depth, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
     int fd;
 
     if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
         return PFC_OK;
-    if (errno != EISDIR && errno != EPERM)
-        return io_error(err, "remove", path);
-    if (depth > 200)
-        return pfc_err_set(err, PFC_EIO, "cannot remove %.300s: deeper than 200 folders", path);
-    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return io_error(err, "remove", path);
-    code = remove_children(fd, path, depth, err);
-    if (code == PFC_OK && unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-        code = io_error(err, "remove", path);
+    if (errno != EISDIR && errno != EPERM && errno != EACCES)
+        return io_error(err, "remove", r->path);
+    if (depth > MAX_OPEN_FOLDERS)
+        return move_up(r, dir, name, err);
+    /* Again while folders from below were moved into it. */
+    while (code == PFC_OK && unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
+        const unsigned long moved = r->moved;
+        struct stat st;
+
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return io_error(err, "remove", r->path);
+        fd = open_folder(dir, name);
+        if (fd < 0)
+            return io_error(err, "remove", r->path);
+        if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
+            (void)fchmod(fd, 0700);
+        code = remove_children(r, fd, depth, err);
+        if (code == PFC_OK && moved == r->moved && unlinkat(dir, name, AT_REMOVEDIR) != 0 &&
+            errno != ENOENT)
+            return io_error(err, "remove", r->path);
+    }
     return code;
 }
 
 pfc_code pfc_fs_remove_tree(const char *path, pfc_err *err)
 {
-    return remove_in(AT_FDCWD, path, path, 0, err);
+    removal r = { .path = path, .top = -1 };
+
+    return remove_in(&r, AT_FDCWD, path, 0, err);
 }
 
 bool pfc_fs_exists(const char *path)

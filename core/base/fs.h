@@ -15,6 +15,11 @@ pfc_code pfc_fs_private(const char *path, pfc_err *err) PFC_MUSTCHECK;
  *  PFC_ENOTFOUND, PFC_ETOOBIG or PFC_EIO. "-" reads standard input. */
 pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out_len,
                      pfc_err *err) PFC_MUSTCHECK;
+/** Reads `path` below the folder `dir`, which other users may write: a regular file, reached without
+ *  a symbolic link in any component of `path`, of at most max_bytes. Never waits for a pipe or a
+ *  device. Errors as pfc_fs_read; PFC_EINVAL: not a regular file, or a link. */
+pfc_code pfc_fs_read_beneath(const char *dir, const char *path, size_t max_bytes, char **out,
+                             size_t *out_len, pfc_err *err) PFC_MUSTCHECK;
 /** Replaces `path` so that a crash leaves the old or the new content: temporary file beside it,
  *  write, fsync, rename, fsync of the folder. A failed write leaves nothing behind.
  *  mode e.g. 0600. */
@@ -22,7 +27,8 @@ pfc_code pfc_fs_write_atomic(const char *path, const void *bytes, size_t len, un
                              pfc_err *err) PFC_MUSTCHECK;
 /** mkdir -p with `mode` for the folders that are made. */
 pfc_code pfc_fs_mkdirs(const char *path, unsigned mode, pfc_err *err) PFC_MUSTCHECK;
-/** Removes a tree without following symbolic links; a missing path is fine. */
+/** Removes a tree of any depth without following symbolic links, also folders that this user owns
+ *  and may not enter; a missing path is fine. */
 pfc_code pfc_fs_remove_tree(const char *path, pfc_err *err) PFC_MUSTCHECK;
 bool pfc_fs_exists(const char *path);
 bool pfc_fs_is_dir(const char *path);

@@ -86,7 +86,17 @@ static size_t secret_len(const char *text, size_t len)
     return digits >= SECRET_DIGITS ? 4 + PFC_MIN(digits, len - 4) : 0;
 }
 
-/* A quoted JSON string; bytes that are not UTF-8 become U+FFFD so that the line stays JSON. */
+/* As JSON: two units of UTF-16 beyond the first plane. */
+static void put_escaped(pfc_buf *line, uint32_t code)
+{
+    if (code >= 0x10000)
+        pfc_buf_printf(line, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10),
+                       0xdc00 + ((code - 0x10000) & 0x3ff));
+    else
+        pfc_buf_printf(line, "\\u%04x", code);
+}
+
+/* A quoted JSON string, without characters that a terminal obeys; bytes that are not UTF-8 become U+FFFD so that the line stays JSON. */
 static void put_quoted(pfc_buf *line, const char *text)
 {
     size_t len = strnlen(text, VALUE_MAX_BYTES);
@@ -100,7 +110,8 @@ static void put_quoted(pfc_buf *line, const char *text)
     pfc_buf_putc(line, '"');
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
-        size_t hidden = c == 'p' ? secret_len(text + i, len - i) : 0;
+        size_t hidden = c == 'p' ? secret_len(text + i, len - i) : 0, control;
+        uint32_t code = 0;
 
         if (hidden > 0) {
             pfc_buf_printf(line, "%.4s...", text + i);
@@ -109,9 +120,10 @@ static void put_quoted(pfc_buf *line, const char *text)
             pfc_buf_printf(line, "\\%c", c);
         else if (c == '\n')
             pfc_buf_puts(line, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            pfc_buf_printf(line, "\\u%04x", c);
-        else if (c >= 0x80 && !clean)
+        else if ((control = pfc_text_control(text + i, len - i, &code)) != 0) {
+            put_escaped(line, code);
+            i += control - 1;
+        } else if (c >= 0x80 && !clean)
             pfc_buf_puts(line, "\xef\xbf\xbd");
         else
             pfc_buf_putc(line, (char)c);

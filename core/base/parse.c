@@ -339,6 +339,15 @@ static uint32_t code_point(const unsigned char *p, size_t size)
     return c;
 }
 
+size_t pfc_text_control(const char *text, size_t len, uint32_t *code)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    const size_t size = utf8_character(at, at + len);
+
+    *code = size ? code_point(at, size) : 0;
+    return size && controls_terminal(*code) ? size : 0;
+}
+
 void pfc_text_plain(char *text, bool lines)
 {
     unsigned char *in = (unsigned char *)text, *out = in;

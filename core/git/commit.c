@@ -171,31 +171,50 @@ pfc_code pfc_repo_tree(pfc_repo *repo, const pfc_commit_id *id, pfc_commit_id *t
     return PFC_OK;
 }
 
+/* A file, not a link or a folder. The size is read before the content. */
+static pfc_code check_file(pfc_repo *repo, const git_tree_entry *entry, const char *what,
+                           size_t max_bytes, pfc_err *err)
+{
+    git_object_t type;
+    git_odb *odb = NULL;
+    size_t len = 0;
+    int rc;
+
+    if (git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected a file, it is a symbolic link", what);
+    rc = git_repository_odb(&odb, repo->git);
+    if (!rc)
+        rc = git_odb_read_header(&len, &type, odb, git_tree_entry_id(entry));
+    git_odb_free(odb);
+    if (rc)
+        return pfc_git_fault(repo, rc, err, "%s", what);
+    return len > max_bytes
+               ? pfc_err_set(err, PFC_ETOOBIG, "%s: expected at most %zu bytes, got %zu", what,
+                             max_bytes, len)
+               : PFC_OK;
+}
+
 pfc_code pfc_repo_file(pfc_repo *repo, const pfc_commit_id *id, const char *path, size_t max_bytes,
                        char **out, size_t *len, pfc_err *err)
 {
+    char *what = pfc_format("%s in commit %.12s", path, id->hex);
     git_tree *tree = NULL;
     git_tree_entry *entry = NULL;
     git_blob *blob = NULL;
     pfc_code code = tree_of(repo, id, &tree, err);
-    int rc;
+    int rc = code ? 0 : git_tree_entry_bypath(&entry, tree, path);
 
-    if (code)
-        return code;
-    rc = git_tree_entry_bypath(&entry, tree, path);
-    if (rc == 0 && git_tree_entry_type(entry) != GIT_OBJECT_BLOB)
+    if (!code && rc == 0 && git_tree_entry_type(entry) != GIT_OBJECT_BLOB)
         rc = GIT_ENOTFOUND;
-    else if (rc == 0)
+    if (!code && rc == 0)
+        code = check_file(repo, entry, what, max_bytes, err);
+    if (!code && rc == 0)
         rc = git_blob_lookup(&blob, repo->git, git_tree_entry_id(entry));
-    if (rc == GIT_ENOTFOUND) {
-        code = pfc_err_set(err, PFC_ENOTFOUND, "no file %s in commit %.12s", path, id->hex);
-    } else if (rc) {
-        code = pfc_git_fault(repo, rc, err, "%s in commit %.12s", path, id->hex);
-    } else if ((uint64_t)git_blob_rawsize(blob) > max_bytes) {
-        code = pfc_err_set(err, PFC_ETOOBIG,
-                           "%s in commit %.12s: expected at most %zu bytes, got %llu", path,
-                           id->hex, max_bytes, (unsigned long long)git_blob_rawsize(blob));
-    } else {
+    if (!code && rc == GIT_ENOTFOUND) {
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no file %s", what);
+    } else if (!code && rc) {
+        code = pfc_git_fault(repo, rc, err, "%s", what);
+    } else if (!code) {
         *len = (size_t)git_blob_rawsize(blob);
         *out = pfc_alloc(*len + 1); /* zeroed, so terminated */
         if (*len)
@@ -204,6 +223,7 @@ pfc_code pfc_repo_file(pfc_repo *repo, const pfc_commit_id *id, const char *path
     git_blob_free(blob);
     git_tree_entry_free(entry);
     git_tree_free(tree);
+    free(what);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/base/parse.h"
 #include "runner/agent/agent_priv.h"
 
 #define DEFAULT_BACKOFF_S 0.5
@@ -104,6 +105,7 @@ void pfc_agent_verdict(pfc_job_verdict *v, const char *status, const char *reaso
 {
     v->status = status;
     (void)snprintf(v->reason, sizeof(v->reason), "%s", reason);
+    pfc_text_plain(v->reason, false); /* a commit's author may have chosen the words */
 }
 
 void pfc_agent_keep(pfc_agent *a, const pfc_leased_job *job, const pfc_job_verdict *v)

@@ -164,16 +164,15 @@ static pfc_code read_depfile(gather *g, const char *text, size_t len, pfc_err *e
 static void read_all(gather *g, const pfc_names *list, size_t max_bytes, reader read)
 {
     for (size_t i = 0; i < list->len && i < MAX_DOCUMENTS; i++) {
-        char *path = pfc_fs_join(g->root, list->items[i]);
         char *text = NULL;
         size_t len = 0;
         pfc_err err = { 0 };
 
         g->document = list->items[i];
-        if (pfc_fs_read(path, max_bytes, &text, &len, &err) || read(g, text, len, &err))
-            pfc_log(PFC_DEBUG, "build_file_not_read", "file", path, "reason", err.msg);
+        if (pfc_fs_read_beneath(g->root, list->items[i], max_bytes, &text, &len, &err) ||
+            read(g, text, len, &err))
+            pfc_log(PFC_DEBUG, "build_file_not_read", "file", list->items[i], "reason", err.msg);
         free(text);
-        free(path);
     }
 }
 
@@ -216,12 +215,12 @@ static void find_files(gather *g, const pfc_tree *tree, pfc_built *out)
 /* Appends "NAME 64 digits\n" of one file; false: its hash is not known. */
 static bool add_hash(const char *root, const char *path, bool program, pfc_buf *out)
 {
-    char *full = pfc_fs_join(root, path);
     char hash[PFC_SHA256_HEX];
     char *bytes = NULL;
     size_t len = 0;
     pfc_err err = { 0 };
-    bool known = pfc_fs_read(full, program ? MAX_PROGRAM : MAX_INPUT, &bytes, &len, &err) == PFC_OK;
+    bool known = pfc_fs_read_beneath(root, path, program ? MAX_PROGRAM : MAX_INPUT, &bytes, &len,
+                                     &err) == PFC_OK;
 
     if (known && program)
         known = pfc_objects_code_hash(bytes, len, root, hash, &err) == PFC_OK;
@@ -230,9 +229,8 @@ static bool add_hash(const char *root, const char *path, bool program, pfc_buf *
     if (known)
         pfc_buf_printf(out, "%s %s\n", path, hash);
     else
-        pfc_log(PFC_DEBUG, "program_not_hashed", "file", full, "reason", err.msg);
+        pfc_log(PFC_DEBUG, "program_not_hashed", "file", path, "reason", err.msg);
     free(bytes);
-    free(full);
     return known;
 }
 

@@ -13,6 +13,7 @@
 #define TIMEOUT_FACTOR                                                                             \
     10.0 /* timeout_s is for one measurement; a comparison takes about ten of each side */
 #define MAX_DOCUMENT (2u * PFC_WIRE_MAX_BODY_BYTES)
+#define RESULT_NAME  "pairs.json"
 
 /* A perfci-bench without --serve ends at once with an error about an unknown option. */
 static pfc_code can_serve(pfc_command *cmd, const char *bench, bool *out, pfc_err *err)
@@ -45,12 +46,12 @@ static pfc_code side_from_json(const json_t *doc, const char *key, pfc_run **out
     return code;
 }
 
-static pfc_code read_document(const char *path, pfc_run **a, pfc_run **b, pfc_err *err)
+static pfc_code read_document(const char *folder, pfc_run **a, pfc_run **b, pfc_err *err)
 {
     json_t *doc = NULL;
     char *text = NULL;
     size_t len = 0;
-    pfc_code code = pfc_fs_read(path, MAX_DOCUMENT, &text, &len, err);
+    pfc_code code = pfc_fs_read_beneath(folder, RESULT_NAME, MAX_DOCUMENT, &text, &len, err);
 
     if (!code)
         code = pfc_json_parse(text, len, &doc, err);
@@ -99,7 +100,7 @@ static pfc_code measure(const pfc_commit_measure_opts *opts, pfc_command *cmd,
     code = pfc_measure_run_bench(opts, cmd, argv, n, out, err);
     if (code)
         return code;
-    if (out->kind == PFC_OUTCOME_MEASURED && read_document(files->result, a, &out->run, &fault)) {
+    if (out->kind == PFC_OUTCOME_MEASURED && read_document(cmd->scratch, a, &out->run, &fault)) {
         out->kind = PFC_OUTCOME_FAILED;
         (void)snprintf(out->reason, sizeof(out->reason), "perfci-bench wrote no pairs: %.300s",
                        fault.msg);
@@ -138,7 +139,7 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
     if (!code)
         code = pfc_fs_temp_dir("perfci-pairs", &temp, err);
     if (!code) {
-        files.result = pfc_fs_join(temp, "pairs.json");
+        files.result = pfc_fs_join(temp, RESULT_NAME);
         cmd.scratch = temp;
         code = measure(opts, &cmd, &files, pair, out, run_a, err);
         if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)

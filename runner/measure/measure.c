@@ -18,6 +18,7 @@
 #define BENCH_UNAVAILABLE 5
 #define BENCH_IN_CHECKOUT "build/release/bin/perfci-bench"
 #define MAX_COMMIT_TEXT   64
+#define RESULT_NAME       "run.json"
 
 char *pfc_measure_filter(const char *benchmark)
 {
@@ -374,7 +375,8 @@ static pfc_code run_bench(const pfc_commit_measure_opts *opts, pfc_command *cmd,
     if (code)
         return code;
     if (out->kind == PFC_OUTCOME_MEASURED) {
-        code = pfc_fs_read(result, PFC_WIRE_MAX_BODY_BYTES, &text, &len, &fault);
+        code = pfc_fs_read_beneath(cmd->scratch, RESULT_NAME, PFC_WIRE_MAX_BODY_BYTES, &text, &len,
+                                   &fault);
         if (code == PFC_OK)
             code = pfc_run_from_json(text, len, &out->run, &fault);
         if (code) {
@@ -402,7 +404,7 @@ static pfc_code by_suite(const pfc_commit_measure_opts *opts, pfc_command *cmd, 
     if (code == PFC_OK)
         code = pfc_fs_temp_dir("perfci-run", &temp, err);
     if (code == PFC_OK) {
-        result = pfc_fs_join(temp, "run.json");
+        result = pfc_fs_join(temp, RESULT_NAME);
         cmd->read_only = true; /* perfci-bench writes its result alone */
         cmd->scratch = temp;
         cmd->program = bench;

@@ -80,6 +80,7 @@ typedef struct walk {
     EVP_MD_CTX *md;
     unsigned char *chunk;
     size_t root_len;
+    const char *path; /* of the last line's file */
 } walk;
 
 /* The next file as one line, without its end; false at the end or on an error (errno, 0 at the
@@ -107,6 +108,7 @@ static bool next_line(walk *w, pfc_buf *line)
             errno = errno ? errno : EIO;
             return false;
         }
+        w->path = entry->fts_accpath;
         line->len = 0;
         pfc_buf_printf(line, "%s %o ", hex, (unsigned)entry->fts_statp->st_mode);
         put_path(line, entry->fts_path + w->root_len);
@@ -165,8 +167,26 @@ pfc_code pfc_manifest_write(const char *tree, const char *path, pfc_err *err)
     return code;
 }
 
-/* Both are sorted in the same order, and files that came later are only in the tree: a listed line
- * that is not met before the end has changed or is gone. */
+static size_t mode_end(const char *line)
+{
+    const size_t digest = strcspn(line, " ");
+
+    return digest + (line[digest] ? 1 + strcspn(line + digest + 1, " ") : 0);
+}
+
+/* True when both lines are of the same path. */
+static bool same_path(const char *listed, size_t listed_len, const pfc_buf *line)
+{
+    const char *text = pfc_buf_text(line);
+    const size_t a = mode_end(listed), b = mode_end(text);
+
+    return listed_len > a && listed_len - a == line->len - b &&
+           memcmp(listed + a, text + b, listed_len - a) == 0;
+}
+
+/* Both are sorted in the same order. A file that is not listed came later, from a measurement: it
+ * is removed, so that the next one finds the tree as the build left it. A listed line that is not
+ * met before the end has changed or is gone. */
 pfc_code pfc_manifest_check(const char *tree, const char *path, pfc_err *err)
 {
     walk w = { 0 };
@@ -181,11 +201,15 @@ pfc_code pfc_manifest_check(const char *tree, const char *path, pfc_err *err)
     code = walk_open(tree, &w, err);
     pfc_buf_init(&line, 2 * PFC_PATH_MAX + 256);
     at = text;
-    while (!code && *at && next_line(&w, &line)) {
+    while (!code && next_line(&w, &line)) {
         const size_t listed = strcspn(at, "\n");
 
         if (listed == line.len && memcmp(at, pfc_buf_text(&line), listed) == 0)
             at += listed + (at[listed] == '\n');
+        else if (same_path(at, listed, &line))
+            break;
+        else if (unlink(w.path) != 0)
+            code = pfc_err_set(err, PFC_EIO, "remove %.300s: %s", w.path, strerror(errno));
     }
     if (!code && *at) {
         const char *name = at + strcspn(at, " ");

@@ -377,8 +377,9 @@ pfc_code pfc_workspace_prepare(pfc_workspace *ws, const pfc_commit_id *id, unsig
     checkout_init(ws, id, build, &co);
     if (!read_state(&co, out) || (out->kind == PFC_OUTCOME_MEASURED && !is_intact(ws, &co))) {
         *out = (pfc_outcome){ 0 };
-        note_submodules(ws, id);
         code = make_entry(ws, &co, id, build, out, err);
+        if (code == PFC_OK) /* the checkout has checked how much the tree holds */
+            note_submodules(ws, id);
     }
     if (code == PFC_OK) {
         if (ws->opts.build && pfc_fs_exists(co.log))

@@ -1,9 +1,12 @@
 /* Files: bounded reads, replacement that is all or nothing, removal that follows no link. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -130,4 +133,95 @@ Test(fs, a_write_into_a_missing_folder_names_the_file)
         eq(int, pfc_fs_write_atomic("/no/such/folder/file", "x", 1, 0644, &err), PFC_ENOTFOUND));
     cr_assert(ne(ptr, strstr(err.msg, "create a file beside /no/such/folder/file"), NULL), "%s",
               err.msg);
+}
+
+/* 1,000 folders below one another, each entered by the one before. */
+static void make_deep(const char *tree, int depth)
+{
+    int at = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (int i = 0; i < depth; i++) {
+        int below;
+
+        cr_assert(ge(int, at, 0));
+        cr_assert(eq(int, mkdirat(at, "d", 0700), 0));
+        below = openat(at, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = below;
+    }
+    close(openat(at, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    close(at);
+}
+
+Test(fs, a_tree_of_any_depth_and_without_rights_is_removed)
+{
+    char *tree = pfc_fs_join(dir, "deep"), *locked = pfc_fs_join(tree, "locked");
+    char *inner = pfc_fs_join(locked, "inner"), *taken = pfc_fs_join(tree, ".perfci-deep-0");
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_fs_mkdirs(inner, 0700, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_fs_mkdirs(taken, 0700, &err), PFC_OK), "%s", err.msg);
+    make_deep(tree, 1000);
+    cr_assert(eq(int, chmod(inner, 0), 0));
+    cr_assert(eq(int, chmod(locked, 0), 0));
+    cr_assert(eq(int, pfc_fs_remove_tree(tree, &err), PFC_OK), "%s", err.msg);
+    cr_assert_not(pfc_fs_exists(tree));
+    free(taken);
+    free(inner);
+    free(locked);
+    free(tree);
+}
+
+/* A file, and what a hostile job puts in the place of one. */
+static void fixture_tree(const char *tree)
+{
+    char *sub = pfc_fs_join(tree, "sub"), *file = pfc_fs_join(sub, "file");
+    char *outside = pfc_fs_join(dir, "outside.txt");
+    const struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "socket" };
+    const int at = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_fs_mkdirs(sub, 0700, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_fs_write_atomic(file, "content", 7, 0600, &err), PFC_OK));
+    cr_assert(eq(int, pfc_fs_write_atomic(outside, "secret", 6, 0600, &err), PFC_OK));
+    cr_assert(eq(int, chdir(tree), 0));
+    cr_assert(eq(int, symlink("../outside.txt", "link"), 0));
+    cr_assert(eq(int, symlink("sub", "linked"), 0));
+    cr_assert(eq(int, symlink("/nowhere", "sub/dangling"), 0));
+    cr_assert(eq(int, mkfifo("pipe", 0600), 0));
+    cr_assert(eq(int, mkdir("folder", 0700), 0));
+    cr_assert(eq(int, bind(fd, (const struct sockaddr *)&name, sizeof(name)), 0));
+    cr_assert(eq(int, fchdir(at), 0));
+    close(at);
+    close(fd);
+    free(outside);
+    free(file);
+    free(sub);
+}
+
+Test(fs, a_file_that_another_user_placed_is_read_only_if_it_is_one)
+{
+    static const char *const refused[] = { "link",         "pipe",        "folder",
+                                           "linked/file",  "sub/../file", "../outside",
+                                           "sub/dangling", "socket" };
+    char *tree = pfc_fs_join(dir, "placed"), *text = NULL;
+    pfc_err err = { 0 };
+    size_t len = 0;
+
+    fixture_tree(tree);
+    cr_assert(eq(int, pfc_fs_read_beneath(tree, "sub/file", 100, &text, &len, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(str, text, (char *)"content"));
+    free(text);
+    text = NULL;
+    cr_assert(eq(int, pfc_fs_read_beneath(tree, "sub/file", 3, &text, &len, &err), PFC_ETOOBIG));
+    cr_assert(eq(int, pfc_fs_read_beneath(tree, "none", 3, &text, &len, &err), PFC_ENOTFOUND));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(refused); i++) {
+        cr_expect(ne(int, pfc_fs_read_beneath(tree, refused[i], 100, &text, &len, &err), PFC_OK),
+                  "%s", refused[i]);
+        cr_expect(eq(ptr, text, NULL), "%s", refused[i]);
+    }
+    cr_assert(eq(int, pfc_fs_remove_tree(tree, &err), PFC_OK), "%s", err.msg);
+    free(tree);
 }
