@@ -1,5 +1,5 @@
 /*
- * What a commit's tree may hold before it is written to disk. The author of a commit may be a
+ * Limits of a commit's tree before it is written to disk. The author of a commit may be a
  * stranger, and a tree of a few hundred bytes can name 10^6 files, because it may repeat the same
  * subtree.
  */
