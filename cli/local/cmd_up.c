@@ -136,6 +136,8 @@ static pfc_code start_member(up *u, pfc_member *member, const char *const *argv,
     return code;
 }
 
+enum { SETPRIV_WORDS = 5, RUNNER_WORDS = 7 };
+
 static pfc_code start_server(up *u, pfc_err *err)
 {
     /* libpq reads these; the cluster is named by the URL alone. */
@@ -151,9 +153,23 @@ static pfc_code start_server(up *u, pfc_err *err)
     char *listen_at = pfc_format("127.0.0.1:%d", u->stack.port);
     char *database = pfc_cluster_url(&u->stack);
     char *token = pfc_stack_path(&u->stack, "admin.token");
-    const char *argv[] = { program,  "--listen", listen_at,     "--database",
-                           database, "--data",   u->stack.data, "--bootstrap-token-file",
-                           token,    NULL };
+    /* As root, the server keeps one power of root: to enter the folder of PostgreSQL's socket. */
+    const char *argv[] = { "setpriv",
+                           "--no-new-privs",
+                           "--bounding-set=-all,+dac_override",
+                           "--inh-caps=-all",
+                           "--",
+                           program,
+                           "--listen",
+                           listen_at,
+                           "--database",
+                           database,
+                           "--data",
+                           u->stack.data,
+                           "--bootstrap-token-file",
+                           token,
+                           NULL };
+    const char *const *words = geteuid() == 0 ? argv : argv + SETPRIV_WORDS;
     const char *volatile_stack = getenv("PERFCI_UP_VOLATILE");
     pfc_code code;
 
@@ -161,7 +177,8 @@ static pfc_code start_server(up *u, pfc_err *err)
         (void)setenv("PERFCI_DATABASE_UNSAFE", "1", 1); /* fsync is off: postgres.c */
     /* Only this machine can connect, so that reading needs no token unless PERFCI_PUBLIC_READ says
      * otherwise. */
-    code = start_member(u, &u->stack.server, argv, getenv("PERFCI_PUBLIC_READ") ? bare : open, err);
+    code =
+        start_member(u, &u->stack.server, words, getenv("PERFCI_PUBLIC_READ") ? bare : open, err);
     free(token);
     free(database);
     free(listen_at);
@@ -268,10 +285,15 @@ static pfc_code start_runner(up *u, pfc_err *err)
     char *program = pfc_fs_join(u->bin, "perfci-runner");
     char *token = pfc_stack_path(&u->stack, "runner.token");
     char *work = pfc_stack_path(&u->stack, "runner");
-    const char *argv[] = { program, "--url",  u->stack.url, "--token-file",
-                           token,   "--work", work,         NULL };
+    const char *argv[] = { program,  "--url", u->stack.url, "--token-file", token,
+                           "--work", work,    NULL,         NULL,           NULL };
     pfc_code code = make_runner_token(u, err);
 
+    /* Without a sandbox, jobs would run as root, unless the variable allows it. */
+    if (geteuid() == 0 && !getenv("PERFCI_SANDBOX")) {
+        argv[RUNNER_WORDS] = "--sandbox";
+        argv[RUNNER_WORDS + 1] = "require";
+    }
     if (!code)
         code = start_member(u, &u->stack.runner, argv, env, err);
     free(work);

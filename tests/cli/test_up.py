@@ -3,6 +3,8 @@ talk to the service."""
 
 import json
 import os
+import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -83,6 +85,18 @@ class Up(Stack):
         self.expect(self.perfci("down", "--data", self.data), 0)
         self.up()
         self.assertEqual(self.ask("/api/v1/projects")["projects"], [])
+
+    @unittest.skipUnless(os.geteuid() == 0, "as another user nothing has root's powers")
+    def test_as_root_the_server_and_jobs_have_no_powers_of_root(self):
+        self.start()
+        pids = self.members()
+        status = lambda name: dict(re.findall(r"^(\w+):\s*(.*)$", pathlib.Path(f"/proc/{pids[name]}/status").read_text(), re.M))
+        server = status("server")
+        self.assertEqual([int(server[key], 16) for key in ("CapPrm", "CapEff", "CapInh", "CapBnd", "CapAmb")], [1 << 1, 1 << 1, 0, 1 << 1, 0], "CAP_DAC_OVERRIDE alone, for the socket of PostgreSQL")
+        self.assertEqual(server["NoNewPrivs"], "1")
+        self.assertNotEqual(status("postgres")["Uid"].split()[0], "0")
+        words = pathlib.Path(f"/proc/{pids['runner']}/cmdline").read_bytes().split(b"\0")
+        self.assertIn([b"--sandbox", b"require"], [words[i:i + 2] for i in range(len(words))], "a job never runs as root")
 
     def test_up_recovers_whatever_was_killed(self):
         self.start()
