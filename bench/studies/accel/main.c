@@ -1,6 +1,7 @@
 /*
- * perfci-bench-accel --data DIR
+ * perfci-bench-accel --data DIR | --tiles N | --attainable
  *
+ * The last two: studies.h. The first:
  * Compares the simulated accelerator with what SCALE-Sim computed, over every DIR/scalesim-*.json
  * ({"rows": [{"M", "N", "K", "rows", "cols", "dataflow", "cycles_scalesim", "util_pct",
  * "scalesim_cpu_s"?, ...}]}, or {"columns": [...], "rows": [[...]]}): the share of equal cycles and
@@ -16,9 +17,10 @@
 
 #include <jansson.h>
 
+#include "bench/studies/accel/studies.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "kernels/accel/ops/ops.h"
+#include "core/base/parse.h"
 
 #define FILE_MAX_BYTES (64u << 20)
 #define ROUNDS         3 /* the fastest of these is the speed */
@@ -294,14 +296,41 @@ static pfc_code all_files(const char *dir, size_t *found, pfc_err *err)
     return code;
 }
 
+static const char usage[] = "Usage: perfci-bench-accel --data DIR | --tiles N | --attainable\n";
+
+/* Any of the other studies. */
+static int study(int argc, char **argv)
+{
+    pfc_err err = { 0 };
+    int64_t count = 0;
+    pfc_code code;
+
+    if (argc == 2 && strcmp(argv[1], "--attainable") == 0) {
+        code = study_attainable(&err);
+    } else if (argc == 3 && strcmp(argv[1], "--tiles") == 0) {
+        code = pfc_parse_i64(argv[2], 1, 100000, "--tiles", &count, &err);
+        if (!code)
+            code = study_tiles((size_t)count, &err);
+    } else {
+        fputs(usage, stderr);
+        return 2;
+    }
+    if (!code)
+        return 0;
+    fprintf(stderr, "perfci-bench-accel: %s\n", err.msg);
+    return pfc_code_exit(code);
+}
+
 int main(int argc, char **argv)
 {
     pfc_err err = { 0 };
     size_t found = 0;
     pfc_code code;
 
-    if (argc != 3 || strcmp(argv[1], "--data") != 0) {
-        fputs("Usage: perfci-bench-accel --data DIR\n", stderr);
+    if (argc >= 2 && strcmp(argv[1], "--data") != 0)
+        return study(argc, argv);
+    if (argc != 3) {
+        fputs(usage, stderr);
         return 2;
     }
     code = all_files(argv[2], &found, &err);

@@ -31,6 +31,13 @@ static uint64_t array_cycles(const pfc_accel_chip *chip, uint64_t passes, uint64
     return folds * PFC_MAX(m * passes, pfc_accel_load_cycles(chip));
 }
 
+/* The same when the vector unit takes what would leave folds partly empty: all folds are full. */
+static uint64_t full_fold_cycles(const pfc_accel_chip *chip, uint64_t passes, uint64_t m,
+                                 uint64_t n, uint64_t k)
+{
+    return k * n * PFC_MAX(m * passes, chip->array_rows) / (chip->array_rows * chip->array_cols);
+}
+
 /* The array has `a` cycles of products, of which the vector unit, busy for `own` cycles with what
  * is its alone, may take any part at `products` cycles for all. */
 static uint64_t beside(uint64_t a, uint64_t own, uint64_t products)
@@ -78,7 +85,7 @@ static void gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
     least = least_gemm_elements(chip, s->es, m, n, k) * PFC_MIN(s->es, s->out_es);
     out->array = array_cycles(chip, s->passes, m, n, k);
     out->vector = m * n * k / chip->vector_lanes;
-    out->compute = together(out->array, out->vector);
+    out->compute = together(full_fold_cycles(chip, s->passes, m, n, k), out->vector);
     out->bytes = (m * k + k * n) * s->es + m * n * s->out_es;
     out->bytes = PFC_MAX(out->bytes, least);
 }
@@ -95,7 +102,9 @@ static void fused_gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, c
         return;
     store = elements * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_BIAS_ACT, (uint8_t)p->p[3]) /
             chip->vector_lanes;
-    out->compute = beside(out->array, store, out->vector);
+    out->compute = beside(
+        full_fold_cycles(chip, s->passes, (uint64_t)p->p[0], (uint64_t)p->p[1], (uint64_t)p->p[2]),
+        store, out->vector);
     out->vector += store;
     out->bytes += (uint64_t)p->p[1] * s->es;
 }

@@ -138,7 +138,10 @@ static void prepare(lowering *g)
                         g->t.m * g->t.k * ir->es);
     pfc_accel_ring_init(ir, &g->b, PFC_MIN(g->t.slots, PFC_MAX(count(g->n, g->t.n) * nk, least)),
                         g->t.k * g->t.n * ir->es);
-    g->acc_len = g->t.group == 1 ? least : g->t.group * (tiles > g->t.group ? 2 : 1);
+    g->acc_len = g->t.group * (tiles > g->t.group ? 2 : 1);
+    if (g->t.group == 1) /* as many as buffers where there is room: stores may lag behind */
+        g->acc_len = PFC_MAX(least, PFC_MIN(PFC_MIN(tiles, g->t.slots),
+                                            ir->chip->acc_bytes / (g->t.m * g->t.n * 4)));
     for (size_t i = 0; i < g->acc_len; i++)
         g->acc[i] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, g->t.m * g->t.n * 4);
     if (!g->fused)
@@ -178,11 +181,18 @@ static lowering lowering_of(pfc_accel_ir *ir, const pfc_accel_problem *problem)
                        .act = (uint8_t)problem->p[3] };
 }
 
+/* Memory decides, and tiles of the right shape for it. */
+#define FEW_ROWS 32
+static bool few_rows(const lowering *g)
+{
+    return g->m <= FEW_ROWS;
+}
+
 /* Cycles of a problem, or, of a large one, of a corner of at most TRY tiles a side, times how many
  * such corners there are. */
 #define TRY        4
 #define TRY_ALL    512 /* tiles */
-#define TRY_MBYTES 48
+#define TRY_MBYTES 16
 static uint64_t tried(const pfc_accel_ir *like, const lowering *g, const pfc_accel_gemm_tiles *t)
 {
     const uint64_t all = count(g->m, t->m) * count(g->n, t->n) * count(g->k, t->k);
@@ -195,7 +205,10 @@ static uint64_t tried(const pfc_accel_ir *like, const lowering *g, const pfc_acc
     pfc_accel_ir_fork(&ir, like);
     part.ir = &ir;
     part.t = *t;
-    if (corner) {
+    if (corner && few_rows(g)) { /* all columns, some of the depth */
+        part.k = PFC_MAX(TRY * t->k, ((uint64_t)TRY_MBYTES << 20) / (g->n * like->es));
+        part.k = PFC_MIN(g->k, part.k / t->k * t->k);
+    } else if (corner) {
         part.m = PFC_MIN(g->m, TRY * t->m);
         part.n = PFC_MIN(g->n, PFC_MAX(TRY, t->group) * t->n);
         part.k = PFC_MIN(g->k, TRY * t->k);
@@ -209,14 +222,74 @@ static uint64_t tried(const pfc_accel_ir *like, const lowering *g, const pfc_acc
     return cycles * all / (count(part.m, t->m) * count(part.n, t->n) * count(part.k, t->k));
 }
 
+#define CHEAP_BYTES (2u << 20)
+static bool cheap_to_try(const pfc_accel_ir *ir, const lowering *g)
+{
+    return (g->m * g->k + g->k * g->n + g->m * g->n) * ir->es <= CHEAP_BYTES;
+}
+
+/* From a choice to its best neighbour as long as that is faster; returns its cycles. */
+#define CLIMB_STEPS 8
+static uint64_t climb(const pfc_accel_ir *ir, const lowering *g, const pfc_accel_problem *problem,
+                      pfc_accel_gemm_tiles *at, uint64_t cycles)
+{
+    bool moved = true;
+
+    for (size_t i = 0; i < CLIMB_STEPS && moved; i++) {
+        pfc_accel_gemm_tiles near[PFC_ACCEL_MAX_NEIGHBOURS];
+        const size_t len = pfc_accel_gemm_tiles_near(ir->chip, problem, at, near);
+
+        moved = false;
+        for (size_t j = 0; j < len; j++) {
+            const uint64_t now = tried(ir, g, &near[j]);
+
+            if (now >= cycles)
+                continue;
+            cycles = now;
+            *at = near[j];
+            moved = true;
+        }
+    }
+    return cycles;
+}
+
+/* The fastest hill of those that begin at the CLIMBS fastest choices. */
+#define CLIMBS 4
+static void climb_from_best(const pfc_accel_ir *ir, const lowering *g,
+                            const pfc_accel_problem *problem, const pfc_accel_gemm_tiles *choices,
+                            uint64_t *cycles, size_t len, pfc_accel_gemm_tiles *out, uint64_t best)
+{
+    const size_t climbs = cheap_to_try(ir, g) ? CLIMBS : 1;
+
+    for (size_t i = 0; i < PFC_MIN(climbs, len); i++) {
+        size_t from = 0;
+        pfc_accel_gemm_tiles at;
+        uint64_t now;
+
+        for (size_t j = 1; j < len; j++)
+            if (cycles[j] < cycles[from])
+                from = j;
+        if (cycles[from] == UINT64_MAX)
+            return;
+        at = choices[from];
+        now = climb(ir, g, problem, &at, cycles[from]);
+        cycles[from] = UINT64_MAX;
+        if (now < best) {
+            best = now;
+            *out = at;
+        }
+    }
+}
+
 /* Of those that are as fast within 1/256, the one with most rows: it loads weights least often. */
 static bool choose(const pfc_accel_ir *ir, const lowering *g, const pfc_accel_problem *problem,
                    pfc_accel_gemm_tiles *out)
 {
     pfc_accel_gemm_tiles choices[PFC_ACCEL_TILE_CHOICES];
     uint64_t cycles[PFC_ACCEL_TILE_CHOICES];
-    const size_t len =
-        pfc_accel_gemm_tiles_choose(ir->chip, problem, choices, PFC_ACCEL_TILE_CHOICES);
+    const size_t len = pfc_accel_gemm_tiles_choose(
+        ir->chip, problem, choices,
+        cheap_to_try(ir, g) ? PFC_ACCEL_TILE_CHOICES : PFC_ACCEL_TILE_CHOICES / 3);
     uint64_t best = UINT64_MAX;
     size_t chosen = len;
 
@@ -234,7 +307,19 @@ static bool choose(const pfc_accel_ir *ir, const lowering *g, const pfc_accel_pr
     if (chosen == len)
         return false;
     *out = choices[chosen];
+    if (cheap_to_try(ir, g) || few_rows(g)) {
+        const uint64_t fastest = cycles[chosen];
+
+        climb_from_best(ir, g, problem, choices, cycles, len, out, fastest);
+    }
     return true;
+}
+
+/* Tiles that the caller asked for. */
+static bool valid(const pfc_accel_gemm_tiles *t)
+{
+    return t->m && t->n && t->k && t->group && t->group <= MAX_GROUP && t->slots >= 2 &&
+           t->slots <= PFC_ACCEL_MAX_SLOTS;
 }
 
 pfc_code pfc_accel_choose_gemm(pfc_accel_ir *ir, const pfc_accel_problem *problem,
@@ -258,6 +343,11 @@ pfc_code pfc_accel_choose_gemm(pfc_accel_ir *ir, const pfc_accel_problem *proble
         *t = (pfc_accel_gemm_tiles){
             .m = g.m, .n = g.n, .k = PFC_MAX(g.k, 1), .group = 1, .slots = 1
         };
+    else if (t->m && !valid(t))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "gemm tiles: expected sizes of at least 1, 1..%d tiles together and "
+                           "2..%d buffers",
+                           MAX_GROUP, PFC_ACCEL_MAX_SLOTS);
     else if (t->m == 0 && !choose(ir, &g, problem, t))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this gemm fits its scratchpad",
                            ir->chip->name);

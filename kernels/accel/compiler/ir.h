@@ -119,11 +119,18 @@ uint64_t pfc_accel_ir_cycles(pfc_accel_ir *ir);
 
 /* ---- kernels: choose sizes, then emit tile operations ---- */
 
-#define PFC_ACCEL_TILE_CHOICES 24
+#define PFC_ACCEL_TILE_CHOICES 72
 
 /** The cheapest tiles that fit, best first; returns how many there are, 0 when none fits. */
 size_t pfc_accel_gemm_tiles_choose(const pfc_accel_chip *chip, const pfc_accel_problem *problem,
                                    pfc_accel_gemm_tiles *out, size_t cap);
+#define PFC_ACCEL_MAX_NEIGHBOURS 24
+/** Tiles that differ from `t` in one respect: the next size of a dimension (or of m and n against
+ *  each other), the order, the number of buffers or of tiles together, the use of the engines. They
+ *  may not fit. */
+size_t pfc_accel_gemm_tiles_near(const pfc_accel_chip *chip, const pfc_accel_problem *problem,
+                                 const pfc_accel_gemm_tiles *t,
+                                 pfc_accel_gemm_tiles out[PFC_ACCEL_MAX_NEIGHBOURS]);
 /** Whether the vector unit may take a product of that shape: not where it is far slower. */
 bool pfc_accel_either_unit(const pfc_accel_ir *ir, uint64_t m, uint64_t n, uint64_t k);
 

@@ -101,6 +101,19 @@ static pfc_accel_cmd rows_of(const emitter *e, const pfc_accel_cmd *all, uint64_
     return part;
 }
 
+/* Rows of a share. Shares that are long run through the banks of the memory side by side; an odd
+ * number of open rows in each keeps them in different banks, and their rows open. */
+static uint64_t share_rows(const pfc_accel_chip *chip, const pfc_accel_cmd *cmd, uint64_t parts)
+{
+    const uint64_t span = chip->hbm_row_bytes * chip->hbm_channels;
+    const uint64_t even = (cmd->m + parts - 1) / parts;
+    const uint64_t spans = even * cmd->stride / span;
+
+    if (spans == 0)
+        return even;
+    return PFC_MAX((spans - (spans % 2 == 0)) * span / cmd->stride, 1);
+}
+
 static pfc_code emit_move(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *tokens, size_t len)
 {
     const bool store = cmd->op != PFC_ACCEL_OP_LOAD;
@@ -110,6 +123,7 @@ static pfc_code emit_move(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *
     const uint64_t bytes = (uint64_t)cmd->m * cmd->n * cmd->elem;
     pfc_accel_cmd all = *cmd;
     uint64_t parts;
+    uint64_t rows;
     pfc_code code = PFC_OK;
 
     /* a few long rows in one piece: pieces of whole bursts instead */
@@ -123,8 +137,9 @@ static pfc_code emit_move(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *
     parts = PFC_MIN(PFC_MIN(all.m, engines), bytes / 4096 + 1);
     if (e->ir->p->ideal_memory)
         parts = 1;
-    for (uint64_t i = 0; i < parts && !code; i++) {
-        pfc_accel_cmd part = rows_of(e, &all, all.m * i / parts, all.m * (i + 1) / parts);
+    rows = parts == 1 ? all.m : share_rows(e->ir->chip, &all, parts);
+    for (uint64_t r = 0; r < all.m && !code; r += rows) {
+        pfc_accel_cmd part = rows_of(e, &all, r, PFC_MIN(r + rows, all.m));
 
         part.queue = (uint8_t)(first + (*next)++ % engines);
         code = emit(e, &part, tokens, len);

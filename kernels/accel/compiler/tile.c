@@ -28,6 +28,12 @@ static size_t sizes_of(uint64_t dim, uint64_t step, uint64_t out[MAX_SIZES])
     return len;
 }
 
+/* Products of few rows may be the vector unit's, which has no folds to fill. */
+static uint64_t depth_step(const pfc_accel_chip *chip, uint64_t m)
+{
+    return m * 4 <= chip->array_rows ? PFC_MAX(chip->array_rows / 4, 1) : chip->array_rows;
+}
+
 typedef struct search {
     const pfc_accel_chip *chip;
     uint64_t es;
@@ -49,7 +55,7 @@ static bool fits(const search *s, const pfc_accel_gemm_tiles *t)
     const uint64_t nm = rows_of_tiles(s, t);
     const uint64_t nn = div_up(s->n, t->n);
     const uint64_t nk = div_up(s->k, t->k);
-    const uint64_t groups = t->group == 1 || nn > t->group ? 2 : 1;
+    const uint64_t groups = t->group == 1 || nm * nn > t->group ? 2 : 1;
     uint64_t sram = PFC_MIN(t->slots, PFC_MAX(nm * nk, 2)) *
                         pfc_accel_sram_rounded(s->chip, t->m * t->k * s->es) +
                     PFC_MIN(t->slots, PFC_MAX(nn * nk, 2)) *
@@ -116,8 +122,8 @@ static void rounds_of(const search *s, const pfc_accel_gemm_tiles *t, uint64_t *
     const uint64_t nk = div_up(s->k, t->k);
 
     if (t->group > 1) {
-        *a = nk <= t->slots ? 1 : div_up(nn, t->group);
-        *b = 1;
+        *a = t->m_outer ? (nk <= t->slots ? 1 : div_up(nn, t->group)) : nn;
+        *b = t->m_outer ? nm : (nk <= t->slots ? 1 : div_up(nm, t->group));
         return;
     }
     /* The outer loop's operand stays when its whole depth is in the buffers. */
@@ -221,15 +227,17 @@ static void consider_size(const search *s, candidates *c, pfc_accel_gemm_tiles t
             consider(s, c, t);
         }
     }
-    if (t.m < s->m || nn == 1)
-        return;
-    t.m_outer = true;
-    t.group = PFC_MIN(nn, MAX_GROUP);
-    while (t.group > 1 && 2 * t.group * t.m * t.n * 4 > s->chip->acc_bytes &&
-           (nn > t.group || t.group * t.m * t.n * 4 > s->chip->acc_bytes))
-        t.group = div_up(t.group, 2);
-    for (t.slots = 4; t.slots <= 8 && t.group > 1; t.slots *= 2)
-        consider(s, c, t);
+    for (int m_outer = 0; m_outer < 2; m_outer++) {
+        const uint64_t row = m_outer ? nn : rows_of_tiles(s, &t);
+
+        t.m_outer = m_outer == 1;
+        t.group = PFC_MIN(row, MAX_GROUP);
+        while (t.group > 1 && 2 * t.group * t.m * t.n * 4 > s->chip->acc_bytes &&
+               (tiles > t.group || t.group * t.m * t.n * 4 > s->chip->acc_bytes))
+            t.group = div_up(t.group, 2);
+        for (t.slots = 4; t.slots <= 8 && t.group > 1; t.slots *= 2)
+            consider(s, c, t);
+    }
 }
 
 static int by_cost(const void *a, const void *b)
@@ -259,7 +267,7 @@ static candidates find_all(const pfc_accel_chip *chip, const pfc_accel_problem *
     uint64_t ks[MAX_SIZES];
     const size_t ms_len = sizes_of(s.m, PFC_MIN(chip->array_rows, s.m), ms);
     const size_t ns_len = sizes_of(s.n, PFC_MIN(chip->array_cols, s.n), ns);
-    const size_t ks_len = sizes_of(s.k, PFC_MIN(chip->array_rows, s.k), ks);
+    const size_t ks_len = sizes_of(s.k, PFC_MIN(depth_step(chip, s.m), s.k), ks);
     candidates c = { 0 };
 
     for (size_t i = 0; i < ms_len * ns_len * ks_len; i++)
@@ -281,6 +289,79 @@ size_t pfc_accel_gemm_tiles_choose(const pfc_accel_chip *chip, const pfc_accel_p
     for (size_t i = 0; i < len; i++)
         out[i] = c.all[i].tiles;
     free(c.all);
+    return len;
+}
+
+/* ---- neighbours ---- */
+
+/* Next smaller or larger of step, 2 step, 3 step, 4 step, 6 step, ... and the whole dimension. */
+static uint64_t next_size(uint64_t dim, uint64_t step, uint64_t from, bool up)
+{
+    uint64_t below = 0;
+
+    step = PFC_MIN(step, dim);
+    for (uint64_t s = step; s < dim; s *= 2) {
+        const uint64_t both[] = { s, s / 2 * 3 };
+
+        for (size_t i = 0; i < (s > step ? 2u : 1u) && both[i] < dim; i++) {
+            if (up && both[i] > from)
+                return both[i];
+            if (both[i] < from)
+                below = both[i];
+        }
+    }
+    return up ? (from < dim ? dim : 0) : below;
+}
+
+size_t pfc_accel_gemm_tiles_near(const pfc_accel_chip *chip, const pfc_accel_problem *problem,
+                                 const pfc_accel_gemm_tiles *t,
+                                 pfc_accel_gemm_tiles out[PFC_ACCEL_MAX_NEIGHBOURS])
+{
+    const uint64_t m = (uint64_t)problem->p[0];
+    const uint64_t n = (uint64_t)problem->p[1];
+    const uint64_t k = (uint64_t)PFC_MAX(problem->p[2], 1);
+    const uint64_t row = t->m_outer ? div_up(n, t->n) : div_up(m, t->m);
+    size_t len = 0;
+
+    for (int up = 0; up < 2; up++) {
+        out[len] = *t;
+        out[len].m = next_size(m, chip->array_rows, t->m, up);
+        len += out[len].m != 0;
+        out[len] = *t;
+        out[len].n = next_size(n, chip->array_cols, t->n, up);
+        len += out[len].n != 0;
+        out[len] = *t;
+        out[len].k = next_size(k, depth_step(chip, m), t->k, up);
+        len += out[len].k != 0;
+        out[len] = *t;
+        out[len].slots = up ? t->slots * 2 : t->slots / 2;
+        len += out[len].slots >= 2 && out[len].slots <= 16;
+    }
+    for (int up = 0; up < 2; up++) {
+        out[len] = *t;
+        out[len].m = next_size(m, chip->array_rows, t->m, up);
+        out[len].n = next_size(n, chip->array_cols, t->n, !up);
+        len += out[len].m != 0 && out[len].n != 0;
+        out[len] = *t;
+        out[len].group = up ? PFC_MIN(t->group * 2, MAX_GROUP) : t->group / 2;
+        len += out[len].group > 1 && out[len].group < row;
+    }
+    out[len] = *t;
+    out[len++].mixed = !t->mixed;
+    out[len] = *t;
+    out[len].m_outer = !t->m_outer;
+    out[len++].group = 1;
+    if (t->group > 1) {
+        out[len] = *t;
+        out[len++].group = 1;
+    } else if (row > 1) {
+        out[len] = *t;
+        out[len++].group = PFC_MIN(row, MAX_GROUP);
+    }
+    if (row > 2) {
+        out[len] = *t;
+        out[len++].group = 2;
+    }
     return len;
 }
 

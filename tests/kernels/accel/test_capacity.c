@@ -62,7 +62,8 @@ Test(capacity, the_smallest_tiles_decide_what_fits)
         /* two buffers of each operand, rounded to 64 bytes, and of the sums */
         { { PFC_ACCEL_GEMM, PFC_ACCEL_INT8, { 16, 16, 16 } }, 4 * 256, 2 * 1024 },
         { { PFC_ACCEL_GEMM, PFC_ACCEL_BF16, { 16, 16, 16 } }, 4 * 512, 2 * 1024 },
-        { { PFC_ACCEL_GEMM, PFC_ACCEL_F32, { 3, 5, 7 } }, 2 * 128 + 2 * 192, 2 * 60 },
+        /* few rows: a depth of four is enough */
+        { { PFC_ACCEL_GEMM, PFC_ACCEL_F32, { 3, 5, 7 } }, 2 * 64 + 2 * 128, 2 * 60 },
         { { PFC_ACCEL_GEMM, PFC_ACCEL_F32, { 5, 3, 7 } }, 2 * 192 + 2 * 128, 2 * 60 },
         { { PFC_ACCEL_GEMM, PFC_ACCEL_F32, { 7, 5, 3 } }, 2 * 128 + 2 * 64, 2 * 140 },
         /* larger problems come in tiles of the array's size */

@@ -18,7 +18,8 @@ static int64_t some(pfc_rng *rng, int64_t most)
 
 static pfc_accel_problem draw(pfc_rng *rng)
 {
-    pfc_accel_problem p = { .kernel = (pfc_accel_kernel)pfc_rng_below(rng, PFC_ACCEL_SOFTMAX + 1) };
+    pfc_accel_problem p = { .kernel = (pfc_accel_kernel)pfc_rng_below(
+                                rng, PFC_ACCEL_RESIDUAL_RMSNORM + 1) };
 
     p.dtype = (pfc_accel_dtype)pfc_rng_below(rng, p.kernel == PFC_ACCEL_GEMM ? 3 : 2);
     for (size_t i = 0; i < 3; i++)
@@ -27,6 +28,10 @@ static pfc_accel_problem draw(pfc_rng *rng)
         p.p[0] = some(rng, 8);
         p.p[2] = some(rng, 256);
         p.p[3] = (int64_t)pfc_rng_below(rng, 2);
+        p.p[4] = some(rng, p.p[1]);
+        p.p[5] = p.p[0] % 2 ? 1 : p.p[0] / 2;
+    } else if (p.kernel == PFC_ACCEL_GEMM_BIAS_ACT) {
+        p.p[3] = (int64_t)pfc_rng_below(rng, 4);
     }
     return p;
 }
