@@ -132,7 +132,7 @@ static void write_line(const char *name, const char *value)
     free(text);
 }
 
-/* The member as text, as it stands in the table. */
+/* Compares the member with the text of the table. */
 static void check(const pfc_server_settings *from, size_t row, const char *expected)
 {
     const void *at = (const char *)from + rows[row].at;
