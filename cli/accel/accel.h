@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "kernels/accel/ops/ops.h"
+#include "kernels/accel/text/text.h"
 
 #define ACCEL_DIMS 12 /* m n k h s d causal rows cols q kv act */
 
@@ -16,8 +17,9 @@ extern const char *const accel_dims[ACCEL_DIMS];
 
 /** One case as flags or members say it; "" for texts that were not given. */
 typedef struct accel_request {
-    char op[24];
+    char op[512]; /* or the path of a kernel in text, *.pca */
     char chip[512];
+    char schedule[512];
     char dtype[8];
     char mode[16];
     char array[24];
@@ -28,8 +30,14 @@ typedef struct accel_request {
     bool timing_only;
 } accel_request;
 
-/** A checked request. */
+/** A checked request. Points into itself: it stays where accel_plan_of filled it. */
 typedef struct accel_plan {
+    pfc_accel_text *text; /* a kernel in text; NULL: the built-in one of `problem` */
+    char *file;           /* its path, or that of the schedule; NULL: neither */
+    bool scheduled;
+    pfc_accel_schedule schedule;
+    pfc_accel_gemm_tiles tiles; /* of the schedule, for this problem */
+    bool has_problem;           /* else a kernel in text without a reference */
     pfc_accel_problem problem;
     pfc_accel_chip chip;
     pfc_accel_mode mode;
@@ -42,15 +50,30 @@ pfc_code accel_request_text(accel_request *r, const char *name, const char *text
 pfc_code accel_request_json(accel_request *r, const json_t *root, pfc_err *err);
 /** Checks the request; PFC_EINVAL names the flag or member, and what was expected. */
 pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err) PFC_MUSTCHECK;
+/** Frees what the plan holds; also after accel_plan_of failed. */
+void accel_plan_clear(accel_plan *p);
+
+/** True for the path of a kernel in text. (own.c) */
+bool accel_is_text(const char *op);
+/** Reads the kernel in text, or the schedule, that the request names. */
+pfc_code accel_own_read(const accel_request *r, accel_plan *out, pfc_err *err) PFC_MUSTCHECK;
+/** A case of the plan: the kernel in text, else the compiled one, with the schedule. */
+pfc_code accel_own_case(accel_plan *p, pfc_accel_case **out, pfc_err *err) PFC_MUSTCHECK;
+/** Writes the case's program as text to a file, "-" is standard output. */
+pfc_code accel_own_dump(const accel_plan *p, const pfc_accel_case *c, const char *path,
+                        pfc_err *err) PFC_MUSTCHECK;
 
 /** Everything that a run gives. */
 typedef struct accel_outcome {
     pfc_accel_result result;
     pfc_accel_whatif whatif;
+    bool checked; /* the result of a kernel in text equals its reference */
     bool detailed;
     pfc_accel_detail detail; /* when detailed */
 } accel_outcome;
 
+/** The operation, or for a kernel in text its file's name. */
+const char *accel_plan_name(const accel_plan *p);
 /** The answer as JSON, to be freed by the caller. (answer.c) */
 json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out);
 /** The answer as a table; counters that are 0 are left out. */

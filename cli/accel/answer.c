@@ -1,5 +1,6 @@
 /* The answer to a case: JSON, or a table. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/accel/accel.h"
 #include "cli/output/output.h"
@@ -94,6 +95,44 @@ static json_t *detail_json(const pfc_accel_detail *d)
     return doc;
 }
 
+static json_t *program_json(const accel_plan *p, const accel_outcome *out)
+{
+    json_t *doc = json_object();
+
+    set(doc, "file", json_string(p->file));
+    set(doc, "hash", json_string(p->text->hash));
+    set(doc, "reference",
+        p->has_problem ? json_string(pfc_accel_kernel_name(p->problem.kernel)) : json_null());
+    set(doc, "checked", json_boolean(out->checked));
+    return doc;
+}
+
+static json_t *schedule_json(const accel_plan *p)
+{
+    const pfc_accel_gemm_tiles *t = &p->tiles;
+    json_t *doc = json_object();
+
+    set(doc, "file", json_string(p->file));
+    set(doc, "hash", json_string(p->schedule.hash));
+    set(doc, "m", whole(t->m));
+    set(doc, "n", whole(t->n));
+    set(doc, "k", whole(t->k));
+    set(doc, "order", json_string(t->m_outer ? "m" : "n"));
+    set(doc, "buffers", whole(t->slots));
+    set(doc, "group", whole(t->group));
+    set(doc, "queues", json_string(t->mixed ? "shared" : "split"));
+    return doc;
+}
+
+const char *accel_plan_name(const accel_plan *p)
+{
+    const char *slash = p->text ? strrchr(p->file, '/') : NULL;
+
+    if (!p->text)
+        return pfc_accel_kernel_name(p->problem.kernel);
+    return slash ? slash + 1 : p->file;
+}
+
 json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
 {
     const pfc_accel_result *r = &out->result;
@@ -103,9 +142,13 @@ json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
 
     snprintf(array, sizeof(array), "%llux%llu", (unsigned long long)p->chip.array_rows,
              (unsigned long long)p->chip.array_cols);
-    set(doc, "op", json_string(pfc_accel_kernel_name(p->problem.kernel)));
+    set(doc, "op", json_string(accel_plan_name(p)));
     set(doc, "chip", json_string(p->chip.name));
     set(doc, "dtype", json_string(pfc_accel_dtype_name(p->problem.dtype)));
+    if (p->text)
+        set(doc, "program", program_json(p, out));
+    if (p->scheduled)
+        set(doc, "schedule", schedule_json(p));
     set(doc, "mode", json_string(pfc_accel_mode_name(p->mode)));
     set(doc, "array", json_string(array));
     set(doc, "cycles", whole(r->cycles));
@@ -144,8 +187,9 @@ void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_out
     pfc_table_set(table, 0, "utilization");
     pfc_table_setf(table, 1, "%.2f", r->utilization * 100.0);
     pfc_table_set(table, 2,
-                  pfc_accel_problem_macs(&p->problem) ? "% of the array" : "% of the lanes");
-    if (r->cycles) {
+                  pfc_accel_problem_macs(&p->problem) || p->text ? "% of the array"
+                                                                 : "% of the lanes");
+    if (r->cycles && r->ceiling_cycles) {
         pfc_table_row(table);
         pfc_table_set(table, 0, "ceiling reached");
         pfc_table_setf(table, 1, "%.2f", 100.0 * (double)r->ceiling_cycles / (double)r->cycles);
@@ -163,6 +207,7 @@ void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_out
         pfc_table_set(table, 2, pfc_accel_counter_unit(c));
     }
     pfc_table_print(table);
-    pfc_cli_note(cli, "digest %s, %s%s", r->digest, p->chip.name,
-                 r->functional ? "" : ", timing only");
+    pfc_cli_note(cli, "digest %s, %s%s%s", r->digest, p->chip.name,
+                 r->functional ? "" : ", timing only",
+                 out->checked ? ", equal to the reference" : "");
 }

@@ -19,6 +19,7 @@ typedef struct command {
     accel_request req;
     char *batch; /* of argv; NULL: one case */
     char *trace; /* of argv; NULL: no trace */
+    char *text;  /* of argv: where the program goes as text; NULL: nowhere */
     int64_t every;
     bool detail;
     char *dump; /* of argv: a pass; NULL: run */
@@ -31,7 +32,8 @@ enum {
     KEY_DTYPE,
     KEY_MODE,
     KEY_ARRAY,
-    KEY_MEMORY
+    KEY_MEMORY,
+    KEY_SCHEDULE
 };
 
 /* A dimension of the problem, at its place in accel_dims[]. */
@@ -61,6 +63,10 @@ static const pfc_option run_options[] = {
     PFC_OPT_OWN(KEY_ARRAY, "array", "RxC", "Size of the array", .fallback = "the chip's"),
     PFC_OPT_OWN(KEY_MEMORY, "memory", "ideal|chip", "Whether transfers take time",
                 .fallback = "chip, in the modes of other simulators ideal"),
+    PFC_OPT_OWN(KEY_SCHEDULE, "schedule", "FILE", "gemm: tiles, loop order and buffers from a file",
+                .fallback = "the compiler's choice"),
+    PFC_OPT_TEXT("dump-pca", "FILE", command, text,
+                 "Write the command stream as text, which runs as FILE.pca; - is standard output"),
     PFC_OPT_INTEGER("seed", "N", command, req.seed, 0, INT64_MAX, "Of the input", .fallback = "0"),
     PFC_OPT_FLAG("timing-only", command, req.timing_only, "Count cycles, compute no result"),
     PFC_OPT_TEXT("trace", "FILE", command, trace,
@@ -79,7 +85,7 @@ static const pfc_option run_options[] = {
 
 static const char run_doc[] =
     "Runs a kernel on the simulated accelerator: gemm, attention, layernorm, rmsnorm, softmax, "
-    "gemm_bias_act, residual_rmsnorm."
+    "gemm_bias_act, residual_rmsnorm, or a kernel in text, FILE.pca."
     "\vThe same input always takes the same cycles and gives the same digest (of result and "
     "counters). Results are computed for real up to 2^31 multiply-adds; larger problems are timed "
     "only (\"functional\": false). In a batch, flags are the defaults of every line, and a line "
@@ -93,9 +99,11 @@ static const char run_doc[] =
     "  perfci accel run gemm --m 64 --n 64 --k 64 --trace gemm.json\n"
     "  perfci accel run attention --h 32 --kv 8 --s 4096 --q 1 --d 128 --chip pfc-server\n"
     "  perfci accel run gemm --m 64 --n 64 --k 64 --dump-after schedule\n"
+    "  perfci accel run gemm --m 256 --n 256 --k 256 --schedule tiles.schedule\n"
+    "  perfci accel run tile.pca --chip pfc-edge --json\n"
     "  perfci accel run --batch cases.jsonl\n";
 
-static const char accel_usage[] = "Usage: perfci accel run OP [OPTION...]\n"
+static const char accel_usage[] = "Usage: perfci accel run OP|FILE.pca [OPTION...]\n"
                                   "       perfci accel chips [--json]\n"
                                   "       perfci accel counters [--json]\n\n";
 static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes and results.\n"
@@ -106,19 +114,26 @@ static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes 
 
 /* ---- running ---- */
 
-static pfc_code run_plan(const command *cmd, const accel_plan *p, accel_outcome *out, pfc_err *err)
+static pfc_code run_plan(const command *cmd, accel_plan *p, accel_outcome *out, pfc_err *err)
 {
     const pfc_accel_trace_opts trace = { .path = cmd->trace,
-                                         .kernel = pfc_accel_kernel_name(p->problem.kernel),
+                                         .kernel = accel_plan_name(p),
                                          .every = (uint64_t)cmd->every,
                                          .correlation = 1 };
     pfc_accel_case *c = NULL;
-    pfc_code code = pfc_accel_case_new(&c, &p->problem, &p->chip, p->mode, &p->opts, err);
+    pfc_code code = accel_own_case(p, &c, err);
 
+    memset(out, 0, sizeof(*out));
+    if (!code && cmd->text)
+        code = accel_own_dump(p, c, cmd->text, err);
     if (!code)
         code = pfc_accel_case_run_detail(c, &out->result, cmd->detail ? &out->detail : NULL,
                                          cmd->trace ? &trace : NULL, err);
     out->detailed = cmd->detail;
+    if (!code && p->text && p->has_problem && out->result.functional) {
+        code = pfc_accel_case_check(c, err);
+        out->checked = !code;
+    }
     if (!code)
         code = pfc_accel_case_whatif(c, &out->whatif, err);
     pfc_accel_case_free(c);
@@ -129,7 +144,7 @@ static pfc_code run_plan(const command *cmd, const accel_plan *p, accel_outcome 
 static bool batch_line(const command *cmd, const char *line, size_t len)
 {
     accel_request r = cmd->req;
-    accel_plan p;
+    accel_plan p = { 0 };
     accel_outcome out;
     pfc_err err = { 0 };
     json_error_t why;
@@ -149,6 +164,7 @@ static bool batch_line(const command *cmd, const char *line, size_t len)
         pfc_cli_print_json(json_pack("{s:s}", "error", err.msg));
     else
         pfc_cli_print_json(accel_answer_json(&p, &out));
+    accel_plan_clear(&p);
     return code == PFC_OK;
 }
 
@@ -195,13 +211,18 @@ static int dump_pass(pfc_cli *cli, const command *cmd)
 {
     pfc_buf text;
     pfc_accel_compile_opts opts = { .dump = &text };
-    accel_plan p;
+    accel_plan p = { 0 };
     pfc_accel_program *program = NULL;
     pfc_err err = { 0 };
     pfc_code code = accel_plan_of(&cmd->req, &p, &err);
 
     pfc_buf_init(&text, DUMP_MAX_BYTES);
     opts.ideal_memory = p.opts.ideal_memory;
+    opts.gemm_tiles = p.opts.gemm_tiles;
+    if (!code && p.text)
+        code = pfc_err_set(&err, PFC_EINVAL,
+                           "a kernel in text passes no compiler: expected no "
+                           "--dump-after");
     if (!code)
         code = pfc_accel_pass_parse(cmd->dump, &opts.dump_after, &err);
     if (!code)
@@ -211,6 +232,7 @@ static int dump_pass(pfc_cli *cli, const command *cmd)
     if (!code)
         pfc_out("%s", pfc_buf_text(&text));
     pfc_accel_program_free(program);
+    accel_plan_clear(&p);
     pfc_buf_clear(&text);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
@@ -243,6 +265,9 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     case KEY_MEMORY:
         name = "memory";
         break;
+    case KEY_SCHEDULE:
+        name = "schedule";
+        break;
     case ARGP_KEY_ARG:
         if (*cmd->req.op)
             pfc_cli_usage(state, "expected one operation, got \"%s\" and \"%s\"", cmd->req.op, arg);
@@ -263,20 +288,21 @@ static const pfc_subcommand part_run = { .name = "run",
                                          .run = accel_run,
                                          .options = run_options,
                                          .parse = parse_run,
-                                         .args_doc = "OP",
+                                         .args_doc = "OP|FILE.pca",
                                          .doc = run_doc };
 
 static int accel_run(pfc_cli *cli, int argc, char **argv)
 {
     command cmd = { .every = 1000 };
-    accel_plan p;
+    accel_plan p = { 0 };
     accel_outcome out;
     pfc_err err = { 0 };
     pfc_code code;
 
     pfc_cli_parse(cli, &part_run, argc, argv, &cmd);
-    if (cmd.batch && cmd.trace) {
-        (void)pfc_err_set(&err, PFC_EINVAL, "--trace takes one case, not a batch");
+    if (cmd.batch && (cmd.trace || cmd.text)) {
+        (void)pfc_err_set(&err, PFC_EINVAL, "--%s takes one case, not a batch",
+                          cmd.trace ? "trace" : "dump-pca");
         return pfc_cli_fail(cli, &err);
     }
     if (cmd.batch)
@@ -286,13 +312,12 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
     code = accel_plan_of(&cmd.req, &p, &err);
     if (!code)
         code = run_plan(&cmd, &p, &out, &err);
-    if (code)
-        return pfc_cli_fail(cli, &err);
-    if (cli->json)
+    if (!code && cli->json)
         pfc_cli_print_json(accel_answer_json(&p, &out));
-    else
+    else if (!code)
         accel_answer_print(cli, &p, &out);
-    return PFC_EXIT_OK;
+    accel_plan_clear(&p);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
 
 static const pfc_subcommand *const parts[] = { &part_run, &accel_part_chips, &accel_part_counters,

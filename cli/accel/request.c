@@ -26,9 +26,13 @@ pfc_code accel_request_text(accel_request *r, const char *name, const char *text
         char *out;
         size_t cap;
     } fields[] = {
-        { "op", r->op, sizeof(r->op) },          { "chip", r->chip, sizeof(r->chip) },
-        { "dtype", r->dtype, sizeof(r->dtype) }, { "mode", r->mode, sizeof(r->mode) },
-        { "array", r->array, sizeof(r->array) }, { "memory", r->memory, sizeof(r->memory) },
+        { "op", r->op, sizeof(r->op) },
+        { "chip", r->chip, sizeof(r->chip) },
+        { "dtype", r->dtype, sizeof(r->dtype) },
+        { "mode", r->mode, sizeof(r->mode) },
+        { "array", r->array, sizeof(r->array) },
+        { "memory", r->memory, sizeof(r->memory) },
+        { "schedule", r->schedule, sizeof(r->schedule) },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(fields); i++)
@@ -122,6 +126,26 @@ static pfc_code fill_params(const accel_request *r, pfc_accel_problem *p, pfc_er
     return PFC_OK;
 }
 
+/* A kernel in text says itself what the flags say of a built-in one. */
+static pfc_code plan_text(const accel_request *r, accel_plan *out, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < ACCEL_DIMS; i++)
+        if (r->given[i])
+            return pfc_err_set(err, PFC_EINVAL, "a kernel in text takes no --%s", accel_dims[i]);
+    if (*r->dtype || *r->mode || *r->memory || *r->schedule)
+        return pfc_err_set(err, PFC_EINVAL, "a kernel in text takes no --%s",
+                           *r->dtype    ? "dtype"
+                           : *r->mode   ? "mode"
+                           : *r->memory ? "memory"
+                                        : "schedule");
+    if (*r->array)
+        code = parse_array(r->array, &out->chip, err);
+    out->opts = (pfc_accel_case_opts){ .timing_only = r->timing_only, .seed = (uint64_t)r->seed };
+    return code ? code : accel_own_read(r, out, err);
+}
+
 pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err)
 {
     pfc_code code;
@@ -130,14 +154,17 @@ pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err)
     if (!*r->op)
         return pfc_err_set(err, PFC_EINVAL,
                            "an operation is missing: gemm, attention, layernorm, rmsnorm, softmax, "
-                           "gemm_bias_act, residual_rmsnorm");
-    code = pfc_accel_kernel_parse(r->op, &out->problem.kernel, err);
+                           "gemm_bias_act, residual_rmsnorm or FILE.pca");
+    code = pfc_accel_chip_load(*r->chip ? r->chip : pfc_accel_chip_name(0), &out->chip, err);
+    if (!code && accel_is_text(r->op))
+        return plan_text(r, out, err);
+    if (!code)
+        code = pfc_accel_kernel_parse(r->op, &out->problem.kernel, err);
     if (!code)
         code = pfc_accel_dtype_parse(*r->dtype ? r->dtype : "bf16", &out->problem.dtype, err);
-    if (!code)
-        code = pfc_accel_chip_load(*r->chip ? r->chip : pfc_accel_chip_name(0), &out->chip, err);
     if (code)
         return code;
+    out->has_problem = true;
     out->mode = out->chip.mode;
     if (*r->mode)
         code = pfc_accel_mode_parse(r->mode, &out->mode, err);
@@ -155,5 +182,13 @@ pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err)
     out->opts = (pfc_accel_case_opts){ .timing_only = r->timing_only,
                                        .ideal_memory = strcmp(r->memory, "ideal") == 0,
                                        .seed = (uint64_t)r->seed };
-    return PFC_OK;
+    return *r->schedule ? accel_own_read(r, out, err) : PFC_OK;
+}
+
+void accel_plan_clear(accel_plan *p)
+{
+    pfc_accel_text_free(p->text);
+    free(p->file);
+    p->text = NULL;
+    p->file = NULL;
 }

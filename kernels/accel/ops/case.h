@@ -5,7 +5,8 @@
 #include "kernels/accel/ops/ops.h"
 
 struct pfc_accel_case {
-    pfc_accel_problem problem;
+    pfc_accel_problem problem; /* of a given program without a reference only the type */
+    bool has_problem;
     pfc_accel_program *program;
     pfc_accel_device *dev;
     pfc_accel_ptr args[PFC_ACCEL_MAX_ARGS];

@@ -61,17 +61,50 @@ static pfc_code prepare(pfc_accel_case *c, uint64_t seed, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *problem,
-                            const pfc_accel_chip *chip, pfc_accel_mode mode,
-                            const pfc_accel_case_opts *opts, pfc_err *err)
+/* A program from outside may do any work beside the useful. */
+static bool works_too_long(const pfc_accel_program *p)
 {
-    const pfc_accel_compile_opts compile = { .ideal_memory = opts && opts->ideal_memory };
-    pfc_accel_case *c = pfc_alloc(sizeof(*c));
-    pfc_code code;
+    uint64_t work = 0;
 
-    c->problem = *problem;
+    for (size_t i = 0; i < p->len && work <= PFC_ACCEL_MAX_AUTO_MACS; i++) {
+        const pfc_accel_cmd *cmd = &p->cmds[i];
+
+        if (cmd->unit != PFC_ACCEL_UNIT_DMA)
+            work += (uint64_t)cmd->m * PFC_MAX(cmd->n, 1u) * PFC_MAX(cmd->k, 1u);
+    }
+    return work > PFC_ACCEL_MAX_AUTO_MACS ||
+           p->sram_used + p->acc_used > PFC_ACCEL_MAX_AUTO_CHIP_BYTES;
+}
+
+/* The sizes that the compiler gives the reference's arguments, whatever the tiles. */
+static pfc_code same_arguments(const pfc_accel_program *program, const pfc_accel_problem *reference,
+                               const pfc_accel_chip *chip, pfc_err *err)
+{
+    const pfc_accel_compile_opts opts = { .ideal_memory = true };
+    pfc_accel_program *p = NULL;
+    pfc_code code = pfc_accel_compile(reference, chip, PFC_ACCEL_PIPELINED_WS, &opts, &p, err);
+
+    if (code)
+        return pfc_err_wrap(err, "reference");
+    if (p->args_len != program->args_len)
+        code =
+            pfc_err_set(err, PFC_EINVAL, "reference %s: expected %zu arguments, got %zu",
+                        pfc_accel_kernel_name(reference->kernel), p->args_len, program->args_len);
+    for (size_t i = 0; i < p->args_len && !code; i++)
+        if (p->arg_bytes[i] != program->arg_bytes[i])
+            code = pfc_err_set(
+                err, PFC_EINVAL, "reference %s: expected %llu bytes for argument %zu, got %llu",
+                pfc_accel_kernel_name(reference->kernel), (unsigned long long)p->arg_bytes[i], i,
+                (unsigned long long)program->arg_bytes[i]);
+    pfc_accel_program_free(p);
+    return code;
+}
+
+/* Opens the device and fills the input; what there is of the case is freed when `code` says so. */
+static pfc_code finish_case(pfc_accel_case *c, pfc_code code, const pfc_accel_chip *chip,
+                            const pfc_accel_case_opts *opts, pfc_accel_case **out, pfc_err *err)
+{
     c->seed = opts ? opts->seed : 0;
-    code = pfc_accel_compile(problem, chip, mode, &compile, &c->program, err);
     if (!code)
         code = pfc_accel_open(&c->dev, chip, err);
     if (!code) {
@@ -84,6 +117,45 @@ pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *probl
     }
     *out = c;
     return PFC_OK;
+}
+
+pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *problem,
+                            const pfc_accel_chip *chip, pfc_accel_mode mode,
+                            const pfc_accel_case_opts *opts, pfc_err *err)
+{
+    const pfc_accel_compile_opts compile = { .ideal_memory = opts && opts->ideal_memory,
+                                             .gemm_tiles = opts ? opts->gemm_tiles : NULL };
+    pfc_accel_case *c = pfc_alloc(sizeof(*c));
+    pfc_code code;
+
+    c->problem = *problem;
+    c->has_problem = true;
+    code = pfc_accel_compile(problem, chip, mode, &compile, &c->program, err);
+    return finish_case(c, code, chip, opts, out, err);
+}
+
+pfc_code pfc_accel_case_new_program(pfc_accel_case **out, pfc_accel_program *program,
+                                    const pfc_accel_problem *reference, const pfc_accel_chip *chip,
+                                    const pfc_accel_case_opts *opts, pfc_err *err)
+{
+    pfc_accel_case_opts own = opts ? *opts : (pfc_accel_case_opts){ 0 };
+    pfc_accel_case *c = pfc_alloc(sizeof(*c));
+    pfc_code code = PFC_OK;
+
+    c->program = program;
+    c->problem.dtype = program->dtype;
+    c->has_problem = reference != NULL;
+    if (program->args_len == 0)
+        code = pfc_err_set(err, PFC_EINVAL, "program: expected an argument for the result");
+    if (!code && reference) {
+        c->problem = *reference;
+        code = same_arguments(program, reference, chip, err);
+    }
+    if (!code && works_too_long(program)) {
+        own.timing_only = true;
+        opts = &own;
+    }
+    return finish_case(c, code, chip, opts, out, err);
 }
 
 void pfc_accel_case_free(pfc_accel_case *c)
@@ -166,8 +238,10 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
     memcpy(r.choice, c->program->choice, sizeof(r.choice));
     r.time_ns = (double)r.cycles * 1000.0 / (double)pfc_accel_device_chip(c->dev)->clock_mhz;
     r.utilization = utilization(c, &r);
-    r.ceiling_cycles =
-        pfc_accel_ceiling_of(&c->problem, pfc_accel_device_chip(c->dev), c->program->mode).cycles;
+    if (c->has_problem)
+        r.ceiling_cycles =
+            pfc_accel_ceiling_of(&c->problem, pfc_accel_device_chip(c->dev), c->program->mode)
+                .cycles;
     pfc_accel_program_digest(c->program, r.stream_digest);
     digest(c, &r);
     *out = r;

@@ -11,20 +11,22 @@
 #include "kernels/accel/driver/accel.h"
 
 /** Problems with more multiply-adds or elements run timing only unless asked otherwise. */
-#define PFC_ACCEL_MAX_AUTO_MACS  (1ull << 31)
-#define PFC_ACCEL_MAX_AUTO_ELEMS (1ull << 27)
+#define PFC_ACCEL_MAX_AUTO_MACS       (1ull << 31)
+#define PFC_ACCEL_MAX_AUTO_ELEMS      (1ull << 27)
+#define PFC_ACCEL_MAX_AUTO_CHIP_BYTES (1ull << 28) /* scratchpad and accumulators of a program */
 
 /** How to run; zero is the default. */
 typedef struct pfc_accel_case_opts {
     bool timing_only;
     bool ideal_memory;
-    uint64_t seed; /* of the input */
+    uint64_t seed;                          /* of the input */
+    const pfc_accel_gemm_tiles *gemm_tiles; /* schedule of a GEMM; NULL: the compiler's choice */
 } pfc_accel_case_opts;
 
 /** Result of one run. */
 typedef struct pfc_accel_result {
     uint64_t cycles;
-    uint64_t ceiling_cycles; /* no schedule is faster: analytic/ceiling.h */
+    uint64_t ceiling_cycles; /* no schedule is faster: analytic/ceiling.h; 0: no reference */
     char choice[160];        /* of the compiler: tiles, order, buffers */
     double time_ns;          /* cycles at the chip's clock */
     double utilization; /* useful multiply-adds over array cells times cycles, 0..1; norms: vector
@@ -45,6 +47,15 @@ typedef struct pfc_accel_case pfc_accel_case;
 pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *problem,
                             const pfc_accel_chip *chip, pfc_accel_mode mode,
                             const pfc_accel_case_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+/**
+ * The same for a program that is given; its last argument is the result. The program is taken over,
+ * also on failure. `reference` is what pfc_accel_case_check compares with and ceiling_cycles bounds
+ * (NULL: no such check, ceiling 0); PFC_EINVAL when its arguments have other sizes. Programs that
+ * do far more work than the reference, or keep over 256 MiB on the chip, run timing only.
+ */
+pfc_code pfc_accel_case_new_program(pfc_accel_case **out, pfc_accel_program *program,
+                                    const pfc_accel_problem *reference, const pfc_accel_chip *chip,
+                                    const pfc_accel_case_opts *opts, pfc_err *err) PFC_MUSTCHECK;
 void pfc_accel_case_free(pfc_accel_case *c);
 /** Launches once; may be called again and gives the same. */
 pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err) PFC_MUSTCHECK;
@@ -58,7 +69,7 @@ pfc_code pfc_accel_case_whatif(pfc_accel_case *c, pfc_accel_whatif *out,
                                pfc_err *err) PFC_MUSTCHECK;
 /** Compares the result of the last run with the reference: every element, or (past 2^26
  *  multiply-adds) whole rows picked by the seed. PFC_EBROKEN names the worst place. int8 is exact.
- */
+ *  PFC_EUNAVAIL when there is no reference. */
 pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err) PFC_MUSTCHECK;
 /** Arguments as they are on the host; for tests. Floats are in the problem's type. */
 const void *pfc_accel_case_arg(const pfc_accel_case *c, size_t i, uint64_t *bytes);

@@ -272,6 +272,8 @@ pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err)
     uint64_t want = rows;
     pfc_rng rng;
 
+    if (!c->has_problem)
+        return pfc_err_set(err, PFC_EUNAVAIL, "the program names no reference to check against");
     if (!c->functional)
         return pfc_err_set(err, PFC_ECONFLICT, "timing only: there is no result to check");
     pfc_rng_seed(&rng, c->seed + 1);
