@@ -162,7 +162,7 @@ static bool given(const reader *r, const char *name)
     return false;
 }
 
-/* What the command reads and writes lies in the buffers that it names. */
+/* The operands of the command lie in the buffers that it names. */
 static pfc_code check_extents(const reader *r)
 {
     pfc_accel_access parts[PFC_ACCEL_MAX_ACCESSES];

@@ -21,7 +21,7 @@
 
 #define PFC_ACCEL_SCHEDULE_MAX_BYTES 65536
 
-/** What a text says. */
+/** A kernel in text: its program and its reference. */
 typedef struct pfc_accel_text {
     pfc_accel_program *program;
     char *name;                  /* of the file, for errors */
