@@ -50,7 +50,7 @@ static pfc_code set(reader *r, key which, const char *value)
         return choice(r, which, value, "m", "n", &t->m_outer);
     if (which == KEY_QUEUES)
         return choice(r, which, value, "shared", "split", &t->mixed);
-    if (pfc_parse_i64(value, 1, most[which], keys[which], &v, r->err)) {
+    if (pfc_parse_i64(value, which == KEY_BUFFERS ? 2 : 1, most[which], keys[which], &v, r->err)) {
         (void)pfc_err_wrap(r->err, "%s:%zu", r->file, r->line);
         return PFC_EINVAL;
     }

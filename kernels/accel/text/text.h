@@ -63,7 +63,7 @@ typedef struct pfc_accel_schedule {
 
 /**
  * Reads lines `key = value`, `#` begins a comment, every key at most once: m, n, k (elements,
- * 1..65536; required), order (m or n: the outer loop; default n), buffers (of each operand, 1..32;
+ * 1..65536; required), order (m or n: the outer loop; default n), buffers (of each operand, 2..32;
  * default 2), group (result tiles that pass through k together, 1..256; default 1), queues (split:
  * a part of the DMA engines only stores, or shared; default split). PFC_EINVAL as above.
  */

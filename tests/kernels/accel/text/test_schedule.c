@@ -31,7 +31,8 @@ Test(schedule, each_fault_is_named_with_its_line)
         { "speed = 3\n", "expected m, n, k, group, buffers, order or queues, got \"speed\"" },
         { "order = k\n", "order: expected n or m, got \"k\"" },
         { "queues = many\n", "queues: expected split or shared" },
-        { "buffers = 33\n", "1..32" },
+        { "buffers = 33\n", "2..32" },
+        { "buffers = 1\n", "2..32" },
         { "group = 257\n", "1..256" },
         { "", "expected \"m = SIZE\"" },
     };
@@ -70,7 +71,7 @@ Test(schedule, every_key_reaches_the_compiler_and_results_stay_right)
     static const char *const texts[] = {
         "m=32 # rows\nn=32\nk=32\n",   "m=16\nn=32\nk=32\n",
         "m=32\nn=16\nk=32\n",          "m=32\nn=32\nk=16\n",
-        "m=32\nn=32\nk=32\norder=m\n", "m=32\nn=32\nk=32\nbuffers=1\n",
+        "m=32\nn=32\nk=32\norder=m\n", "m=32\nn=32\nk=32\nbuffers=4\n",
         "m=32\nn=32\nk=32\ngroup=3\n", "m=32\nn=32\nk=32\nqueues=shared\n",
         "m=65536\nn=65536\nk=65536\n", /* the whole problem */
     };
