@@ -228,7 +228,7 @@ class Judging(unittest.TestCase):
         self.records = run.Records(pathlib.Path(folder.name, 'records'))
         self.addCleanup(self.records.file.close)
         self.mutant = run.Mutant(7, sites.Site('core/a/x.c', 1, 0, 1, 'bound', 'x', 'y'), (1,), 'id')
-        self.calls, self.notices = [], set()
+        self.calls, self.notices, self.slow, self.hangs = [], set(), set(), set()
         tests = {name: {'folder': folder, 'seconds': seconds, 'passed': passed, 'reached': reached, 'digest': 'd'}
                  for name, folder, seconds, passed, reached in (
                      ('long', 'core/b', 50, True, [7]), ('short', 'core/b', 1, True, [7]),
@@ -237,9 +237,11 @@ class Judging(unittest.TestCase):
         self.build = types.SimpleNamespace(tests=tests, ctest=self.ctest)
 
     def ctest(self, name, env, limit):
+        if env == {}:
+            return None if name in self.slow else True
         self.assertEqual(env, {'PFC_MUTANT': '7', 'CRITERION_FAIL_FAST': '1'})
         self.calls.append(name)
-        return name not in self.notices
+        return None if name in self.slow | self.hangs else name not in self.notices
 
     def judge(self, most):
         self.calls.clear()
@@ -256,6 +258,16 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.calls, ['own', 'short'])
         self.judge(100)
         self.assertEqual(self.calls, [])
+
+    def test_a_test_that_hangs_has_noticed_unless_it_is_as_slow_without_the_mutant(self):
+        self.slow = {'own'}
+        item = self.judge(100)
+        self.assertIsNone(item['noticed'])
+        self.assertEqual(item['left_out'], ['own'])
+        self.assertEqual(self.calls, ['own', 'short', 'long'])
+        self.slow, self.hangs = set(), {'own'}
+        self.assertEqual(self.judge(100)['noticed'], 'own')
+        self.assertEqual(self.calls, ['own'])
 
     def test_what_the_time_left_out_is_named_and_run_by_the_next(self):
         self.assertEqual(self.judge(10)['left_out'], ['long'])
