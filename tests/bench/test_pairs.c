@@ -230,6 +230,7 @@ Test(pairs, injected_work_is_found_at_its_size)
     cr_assert(eq(int, p.verdict, PFC_VERDICT_DIFFERENT));
     cr_assert(eq(sz, p.confirmations, 2));
     cr_assert(epsilon_eq(dbl, p.rel_change, 0.02, 0.005));
+    cr_assert(epsilon_eq(dbl, p.min_rel, 0.02, 0.02)); /* the fastest sample of each side */
     cr_assert(lt(dbl, p.p, 0.01));
     cr_assert(eq(u64, p.calls % 50, 0)); /* 2 % of them is a whole number */
     cr_assert(eq(sz, p.launches, a.launches));

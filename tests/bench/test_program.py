@@ -145,6 +145,12 @@ class Program(unittest.TestCase):
                     done = self.expect(self.run_it(mode, text=json.dumps({**spec, **changes})), 2, words)
                     self.assertEqual(done.stdout, "")
             self.expect(self.run_it(mode, text="x"), 2)
+        # A server of turns ends with its input.
+        turn = {"warm": 1, "calls": 2, "per": 2, "samples": 3, "cpu_clock": False}
+        done = self.expect(self.run_it("--serve", text=json.dumps(spec) + "\n" + json.dumps(turn) + "\n"), 0)
+        first, second = (json.loads(line) for line in done.stdout.splitlines())
+        self.assertEqual((first["status"], len(second["samples"])), ("ok", 3))
+        self.expect(self.run_it("--serve", text=json.dumps(spec) + "\nx\n"), 2)
 
     def test_peers_is_the_program_beside_it(self):
         alone = os.path.join(self.dir, "alone")

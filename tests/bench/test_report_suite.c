@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -189,6 +190,7 @@ Test(report_suite, the_roofline_as_svg_has_ceilings_and_points)
     char path[] = "/tmp/pfc-roofline-XXXXXX";
     char *svg = NULL;
     size_t svg_len = 0;
+    struct stat written;
     int fd = mkstemp(path);
 
     cr_assert(fd >= 0);
@@ -199,6 +201,8 @@ Test(report_suite, the_roofline_as_svg_has_ceilings_and_points)
     add(run, "softmax/f32/rows5cols6", "time_ns", 1); /* no arithmetic that counts */
     cr_assert(eq(int, pfc_bench_roofline_svg(path, &made_up, suite, run, &err), PFC_OK));
     cr_assert(eq(int, pfc_fs_read(path, 1 << 20, &svg, &svg_len, &err), PFC_OK));
+    cr_assert(eq(int, stat(path, &written), 0));
+    cr_assert(eq(u32, written.st_mode & 0777, 0644));
     (void)remove(path);
     (void)fputs(svg, out);
     expect("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 900 560\" font-family=\"sans"
