@@ -132,7 +132,7 @@ static void store(pfc_agent *a, pfc_lease *lease, const parcel *p, bool whole, p
     if (whole)
         pfc_agent_keep(a, lease->job, v);
     lease->progress = "uploading";
-    /* A given job's lease is kept by another process: its result waits for the server, on its node. */
+    /* A given job's lease is kept by another process, so its result waits here for the server. */
     (void)pfc_agent_drain(a, lease, p->id,
                           a->opts->once && !a->opts->job ? PFC_AGENT_ONCE_TRIES : 0, &report, &err);
     switch (pfc_spool_look(a->spool, p->id, reason)) {
