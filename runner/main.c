@@ -17,6 +17,7 @@
 #include "core/base/parse.h"
 #include "core/base/rng.h"
 #include "runner/agent/agent.h"
+#include "runner/agent/signs.h"
 #include "runner/sandbox/sandbox.h"
 #include "runner/slurm/node_flags.h"
 #include "runner/slurm/slurm.h"
@@ -400,6 +401,8 @@ static pfc_code dispatch(const pfc_agent_opts *opts, const flags *more, pfc_err 
     cluster.node_flags = (const char *const *)node_flags;
     cluster.variables = opts->sandbox_variables;
     cluster.once = opts->once;
+    cluster.alive = opts->alive;
+    cluster.alive_arg = opts->alive_arg;
     cluster.stop_fd = opts->stop_fd;
     code = pfc_slurm_run(&cluster, &report, err);
     pfc_log(PFC_INFO, "runner_ended", "submitted", report.submitted, "returned", report.returned,
@@ -446,12 +449,14 @@ int main(int argc, char **argv)
 {
     pfc_agent_opts opts = { .stop_fd = -1 };
     flags more = { 0 };
+    pfc_signs signs = { .fd = -1 };
     char *token = NULL, *job = NULL;
     pfc_err err = { 0 };
     pfc_code code;
 
     pfc_fs_open_standard();
     hide_memory();
+    signs = pfc_signs_open();
     pfc_log_set_program("perfci-runner");
     code = parse(argc, argv, &opts, &more, &err);
     if (!code && more.resend && !more.done)
@@ -475,11 +480,16 @@ int main(int argc, char **argv)
     opts.stop_fd = stop_pipe[0];
     pfc_random_bytes(&opts.seed, sizeof(opts.seed));
     pfc_log(PFC_INFO, "runner_started", "url", opts.url, "work", opts.dir);
+    opts.alive = pfc_signs_alive;
+    opts.alive_arg = &signs;
+    pfc_signs_send(&signs, "READY=1");
     code = more.slurm ? dispatch(&opts, &more, &err) : work(&opts, &err);
+    pfc_signs_send(&signs, "STOPPING=1");
 
 done:
     if (code)
         (void)fprintf(stderr, "perfci-runner: %s\n", err.msg);
+    pfc_signs_close(&signs);
     free(token);
     free(job);
     for (size_t i = 0; i < PFC_ARRAY_LEN(more.stored); i++)

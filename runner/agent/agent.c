@@ -119,6 +119,8 @@ void pfc_agent_do_job(pfc_agent *a, const pfc_leased_job *job)
                         .stop_fd = a->opts->stop_fd,
                         .report = a->question.unreported ? NULL : report_of,
                         .report_arg = a,
+                        .alive = a->opts->alive,
+                        .alive_arg = a->opts->alive_arg,
                         .next_beat_ns = pfc_clock_ns() + (int64_t)(job->lease_s / 3.0 * 1e9) };
     pfc_job_verdict v = { 0 };
     pfc_err err = { 0 };

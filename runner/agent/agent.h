@@ -42,6 +42,8 @@ typedef struct pfc_agent_opts {
      * this job is run, then the agent ends. It is not returned when stopped. `token` may be NULL
      * then: the answer has one. NULL: jobs come from the queue. */
     const char *job;
+    void (*alive)(void *); /* called several times a second while it works or waits; NULL: not */
+    void *alive_arg;
     int stop_fd;      /* becomes readable when the runner must end; -1: never */
     uint64_t seed;    /* of the back-off's jitter */
     double backoff_s; /* first pause after a failure; doubles up to 60 s; 0: 0.5 */

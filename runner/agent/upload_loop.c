@@ -15,6 +15,8 @@
 
 bool pfc_agent_stopped(const pfc_agent *a)
 {
+    if (a->opts->alive)
+        a->opts->alive(a->opts->alive_arg);
     return pfc_stop_wait(a->opts->stop_fd, 0.0);
 }
 

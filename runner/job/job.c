@@ -236,6 +236,8 @@ bool pfc_lease_cancelled(void *arg)
 {
     pfc_lease *lease = arg;
 
+    if (lease->alive)
+        lease->alive(lease->alive_arg);
     if (!lease->stopped && pfc_stop_wait(lease->stop_fd, 0.0))
         lease->stopped = true;
     if (!lease->stopped && !lease->lost && !lease->cancelled &&

@@ -78,7 +78,9 @@ pfc_code pfc_job_settings(const pfc_leased_job *job, pfc_repo *repo, pfc_conf *c
 typedef struct pfc_lease {
     pfc_http *http;
     const pfc_leased_job *job;
-    int stop_fd;          /* readable: stop */
+    int stop_fd;           /* readable: stop */
+    void (*alive)(void *); /* called whenever the work asks whether to stop; NULL: not */
+    void *alive_arg;
     const char *progress; /* progress line, for the server */
     /* Makes the runner's report for a heartbeat; the caller decrefs it; NULL: none is sent. Set to
      * NULL when the server is too old for reports. */

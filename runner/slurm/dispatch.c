@@ -269,6 +269,8 @@ static void loop(dispatcher *d)
     while (!pfc_stop_wait(d->opts->stop_fd, 0.0)) {
         const bool fresh = list_batches(d);
 
+        if (d->opts->alive)
+            d->opts->alive(d->opts->alive_arg);
         for (size_t i = 0; i < d->all.len; i++)
             if (d->all.items[i]->held)
                 attend(d, d->all.items[i], fresh);

@@ -38,7 +38,9 @@ typedef struct pfc_slurm_opts {
     const char *const *node_flags; /* more of perfci-runner's there; NULL: none */
     const char *const *variables;  /* environment that jobs need there besides PATH; NULL: none */
     bool once;                     /* ends when no job is left */
-    int stop_fd;                   /* readable: stop; -1: never */
+    void (*alive)(void *);         /* called at least once a second; NULL: not */
+    void *alive_arg;
+    int stop_fd; /* readable: stop; -1: never */
 } pfc_slurm_opts;
 
 typedef struct pfc_slurm_report {

@@ -2,6 +2,8 @@
 import os
 import pathlib
 import re
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -9,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
-UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
+UNITS = sorted((ROOT / "deploy/systemd").glob("*.service")) + [ROOT / "deploy/slurm/perfci-dispatcher.service"]
 SOCKETS = sorted((ROOT / "deploy/systemd").glob("*.socket")) + sorted((ROOT / "deploy/systemd").glob("*.timer"))
 sys.path.insert(0, str(ROOT / "tests/server/http"))
 import sandbox  # noqa: E402
@@ -27,15 +29,17 @@ class Units(unittest.TestCase):
                   "MemoryDenyWriteExecute": "yes"}
     # Accelerators, benchmarks that write their code as they go, and what the sandbox of each job needs: namespaces, a
     # host's name of its own, and a /proc without covered places (else the kernel refuses a new one in the sandbox).
-    OPEN = {"perfci-runner.service": {"PrivateDevices", "DevicePolicy", "PrivateUsers", "MemoryDenyWriteExecute",
-                                      "RestrictNamespaces", "ProtectHostname", "ProtectProc", "ProtectKernelTunables",
-                                      "ProtectKernelLogs"}}
-    # systemd's own measure, 0 to 10; what is left is the network, and of the runner its devices
-    # and namespaces.
-    EXPOSURE = {"perfci-server.service": 1.2, "perfci-nightly@.service": 1.5, "perfci-runner.service": 3.4}
+    OPEN = {"perfci-runner.service": {"MemoryDenyWriteExecute", "RestrictNamespaces", "ProtectHostname", "ProtectKernelTunables",
+                                      "ProtectKernelLogs"},
+            # Its user has the same uid on the nodes, and munge must see it.
+            "perfci-dispatcher.service": {"DynamicUser", "PrivateUsers"}}
+    # systemd's own measure, 0 to 10; the rest is the network, and for the runner also namespaces, mounts and /proc.
+    EXPOSURE = {"perfci-server.service": 1.2, "perfci-nightly@.service": 1.5, "perfci-runner.service": 2.8,
+                "perfci-dispatcher.service": 1.2}
 
-    def test_there_are_three(self):
-        self.assertEqual([u.name for u in UNITS], ["perfci-nightly@.service", "perfci-runner.service", "perfci-server.service"])
+    def test_there_are_four(self):
+        self.assertEqual([u.name for u in UNITS], ["perfci-nightly@.service", "perfci-runner.service", "perfci-server.service",
+                                                   "perfci-dispatcher.service"])
 
     def test_each_says_what_a_hardened_unit_says(self):
         for unit in UNITS:
@@ -92,6 +96,35 @@ class Units(unittest.TestCase):
         text = (ROOT / "deploy/systemd/perfci-server.service").read_text()
         for line in ("Type=notify", "WatchdogSec=60s", "ExecReload=/bin/kill -HUP $MAINPID"):
             self.assertIn("\n" + line + "\n", text)
+
+    def test_the_runner_tells_the_manager_how_it_is(self):
+        for unit, limit in (("systemd/perfci-runner", "30min"), ("slurm/perfci-dispatcher", "5min")):
+            text = (ROOT / f"deploy/{unit}.service").read_text()
+            for line in ("Type=notify", "NotifyAccess=main", f"WatchdogSec={limit}"):
+                self.assertIn("\n" + line + "\n", text)
+        # Ready, then signs of life three times in the manager's limit, then stopping; none while it hangs.
+        with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
+            manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self.addCleanup(manager.close)
+            manager.bind(f"{folder}/notify")
+            manager.settimeout(120)
+            runner = subprocess.Popen([BIN / "perfci-runner", "--url", "http://127.0.0.1:1", "--work", f"{folder}/work", "--sandbox", "off"],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/",
+                                      env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64, "NOTIFY_SOCKET": f"{folder}/notify",
+                                           "WATCHDOG_USEC": "300000"})
+            self.addCleanup(runner.wait)
+            self.addCleanup(runner.kill)
+            self.assertEqual([manager.recv(4096) for _ in range(4)], [b"READY=1"] + 3 * [b"WATCHDOG=1"])
+            runner.send_signal(signal.SIGSTOP)
+            manager.settimeout(1)
+            with self.assertRaises(TimeoutError):  # after those that were under way
+                while True:
+                    self.assertEqual(manager.recv(4096), b"WATCHDOG=1")
+            manager.settimeout(120)
+            runner.send_signal(signal.SIGCONT)
+            runner.terminate()
+            while (said := manager.recv(4096)) != b"STOPPING=1":
+                self.assertEqual(said, b"WATCHDOG=1")
 
     def test_the_example_of_the_settings_is_taken(self):
         program = BIN / "perfci-server"
