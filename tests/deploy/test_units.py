@@ -92,6 +92,34 @@ class Units(unittest.TestCase):
                                   preexec_fn=become if os.geteuid() == 0 else lambda: sandbox.restrict(allowed))
         self.assertIn('"jobs_isolated"', done.stderr)
 
+    # As the unit's PrivateUsers, ProtectProc, PrivateDevices and ProtectSystem make them: the kernel allows a new /proc in the
+    # sandbox only while the old one is not covered anywhere.
+    SURROUNDINGS = """
+        mount -t proc -o hidepid=invisible proc /proc && mount -t tmpfs -o mode=755 tmpfs "$1" || exit 9
+        for d in null zero full random urandom tty; do touch "$1/$d"; mount --bind /dev/$d "$1/$d"; done
+        mkdir "$1/pts" "$1/shm" && mount --bind /dev/pts "$1/pts" && ln -s pts/ptmx "$1/ptmx" && mount --rbind "$1" /dev || exit 9
+        shift
+        exec setpriv --reuid=1000 --regid=1000 --clear-groups unshare --user --map-current-user "$@" """
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounting /proc as the unit does needs root")
+    def test_jobs_are_isolated_among_the_units_users_processes_and_devices(self):
+        unit = (ROOT / "deploy/systemd/perfci-runner.service").read_text()
+        for line in ("PrivateUsers=yes", "ProtectProc=invisible", "PrivateDevices=yes"):
+            self.assertIn("\n" + line + "\n", unit)
+        with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
+            devices, work = pathlib.Path(folder, "dev"), pathlib.Path(folder, "work")
+            devices.mkdir()
+            work.mkdir()
+            os.chmod(folder, 0o755)
+            os.chown(work, 1000, 1000)
+            done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", self.SURROUNDINGS, "sh", devices,
+                                   BIN / "perfci-runner", "--url", "http://127.0.0.1:1", "--work", f"{work}/runner", "--once", "--sandbox", "require"],
+                                  capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=False, cwd="/",
+                                  env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64})
+        if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr and "jobs_isolated" not in done.stderr and done.returncode == 9:
+            self.skipTest("no namespace can be made here: " + done.stderr)
+        self.assertIn('"jobs_isolated"', done.stderr)
+
     def test_the_server_tells_the_manager_how_it_is(self):
         text = (ROOT / "deploy/systemd/perfci-server.service").read_text()
         for line in ("Type=notify", "WatchdogSec=60s", "ExecReload=/bin/kill -HUP $MAINPID"):
