@@ -21,6 +21,7 @@ PAGES = ["docs/how-to/nightly.md", *sorted({str(p.relative_to(test_docs.ROOT)) f
                                           - {"docs/how-to/nightly.md"} - set(ELSEWHERE)), "README.md"]
 ROOT_OR_HOST = "needs root and a PostgreSQL server of the host; test_first_day.py runs the same steps"
 OTHER_HOST = "needs further machines"
+CLUSTER = "needs a Slurm cluster; tests/e2e/test_slurm.py has one"
 FORGE = "posts to GitHub; tests/cli/test_comment.py has a stub of it"
 LEFT_OUT = {
     "PERFCI_DATABASE_URL=postgresql:///perfci2 perfci admin restore nightly.dump": ROOT_OR_HOST,
@@ -32,6 +33,9 @@ LEFT_OUT = {
         "needs a repository with a submodule; tests/cli/test_bisect.py has one",
     "perfci nightly --jobs --machine-class epyc-9754 --machine-class m2": OTHER_HOST,
     "perfci-runner --url https://perf.example.org --token-file runner-token --work /var/lib/perfci-runner --class epyc-9754": OTHER_HOST,
+    "perfci-runner --executor slurm --url https://perf.example.org --token-file /etc/perfci/runner-token      --work /shared/perfci "
+    "--slurm-partition bench --slurm-option=--time=60": CLUSTER,
+    "perfci nightly --jobs --machine-class h100+sm90": CLUSTER,
     "perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12": FORGE,
     "- run: perfci check --json > check.json || true": FORGE,
     '- run: perfci comment --exit-status --repo "$GITHUB_REPOSITORY" --pr "${{ github.event.number }}" < check.json': FORGE,
