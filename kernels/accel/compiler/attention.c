@@ -15,6 +15,7 @@
 #define ARG_O 3
 
 #define MAX_LANES 4
+#define MAX_HEADS 32
 
 typedef struct shape {
     uint64_t groups; /* heads of keys and values */
@@ -28,9 +29,10 @@ typedef struct shape {
 /* A tile of queries in flight; two of each buffer, used in turn. */
 typedef struct lane {
     bool active;
-    uint64_t group;
-    uint64_t row; /* first row of all queries */
-    uint64_t rows;
+    uint64_t group;    /* first head of keys */
+    uint64_t heads;    /* of keys */
+    uint64_t row;      /* first row of all queries */
+    uint64_t rows;     /* for each of those heads */
     uint64_t position; /* of the first row among the keys */
     uint64_t end;      /* keys that any row sees */
     uint64_t k0;
@@ -73,14 +75,16 @@ static uint64_t div_up(uint64_t a, uint64_t b)
 static bool fits(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t)
 {
     const pfc_accel_chip *chip = ir->chip;
+    const uint64_t rows = t->q * t->heads;
+    const uint64_t keys = t->k * t->heads;
     const uint64_t sram = 2 * t->lanes *
-                          (2 * pfc_accel_sram_rounded(chip, t->q * x->d * ir->es) +
-                           2 * pfc_accel_sram_rounded(chip, t->k * x->d * ir->es) +
-                           pfc_accel_sram_rounded(chip, t->q * t->k * ir->es) +
-                           pfc_accel_sram_rounded(chip, t->q * 8));
+                          (2 * pfc_accel_sram_rounded(chip, rows * x->d * ir->es) +
+                           2 * pfc_accel_sram_rounded(chip, keys * x->d * ir->es) +
+                           pfc_accel_sram_rounded(chip, rows * t->k * ir->es) +
+                           pfc_accel_sram_rounded(chip, rows * 8));
 
     return sram <= chip->sram_bytes &&
-           2 * t->lanes * (t->q * t->k + t->q * x->d) * 4 <= chip->acc_bytes;
+           2 * t->lanes * (rows * t->k + rows * x->d) * 4 <= chip->acc_bytes;
 }
 
 /* Rows of whole heads where a tile has room for several, else rows of one. */
@@ -103,7 +107,8 @@ static uint64_t tiles_a_group(const shape *x, uint64_t rows)
 static void prepare(lowering *l)
 {
     pfc_accel_ir *ir = l->ir;
-    const uint64_t keys = l->t.k * l->x.d * ir->es;
+    const uint64_t keys = l->t.heads * l->t.k * l->x.d * ir->es;
+    const uint64_t rows = l->t.heads * l->t.q;
 
     l->line_q = pfc_accel_ir_line(ir, "load q[qi]");
     l->line_k = pfc_accel_ir_line(ir, "load k[ki]");
@@ -117,12 +122,12 @@ static void prepare(lowering *l)
         lane *n = &l->lanes[i];
 
         for (size_t j = 0; j < 2; j++) {
-            n->q[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * l->x.d * ir->es);
-            n->p[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * l->t.k * ir->es);
-            n->out[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * l->x.d * ir->es);
-            n->stats[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, l->t.q * 8);
-            n->scores[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, l->t.q * l->t.k * 4);
-            n->sum[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, l->t.q * l->x.d * 4);
+            n->q[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
+            n->p[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->t.k * ir->es);
+            n->out[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
+            n->stats[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * 8);
+            n->scores[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->t.k * 4);
+            n->sum[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->x.d * 4);
         }
     }
     pfc_accel_ring_init(ir, &l->k, 2 * l->t.lanes, keys);
@@ -138,6 +143,20 @@ static pfc_accel_tile rows_at(const lowering *l, uint8_t arg, uint64_t row, uint
     };
 }
 
+/* Keys or values [k0, k0 + keys) of a lane's heads. */
+static pfc_accel_tile keys_at(const lowering *l, const lane *n, uint8_t arg, uint64_t keys)
+{
+    const uint64_t width = l->x.d * l->ir->es;
+
+    if (n->heads == 1)
+        return rows_at(l, arg, n->group * l->x.s + n->k0, keys);
+    return (pfc_accel_tile){ .arg = arg,
+                             .offset = (n->group * l->x.s + n->k0) * width,
+                             .stride = l->x.s * width,
+                             .rows = n->heads,
+                             .cols = keys * l->x.d };
+}
+
 /* Starts tile number i of all. */
 static void begin(lowering *l, lane *n, uint64_t i)
 {
@@ -147,7 +166,8 @@ static void begin(lowering *l, lane *n, uint64_t i)
     uint64_t head = 0;
     pfc_accel_tile q;
 
-    n->group = i / each;
+    n->group = i / each * l->t.heads;
+    n->heads = PFC_MIN(l->t.heads, l->x.groups - n->group);
     if (l->t.q < l->x.queries) {
         const uint64_t a_head = div_up(l->x.queries, l->t.q);
 
@@ -166,7 +186,7 @@ static void begin(lowering *l, lane *n, uint64_t i)
     n->k0 = 0;
     n->active = true;
     n->tile ^= 1;
-    q = rows_at(l, ARG_Q, n->row, n->rows);
+    q = rows_at(l, ARG_Q, n->row, n->heads * n->rows);
     pfc_accel_ir_move(l->ir, PFC_ACCEL_OP_LOAD, &q, n->q[n->tile], l->line_q);
 }
 
@@ -183,6 +203,7 @@ static void product(lowering *l, const lane *n, bool values, uint16_t keys, uint
     op->a = values ? n->p[n->step] : n->q[n->tile];
     op->b = keys;
     op->acc = values ? n->sum[n->tile] : n->scores[n->step];
+    op->batch = (uint32_t)n->heads;
     op->either = pfc_accel_either_unit(l->ir, op->cmd.m, op->cmd.n, op->cmd.k);
 }
 
@@ -191,11 +212,11 @@ static void weigh(lowering *l, const lane *n, uint64_t cols)
     pfc_accel_tile_op *op = pfc_accel_ir_op(l->ir, PFC_ACCEL_OP_ATT_STEP, l->line_weigh);
 
     op->cmd.first = n->k0 == 0;
-    op->cmd.m = (uint32_t)n->rows;
+    op->cmd.m = (uint32_t)(n->heads * n->rows);
     op->cmd.n = (uint32_t)cols;
     op->cmd.k = (uint32_t)l->x.d;
     op->cmd.diagonal = l->x.causal ? (int64_t)n->position - (int64_t)n->k0 : (int64_t)cols;
-    op->cmd.period = l->x.causal && n->rows > l->x.queries ? (uint32_t)l->x.queries : 0;
+    op->cmd.period = l->x.causal && n->heads * n->rows > l->x.queries ? (uint32_t)l->x.queries : 0;
     op->cmd.scale = l->scale;
     op->a = n->p[n->step];
     op->b = n->stats[n->tile];
@@ -206,9 +227,9 @@ static void weigh(lowering *l, const lane *n, uint64_t cols)
 static void finish(lowering *l, lane *n)
 {
     pfc_accel_tile_op *op = pfc_accel_ir_op(l->ir, PFC_ACCEL_OP_ATT_END, l->line_end);
-    const pfc_accel_tile o = rows_at(l, ARG_O, n->row, n->rows);
+    const pfc_accel_tile o = rows_at(l, ARG_O, n->row, n->heads * n->rows);
 
-    op->cmd.m = (uint32_t)n->rows;
+    op->cmd.m = (uint32_t)(n->heads * n->rows);
     op->cmd.k = (uint32_t)l->x.d;
     op->a = n->out[n->tile];
     op->b = n->stats[n->tile];
@@ -223,9 +244,8 @@ static void step(lowering *l, lane *n)
     const uint64_t loaded = PFC_MIN(l->t.k, l->x.s - n->k0);
     const uint64_t cols = PFC_MIN(loaded, n->end - n->k0); /* the rest is masked for every row */
     const uint64_t tag = n->group * div_up(l->x.s, l->t.k) + n->k0 / l->t.k;
-    const uint64_t row = n->group * l->x.s + n->k0;
-    const pfc_accel_tile k = rows_at(l, ARG_K, row, loaded);
-    const pfc_accel_tile v = rows_at(l, ARG_V, row, loaded);
+    const pfc_accel_tile k = keys_at(l, n, ARG_K, loaded);
+    const pfc_accel_tile v = keys_at(l, n, ARG_V, loaded);
     uint16_t buf;
 
     n->step ^= 1;
@@ -241,7 +261,7 @@ static void step(lowering *l, lane *n)
 
 static void all_tiles(lowering *l)
 {
-    const uint64_t tiles = l->x.groups * tiles_a_group(&l->x, l->t.q);
+    const uint64_t tiles = div_up(l->x.groups, l->t.heads) * tiles_a_group(&l->x, l->t.q);
     uint64_t next = 0;
     bool any = true;
 
@@ -276,16 +296,19 @@ typedef struct choice {
 
 /* A command's cycles on a unit, to its last result in *last. */
 static uint64_t cycles_of(const pfc_accel_ir *ir, pfc_accel_op op, const uint64_t mnk[3],
-                          uint64_t *last)
+                          uint64_t heads, uint64_t *last)
 {
     const pfc_accel_cmd cmd = { .unit = op == PFC_ACCEL_OP_MATMUL ? PFC_ACCEL_UNIT_TENSOR
                                                                   : PFC_ACCEL_UNIT_VECTOR,
                                 .op = (uint8_t)op,
+                                .batch = op == PFC_ACCEL_OP_MATVEC ? (uint32_t)heads : 0,
                                 .m = (uint32_t)mnk[0],
                                 .n = (uint32_t)mnk[1],
                                 .k = (uint32_t)mnk[2] };
-    const uint64_t cycles = pfc_accel_cmd_cycles(ir->chip, ir->p, &cmd, last);
+    uint64_t cycles = pfc_accel_cmd_cycles(ir->chip, ir->p, &cmd, last);
 
+    if (op == PFC_ACCEL_OP_MATMUL)
+        cycles *= heads;
     *last += cycles;
     return cycles;
 }
@@ -297,11 +320,12 @@ static void step_cycles(const pfc_accel_ir *ir, const shape *x, const pfc_accel_
     const uint64_t score[] = { t->q, t->k, x->d };
     const uint64_t sum[] = { t->q, x->d, t->k };
     uint64_t last[5] = { 0 };
-    const uint64_t array = cycles_of(ir, PFC_ACCEL_OP_MATMUL, score, &last[0]) +
-                           cycles_of(ir, PFC_ACCEL_OP_MATMUL, sum, &last[1]);
-    const uint64_t weighing = cycles_of(ir, PFC_ACCEL_OP_ATT_STEP, score, &last[2]);
-    const uint64_t lanes = cycles_of(ir, PFC_ACCEL_OP_MATVEC, score, &last[3]) +
-                           cycles_of(ir, PFC_ACCEL_OP_MATVEC, sum, &last[4]);
+    const uint64_t weigh[] = { t->heads * t->q, t->k, x->d };
+    const uint64_t array = cycles_of(ir, PFC_ACCEL_OP_MATMUL, score, t->heads, &last[0]) +
+                           cycles_of(ir, PFC_ACCEL_OP_MATMUL, sum, t->heads, &last[1]);
+    const uint64_t weighing = cycles_of(ir, PFC_ACCEL_OP_ATT_STEP, weigh, 1, &last[2]);
+    const uint64_t lanes = cycles_of(ir, PFC_ACCEL_OP_MATVEC, score, t->heads, &last[3]) +
+                           cycles_of(ir, PFC_ACCEL_OP_MATVEC, sum, t->heads, &last[4]);
 
     *units = PFC_MAX(array, weighing);
     *chain = last[2] + last[1];
@@ -320,16 +344,18 @@ static uint64_t cost_of(const pfc_accel_ir *ir, const shape *x, const pfc_accel_
     /* a causal tile also computes half of what its rows have beyond the diagonal; the first tile of
      * keys and the last of queries have nothing to overlap with */
     const uint64_t waste = x->causal ? PFC_MIN(t->q, x->queries) / 2 : 0;
-    const uint64_t tiles = x->groups * tiles_a_group(x, t->q) * div_up(x->s, t->k);
-    const uint64_t memory = 2 * t->k * x->d * ir->es * ir->chip->clock_mhz / ir->chip->hbm_mbps;
+    const uint64_t tiles =
+        div_up(x->groups, t->heads) * tiles_a_group(x, t->q) * div_up(x->s, t->k);
+    const uint64_t memory =
+        2 * t->heads * t->k * x->d * ir->es * ir->chip->clock_mhz / ir->chip->hbm_mbps;
     uint64_t units = 0;
     uint64_t chain = 0;
     uint64_t most;
 
     step_cycles(ir, x, t, &units, &chain);
     most = PFC_MAX(PFC_MAX(chain / t->lanes, units), t->q < x->queries ? 0 : memory);
-    return most * ((average + waste) * 1024 / average) / 1024 * (1u << 20) / (t->q * t->k) *
-           (tiles + t->lanes) / tiles;
+    return most * ((average + waste) * 1024 / average) / 1024 * (1u << 20) /
+           (t->heads * t->q * t->k) * (tiles + t->lanes) / tiles;
 }
 
 static void keep(choice *best, size_t *len, const choice *c)
@@ -355,7 +381,7 @@ static uint64_t tried(const pfc_accel_ir *like, const shape *x, const pfc_accel_
 
     pfc_accel_ir_fork(&ir, like);
     l.ir = &ir;
-    l.x.groups = PFC_MIN(x->groups, TRY_HEADS);
+    l.x.groups = PFC_MIN(x->groups, t->mixed ? 8 * TRY_HEADS : TRY_HEADS);
     while (l.x.s * l.x.queries > TRY_PAIRS) {
         if (l.x.queries == l.x.s)
             l.x.queries = div_up(l.x.queries, 2);
@@ -366,6 +392,26 @@ static uint64_t tried(const pfc_accel_ir *like, const shape *x, const pfc_accel_
     pfc_accel_program_free(ir.p);
     pfc_accel_ir_free(&ir);
     return cycles;
+}
+
+/* A tile size alone, and, where all queries of a head of keys are in it, of several heads. */
+static void consider(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles t,
+                     choice *best, size_t *len)
+{
+    const bool whole = t.mixed && t.q == x->share * x->queries;
+
+    for (; t.heads <= (whole ? PFC_MIN(x->groups, MAX_HEADS) : 1); t.heads *= 2) {
+        choice c = { .tiles = t };
+
+        if (!fits(ir, x, &t))
+            continue;
+        c.cost = cost_of(ir, x, &t);
+        /* the form for the cost leaves out open rows: some of each kind are tried */
+        if (t.heads == 1)
+            keep(best, &len[0], &c);
+        else
+            keep(best + CHOICES, &len[1], &c);
+    }
 }
 
 /* Of those that are as fast within 1/256, the one with most queries: it loads keys least often. */
@@ -393,8 +439,8 @@ static bool fastest(const pfc_accel_ir *ir, const shape *x, choice *all, size_t 
 
 static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *out)
 {
-    choice best[CHOICES];
-    size_t len = 0;
+    choice best[2 * CHOICES];
+    size_t len[2] = { 0 };
     uint64_t rows_before = 0;
     const bool few = x->queries * x->share <= 32; /* memory decides: every engine loads */
 
@@ -405,19 +451,17 @@ static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_t
             continue;
         rows_before = rows;
         for (uint64_t keys = 1;; keys *= 2) {
-            for (uint64_t lanes = 1; lanes <= MAX_LANES; lanes++) {
-                choice c = { .tiles = { rows, PFC_MIN(keys, x->s), lanes, few } };
-
-                if (!fits(ir, x, &c.tiles))
-                    continue;
-                c.cost = cost_of(ir, x, &c.tiles);
-                keep(best, &len, &c);
-            }
+            for (uint64_t lanes = 1; lanes <= MAX_LANES; lanes++)
+                consider(ir, x,
+                         (pfc_accel_attention_tiles){ rows, PFC_MIN(keys, x->s), 1, lanes, few },
+                         best, len);
             if (keys >= x->s || keys >= 4096)
                 break;
         }
     }
-    return fastest(ir, x, best, len, out);
+    for (size_t i = 0; i < len[1]; i++)
+        best[len[0] + i] = best[CHOICES + i];
+    return fastest(ir, x, best, len[0] + len[1], out);
 }
 
 pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *problem,
@@ -435,14 +479,14 @@ pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *p
         return PFC_OK;
     if (ir->p->ideal_memory)
         *t = (pfc_accel_attention_tiles){ tile_rows(&x, PFC_MIN(x.queries * x.share, 128)),
-                                          PFC_MIN(x.s, 128), 1, false };
+                                          PFC_MIN(x.s, 128), 1, 1, false };
     else if (!choose(ir, &x, t))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this attention fits its scratchpad",
                            ir->chip->name);
     snprintf(ir->p->choice, sizeof(ir->p->choice),
-             "tiles of %llu queries, %llu keys; %llu tiles of queries in flight; %s",
-             (unsigned long long)t->q, (unsigned long long)t->k, (unsigned long long)t->lanes,
-             pfc_accel_queues_text(t->mixed));
+             "tiles of %llu queries, %llu keys of %llu heads; %llu tiles of queries in flight; %s",
+             (unsigned long long)t->q, (unsigned long long)t->k, (unsigned long long)t->heads,
+             (unsigned long long)t->lanes, pfc_accel_queues_text(t->mixed));
     return PFC_OK;
 }
 

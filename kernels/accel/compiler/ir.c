@@ -73,6 +73,7 @@ pfc_accel_tile_op *pfc_accel_ir_op(pfc_accel_ir *ir, pfc_accel_op op, uint8_t li
     ir->ops = pfc_grow(ir->ops, ir->ops_len, &ir->ops_cap, sizeof(*ir->ops));
     made = &ir->ops[ir->ops_len++];
     memset(made, 0, sizeof(*made));
+    made->batch = 1;
     made->cmd.op = (uint8_t)op;
     made->cmd.unit = unit_of(op);
     made->cmd.line = line;

@@ -24,6 +24,7 @@ typedef struct pfc_accel_tile_op {
     pfc_accel_cmd cmd; /* no addresses before place; no token, waits or queue before semaphores */
     uint16_t a, b, c, acc, acc2; /* buffers */
     bool either;                 /* MATMUL: may run on the vector unit */
+    uint32_t batch;              /* products; the array takes them one command each */
     uint64_t start;              /* after schedule: the cycle in which it is expected to start */
 } pfc_accel_tile_op;
 
@@ -137,6 +138,7 @@ bool pfc_accel_either_unit(const pfc_accel_ir *ir, uint64_t m, uint64_t n, uint6
 typedef struct pfc_accel_attention_tiles {
     uint64_t q;     /* rows */
     uint64_t k;     /* keys */
+    uint64_t heads; /* of keys, whose tiles lie beside each other */
     uint64_t lanes; /* tiles of queries in flight */
     bool mixed;     /* each DMA engine loads and stores */
 } pfc_accel_attention_tiles;

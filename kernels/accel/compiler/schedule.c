@@ -64,7 +64,11 @@ static cost cost_on(const pfc_accel_ir *ir, const pfc_accel_tile_op *op, uint8_t
         cmd.unit = unit;
         cmd.op = unit == PFC_ACCEL_UNIT_TENSOR ? PFC_ACCEL_OP_MATMUL : PFC_ACCEL_OP_MATVEC;
     }
+    if (cmd.op == PFC_ACCEL_OP_MATVEC)
+        cmd.batch = op->batch;
     c.busy = pfc_accel_cmd_cycles(ir->chip, ir->p, &cmd, &c.drain);
+    if (cmd.op == PFC_ACCEL_OP_MATMUL)
+        c.busy *= op->batch;
     return c;
 }
 
@@ -126,6 +130,7 @@ static uint64_t start_compute(scheduler *s, pfc_accel_tile_op *op, uint32_t i, u
             c = o;
             *at = o_at;
             op->cmd.op = PFC_ACCEL_OP_MATVEC;
+            op->cmd.batch = op->batch > 1 ? op->batch : 0;
         }
         op->cmd.unit = unit;
         op->either = false;

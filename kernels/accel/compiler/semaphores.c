@@ -86,6 +86,24 @@ static pfc_code emit(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *token
     return PFC_OK;
 }
 
+/* The array takes the products of a batch one by one. */
+static pfc_code emit_compute(emitter *e, const pfc_accel_cmd *cmd, uint32_t batch,
+                             const uint32_t *tokens, size_t len)
+{
+    pfc_accel_cmd one = *cmd;
+    pfc_code code = PFC_OK;
+
+    if (cmd->op != PFC_ACCEL_OP_MATMUL)
+        return emit(e, cmd, tokens, len);
+    for (uint32_t i = 0; i < batch && !code; i++) {
+        code = emit(e, &one, tokens, len);
+        one.a += (uint64_t)cmd->m * cmd->k * e->ir->es;
+        one.b += (uint64_t)cmd->k * cmd->n * e->ir->es;
+        one.acc += (uint64_t)cmd->m * cmd->n * 4;
+    }
+    return code;
+}
+
 /* Rows [r0, r1) of a transfer. */
 static pfc_accel_cmd rows_of(const emitter *e, const pfc_accel_cmd *all, uint64_t r0, uint64_t r1)
 {
@@ -114,7 +132,7 @@ static uint64_t share_rows(const pfc_accel_chip *chip, const pfc_accel_cmd *cmd,
     return PFC_MAX((spans - (spans % 2 == 0)) * span / cmd->stride, 1);
 }
 
-static pfc_code emit_move(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *tokens, size_t len)
+static pfc_code emit_block(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *tokens, size_t len)
 {
     const bool store = cmd->op != PFC_ACCEL_OP_LOAD;
     uint32_t *next = store && !e->ir->mixed ? &e->store_next : &e->load_next;
@@ -147,6 +165,25 @@ static pfc_code emit_move(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *
     return code;
 }
 
+/* Few long rows that lie apart are moved one after the other, each by all engines. */
+#define LONG_ROW 16384
+static pfc_code emit_move(emitter *e, const pfc_accel_cmd *cmd, const uint32_t *tokens, size_t len)
+{
+    const uint64_t width = (uint64_t)cmd->n * cmd->elem;
+    pfc_code code = PFC_OK;
+
+    if (cmd->m == 1 || cmd->m >= e->ir->chip->dma_engines || width < LONG_ROW ||
+        cmd->stride == width || e->ir->p->ideal_memory)
+        return emit_block(e, cmd, tokens, len);
+    for (uint64_t r = 0; r < cmd->m && !code; r++) {
+        pfc_accel_cmd row = rows_of(e, cmd, r, r + 1);
+
+        row.stride = width;
+        code = emit_block(e, &row, tokens, len);
+    }
+    return code;
+}
+
 pfc_code pfc_accel_pass_semaphores(pfc_accel_ir *ir, pfc_err *err)
 {
     emitter e = { .ir = ir, .err = err };
@@ -165,8 +202,10 @@ pfc_code pfc_accel_pass_semaphores(pfc_accel_ir *ir, pfc_err *err)
         pfc_accel_cmd cmd = ir->ops[op].cmd;
 
         cmd.token = i;
-        code = cmd.unit == PFC_ACCEL_UNIT_DMA ? emit_move(&e, &cmd, tokens, len)
-                                              : emit(&e, &cmd, tokens, len);
+        if (cmd.unit == PFC_ACCEL_UNIT_DMA)
+            code = emit_move(&e, &cmd, tokens, len);
+        else
+            code = emit_compute(&e, &cmd, ir->ops[op].batch, tokens, len);
     }
     ir->p->tokens_len = (uint32_t)ir->ops_len;
     pfc_accel_deps_free(&e.deps);

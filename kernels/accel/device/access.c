@@ -50,6 +50,7 @@ size_t pfc_accel_cmd_accesses(const pfc_accel_program *p, const pfc_accel_cmd *c
     const uint64_t m = cmd->m;
     const uint64_t n = cmd->n;
     const uint64_t k = cmd->k;
+    const uint64_t batch = PFC_MAX(cmd->batch, 1);
     list l = { out, 0 };
 
     switch ((pfc_accel_op)cmd->op) {
@@ -64,9 +65,9 @@ size_t pfc_accel_cmd_accesses(const pfc_accel_program *p, const pfc_accel_cmd *c
         break;
     case PFC_ACCEL_OP_MATMUL:
     case PFC_ACCEL_OP_MATVEC:
-        ADD(a, READS, m * k * es);
-        ADD(b, READS, k * n * es);
-        ADD(acc, cmd->accumulate ? BOTH : WRITES, m * n * 4);
+        ADD(a, READS, batch * m * k * es);
+        ADD(b, READS, batch * k * n * es);
+        ADD(acc, cmd->accumulate ? BOTH : WRITES, batch * m * n * 4);
         break;
     case PFC_ACCEL_OP_SOFTMAX:
         ADD(a, BOTH, m * n * es);

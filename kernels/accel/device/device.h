@@ -141,7 +141,7 @@ typedef enum pfc_accel_op {
     PFC_ACCEL_OP_RMSNORM,   /* rows in place; aux: gamma */
     PFC_ACCEL_OP_ATT_STEP,  /* online softmax of a score tile, rescales the output tile */
     PFC_ACCEL_OP_ATT_END,   /* output tile over row sums, to scratchpad */
-    PFC_ACCEL_OP_MATVEC,    /* MATMUL on the vector unit: the same sums in the same order */
+    PFC_ACCEL_OP_MATVEC,    /* MATMULs on the vector unit: the same sums in the same order */
     PFC_ACCEL_OP_BIAS_ACT,  /* a = act(acc + bias) of m x n sums; b: bias of a row */
     PFC_ACCEL_OP_RES_NORM,  /* c += a, then a = RMS norm of c; b: gamma */
 } pfc_accel_op;
@@ -176,6 +176,8 @@ typedef struct pfc_accel_cmd {
     uint32_t n;      /* columns; for a transfer elements a row */
     uint32_t k;
     uint32_t elem;    /* DMA: bytes of an element in HBM */
+    uint32_t batch;   /* MATVEC: products one after the other in memory, side by side in the
+                         lanes; 0 as 1 */
     uint64_t a;       /* scratchpad: MATMUL a, DMA's place, vector's rows, ATT_STEP's P out */
     uint64_t b;       /* scratchpad: MATMUL b, vector's aux, ATT_* row statistics */
     uint64_t c;       /* scratchpad: RES_NORM's residual */

@@ -78,6 +78,19 @@ static void matmul(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_ac
         pfc_accel_matmul_f32(acc, a, b, m, n, k, cmd->accumulate);
 }
 
+static void matvec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
+{
+    const uint64_t es = pfc_accel_dtype_bytes(run->program->dtype);
+    pfc_accel_cmd one = *cmd;
+
+    for (uint32_t i = 0; i < PFC_MAX(cmd->batch, 1); i++) {
+        matmul(run, mem, &one);
+        one.a += (uint64_t)cmd->m * cmd->k * es;
+        one.b += (uint64_t)cmd->k * cmd->n * es;
+        one.acc += (uint64_t)cmd->m * cmd->n * 4;
+    }
+}
+
 static void norm(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
 {
     const pfc_accel_dtype dtype = run->program->dtype;
@@ -210,8 +223,10 @@ void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_a
         transfer(run, mem, cmd);
         return;
     case PFC_ACCEL_OP_MATMUL:
-    case PFC_ACCEL_OP_MATVEC:
         matmul(run, mem, cmd);
+        return;
+    case PFC_ACCEL_OP_MATVEC:
+        matvec(run, mem, cmd);
         return;
     case PFC_ACCEL_OP_SOFTMAX:
     case PFC_ACCEL_OP_LAYERNORM:

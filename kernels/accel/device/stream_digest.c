@@ -12,7 +12,7 @@
 _Static_assert(PFC_ACCEL_DIGEST_SIZE == PFC_SHA256_HEX, "a digest is a SHA-256");
 
 #define BLOCK  4096 /* commands */
-#define FIELDS (24 + PFC_ACCEL_MAX_WAITS)
+#define FIELDS (25 + PFC_ACCEL_MAX_WAITS)
 
 static uint8_t *put(uint8_t *to, uint64_t value)
 {
@@ -35,7 +35,7 @@ static uint8_t *put_command(uint8_t *to, const pfc_accel_cmd *c)
             c->transpose_b, c->first, c->arg,   c->token,     c->offset,
             c->stride,      c->m,     c->n,     c->k,         c->elem,
             c->a,           c->b,     c->acc,   c->acc2,      (uint64_t)c->diagonal,
-            scale,          c->c,     c->act,   c->period,
+            scale,          c->c,     c->act,   c->period,    c->batch,
         };
 
         for (size_t i = 0; i < PFC_ARRAY_LEN(fields); i++)

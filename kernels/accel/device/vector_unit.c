@@ -56,20 +56,21 @@ uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op, ui
 }
 
 /* A multiply-add a lane: each lane keeps the sum of a column, one element of a times a row of b a
- * step, so that every sum is in ascending k. Lanes past the last column are idle. */
+ * step, so that every sum is in ascending k. Products of a batch lie side by side in the lanes;
+ * lanes past the last column are idle. */
 static pfc_accel_cost matvec_cost(const pfc_accel_chip *chip, const pfc_accel_cmd *cmd, uint64_t es,
                                   uint64_t *v)
 {
     const uint64_t steps = (uint64_t)cmd->m * cmd->k;
-    const uint64_t sums = (uint64_t)cmd->m * cmd->n;
-    pfc_accel_cost cost = { .busy = steps * pfc_accel_ceil_div(cmd->n, chip->vector_lanes) };
+    const uint64_t cols = (uint64_t)PFC_MAX(cmd->batch, 1) * cmd->n;
+    pfc_accel_cost cost = { .busy = steps * pfc_accel_ceil_div(cols, chip->vector_lanes) };
 
     cost.drain = cost.busy ? chip->vector_latency : 0;
-    v[PFC_ACCEL_VECTOR_OPS] += steps * cmd->n;
-    v[PFC_ACCEL_VECTOR_MACS] += steps * cmd->n;
-    v[PFC_ACCEL_SRAM_READ] += (steps + steps * cmd->n) * es;
-    v[PFC_ACCEL_ACC_READ] += cmd->accumulate ? sums * 4 : 0;
-    v[PFC_ACCEL_ACC_WRITE] += sums * 4;
+    v[PFC_ACCEL_VECTOR_OPS] += steps * cols;
+    v[PFC_ACCEL_VECTOR_MACS] += steps * cols;
+    v[PFC_ACCEL_SRAM_READ] += (steps * PFC_MAX(cmd->batch, 1) + steps * cols) * es;
+    v[PFC_ACCEL_ACC_READ] += cmd->accumulate ? cmd->m * cols * 4 : 0;
+    v[PFC_ACCEL_ACC_WRITE] += cmd->m * cols * 4;
     return cost;
 }
 

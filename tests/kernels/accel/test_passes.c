@@ -429,6 +429,68 @@ Test(passes, a_ring_keeps_what_was_used_last)
     pfc_accel_ir_free(&ir);
 }
 
+/* ---- batches ---- */
+
+/* Three columns on eight lanes: two products fit beside each other, three do not. */
+Test(passes, products_of_a_batch_share_the_lanes)
+{
+    static const uint64_t cycles[] = { 2 * 6, 2 * 6, 2 * 6, 2 * 6 * 2 };
+
+    for (uint32_t batch = 0; batch <= 3; batch++) {
+        pfc_accel_access parts[PFC_ACCEL_MAX_ACCESSES];
+        pfc_accel_cmd *cmd;
+        uint64_t drain = 0;
+        small s;
+
+        small_init(&s, PFC_ACCEL_F32);
+        cmd = small_vector(&s, PFC_ACCEL_OP_MATVEC, 2, 3, 6);
+        cmd->batch = batch;
+        cmd->b = 1024;
+        cr_assert(eq(u64, pfc_accel_cmd_cycles(&s.chip, &s.program, cmd, &drain), cycles[batch]));
+        cr_assert(eq(sz, pfc_accel_cmd_accesses(&s.program, cmd, parts), 3));
+        cr_assert(eq(u64, parts[1].bytes, 4 * 6 * 3 * PFC_MAX(batch, 1)));
+        cr_assert(eq(u64, parts[2].bytes, 4 * 2 * 3 * PFC_MAX(batch, 1)));
+        cr_assert(eq(int, pfc_accel_program_check(&s.program, &s.chip, &err), PFC_OK), "%s",
+                  err.msg);
+    }
+}
+
+/* The array has no batches: it takes products one by one, and a program may not ask for them. */
+Test(passes, the_array_takes_a_batch_one_by_one)
+{
+    const pfc_accel_chip chip = tight();
+    pfc_accel_ir ir;
+    pfc_accel_tile_op *op;
+    uint16_t bufs[3];
+    small s;
+
+    pfc_accel_ir_init(&ir, &chip, PFC_ACCEL_F32, PFC_ACCEL_PIPELINED_WS);
+    bufs[0] = pfc_accel_ir_buffer(&ir, PFC_ACCEL_SRAM, 3 * 128);
+    bufs[1] = pfc_accel_ir_buffer(&ir, PFC_ACCEL_SRAM, 3 * 1024);
+    bufs[2] = pfc_accel_ir_buffer(&ir, PFC_ACCEL_ACC, 3 * 128);
+    op = pfc_accel_ir_op(&ir, PFC_ACCEL_OP_MATMUL, 0);
+    op->cmd.m = 2;
+    op->cmd.n = op->cmd.k = 16;
+    op->a = bufs[0];
+    op->b = bufs[1];
+    op->acc = bufs[2];
+    op->batch = 3;
+    pfc_accel_pass_place(&ir);
+    pfc_accel_pass_schedule(&ir);
+    cr_assert(eq(int, pfc_accel_pass_semaphores(&ir, &err), PFC_OK));
+    cr_assert(eq(sz, ir.p->len, 3));
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert(eq(u64, ir.p->cmds[i].a, ir.p->cmds[0].a + 128 * i));
+        cr_assert(eq(u64, ir.p->cmds[i].b, ir.p->cmds[0].b + 1024 * i));
+        cr_assert(eq(u64, ir.p->cmds[i].acc, 128 * i));
+    }
+    pfc_accel_program_free(ir.p);
+    pfc_accel_ir_free(&ir);
+    small_init(&s, PFC_ACCEL_F32);
+    small_matmul(&s, 2, 3, 4)->batch = 2;
+    cr_assert(eq(int, pfc_accel_program_check(&s.program, &s.chip, &err), PFC_EINVAL));
+}
+
 /* ---- text ---- */
 
 Test(passes, each_pass_can_be_printed_and_commands_name_their_line)
