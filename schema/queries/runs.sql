@@ -4,14 +4,16 @@
 -- also: once
 -- in: project_id i64, sha text?, cursor id, limit i64
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
---    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool, measurements i64
+--    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool,
+--    measurements i64, reproducibility text
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
        EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
                AND j.fence > r.job_fence) AS extra, r.quarantine_id IS NOT NULL AS quarantined,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
-        WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
+        WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements,
+       run_reproducibility(r) AS reproducibility
 FROM runs r
 JOIN projects p ON p.id = r.project_id
 JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
@@ -27,14 +29,16 @@ ORDER BY r.id DESC LIMIT $4::int;
 -- also: once
 -- in: project_id id, id id, run_id text?
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
---    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool, measurements i64
+--    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool,
+--    measurements i64, reproducibility text
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
        EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
                AND j.fence > r.job_fence) AS extra, r.quarantine_id IS NOT NULL AS quarantined,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
-        WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
+        WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements,
+       (SELECT run_reproducibility(v) FROM runs v WHERE v.project_id = r.project_id AND v.id = r.id) AS reproducibility
 FROM projects p
 -- Runs are found by their project and an id: without a project each is asked.
 CROSS JOIN LATERAL (SELECT a.* FROM runs a WHERE a.project_id = p.id AND a.id = $2::bigint

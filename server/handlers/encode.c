@@ -169,6 +169,7 @@ static const pfc_field run_fields[] = {
     PFC_FIELD(pfc_run_row, infra),
     PFC_FIELD(pfc_run_row, extra),
     PFC_FIELD(pfc_run_row, quarantined),
+    PFC_FIELD(pfc_run_row, reproducibility),
 };
 
 const pfc_fields pfc_run_fields = { run_fields, PFC_ARRAY_LEN(run_fields) };

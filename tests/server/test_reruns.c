@@ -496,3 +496,43 @@ Test(reruns, servers_that_decide_at_once_make_one_rerun_a_job)
         eq(i64, plant_number(g.url, "SELECT count(*) FROM jobs WHERE rerun_rule = 'infra'"), 20));
     end(&g);
 }
+
+static char *class_of(const ground *g, int64_t job)
+{
+    pfc_jobs row = job_of(g, job);
+    char *text = pfc_strdup(row.items[0].reproducibility ? row.items[0].reproducibility : "");
+
+    pfc_rows_clear(&row);
+    return text;
+}
+
+#define EXPECT_CLASS(g, job, want)                                                                 \
+    do {                                                                                           \
+        char *class_ = class_of((g), (job));                                                       \
+        cr_expect(eq(str, class_, (want)));                                                        \
+        free(class_);                                                                              \
+    } while (0)
+
+/* The second run of commit 2 is 20 % away, which confirms nothing; nor does a moved canary. */
+Test(reruns, a_result_states_how_far_it_was_reproduced)
+{
+    ground g = begin();
+    pfc_run *exact = fx_run(3);
+    int64_t first, second, third, fourth;
+
+    fx_commits(g.db, g.project, 1, 4);
+    first = one_job(&g, 1, "done", NULL, sound_run(1, 100, 0.02, 1), NULL);
+    EXPECT_CLASS(&g, first, "single");
+    second = one_job(&g, 1, "done", NULL, sound_run(1, 100, 0.02, 2), NULL);
+    EXPECT_CLASS(&g, first, "confirmed");
+    EXPECT_CLASS(&g, second, "confirmed");
+    third = one_job(&g, 2, "done", NULL, sound_run(2, 100, 0.005, 3), NULL);
+    (void)one_job(&g, 2, "done", NULL, sound_run(2, 120, 0.005, 4), NULL);
+    (void)one_job(&g, 2, "done", NULL, moved_run(2), NULL);
+    EXPECT_CLASS(&g, third, "single");
+    fx_exact(exact, "gemm/a", "cycles", 1000);
+    fourth = one_job(&g, 3, "done", NULL, exact, NULL);
+    EXPECT_CLASS(&g, fourth, "exact");
+    EXPECT_CLASS(&g, one_job(&g, 4, "failed", "down", NULL, NULL), "");
+    end(&g);
+}

@@ -69,13 +69,15 @@ SERIES = {**NAMED, "unit": TEXT, "direction": BETTER}
 INTERVAL = {"rel_change": null(NUMBER), "rel_low": null(NUMBER), "rel_high": null(NUMBER)}
 EFFECT = {"before": NUMBER, "after": NUMBER, "rel_change": NUMBER, "rel_low": NUMBER, "rel_high": NUMBER, "p": null(SHARE)}
 
+REPRODUCIBILITY = one_of("exact", "confirmed", "single")
 RERUN_ON = one_of("inconclusive", "canary", "infra", "broken", "suspected")
 rerun_rule = members(on=RERUN_ON, times=NUMERAL, after_s=NUMBER, machine=one_of("any", "other"))
 project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), rerun=each(rerun_rule), commits=COUNT, runs=COUNT, alerts_open=COUNT,
                   last_run_at=null(TIME), created_at=TIME)
 headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, direction=BETTER, series_id=NUMERAL)
 run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
-                  finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH, quarantined=TRUTH)
+                  finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH, quarantined=TRUTH,
+                  reproducibility=null(REPRODUCIBILITY))
 VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
 verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
 standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
@@ -183,12 +185,13 @@ job = members(id=NUMERAL, project=TEXT,
               suite=null(TEXT), priority={"type": "integer", "minimum": 0, "maximum": 100}, tries=COUNT, labels=TEXTS,
               runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
               progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL), blocks=null(job_blocks), session=null(RUN_ID),
-              cancel_requested=TRUTH, rerun=null(rerun), rerun_note=null(TEXT), not_before=null(TIME), created_at=TIME,
+              cancel_requested=TRUTH, rerun=null(rerun), rerun_note=null(TEXT), not_before=null(TIME),
+              reproducibility=null(REPRODUCIBILITY), created_at=TIME,
               started_at=null(TIME), finished_at=null(TIME))
 # SECRET-NUMBER
 LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
 LEASE_TOKEN = {"type": "string", "pattern": "^pfl_[0-9a-f]{64}$"}
-leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before", lease=LEASE, token=LEASE_TOKEN, fence=NUMERAL,
+leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before reproducibility", lease=LEASE, token=LEASE_TOKEN, fence=NUMERAL,
               lease_s=NUMERAL, source=null(TEXT),
               build=null(TEXT), measure=null(TEXT), task=ANYTHING)
 runner = members(name=TEXT, project=null(TEXT), machine_class=TEXT,

@@ -23,7 +23,7 @@ export interface CommitValue {
 }
 export interface RunRow {
   run_id: number; id: string; commit: string; suite: string; machine_class: string; started_at: string;
-  measurements: number; infra: boolean; extra?: boolean; session?: string | null; /* measured in blocks, with others */
+  measurements: number; infra: boolean; extra?: boolean; quarantined?: boolean; reproducibility?: string | null; session?: string | null; /* measured in blocks, with others */
 }
 export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[];
   against_parent: { commit: string; margin_rel: number; summary: CompareReply["summary"] } | null;
@@ -150,6 +150,7 @@ export interface Job {
   session?: string | null; /* that it brought */
   rerun?: { rule: string; number: number; times: number; of: number | null } | null; /* the rule that made it */
   rerun_note?: string | null; /* what the rules did when it ended */
+  reproducibility?: string | null; /* exact, confirmed or single: the least of its runs */
   blocks?: JobBlocks | null; /* builds that are measured together, as one session */
 }
 export interface JobBlocks { commits: string[]; known?: string[]; base: string; anchors: string[]; budget_s: number; margin?: number; rounds?: number }
