@@ -16,7 +16,8 @@
  *               row's number while this fold's rows pass, and take over cell by cell as the first
  *               row of the next fold arrives. (A second weight that shifts in as the first does
  *               would be overwritten before lower rows took it over: folds would start
- *               max(M, 2R - 1) apart, not max(M, R).)
+ *               max(M, 2R - 1) apart, not max(M, R).) Several rows enter in a tick over as many
+ *               buses.
  *
  * Pure functions; thread-safe.
  */
@@ -31,6 +32,7 @@
 typedef struct pfc_accel_ticked {
     pfc_accel_mode mode; /* not onnxim-ws: it is an issue rule, see pfc_accel_ticked_issue */
     uint32_t rows, cols;
+    uint32_t load_rows; /* pipelined-ws: rows of weights that enter in a tick; 0: one */
     uint32_t m, n, k;
     const int8_t *a, *b;
     int32_t *c;    /* out; sums wrap at 2^32 */

@@ -11,7 +11,6 @@ typedef struct pfc_accel_cell {
     bool down_on;   /* an operand passed down */
     int8_t across;
     int8_t down;
-    uint8_t down_row; /* pipelined-ws: the row that the weight is for */
     int8_t weight;
     int8_t next_weight;
     uint32_t sum;
@@ -27,8 +26,16 @@ typedef struct pfc_accel_port {
     uint64_t next; /* element of the fold, along the stream */
 } pfc_accel_port;
 
+/** pipelined-ws: what the buses of a column carry at one cell, a weight for each of these rows. */
+typedef struct pfc_accel_bus {
+    uint32_t row; /* the first's */
+    uint32_t len; /* 0: empty */
+    int8_t weights[PFC_ACCEL_TICKED_MAX];
+} pfc_accel_bus;
+
 typedef struct pfc_accel_array {
     pfc_accel_ticked *t;
+    pfc_accel_bus buses[PFC_ACCEL_TICKED_MAX * PFC_ACCEL_TICKED_MAX];
     pfc_accel_cell cells[PFC_ACCEL_TICKED_MAX * PFC_ACCEL_TICKED_MAX];
     pfc_accel_port rows[PFC_ACCEL_TICKED_MAX];
     pfc_accel_port cols[PFC_ACCEL_TICKED_MAX];

@@ -10,14 +10,18 @@
 
 /** An array, a problem and its int8 operands; free with pfc_accel_compare_free. */
 typedef struct pfc_accel_compare {
-    uint32_t rows, cols, m, n, k;
+    uint32_t rows, cols, load_rows, m, n, k;
     int8_t *a, *b;
 } pfc_accel_compare;
 
-/** Draws an array of at most 32 x 32 cells and sides of at most `most`, small ones as often as
- *  large ones. */
+/** Draws an array of at most 32 x 32 cells, half of them with ports that load several rows of
+ *  weights at once, and sides of at most `most`, small
+ *  ones as often as large ones. */
 void pfc_accel_compare_draw(pfc_accel_compare *p, pfc_rng *rng, uint32_t most);
 void pfc_accel_compare_free(pfc_accel_compare *p);
+/** The engine alone: C and cycles. Memory takes no time. */
+pfc_code pfc_accel_compare_engine(const pfc_accel_compare *p, pfc_accel_mode mode, int32_t *c,
+                                  uint64_t *cycles, pfc_err *err) PFC_MUSTCHECK;
 /** Runs it in a mode with cells (not onnxim-ws). PFC_EBROKEN says which two of the three differ,
  *  and where. `ticks` adds up what the ticked array took. */
 pfc_code pfc_accel_compare_run(const pfc_accel_compare *p, pfc_accel_mode mode, uint64_t *ticks,

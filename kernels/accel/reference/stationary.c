@@ -162,19 +162,33 @@ void pfc_accel_run_stationary(pfc_accel_array *array)
 
 /* ---- pipelined-ws ---- */
 
-/* The operand that enters column c from above: weights of a fold, the last row's first. */
-static pfc_accel_cell from_above(pfc_accel_array *array, const view *v, uint32_t c)
+static uint32_t rows_at_once(const pfc_accel_ticked *t)
+{
+    return PFC_MIN(PFC_MAX(t->load_rows, 1), t->rows);
+}
+
+/* Ticks that the weights of a fold take to enter. */
+static uint64_t load_ticks(const pfc_accel_ticked *t)
+{
+    return (t->rows + rows_at_once(t) - 1) / rows_at_once(t);
+}
+
+/* The weights that enter column c from above: the last rows' first. */
+static pfc_accel_bus from_above(pfc_accel_array *array, const view *v, uint32_t c)
 {
     const pfc_accel_ticked *t = array->t;
     pfc_accel_port *port = &array->cols[c];
-    pfc_accel_cell edge = { 0 };
+    pfc_accel_bus bus = { 0 };
+    uint32_t end;
 
     if (!port->on)
-        return edge;
-    edge.down_row = (uint8_t)(t->rows - 1 - pfc_accel_port_take(port, t->rows));
-    edge.down = held(t, v, port->fold, edge.down_row, c);
-    edge.down_on = true;
-    return edge;
+        return bus;
+    end = t->rows - (uint32_t)pfc_accel_port_take(port, load_ticks(t)) * rows_at_once(t);
+    bus.len = PFC_MIN(end, rows_at_once(t));
+    bus.row = end - bus.len;
+    for (uint32_t i = 0; i < bus.len; i++)
+        bus.weights[i] = held(t, v, port->fold, bus.row + i, c);
+    return bus;
 }
 
 static void tick_pipelined(pfc_accel_array *array, const view *v, collector *out)
@@ -183,18 +197,17 @@ static void tick_pipelined(pfc_accel_array *array, const view *v, collector *out
 
     for (uint32_t r = t->rows; r-- > 0;) {
         for (uint32_t c = t->cols; c-- > 0;) {
-            pfc_accel_cell *cell = &array->cells[r * t->cols + c];
+            const uint32_t at = r * t->cols + c;
+            pfc_accel_cell *cell = &array->cells[at];
+            pfc_accel_bus *bus = &array->buses[at];
             const pfc_accel_cell left = c ? cell[-1] : from_left(array, v, r);
-            const pfc_accel_cell above = r ? cell[-(ptrdiff_t)t->cols] : from_above(array, v, c);
 
+            *bus = r ? array->buses[at - t->cols] : from_above(array, v, c);
             if (left.across_on && left.first) /* before a new one may arrive in the same tick */
                 cell->weight = cell->next_weight;
-            if (above.down_on && above.down_row == r)
-                cell->next_weight = above.down;
-            cell->down_on = above.down_on;
-            cell->down = above.down;
-            cell->down_row = above.down_row;
-            multiply(array, cell, &left, r ? &above : NULL);
+            if (r - bus->row < bus->len)
+                cell->next_weight = bus->weights[r - bus->row];
+            multiply(array, cell, &left, r ? cell - t->cols : NULL);
             if (r == t->rows - 1 && cell->across_on)
                 collect(t, v, out, c, cell->sum);
         }

@@ -84,7 +84,7 @@ Test(ticked, sums_wrap_as_in_the_engine)
 {
     enum { K = 140000 };
 
-    pfc_accel_compare p = { .rows = 32, .cols = 1, .m = 1, .n = 1, .k = K };
+    pfc_accel_compare p = { .rows = 32, .cols = 1, .load_rows = 1, .m = 1, .n = 1, .k = K };
     uint64_t ticks = 0;
 
     p.a = pfc_alloc(K);
