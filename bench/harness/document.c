@@ -173,6 +173,8 @@ static void add_exact(pfc_run *run, const pfc_cell *c)
     fill_one(m, (double)exact->cycles);
     for (size_t i = 0; i < exact->counters_len; i++)
         pfc_extra_set(m, exact->counters[i].name, exact->counters[i].value);
+    for (size_t i = 0; i < exact->facts_len; i++)
+        pfc_labels_set(&m->extra, exact->facts[i].name, exact->facts[i].text);
     for (size_t i = 0; i < exact->counters_len; i++) {
         /* Traffic is a metric of its own: it regresses without time regressing. */
         if (strcmp(exact->counters[i].name, "dram_bytes") != 0)

@@ -14,6 +14,7 @@
 #include "bench/suite/suite.h"
 
 #define PFC_EXACT_MAX_COUNTERS 96
+#define PFC_EXACT_MAX_FACTS    8
 
 /** Counts of one run on an exact backend. */
 typedef struct pfc_exact {
@@ -24,6 +25,11 @@ typedef struct pfc_exact {
         double value;
     } counters[PFC_EXACT_MAX_COUNTERS]; /* further counters: bytes, stalls, ... */
     size_t counters_len;
+    struct {
+        char name[24];
+        char text[200];
+    } facts[PFC_EXACT_MAX_FACTS]; /* what is no number: limiter, digests, choices */
+    size_t facts_len;
 } pfc_exact;
 
 typedef struct pfc_backend pfc_backend;

@@ -81,25 +81,58 @@ static void add(pfc_exact *out, const char *name, double value)
 {
     const size_t at = out->counters_len;
 
-    _Static_assert(PFC_ACCEL_COUNTERS_LEN + 2 <= PFC_EXACT_MAX_COUNTERS, "room for all counters");
+    _Static_assert(PFC_ACCEL_COUNTERS_LEN + PFC_ACCEL_RESOURCES_LEN + 3 <= PFC_EXACT_MAX_COUNTERS,
+                   "room for all counters");
     snprintf(out->counters[at].name, sizeof(out->counters[at].name), "%s", name);
     out->counters[at].value = value;
     out->counters_len++;
 }
 
+static void add_fact(pfc_exact *out, const char *name, const char *text)
+{
+    snprintf(out->facts[out->facts_len].name, sizeof(out->facts[0].name), "%s", name);
+    snprintf(out->facts[out->facts_len].text, sizeof(out->facts[0].text), "%s", text);
+    out->facts_len++;
+}
+
+/* All that explains the cycles years later: what limited them, and what was executed. */
+static void add_facts(pfc_exact *out, const pfc_accel_case *c, const pfc_accel_result *r,
+                      const pfc_accel_whatif *whatif)
+{
+    const pfc_accel_program *p = pfc_accel_case_program(c);
+
+    out->facts_len = 0;
+    add_fact(out, "limiter", pfc_accel_resource_name(whatif->limiter));
+    add_fact(out, "chip_hash", pfc_accel_case_chip(c)->hash);
+    add_fact(out, "stream_digest", r->stream_digest);
+    add_fact(out, "choice", p->choice);
+    add_fact(out, "simulator", PFC_ACCEL_VERSION);
+}
+
 static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
 {
+    pfc_accel_whatif whatif = { 0 };
     pfc_accel_result result;
     pfc_code code = pfc_accel_case_run(inst, &result, err);
 
+    if (!code)
+        code = pfc_accel_case_whatif(inst, &whatif, err);
     if (code)
         return code;
+    add_facts(out, inst, &result, &whatif);
     out->cycles = result.cycles;
     out->time_ns = result.time_ns;
     out->counters_len = 0;
     add(out, "dram_bytes",
         (double)(result.counters.v[PFC_ACCEL_HBM_READ] + result.counters.v[PFC_ACCEL_HBM_WRITE]));
     add(out, "utilization", result.utilization);
+    add(out, "ceiling_cycles", (double)result.ceiling_cycles);
+    for (pfc_accel_resource i = 0; i < PFC_ACCEL_RESOURCES_LEN; i++) {
+        char name[48];
+
+        snprintf(name, sizeof(name), "whatif_%s_cycles", pfc_accel_resource_name(i));
+        add(out, name, (double)whatif.cycles[i]);
+    }
     for (pfc_accel_counter i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
         add(out, pfc_accel_counter_name(i), (double)result.counters.v[i]);
     return PFC_OK;

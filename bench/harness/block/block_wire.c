@@ -162,6 +162,12 @@ char *pfc_block_to_text(const pfc_block *block)
         json_object_set_new(doc, "counts", counts);
     }
     if (block->has_exact) {
+        json_t *facts = json_object();
+
+        for (size_t i = 0; i < block->exact.facts_len; i++)
+            json_object_set_new(facts, block->exact.facts[i].name,
+                                json_string(block->exact.facts[i].text));
+        json_object_set_new(doc, "facts", facts);
         json_object_set_new(doc, "cycles", json_integer((json_int_t)block->exact.cycles));
         json_object_set_new(doc, "counters", counters);
     } else {
@@ -219,6 +225,22 @@ static pfc_code read_counts(const json_t *doc, pfc_block *out, pfc_err *err)
     return PFC_OK;
 }
 
+static void read_facts(const json_t *doc, pfc_exact *out)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(json_object_get(doc, "facts"), name, value)
+    {
+        if (!json_is_string(value) || out->facts_len == PFC_EXACT_MAX_FACTS)
+            continue;
+        snprintf(out->facts[out->facts_len].name, sizeof(out->facts[0].name), "%s", name);
+        snprintf(out->facts[out->facts_len].text, sizeof(out->facts[0].text), "%s",
+                 json_string_value(value));
+        out->facts_len++;
+    }
+}
+
 static void read_exact(const json_t *doc, int64_t cycles, pfc_block *out)
 {
     const json_t *counters = json_object_get(doc, "counters");
@@ -239,6 +261,7 @@ static void read_exact(const json_t *doc, int64_t cycles, pfc_block *out)
                  sizeof(out->exact.counters[0].name), "%s", name);
         out->exact.counters[out->exact.counters_len++].value = json_number_value(value);
     }
+    read_facts(doc, &out->exact);
 }
 
 /* How the samples were taken. */

@@ -268,3 +268,8 @@ const pfc_accel_program *pfc_accel_case_program(const pfc_accel_case *c)
 {
     return c->program;
 }
+
+const pfc_accel_chip *pfc_accel_case_chip(const pfc_accel_case *c)
+{
+    return pfc_accel_device_chip(c->dev);
+}

@@ -74,5 +74,6 @@ pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err) PFC_MUSTCHE
 /** Arguments as they are on the host; for tests. Floats are in the problem's type. */
 const void *pfc_accel_case_arg(const pfc_accel_case *c, size_t i, uint64_t *bytes);
 const pfc_accel_program *pfc_accel_case_program(const pfc_accel_case *c);
+const pfc_accel_chip *pfc_accel_case_chip(const pfc_accel_case *c);
 
 #endif
