@@ -6,7 +6,6 @@
  * when it is stopped with a suspended connection, so no request is suspended after
  * httpd_events_stop.
  */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,9 +179,7 @@ static void wake_topic(httpd_events *events, const char *topic, woken *w)
 /* True when the client disconnected meanwhile: its wait is over, but it cannot use the offer. */
 static bool is_gone(const httpd_exchange *x)
 {
-    struct pollfd client = { .fd = x->conn ? x->conn->fd : -1, .events = POLLRDHUP };
-
-    return poll(&client, 1, 0) > 0;
+    return httpd_peer_gone(x->conn ? x->conn->fd : -1);
 }
 
 /* The list has the newest first. Called with the lock held. */
@@ -549,7 +546,8 @@ int64_t httpd_events_tick(httpd_events *events, int64_t now_ns)
     }
     next_ns = PFC_MIN(next_ns, wake_late(events, now_ns, &w));
     for (httpd_stream *stream = events->streams; stream; stream = stream->next) {
-        if (stream->end_ns && stream->end_ns <= now_ns)
+        if ((stream->end_ns && stream->end_ns <= now_ns) ||
+            (!stream->ended && httpd_peer_gone(stream->fd)))
             end_stream(stream, &w);
         if (stream->ping_ns <= now_ns) {
             stream->ping_ns = now_ns + PFC_HTTPD_PING_S * PFC_NS_PER_S;

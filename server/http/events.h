@@ -90,6 +90,8 @@ int64_t httpd_events_tick(httpd_events *events, int64_t now_ns);
 void httpd_events_stop(httpd_events *events);
 /** Ends the waits for tags, too: the work exceeds the grace of a stop. */
 void httpd_events_abandon(httpd_events *events);
+/** True when the client has closed its side of the connection; fd -1: not known, false. */
+bool httpd_peer_gone(int fd);
 /** 429 when the client of x has as many streams and waits as it may, 503 when all clients have; 0:
  * neither. Called with the lock held. */
 int httpd_events_over_limit(const httpd_events *events, const struct httpd_exchange *x);
