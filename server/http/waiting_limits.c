@@ -40,8 +40,8 @@ int httpd_events_over_limit(const httpd_events *events, const httpd_exchange *x)
     const pfc_httpd_opts *opts = &x->http->opts;
     const unsigned all = PFC_MAX(opts->connections / 2, 1);
 
-    /* A browser that moves from page to page leaves streams behind: the system is asked whether they
-     * are closed only when they would make a difference. */
+    /* A browser that moves from page to page leaves streams behind: the system is asked whether
+     * they are closed only when they would make a difference. */
     if (events->streams_len + events->waiters_len >= all && count(events, NULL, true) >= all)
         return 503;
     if (opts->waiting_each && count(events, x, false) >= opts->waiting_each &&
