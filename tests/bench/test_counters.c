@@ -1,4 +1,6 @@
 /* Counters on made-up system calls, and on this kernel whatever it offers. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -255,4 +257,38 @@ Test(counters, a_name_has_at_most_79_bytes)
     name[PFC_COUNTER_NAME_MAX - 1] = '\0';
     cr_assert(eq(int, pfc_counter_parse(name, &set, &err), PFC_EINVAL));
     cr_assert(eq(ptr, strstr(err.msg, "names of 1 to 79"), NULL), "%s", err.msg);
+}
+
+Test(counters, what_is_listed_can_be_named)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    char *rest = NULL;
+    size_t own = 0, tables = 0;
+
+    pfc_counter_list(out);
+    (void)fclose(out);
+    cr_assert(ne(ptr, strstr(text, "page-faults\n"), NULL));
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const char *colons = strstr(line, "::");
+        pfc_counter_set set;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(sz, strcspn(line, " %\t"), strlen(line)), "%s", line);
+        if (!colons) {
+            cr_assert(eq(int, pfc_counter_parse(line, &set, &err), PFC_OK), "%s: %s", line,
+                      err.msg);
+            cr_assert(eq(str, set.events[0].name, line));
+            own++;
+            continue;
+        }
+        cr_assert(colons > line && colons[2]);
+        tables++;
+    }
+    cr_assert(ge(sz, own, 10)); /* those that are counted by default are among them */
+#ifdef PFC_HAVE_PFM
+    cr_assert(gt(sz, tables, 10)); /* libpfm4 has the kernel's own events on every machine */
+#endif
+    free(text);
 }
