@@ -478,6 +478,7 @@ int main(int argc, char **argv)
     opts.job = job;
     opts.once = opts.once || job;
     opts.stop_fd = stop_pipe[0];
+    opts.machine_lock = getenv("PERFCI_MACHINE_LOCK");
     pfc_random_bytes(&opts.seed, sizeof(opts.seed));
     pfc_log(PFC_INFO, "runner_started", "url", opts.url, "work", opts.dir);
     opts.alive = pfc_signs_alive;

@@ -15,6 +15,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/agent/agent_priv.h"
+#include "runner/agent/machine_lock.h"
 #include "runner/workspace/workspace_priv.h"
 
 #define DEFAULT_POLL_S 20.0
@@ -112,6 +113,17 @@ static json_t *report_of(void *arg)
                      "disk_free_bytes", (json_int_t)spool.disk_free_bytes);
 }
 
+/* A pull request may come from a fork, whose author is not known. */
+static pfc_code refuse_stranger(const pfc_agent *a, const pfc_leased_job *job, pfc_err *err)
+{
+    if (a->sandbox || !pfc_streq(job->kind, "pull_request"))
+        return PFC_OK;
+    return pfc_err_set(err, PFC_EDENIED,
+                       "not run: jobs of pull requests need isolation, and this runner's jobs are "
+                       "not isolated: %s",
+                       a->open_reason);
+}
+
 void pfc_agent_do_job(pfc_agent *a, const pfc_leased_job *job)
 {
     pfc_lease lease = { .http = a->http,
@@ -124,13 +136,17 @@ void pfc_agent_do_job(pfc_agent *a, const pfc_leased_job *job)
                         .next_beat_ns = pfc_clock_ns() + (int64_t)(job->lease_s / 3.0 * 1e9) };
     pfc_job_verdict v = { 0 };
     pfc_err err = { 0 };
+    int lock = -1;
 
     a->report->jobs++;
     pfc_log(PFC_INFO, "job_leased", "job", job->id, "project", job->project, "commit", job->commit);
     a->question.lease[0] = '\0';
     pfc_spool_lease_token(a->spool, job->token);
-    if (work_on(a, job, &lease, &v, &err) != PFC_OK)
+    pfc_machine_lock(a->opts->machine_lock, &lease, &lock);
+    if (!lease.stopped && !lease.lost && !lease.cancelled &&
+        (refuse_stranger(a, job, &err) != PFC_OK || work_on(a, job, &lease, &v, &err) != PFC_OK))
         pfc_agent_verdict(&v, "failed", err.msg);
+    pfc_machine_unlock(lock);
     if (lease.lost || lease.cancelled || lease.stopped || !v.status) {
         a->report->abandoned++;
         pfc_log(PFC_INFO, "job_left", "job", job->id, "reason",
@@ -251,6 +267,7 @@ static pfc_code open_sandbox(pfc_agent *a, pfc_err *err)
     pfc_code code;
 
     if (a->opts->sandbox == PFC_SANDBOX_OFF) {
+        (void)snprintf(a->open_reason, sizeof(a->open_reason), "--sandbox off");
         pfc_log(PFC_WARN, "jobs_not_isolated", "reason", "--sandbox off");
         return PFC_OK;
     }
@@ -259,6 +276,7 @@ static pfc_code open_sandbox(pfc_agent *a, pfc_err *err)
         pfc_log(PFC_INFO, "jobs_isolated", "by", pfc_sandbox_description(a->sandbox));
     if (code != PFC_EUNAVAIL || a->opts->sandbox == PFC_SANDBOX_REQUIRE)
         return code ? pfc_err_wrap(err, "sandbox") : PFC_OK;
+    (void)snprintf(a->open_reason, sizeof(a->open_reason), "%s", err->msg);
     pfc_log(PFC_WARN, "jobs_not_isolated", "reason", err->msg, "consequence",
             "a job can read and change everything that this user can");
     *err = (pfc_err){ 0 };

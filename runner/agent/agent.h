@@ -25,7 +25,7 @@ typedef enum pfc_sandbox_mode {
 
 typedef struct pfc_agent_opts {
     const char *url;   /* of the server */
-    const char *token; /* scopes runner and ingest */
+    const char *token; /* scope runner */
     const char *dir;   /* work folder: lock, job.json, spool/, cache-*; made when absent, 0700 */
     const char *name;  /* NULL: the host's name */
     const char *machine_class; /* NULL: the CPU's model */
@@ -44,6 +44,7 @@ typedef struct pfc_agent_opts {
     const char *job;
     void (*alive)(void *); /* called several times a second while it works or waits; NULL: not */
     void *alive_arg;
+    const char *machine_lock; /* as for pfc_machine_lock */
     int stop_fd;      /* becomes readable when the runner must end; -1: never */
     uint64_t seed;    /* of the back-off's jitter */
     double backoff_s; /* first pause after a failure; doubles up to 60 s; 0: 0.5 */

@@ -21,8 +21,9 @@ typedef struct pfc_agent {
     pfc_agent_report *report;
     pfc_http *http;
     pfc_spool *spool;
-    pfc_sandbox *sandbox; /* NULL: jobs are not isolated */
-    pfc_machine machine;  /* name and class */
+    pfc_sandbox *sandbox;          /* NULL: jobs are not isolated */
+    char open_reason[PFC_ERR_MAX]; /* why they are not */
+    pfc_machine machine;           /* name and class */
     pfc_rng rng;
     int lock_fd;
     unsigned failures;                 /* in a row, for the back-off */

@@ -33,6 +33,7 @@ void pfc_job_clear(pfc_leased_job *job)
 {
     free(job->lease);
     free(job->token);
+    free(job->kind);
     free(job->project);
     free(job->commit);
     free(job->branch);
@@ -58,6 +59,7 @@ pfc_code pfc_job_from_json(const json_t *doc, pfc_leased_job *out, pfc_err *err)
     } texts[] = {
         { "lease", true, MAX_LEASE, &job.lease },
         { "token", false, MAX_LEASE, &job.token },
+        { "kind", false, 32, &job.kind },
         { "project", true, 63, &job.project },
         { "commit", true, PFC_REPO_MAX_REVISION, &job.commit },
         { "branch", false, PFC_WIRE_MAX_NAME, &job.branch },

@@ -49,6 +49,7 @@ typedef struct pfc_leased_job {
     int64_t fence; /* fencing token, for its runs; 0: an older server sends none */
     char *token;   /* stores the results of this job; NULL: an older server sends none */
     double lease_s;
+    char *kind; /* NULL: an older server sends none */
     char *project;
     char *commit;                  /* as given; resolved in the source */
     char *branch;                  /* NULL: the project's default */
