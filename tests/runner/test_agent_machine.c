@@ -1,4 +1,4 @@
-/* The machine that a runner shares: one measurement at a time, and no strangers without isolation. */
+/* The machine of a runner: one measurement at a time, and no pull requests without isolation. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
