@@ -46,6 +46,12 @@ static double rmsnorm_work(const int64_t *p, double elem_bytes)
     return 1e-9 * (2.0 * (double)p[0] + 1.0) * (double)p[1] * elem_bytes;
 }
 
+/* Both matrices read, their sum and its norm written. */
+static double residual_work(const int64_t *p, double elem_bytes)
+{
+    return 1e-9 * (4.0 * (double)p[0] + 1.0) * (double)p[1] * elem_bytes;
+}
+
 static double softmax_work(const int64_t *p, double elem_bytes)
 {
     return 1e-9 * 2.0 * (double)p[0] * (double)p[1] * elem_bytes;
@@ -96,6 +102,22 @@ static const pfc_op ops[] = {
       .params_len = 2, .work = rmsnorm_work },
     { .name = "softmax", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
       .params_len = 2, .work = softmax_work },
+    {
+        .name = "gemm_bias_act",
+        .metric = "gemm_tflops",
+        .unit = "TFLOP/s",
+        .params = {
+            { .name = "m", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            { .name = "n", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            { .name = "k", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            /* 0 none, 1 ReLU, 2 GELU, 3 SiLU */
+            { .name = "act", .min = 0, .max = 3, .fallback = 0 },
+        },
+        .params_len = 4,
+        .work = gemm_work,
+    },
+    { .name = "residual_rmsnorm", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
+      .params_len = 2, .work = residual_work },
 };
 
 const pfc_op *pfc_op_find(const char *name)

@@ -151,7 +151,7 @@ static pfc_code read_op(const pfc_suite_reader *r, struct fy_node *node, pfc_sui
     if (op && !e->op)
         code = pfc_yaml_fault(&r->file->yaml, op, err,
                               "op: unknown operation '%s' (known: gemm, attention, layernorm, "
-                              "rmsnorm, softmax)",
+                              "rmsnorm, softmax, gemm_bias_act, residual_rmsnorm)",
                               text);
     free(text);
     text = NULL;

@@ -35,7 +35,8 @@ static uint64_t array_cycles(const pfc_accel_chip *chip, uint64_t passes, uint64
 static uint64_t full_fold_cycles(const pfc_accel_chip *chip, uint64_t passes, uint64_t m,
                                  uint64_t n, uint64_t k)
 {
-    return k * n * PFC_MAX(m * passes, chip->array_rows) / (chip->array_rows * chip->array_cols);
+    return k * n * PFC_MAX(m * passes, pfc_accel_load_cycles(chip)) /
+           (chip->array_rows * chip->array_cols);
 }
 
 /* The array has `a` cycles of products, of which the vector unit, busy for `own` cycles with what
@@ -127,11 +128,11 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
     /* A fold has at most d rows in use for the scores, and d columns for the values. */
     out->array = pairs * d * s->passes / (rows * chip->array_cols) +
                  pairs * d * s->passes / (cols * chip->array_rows);
-    /* Keys and values are weights, which are loaded once for all rows that share them. */
-    out->array = PFC_MAX(out->array, groups *
-                                         (div_up(d, chip->array_rows) * (len / chip->array_cols) +
-                                          div_up(d, chip->array_cols) * (len / chip->array_rows)) *
-                                         chip->array_rows);
+    /* Keys and values are weights, which are loaded once for all rows that share them; a fold holds
+     * no more than d of its rows, or columns. */
+    out->array = PFC_MAX(
+        out->array, groups * len * (PFC_MAX(d, chip->array_rows) + PFC_MAX(d, chip->array_cols)) *
+                        pfc_accel_load_cycles(chip) / (chip->array_rows * chip->array_cols));
     out->vector =
         pairs * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_ATT_STEP, 0) / chip->vector_lanes;
     out->compute = beside(out->array, out->vector, 2 * pairs * d / chip->vector_lanes);
