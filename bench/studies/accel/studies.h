@@ -15,4 +15,22 @@ pfc_code study_tiles(size_t count, pfc_err *err) PFC_MUSTCHECK;
  *  a table. (attainable.c) */
 pfc_code study_attainable(pfc_err *err) PFC_MUSTCHECK;
 
+#define STUDY_ROUNDS 3 /* the fastest of these is the speed */
+
+/** CPU seconds of this thread: machines are shared, wall time is the neighbours', too. */
+double study_cpu_s(void);
+
+/** Cycles of every DIR/scalesim-*.json beside ours, then the SCALE-Sim column of
+ *  DIR/real-hw-tpu-matmul.json. PFC_EUNAVAIL without any. */
+pfc_code study_tables(const char *dir, pfc_err *err) PFC_MUSTCHECK;
+/** L1 against the ticked array on `cases` random problems in four modes, and ONNXim's rule. */
+pfc_code study_fidelities(size_t cases, uint64_t seed, pfc_err *err) PFC_MUSTCHECK;
+/** Streams, random accesses and transfer sizes on every chip. */
+pfc_code study_memory(pfc_err *err) PFC_MUSTCHECK;
+/** Simulated cycles and multiply-adds a second, and memory used. */
+pfc_code study_speeds(pfc_err *err) PFC_MUSTCHECK;
+/** A digest of result and counters for each of a list of cases, the same with a trace: the lines
+ *  are equal in every build. */
+pfc_code study_digests(pfc_err *err) PFC_MUSTCHECK;
+
 #endif
