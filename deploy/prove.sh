@@ -15,6 +15,7 @@
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
 #   aarch64 core cross-built for AArch64 in a bare Debian 12, and its unit tests under qemu-user (root, debootstrap)
+#   digests cycles and results of the simulated accelerator, built by gcc and clang, -O0 and -O3: equal, with a trace too
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
@@ -33,7 +34,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill night queue slurm faults points crowd drain units distributions aarch64 soak memory tsan mutants repeat)
+all=(fuzz documents kill bisect-kill night queue slurm faults points crowd drain units distributions aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -87,7 +88,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,35s/^# \{0,1\}//p' "$0"
+        sed -n '2,36s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -346,6 +347,33 @@ prove_drain() {
     built || return 1
     say "drain: 200 ends under load"
     script drain.py --trials 200 --seed "$$" "${most[@]}"
+}
+
+# One build of the accelerator's study; its lines say cycles and digests.
+digests_of() {
+    local compiler=$1 level=$2 out=$logs/digests-$1$2
+    say "digests: $compiler $level"
+    cmake -S . -B "$out" -G Ninja -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="$level" \
+        -DPERFCI_TESTS=OFF -DPERFCI_WEB=OFF >"$out.log" 2>&1 &&
+        cmake --build "$out" --target perfci-bench-accel >>"$out.log" 2>&1 || {
+        tail -n 30 "$out.log" >&2
+        return 1
+    }
+    clean "$out/bin/perfci-bench-accel" --only digests >"$out.txt"
+}
+
+prove_digests() {
+    local compiler level first='' builds=0
+    needs cmake cmake && needs ninja ninja-build && needs gcc gcc && needs clang clang || return 1
+    for compiler in gcc clang; do
+        for level in -O0 -O3; do
+            digests_of "$compiler" "$level" || return 1
+            first=${first:-$logs/digests-$compiler$level.txt}
+            diff "$first" "$logs/digests-$compiler$level.txt" || return 1
+            builds=$((builds + 1))
+        done
+    done
+    echo "  $(wc -l <"$first") cases, $builds builds: equal cycles and digests"
 }
 
 prove_soak() {

@@ -246,7 +246,8 @@ static pfc_code all_files(const char *dir, size_t *found, pfc_err *err)
     return code;
 }
 
-/* Equal rows of one table of the TPU measurements: SCALE-Sim's cycles at 128x128, ws or is. */
+/* SCALE-Sim's cycles at 128x128, in the dataflow with the shorter fold: the shorter one of A's rows
+ * and B's columns passes. (In 498 of the 1,198 rows that is also the smaller of both cycles.) */
 static pfc_code tpu_table(json_t *rows, size_t column, tally *t, pfc_err *err)
 {
     size_t i;
@@ -260,22 +261,14 @@ static pfc_code tpu_table(json_t *rows, size_t column, tally *t, pfc_err *err)
                   .rows = 128,
                   .cols = 128,
                   .cycles = json_integer_value(json_array_get(item, column)) };
-        uint64_t least = UINT64_MAX;
+        pfc_code code;
 
-        for (int is = 0; is < 2; is++) {
-            pfc_accel_result result;
-            pfc_code code;
-
-            r.flow = is ? "is" : "ws";
-            code = simulate(&r, &result, err);
-            if (code)
-                return code;
-            least = PFC_MIN(least, result.cycles);
-        }
-        t->rows++;
-        t->equal += least == (uint64_t)r.cycles;
-        t->worst_rel =
-            fmax(t->worst_rel, fabs((double)least - (double)r.cycles) / fmax((double)r.cycles, 1));
+        if (r.m <= 0 || r.n <= 0 || r.k <= 0 || r.cycles <= 0)
+            return pfc_err_set(err, PFC_EINVAL, "TPU table: row %zu is not a GEMM", i);
+        r.flow = r.m <= r.n ? "ws" : "is";
+        code = one_row(&r, t, err);
+        if (code)
+            return code;
     }
     return PFC_OK;
 }
@@ -319,8 +312,8 @@ static pfc_code tpu_file(const char *dir, pfc_err *err)
         code = code ? code : tpu_table(rows, column, &t, err);
     }
     if (!code)
-        printf("%-36s rows %6zu  equal %6zu (%.4f)  worst difference %.3g (smaller of ws, is)\n",
-               name, t.rows, t.equal, t.rows ? (double)t.equal / (double)t.rows : 0.0, t.worst_rel);
+        printf("%-36s rows %6zu  equal %6zu (%.4f)  worst difference %.3g (ws or is)\n", name,
+               t.rows, t.equal, t.rows ? (double)t.equal / (double)t.rows : 0.0, t.worst_rel);
     json_decref(root);
     free(path);
     return code;
