@@ -77,6 +77,23 @@ static pfc_code random_share(const pfc_accel_chip *chip, double *out, pfc_err *e
     return share_of_peak(&bare, &p, out, err);
 }
 
+/* The best of transfers of 2 KiB to 1 MiB: at some powers of two the engines meet in few banks, and
+ * the sweep shows what that costs. */
+static pfc_code stream_share(const pfc_accel_chip *chip, bool store, double *out, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    *out = 0;
+    for (uint64_t size = 2048; size <= 1u << 20 && !code; size *= 2) {
+        const plan p = { size, 1, size, BYTES / size, false, store };
+        double share = 0;
+
+        code = share_of_peak(chip, &p, &share, err);
+        *out = PFC_MAX(*out, share);
+    }
+    return code;
+}
+
 static pfc_code sweep(const pfc_accel_chip *chip, pfc_err *err)
 {
     pfc_code code = PFC_OK;
@@ -95,9 +112,6 @@ static pfc_code sweep(const pfc_accel_chip *chip, pfc_err *err)
 
 pfc_code study_memory(pfc_err *err)
 {
-    const uint64_t size = 1u << 17;
-    const plan in = { size, 1, size, BYTES / size, false, false };
-    const plan stores = { size, 1, size, BYTES / size, false, true };
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; pfc_accel_chip_name(i) && !code; i++) {
@@ -108,9 +122,9 @@ pfc_code study_memory(pfc_err *err)
 
         code = pfc_accel_chip_load(pfc_accel_chip_name(i), &chip, err);
         if (!code)
-            code = share_of_peak(&chip, &in, &read, err);
+            code = stream_share(&chip, false, &read, err);
         if (!code)
-            code = share_of_peak(&chip, &stores, &written, err);
+            code = stream_share(&chip, true, &written, err);
         if (!code)
             code = random_share(&chip, &random, err);
         if (code)

@@ -83,7 +83,7 @@ Test(ceiling, a_large_gemm_comes_close)
     cr_assert(ge(u64, c.compute, c.array * 32 / 33 - 1));
     cr_assert(le(u64, c.compute, c.array * 32 / 33));
     cr_assert(eq(u64, c.bytes, 3ull * 4096 * 4096 * 2)); /* fits the scratchpad well enough */
-    cr_assert(eq(u64, c.cycles, c.compute + 2 * (120 + 220)));
+    cr_assert(eq(u64, c.cycles, c.compute + 2 * (24 + 220)));
 }
 
 /* Traffic: with little room on the chip the operands are read again and again. */
@@ -114,7 +114,7 @@ Test(ceiling, few_rows_are_bound_by_weights_or_memory)
     cr_assert(eq(u64, c.array, 32 * 32 * 128));
     cr_assert(eq(u64, c.vector, 4096 * 4096 / 512));
     cr_assert(eq(u64, c.memory, c.bytes * 2000 / 1638400));
-    cr_assert(eq(u64, c.cycles, c.memory + 120 + 220));
+    cr_assert(eq(u64, c.cycles, c.memory + 24 + 220));
 }
 
 Test(ceiling, modes_of_others_are_their_closed_form)

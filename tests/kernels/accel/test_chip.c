@@ -64,7 +64,7 @@ Test(chip, faults_are_told_with_file_and_line)
         { "hbm_row_bytes = 2048", "hbm_row_bytes = 2000", "expected a power of two, got 2000" },
         { "hbm_burst = 64", "hbm_burst = 256\n# ", NULL },
         { "hbm_interleave = 256", "hbm_interleave = 64", NULL },
-        { "hbm_refresh = 140", "hbm_refresh = 3900", "expected less than hbm_refresh_every" },
+        { "hbm_refresh = 280", "hbm_refresh = 3900", "expected less than hbm_refresh_every" },
         { "sram_banks = 16", "sram_banks = 15", "sram_bytes: expected a multiple of 64" },
         { "array_rows = 16", "array_rows = 99999999999999999999", "x.chip:15: array_rows" },
     };
