@@ -15,21 +15,12 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/studies/accel/studies.h"
 #include "core/base/parse.h"
 
 #define FIDELITY_CASES 10000
 #define FIDELITY_SEED  17
-
-double study_cpu_s(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 typedef struct options {
     const char *data;
