@@ -42,7 +42,7 @@ static pfc_code read_request(block_request *request, pfc_err *err)
 
 static void clear_request(block_request *request)
 {
-    free(request->c.name);
+    pfc_case_clear(&request->c);
     free(request->backend_name);
     pfc_backends_clear(&request->backends);
 }

@@ -98,11 +98,20 @@ static pfc_code include_one(pfc_suite_reader *r, struct fy_node *at, const char 
 }
 
 /* Folder of the including file, joined; "a/../b" stays as it is written. */
-static char *beside(const char *file, const char *path)
+pfc_code pfc_suite_beside(const pfc_suite_reader *r, struct fy_node *at, const char *what,
+                          const char *path, char **out, pfc_err *err)
 {
+    const char *file = r->file->path;
     const char *slash = strrchr(file, '/');
 
-    return slash ? pfc_format("%.*s/%s", (int)(slash - file), file, path) : pfc_strdup(path);
+    if (path[0] == '/')
+        return pfc_yaml_fault(&r->file->yaml, at, err,
+                              "%s: expected a path relative to this file, got %.300s", what, path);
+    if (!r->file->on_disk)
+        return pfc_yaml_fault(&r->file->yaml, at, err, "%s: there is no file around this suite",
+                              what);
+    *out = slash ? pfc_format("%.*s/%s", (int)(slash - file), file, path) : pfc_strdup(path);
+    return PFC_OK;
 }
 
 static pfc_code include_glob(pfc_suite_reader *r, struct fy_node *at, const char *pattern,
@@ -136,15 +145,14 @@ static pfc_code include_text(pfc_suite_reader *r, struct fy_node *at, const char
 
     if (pfc_suite_builtin(text))
         return include_one(r, at, text, false, err);
-    if (text[0] == '/')
-        return pfc_yaml_fault(&r->file->yaml, at, err,
-                              "include: expected a path relative to this file, got %.300s", text);
-    if (!r->file->on_disk)
+    if (text[0] != '/' && !r->file->on_disk)
         return pfc_yaml_fault(&r->file->yaml, at, err,
                               "include: no built-in suite '%.100s', and there is no file around "
                               "this suite",
                               text);
-    path = beside(r->file->path, text);
+    code = pfc_suite_beside(r, at, "include", text, &path, err);
+    if (code)
+        return code;
     code = pfc_suite_is_glob(text) ? include_glob(r, at, path, err)
                                    : include_one(r, at, path, true, err);
     free(path);

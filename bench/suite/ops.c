@@ -1,5 +1,6 @@
 /* The operations that suites may name: their parameters and how much work a call is. */
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/suite/suite.h"
@@ -160,6 +161,33 @@ char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params)
             pfc_buf_printf(&buf, "%s%lld", op->params[i].name, (long long)params[i]);
     }
     return pfc_buf_take(&buf);
+}
+
+char *pfc_case_own_name(const pfc_op *op, const char *dtype, const int64_t *params,
+                        const char *program, const char *schedule)
+{
+    const char *file = program ? program : schedule;
+    char *shape = pfc_case_name(op, dtype, params);
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    char *name;
+
+    if (!file)
+        return shape;
+    name = pfc_format("%s/%s", shape, slash ? slash + 1 : file);
+    free(shape);
+    return name;
+}
+
+void pfc_case_clear(pfc_case *c)
+{
+    free(c->name);
+    free(c->program);
+    free(c->schedule);
+    free(c->where);
+    for (size_t i = 0; i < c->backends_len; i++)
+        free(c->backends[i]);
+    free(c->backends);
+    *c = (pfc_case){ 0 };
 }
 
 double pfc_case_work(const pfc_case *c)

@@ -54,6 +54,8 @@ typedef struct pfc_suite_entry {
     char **backends; /* owned when own_backends */
     size_t backends_len;
     bool own_backends;
+    char *program; /* paths, owned; NULL: none */
+    char *schedule;
     bool generated; /* shapes come from a generator: one that is there already is left out */
 } pfc_suite_entry;
 
@@ -101,6 +103,10 @@ pfc_code pfc_suite_read_file(pfc_suite_reader *r, const char *path, bool on_disk
                              size_t len, pfc_err *err);
 pfc_code pfc_suite_read_includes(pfc_suite_reader *r, struct fy_node *node, pfc_err *err);
 void pfc_suite_reader_clear(pfc_suite_reader *r);
+/** A path from the folder of the file that is being read. `what` for errors: an absolute path, or a
+ *  suite without a file around it. *out is the caller's. */
+pfc_code pfc_suite_beside(const pfc_suite_reader *r, struct fy_node *at, const char *what,
+                          const char *path, char **out, pfc_err *err);
 
 /* ---- suite.c ---- */
 

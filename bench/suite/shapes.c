@@ -78,6 +78,8 @@ static pfc_code append_case(pfc_suite_reader *r, const pfc_suite_entry *e, struc
                      .backends_len = e->backends_len,
                      .settings = e->settings,
                      .where = pfc_format("%s:%d", r->file->path, pfc_yaml_line(at)) };
+    c->program = e->program ? pfc_strdup(e->program) : NULL;
+    c->schedule = e->schedule ? pfc_strdup(e->schedule) : NULL;
     memcpy(c->dtype, e->dtype, sizeof(c->dtype));
     memcpy(c->params, params, sizeof(c->params));
     c->backends = pfc_calloc(e->backends_len, sizeof(*c->backends));
@@ -96,7 +98,7 @@ pfc_code pfc_suite_add_case(pfc_suite_reader *r, const pfc_suite_entry *e, struc
 
     if (why)
         return pfc_yaml_fault(&r->file->yaml, at, err, "%s", why);
-    name = pfc_case_name(e->op, e->dtype, params);
+    name = pfc_case_own_name(e->op, e->dtype, params, e->program, e->schedule);
     if (!passes(r, name)) {
         free(name);
         return PFC_OK;

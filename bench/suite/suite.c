@@ -212,6 +212,51 @@ static pfc_code read_how(pfc_suite_reader *r, struct fy_node *node, pfc_suite_en
     return code;
 }
 
+/* A file of an entry, which must be there. */
+static pfc_code read_file_of(const pfc_suite_reader *r, struct fy_node *node, const char *what,
+                             const char *suffix, char **out, pfc_err *err)
+{
+    const pfc_yaml *y = &r->file->yaml;
+    char *text = NULL;
+    pfc_code code = pfc_yaml_text(y, node, what, 200, &text, err);
+
+    if (code)
+        return code;
+    if (suffix && (strlen(text) <= strlen(suffix) ||
+                   strcmp(text + strlen(text) - strlen(suffix), suffix) != 0))
+        code = pfc_yaml_fault(y, node, err, "%s: expected the name of a file *%s, got %s", what,
+                              suffix, text);
+    if (!code)
+        code = pfc_suite_beside(r, node, what, text, out, err);
+    if (!code && !pfc_fs_exists(*out))
+        code = pfc_yaml_fault(y, node, err, "%s: there is no file %s", what, *out);
+    free(text);
+    return code;
+}
+
+/* program: a kernel in text; schedule: tiles of the built-in GEMM. */
+static pfc_code read_own(const pfc_suite_reader *r, struct fy_node *node, pfc_suite_entry *e,
+                         pfc_err *err)
+{
+    const pfc_yaml *y = &r->file->yaml;
+    struct fy_node *program = pfc_yaml_get(node, "program");
+    struct fy_node *schedule = pfc_yaml_get(node, "schedule");
+
+    if (!program && !schedule)
+        return PFC_OK;
+    if (program && schedule)
+        return pfc_yaml_fault(y, schedule, err,
+                              "schedule: expected 'program' or 'schedule', got both");
+    if (!e->op)
+        return pfc_yaml_fault(y, program ? program : schedule, err,
+                              "%s: expected an 'op' beside it", program ? "program" : "schedule");
+    if (program)
+        return read_file_of(r, program, "program", ".pca", &e->program, err);
+    if (strcmp(e->op->name, "gemm") != 0)
+        return pfc_yaml_fault(y, schedule, err, "schedule: expected gemm, got %s", e->op->name);
+    return read_file_of(r, schedule, "schedule", NULL, &e->schedule, err);
+}
+
 static const struct {
     const char *key;
     pfc_code (*add)(pfc_suite_reader *r, const pfc_suite_entry *e, struct fy_node *node,
@@ -249,9 +294,9 @@ static pfc_code read_shapes(pfc_suite_reader *r, struct fy_node *node, const pfc
 
 static pfc_code read_entry(pfc_suite_reader *r, struct fy_node *node, pfc_err *err)
 {
-    static const char *const known[] = { "op",       "dtype",    "shapes",   "cross",
-                                         "group",    "random",   "boundary", "model",
-                                         "backends", "headline", "settings", NULL };
+    static const char *const known[] = { "op",       "dtype",    "shapes",   "cross",    "group",
+                                         "random",   "boundary", "model",    "backends", "headline",
+                                         "settings", "program",  "schedule", NULL };
     pfc_suite_entry e = { .dtype = "f32",
                           .headline = true,
                           .settings = r->settings,
@@ -267,11 +312,15 @@ static pfc_code read_entry(pfc_suite_reader *r, struct fy_node *node, pfc_err *e
     if (!code)
         code = read_how(r, node, &e, err);
     if (!code)
+        code = read_own(r, node, &e, err);
+    if (!code)
         code = read_shapes(r, node, &e, err);
     if (!code && r->suite->cases_len == before && !r->filter && !pfc_yaml_get(node, "model"))
         code = pfc_yaml_fault(&r->file->yaml, node, err, "benchmarks: entry has no shape");
     if (e.own_backends)
         pfc_suite_free_strings(e.backends, e.backends_len);
+    free(e.program);
+    free(e.schedule);
     return code;
 }
 
@@ -448,11 +497,8 @@ void pfc_suite_free(pfc_suite *suite)
 {
     if (!suite)
         return;
-    for (size_t i = 0; i < suite->cases_len; i++) {
-        free(suite->cases[i].name);
-        free(suite->cases[i].where);
-        pfc_suite_free_strings(suite->cases[i].backends, suite->cases[i].backends_len);
-    }
+    for (size_t i = 0; i < suite->cases_len; i++)
+        pfc_case_clear(&suite->cases[i]);
     free(suite->cases);
     free(suite->name);
     free(suite);

@@ -70,8 +70,12 @@ typedef struct pfc_case {
     const pfc_op *op;
     char dtype[8];
     int64_t params[PFC_OP_MAX_PARAMS]; /* as op->params */
-    bool headline;                     /* counts in the headline metric */
-    char **backends;                   /* as the suite says: "cpu-avx2", "accel:*" */
+    /* Files of the simulated accelerator, as paths from the working folder; NULL: none. The shape
+     * is then what the result is compared with. */
+    char *program;   /* a kernel in text, run instead of the built-in one */
+    char *schedule;  /* of the built-in GEMM */
+    bool headline;   /* counts in the headline metric */
+    char **backends; /* as the suite says: "cpu-avx2", "accel:*" */
     size_t backends_len;
     pfc_case_settings settings;
     char *where; /* where the suite names it, "suite.yaml:12" */
@@ -89,6 +93,12 @@ typedef struct pfc_suite {
 /** The benchmark's name from its operation, type and parameters; caller frees. Parameters that
  *  have their fallback value are left out, so that adding a parameter renames nothing. */
 char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params);
+/** The same, then "/" and the name of the kernel in text or the schedule (both may be NULL), without
+ *  its folders; caller frees. */
+char *pfc_case_own_name(const pfc_op *op, const char *dtype, const int64_t *params,
+                        const char *program, const char *schedule);
+/** Frees what the case holds and zeroes it. */
+void pfc_case_clear(pfc_case *c);
 /** Work of one call (TFLOP or GB). */
 double pfc_case_work(const pfc_case *c);
 /** True when the suite selects that backend for the benchmark ("accel:*" matches every chip). */

@@ -133,6 +133,26 @@ const char *accel_plan_name(const accel_plan *p)
     return slash ? slash + 1 : p->file;
 }
 
+static json_t *metric_json(json_t *value, const char *unit, bool higher_is_better)
+{
+    return json_pack("{s:o, s:s, s:b, s:b}", "value", value, "unit", unit, "higher_is_better",
+                     (int)higher_is_better, "exact", 1);
+}
+
+/* As a measuring command gives them: perfci run, compare and bisect read this answer as it is, and
+ * one run of a commit is enough. */
+static json_t *metrics_json(const pfc_accel_result *r)
+{
+    const uint64_t *v = r->counters.v;
+    json_t *doc = json_object();
+
+    set(doc, "cycles", metric_json(whole(r->cycles), "cycles", false));
+    set(doc, "time_ns", metric_json(json_real(r->time_ns), "ns", false));
+    set(doc, "dram_bytes",
+        metric_json(whole(v[PFC_ACCEL_HBM_READ] + v[PFC_ACCEL_HBM_WRITE]), "bytes", false));
+    return doc;
+}
+
 json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
 {
     const pfc_accel_result *r = &out->result;
@@ -160,6 +180,7 @@ json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
     set(doc, "whatif", whatif_json(whatif));
     set(doc, "functional", json_boolean(r->functional));
     set(doc, "ticks", whole(r->ticks));
+    set(doc, "metrics", metrics_json(r));
     set(doc, "counters", counters_json(&r->counters));
     if (out->detailed)
         set(doc, "detail", detail_json(&out->detail));

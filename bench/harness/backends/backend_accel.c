@@ -6,6 +6,7 @@
 #include "bench/harness/backends/backend.h"
 #include "core/base/buf.h"
 #include "kernels/accel/ops/ops.h"
+#include "kernels/accel/text/text.h"
 
 static pfc_code problem_of(const pfc_backend *self, const pfc_case *c, pfc_accel_problem *out,
                            pfc_err *err)
@@ -42,10 +43,58 @@ static pfc_code accel_can(const pfc_backend *self, const pfc_case *c, pfc_err *e
     return problem_of(self, c, &problem, err);
 }
 
+/* The kernel in text. Its result is compared with the suite's shape, so a reference that the file
+ * names must be the same. */
+static pfc_code open_program(const pfc_case *c, const pfc_accel_problem *problem,
+                             const pfc_accel_chip *chip, const pfc_accel_case_opts *opts,
+                             pfc_accel_case **out, pfc_err *err)
+{
+    pfc_accel_program *program;
+    pfc_accel_text *text = NULL;
+    pfc_code code = pfc_accel_text_load(c->program, &text, err);
+
+    if (!code && text->program->dtype != problem->dtype)
+        code = pfc_err_set(err, PFC_EINVAL, "%s: dtype: expected %s as in the suite, got %s",
+                           c->program, c->dtype, pfc_accel_dtype_name(text->program->dtype));
+    if (!code && text->has_reference &&
+        (text->reference.kernel != problem->kernel ||
+         memcmp(text->reference.p, problem->p, sizeof(problem->p)) != 0))
+        code = pfc_err_set(err, PFC_EINVAL, "%s: reference: expected that of the suite, %s",
+                           c->program, c->name);
+    if (!code)
+        code = pfc_accel_text_check(text, chip, err);
+    if (!code) {
+        program = text->program;
+        text->program = NULL;
+        program->macs = pfc_accel_problem_macs(problem);
+        code = pfc_accel_case_new_program(out, program, problem, chip, opts, err);
+        if (code)
+            code = pfc_err_wrap(err, "%s", c->program);
+    }
+    pfc_accel_text_free(text);
+    return code;
+}
+
+static pfc_code open_scheduled(const pfc_case *c, const pfc_accel_problem *problem,
+                               const pfc_accel_chip *chip, pfc_accel_case_opts *opts,
+                               pfc_accel_case **out, pfc_err *err)
+{
+    pfc_accel_gemm_tiles tiles;
+    pfc_accel_schedule schedule;
+    pfc_code code = pfc_accel_schedule_load(c->schedule, &schedule, err);
+
+    if (code)
+        return code;
+    tiles = pfc_accel_schedule_tiles(&schedule, problem);
+    opts->gemm_tiles = &tiles;
+    code = pfc_accel_case_new(out, problem, chip, chip->mode, opts, err);
+    return code ? pfc_err_wrap(err, "%s", c->schedule) : PFC_OK;
+}
+
 static pfc_code accel_open(const pfc_backend *self, const pfc_case *c, uint64_t seed, void **inst,
                            pfc_err *err)
 {
-    const pfc_accel_case_opts opts = { .seed = seed };
+    pfc_accel_case_opts opts = { .seed = seed };
     pfc_accel_problem problem = { 0 };
     pfc_accel_chip chip;
     pfc_accel_case *made = NULL;
@@ -53,7 +102,11 @@ static pfc_code accel_open(const pfc_backend *self, const pfc_case *c, uint64_t 
 
     if (!code)
         code = pfc_accel_chip_load(self->arg, &chip, err);
-    if (!code)
+    if (!code && c->program)
+        code = open_program(c, &problem, &chip, &opts, &made, err);
+    else if (!code && c->schedule)
+        code = open_scheduled(c, &problem, &chip, &opts, &made, err);
+    else if (!code)
         code = pfc_accel_case_new(&made, &problem, &chip, chip.mode, &opts, err);
     if (code == PFC_ETOOBIG) { /* no place on this chip: it cannot be measured there */
         if (err)

@@ -51,6 +51,9 @@ static pfc_code take_params(const pfc_backend *self, const pfc_case *c, found *f
 static pfc_code find_kernel(const pfc_backend *self, const pfc_case *c, found *f, pfc_err *err)
 {
     *f = (found){ .op = NULL };
+    if (c->program || c->schedule)
+        return pfc_err_set(err, PFC_EUNAVAIL, "%s runs no %s of the simulated accelerator",
+                           self->name, c->program ? "program" : "schedule");
     if (pfc_kernel_find(c->op->name, c->dtype, &f->op, NULL) ||
         pfc_kernel_variant_find(f->op, self->name, &f->variant, NULL) == PFC_ENOTFOUND)
         return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s %s", self->name, c->dtype, c->op->name);

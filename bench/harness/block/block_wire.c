@@ -7,8 +7,10 @@
 #include <jansson.h>
 
 #include "bench/harness/harness.h"
+#include "core/base/fs.h"
 
 #define MAX_SAMPLES PFC_WIRE_MAX_SAMPLES
+#define MAX_PATH    PFC_PATH_MAX
 
 static char *dump(json_t *doc)
 {
@@ -20,18 +22,31 @@ static char *dump(json_t *doc)
     return text;
 }
 
+/* Set only where there is one, so that other blocks are as they were. */
+static void add_file(json_t *doc, const char *name, const char *path)
+{
+    if (path)
+        json_object_set_new(doc, name, json_string(path));
+}
+
 char *pfc_block_spec_to_text(const pfc_block_spec *spec)
 {
     json_t *params = json_object();
+    json_t *doc;
 
     for (size_t i = 0; i < spec->c->op->params_len; i++)
         json_object_set_new(params, spec->c->op->params[i].name, json_integer(spec->c->params[i]));
-    return dump(json_pack(
-        "{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i, s:s, s:I}", "op", spec->c->op->name,
-        "dtype", spec->c->dtype, "params", params, "backend", spec->backend, "seed",
-        (json_int_t)spec->seed, "samples", (json_int_t)spec->samples, "max_seconds",
-        spec->max_seconds, "warmup_seconds", spec->warmup_seconds, "check", (int)spec->check, "cpu",
-        spec->cpu, "counters", spec->counters, "copies", (json_int_t)PFC_MAX(spec->copies, 1)));
+    doc = json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i, s:s, s:I}", "op",
+                    spec->c->op->name, "dtype", spec->c->dtype, "params", params, "backend",
+                    spec->backend, "seed", (json_int_t)spec->seed, "samples",
+                    (json_int_t)spec->samples, "max_seconds", spec->max_seconds, "warmup_seconds",
+                    spec->warmup_seconds, "check", (int)spec->check, "cpu", spec->cpu, "counters",
+                    spec->counters, "copies", (json_int_t)PFC_MAX(spec->copies, 1));
+    if (doc) {
+        add_file(doc, "program", spec->c->program);
+        add_file(doc, "schedule", spec->c->schedule);
+    }
+    return dump(doc);
 }
 
 static pfc_code read_case(const json_t *doc, pfc_case *c, pfc_err *err)
@@ -43,6 +58,10 @@ static pfc_code read_case(const json_t *doc, pfc_case *c, pfc_err *err)
 
     if (!code)
         code = pfc_json_string(doc, NULL, "dtype", true, sizeof(c->dtype) - 1, &dtype, err);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "program", false, MAX_PATH, &c->program, err);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "schedule", false, MAX_PATH, &c->schedule, err);
     if (!code)
         code = pfc_json_object(doc, NULL, "params", true, &params, err);
     if (!code) {
@@ -58,7 +77,7 @@ static pfc_code read_case(const json_t *doc, pfc_case *c, pfc_err *err)
     }
     if (!code) {
         snprintf(c->dtype, sizeof(c->dtype), "%s", dtype);
-        c->name = pfc_case_name(c->op, c->dtype, c->params);
+        c->name = pfc_case_own_name(c->op, c->dtype, c->params, c->program, c->schedule);
     }
     free(op);
     free(dtype);
@@ -106,9 +125,8 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
     free(counters);
     json_decref(doc);
     if (code) {
-        free(c->name);
+        pfc_case_clear(c);
         free(*backend);
-        *c = (pfc_case){ 0 };
         *backend = NULL;
         return code;
     }

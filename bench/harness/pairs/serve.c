@@ -81,7 +81,7 @@ static pfc_code begin(server *s, const pfc_backends *backends, const char *line,
                                                   call_ns > PFC_SAMPLE_LONG_NS ? s->cpu : s->wall),
                         "cpu_clock", (int)(call_ns > PFC_SAMPLE_LONG_NS), "call_ns", call_ns));
 done:
-    free(c.name);
+    pfc_case_clear(&c);
     free(name);
     return code;
 }
