@@ -1,6 +1,7 @@
 """The documentation's site: complete, without a broken link, fit for the server's policy; commands that it shows exist."""
 
 import html.parser
+import json
 import os
 import pathlib
 import re
@@ -159,6 +160,28 @@ class Commands(unittest.TestCase):
                                   text=True, stdin=subprocess.DEVNULL, timeout=DEADLINE_S, check=False)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("sum_ns", done.stdout)
+
+    def test_the_kernel_in_text_works_as_printed(self):
+        page = (ROOT / "docs/how-to/own-kernel.md").read_text(encoding="utf-8")
+        files = re.findall(r"```(?:text|yaml)\n(.*?)```", page, re.S)
+        with tempfile.TemporaryDirectory(prefix="pfc-docs-") as folder:
+            for name, begin in (("tile.pca", "pca 1"), ("tiles.schedule", "m = "), ("suite.yaml", "suite: ")):
+                pathlib.Path(folder, name).write_text(next(text for text in files if text.startswith(begin)))
+
+            def run(*words):
+                done = subprocess.run([BIN / words[0], *words[1:]], cwd=folder, capture_output=True, text=True, check=False,
+                                      stdin=subprocess.DEVNULL, timeout=DEADLINE_S)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                return json.loads(done.stdout) if "--json" in words else done
+
+            lines = [line.split("#")[0].strip() for line in shown(page) if line.startswith("perfci accel run")]
+            self.assertGreaterEqual(len(lines), 6)
+            for line in lines:
+                run(*line.split())
+            self.assertTrue(run("perfci", "accel", "run", "tile.pca", "--json")["program"]["checked"])
+            names = {m["benchmark"] for m in run("perfci-bench", "--suite", "suite.yaml", "--json")["measurements"]}
+            for name in re.findall(r"`(gemm/bf16/[^`]*)`", page):
+                self.assertIn(name, names)
 
 
 if __name__ == "__main__":

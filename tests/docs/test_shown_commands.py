@@ -79,6 +79,9 @@ class ShownCommands(unittest.TestCase):
         for name, text in (("bench", BENCH), ("my_benchmark", BENCH), ("Makefile", "all:\n"), ("perfci.yaml", YAML)):
             (self.repo / name).write_text(text, encoding="utf-8")
             (self.repo / name).chmod(0o755)
+        page = (test_docs.ROOT / "docs/how-to/own-kernel.md").read_text(encoding="utf-8")
+        for name, begin in (("tile.pca", "pca 1"), ("tiles.schedule", "m = ")):
+            (self.repo / name).write_text(re.search(r"```text\n(" + begin + r".*?)```", page, re.S)[1], encoding="utf-8")
         self.env = dict(self.stack.env, PATH=f"{test_docs.BIN}:{os.environ['PATH']}")
         for n, level in enumerate(LEVELS):
             (self.repo / "level.txt").write_text(f"{level}\n", encoding="utf-8")

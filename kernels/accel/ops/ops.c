@@ -61,6 +61,14 @@ static pfc_code prepare(pfc_accel_case *c, uint64_t seed, pfc_err *err)
     return code;
 }
 
+/* a + b * c, or the most there is. */
+static uint64_t saturated(uint64_t a, uint64_t b, uint64_t c)
+{
+    if (__builtin_mul_overflow(b, c, &b) || __builtin_add_overflow(a, b, &a))
+        return UINT64_MAX;
+    return a;
+}
+
 /* A program from outside may do any work beside the useful. */
 static bool works_too_long(const pfc_accel_program *p)
 {
@@ -70,7 +78,8 @@ static bool works_too_long(const pfc_accel_program *p)
         const pfc_accel_cmd *cmd = &p->cmds[i];
 
         if (cmd->unit != PFC_ACCEL_UNIT_DMA)
-            work += (uint64_t)cmd->m * PFC_MAX(cmd->n, 1u) * PFC_MAX(cmd->k, 1u);
+            work = saturated(work, (uint64_t)cmd->m * PFC_MAX(cmd->n, 1u) * PFC_MAX(cmd->k, 1u),
+                             PFC_MAX(cmd->batch, 1u));
     }
     return work > PFC_ACCEL_MAX_AUTO_MACS ||
            p->sram_used + p->acc_used > PFC_ACCEL_MAX_AUTO_CHIP_BYTES;

@@ -179,6 +179,7 @@ static uint64_t macs_of(const pfc_accel_assembler *s)
 
         if ((cmd->op == PFC_ACCEL_OP_MATMUL || cmd->op == PFC_ACCEL_OP_MATVEC) &&
             (__builtin_mul_overflow((uint64_t)cmd->m * cmd->n, (uint64_t)cmd->k, &more) ||
+             __builtin_mul_overflow(more, (uint64_t)PFC_MAX(cmd->batch, 1u), &more) ||
              __builtin_add_overflow(macs, more, &macs)))
             return UINT64_MAX;
     }

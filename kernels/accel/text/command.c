@@ -190,10 +190,10 @@ static pfc_code check_extents(const reader *r)
 
 static pfc_code check_sizes(const reader *r)
 {
-    const uint32_t most = PFC_MAX(PFC_MAX(r->cmd.m, r->cmd.n), r->cmd.k);
+    const uint32_t most = PFC_MAX(PFC_MAX(r->cmd.m, r->cmd.n), PFC_MAX(r->cmd.k, r->cmd.batch));
 
     if (r->row->unit != PFC_ACCEL_UNIT_DMA && most > 1u << 20)
-        return pfc_accel_at(r->s, "%s: expected at most 2^20 rows and columns, got %u",
+        return pfc_accel_at(r->s, "%s: expected at most 2^20 rows, columns and products, got %u",
                             pfc_accel_op_name(r->cmd.op), most);
     return PFC_OK;
 }

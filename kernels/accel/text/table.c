@@ -33,7 +33,7 @@ static const pfc_accel_op_row rows[] = {
       PFC_ACCEL_UNIT_DMA,
       { MUST("from", ACC, acc), MUST("to", ARG, offset), MOVED } },
     { PFC_ACCEL_OP_MATMUL, PFC_ACCEL_UNIT_TENSOR, { PRODUCT } },
-    { PFC_ACCEL_OP_MATVEC, PFC_ACCEL_UNIT_VECTOR, { PRODUCT } },
+    { PFC_ACCEL_OP_MATVEC, PFC_ACCEL_UNIT_VECTOR, { PRODUCT, MAY("batch", NUMBER, batch) } },
     { PFC_ACCEL_OP_SOFTMAX, PFC_ACCEL_UNIT_VECTOR, { MUST("at", SRAM, a), ROWS, COLS } },
     { PFC_ACCEL_OP_LAYERNORM, PFC_ACCEL_UNIT_VECTOR, { NORM } },
     { PFC_ACCEL_OP_RMSNORM, PFC_ACCEL_UNIT_VECTOR, { NORM } },
@@ -53,6 +53,9 @@ static const pfc_accel_op_row rows[] = {
       { MUST("out", ACC, acc2), MUST("stats", SRAM, b), MUST("to", SRAM, a), ROWS,
         MUST("depth", NUMBER, k) } },
 };
+
+/* The digest of a stream covers every field but `line`: a text must be able to say each. */
+_Static_assert(sizeof(pfc_accel_cmd) == 136, "a new field needs a line in raw[], and in a row");
 
 static const pfc_accel_key raw[] = {
     MAY("queue", NUMBER, queue),
@@ -74,6 +77,7 @@ static const pfc_accel_key raw[] = {
     MAY("diagonal", SIGNED, diagonal),
     MAY("period", NUMBER, period),
     MAY("act", NUMBER, act),
+    MAY("batch", NUMBER, batch),
     MAY("scale", NUMBER, scale),
     { .name = NULL },
 };

@@ -120,6 +120,7 @@ static pfc_accel_cmd any_command(pfc_rng *rng, uint32_t i)
     c.k = (uint32_t)pfc_rng_below(rng, 8);
     c.elem = (uint32_t)pfc_rng_below(rng, 5);
     c.period = (uint32_t)pfc_rng_u64(rng);
+    c.batch = (uint32_t)pfc_rng_below(rng, 3);
     c.offset = pfc_rng_below(rng, 1000);
     c.stride = pfc_rng_below(rng, 1000);
     c.a = pfc_rng_below(rng, 1000);
