@@ -28,7 +28,7 @@ static void check_law(const pfc_accel_text *t)
     pfc_buf_clear(&text);
 }
 
-/* What the checks let through ends, computes within its memory and keeps the counters' laws. */
+/* A program that passes the checks ends, computes within its memory and keeps the counters' laws. */
 static void execute(pfc_accel_text *t)
 {
     pfc_accel_program *program = t->program;

@@ -1,4 +1,4 @@
-/* What is refused: each text with the sentence that it gets. */
+/* Texts that are refused, each with the sentence that it gets. */
 #include <stdlib.h>
 #include <string.h>
 
