@@ -95,13 +95,12 @@ def postgres_seconds(database):
 
 
 def statements(database):
-    """How often each was executed, and the milliseconds of all executions."""
-    found = {}
-    for name, mark in MARKS.items():
-        calls, ms = support.sql(database, "SELECT coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0) FROM pg_stat_statements "
-                                "WHERE strpos(query, $q$" + mark + "$q$) > 0").strip().split("|")
-        found[name] = (int(calls), float(ms))
-    return found
+    """How often each was executed, and the milliseconds of all executions; "at": when, in seconds."""
+    asked = " UNION ALL ".join(f"SELECT '{name}', coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0) FROM pg_stat_statements "
+                               f"WHERE strpos(query, $q${mark}$q$) > 0" for name, mark in MARKS.items())
+    rows = support.sql(database, "SELECT 'at', 0, extract(epoch FROM clock_timestamp()) UNION ALL " + asked).splitlines()
+    found = {name: (int(calls), float(ms)) for name, calls, ms in (row.split("|") for row in rows)}
+    return {**found, "at": found["at"][1]}
 
 
 def between(before, after, n):
@@ -146,13 +145,13 @@ def crowd(server, database, args):
     wall = after[0] - before[0]
     print(f"waiting alone: server {100 * (after[1] - before[1]) / wall:.1f} %, PostgreSQL {100 * (after[2] - before[2]) / wall:.1f} % of a processor; "
           f"statements a second: {between(before[3], after[3], wall)}", flush=True)
-    waiting = (after[3]["lease"][0] - before[3]["lease"][0]) / wall
+    waiting = (after[3]["lease"][0] - before[3]["lease"][0]) / (after[3]["at"] - before[3]["at"])
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
     print(f"{'time, ms':44} {'n':>5} {'p50':>8} {'p99':>8} {'max':>8}")
     for what, labels in (("new job for any runner, until its lease", lambda k: {}),
                          ("new job for one runner, until its lease", lambda k: {"host": f"r{(k * 37) % args.runners}"}),
                          ("new job for no runner, posting it", lambda k: {"gpu": "none"})):
-        times, counts, begin = [], statements(database), time.monotonic()
+        times, counts = [], statements(database)
         for k in range(args.new):
             start = time.perf_counter()
             job = post(server, connection, {"project": "demo", "kind": "measure", "commit": os.urandom(20).hex(), "labels": labels(k),
@@ -169,7 +168,8 @@ def crowd(server, database, args):
             times.append(1000 * (at - start))
             complete(server, connection, leased_job)
         line(what, times)
-        wall, now = time.monotonic() - begin, statements(database)
+        now = statements(database)
+        wall = now["at"] - counts["at"]
         tries = (now["lease"][0] - counts["lease"][0] - waiting * wall) / args.new
         print(f"  for each: {max(0.0, tries):.2f} tries of a lease beside those of waiting alone; all statements: "
               f"{between(counts, now, args.new)}", flush=True)
