@@ -460,11 +460,13 @@ bool pfc_httpd_offer(pfc_httpd *http, const char *topic, const void *offer)
     woken w = { 0 };
 
     pthread_mutex_lock(&events->lock);
-    atomic_fetch_add(&events->offers, 1);
     while (gone && (x = longest_waiting(events, topic, offer))) {
         gone = is_gone(x);
         wake(events, x, &w);
     }
+    /* An offer that was taken concerns no other request. */
+    if (gone)
+        atomic_fetch_add(&events->offers, 1);
     unlock_and_wake(events, &w);
     return !gone;
 }

@@ -61,7 +61,7 @@ typedef struct httpd_events {
     uint64_t gap;                     /* events up to this one are not stored; guarded by lock */
     char epoch[33];                   /* random, of this process: event ids are EPOCH-NUMBER */
     atomic_uint_fast64_t generation;  /* number of events published; changed under the lock */
-    atomic_uint_fast64_t offers;      /* number of offers; changed under the lock */
+    atomic_uint_fast64_t offers;      /* offers that no request took; changed under the lock */
     atomic_uint_fast64_t ends; /* how often pfc_httpd_end_streams ran; changed under the lock */
     bool stopping;             /* guarded by lock */
 } httpd_events;

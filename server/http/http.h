@@ -228,8 +228,8 @@ void pfc_httpd_free(pfc_httpd *http);
  * Thread-safe. */
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
 /** Wakes the request that has waited longest among those of pfc_reply_wait_for whose wish suits
- * `offer`; false: there is none. A handler that is about to wait runs again first, so that it does
- * not miss the offer. Thread-safe. */
+ * `offer`; false: there is none. Then a handler that is about to wait runs again first, so that
+ * it does not miss the offer. Thread-safe. */
 bool pfc_httpd_offer(pfc_httpd *http, const char *topic, const void *offer);
 /** Counts an event without publishing it: a handler that is about to wait with an earlier
  * generation runs again. True when a handler waits, a stream is open, or a stream ended a moment
