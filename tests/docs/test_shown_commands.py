@@ -33,7 +33,7 @@ LEFT_OUT = {
         "needs a repository with a submodule; tests/cli/test_bisect.py has one",
     "perfci nightly --jobs --machine-class epyc-9754 --machine-class m2": OTHER_HOST,
     "perfci-runner --url https://perf.example.org --token-file runner-token --work /var/lib/perfci-runner --class epyc-9754": OTHER_HOST,
-    "perfci-runner --executor slurm --url https://perf.example.org --token-file /etc/perfci/runner-token      --work /shared/perfci "
+    "perfci-runner --executor slurm --url https://perf.example.org --token-file /etc/perfci/runner-token      --work /srv/perfci "
     "--slurm-partition bench --slurm-option=--time=60": CLUSTER,
     "perfci nightly --jobs --machine-class h100+sm90": CLUSTER,
     "perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12": FORGE,
