@@ -7,7 +7,7 @@ import unittest
 import slurm_cluster
 
 if __name__ == "__main__":
-    slurm_cluster.contained()
+    slurm_cluster.contained(77)
 
 from stack import Stack, make_repository, wait_for  # noqa: E402
 

@@ -121,7 +121,7 @@ static pfc_code open_writer(pfc_accel_tracer *t, const pfc_accel_chip *chip,
                                         { "simulator", PFC_ACCEL_VERSION } };
     pfc_trace_unit units[UNITS_MAX];
     pfc_trace_counter counters[PFC_ACCEL_COUNTERS_LEN];
-    char names[PFC_ACCEL_MAX_DMA][16];
+    char names[PFC_ACCEL_MAX_DMA][32];
     const char *const kernel = opts->kernel;
     size_t len = PFC_ARRAY_LEN(fixed);
 
