@@ -492,7 +492,7 @@ static int cmd_up(pfc_cli *cli, int argc, char **argv)
     pfc_cli_parse(cli, &pfc_cmd_up, argc, argv, &u);
     pfc_cli_catch_signals();
     if (pfc_fs_program_dir(&u.bin, &err) || pfc_stack_open(&u.stack, u.data, true, &err) ||
-        pfc_stack_lock(&u.stack, LOCK_S, &err)) {
+        pfc_stack_trusted(&u.stack, &err) || pfc_stack_lock(&u.stack, LOCK_S, &err)) {
         status = pfc_cli_fail(cli, &err);
         goto done;
     }

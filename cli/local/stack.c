@@ -171,6 +171,30 @@ done:
     return code;
 }
 
+pfc_code pfc_stack_trusted(const pfc_stack *stack, pfc_err *err)
+{
+    const uid_t own = geteuid();
+    struct stat info;
+
+    if (stat(stack->data, &info))
+        return pfc_err_set(err, PFC_EIO, "%.300s: %s", stack->data, strerror(errno));
+    if (info.st_mode & S_IWOTH)
+        (void)pfc_err_set(err, PFC_EDENIED,
+                          "the data folder %.300s is writable for every user: its programs and "
+                          "tokens could be replaced",
+                          stack->data);
+    else if (own == 0 && info.st_uid != own)
+        (void)pfc_err_set(err, PFC_EDENIED,
+                          "the data folder %.300s belongs to user %u, who could replace what root "
+                          "runs from it",
+                          stack->data, (unsigned)info.st_uid);
+    else
+        return PFC_OK;
+    return pfc_err_hint(err,
+                        "chown %u %.150s && chmod 0711 %.150s, or name another folder by --data",
+                        (unsigned)own, stack->data, stack->data);
+}
+
 void pfc_stack_close(pfc_stack *stack)
 {
     pfc_stack_unlock(stack);

@@ -39,6 +39,9 @@ typedef struct pfc_stack {
 
 /* ---- stack.c ---- */
 
+/** PFC_EDENIED, with what to do, when another user can change what is in the data folder: it is
+ * writable for every user, or, where this user is root, owned by another one. */
+pfc_code pfc_stack_trusted(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
 /** Names the data folder (flag, PERFCI_DATA, default), makes it when `make`, reads stack.json.
  *  PFC_ENOTFOUND when it does not exist and is not to be made. Close it in every case. */
 pfc_code pfc_stack_open(pfc_stack *stack, const char *data_flag, bool make,

@@ -348,6 +348,18 @@ size_t pfc_text_control(const char *text, size_t len, uint32_t *code)
     return size && controls_terminal(*code) ? size : 0;
 }
 
+const char *pfc_name_control(const char *name)
+{
+    const char *end = name + strlen(name);
+
+    for (uint32_t code; name < end; name++) {
+        /* Tags (U+E0000 on) are invisible and change nothing else. */
+        if (pfc_text_control(name, (size_t)(end - name), &code) && code < 0xe0000)
+            return name;
+    }
+    return NULL;
+}
+
 void pfc_text_plain(char *text, bool lines)
 {
     unsigned char *in = (unsigned char *)text, *out = in;

@@ -46,6 +46,9 @@ void pfc_text_plain(char *text, bool lines);
 /** Bytes of the character at `text` if pfc_text_plain replaces it, and its code point; else 0. `len`:
  * bytes that are left. */
 size_t pfc_text_control(const char *text, size_t len, uint32_t *code);
+/** The first character of a name that a terminal obeys instead of showing it: C0, C1, DEL, line
+ * separators, bidirectional controls, the byte order mark. NULL: there is none. */
+const char *pfc_name_control(const char *name);
 /** The length of the beginning of a UTF-8 text that has at most max_len bytes and no half
  * character. */
 size_t pfc_utf8_cut(const char *text, size_t max_len);

@@ -138,7 +138,7 @@ pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_
     if (code == PFC_OK)
         code = pfc_json_known(doc, &root, known, err);
     if (code == PFC_OK)
-        code = pfc_json_string(doc, &root, "branch", false, PFC_WIRE_MAX_NAME, &name, err);
+        code = pfc_json_name(doc, &root, "branch", false, PFC_WIRE_MAX_NAME, &name, err);
     pfc_wire_drop_empty(&name);
     if (code == PFC_OK)
         code = pfc_json_array(doc, &root, "commits", true, PFC_WIRE_MAX_COMMITS, &items, err);

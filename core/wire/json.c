@@ -190,6 +190,28 @@ pfc_code pfc_json_string(const json_t *obj, const pfc_json_at *at, const char *k
     return PFC_OK;
 }
 
+pfc_code pfc_json_name(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                       size_t max_len, char **out, pfc_err *err)
+{
+    char *name = NULL;
+    const char *control;
+    pfc_code code = pfc_json_string(obj, at, key, required, max_len, &name, err);
+
+    if (code || !name)
+        return code;
+    control = pfc_name_control(name);
+    if (control) {
+        code = pfc_json_fault(at, key, err,
+                              "expected a name without control characters, line breaks and "
+                              "characters that change the direction of text (byte %zu)",
+                              (size_t)(control - name));
+        free(name);
+        return code;
+    }
+    *out = name;
+    return PFC_OK;
+}
+
 pfc_code pfc_json_i64(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
                       int64_t min, int64_t max, int64_t *out, pfc_err *err)
 {

@@ -19,13 +19,9 @@ static const char *const status_names[] = { "ok", "broken", "skipped" };
 
 static bool is_pair_name(const char *name)
 {
-    size_t len = strlen(name);
+    const size_t len = strlen(name);
 
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-            return false;
-    }
-    return len >= 1 && len <= PFC_WIRE_MAX_NAME;
+    return len >= 1 && len <= PFC_WIRE_MAX_NAME && !pfc_name_control(name);
 }
 
 static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
@@ -140,7 +136,7 @@ static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *
                           char **out, pfc_err *err)
 {
     char *name = NULL;
-    pfc_code code = pfc_json_string(obj, at, key, required, PFC_WIRE_MAX_NAME, &name, err);
+    pfc_code code = pfc_json_name(obj, at, key, required, PFC_WIRE_MAX_NAME, &name, err);
     size_t len;
 
     if (code != PFC_OK || name == NULL)

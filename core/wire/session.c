@@ -62,7 +62,7 @@ static pfc_code read_sha(const json_t *obj, const pfc_json_at *at, const char *k
 static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
                           bool empty, char **out, pfc_err *err)
 {
-    pfc_code code = pfc_json_string(obj, at, key, required, PFC_WIRE_MAX_NAME, out, err);
+    pfc_code code = pfc_json_name(obj, at, key, required, PFC_WIRE_MAX_NAME, out, err);
     const char *name = *out;
     const size_t len = code == PFC_OK && name != NULL ? strlen(name) : 0;
 

@@ -213,6 +213,11 @@ pfc_code pfc_json_fault(const pfc_json_at *at, const char *key, pfc_err *err, co
  * (caller frees), at most max_len bytes, no NUL or other control characters but newline and tab. */
 pfc_code pfc_json_string(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
                          size_t max_len, char **out, pfc_err *err) PFC_MUSTCHECK;
+/** As pfc_json_string, for names, which are shown beside others and compared: no character that a
+ * terminal obeys (pfc_name_control) either. Free text may hold them and is escaped where it is
+ * shown. */
+pfc_code pfc_json_name(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                       size_t max_len, char **out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_json_i64(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
                       int64_t min, int64_t max, int64_t *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_json_double(const json_t *obj, const pfc_json_at *at, const char *key, bool required,

@@ -120,10 +120,12 @@ pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_e
         char *copy = NULL;
 
         (void)value;
-        if (!*name || strlen(name) > PFC_WIRE_MAX_NAME)
-            return pfc_json_fault(NULL, key, err, "expected labels' names of 1 to %d bytes",
+        if (!*name || strlen(name) > PFC_WIRE_MAX_NAME || pfc_name_control(name))
+            return pfc_json_fault(NULL, key, err,
+                                  "expected labels' names of 1 to %d bytes without control "
+                                  "characters",
                                   PFC_WIRE_MAX_NAME);
-        code = pfc_json_string(labels, &here, name, true, PFC_WIRE_MAX_NAME, &copy, err);
+        code = pfc_json_name(labels, &here, name, true, PFC_WIRE_MAX_NAME, &copy, err);
         free(copy);
         if (code)
             return code;

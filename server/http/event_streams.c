@@ -360,7 +360,7 @@ enum MHD_Result httpd_events_stream(httpd_exchange *x, const char *project, uint
         on_stream_free(stream);
         return MHD_NO;
     }
-    httpd_security_headers(response, x->id);
+    httpd_security_headers(response, x);
     MHD_add_response_header(response, "Content-Type", "text/event-stream");
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Accel-Buffering", "no");

@@ -201,7 +201,8 @@ void httpd_reply_clear(pfc_reply *reply);
 /** Passes the reply to libmicrohttpd, which owns its body from then on. */
 enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close);
 
-void httpd_security_headers(struct MHD_Response *response, const char *request_id);
+/** Headers of every answer; under TLS Strict-Transport-Security, too. */
+void httpd_security_headers(struct MHD_Response *response, const httpd_exchange *x);
 
 /* metrics.c */
 void httpd_metrics_count(pfc_httpd *http, const httpd_exchange *x, int64_t now_ns);

@@ -197,7 +197,7 @@ void httpd_reply_error(pfc_reply *reply, int status, const pfc_err *err)
     memcpy(reply->allow, allow, sizeof(allow));
 }
 
-void httpd_security_headers(struct MHD_Response *response, const char *request_id)
+void httpd_security_headers(struct MHD_Response *response, const httpd_exchange *x)
 {
     MHD_add_response_header(response, "Content-Security-Policy",
                             "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -208,7 +208,10 @@ void httpd_security_headers(struct MHD_Response *response, const char *request_i
     MHD_add_response_header(response, "X-Frame-Options", "DENY");
     MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-    MHD_add_response_header(response, "X-Request-Id", request_id);
+    /* Of this host alone: nothing is known of others in its domain. */
+    if (x->http->tls || x->encrypted)
+        MHD_add_response_header(response, "Strict-Transport-Security", "max-age=31536000");
+    MHD_add_response_header(response, "X-Request-Id", x->id);
 }
 
 /* Compresses in place; leaves the reply plain when that does not help, unless the client wants none
@@ -320,7 +323,7 @@ static void add_headers(const httpd_exchange *x, const pfc_reply *reply, const c
         { "Retry-After", reply->status == 503 ? "1" : NULL },
     };
 
-    httpd_security_headers(response, x->id);
+    httpd_security_headers(response, x);
     for (size_t i = 0; i < PFC_ARRAY_LEN(headers); i++) {
         if (headers[i].value)
             MHD_add_response_header(response, headers[i].name, headers[i].value);

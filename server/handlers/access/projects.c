@@ -96,7 +96,7 @@ PFC_HANDLER(projects_post)
         goto done;
     code = pfc_json_string(body, NULL, "name", true, 63, &name, err);
     if (!code)
-        code = pfc_json_string(body, NULL, "branch", false, PFC_WIRE_MAX_NAME, &branch, err);
+        code = pfc_json_name(body, NULL, "branch", false, PFC_WIRE_MAX_NAME, &branch, err);
     if (!code)
         code = pfc_json_string(body, NULL, "repo_url", false, PFC_WIRE_MAX_TEXT, &url, err);
     if (code)

@@ -102,7 +102,7 @@ PFC_HANDLER(tokens_post)
 
     code = pfc_decode_object(req, known, &body, err);
     if (!code)
-        code = pfc_json_string(body, NULL, "name", false, 63, &name, err);
+        code = pfc_json_name(body, NULL, "name", false, 63, &name, err);
     if (!code)
         code = decode_scopes(body, &scopes, err);
     if (!code)

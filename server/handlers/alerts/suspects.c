@@ -118,7 +118,7 @@ static pfc_code decode_sources(const json_t *body, sources_body *out, pfc_err *e
     pfc_code code = pfc_json_string(body, NULL, "commit", true, 64, &out->commit, err);
 
     if (!code)
-        code = pfc_json_string(body, NULL, "benchmark", false, PFC_WIRE_MAX_NAME, &out->benchmark,
+        code = pfc_json_name(body, NULL, "benchmark", false, PFC_WIRE_MAX_NAME, &out->benchmark,
                                err);
     for (size_t i = 0; i < PFC_ARRAY_LEN(lists) && !code; i++) {
         const pfc_texts_limits limits = { lists[i].most, PFC_WIRE_MAX_TEXT };

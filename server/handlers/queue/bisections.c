@@ -332,8 +332,8 @@ static pfc_code decode_texts(const json_t *body, report_body *r, pfc_err *err)
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
-        code = pfc_json_string(body, NULL, texts[i].key, texts[i].required, PFC_WIRE_MAX_NAME,
-                               texts[i].out, err);
+        code = pfc_json_name(body, NULL, texts[i].key, texts[i].required, PFC_WIRE_MAX_NAME,
+                             texts[i].out, err);
     if (code)
         return code;
     for (size_t i = 0; i < PFC_ARRAY_LEN(verdicts); i++) {

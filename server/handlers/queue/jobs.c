@@ -226,8 +226,8 @@ static pfc_code decode_job(const pfc_req *req, const json_t *json, job_body *b, 
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
-        code = pfc_json_string(json, NULL, texts[i].key, texts[i].required, texts[i].max,
-                               texts[i].out, err);
+        code = (texts[i].max == PFC_WIRE_MAX_TEXT ? pfc_json_string : pfc_json_name)(
+            json, NULL, texts[i].key, texts[i].required, texts[i].max, texts[i].out, err);
     if (!code)
         code = pfc_json_i64(json, NULL, "priority", false, 0, 100, &b->priority, err);
     if (!code)

@@ -88,10 +88,10 @@ PFC_HANDLER(jobs_lease)
     if (!code)
         code = pfc_decode_object(req, known, &body, err);
     if (!code)
-        code = pfc_json_string(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
+        code = pfc_json_name(body, NULL, "runner", true, PFC_WIRE_MAX_NAME, &runner, err);
     if (!code)
-        code = pfc_json_string(body, NULL, "machine_class", true, PFC_WIRE_MAX_NAME, &machine_class,
-                               err);
+        code = pfc_json_name(body, NULL, "machine_class", true, PFC_WIRE_MAX_NAME, &machine_class,
+                             err);
     if (!code)
         code = pfc_json_string(body, NULL, "lease", false, 64, &lease, err);
     if (!code)

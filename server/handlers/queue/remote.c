@@ -194,8 +194,8 @@ static pfc_code decode_texts(const json_t *body, order_body *o, pfc_err *err)
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
-        code = pfc_json_string(body, NULL, texts[i].key, texts[i].required, PFC_WIRE_MAX_NAME,
-                               texts[i].out, err);
+        code = pfc_json_name(body, NULL, texts[i].key, texts[i].required, PFC_WIRE_MAX_NAME,
+                             texts[i].out, err);
     if (!code)
         code = pfc_json_string(body, NULL, "source", false, PFC_WIRE_MAX_TEXT, &o->source, err);
     if (!code)

@@ -78,6 +78,24 @@ Test(log, bytes_that_are_no_utf8_are_replaced)
     free(text);
 }
 
+/* A log is read on a terminal, too. */
+Test(log, characters_that_a_terminal_obeys_are_escaped)
+{
+    char *text;
+
+    begin();
+    pfc_log(PFC_ERROR, "odd", "text",
+            "a\u202egnp\u00e9\xc2\x9b"
+            "2J\u2066\u4e2d\ufeff\u061c",
+            "more", "\u00e9\x1b[2J\u202e");
+    text = logged();
+    cr_assert_not_null(
+        strstr(text, "\"text\":\"a\\u202egnp\u00e9\\u009b2J\\u2066\u4e2d\\ufeff\\u061c\""), "%s",
+        text);
+    cr_assert_not_null(strstr(text, "\"more\":\"\u00e9\\u001b[2J\\u202e\""), "%s", text);
+    free(text);
+}
+
 Test(log, a_token_is_never_written)
 {
     char secret[4 + 64 + 1] = "pfc_";

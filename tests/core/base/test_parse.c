@@ -166,6 +166,40 @@ Test(parse, text_from_outside_cannot_steer_a_terminal)
     }
 }
 
+Test(parse, the_first_character_that_a_terminal_obeys_is_found)
+{
+    static const struct {
+        const char *text;
+        int at; /* -1: none */
+    } cases[] = {
+        { "gemm/f32 \u00e9\u4e2d\U0001f600", -1 },
+        { "", -1 },
+        { "a\tb", 1 },
+        { "ab\n", 2 },
+        { "\x1b[2J", 0 },
+        { "a\x7f", 1 },
+        { "a\xc2\x9b"
+          "2J",
+          1 },
+        { "a\xc2\x80", 1 },
+        { "a\u00a0", -1 },
+        { "ab\u202egnp", 2 },
+        { "a\u2066", 1 },
+        { "a\u200f", 1 },
+        { "a\u061c", 1 },
+        { "a\ufeff", 1 },
+        { "a\u2028", 1 },
+        { "a\u2010", -1 },
+        { "a\U000e0041", -1 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        const char *at = pfc_name_control(cases[i].text);
+
+        cr_expect(eq(int, at ? (int)(at - cases[i].text) : -1, cases[i].at), "%zu", i);
+    }
+}
+
 Test(parse, ids_and_slugs)
 {
     cr_assert(pfc_is_hex_id("abcdef0"));

@@ -44,6 +44,9 @@ class Tls:
         support.until("ready", lambda: self.tls_call(server, cert, "GET", "/readyz")[0].status == 200)
         reply, _ = self.tls_call(server, cert, "POST", "/api/v1/session", server.admin)
         self.assertIn("Secure", reply.getheader("Set-Cookie"))
+        for path in ("/", "/api/v1/projects", "/nothing"):
+            self.assertEqual(self.tls_call(server, cert, "GET", path)[0].getheader("Strict-Transport-Security"), "max-age=31536000")
+        self.assertNotIn("strict-transport-security", self.serve().call("GET", "/").headers)
         with open(os.path.join(server.dir, "endpoint"), encoding="utf-8") as file:
             self.assertTrue(file.read().startswith("https://"))
         self.assertRegex(self.tls_call(server, cert, "GET", "/metrics")[1], rb"(?m)^perfci_http_certificate_expires 1\d{9}$")

@@ -4,6 +4,7 @@ import http.client
 import json
 import time
 import unittest
+import urllib.parse
 
 import support
 
@@ -176,6 +177,40 @@ class Access(unittest.TestCase):
         rows, refusals = support.sql(server.database, count).strip().split("|")
         self.assertEqual(int(refusals), 404)
         self.assertLess(int(rows), 100)
+
+    def test_names_have_no_characters_that_a_terminal_obeys_and_free_text_is_escaped_in_the_log(self):
+        server = self.serve()
+        server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 2))
+        run = support.run_document(1, 1)
+        job = {"project": "demo", "kind": "measure", "commit": support.commit_id(1)}
+        lease = {"runner": "r", "machine_class": "c", "labels": {}}
+        measured = lambda **more: {**run, "measurements": [{**run["measurements"][0], **more}]}
+        for evil in ("\u202e", "\u2066", "\u200f", "\u061c", "\u009b", "\u0085", "\u2028", "\ufeff"):
+            bad = "a" + evil + "b"
+            for path, body in (("tokens", {"scopes": ["read"], "name": bad}), ("projects", {"name": "x", "branch": bad}),
+                               ("projects/demo/commits", {**support.commits(3, 3), "branch": bad}),
+                               ("runs", measured(benchmark=bad)), ("runs", measured(metric=bad)), ("runs", measured(backend=bad)),
+                               ("runs", measured(unit=bad)), ("runs", {**run, "machine": {**run["machine"], "name": bad}}),
+                               ("runs", {**run, "machine": {**run["machine"], "class": bad}}), ("runs", {**run, "suite": bad}),
+                               ("runs", {**run, "branch": bad}), ("jobs", {**job, "branch": bad}), ("jobs", {**job, "suite": bad}),
+                               ("jobs", {**job, "labels": {bad: "x"}}), ("jobs", {**job, "labels": {"x": bad}}),
+                               ("jobs/lease", {**lease, "runner": bad}), ("jobs/lease", {**lease, "machine_class": bad})):
+                with self.subTest(path=path, body=body):
+                    answer = server.as_admin("POST", "/api/v1/" + path, body)
+                    self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "invalid"), answer)
+                    self.assertIn("control characters", answer.json["error"]["message"])
+                    self.assertNotIn(evil, answer.json["error"]["message"])
+        # what Git and people wrote is stored as it is, and shown escaped: cli/output, and here the log
+        line = support.commits(3, 3)
+        line["commits"][0].update(subject="see \u202egnp.exe \u009b2J", author="\u202eadA")
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects/demo/commits", line).status, 200)
+        stored = server.as_admin("GET", f"/api/v1/projects/demo/commits/{support.commit_id(3)}").json
+        self.assertEqual(stored["subject"], "see \u202egnp.exe \u009b2J")
+        server.call("GET", "/" + urllib.parse.quote("\u202e\u009b2J\u2066"))
+        self.assertEqual(server.call("GET", "/x", headers={"X-Request-Id": "\u009b".encode("latin-1", "replace").decode("latin-1")}).status, 404)
+        for evil in ("\u202e", "\u009b", "\u2066"):
+            self.assertNotIn(evil, server.log())
 
     def test_a_request_line_has_the_clients_address_and_its_tokens_number(self):
         server = self.serve("--trusted-proxies", "127.0.0.1")
