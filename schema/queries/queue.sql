@@ -16,7 +16,7 @@ WITH alive AS MATERIALIZED (
     SELECT r.name, r.machine_class, r.labels, r.backends, r.project_id FROM runners r
     WHERE (r.last_seen_at > now() - interval '2 minutes' AND r.drained_at IS NULL AND r.revoked_at IS NULL)
        OR EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
-                  AND j.kind NOT IN ('detect', 'notify'))),
+                  AND (r.project_id IS NULL OR j.project_id = r.project_id) AND j.kind NOT IN ('detect', 'notify'))),
 open AS MATERIALIZED ( -- each by its own index, without a look at history
     (SELECT * FROM jobs WHERE state = 'leased' AND kind NOT IN ('detect', 'notify') LIMIT $1::int)
     UNION ALL (SELECT * FROM jobs WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')

@@ -53,6 +53,7 @@ SELECT count(*) FROM jobs j JOIN runners r ON r.name <> j.runner
 WHERE j.project_id = $1::bigint AND j.id = $2::bigint AND r.drained_at IS NULL AND r.revoked_at IS NULL
   AND (r.last_seen_at > now() - interval '2 minutes'
        OR EXISTS (SELECT 1 FROM jobs o WHERE o.state = 'leased' AND o.runner = r.name
+                  AND (r.project_id IS NULL OR o.project_id = r.project_id)
                   AND o.kind NOT IN ('detect', 'notify')));
 
 -- name: rerun_insert

@@ -4,13 +4,11 @@
 -- in: name text, machine_class text, labels text?, backends text[], project_id id, token_id id
 INSERT INTO runners AS r (name, machine_class, labels, backends, project_id, token_ids)
 VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[], $5::bigint, array_remove(ARRAY[$6::bigint], NULL))
-ON CONFLICT (name) DO UPDATE
-SET machine_class = excluded.machine_class, labels = excluded.labels,
-    backends = excluded.backends, project_id = excluded.project_id, last_seen_at = now(),
+ON CONFLICT (name, coalesce(project_id, 0)) DO UPDATE
+SET machine_class = excluded.machine_class, labels = excluded.labels, backends = excluded.backends, last_seen_at = now(),
     token_ids = CASE WHEN r.token_ids @> excluded.token_ids THEN r.token_ids ELSE r.token_ids || excluded.token_ids END
 WHERE NOT r.token_ids @> excluded.token_ids OR r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> excluded.machine_class
-   OR r.labels <> excluded.labels OR r.backends <> excluded.backends
-   OR r.project_id IS DISTINCT FROM excluded.project_id;
+   OR r.labels <> excluded.labels OR r.backends <> excluded.backends;
 
 -- name: runners_list
 -- Runners that work for the project, with jobs and quarantines of that project only; NULL: all. results: runs of the

@@ -31,6 +31,7 @@ ORDER BY v.updated_at, v.id LIMIT 1 FOR UPDATE SKIP LOCKED;
 SELECT v.bisection_id, v.before, v.after, v.expected_rel, v.first_build, v.state,
        CASE WHEN EXISTS (
            SELECT 1 FROM runners k WHERE k.name <> v.avoid_runner
+           AND (k.project_id IS NULL OR k.project_id = v.project_id)
            AND (x.machine_class IS NULL OR k.machine_class = x.machine_class)
            AND k.last_seen_at > now() - interval '2 minutes') THEN v.avoid_runner END AS avoid_runner
 FROM verifications v

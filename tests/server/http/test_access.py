@@ -178,6 +178,40 @@ class Access(unittest.TestCase):
         self.assertEqual(int(refusals), 404)
         self.assertLess(int(rows), 100)
 
+    def test_a_runner_of_another_project_takes_no_name_away(self):
+        server = self.serve()
+        tokens = {}
+        for project in ("mine", "theirs"):
+            server.as_admin("POST", "/api/v1/projects", {"name": project})
+            for scope in ("runner", "read"):
+                tokens[project, scope] = server.as_admin("POST", "/api/v1/tokens", {"scopes": [scope], "project": project}).json["token"]
+        tokens[None, "runner"] = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
+
+        def ask(project, machine_class):
+            answer = server.call("POST", "/api/v1/jobs/lease", {"runner": "r1", "machine_class": machine_class}, token=tokens[project, "runner"])
+            self.assertIn(answer.status, (200, 204), answer)
+            return answer
+
+        seen = lambda project: sorted((r["name"], r["machine_class"], r["project"]) for r in
+                                      server.call("GET", "/api/v1/runners", token=tokens[project, "read"]).json["runners"])
+        job = server.as_admin("POST", "/api/v1/projects/mine/commits", support.commits(1, 1))
+        job = server.as_admin("POST", "/api/v1/jobs", {"project": "mine", "kind": "measure", "commit": support.commit_id(1),
+                                                       "source": "/nowhere"}).json["id"]
+        self.assertEqual(ask("mine", "a").status, 200)
+        before = seen("mine")
+        self.assertEqual(before, [("r1", "a", "mine")])
+        ask("theirs", "b")
+        self.assertEqual((seen("mine"), seen("theirs")), (before, [("r1", "b", "theirs")]))
+        ask(None, "c")
+        self.assertEqual((seen("mine"), seen("theirs")), ([("r1", "a", "mine"), ("r1", "c", None)], [("r1", "b", "theirs"), ("r1", "c", None)]))
+        every = {(r["project"], r["job_id"]) for r in server.as_admin("GET", "/api/v1/runners").json["runners"]}
+        self.assertIn(("mine", job), every)
+        self.assertIn(("theirs", None), every)
+        # drained: that of one project alone
+        self.assertLess(server.as_admin("POST", "/api/v1/runners/drain", {"runner": "r1", "project": "theirs"}).status, 300)
+        states = {r["project"]: r["state"] for r in server.as_admin("GET", "/api/v1/runners").json["runners"]}
+        self.assertEqual((states["theirs"], states["mine"]), ("drained", "busy"))
+
     def test_names_have_no_characters_that_a_terminal_obeys_and_free_text_is_escaped_in_the_log(self):
         server = self.serve()
         server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
