@@ -136,6 +136,22 @@ class Up(Stack):
         self.up()
         self.assertEqual(self.members(), now)
 
+    def test_a_data_folder_that_others_can_change_is_refused(self):
+        os.mkdir(self.data)
+        for mode in (0o777, 0o1777, 0o702):
+            os.chmod(self.data, mode)
+            said = self.up("--port", "0", status=2)
+            self.assertIn("writable for every user", said.stderr)
+            self.assertIn("chmod 0711", said.stderr)
+            self.assertEqual(os.listdir(self.data), [])
+        os.chmod(self.data, 0o755)
+        if os.geteuid() == 0:
+            os.chown(self.data, 1, 1)
+            said = self.up("--port", "0", status=2)
+            self.assertIn("belongs to user 1", said.stderr)
+            self.assertEqual(os.listdir(self.data), [])
+            os.chown(self.data, 0, 0)
+
     def test_a_record_that_names_a_strangers_process_harms_nobody(self):
         self.start()
         pids = self.members()
