@@ -96,7 +96,8 @@ static void put_escaped(pfc_buf *line, uint32_t code)
         pfc_buf_printf(line, "\\u%04x", code);
 }
 
-/* A quoted JSON string, without characters that a terminal obeys; bytes that are not UTF-8 become U+FFFD so that the line stays JSON. */
+/* A quoted JSON string, without characters that a terminal obeys; bytes that are not UTF-8 become
+ * U+FFFD so that the line stays JSON. */
 static void put_quoted(pfc_buf *line, const char *text)
 {
     size_t len = strnlen(text, VALUE_MAX_BYTES);
