@@ -3,3 +3,5 @@
 ALTER TABLE runners DROP CONSTRAINT runners_pkey;
 ALTER TABLE runners ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY;
 CREATE UNIQUE INDEX runners_of_project ON runners (name, coalesce(project_id, 0)); -- 0: it works for all projects
+-- At most 32 sessions of a token are kept: looking for expired ones reads the table.
+DROP INDEX browser_sessions_expiry;
