@@ -28,7 +28,8 @@ static void check_law(const pfc_accel_text *t)
     pfc_buf_clear(&text);
 }
 
-/* A program that passes the checks ends, computes within its memory and keeps the counters' laws. */
+/* A program that passes the checks ends, computes within its memory and keeps the laws of the
+ * counters. */
 static void execute(pfc_accel_text *t)
 {
     pfc_accel_program *program = t->program;
