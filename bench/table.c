@@ -222,7 +222,7 @@ void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *b
     const pfc_op *ops = pfc_op_list(&ops_len);
 
     if (!json) {
-        fprintf(out, "%-18s", "benchmarks of");
+        fprintf(out, "%-22s", "benchmarks of");
         for (size_t b = 0; b < backends->len; b++)
             fprintf(out, " %14s", backends->items[b].name);
         fprintf(out, "\n");
@@ -230,7 +230,7 @@ void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *b
     for (size_t o = 0; o < ops_len; o++) {
         for (size_t d = 0; d < PFC_ARRAY_LEN(dtypes); d++) {
             if (!json)
-                fprintf(out, "%-12s %-5s", ops[o].name, dtypes[d]);
+                fprintf(out, "%-16s %-5s", ops[o].name, dtypes[d]);
             for (size_t b = 0; b < backends->len; b++)
                 coverage_cell(out, &ops[o], dtypes[d], &backends->items[b],
                               count_cases(suite, &ops[o], dtypes[d], backends->items[b].name),

@@ -91,22 +91,28 @@ Test(report_suite, a_list_in_json_has_the_same)
 Test(report_suite, coverage_counts_benchmarks_gaps_and_missing_kernels)
 {
     pfc_bench_coverage(out, suite, &backends, false);
-    expect("benchmarks of          cpu-scalar       cpu-avx2\n"
-           "gemm         f32                2              2\n"
-           "gemm         bf16               1      no kernel\n"
-           "gemm         int8             gap      no kernel\n"
-           "attention    f32              gap      no kernel\n"
-           "attention    bf16             gap      no kernel\n"
-           "attention    int8             gap      no kernel\n"
-           "layernorm    f32              gap      no kernel\n"
-           "layernorm    bf16             gap      no kernel\n"
-           "layernorm    int8             gap      no kernel\n"
-           "rmsnorm      f32              gap      no kernel\n"
-           "rmsnorm      bf16             gap      no kernel\n"
-           "rmsnorm      int8             gap      no kernel\n"
-           "softmax      f32              gap      no kernel\n"
-           "softmax      bf16             gap      no kernel\n"
-           "softmax      int8             gap      no kernel\n"
+    expect("benchmarks of              cpu-scalar       cpu-avx2\n"
+           "gemm             f32                2              2\n"
+           "gemm             bf16               1      no kernel\n"
+           "gemm             int8             gap      no kernel\n"
+           "attention        f32              gap      no kernel\n"
+           "attention        bf16             gap      no kernel\n"
+           "attention        int8             gap      no kernel\n"
+           "layernorm        f32              gap      no kernel\n"
+           "layernorm        bf16             gap      no kernel\n"
+           "layernorm        int8             gap      no kernel\n"
+           "rmsnorm          f32              gap      no kernel\n"
+           "rmsnorm          bf16             gap      no kernel\n"
+           "rmsnorm          int8             gap      no kernel\n"
+           "softmax          f32              gap      no kernel\n"
+           "softmax          bf16             gap      no kernel\n"
+           "softmax          int8             gap      no kernel\n"
+           "gemm_bias_act    f32              gap      no kernel\n"
+           "gemm_bias_act    bf16             gap      no kernel\n"
+           "gemm_bias_act    int8             gap      no kernel\n"
+           "residual_rmsnorm f32              gap      no kernel\n"
+           "residual_rmsnorm bf16             gap      no kernel\n"
+           "residual_rmsnorm int8             gap      no kernel\n"
            "softmax/f32/rows5cols6: not on cpu-scalar\n");
 }
 
@@ -129,7 +135,7 @@ Test(report_suite, coverage_in_json_has_a_line_for_each_cell_and_each_shape)
         cr_assert(ne(ptr, strstr(text, lines[i]), NULL), "%s in\n%s", lines[i], text);
     for (const char *at = text; (at = strchr(at, '\n')); at++)
         n++;
-    cr_assert(eq(sz, n, 5 * 3 * 2 + 1));
+    cr_assert(eq(sz, n, 7 * 3 * 2 + 1));
 }
 
 /* 100 GFLOP/s; L1 reads 200, L2 100, L3 50, DRAM 10 GB/s. */

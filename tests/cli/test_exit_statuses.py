@@ -447,15 +447,15 @@ ROWS = [
         ("why", ["why", "7"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
         ("token", ["token", "create", "--scope", "read"]), ("token", ["token", "rotate", "3"]), ("token", ["token", "revoke", "3"]),
         ("project", ["project", "list"]), ("project", ["project", "create", "q"]), ("project", ["project", "delete", "p", "--yes"]),
-        ("repro", ["repro", "7", "--print"]))],
+        ("repro", ["repro", "7", "--print"]), ("runner", ["runner", "list"]))],
     *[(args[0], 2, "not found or refused", lambda t, args=args: t.plain(*args)) for args in (
         ["series", "99"], ["alerts", "99"], ["jobs", "99"], ["events", "99"], ["audit", "stray"], ["coverage", "--project", "q"], ["why", "99"],
         ["accept", "99"], ["accept"], ["accept", "1", "2"], ["replay", "--show", "--project", "q"], ["token", "revoke", "99"],
         ["token", "create"], ["project", "delete", "q", "--yes"], ["project", "delete", "p"], ["project", "create", "No Name"],
-        ["repro", "99", "--print"], ["repro", "alert:7/1", "--print"])],
+        ["repro", "99", "--print"], ["repro", "alert:7/1", "--print"], ["runner"], ["runner", "drain"], ["runner", "drain", "rack-99"])],
     *[(args[0], 5, "no service", lambda t, args=args: t.away(*args)) for args in (
         ["series", "--project", "p"], ["alerts"], ["jobs"], ["events"], ["audit"], ["coverage", "--project", "p"], ["why", "7"], ["accept", "7"],
-        ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"])],
+        ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"])],
     *[("jobs", status, f"the service answers {code}", lambda t, code=code: t.refused(("GET", "/api/v1/jobs"), "jobs", status=code))
       for status, code in ((2, 400), (2, 401), (2, 403), (2, 409), (2, 413), (5, 500), (5, 502), (5, 503))],
     ("repro", 0, "its compare", lambda t: t.here("repro", "7", measure="echo 1")),
