@@ -165,7 +165,7 @@ class Commands(support.Case):
                            ({"progress": "third"}, "third"), ({"cancel_requested": True, "finished_at": None, "reason": "second"}, "is to stop"),
                            ({"cancel_requested": True, "finished_at": "2026-01-01T00:00:00Z", "reason": "second"}, "second"),
                            ({"blocks": {"commits": ["a"], "budget_s": 60}}, "1 commit in blocks, budget 1 min 0 s"),
-                           ({"blocks": {"commits": ["a", "b"], "budget_s": 59}, "progress": "third"}, r"2 commits in blocks, budget 59\.0 s: third")):
+                           ({"blocks": {"commits": ["a", "b"], "budget_s": 59}, "progress": "third"}, r"2 commits in blocks, budget 59\.0 s; third")):
             self.asked("jobs", "1", answer={"id": 1, "project": "p", "kind": "nightly", "commit": ID["a"], "state": "queued", **job})
             self.assertRegex(self.done.stdout.splitlines()[1], shown)
 

@@ -156,7 +156,8 @@ Test(limits, a_run_has_at_most_20000_measurements)
     refuse(&buf, &any, PFC_ETOOBIG, "more than 20000 measurements");
 }
 
-/* ncu's table of raw values: a fault in a row ends the reading, the rows after it do not hide it. */
+/* ncu's table of raw values: a fault in a row ends the reading, the rows after it do not hide
+ * it. */
 Test(limits, a_fault_in_a_row_of_ncu_is_the_answer)
 {
     pfc_buf buf = text_of();
