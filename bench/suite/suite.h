@@ -93,8 +93,8 @@ typedef struct pfc_suite {
 /** The benchmark's name from its operation, type and parameters; caller frees. Parameters that
  *  have their fallback value are left out, so that adding a parameter renames nothing. */
 char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params);
-/** The same, then "/" and the name of the kernel in text or the schedule (both may be NULL), without
- *  its folders; caller frees. */
+/** The same, then "/" and the name of the kernel in text or the schedule (both may be NULL),
+ *  without its folders; caller frees. */
 char *pfc_case_own_name(const pfc_op *op, const char *dtype, const int64_t *params,
                         const char *program, const char *schedule);
 /** Frees what the case holds and zeroes it. */

@@ -15,9 +15,9 @@ pfc_code pfc_fs_private(const char *path, pfc_err *err) PFC_MUSTCHECK;
  *  PFC_ENOTFOUND, PFC_ETOOBIG or PFC_EIO. "-" reads standard input. */
 pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out_len,
                      pfc_err *err) PFC_MUSTCHECK;
-/** Reads `path` below the folder `dir`, which other users may write: a regular file, reached without
- *  a symbolic link in any component of `path`, of at most max_bytes. Never waits for a pipe or a
- *  device. Errors as pfc_fs_read; PFC_EINVAL: not a regular file, or a link. */
+/** Reads `path` below the folder `dir`, which other users may write: a regular file, reached
+ *  without a symbolic link in any component of `path`, of at most max_bytes. Never waits for a
+ *  pipe or a device. Errors as pfc_fs_read; PFC_EINVAL: not a regular file, or a link. */
 pfc_code pfc_fs_read_beneath(const char *dir, const char *path, size_t max_bytes, char **out,
                              size_t *out_len, pfc_err *err) PFC_MUSTCHECK;
 /** Replaces `path` so that a crash leaves the old or the new content: temporary file beside it,

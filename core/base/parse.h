@@ -43,8 +43,8 @@ void pfc_utf8_mend(char *text);
  * controls) become '?', a tab a space. A newline stays with `lines`, else it becomes a space. The
  * text never grows. */
 void pfc_text_plain(char *text, bool lines);
-/** Bytes of the character at `text` if pfc_text_plain replaces it, and its code point; else 0. `len`:
- * bytes that are left. */
+/** Bytes of the character at `text` if pfc_text_plain replaces it, and its code point; else 0.
+ * `len`: bytes that are left. */
 size_t pfc_text_control(const char *text, size_t len, uint32_t *code);
 /** The first character of a name that a terminal obeys instead of showing it: C0, C1, DEL, line
  * separators, bidirectional controls, the byte order mark. NULL: there is none. */

@@ -140,8 +140,8 @@ pfc_code pfc_repo_submodule_at(pfc_repo *repo, const pfc_commit_id *id, const ch
  * Files come byte for byte as committed: no filters, so no line-end conversion and no LFS download.
  * The folder is no repository: `git describe` in a build finds whatever lies above it. Submodules
  * stay empty, hooks do not run, and links that lead out of the tree are left out, with a warning.
- * PFC_ETOOBIG and PFC_EINVAL: nothing was written, see tree_check.h. PFC_ECONFLICT when `dir` is not
- * empty, PFC_EIO when writing fails (what was written stays).
+ * PFC_ETOOBIG and PFC_EINVAL: nothing was written, see tree_check.h. PFC_ECONFLICT when `dir` is
+ * not empty, PFC_EIO when writing fails (what was written stays).
  */
 pfc_code pfc_repo_checkout(pfc_repo *repo, const pfc_commit_id *id, const char *dir,
                            pfc_err *err) PFC_MUSTCHECK;

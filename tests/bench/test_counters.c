@@ -129,7 +129,8 @@ static void touch(char *pages, size_t from, size_t to)
         pages[4096 * i] = 1;
 }
 
-/* Software counts work on virtual machines, too; 50 pages are touched for the first time between. */
+/* Software counts work on virtual machines, too; 50 pages are touched for the first time
+ * between. */
 Test(counters, only_what_happens_between_start_and_stop_counts)
 {
     enum { PAGES = 150 };

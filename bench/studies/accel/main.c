@@ -4,8 +4,9 @@
  * The simulated accelerator beside other ways to get its figures; the last two are in studies.h.
  * Parts, all but the last unless one is named:
  *
- *   tables      cycles that SCALE-Sim computed: every DIR/scalesim-*.json ({"rows": [{"M", "N", "K",
- *               "rows", "cols", "dataflow", "cycles_scalesim", "util_pct", "scalesim_cpu_s"?, ...}]},
+ *   tables      cycles that SCALE-Sim computed: every DIR/scalesim-*.json ({"rows": [{"M", "N",
+ *               "K", "rows", "cols", "dataflow", "cycles_scalesim", "util_pct",
+ *               "scalesim_cpu_s"?, ...}]},
  *               or {"columns": [...], "rows": [[...]]}), and DIR/real-hw-tpu-matmul.json. Without
  *               data: "not available", exit 5
  *   fidelities  10,000 random problems: closed forms and engine beside an array ticked cell by cell
