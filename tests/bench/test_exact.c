@@ -27,7 +27,7 @@ static struct {
     pfc_code code;
     uint64_t step; /* added by each count: 0 for one that is exact */
     uint64_t next;
-    uint64_t read_step; /* added to the reads alone */
+    uint64_t read_step; /* each count has this times the number of calls more reads */
     int calls;
     pfc_block_spec spec; /* of the last call */
 } counting;

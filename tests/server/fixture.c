@@ -2,6 +2,7 @@
 #include "tests/server/fixture.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/base/rng.h"
 #include "server/services/access/access.h"
@@ -15,6 +16,21 @@ static void must(pfc_code code, const pfc_err *err)
 {
     if (code)
         pfc_die("fixture: %s: %s", pfc_code_name(code), err->msg);
+}
+
+fx_ground fx_begin(unsigned connections)
+{
+    fx_ground g = { 0 };
+
+    g.db = pfc_test_db_open(connections, &g.url);
+    g.project = fx_project(g.db);
+    return g;
+}
+
+void fx_end(fx_ground *g)
+{
+    free(g->url);
+    pfc_db_close(g->db);
 }
 
 int64_t fx_project(pfc_db *db)

@@ -9,6 +9,17 @@
 
 #include "tests/support/support.h"
 
+/** A database of the test's own with project "p" in it. */
+typedef struct fx_ground {
+    pfc_db *db;
+    char *url;
+    int64_t project;
+} fx_ground;
+
+/** Opens it with so many connections; ends in fx_end. */
+fx_ground fx_begin(unsigned connections);
+void fx_end(fx_ground *g);
+
 /** Creates project "p" on branch main; returns its id. */
 int64_t fx_project(pfc_db *db);
 

@@ -13,28 +13,7 @@
 #include "tests/server/plant.h"
 #include "tests/support/cluster_hooks.h"
 
-typedef struct ground {
-    pfc_db *db;
-    char *url;
-    int64_t project;
-} ground;
-
-static ground begin(void)
-{
-    ground g = { 0 };
-
-    g.db = pfc_test_db_open(3, &g.url);
-    g.project = fx_project(g.db);
-    return g;
-}
-
-static void end(ground *g)
-{
-    free(g->url);
-    pfc_db_close(g->db);
-}
-
-static int64_t enqueue(const ground *g, const char *kind, unsigned n)
+static int64_t enqueue(const fx_ground *g, const char *kind, unsigned n)
 {
     const pfc_job_spec spec = { .kind = kind, .commit = fx_sha(n), .priority = PFC_JOB_BY_KIND };
     pfc_jobs jobs = { 0 };
@@ -51,7 +30,7 @@ static int64_t enqueue(const ground *g, const char *kind, unsigned n)
 }
 
 /* Id of the job that the runner gets; 0: none. */
-static int64_t lease(const ground *g, const char *name, char secret[PFC_LEASE_SIZE])
+static int64_t lease(const fx_ground *g, const char *name, char secret[PFC_LEASE_SIZE])
 {
     const pfc_lease_request request = { .runner = name, .machine_class = "test-cpu" };
     pfc_jobs jobs = { 0 };
@@ -70,7 +49,7 @@ static pfc_rerun_rules rules_of(pfc_rerun_rule rule)
 }
 
 /* run NULL: the job brings none. Frees it. rules NULL: the runner could not read any. */
-static void finish(const ground *g, int64_t job, const char *secret, const char *status,
+static void finish(const fx_ground *g, int64_t job, const char *secret, const char *status,
                    const char *reason, pfc_run *run, const pfc_rerun_rules *rules)
 {
     const char *ids[1] = { 0 };
@@ -91,7 +70,7 @@ static void finish(const ground *g, int64_t job, const char *secret, const char 
 }
 
 /* How many reruns that made. */
-static size_t decide(const ground *g)
+static size_t decide(const fx_ground *g)
 {
     pfc_err err = { 0 };
     size_t made = 0;
@@ -101,7 +80,7 @@ static size_t decide(const ground *g)
 }
 
 /* A measure job of commit n by runner r1 that ends so. */
-static int64_t one_job(const ground *g, unsigned n, const char *status, const char *reason,
+static int64_t one_job(const fx_ground *g, unsigned n, const char *status, const char *reason,
                        pfc_run *run, const pfc_rerun_rules *rules)
 {
     char secret[PFC_LEASE_SIZE];
@@ -112,7 +91,7 @@ static int64_t one_job(const ground *g, unsigned n, const char *status, const ch
     return id;
 }
 
-static pfc_jobs job_of(const ground *g, int64_t id)
+static pfc_jobs job_of(const fx_ground *g, int64_t id)
 {
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
@@ -121,7 +100,7 @@ static pfc_jobs job_of(const ground *g, int64_t id)
     return jobs;
 }
 
-static void expect_note(const ground *g, int64_t id, const char *part)
+static void expect_note(const fx_ground *g, int64_t id, const char *part)
 {
     pfc_jobs job = job_of(g, id);
 
@@ -131,7 +110,7 @@ static void expect_note(const ground *g, int64_t id, const char *part)
 }
 
 /* The newest job is that rerun of job `of`. */
-static int64_t expect_rerun(const ground *g, int64_t of, const char *rule, int64_t number,
+static int64_t expect_rerun(const fx_ground *g, int64_t of, const char *rule, int64_t number,
                             int64_t times)
 {
     int64_t id = plant_number(g->url, "SELECT max(id) FROM jobs WHERE kind <> 'detect'");
@@ -168,7 +147,7 @@ static pfc_run *sound_run(unsigned n, double center, double noise, uint64_t seed
 
 Test(reruns, a_moved_canary_is_measured_again_at_most_n_times)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_CANARY, 2, 0, false });
     char secret[PFC_LEASE_SIZE];
     int64_t first, again;
@@ -188,12 +167,12 @@ Test(reruns, a_moved_canary_is_measured_again_at_most_n_times)
     /* A sound canary fires nothing. */
     (void)one_job(&g, 2, "done", NULL, sound_run(2, 100, 0.005, 9), &rules);
     cr_assert(eq(sz, decide(&g), 0));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(reruns, a_failed_job_fires_infra_and_a_broken_or_late_one_fires_broken)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules both = {
         .items = { { PFC_RERUN_INFRA, 1, 0, false }, { PFC_RERUN_BROKEN, 3, 0, false } }, .len = 2
     };
@@ -211,13 +190,13 @@ Test(reruns, a_failed_job_fires_infra_and_a_broken_or_late_one_fires_broken)
     id = one_job(&g, 3, "timed_out", "over 600 s", NULL, &both);
     cr_assert(eq(sz, decide(&g), 1));
     (void)expect_rerun(&g, id, "broken", 1, 3);
-    end(&g);
+    fx_end(&g);
 }
 
 /* Three lost leases: no runner reports rules, so the project's apply. */
 Test(reruns, a_job_that_lost_its_leases_fires_infra_by_the_rules_of_the_project)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 1, 0, false });
     char secret[PFC_LEASE_SIZE];
     pfc_err err = { 0 };
@@ -236,12 +215,12 @@ Test(reruns, a_job_that_lost_its_leases_fires_infra_by_the_rules_of_the_project)
     }
     cr_assert(eq(sz, decide(&g), 1));
     (void)expect_rerun(&g, id, "infra", 1, 1);
-    end(&g);
+    fx_end(&g);
 }
 
 Test(reruns, the_project_keeps_the_rules_of_its_default_branch_only)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules main_rules = rules_of((pfc_rerun_rule){ PFC_RERUN_BROKEN, 1, 60, true });
     const pfc_rerun_rules other = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 5, 0, false });
     const pfc_job_spec branch = { .kind = "measure", .commit = fx_sha(2), .branch = "release" };
@@ -272,13 +251,13 @@ Test(reruns, the_project_keeps_the_rules_of_its_default_branch_only)
                  1));
     cr_expect(
         eq(i64, plant_number(g.url, "SELECT count(*) FROM audit WHERE action = 'rerun_rules'"), 1));
-    end(&g);
+    fx_end(&g);
 }
 
 /* 3 launches with 3 % noise do not decide a difference of 1 %; 24 launches with 0.05 % do. */
 Test(reruns, an_undecided_comparison_with_the_parent_fires_inconclusive)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INCONCLUSIVE, 1, 0, false });
     int64_t id;
 
@@ -296,12 +275,12 @@ Test(reruns, an_undecided_comparison_with_the_parent_fires_inconclusive)
         (void)one_job(&g, n, "done", NULL, run, &rules);
     }
     cr_assert(eq(sz, decide(&g), 0));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(reruns, a_change_that_is_not_firm_fires_suspected_until_it_is_or_n_is_reached)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_SUSPECTED, 2, 0, false });
     char secret[PFC_LEASE_SIZE];
     int64_t id = 0, made = 0;
@@ -336,12 +315,12 @@ Test(reruns, a_change_that_is_not_firm_fires_suspected_until_it_is_or_n_is_reach
         cr_assert(le(i64, made, 2));
     }
     cr_assert(eq(i64, lease(&g, "r1", secret), 0));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(reruns, the_wait_is_kept_by_the_database_clock)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 1, 600, false });
     char secret[PFC_LEASE_SIZE];
     pfc_err err = { 0 };
@@ -363,12 +342,12 @@ Test(reruns, the_wait_is_kept_by_the_database_clock)
               (long long)id);
     cr_assert(eq(int, pfc_jobs_expire(g.db, &expired, &err), PFC_OK));
     cr_assert(eq(i64, lease(&g, "r1", secret), id));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(reruns, another_machine_measures_again_where_there_is_one)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 1, 60, true });
     char secret[PFC_LEASE_SIZE];
     pfc_err err = { 0 };
@@ -384,12 +363,12 @@ Test(reruns, another_machine_measures_again_where_there_is_one)
     cr_assert(eq(int, pfc_jobs_expire(g.db, &expired, &err), PFC_OK));
     cr_assert(eq(i64, lease(&g, "r1", secret), 0));
     cr_assert(eq(i64, lease(&g, "r2", secret), id));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(reruns, without_another_machine_the_same_one_measures_and_the_job_says_why)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 1, 0, true });
     char secret[PFC_LEASE_SIZE];
     int64_t id;
@@ -400,13 +379,13 @@ Test(reruns, without_another_machine_the_same_one_measures_and_the_job_says_why)
     id = expect_rerun(&g, id, "infra", 1, 1);
     expect_note(&g, id, "no other machine that fits is connected");
     cr_assert(eq(i64, lease(&g, "r1", secret), id));
-    end(&g);
+    fx_end(&g);
 }
 
 /* It was there when the rule fired, and never asked for the job. */
 Test(reruns, another_machine_that_does_not_come_is_waited_for_and_then_done_without)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 1, 0, true });
     char secret[PFC_LEASE_SIZE];
     int64_t id;
@@ -423,13 +402,13 @@ Test(reruns, another_machine_that_does_not_come_is_waited_for_and_then_done_with
               (long long)id);
     cr_assert(eq(i64, lease(&g, "r1", secret), id));
     expect_note(&g, id, "no other machine took it within 10 minutes: r1 measures again");
-    end(&g);
+    fx_end(&g);
 }
 
 /* All triggers at five times each would be 25: the chain ends before. */
 Test(reruns, a_chain_of_reruns_ends_whatever_its_rules_say)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     pfc_rerun_rules rules = { .len = PFC_RERUN_TRIGGERS };
     char secret[PFC_LEASE_SIZE];
     int64_t id, reruns = 0;
@@ -450,12 +429,12 @@ Test(reruns, a_chain_of_reruns_ends_whatever_its_rules_say)
     }
     cr_assert(eq(i64, id, 0));
     cr_assert(eq(i64, reruns, PFC_RERUN_MAX_CHAIN));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(reruns, searches_and_verifications_repeat_by_their_own_plans)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 1, 0, false });
     char secret[PFC_LEASE_SIZE];
     int64_t id;
@@ -465,7 +444,7 @@ Test(reruns, searches_and_verifications_repeat_by_their_own_plans)
     cr_assert(eq(i64, lease(&g, "r1", secret), id));
     finish(&g, id, secret, "failed", "down", NULL, &rules);
     cr_assert(eq(sz, decide(&g), 0));
-    end(&g);
+    fx_end(&g);
 }
 
 static void *decide_thread(void *arg)
@@ -475,7 +454,7 @@ static void *decide_thread(void *arg)
 
 Test(reruns, servers_that_decide_at_once_make_one_rerun_a_job)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     const pfc_rerun_rules rules = rules_of((pfc_rerun_rule){ PFC_RERUN_INFRA, 3, 0, false });
     pthread_t threads[3];
     size_t made = 0;
@@ -494,10 +473,10 @@ Test(reruns, servers_that_decide_at_once_make_one_rerun_a_job)
     cr_assert(eq(sz, made, 20));
     cr_assert(
         eq(i64, plant_number(g.url, "SELECT count(*) FROM jobs WHERE rerun_rule = 'infra'"), 20));
-    end(&g);
+    fx_end(&g);
 }
 
-static char *class_of(const ground *g, int64_t job)
+static char *class_of(const fx_ground *g, int64_t job)
 {
     pfc_jobs row = job_of(g, job);
     char *text = pfc_strdup(row.items[0].reproducibility ? row.items[0].reproducibility : "");
@@ -516,7 +495,7 @@ static char *class_of(const ground *g, int64_t job)
 /* The second run of commit 2 is 20 % away, which confirms nothing; nor does a moved canary. */
 Test(reruns, a_result_states_how_far_it_was_reproduced)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(3);
     pfc_run *exact = fx_run(3);
     int64_t first, second, third, fourth;
 
@@ -534,5 +513,5 @@ Test(reruns, a_result_states_how_far_it_was_reproduced)
     fourth = one_job(&g, 3, "done", NULL, exact, NULL);
     EXPECT_CLASS(&g, fourth, "exact");
     EXPECT_CLASS(&g, one_job(&g, 4, "failed", "down", NULL, NULL), "");
-    end(&g);
+    fx_end(&g);
 }

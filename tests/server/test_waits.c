@@ -8,28 +8,7 @@
 
 #include "tests/server/fixture.h"
 
-typedef struct ground {
-    pfc_db *db;
-    char *url;
-    int64_t project;
-} ground;
-
-static ground begin(void)
-{
-    ground g = { 0 };
-
-    g.db = pfc_test_db_open(2, &g.url);
-    g.project = fx_project(g.db);
-    return g;
-}
-
-static void end(ground *g)
-{
-    free(g->url);
-    pfc_db_close(g->db);
-}
-
-static int64_t enqueue(const ground *g, unsigned n, const char *kind, const char *labels)
+static int64_t enqueue(const fx_ground *g, unsigned n, const char *kind, const char *labels)
 {
     const pfc_job_spec spec = { .kind = kind, .commit = fx_sha(n), .labels_json = labels };
     pfc_jobs jobs = { 0 };
@@ -46,7 +25,8 @@ static int64_t enqueue(const ground *g, unsigned n, const char *kind, const char
 }
 
 /* Jobs that ended, each after so many seconds. */
-static void ended(const ground *g, const char *kind, unsigned first, unsigned count, double seconds)
+static void ended(const fx_ground *g, const char *kind, unsigned first, unsigned count,
+                  double seconds)
 {
     char *sql = pfc_format(
         "INSERT INTO jobs (project_id, kind, state, sha, started_at, leased_at, finished_at, "
@@ -60,7 +40,7 @@ static void ended(const ground *g, const char *kind, unsigned first, unsigned co
 }
 
 /* A runner asks for work; the id of what it got. */
-static int64_t ask(const ground *g, const char *name, const char *machine_class, int64_t project)
+static int64_t ask(const fx_ground *g, const char *name, const char *machine_class, int64_t project)
 {
     const pfc_lease_request request = { .runner = name,
                                         .machine_class = machine_class,
@@ -77,7 +57,7 @@ static int64_t ask(const ground *g, const char *name, const char *machine_class,
 }
 
 /* The caller frees its reason. */
-static pfc_job_wait wait_of(const ground *g, int64_t id)
+static pfc_job_wait wait_of(const fx_ground *g, int64_t id)
 {
     pfc_jobs jobs = { 0 };
     pfc_job_wait *waits = NULL, wait;
@@ -92,7 +72,7 @@ static pfc_job_wait wait_of(const ground *g, int64_t id)
     return wait;
 }
 
-static void assert_wait(const ground *g, int64_t id, double seconds)
+static void assert_wait(const fx_ground *g, int64_t id, double seconds)
 {
     const pfc_job_wait wait = wait_of(g, id);
 
@@ -103,7 +83,7 @@ static void assert_wait(const ground *g, int64_t id, double seconds)
     cr_assert(eq(ptr, wait.reason, NULL), "%s", wait.reason);
 }
 
-static void assert_unknown(const ground *g, int64_t id, const char *want)
+static void assert_unknown(const fx_ground *g, int64_t id, const char *want)
 {
     const pfc_job_wait wait = wait_of(g, id);
 
@@ -115,7 +95,7 @@ static void assert_unknown(const ground *g, int64_t id, const char *want)
 
 Test(waits, jobs_before_it_runners_and_what_runs_already)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t ids[4];
 
     ended(&g, "measure", 1, 60, 600);
@@ -138,12 +118,12 @@ Test(waits, jobs_before_it_runners_and_what_runs_already)
     /* runners without a recent request do not count, unless they have a job */
     pfc_test_sql(g.url, "UPDATE runners SET last_seen_at = now() - interval '10 minutes'");
     assert_wait(&g, ids[1], 400);
-    end(&g);
+    fx_end(&g);
 }
 
 Test(waits, only_runners_that_may_take_it_count)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t zen, accel, any, elsewhere;
     const char *backends[] = { "accel:x" };
     const pfc_lease_request r3 = { .runner = "r3",
@@ -195,12 +175,12 @@ Test(waits, only_runners_that_may_take_it_count)
     pfc_test_sql(g.url,
                  "UPDATE runners SET last_seen_at = now(), project_id = 4711 WHERE name = 'r3'");
     assert_unknown(&g, accel, "no runner with backend=accel:x has ever asked for work");
-    end(&g);
+    fx_end(&g);
 }
 
 Test(waits, a_runner_bound_to_a_project_is_known_as_that)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t id;
 
     cr_assert(eq(i64, ask(&g, "r1", "test-cpu", g.project + 1), 0));
@@ -208,12 +188,12 @@ Test(waits, a_runner_bound_to_a_project_is_known_as_that)
     assert_unknown(&g, id, "no runner has ever asked for work");
     cr_assert(eq(i64, ask(&g, "r1", "test-cpu", g.project + 1), 0));
     cr_assert(eq(i64, ask(&g, "r2", "test-cpu", g.project), id));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(waits, without_finished_jobs_nobody_knows)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t first, second;
 
     cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), 0));
@@ -236,12 +216,12 @@ Test(waits, without_finished_jobs_nobody_knows)
                  "UPDATE jobs SET labels = '{\"rack\":\"9\"}' WHERE sha IN (SELECT md5(i::text) "
                  "FROM generate_series(225, 249) i)");
     assert_wait(&g, second, 50);
-    end(&g);
+    fx_end(&g);
 }
 
 Test(waits, a_retry_does_not_count_the_tries_before_it)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t id, next;
 
     ended(&g, "measure", 1, 60, 300); /* each was queued and first tried an hour before */
@@ -252,14 +232,14 @@ Test(waits, a_retry_does_not_count_the_tries_before_it)
         g.url,
         "UPDATE jobs SET started_at = now() - interval '1 hour', tries = 2 WHERE state = 'leased'");
     assert_wait(&g, next, 300);
-    end(&g);
+    fx_end(&g);
 }
 
 /* The highest priority first, whatever its age; delayed jobs and jobs with an unfinished parent
  * cannot be leased. */
 Test(waits, are_in_the_order_in_which_jobs_are_taken)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t held, plain, urgent, child;
     pfc_job_wait wait;
     char *sql, *want;
@@ -297,12 +277,12 @@ Test(waits, are_in_the_order_in_which_jobs_are_taken)
     want = pfc_format("it waits for job %lld, whose end is not known", (long long)held);
     assert_unknown(&g, child, want);
     free(want);
-    end(&g);
+    fx_end(&g);
 }
 
 Test(waits, whom_a_job_avoids_takes_it_when_there_is_nobody_else)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t id;
     pfc_job_wait wait;
 
@@ -320,5 +300,5 @@ Test(waits, whom_a_job_avoids_takes_it_when_there_is_nobody_else)
     pfc_test_sql(
         g.url, "UPDATE jobs SET created_at = now() - interval '11 minutes' WHERE state = 'queued'");
     cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), id));
-    end(&g);
+    fx_end(&g);
 }

@@ -51,8 +51,8 @@ void pfc_trace_text_i64(pfc_trace_text *t, int64_t v);
 /** Nanoseconds as microseconds with three decimals: 1234 is "1.234". */
 void pfc_trace_text_us(pfc_trace_text *t, int64_t ns);
 
-/** The inside of a JSON string in new memory: quotes, backslashes and control characters are
- *  escaped. The text is UTF-8; caller frees. */
+/** `text` (UTF-8) as the content of a JSON string, without the surrounding quotes: quotes,
+ *  backslashes and control characters are escaped. The caller frees the result. */
 char *pfc_trace_json_escape(const char *text);
 
 #endif

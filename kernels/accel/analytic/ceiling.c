@@ -128,8 +128,8 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
     /* A fold has at most d rows in use for the scores, and d columns for the values. */
     out->array = pairs * d * s->passes / (rows * chip->array_cols) +
                  pairs * d * s->passes / (cols * chip->array_rows);
-    /* Keys and values are weights, which are loaded once for all rows that share them; a fold holds
-     * no more than d of its rows, or columns. */
+    /* Keys and values are the weights of the two products. Each is loaded at least once, by folds
+     * that use at most d rows of the array (scores) or d columns of it (values). */
     out->array = PFC_MAX(
         out->array, groups * len * (PFC_MAX(d, chip->array_rows) + PFC_MAX(d, chip->array_cols)) *
                         pfc_accel_load_cycles(chip) / (chip->array_rows * chip->array_cols));
@@ -145,7 +145,7 @@ static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
     static const struct {
         pfc_accel_op op;
         uint64_t weights;  /* vectors of one element a column */
-        uint64_t matrices; /* read and written */
+        uint64_t matrices; /* number of matrices of the whole size that are read or written */
     } kinds[] = {
         [PFC_ACCEL_LAYERNORM] = { PFC_ACCEL_OP_LAYERNORM, 2, 2 },
         [PFC_ACCEL_RMSNORM] = { PFC_ACCEL_OP_RMSNORM, 1, 2 },

@@ -6,7 +6,7 @@
 
 #define NONE UINT32_MAX
 
-/* The operations that used a buffer since it was last written, and the one that wrote it. */
+/* The last operation that wrote a buffer, and the operations that have read it since then. */
 typedef struct history {
     uint32_t writer;
     uint32_t *readers;

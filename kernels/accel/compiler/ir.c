@@ -68,7 +68,7 @@ pfc_accel_tile_op *pfc_accel_ir_op(pfc_accel_ir *ir, pfc_accel_op op, uint8_t li
 
     if (ir->ops_len >= PFC_ACCEL_MAX_COMMANDS) {
         ir->overflow = true;
-        ir->ops_len--; /* the last one is overwritten: the program is refused anyway */
+        ir->ops_len--; /* overwrite the last operation: an overflow makes pfc_accel_compile fail */
     }
     ir->ops = pfc_grow(ir->ops, ir->ops_len, &ir->ops_cap, sizeof(*ir->ops));
     made = &ir->ops[ir->ops_len++];

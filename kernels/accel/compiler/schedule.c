@@ -1,8 +1,8 @@
 /*
- * List scheduling: of the next operations, always the one that can start first, the earlier one of
- * two that can start together. Units, memory and DMA engines are followed with the cycles that the
- * chip gives; only the order of each queue comes out of it, so an estimate that is off costs time
- * and never a result.
+ * List scheduling. Each step takes, among the next WINDOW operations, the one that can start first;
+ * among several that can start at the same cycle, the first in program order. Start cycles are
+ * estimated from the chip's rates of units, memory and DMA engines. The result is the order of each
+ * queue alone, so a wrong estimate makes the program slower but not wrong.
  */
 #include <stdlib.h>
 

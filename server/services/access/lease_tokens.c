@@ -7,27 +7,23 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/rng.h"
 #include "server/repo/sql/lease_tokens.h"
+#include "server/services/access/secret.h"
 #include "server/services/service.h"
 
 #define PREFIX "pfl_"
 
 bool pfc_lease_token_is(const char *secret)
 {
-    return strlen(secret) == PFC_TOKEN_TEXT - 1 &&
-           strncmp(secret, PREFIX, sizeof(PREFIX) - 1) == 0 &&
-           strspn(secret + sizeof(PREFIX) - 1, "0123456789abcdef") == 64;
+    return pfc_secret_well_formed(PREFIX, secret);
 }
 
 pfc_code pfc_lease_token_issue(pfc_tx *tx, const pfc_lease_token_request *request,
                                char secret[PFC_TOKEN_TEXT], pfc_err *err)
 {
-    char first[33], second[33], hash[PFC_SHA256_HEX];
+    char hash[PFC_SHA256_HEX];
 
-    pfc_random_id(first);
-    pfc_random_id(second);
-    (void)snprintf(secret, PFC_TOKEN_TEXT, PREFIX "%s%s", first, second);
+    pfc_secret_make(PREFIX, secret);
     pfc_sha256_hex(secret, strlen(secret), hash);
     return pfc_sql_lease_token_insert(
         tx,

@@ -10,8 +10,8 @@
 #include "server/repo/connection/db.h"
 #include "server/repo/sql/fleet.h"
 
-/** Drained: takes no new job and ends the one that it has; `drain` false takes that back.
- *  *changed false: it was so before. */
+/** Drains a runner (`drain` true): it gets no new job and finishes the job that it has. `drain`
+ *  false ends that. *changed is false when the runner was in that state before. */
 pfc_code pfc_runner_drain(pfc_db *db, const char *actor, int64_t project_id, const char *runner,
                           bool drain, bool *changed, pfc_err *err) PFC_MUSTCHECK;
 

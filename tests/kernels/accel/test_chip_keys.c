@@ -247,8 +247,8 @@ Test(chip_keys, the_hash_is_the_beginning_of_the_digest_of_the_text)
     cr_assert(eq(str, chip.hash, hex));
 }
 
-/* A constant without a source cannot be checked: each line of a built-in chip ends in the tag of
- * its source, and the file's head says what the tag stands for. */
+/* Each constant of a built-in chip file must name its source: its line ends in a tag such as [nki],
+ * and the comment at the top of the file says which source the tag stands for. */
 Test(chip_keys, every_constant_of_a_built_in_chip_names_its_source)
 {
     for (size_t i = 0; pfc_accel_chip_name(i); i++) {

@@ -73,7 +73,7 @@ Test(waits, an_offer_wakes_one_of_those_that_it_suits)
     cr_assert(not(pfc_httpd_offer(http, "job", "c")));
     cr_assert(not(pfc_httpd_offer(http, "run", "b")));
     cr_assert(pfc_httpd_offer(http, "job", "b"));
-    /* The one that has waited longest. */
+    /* The offer goes to the request that has waited longest: the second connection. */
     cr_assert(live_get_until(fds[1], out, sizeof(out), NULL));
     cr_assert(ne(ptr, strstr(out, "\"again\":true"), NULL), "%s", out);
     until_waiting(http, "perfci_http_waiting 3\n");
