@@ -16,29 +16,15 @@
 #define BAD     30 /* from here on runner r2 measures too */
 #define REAL    45 /* the commit that is slower on every runner */
 
-typedef struct ground {
-    pfc_db *db;
-    char *url;
-    int64_t project;
-} ground;
-
-static ground begin(void)
+static fx_ground begin(void)
 {
-    ground g = { 0 };
+    fx_ground g = fx_begin(3);
 
-    g.db = pfc_test_db_open(3, &g.url);
-    g.project = fx_project(g.db);
     fx_commits(g.db, g.project, 1, COMMITS);
     return g;
 }
 
-static void end(ground *g)
-{
-    free(g->url);
-    pfc_db_close(g->db);
-}
-
-static int64_t enqueue(const ground *g, unsigned n)
+static int64_t enqueue(const fx_ground *g, unsigned n)
 {
     const pfc_job_spec spec = { .kind = "measure", .commit = fx_sha(n) };
     pfc_jobs jobs = { 0 };
@@ -54,7 +40,7 @@ static int64_t enqueue(const ground *g, unsigned n)
     return id;
 }
 
-static int64_t lease_with(const ground *g, const char *name, int64_t token,
+static int64_t lease_with(const fx_ground *g, const char *name, int64_t token,
                           char secret[PFC_LEASE_SIZE])
 {
     const pfc_lease_request request = { .runner = name,
@@ -70,13 +56,13 @@ static int64_t lease_with(const ground *g, const char *name, int64_t token,
     return id;
 }
 
-static int64_t lease(const ground *g, const char *name, char secret[PFC_LEASE_SIZE])
+static int64_t lease(const fx_ground *g, const char *name, char secret[PFC_LEASE_SIZE])
 {
     return lease_with(g, name, 0, secret);
 }
 
 /* The runner measures commit n: a job from the queue, its run, and the end of the job. */
-static void measure(const ground *g, const char *runner, unsigned n, double a, bool broken)
+static void measure(const fx_ground *g, const char *runner, unsigned n, double a, bool broken)
 {
     char secret[PFC_LEASE_SIZE], id[33];
     const char *ids[] = { id };
@@ -100,9 +86,9 @@ static void measure(const ground *g, const char *runner, unsigned n, double a, b
 }
 
 /* Runner r1 measures every commit, r2 the later ones twice as noisily wrong, if it is there. */
-static ground history(bool r2)
+static fx_ground history(bool r2)
 {
-    ground g = begin();
+    fx_ground g = begin();
 
     for (unsigned n = 1; n <= COMMITS; n++) {
         measure(&g, "r1", n, n >= REAL ? 110 : 100, false);
@@ -115,7 +101,7 @@ static ground history(bool r2)
 }
 
 /* The results of detection as text, by names: series, live changes, alerts that are open. */
-static char *standing(const ground *g)
+static char *standing(const fx_ground *g)
 {
     return pfc_test_sql_value(
         g->url,
@@ -141,7 +127,7 @@ static char *standing(const ground *g)
         "  WHERE a.state IN ('untriaged', 'acknowledged', 'investigating')) AS lines");
 }
 
-static pfc_revoked revoke(const ground *g, const char *runner, double since, bool dry_run)
+static pfc_revoked revoke(const fx_ground *g, const char *runner, double since, bool dry_run)
 {
     const pfc_revocation how = { .since = since, .dry_run = dry_run, .reason = "bad fan" };
     pfc_revoked out;
@@ -152,7 +138,7 @@ static pfc_revoked revoke(const ground *g, const char *runner, double since, boo
     return out;
 }
 
-static int64_t release(const ground *g, const char *runner)
+static int64_t release(const fx_ground *g, const char *runner)
 {
     pfc_err err = { 0 };
     int64_t runs = 0;
@@ -162,7 +148,7 @@ static int64_t release(const ground *g, const char *runner)
     return runs;
 }
 
-static void check_store(const ground *g)
+static void check_store(const fx_ground *g)
 {
     char *wrong = pfc_test_sql_value(
         g->url, "SELECT count(*) FROM measurements m WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE"
@@ -174,7 +160,7 @@ static void check_store(const ground *g)
 
 Test(fleet_ops, hidden_results_leave_detection_as_if_they_had_never_come_and_undo_restores_it)
 {
-    ground with = history(true), without = history(false);
+    fx_ground with = history(true), without = history(false);
     char *before = standing(&with), *never = standing(&without), *after;
     const int64_t bad = COMMITS - BAD + 1;
     pfc_revoked out;
@@ -216,14 +202,14 @@ Test(fleet_ops, hidden_results_leave_detection_as_if_they_had_never_come_and_und
                  0));
     free(before);
     free(never);
-    end(&with);
-    end(&without);
+    fx_end(&with);
+    fx_end(&without);
 }
 
 /* Twice hidden and given back: a change that went away twice by detection would not return. */
 Test(fleet_ops, hiding_again_and_again_wears_nothing_out)
 {
-    ground g = history(true);
+    fx_ground g = history(true);
     char *before = standing(&g);
 
     for (int n = 0; n < 3; n++) {
@@ -239,13 +225,13 @@ Test(fleet_ops, hiding_again_and_again_wears_nothing_out)
         free(after);
     }
     free(before);
-    end(&g);
+    fx_end(&g);
 }
 
 /* A person's triage is no detection's: it stays. */
 Test(fleet_ops, what_a_person_decided_about_an_alert_survives)
 {
-    ground g = history(true);
+    fx_ground g = history(true);
     pfc_revoked out;
     int64_t alerts;
 
@@ -262,12 +248,12 @@ Test(fleet_ops, what_a_person_decided_about_an_alert_survives)
     cr_assert(eq(i64,
                  plant_number(g.url, "SELECT count(*) FROM alerts WHERE state = 'acknowledged'"),
                  alerts));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(fleet_ops, only_results_since_then_are_hidden)
 {
-    ground g = begin();
+    fx_ground g = begin();
     pfc_revoked out;
 
     for (unsigned n = 1; n <= 4; n++)
@@ -287,12 +273,12 @@ Test(fleet_ops, only_results_since_then_are_hidden)
     cr_expect(eq(i64, out.runs, 2));
     pfc_revoked_clear(&out);
     cr_expect(eq(i64, plant_number(g.url, "SELECT count(*) FROM quarantines WHERE runs = 4"), 1));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(fleet_ops, results_that_come_later_are_hidden_too)
 {
-    ground g = begin();
+    fx_ground g = begin();
     pfc_err err = { 0 };
     pfc_revoked out;
     size_t branches = 0;
@@ -313,13 +299,13 @@ Test(fleet_ops, results_that_come_later_are_hidden_too)
     check_store(&g);
     cr_assert(eq(int, pfc_quarantines_sweep(g.db, &branches, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, branches, 0));
-    end(&g);
+    fx_end(&g);
 }
 
 /* A hidden run keeps its row: its document is not stored a second time. */
 Test(fleet_ops, a_hidden_document_sent_again_is_known)
 {
-    ground g = begin();
+    fx_ground g = begin();
     pfc_ingest_result first = { 0 }, again = { 0 };
     pfc_run *run = fx_run(1);
     pfc_err err = { 0 };
@@ -338,12 +324,12 @@ Test(fleet_ops, a_hidden_document_sent_again_is_known)
     cr_expect(again.repeated);
     cr_expect(eq(i64, plant_number(g.url, "SELECT count(*) FROM measurements"), 0));
     pfc_run_free(run);
-    end(&g);
+    fx_end(&g);
 }
 
 Test(fleet_ops, a_drained_runner_ends_its_job_and_gets_no_other)
 {
-    ground g = begin();
+    fx_ground g = begin();
     char secret[PFC_LEASE_SIZE], other[PFC_LEASE_SIZE];
     pfc_err err = { 0 };
     bool changed = false, cancel = false;
@@ -365,12 +351,12 @@ Test(fleet_ops, a_drained_runner_ends_its_job_and_gets_no_other)
     cr_assert(eq(i64, lease(&g, "r1", other), second));
     cr_assert(
         eq(int, pfc_runner_drain(g.db, "admin", 0, "r9", true, &changed, &err), PFC_ENOTFOUND));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(fleet_ops, revoking_ends_tokens_and_leases_and_a_release_lets_it_return)
 {
-    ground g = begin();
+    fx_ground g = begin();
     char secret[PFC_LEASE_SIZE], other[PFC_LEASE_SIZE], token[PFC_TOKEN_TEXT];
     pfc_err err = { 0 };
     pfc_revoked out;
@@ -402,10 +388,10 @@ Test(fleet_ops, revoking_ends_tokens_and_leases_and_a_release_lets_it_return)
     cr_assert(eq(int, pfc_runner_release(g.db, "admin", 0, "r1", &runs, &err), PFC_ECONFLICT));
     job = enqueue(&g, 2);
     cr_expect(eq(i64, lease(&g, "r1", other), job));
-    end(&g);
+    fx_end(&g);
 }
 
-static char *alarm_of(const ground *g)
+static char *alarm_of(const fx_ground *g)
 {
     return pfc_test_sql_value(g->url, "SELECT coalesce(runner_alarm(r), '') FROM runners r");
 }
@@ -424,7 +410,7 @@ Test(fleet_ops, a_report_raises_an_alarm_before_each_limit)
         { { "1", "none", 3, 10000, 9, 2048ll << 20, 3590, 50ll << 30 }, "" },
         { { "1", "none", 4, 10000, 9, 2048ll << 20, 7200, 50ll << 30 }, "has waited for 120 min" },
     };
-    ground g = begin();
+    fx_ground g = begin();
     char secret[PFC_LEASE_SIZE];
     pfc_err err = { 0 };
 
@@ -448,13 +434,13 @@ Test(fleet_ops, a_report_raises_an_alarm_before_each_limit)
         cr_expect(strstr(alarm, "has waited for 60 min") != NULL, "%s", alarm);
         free(alarm);
     }
-    end(&g);
+    fx_end(&g);
 }
 
 /* A later migration of measurements must change the hidden ones, too. */
 Test(fleet_ops, hidden_tables_have_the_columns_of_their_originals)
 {
-    ground g = begin();
+    fx_ground g = begin();
     static const char *const tables[] = { "measurements", "unmeasured" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(tables); i++)
@@ -467,5 +453,5 @@ Test(fleet_ops, hidden_tables_have_the_columns_of_their_originals)
                                   tables[i], tables[i]),
                      0),
                   "%s", tables[i]);
-    end(&g);
+    fx_end(&g);
 }
