@@ -29,6 +29,7 @@ ALLOWED = {
     "core/machine": ["core/base", "core/wire"],
     "core/objects": ["core/base", "core/stats", "core/wire"],
     "core/trace": ["core/base"],
+    "core/analysis": ["core/base", "core/stats", "core/trace"],
     "kernels/cpu": ["core/base"],
     "kernels/accel": ["core/base", "core/trace"],
     "server/repo": ["core", "schema"],

@@ -2,13 +2,7 @@
 
 const char *pfc_accel_resource_name(pfc_accel_resource r)
 {
-    static const char *const names[] = {
-#define PFC_X(id, name) name,
-        PFC_ACCEL_RESOURCES(PFC_X)
-#undef PFC_X
-    };
-
-    return r < PFC_ACCEL_RESOURCES_LEN ? names[r] : "none";
+    return pfc_resource_name((pfc_resource)r);
 }
 
 static pfc_code cycles_without(const pfc_accel_run *run, unsigned ideal, uint64_t *out,

@@ -5,24 +5,14 @@
 #ifndef PFC_KERNELS_ACCEL_DEVICE_WHATIF_H
 #define PFC_KERNELS_ACCEL_DEVICE_WHATIF_H
 
+#include "core/trace/resources.h"
 #include "kernels/accel/device/device.h"
 
-/* id, name. One vocabulary for limiters everywhere. PCIE and HOST lie outside of a kernel: their
- * removal saves nothing of its cycles. */
-#define PFC_ACCEL_RESOURCES(X)                                                                     \
-    X(COMPUTE, "compute")       /* rows stream through the array */                                \
-    X(WEIGHTS, "weights")       /* weights load into the array */                                  \
-    X(VECTOR, "vector")         /* the vector unit */                                              \
-    X(MEMORY, "memory")         /* HBM channels */                                                 \
-    X(DMA, "dma")               /* rate, setup and window of the DMA engines */                    \
-    X(SCRATCHPAD, "scratchpad") /* bank conflicts */                                               \
-    X(LATENCY, "latency")       /* HBM latency, fill and drain, reduction trees */                 \
-    X(PCIE, "pcie")             /* copies between host and device */                               \
-    X(HOST, "host")             /* calls, doorbells, interrupts */
-
+/* The shared vocabulary (core/trace/resources.h) under the names of this library. PCIE and HOST lie
+ * outside of a kernel: their removal saves nothing of its cycles. */
 typedef enum pfc_accel_resource {
-#define PFC_X(id, name) PFC_ACCEL_RESOURCE_##id,
-    PFC_ACCEL_RESOURCES(PFC_X)
+#define PFC_X(id, name, meaning) PFC_ACCEL_RESOURCE_##id = PFC_RESOURCE_##id,
+    PFC_RESOURCES(PFC_X)
 #undef PFC_X
         PFC_ACCEL_RESOURCES_LEN
 } pfc_accel_resource;

@@ -1,0 +1,61 @@
+/*
+ * The critical path of a traced run: each tick of the run is given to exactly one resource, and the
+ * ticks that would be saved when a resource takes no time are projected by evaluating the run's
+ * graph (commands in the order of their queues, waits and signals, the cost of each command by
+ * resource) again without that resource's cost. Nothing is simulated: the trace of one run is all
+ * that is read.
+ *
+ * Times are unions of intervals on the path, never sums over units, so a resource that works in the
+ * shadow of another one has no ticks on the path.
+ */
+#ifndef PFC_CORE_ANALYSIS_PATH_PATH_H
+#define PFC_CORE_ANALYSIS_PATH_PATH_H
+
+#include "core/analysis/profile/profile.h"
+#include "core/trace/trace.h"
+
+#define PFC_PATH_MAX_PHASES   24
+#define PFC_PATH_MAX_SEGMENTS 512        /* of the strip */
+#define PFC_PATH_MAX_WAITS    16         /* the longest waits that are listed */
+#define PFC_PATH_MAX_RECORDS  4000000ull /* a longer trace is refused with its length */
+
+/** A stretch of the path; neighbours of one phase and resource are joined. */
+typedef struct pfc_path_segment {
+    uint64_t begin, end; /* ticks from the begin of the run */
+    uint16_t phase;
+    uint8_t resource;
+    uint32_t command; /* number of the (first) command in the program */
+} pfc_path_segment;
+
+/** A wait on the path and what ended it. */
+typedef struct pfc_path_wait {
+    uint64_t begin, ticks;
+    uint32_t command;  /* that waited */
+    uint32_t ended_by; /* command whose signal ended the wait */
+    uint16_t line;     /* of the schedule or assembly text, from 1; 0: not known */
+} pfc_path_wait;
+
+typedef struct pfc_path {
+    uint64_t total; /* ticks from the first command to the last result */
+    size_t phases_len;
+    char phases[PFC_PATH_MAX_PHASES][48];
+    uint64_t blocking[PFC_PATH_MAX_PHASES][PFC_RESOURCES_LEN]; /* sums to `total` */
+    uint64_t hidden[PFC_RESOURCES_LEN];      /* ticks that the resource worked off the path */
+    uint64_t recoverable[PFC_RESOURCES_LEN]; /* ticks saved when the resource takes no time */
+    pfc_path_segment segments[PFC_PATH_MAX_SEGMENTS]; /* in order of time, from 0 to `total`; short
+                                                         ones are joined when there are too many */
+    size_t segments_len;
+    pfc_path_wait waits[PFC_PATH_MAX_WAITS]; /* the longest first */
+    size_t waits_len;
+    uint64_t records; /* of the trace that were read */
+} pfc_path;
+
+/** Reads the rest of a trace and finds its path. PFC_EINVAL when the trace contradicts itself
+ *  (an end without a begin, a wait that nothing ends, dropped records), with the record's number;
+ *  PFC_ETOOBIG past PFC_PATH_MAX_RECORDS. Uses at most 150 MB for 10^6 commands. */
+pfc_code pfc_path_read(pfc_trace_reader *reader, pfc_path *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** Adds "path.PHASE.RESOURCE" and "recoverable_RESOURCE_cycles" to a profile. */
+pfc_code pfc_path_store(const pfc_path *path, pfc_profile *p, pfc_err *err) PFC_MUSTCHECK;
+
+#endif
