@@ -69,7 +69,7 @@ const char *pfc_trace_phase_name(pfc_trace_phase phase)
         [PFC_TRACE_BEGIN] = "begin",     [PFC_TRACE_END] = "end",
         [PFC_TRACE_COMPLETE] = "slice",  [PFC_TRACE_WAIT] = "wait",
         [PFC_TRACE_SIGNAL] = "signal",   [PFC_TRACE_INSTANT] = "instant",
-        [PFC_TRACE_COUNTER] = "counter",
+        [PFC_TRACE_COUNTER] = "counter", [PFC_TRACE_DETAIL] = "detail",
     };
 
     return names[phase];

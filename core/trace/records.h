@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define PFC_TRACE_MAJOR 1
-#define PFC_TRACE_MINOR 0
+#define PFC_TRACE_MINOR 1
 
 /** Effect of a record on its unit's line of time. */
 typedef enum pfc_trace_phase {
@@ -22,7 +22,8 @@ typedef enum pfc_trace_phase {
     PFC_TRACE_WAIT,     /* begins a wait for a semaphore, which a signal ends */
     PFC_TRACE_SIGNAL,   /* ends the waits for a semaphore up to a value */
     PFC_TRACE_INSTANT,  /* a point */
-    PFC_TRACE_COUNTER   /* a value from now on */
+    PFC_TRACE_COUNTER,  /* a value from now on */
+    PFC_TRACE_DETAIL    /* a fact about a command or a definition; no line of time changes */
 } pfc_trace_phase;
 
 /** Which units may write a record: those of the kind `host`, all others, or both. */
@@ -106,7 +107,54 @@ typedef enum pfc_trace_field {
       "This many records of the unit were lost before this one.")                                  \
     X(26, STATE_SAMPLE, "state_sample", COUNTER, DEVICE, "counter", NONE, STATE, "state", "state", \
       NUMBER, "duration", "ticks",                                                                 \
-      "The unit was in this state for so many ticks after its previous sample.")
+      "The unit was in this state for so many ticks after its previous sample.")                   \
+    X(27, PHASE, "phase", DETAIL, DEVICE, "plan", NONE, NUMBER, "phase", "", NAME, "text", "name", \
+      "Defines a phase: the commands of one operation on one operand. Numbers begin at 1.")        \
+    X(28, LINE, "line", DETAIL, DEVICE, "plan", NONE, NUMBER, "line", "", NAME, "text", "name",    \
+      "Defines a line of the schedule or of the assembly text. Numbers begin at 1.")               \
+    X(29, COMMAND, "command", DETAIL, DEVICE, "plan", NONE, NUMBER, "command", "", NUMBER,         \
+      "place", "phase + line * 2^32",                                                              \
+      "The unit takes this command next; 0 for a phase or line that is not known.")                \
+    X(30, COST_STREAM, "cost_stream", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER, \
+      "duration", "ticks", "Rows stream through a matrix unit, or elements through vector lanes.") \
+    X(31, COST_WEIGHTS, "cost_weights", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "",       \
+      NUMBER, "duration", "ticks", "The unit waits between folds until weights are loaded.")       \
+    X(32, COST_WEIGHTS_HIDDEN, "cost_weights_hidden", DETAIL, DEVICE, "cost", NONE, NUMBER,        \
+      "command", "", NUMBER, "duration", "ticks", "Weights load while rows stream.")               \
+    X(33, COST_PRELOAD, "cost_preload", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "",       \
+      NUMBER, "duration", "ticks",                                                                 \
+      "The first fold's weights load; takes time only if the unit was idle before the command.")   \
+    X(34, COST_FILL, "cost_fill", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER,     \
+      "duration", "ticks", "The unit fills and drains between folds.")                             \
+    X(35, COST_DEPTH, "cost_depth", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER,   \
+      "duration", "ticks", "From the last operand's entry into the unit to the last result.")      \
+    X(36, COST_REDUCE, "cost_reduce", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER, \
+      "duration", "ticks", "Reduction trees, whatever the number of elements.")                    \
+    X(37, COST_BANK, "cost_bank", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER,     \
+      "duration", "ticks", "The unit waits for banks of the scratchpad that transfers use.")       \
+    X(38, FOLDS, "folds", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER, "count",    \
+      "", "So many folds of weights pass through the unit; the costs are sums over them.")         \
+    X(39, BANKS, "banks", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER, "mask", "", \
+      "Bit i: the command uses bank i of the scratchpad.")                                         \
+    X(40, COST_DMA_SETUP, "cost_dma_setup", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "",   \
+      NUMBER, "duration", "ticks", "The engine works on the descriptor before the first byte.")    \
+    X(41, COST_DMA_RATE, "cost_dma_rate", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "",     \
+      NUMBER, "duration", "ticks", "The engine moves bytes at its own rate.")                      \
+    X(42, COST_DMA_WINDOW, "cost_dma_window", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", \
+      NUMBER, "duration", "ticks",                                                                 \
+      "The engine waits because as many accesses as it may have are outstanding.")                 \
+    X(43, COST_MEMORY_QUEUE, "cost_memory_queue", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", \
+      "", NUMBER, "duration", "ticks",                                                             \
+      "Accesses wait for channels of device memory, summed over the accesses.")                    \
+    X(44, COST_MEMORY_SERVICE, "cost_memory_service", DETAIL, DEVICE, "cost", NONE, NUMBER,        \
+      "command", "", NUMBER, "duration", "ticks",                                                  \
+      "Channels of device memory serve the accesses, summed over the channels.")                   \
+    X(45, COST_MEMORY_LATENCY, "cost_memory_latency", DETAIL, DEVICE, "cost", NONE, NUMBER,        \
+      "command", "", NUMBER, "duration", "ticks", "From the last byte's service to its arrival.")  \
+    X(46, CHANNELS, "channels", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "", NUMBER,       \
+      "mask", "", "Bit i: the transfer uses channel i of device memory.")                          \
+    X(47, CHANNELS_HIGH, "channels_high", DETAIL, DEVICE, "cost", NONE, NUMBER, "command", "",     \
+      NUMBER, "mask", "", "Bit i: the transfer uses channel 64 + i of device memory.")
 
 typedef enum pfc_trace_type {
     PFC_TRACE_NONE = 0,

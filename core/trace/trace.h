@@ -103,6 +103,21 @@ typedef struct pfc_trace_writer {
 pfc_code pfc_trace_writer_open(pfc_trace_writer **out, const char *path,
                                const pfc_trace_header *header, pfc_err *err) PFC_MUSTCHECK;
 
+/** Takes the records of a trace instead of a file: for an analysis in the same process. */
+typedef struct pfc_trace_consumer {
+    /* Called once, before the records. The header lives until the writer is closed or dropped. */
+    pfc_code (*begin)(void *arg, const pfc_trace_header *header, pfc_err *err);
+    /* Takes the next `len` records, which do not contradict the header. A failure is kept and
+     * reported by pfc_trace_writer_close; no further records come then. */
+    pfc_code (*records)(void *arg, const pfc_trace_record *records, size_t len, pfc_err *err);
+    void *arg; /* of both functions */
+} pfc_trace_consumer;
+
+/** Opens a trace whose records go to `to`, which outlives the writer. PFC_EINVAL for a header that
+ *  breaks its rules; the code of to->begin. */
+pfc_code pfc_trace_writer_open_consumer(pfc_trace_writer **out, const pfc_trace_consumer *to,
+                                        const pfc_trace_header *header, pfc_err *err) PFC_MUSTCHECK;
+
 /** For pfc_trace_put: checks and writes out what is buffered. The first failure is kept, later
  *  records are then discarded. */
 void pfc_trace_writer_flush(pfc_trace_writer *w);

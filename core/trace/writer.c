@@ -11,11 +11,12 @@ typedef struct writer {
     pfc_trace_record records[PFC_TRACE_BUFFER_RECORDS];
     uint8_t bytes[PFC_TRACE_BUFFER_RECORDS * PFC_TRACE_RECORD_BYTES];
     pfc_trace_index *index;
-    pfc_trace_sink *sink;
-    pfc_trace_json *json; /* NULL: the binary format */
-    uint64_t count;       /* records flushed */
-    uint64_t digest;      /* of these */
-    pfc_err err;          /* of the first refused record */
+    pfc_trace_sink *sink;               /* NULL: a consumer takes the records */
+    const pfc_trace_consumer *consumer; /* NULL: the records go to the sink */
+    pfc_trace_json *json;               /* NULL: the binary format */
+    uint64_t count;                     /* records flushed */
+    uint64_t digest;                    /* of these */
+    pfc_err err;                        /* of the first refused record */
 } writer;
 
 /* The writer's copy of the header is made by reading what was written: one way to copy, and the
@@ -30,7 +31,9 @@ static pfc_code write_header(writer *w, const pfc_trace_header *header, bool jso
     code = pfc_trace_header_encode(header, &bytes, err);
     if (!code)
         code = pfc_trace_index_decode(&w->index, (const uint8_t *)bytes.data, bytes.len, err);
-    if (!code && json)
+    if (!code && w->consumer)
+        code = w->consumer->begin(w->consumer->arg, &w->index->header, err);
+    else if (!code && json)
         w->json = pfc_trace_json_new(w->sink, w->index, &opts);
     else if (!code)
         pfc_trace_sink_write(w->sink, bytes.data, bytes.len);
@@ -45,8 +48,9 @@ static bool ends_in_json(const char *path)
     return len >= 5 && strcmp(path + len - 5, ".json") == 0;
 }
 
-pfc_code pfc_trace_writer_open(pfc_trace_writer **out, const char *path,
-                               const pfc_trace_header *header, pfc_err *err)
+/* To a file, or to a consumer; the other one is NULL. */
+static pfc_code open_writer(pfc_trace_writer **out, const char *path, const pfc_trace_consumer *to,
+                            const pfc_trace_header *header, pfc_err *err)
 {
     writer *w = pfc_alloc(sizeof(*w));
     pfc_code code = pfc_trace_header_check(header, err);
@@ -54,15 +58,28 @@ pfc_code pfc_trace_writer_open(pfc_trace_writer **out, const char *path,
     w->front.next = w->records;
     w->front.end = w->records + PFC_TRACE_BUFFER_RECORDS;
     w->digest = PFC_TRACE_DIGEST_START;
-    if (!code)
+    w->consumer = to;
+    if (!code && path)
         code = pfc_trace_sink_open(&w->sink, path, err);
     if (!code)
-        code = write_header(w, header, ends_in_json(path), err);
+        code = write_header(w, header, path && ends_in_json(path), err);
     if (code)
         pfc_trace_writer_drop(&w->front);
     else
         *out = &w->front;
     return code;
+}
+
+pfc_code pfc_trace_writer_open(pfc_trace_writer **out, const char *path,
+                               const pfc_trace_header *header, pfc_err *err)
+{
+    return open_writer(out, path, NULL, header, err);
+}
+
+pfc_code pfc_trace_writer_open_consumer(pfc_trace_writer **out, const pfc_trace_consumer *to,
+                                        const pfc_trace_header *header, pfc_err *err)
+{
+    return open_writer(out, NULL, to, header, err);
 }
 
 /* Adds a record to w->bytes at *len, or to the JSON. */
@@ -78,7 +95,7 @@ static void put(writer *w, const pfc_trace_record *record, size_t *len)
     if (w->err.code)
         return;
     w->count++;
-    if (w->json)
+    if (w->json || w->consumer)
         return;
     pfc_trace_record_encode(record, w->bytes + *len);
     w->digest = pfc_trace_record_digest(w->digest, record);
@@ -87,7 +104,7 @@ static void put(writer *w, const pfc_trace_record *record, size_t *len)
 
 static bool failed(const writer *w)
 {
-    return w->err.code != PFC_OK || pfc_trace_sink_failed(w->sink);
+    return w->err.code != PFC_OK || (w->sink && pfc_trace_sink_failed(w->sink));
 }
 
 void pfc_trace_writer_flush(pfc_trace_writer *front)
@@ -97,7 +114,11 @@ void pfc_trace_writer_flush(pfc_trace_writer *front)
 
     for (const pfc_trace_record *r = w->records; r < w->front.next && !failed(w); r++)
         put(w, r, &len);
-    pfc_trace_sink_write(w->sink, w->bytes, len);
+    if (!w->consumer)
+        pfc_trace_sink_write(w->sink, w->bytes, len);
+    else if (!failed(w))
+        (void)w->consumer->records(w->consumer->arg, w->records,
+                                   (size_t)(w->front.next - w->records), &w->err);
     w->front.next = w->records;
 }
 
@@ -126,7 +147,7 @@ pfc_code pfc_trace_writer_close(pfc_trace_writer *front, pfc_err *err)
     pfc_trace_writer_flush(front);
     if (w->err.code) {
         code = pfc_err_set(err, w->err.code, "%s", w->err.msg);
-    } else {
+    } else if (w->sink) {
         if (w->json)
             pfc_trace_json_end(w->json);
         else

@@ -222,6 +222,9 @@ pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *r, pfc
     case PFC_TRACE_COUNTER:
         pfc_trace_counter_put(json, r, ns, track);
         break;
+    case PFC_TRACE_DETAIL: /* no event: several for each command would hide the rest */
+        json->details++;
+        break;
     }
     return PFC_OK;
 }
@@ -274,6 +277,8 @@ void pfc_trace_json_end(pfc_trace_json *json)
     put_number(json, "dropped", json->dropped);
     put_number(json, "flow_points_reversed", json->stats.reversed);
     put_number(json, "unmatched", json->stats.unmatched);
+    if (json->details)
+        put_number(json, "details_left_out", json->details);
     put_number(json, "events", json->stats.events);
     pfc_trace_event_text(json, "}}\n");
     pfc_trace_text_flush(&json->text);

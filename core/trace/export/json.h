@@ -61,6 +61,7 @@ typedef struct pfc_trace_json {
     pfc_trace_semaphores semaphores;
     pfc_trace_flow flows[PFC_TRACE_MAX_FLOWS]; /* by the low bits of the correlation id */
     uint64_t dropped;                          /* sum of the drop records */
+    uint64_t details;                          /* records that are details, which are no events */
     pfc_trace_text text;
 } pfc_trace_json;
 

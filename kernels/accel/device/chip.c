@@ -258,6 +258,14 @@ pfc_code pfc_accel_chip_load(const char *name_or_path, pfc_accel_chip *out, pfc_
     return code;
 }
 
+const char *pfc_accel_chip_constant(const pfc_accel_chip *chip, size_t i, uint64_t *value)
+{
+    if (i >= PFC_ARRAY_LEN(keys))
+        return NULL;
+    memcpy(value, (const char *)chip + keys[i].offset, sizeof(*value));
+    return keys[i].name;
+}
+
 pfc_code pfc_accel_chip_set_array(pfc_accel_chip *chip, int64_t rows, int64_t cols, pfc_err *err)
 {
     if (rows < 1 || rows > 1024 || cols < 1 || cols > 1024)

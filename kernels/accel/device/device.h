@@ -99,6 +99,8 @@ pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pf
 /** A built-in chip by name, else a chip file by path. PFC_ENOTFOUND names the built-in ones. */
 pfc_code pfc_accel_chip_load(const char *name_or_path, pfc_accel_chip *out,
                              pfc_err *err) PFC_MUSTCHECK;
+/** The i-th number of a chip's description: its key, with *value set; NULL past the last. */
+const char *pfc_accel_chip_constant(const pfc_accel_chip *chip, size_t i, uint64_t *value);
 /** The i-th built-in chip's name, or NULL past the last; and its text. */
 const char *pfc_accel_chip_name(size_t i);
 const char *pfc_accel_chip_text(size_t i);

@@ -31,7 +31,9 @@ typedef struct unit {
     bool active;          /* DMA: a transfer is under way */
     uint64_t banks;       /* DMA: that its last transfer uses, */
     uint64_t banks_until; /* and until when */
+    uint64_t setup;       /* DMA: cycles before its transfer's first byte */
     pfc_accel_dma dma;
+    pfc_accel_memory_cost *memory; /* DMA, traced: of its transfer */
 } unit;
 
 typedef struct engine {
@@ -116,6 +118,8 @@ static void start(engine *e)
     e->tokens = pfc_calloc((size_t)p->tokens_len + 1, sizeof(*e->tokens));
     pfc_accel_hbm_init(&e->hbm, e->run->chip);
     fill_queues(e);
+    for (size_t u = DMA0; e->run->tracer && u < e->units_len; u++)
+        e->units[u].memory = pfc_calloc(1, sizeof(*e->units[u].memory));
     e->real = !e->run->timing_only;
     if (e->real) {
         e->mem.scratch_len = scratch_floats(p);
@@ -127,6 +131,8 @@ static void start(engine *e)
 
 static void stop(engine *e)
 {
+    for (size_t u = 0; u < e->units_len; u++)
+        free(e->units[u].memory);
     free(e->units);
     free(e->next);
     free(e->why);
@@ -243,11 +249,16 @@ static void trace_wait(engine *e, size_t which)
 
 /* The command that u has just taken: free_at and drained_at are its ends. */
 static void trace_tile(engine *e, uint16_t id, const unit *u, uint64_t from, uint64_t at,
-                       uint64_t weights, source why)
+                       uint64_t weights, source why, const pfc_accel_cost *cost, uint64_t bank)
 {
+    const uint32_t index = u->order[u->pos - 1];
+
+    pfc_accel_trace_taken(e->run->tracer, id, index, at);
+    pfc_accel_trace_tile_cost(
+        e->run->tracer, id, index, at, cost, bank,
+        pfc_accel_cmd_banks(e->run->chip, e->run->program, &e->run->program->cmds[index]));
     pfc_accel_trace_state(e->run->tracer, id, waiting_state(why), from, at);
-    pfc_accel_trace_command(e->run->tracer, id, u->order[u->pos - 1], at, u->free_at,
-                            u->drained_at);
+    pfc_accel_trace_command(e->run->tracer, id, index, at, u->free_at, u->drained_at);
     pfc_accel_trace_state(e->run->tracer, id, PFC_TRACE_STATE_WAIT_WEIGHTS, at, at + weights);
     pfc_accel_trace_state(e->run->tracer, id, PFC_TRACE_STATE_BUSY, at + weights, u->free_at);
 }
@@ -265,6 +276,7 @@ static void step_tensor(engine *e, unit *u, uint64_t at, source why)
     pfc_accel_cost cost = pfc_accel_tensor_cost(e->run, cmd, &e->run->counters);
     const bool empty = at > u->free_at || u->pos == 1;
     const uint64_t occupied = cost.busy + cost.weights + cost.fill;
+    const pfc_accel_cost full = cost;
     uint64_t wait;
 
     if (!empty) /* weights came in while the command before was streaming */
@@ -280,7 +292,8 @@ static void step_tensor(engine *e, unit *u, uint64_t at, source why)
     /* results leave the array in order */
     u->drained_at = PFC_MAX(u->drained_at, u->free_at + cost.drain);
     if (e->run->tracer)
-        trace_tile(e, PFC_ACCEL_TRACE_TENSOR, u, from, at, cost.preload + cost.weights, why);
+        trace_tile(e, PFC_ACCEL_TRACE_TENSOR, u, from, at, cost.preload + cost.weights, why, &full,
+                   wait);
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
     pfc_accel_overlap_execute(&e->overlap, at, u->drained_at);
@@ -304,7 +317,7 @@ static void step_vector(engine *e, unit *u, uint64_t at, source why)
     if (e->run->ideal & PFC_ACCEL_IDEAL_VECTOR)
         cost = (pfc_accel_cost){ 0 };
     if (e->run->ideal & PFC_ACCEL_IDEAL_LATENCY)
-        cost.trees = cost.drain = 0;
+        cost.trees = cost.drain = cost.depth = 0;
     wait = bank_wait(e, cmd, at, cost.busy + cost.trees);
     e->v[stalls[why]] += at - u->free_at;
     e->v[PFC_ACCEL_VECTOR_BUSY] += cost.busy;
@@ -313,7 +326,7 @@ static void step_vector(engine *e, unit *u, uint64_t at, source why)
     u->free_at = at + cost.busy + cost.trees + wait;
     u->drained_at = PFC_MAX(u->drained_at, u->free_at + cost.drain);
     if (e->run->tracer)
-        trace_tile(e, PFC_ACCEL_TRACE_VECTOR, u, from, at, 0, why);
+        trace_tile(e, PFC_ACCEL_TRACE_VECTOR, u, from, at, 0, why, &cost, wait);
     if (e->real)
         pfc_accel_exec(e->run, &e->mem, cmd);
     pfc_accel_overlap_execute(&e->overlap, at, u->drained_at);
@@ -348,8 +361,19 @@ static void finish_transfer(engine *e, unit *u)
         q->stall_hbm_cycles += u->dma.stall_hbm;
     }
     pfc_accel_overlap_close(&e->overlap, store, e->next[DMA0 + cmd->queue], done);
-    if (e->run->tracer)
+    if (e->run->tracer) {
+        const pfc_accel_transfer_cost cost = {
+            .setup = u->setup,
+            .rate = u->dma.busy,
+            .window = u->dma.stall_hbm,
+            .latency = latency,
+            .memory = u->memory,
+        };
+
+        pfc_accel_trace_transfer_cost(e->run->tracer, dma_id(cmd), u->order[u->pos - 1], done,
+                                      &cost);
         pfc_accel_trace_arrived(e->run->tracer, dma_id(cmd), u->order[u->pos - 1], done);
+    }
     signal_done(e, cmd, done);
 }
 
@@ -396,7 +420,11 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
     if (e->run->tracer) {
         pfc_accel_trace_state(e->run->tracer, dma_id(cmd), waiting_state(why), u->free_at, at);
         pfc_accel_trace_state(e->run->tracer, dma_id(cmd), PFC_TRACE_STATE_BUSY, at, at + setup);
+        pfc_accel_trace_taken(e->run->tracer, dma_id(cmd), u->order[u->pos - 1], at);
         pfc_accel_trace_transfer(e->run->tracer, dma_id(cmd), u->order[u->pos - 1], at);
+        pfc_accel_trace_detail(e->run->tracer, PFC_TRACE_BANKS, dma_id(cmd), u->order[u->pos - 1],
+                               pfc_accel_cmd_banks(chip, e->run->program, cmd), at);
+        memset(u->memory, 0, sizeof(*u->memory));
     }
     count_transfer(e, cmd, base, setup, at - u->free_at);
     if (e->real)
@@ -412,6 +440,7 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
         return;
     }
     u->active = true;
+    u->setup = setup;
     u->banks = pfc_accel_cmd_banks(chip, e->run->program, cmd);
     pfc_accel_overlap_open(&e->overlap, cmd->op != PFC_ACCEL_OP_LOAD, at);
     pfc_accel_dma_start(&u->dma, cmd, base, at + setup);
@@ -421,11 +450,15 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
 static bool step_transfer(engine *e, unit *u, uint64_t at)
 {
     const uint64_t busy = u->dma.busy;
-    const bool last = pfc_accel_dma_step(&u->dma, &e->hbm, e->run->ideal);
+    bool last;
 
+    if (e->run->tracer)
+        pfc_accel_memory_cost_before(u->memory, &e->hbm);
+    last = pfc_accel_dma_step(&u->dma, &e->hbm, e->run->ideal);
     if (e->run->tracer) {
         const uint64_t moved = at + u->dma.busy - busy;
 
+        pfc_accel_memory_cost_add(u->memory, &e->hbm);
         pfc_accel_trace_state(e->run->tracer, dma_id(u->dma.cmd), PFC_TRACE_STATE_BUSY, at, moved);
         pfc_accel_trace_state(e->run->tracer, dma_id(u->dma.cmd), PFC_TRACE_STATE_WAIT_MEMORY,
                               moved, u->dma.next_issue);

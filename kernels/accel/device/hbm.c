@@ -224,6 +224,13 @@ uint64_t pfc_accel_hbm_access(pfc_accel_hbm *hbm, uint64_t addr, uint64_t bytes,
     return pfc_accel_ceil_div(done, PFC_ACCEL_SUBCYCLES);
 }
 
+void pfc_accel_hbm_channel_sums(const pfc_accel_hbm *hbm, size_t channel, uint64_t *busy,
+                                uint64_t *queue)
+{
+    *busy = hbm->busy[channel];
+    *queue = hbm->queue[channel];
+}
+
 void pfc_accel_hbm_close(const pfc_accel_hbm *hbm, pfc_accel_counters *counters,
                          pfc_accel_detail *detail)
 {

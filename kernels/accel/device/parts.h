@@ -43,6 +43,9 @@ void pfc_accel_hbm_free(pfc_accel_hbm *hbm);
  *  addresses; returns the cycle in which the last is done. Whole bursts move. */
 uint64_t pfc_accel_hbm_access(pfc_accel_hbm *hbm, uint64_t addr, uint64_t bytes, bool write,
                               uint64_t at);
+/** Sums of one channel so far: subcycles while it served accesses, and that accesses waited. */
+void pfc_accel_hbm_channel_sums(const pfc_accel_hbm *hbm, size_t channel, uint64_t *busy,
+                                uint64_t *queue);
 /** Adds the channels' sums to the counters; detail may be NULL. */
 void pfc_accel_hbm_close(const pfc_accel_hbm *hbm, pfc_accel_counters *counters,
                          pfc_accel_detail *detail);
@@ -81,6 +84,9 @@ typedef struct pfc_accel_cost {
     uint64_t fill;    /* fill and drain that nothing overlaps */
     uint64_t trees;   /* depth of reduction trees, whatever the number of elements */
     uint64_t drain;   /* from the end of the above to the last result; another command may start */
+    uint64_t hidden;  /* cycles of loading weights that streaming rows hide */
+    uint64_t depth;   /* from the last operand's entry into the unit to the last result */
+    uint64_t folds;
 } pfc_accel_cost;
 
 /** Cost of a MATMUL with those resources ideal (PFC_ACCEL_IDEAL_TENSOR, _WEIGHTS, _LATENCY); folds,
@@ -89,6 +95,36 @@ pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_run *run, const pfc_accel_c
                                      pfc_accel_counters *counters);
 pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel_program *p,
                                      const pfc_accel_cmd *cmd, pfc_accel_counters *counters);
+
+/* ---- commands/costs.c: the cost of a command by part, for a trace ---- */
+
+/** Time that a transfer took from HBM so far, and sums of the channels before its newest group. */
+typedef struct pfc_accel_memory_cost {
+    uint64_t busy[PFC_ACCEL_MAX_CHANNELS], queue[PFC_ACCEL_MAX_CHANNELS]; /* before; subcycles */
+    uint64_t service; /* subcycles of the channels, summed over them */
+    uint64_t waited;  /* subcycles that accesses waited, summed over the channels */
+    uint64_t channels[PFC_ACCEL_MAX_CHANNELS / 64]; /* bit i of element j: channel 64 j + i */
+} pfc_accel_memory_cost;
+
+/** Notes the channels' sums before a group. */
+void pfc_accel_memory_cost_before(pfc_accel_memory_cost *cost, const pfc_accel_hbm *hbm);
+/** Adds what the group took since then. */
+void pfc_accel_memory_cost_add(pfc_accel_memory_cost *cost, const pfc_accel_hbm *hbm);
+
+/** Ticks of a transfer by part. */
+typedef struct pfc_accel_transfer_cost {
+    uint64_t setup, rate, window, latency;
+    const pfc_accel_memory_cost *memory;
+} pfc_accel_transfer_cost;
+
+struct pfc_accel_tracer;
+/** Writes the parts of command `index` of the tensor or vector unit `unit`, which begins at `at`.
+ *  cost->preload is the full one, `bank` the wait for banks, `banks` those it uses. */
+void pfc_accel_trace_tile_cost(struct pfc_accel_tracer *t, uint16_t unit, size_t index, uint64_t at,
+                               const pfc_accel_cost *cost, uint64_t bank, uint64_t banks);
+/** The same for a transfer that arrived at `at`. */
+void pfc_accel_trace_transfer_cost(struct pfc_accel_tracer *t, uint16_t unit, size_t index,
+                                   uint64_t at, const pfc_accel_transfer_cost *cost);
 
 /* ---- scratchpad.c ---- */
 

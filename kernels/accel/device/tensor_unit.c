@@ -51,6 +51,7 @@ static pfc_accel_cost mode_cost(pfc_accel_mode mode, uint64_t r, uint64_t c, uin
     if (count == 0)
         return cost;
     cost.busy = count * stream;
+    cost.folds = count;
     switch (mode) {
     case PFC_ACCEL_SCALESIM_OS:
         cost.fill = count * (r + c - 2);
@@ -68,6 +69,8 @@ static pfc_accel_cost mode_cost(pfc_accel_mode mode, uint64_t r, uint64_t c, uin
         every = PFC_MAX(PFC_MAX(stream, load ? r : 0), 4);
         cost.preload = load ? 2 * r - 1 : 0;
         cost.weights = count * (every - stream);
+        cost.hidden = load ? count * PFC_MIN(stream, r) : 0;
+        cost.depth = r + c - 2;
         cost.drain = r + c - 2 + PFC_MAX(stream, 4) - every;
         return cost;
     case PFC_ACCEL_PIPELINED_WS:
@@ -77,6 +80,8 @@ static pfc_accel_cost mode_cost(pfc_accel_mode mode, uint64_t r, uint64_t c, uin
     every = PFC_MAX(stream, load);
     cost.preload = load ? load - 1 : 0;
     cost.weights = count * (every - stream);
+    cost.hidden = count * PFC_MIN(stream, load);
+    cost.depth = r + c - 2;
     cost.drain = stream + r + c - 2 > every ? stream + r + c - 2 - every : 0;
     return cost;
 }
@@ -146,6 +151,6 @@ pfc_accel_cost pfc_accel_tensor_cost(const pfc_accel_run *run, const pfc_accel_c
     cost = mode_cost(p->mode, r, c, count, stream,
                      run->ideal & PFC_ACCEL_IDEAL_WEIGHTS ? 0 : pfc_accel_load_cycles(chip));
     if (run->ideal & PFC_ACCEL_IDEAL_LATENCY)
-        cost.fill = cost.drain = 0;
+        cost.fill = cost.drain = cost.depth = 0;
     return cost;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/accel/device/parts.h"
+#include "kernels/accel/device/commands/phases.h"
 
 #define UNITS_MAX (PFC_ACCEL_TRACE_DMA + PFC_ACCEL_MAX_DMA)
 
@@ -32,6 +33,7 @@ struct pfc_accel_tracer {
     uint64_t now;        /* time of the newest event */
     uint32_t *signalled; /* by token: how many of its commands are done */
     uint32_t *signals;   /* by token: how many there are */
+    pfc_accel_phases phases;
     sampled units[UNITS_MAX];
 };
 
@@ -101,7 +103,68 @@ static void put(pfc_accel_tracer *t, uint64_t ticks, pfc_trace_type type, uint16
 
 /* ---- file ---- */
 
-#define META 5
+/* Texts and values of the metadata: what the chip is, and its constants as "chip_KEY". */
+#define FIXED_META    5
+#define MAX_CONSTANTS 64
+
+typedef struct meta_pairs {
+    pfc_trace_meta pairs[FIXED_META + MAX_CONSTANTS + 1];
+    size_t len;
+    char keys[MAX_CONSTANTS][40], values[MAX_CONSTANTS][24];
+    char piece[24];
+    char digest[PFC_ACCEL_DIGEST_SIZE];
+} meta_pairs;
+
+static void add_pair(meta_pairs *m, const char *key, const char *value)
+{
+    m->pairs[m->len++] = (pfc_trace_meta){ key, value };
+}
+
+static void fill_meta(meta_pairs *m, const pfc_accel_tracer *t, const pfc_accel_chip *chip,
+                      const char *kernel)
+{
+    uint64_t value;
+    const char *key;
+
+    pfc_accel_program_digest(t->program, m->digest);
+    add_pair(m, "chip", chip->name);
+    add_pair(m, "chip_hash", chip->hash);
+    add_pair(m, "kernel", kernel);
+    add_pair(m, "program_digest", m->digest);
+    add_pair(m, "simulator", PFC_ACCEL_VERSION);
+    for (size_t i = 0; (key = pfc_accel_chip_constant(chip, i, &value)) && i < MAX_CONSTANTS; i++) {
+        snprintf(m->keys[i], sizeof(m->keys[i]), "chip_%s", key);
+        snprintf(m->values[i], sizeof(m->values[i]), "%llu", (unsigned long long)value);
+        add_pair(m, m->keys[i], m->values[i]);
+    }
+    /* A transfer moves pieces of this size; chip_dma_window counts pieces. */
+    snprintf(m->piece, sizeof(m->piece), "%d", PFC_ACCEL_DMA_GROUP);
+    add_pair(m, "dma_piece_bytes", m->piece);
+}
+
+/* The kernel, the lines of the schedule, the phases: in the order of define_names. */
+static const char **names_of(const pfc_accel_tracer *t, const char *kernel, size_t *len)
+{
+    const char **names = pfc_calloc(1 + t->program->lines_len + t->phases.len, sizeof(*names));
+
+    names[0] = kernel;
+    *len = 1;
+    for (size_t i = 0; i < t->program->lines_len; i++)
+        names[(*len)++] = t->program->lines[i];
+    for (size_t i = 0; i < t->phases.len; i++)
+        names[(*len)++] = t->phases.names[i];
+    return names;
+}
+
+static void define_names(pfc_accel_tracer *t)
+{
+    uint64_t name = 1;
+
+    for (size_t i = 0; i < t->program->lines_len; i++)
+        put(t, 0, PFC_TRACE_LINE, PFC_ACCEL_TRACE_QUEUE, i + 1, ++name);
+    for (size_t i = 0; i < t->phases.len; i++)
+        put(t, 0, PFC_TRACE_PHASE, PFC_ACCEL_TRACE_QUEUE, i + 1, ++name);
+}
 
 static pfc_code open_writer(pfc_accel_tracer *t, const pfc_accel_chip *chip,
                             const pfc_accel_trace_opts *opts, pfc_err *err)
@@ -113,19 +176,17 @@ static pfc_code open_writer(pfc_accel_tracer *t, const pfc_accel_chip *chip,
         { "counters", PFC_ACCEL_TRACE_COUNTERS, PFC_TRACE_KIND_COUNTERS, 0, 0, false },
     };
     const pfc_trace_clock clock = { "core", chip->clock_mhz * 1000000, 64 };
-    char digest[PFC_ACCEL_DIGEST_SIZE];
-    const pfc_trace_meta meta[META] = { { "chip", chip->name },
-                                        { "chip_hash", chip->hash },
-                                        { "kernel", opts->kernel },
-                                        { "program_digest", digest },
-                                        { "simulator", PFC_ACCEL_VERSION } };
+    meta_pairs meta = { 0 };
     pfc_trace_unit units[UNITS_MAX];
     pfc_trace_counter counters[PFC_ACCEL_COUNTERS_LEN];
     char names[PFC_ACCEL_MAX_DMA][32];
-    const char *const kernel = opts->kernel;
     size_t len = PFC_ARRAY_LEN(fixed);
+    size_t names_len;
+    const char **header_names = names_of(t, opts->kernel, &names_len);
+    pfc_trace_header header;
+    pfc_code code;
 
-    pfc_accel_program_digest(t->program, digest);
+    fill_meta(&meta, t, chip, opts->kernel);
     memcpy(units, fixed, sizeof(fixed));
     for (size_t i = 0; i < chip->dma_engines; i++) {
         snprintf(names[i], sizeof(names[i]), "dma %zu", i);
@@ -136,18 +197,20 @@ static pfc_code open_writer(pfc_accel_tracer *t, const pfc_accel_chip *chip,
     }
     for (pfc_accel_counter c = 0; c < PFC_ACCEL_COUNTERS_LEN; c++)
         counters[c] = (pfc_trace_counter){ pfc_accel_counter_name(c), pfc_accel_counter_unit(c) };
-    return pfc_trace_writer_open(&t->writer, opts->path,
-                                 &(pfc_trace_header){ .clocks = &clock,
-                                                      .units = units,
-                                                      .counters = counters,
-                                                      .names = &kernel,
-                                                      .meta = meta,
-                                                      .clocks_len = 1,
-                                                      .units_len = len,
-                                                      .counters_len = PFC_ACCEL_COUNTERS_LEN,
-                                                      .names_len = 1,
-                                                      .meta_len = META },
-                                 err);
+    header = (pfc_trace_header){ .clocks = &clock,
+                                 .units = units,
+                                 .counters = counters,
+                                 .names = header_names,
+                                 .meta = meta.pairs,
+                                 .clocks_len = 1,
+                                 .units_len = len,
+                                 .counters_len = PFC_ACCEL_COUNTERS_LEN,
+                                 .names_len = names_len,
+                                 .meta_len = meta.len };
+    code = opts->consumer ? pfc_trace_writer_open_consumer(&t->writer, opts->consumer, &header, err)
+                          : pfc_trace_writer_open(&t->writer, opts->path, &header, err);
+    free(header_names);
+    return code;
 }
 
 pfc_code pfc_accel_tracer_open(pfc_accel_tracer **out, const pfc_accel_chip *chip,
@@ -165,12 +228,14 @@ pfc_code pfc_accel_tracer_open(pfc_accel_tracer **out, const pfc_accel_chip *chi
     t->signals = pfc_calloc((size_t)program->tokens_len + 1, sizeof(*t->signals));
     for (size_t i = 0; i < program->len; i++)
         t->signals[program->cmds[i].token]++;
+    pfc_accel_phases_find(program, &t->phases);
     code = open_writer(t, chip, opts, err);
     if (code) {
         pfc_accel_tracer_drop(t);
         return code;
     }
     put(t, 0, PFC_TRACE_KERNEL_BEGIN, PFC_ACCEL_TRACE_QUEUE, 1, opts->correlation);
+    define_names(t);
     *out = t;
     return PFC_OK;
 }
@@ -180,6 +245,7 @@ static void release(pfc_accel_tracer *t)
     free(t->heap);
     free(t->signalled);
     free(t->signals);
+    pfc_accel_phases_clear(&t->phases);
     free(t);
 }
 
@@ -246,6 +312,22 @@ void pfc_accel_trace_arrived(pfc_accel_tracer *t, uint16_t unit, size_t index, u
 
     put(t, done, PFC_TRACE_DMA_DONE, unit, index, pfc_accel_dma_bytes(cmd));
     signal(t, unit, index, done);
+}
+
+void pfc_accel_trace_taken(pfc_accel_tracer *t, uint16_t unit, size_t index, uint64_t begin)
+{
+    const pfc_accel_cmd *cmd = &t->program->cmds[index];
+
+    flush(t, begin);
+    put(t, begin, PFC_TRACE_COMMAND, unit, index,
+        pfc_accel_phase_of(&t->phases, cmd) | (uint64_t)cmd->line << 32);
+}
+
+void pfc_accel_trace_detail(pfc_accel_tracer *t, pfc_trace_type type, uint16_t unit, size_t index,
+                            uint64_t value, uint64_t at)
+{
+    if (value)
+        put(t, at, type, unit, index, value);
 }
 
 /* ---- samples ---- */

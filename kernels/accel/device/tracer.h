@@ -7,7 +7,8 @@
  * A tile's "fold" and a transfer's "descriptor" are the number of the command in the program. A
  * token's semaphore counts its commands that are done; the wait names the number of all of them.
  * The signals of a unit that computes are in the order of its tiles, a transfer's signal follows
- * its dma_done.
+ * its dma_done. The waits of a command precede its `command` record on the same unit; its costs by
+ * part lie at its begin, those of a transfer at its dma_done.
  *
  * A tracer belongs to one run at a time.
  */
@@ -28,8 +29,9 @@ typedef struct pfc_accel_tracer pfc_accel_tracer;
 
 /** Where a trace goes, and how much is in it. */
 typedef struct pfc_accel_trace_opts {
-    const char *path;     /* ends in ".json": Chrome JSON; else binary */
-    const char *kernel;   /* name of the kernel */
+    const char *path; /* ends in ".json": Chrome JSON; else binary; NULL with a consumer */
+    const pfc_trace_consumer *consumer; /* takes the records instead of a file; NULL: `path` */
+    const char *kernel;                 /* name of the kernel */
     uint64_t every;       /* cycles between two samples of the units' states; 0: none */
     uint32_t correlation; /* id of the launch */
 } pfc_accel_trace_opts;
@@ -45,6 +47,12 @@ pfc_code pfc_accel_tracer_close(pfc_accel_tracer *t, pfc_err *err) PFC_MUSTCHECK
 void pfc_accel_tracer_drop(pfc_accel_tracer *t);
 
 /* ---- for the engine ---- */
+
+/** The unit takes command `index` at `begin`: its phase and its line of the schedule. */
+void pfc_accel_trace_taken(pfc_accel_tracer *t, uint16_t unit, size_t index, uint64_t begin);
+/** A fact about command `index` (PFC_TRACE_COST_..., ...); a value of 0 is not written. */
+void pfc_accel_trace_detail(pfc_accel_tracer *t, pfc_trace_type type, uint16_t unit, size_t index,
+                            uint64_t value, uint64_t at);
 
 /** Command `index` of unit `unit` occupies it from `begin` until `end`; its result is there, and
  *  its token signalled, at `done` >= end. */

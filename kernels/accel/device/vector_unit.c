@@ -65,7 +65,7 @@ static pfc_accel_cost matvec_cost(const pfc_accel_chip *chip, const pfc_accel_cm
     const uint64_t cols = (uint64_t)PFC_MAX(cmd->batch, 1) * cmd->n;
     pfc_accel_cost cost = { .busy = steps * pfc_accel_ceil_div(cols, chip->vector_lanes) };
 
-    cost.drain = cost.busy ? chip->vector_latency : 0;
+    cost.drain = cost.depth = cost.busy ? chip->vector_latency : 0;
     v[PFC_ACCEL_VECTOR_OPS] += steps * cols;
     v[PFC_ACCEL_VECTOR_MACS] += steps * cols;
     v[PFC_ACCEL_SRAM_READ] += (steps * PFC_MAX(cmd->batch, 1) + steps * cols) * es;
@@ -110,6 +110,6 @@ pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel
     cost.trees = trees * chip->vector_reduce;
     cost.busy = passes * pfc_accel_ceil_div(row, chip->vector_lanes) +
                 out_passes * pfc_accel_ceil_div(out, chip->vector_lanes);
-    cost.drain = cost.busy + cost.trees ? chip->vector_latency : 0;
+    cost.drain = cost.depth = cost.busy + cost.trees ? chip->vector_latency : 0;
     return cost;
 }
