@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "cli/cli.h"
+#include "cli/output/output.h"
 #include "kernels/accel/ops/ops.h"
 #include "kernels/accel/text/text.h"
 
@@ -24,8 +25,13 @@ typedef struct accel_request {
     char mode[16];
     char array[24];
     char memory[8];
+    char scope[8];
+    char copies[12];
+    char sync[8];
+    char wait[8];
     int64_t dim[ACCEL_DIMS]; /* in the order of accel_dims */
     bool given[ACCEL_DIMS];
+    int64_t launches; /* 0: not given */
     int64_t seed;
     bool timing_only;
 } accel_request;
@@ -42,6 +48,8 @@ typedef struct accel_plan {
     pfc_accel_chip chip;
     pfc_accel_mode mode;
     pfc_accel_case_opts opts;
+    bool has_region; /* scope `region`; else the kernel alone */
+    pfc_accel_region_opts region;
 } accel_plan;
 
 /** Sets a flag or member that is text; PFC_ENOTFOUND: there is none of that name. (request.c) */
@@ -63,11 +71,18 @@ pfc_code accel_own_case(accel_plan *p, pfc_accel_case **out, pfc_err *err) PFC_M
 pfc_code accel_own_dump(const accel_plan *p, const pfc_accel_case *c, const char *path,
                         pfc_err *err) PFC_MUSTCHECK;
 
+/** Reads scope, launches, copies, sync and wait. (scope.c) */
+pfc_code accel_scope_read(const accel_request *r, accel_plan *out, pfc_err *err) PFC_MUSTCHECK;
+/** A region's figures, to be freed by the caller; and as rows of the answer's table. */
+json_t *accel_region_json(const accel_plan *p, const pfc_accel_region *region);
+void accel_region_rows(pfc_table *table, const pfc_accel_region *region);
+
 /** Everything that a run gives. */
 typedef struct accel_outcome {
     pfc_accel_result result;
-    pfc_accel_whatif whatif;
-    bool checked; /* the result of a kernel in text equals its reference */
+    pfc_accel_whatif whatif; /* of the scope */
+    pfc_accel_region region; /* of the scope `region` */
+    bool checked;            /* the result of a kernel in text equals its reference */
     bool detailed;
     pfc_accel_detail detail; /* when detailed */
 } accel_outcome;

@@ -141,13 +141,13 @@ static json_t *metric_json(json_t *value, const char *unit, bool higher_is_bette
 
 /* As a measuring command gives them: perfci run, compare and bisect read this answer as it is, and
  * one run of a commit is enough. */
-static json_t *metrics_json(const pfc_accel_result *r)
+static json_t *metrics_json(const pfc_accel_result *r, uint64_t cycles, double time_ns)
 {
     const uint64_t *v = r->counters.v;
     json_t *doc = json_object();
 
-    set(doc, "cycles", metric_json(whole(r->cycles), "cycles", false));
-    set(doc, "time_ns", metric_json(json_real(r->time_ns), "ns", false));
+    set(doc, "cycles", metric_json(whole(cycles), "cycles", false));
+    set(doc, "time_ns", metric_json(json_real(time_ns), "ns", false));
     set(doc, "dram_bytes",
         metric_json(whole(v[PFC_ACCEL_HBM_READ] + v[PFC_ACCEL_HBM_WRITE]), "bytes", false));
     return doc;
@@ -157,6 +157,8 @@ json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
 {
     const pfc_accel_result *r = &out->result;
     const pfc_accel_whatif *whatif = &out->whatif;
+    const uint64_t cycles = p->has_region ? out->region.cycles : r->cycles;
+    const double time_ns = p->has_region ? out->region.time_ns : r->time_ns;
     json_t *doc = json_object();
     char array[48];
 
@@ -171,16 +173,19 @@ json_t *accel_answer_json(const accel_plan *p, const accel_outcome *out)
         set(doc, "schedule", schedule_json(p));
     set(doc, "mode", json_string(pfc_accel_mode_name(p->mode)));
     set(doc, "array", json_string(array));
-    set(doc, "cycles", whole(r->cycles));
+    set(doc, "scope", json_string(p->has_region ? "region" : "kernel"));
+    set(doc, "cycles", whole(cycles));
     set(doc, "ceiling_cycles", whole(r->ceiling_cycles));
     set(doc, "choice", json_string(r->choice));
-    set(doc, "time_ns", json_real(r->time_ns));
+    set(doc, "time_ns", json_real(time_ns));
     set(doc, "utilization", json_real(r->utilization));
     set(doc, "limiter", json_string(pfc_accel_resource_name(whatif->limiter)));
     set(doc, "whatif", whatif_json(whatif));
     set(doc, "functional", json_boolean(r->functional));
     set(doc, "ticks", whole(r->ticks));
-    set(doc, "metrics", metrics_json(r));
+    if (p->has_region)
+        set(doc, "region", accel_region_json(p, &out->region));
+    set(doc, "metrics", metrics_json(&out->result, cycles, time_ns));
     set(doc, "counters", counters_json(&r->counters));
     if (out->detailed)
         set(doc, "detail", detail_json(&out->detail));
@@ -202,7 +207,7 @@ void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_out
 
     pfc_table_row(table);
     pfc_table_set(table, 0, "time");
-    pfc_table_setf(table, 1, "%.0f", r->time_ns);
+    pfc_table_setf(table, 1, "%.0f", p->has_region ? out->region.time_ns : r->time_ns);
     pfc_table_set(table, 2, "ns");
     pfc_table_row(table);
     pfc_table_set(table, 0, "utilization");
@@ -219,6 +224,8 @@ void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_out
     pfc_table_row(table);
     pfc_table_set(table, 0, "limiter");
     pfc_table_set(table, 1, pfc_accel_resource_name(whatif->limiter));
+    if (p->has_region)
+        accel_region_rows(table, &out->region);
     for (pfc_accel_counter c = 0; c < PFC_ACCEL_COUNTERS_LEN; c++) {
         if (r->counters.v[c] == 0)
             continue;

@@ -33,7 +33,11 @@ enum {
     KEY_MODE,
     KEY_ARRAY,
     KEY_MEMORY,
-    KEY_SCHEDULE
+    KEY_SCHEDULE,
+    KEY_SCOPE,
+    KEY_COPIES,
+    KEY_SYNC,
+    KEY_WAIT
 };
 
 /* A dimension of the problem, at its place in accel_dims[]. */
@@ -65,6 +69,19 @@ static const pfc_option run_options[] = {
                 .fallback = "chip, in the modes of other simulators ideal"),
     PFC_OPT_OWN(KEY_SCHEDULE, "schedule", "FILE", "gemm: tiles, loop order and buffers from a file",
                 .fallback = "the compiler's choice"),
+    PFC_OPT_OWN(KEY_SCOPE, "scope", "kernel|region",
+                "What is timed: the kernel alone, or copies and launches as the host sees them",
+                .fallback = "kernel"),
+    PFC_OPT_INTEGER("launches", "N", command, req.launches, 1, PFC_ACCEL_MAX_LAUNCHES,
+                    "Launches in the region", .fallback = "1"),
+    PFC_OPT_OWN(KEY_COPIES, "copies", "C",
+                "Copies of the region: once, each (for every launch, in order) or overlapped (for "
+                "every launch, beside the kernels)",
+                .fallback = "once"),
+    PFC_OPT_OWN(KEY_SYNC, "sync", "end|each", "When the host waits: at the end, or for each launch",
+                .fallback = "end"),
+    PFC_OPT_OWN(KEY_WAIT, "wait", "irq|poll", "How the host waits: interrupt or polling",
+                .fallback = "irq"),
     PFC_OPT_TEXT("dump-pca", "FILE", command, text,
                  "Write the command stream as text, which runs as FILE.pca; - is standard output"),
     PFC_OPT_INTEGER("seed", "N", command, req.seed, 0, INT64_MAX, "Of the input", .fallback = "0"),
@@ -92,8 +109,12 @@ static const char run_doc[] =
     "that "
     "cannot be run is answered with {\"error\": ...}; the exit status is 2 then.\n"
     "\n"
+    "With --scope region, time, limiter and what-if are those of a program on the host: copies to "
+    "the device, launches, copies back, and its waits, in simulated time.\n"
+    "\n"
     "Examples:\n"
     "  perfci accel run gemm --m 512 --n 512 --k 512\n"
+    "  perfci accel run gemm --m 64 --n 64 --k 64 --scope region --launches 100 --sync each\n"
     "  perfci accel run attention --h 8 --s 1024 --d 64 --causal --chip pfc-server --json\n"
     "  perfci accel run gemm --m 64 --n 64 --k 64 --mode scalesim-ws --array 8x8\n"
     "  perfci accel run gemm --m 64 --n 64 --k 64 --trace gemm.json\n"
@@ -120,6 +141,7 @@ static pfc_code run_plan(const command *cmd, accel_plan *p, accel_outcome *out, 
                                          .kernel = accel_plan_name(p),
                                          .every = (uint64_t)cmd->every,
                                          .correlation = 1 };
+    const pfc_accel_trace_opts *const traced = cmd->trace ? &trace : NULL;
     pfc_accel_case *c = NULL;
     pfc_code code = accel_own_case(p, &c, err);
 
@@ -128,14 +150,20 @@ static pfc_code run_plan(const command *cmd, accel_plan *p, accel_outcome *out, 
         code = accel_own_dump(p, c, cmd->text, err);
     if (!code)
         code = pfc_accel_case_run_detail(c, &out->result, cmd->detail ? &out->detail : NULL,
-                                         cmd->trace ? &trace : NULL, err);
+                                         p->has_region ? NULL : traced, err);
     out->detailed = cmd->detail;
     if (!code && p->text && p->has_problem && out->result.functional) {
         code = pfc_accel_case_check(c, err);
         out->checked = !code;
     }
-    if (!code)
+    p->region.trace = traced;
+    if (!code && p->has_region)
+        code = pfc_accel_case_region(c, &p->region, &out->region, err);
+    else if (!code)
         code = pfc_accel_case_whatif(c, &out->whatif, err);
+    if (!code && p->has_region)
+        out->whatif = out->region.whatif;
+    p->region.trace = NULL;
     pfc_accel_case_free(c);
     return code;
 }
@@ -267,6 +295,18 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
         break;
     case KEY_SCHEDULE:
         name = "schedule";
+        break;
+    case KEY_SCOPE:
+        name = "scope";
+        break;
+    case KEY_COPIES:
+        name = "copies";
+        break;
+    case KEY_SYNC:
+        name = "sync";
+        break;
+    case KEY_WAIT:
+        name = "wait";
         break;
     case ARGP_KEY_ARG:
         if (*cmd->req.op)

@@ -33,6 +33,10 @@ pfc_code accel_request_text(accel_request *r, const char *name, const char *text
         { "array", r->array, sizeof(r->array) },
         { "memory", r->memory, sizeof(r->memory) },
         { "schedule", r->schedule, sizeof(r->schedule) },
+        { "scope", r->scope, sizeof(r->scope) },
+        { "copies", r->copies, sizeof(r->copies) },
+        { "sync", r->sync, sizeof(r->sync) },
+        { "wait", r->wait, sizeof(r->wait) },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(fields); i++)
@@ -45,6 +49,10 @@ static pfc_code set_number(accel_request *r, const char *name, int64_t value, pf
 {
     if (strcmp(name, "seed") == 0 && value >= 0) {
         r->seed = value;
+        return PFC_OK;
+    }
+    if (strcmp(name, "launches") == 0 && value >= 1) {
+        r->launches = value;
         return PFC_OK;
     }
     for (size_t i = 0; i < ACCEL_DIMS; i++) {
@@ -155,7 +163,9 @@ pfc_code accel_plan_of(const accel_request *r, accel_plan *out, pfc_err *err)
         return pfc_err_set(err, PFC_EINVAL,
                            "an operation is missing: gemm, attention, layernorm, rmsnorm, softmax, "
                            "gemm_bias_act, residual_rmsnorm or FILE.pca");
-    code = pfc_accel_chip_load(*r->chip ? r->chip : pfc_accel_chip_name(0), &out->chip, err);
+    code = accel_scope_read(r, out, err);
+    if (!code)
+        code = pfc_accel_chip_load(*r->chip ? r->chip : pfc_accel_chip_name(0), &out->chip, err);
     if (!code && accel_is_text(r->op))
         return plan_text(r, out, err);
     if (!code)

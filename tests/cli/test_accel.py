@@ -86,6 +86,58 @@ class Accel(Case):
         self.assertEqual(r.returncode, 2)
         self.assertIn("--trace takes one case", r.stderr)
 
+    def test_a_region_has_copies_and_the_host_in_its_time(self):
+        case = ["accel", "run", "gemm", "--m", "128", "--n", "64", "--k", "32", "--chip", "pfc-server", "--json"]
+        kernel = json.loads(self.perfci(*case).stdout)
+        self.assertEqual(kernel["scope"], "kernel")
+        self.assertNotIn("region", kernel)
+        region = [*case, "--scope", "region", "--launches", "5", "--sync", "each"]
+        first = self.perfci(*region)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertEqual(first.stdout, self.perfci(*region).stdout)
+        answer = json.loads(first.stdout)
+        self.assertEqual(answer["scope"], "region")
+        self.assertEqual(answer["digest"], kernel["digest"])  # the kernel is the same
+        self.assertEqual(answer["time_ns"], answer["cycles"] / 2)  # 2 GHz
+        self.assertEqual(answer["metrics"]["cycles"]["value"], answer["cycles"])
+        self.assertEqual(answer["metrics"]["time_ns"]["value"], answer["time_ns"])
+        self.assertEqual(answer["region"]["kernel_cycles"], 5 * kernel["cycles"])
+        self.assertEqual(answer["region"]["pcie_h2d_bytes"], 2 * (128 * 32 + 32 * 64))
+        self.assertEqual(answer["region"]["pcie_d2h_bytes"], 2 * 128 * 64)
+        self.assertEqual(answer["region"]["host"]["waits"], 6)
+        saved = {name: answer["cycles"] - cycles for name, cycles in answer["whatif"].items()}
+        self.assertEqual(answer["limiter"], max(saved, key=saved.get))
+        self.assertEqual(answer["limiter"], "host")
+        self.assertGreater(saved["pcie"], 0)
+        table = self.perfci(*[a for a in region if a != "--json"])
+        self.assertIn("without pcie", table.stdout)
+
+    def test_a_region_is_traced_from_the_call_to_the_tile(self):
+        for copies in ("once", "each", "overlapped"):
+            for name in ("run.pct", "run.json"):
+                path = os.path.join(self.dir, name)
+                r = self.perfci("accel", "run", "softmax", "--rows", "64", "--cols", "64", "--scope", "region",
+                                "--launches", "3", "--copies", copies, "--trace", path)
+                self.assertEqual(r.returncode, 0, r.stderr)
+                checked = self.perfci("trace", "check", path)
+                self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            events = json.load(open(path, encoding="utf-8"))["traceEvents"]
+            ends = [e for e in events if e["ph"] == "f"]
+            kernels = [e for e in events if e["ph"] == "X" and e["name"] == "softmax"]
+            self.assertEqual(len(kernels), 3)
+            ids = {k["args"]["correlation"] for k in kernels}
+            self.assertLessEqual(ids, {e["id"] for e in ends}, copies)  # a flow ends at each kernel
+            calls = [e for e in events if e["ph"] == "X" and e["name"] == "launch"]
+            self.assertEqual(ids, {c["args"]["correlation"] for c in calls})
+
+    def test_a_batch_may_hold_regions(self):
+        path = self.write("cases.jsonl", '{"op": "softmax", "rows": 8, "cols": 8, "scope": "region", "launches": 2}\n'
+                                         '{"op": "softmax", "rows": 8, "cols": 8, "launches": 2}\n')
+        r = self.perfci("accel", "run", "--batch", path)
+        lines = [json.loads(line) for line in r.stdout.splitlines()]
+        self.assertEqual(lines[0]["region"]["launches"], 2)
+        self.assertIn("--launches needs --scope region", lines[1]["error"])
+
     def test_detail_sums_to_the_counters(self):
         r = self.perfci("accel", "run", "gemm", "--m", "64", "--n", "64", "--k", "64", "--json", "--detail")
         answer = json.loads(r.stdout)
@@ -111,6 +163,12 @@ class Accel(Case):
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--chip", "none"], "no chip"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--array", "8"], "ROWSxCOLUMNS"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--mode", "fast"], "mode"),
+                           (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--scope", "all"], "kernel or region"),
+                           (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--copies", "each"], "--scope region"),
+                           (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--scope", "region", "--copies", "no"],
+                            "once, each or overlapped"),
+                           (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--scope", "region", "--launches", "0"],
+                            "launches"),
                            (["fly"], "expected \"run\", \"chips\" or \"counters\", got \"fly\""),
                            ([], "missing subcommand: \"run\", \"chips\" or \"counters\"")]:
             r = self.perfci("accel", *args)

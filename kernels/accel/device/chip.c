@@ -14,22 +14,28 @@ typedef struct key {
     int64_t min;
     int64_t max;
     bool power_of_two;
+    uint64_t fallback; /* where the file lacks the key; 0: it must not lack it */
 } key;
 
 #define KEY(f, lo, hi)                                                                             \
     {                                                                                              \
-#f, offsetof(pfc_accel_chip, f), (lo), (hi), false                                         \
+#f, offsetof(pfc_accel_chip, f), (lo), (hi), false, 0                                      \
     }
 #define KEY2(f, lo, hi)                                                                            \
     {                                                                                              \
-#f, offsetof(pfc_accel_chip, f), (lo), (hi), true                                          \
+#f, offsetof(pfc_accel_chip, f), (lo), (hi), true, 0                                       \
+    }
+/* A key that is newer than chip files of others. */
+#define KEY_NEW(f, lo, hi, fallback)                                                               \
+    {                                                                                              \
+#f, offsetof(pfc_accel_chip, f), (lo), (hi), false, (fallback)                             \
     }
 
 static const key keys[] = {
     KEY(clock_mhz, 1, 10000),
     KEY(array_rows, 1, 1024),
     KEY(array_cols, 1, 1024),
-    KEY(array_load_rows, 1, 1024), /* newer than chip files of others: may be missing */
+    KEY_NEW(array_load_rows, 1, 1024, 1),
     KEY(f32_passes, 1, 16),
     KEY(vector_lanes, 1, 65536),
     KEY(vector_latency, 0, 10000),
@@ -60,6 +66,15 @@ static const key keys[] = {
     KEY(pcie_payload, 64, 4096),
     KEY(pcie_latency_ns, 0, 1000000),
     KEY(launch_ns, 0, 1000000000),
+    /* As pfc-server.chip, which has the sources of these. */
+    KEY_NEW(pcie_read_bytes, 64, 4096, 512),
+    KEY_NEW(pcie_reads, 1, 4096, 256),
+    KEY_NEW(host_call_ns, 0, 1000000000, 1200),
+    KEY_NEW(host_doorbell_ns, 0, 1000000000, 150),
+    KEY_NEW(host_irq_ns, 0, 1000000000, 4000),
+    KEY_NEW(host_poll_ns, 1, 1000000000, 200),
+    KEY_NEW(queue_fetch_ns, 0, 1000000000, 100),
+    KEY_NEW(queue_semaphore_ns, 0, 1000000000, 300),
 };
 
 /* name, about and mode are read beside the numbers. */
@@ -164,18 +179,13 @@ static pfc_code read_line(reader *r, char *line, pfc_err *err)
     return read_text(r, slot - PFC_ARRAY_LEN(keys), value, err);
 }
 
-static bool may_be_missing(const key *k)
-{
-    return k->offset == offsetof(pfc_accel_chip, array_load_rows);
-}
-
 /* Checks that involve several keys. */
 static pfc_code check_whole(const reader *r, pfc_err *err)
 {
     const pfc_accel_chip *c = &r->chip;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(r->seen); i++) {
-        if (!r->seen[i] && !(i < PFC_ARRAY_LEN(keys) && may_be_missing(&keys[i])))
+        if (!r->seen[i] && !(i < PFC_ARRAY_LEN(keys) && keys[i].fallback))
             return pfc_err_set(
                 err, PFC_EINVAL, "%s:%zu: the file ends without %s", r->file, r->line,
                 i < PFC_ARRAY_LEN(keys) ? keys[i].name : texts[i - PFC_ARRAY_LEN(keys)]);
@@ -201,7 +211,7 @@ pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pf
                               pfc_err *err)
 {
     char hex[PFC_SHA256_HEX];
-    reader r = { .file = name, .chip = { .array_load_rows = 1 } };
+    reader r = { .file = name };
     char *copy = NULL;
     char *line;
     pfc_code code = PFC_OK;
@@ -211,6 +221,8 @@ pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pf
                            PFC_ACCEL_CHIP_MAX_BYTES, len);
     if (memchr(text, '\0', len))
         return pfc_err_set(err, PFC_EINVAL, "%s: expected text, got a NUL byte", name);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(keys); i++)
+        memcpy((char *)&r.chip + keys[i].offset, &keys[i].fallback, sizeof(keys[i].fallback));
     copy = pfc_strndup(text, len);
     for (line = copy; line && !code;) {
         char *next = strchr(line, '\n');

@@ -87,12 +87,21 @@ struct pfc_accel_chip {
     uint64_t pcie_payload;    /* largest payload of a packet, bytes */
     uint64_t pcie_latency_ns; /* one way */
     uint64_t launch_ns;       /* doorbell to the first command */
+    /* The keys below have fallbacks, since chip files of others may lack them. */
+    uint64_t pcie_read_bytes;    /* largest read request of the device, bytes */
+    uint64_t pcie_reads;         /* read requests of the device that may be outstanding */
+    uint64_t host_call_ns;       /* processor time of one call of the driver's interface */
+    uint64_t host_doorbell_ns;   /* processor time of the write that tells of a new command */
+    uint64_t host_irq_ns;        /* from an interrupt's arrival to the program that waited for it */
+    uint64_t host_poll_ns;       /* between two looks of a program that polls for a completion */
+    uint64_t queue_fetch_ns;     /* decoding of a command, once it has crossed the link */
+    uint64_t queue_semaphore_ns; /* until all queues see a new value of a semaphore */
 };
 
 /**
  * Reads a chip file: lines `key = value`, `#` begins a comment, every key once, none unknown, none
- * missing (but array_load_rows, which is 1 then). `name` is for errors, which say "name:line: what
- * was wanted and what came".
+ * missing (but those that have a fallback in chip.c). `name` is for errors, which say "name:line:
+ * what was wanted and what came".
  */
 pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pfc_accel_chip *out,
                               pfc_err *err) PFC_MUSTCHECK;
@@ -277,8 +286,15 @@ uint64_t pfc_accel_tensor_cycles(pfc_accel_mode mode, uint64_t rows, uint64_t co
  *  does not pass over one. */
 uint64_t pfc_accel_vector_passes(const pfc_accel_chip *chip, pfc_accel_op op, uint8_t act);
 
-/** Nanoseconds on the link for a copy of that size, in chip cycles, rounded up. */
+/** Core cycles, rounded up, of one copy of that size from end to end: one latency and the time on
+ *  the link. A kernel's run counts this; a region (driver/region.h) uses the two functions
+ *  below. */
 uint64_t pfc_accel_pcie_cycles(const pfc_accel_chip *chip, uint64_t bytes);
+/** Core cycles, rounded up, for which that many bytes with their packets occupy one direction. */
+uint64_t pfc_accel_pcie_wire_cycles(const pfc_accel_chip *chip, uint64_t bytes);
+/** The same for bytes that the device reads from the host: also bounded by the read requests that
+ *  may be outstanding during one round trip. */
+uint64_t pfc_accel_pcie_read_cycles(const pfc_accel_chip *chip, uint64_t bytes);
 /** Nanoseconds to cycles of the chip, rounded up. */
 uint64_t pfc_accel_ns_to_cycles(const pfc_accel_chip *chip, uint64_t ns);
 

@@ -20,7 +20,7 @@ static pfc_code cycles_without(const pfc_accel_run *run, unsigned ideal, uint64_
     return code;
 }
 
-pfc_code pfc_accel_whatif_run(const pfc_accel_run *run, pfc_accel_whatif *out, pfc_err *err)
+unsigned pfc_accel_resource_ideal(pfc_accel_resource r)
 {
     static const unsigned ideal[PFC_ACCEL_RESOURCES_LEN] = {
         [PFC_ACCEL_RESOURCE_COMPUTE] = PFC_ACCEL_IDEAL_TENSOR,
@@ -31,19 +31,35 @@ pfc_code pfc_accel_whatif_run(const pfc_accel_run *run, pfc_accel_whatif *out, p
         [PFC_ACCEL_RESOURCE_SCRATCHPAD] = PFC_ACCEL_IDEAL_BANKS,
         [PFC_ACCEL_RESOURCE_LATENCY] = PFC_ACCEL_IDEAL_LATENCY,
     };
-    uint64_t least;
+
+    return r < PFC_ACCEL_RESOURCES_LEN ? ideal[r] : 0;
+}
+
+void pfc_accel_whatif_limit(pfc_accel_whatif *w)
+{
+    uint64_t least = w->base;
+
+    w->limiter = PFC_ACCEL_NO_RESOURCE;
+    for (size_t r = 0; r < PFC_ACCEL_RESOURCES_LEN; r++) {
+        if (w->cycles[r] >= least)
+            continue;
+        least = w->cycles[r];
+        w->limiter = (pfc_accel_resource)r;
+    }
+}
+
+pfc_code pfc_accel_whatif_run(const pfc_accel_run *run, pfc_accel_whatif *out, pfc_err *err)
+{
     pfc_code code = cycles_without(run, 0, &out->base, err);
 
-    least = out->base;
-    out->limiter = PFC_ACCEL_NO_RESOURCE;
     for (size_t r = 0; r < PFC_ACCEL_RESOURCES_LEN && !code; r++) {
+        const unsigned ideal = pfc_accel_resource_ideal((pfc_accel_resource)r);
+
         out->cycles[r] = out->base;
-        if (ideal[r])
-            code = cycles_without(run, ideal[r], &out->cycles[r], err);
-        if (!code && out->cycles[r] < least) {
-            least = out->cycles[r];
-            out->limiter = (pfc_accel_resource)r;
-        }
+        if (ideal)
+            code = cycles_without(run, ideal, &out->cycles[r], err);
     }
+    if (!code)
+        pfc_accel_whatif_limit(out);
     return code;
 }

@@ -238,12 +238,15 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
     if (!code && c->functional && c->program->arg_bytes[o])
         code = pfc_accel_copy_out(c->dev, 0, c->host[o], c->args[o], c->program->arg_bytes[o], err);
     if (!code)
-        code = pfc_accel_synchronise(c->dev, 0, &r.ticks, err);
+        code = pfc_accel_synchronise(c->dev, 0, NULL, err);
     if (code)
         return code;
     if (c->functional)
         count_copies(c, &r.counters);
     r.cycles = r.counters.v[PFC_ACCEL_CYCLES];
+    r.ticks = r.cycles + r.counters.v[PFC_ACCEL_PCIE_BUSY] +
+              pfc_accel_ns_to_cycles(pfc_accel_device_chip(c->dev),
+                                     pfc_accel_device_chip(c->dev)->launch_ns);
     memcpy(r.choice, c->program->choice, sizeof(r.choice));
     r.time_ns = (double)r.cycles * 1000.0 / (double)pfc_accel_device_chip(c->dev)->clock_mhz;
     r.utilization = utilization(c, &r);
@@ -265,6 +268,12 @@ pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *e
 pfc_code pfc_accel_case_whatif(pfc_accel_case *c, pfc_accel_whatif *out, pfc_err *err)
 {
     return pfc_accel_launch_whatif(c->dev, c->program, c->args, c->program->args_len, out, err);
+}
+
+pfc_code pfc_accel_case_region(const pfc_accel_case *c, const pfc_accel_region_opts *opts,
+                               pfc_accel_region *out, pfc_err *err)
+{
+    return pfc_accel_region_run(pfc_accel_device_chip(c->dev), c->program, opts, out, err);
 }
 
 const void *pfc_accel_case_arg(const pfc_accel_case *c, size_t i, uint64_t *bytes)

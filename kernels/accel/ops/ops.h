@@ -8,7 +8,7 @@
 #define PFC_KERNELS_ACCEL_OPS_OPS_H
 
 #include "kernels/accel/compiler/compiler.h"
-#include "kernels/accel/driver/accel.h"
+#include "kernels/accel/driver/region.h"
 
 /** Problems with more multiply-adds or elements run timing only unless asked otherwise. */
 #define PFC_ACCEL_MAX_AUTO_MACS       (1ull << 31)
@@ -34,7 +34,8 @@ typedef struct pfc_accel_result {
     bool functional;    /* results were computed */
     char digest[65];    /* SHA-256 over result and counters, hexadecimal */
     char stream_digest[PFC_ACCEL_DIGEST_SIZE]; /* of the command stream */
-    uint64_t ticks;                            /* with copies and launch */
+    uint64_t ticks; /* cycles, the copies (where results are computed) and the launch, one after
+                       the other: what a region takes where the host takes no time */
     pfc_accel_counters counters;
 } pfc_accel_result;
 
@@ -67,6 +68,10 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
 /** What-if runs of the kernel. */
 pfc_code pfc_accel_case_whatif(pfc_accel_case *c, pfc_accel_whatif *out,
                                pfc_err *err) PFC_MUSTCHECK;
+/** The case as a region: see driver/region.h. Time alone, whatever the case's options. Its program
+ *  runs on a device of its own, so the case may be of a problem that runs timing only. */
+pfc_code pfc_accel_case_region(const pfc_accel_case *c, const pfc_accel_region_opts *opts,
+                               pfc_accel_region *out, pfc_err *err) PFC_MUSTCHECK;
 /** Compares the result of the last run with the reference: every element, or (past 2^26
  *  multiply-adds) whole rows picked by the seed. PFC_EBROKEN names the worst place. int8 is exact.
  *  PFC_EUNAVAIL when there is no reference. */

@@ -51,6 +51,14 @@ const chip_key chip_keys[] = {
     KEY(pcie_payload, 64, 4096, 129),
     KEY(pcie_latency_ns, 0, 1000000, 401),
     KEY(launch_ns, 0, 1000000000, 2501),
+    KEY(pcie_read_bytes, 64, 4096, 513),
+    KEY(pcie_reads, 1, 4096, 65),
+    KEY(host_call_ns, 0, 1000000000, 1201),
+    KEY(host_doorbell_ns, 0, 1000000000, 151),
+    KEY(host_irq_ns, 0, 1000000000, 4001),
+    KEY(host_poll_ns, 1, 1000000000, 201),
+    KEY(queue_fetch_ns, 0, 1000000000, 101),
+    KEY(queue_semaphore_ns, 0, 1000000000, 301),
 };
 const size_t chip_keys_len = PFC_ARRAY_LEN(chip_keys);
 

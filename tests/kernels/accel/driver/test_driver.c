@@ -65,8 +65,11 @@ Test(driver, a_product_goes_through)
     cr_assert(eq(int, pfc_accel_launch(dev, 0, p, args, 3, NULL, &counters, &err), PFC_OK), "%s",
               err.msg);
     cr_assert(eq(int, pfc_accel_synchronise(dev, 0, &tick, &err), PFC_OK));
-    /* 2500 ns at 1 GHz to launch, then the kernel */
-    cr_assert(eq(u64, tick - before, 2500 + counters.v[PFC_ACCEL_CYCLES]));
+    /* The wait returns 400 + 6000 ns after the last byte; two calls of 1500 ns and a doorbell of
+     * 150 later the launch is on its way: 3 * 400 + 150 ns to be fetched, and what is left of
+     * 2500 to be dispatched. A cycle is a nanosecond. */
+    cr_assert(eq(u64, tick - before,
+                 400 + 6000 + 1500 + 1500 + 150 + 2500 + counters.v[PFC_ACCEL_CYCLES]));
     cr_assert(eq(int, pfc_accel_copy_out(dev, 0, c, args[2], sizeof(c), &err), PFC_OK));
     for (size_t i = 0; i < 4; i++)
         cr_assert(eq(flt, c[i], want[i]));
@@ -211,27 +214,36 @@ Test(driver, a_closed_device_answers_with_errors)
     pfc_accel_program_free(p);
 }
 
+/* Each direction of the link is busy for its copy; the host submits the second copy one call and
+ * one doorbell (1500 + 150 ns) after the first. */
 Test(driver, streams_overlap_unless_they_wait)
 {
     static char host[1 << 16];
     const pfc_accel_ptr p = taken(sizeof(host));
-    const uint64_t copy = pfc_accel_pcie_cycles(pfc_accel_device_chip(dev), sizeof(host));
+    const pfc_accel_chip *chip = pfc_accel_device_chip(dev);
+    const uint64_t down = pfc_accel_pcie_read_cycles(chip, sizeof(host));
+    const uint64_t up = pfc_accel_pcie_wire_cycles(chip, sizeof(host));
     pfc_accel_stream s = 0;
-    uint64_t tick = 0;
+    uint64_t ends[2] = { 0 };
 
     cr_assert(eq(int, pfc_accel_stream_new(dev, &s, &err), PFC_OK));
     cr_assert(eq(u32, s, 1));
-    cr_assert(eq(int, pfc_accel_copy_in(dev, 0, p, host, sizeof(host), &err), PFC_OK));
-    /* the other direction of the link is free */
-    cr_assert(eq(int, pfc_accel_copy_out(dev, s, host, p, sizeof(host), &err), PFC_OK));
-    cr_assert(eq(int, pfc_accel_synchronise(dev, s, &tick, &err), PFC_OK));
-    cr_assert(eq(u64, tick, copy));
-    cr_assert(eq(int, pfc_accel_copy_in(dev, 0, p, host, sizeof(host), &err), PFC_OK));
+    cr_assert(eq(int, pfc_accel_copy_in_async(dev, 0, p, host, sizeof(host), &err), PFC_OK));
+    cr_assert(eq(int, pfc_accel_copy_out_async(dev, s, host, p, sizeof(host), &err), PFC_OK));
+    cr_assert(eq(int, pfc_accel_synchronise(dev, s, &ends[1], &err), PFC_OK));
+    cr_assert(eq(int, pfc_accel_synchronise(dev, 0, &ends[0], &err), PFC_OK));
+    /* Only the copy to the device waits a round trip of 800 ns for its first byte. */
+    cr_assert(eq(i64, (int64_t)(ends[1] - ends[0]), 1650 + (int64_t)up - 800 - (int64_t)down));
+
+    cr_assert(eq(int, pfc_accel_copy_in_async(dev, 0, p, host, sizeof(host), &err), PFC_OK));
     cr_assert(eq(int, pfc_accel_stream_wait(dev, s, 0, &err), PFC_OK));
-    cr_assert(eq(int, pfc_accel_copy_out(dev, s, host, p, sizeof(host), &err), PFC_OK));
-    cr_assert(eq(int, pfc_accel_synchronise(dev, s, &tick, &err), PFC_OK));
-    cr_assert(eq(u64, tick, 3 * copy));
+    cr_assert(eq(int, pfc_accel_copy_out_async(dev, s, host, p, sizeof(host), &err), PFC_OK));
+    cr_assert(eq(int, pfc_accel_synchronise(dev, s, &ends[1], &err), PFC_OK));
+    cr_assert(eq(int, pfc_accel_synchronise(dev, 0, &ends[0], &err), PFC_OK));
+    /* The signal of stream 0 ends with its copy; stream 1 sees it 400 ns later. */
+    cr_assert(eq(u64, ends[1], ends[0] + 400 + up));
     cr_assert(eq(int, pfc_accel_stream_wait(dev, s, 63, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_accel_stream_wait(dev, s, s, &err), PFC_OK));
     while (s < PFC_ACCEL_MAX_STREAMS - 1)
         cr_assert(eq(int, pfc_accel_stream_new(dev, &s, &err), PFC_OK));
     cr_assert(eq(int, pfc_accel_stream_new(dev, &s, &err), PFC_ETOOBIG));
@@ -245,4 +257,19 @@ Test(driver, link_time_by_hand)
 
     cr_assert(eq(u64, pfc_accel_pcie_cycles(chip, 65536), 400 + 20868));
     cr_assert(eq(u64, pfc_accel_pcie_cycles(chip, 0), 0));
+    cr_assert(eq(u64, pfc_accel_pcie_wire_cycles(chip, 65536), 20868));
+    cr_assert(eq(u64, pfc_accel_pcie_wire_cycles(chip, 0), 0));
+    cr_assert(eq(u64, pfc_accel_pcie_read_cycles(chip, 65536), 20868));
+}
+
+/* With 4 requests of 256 bytes outstanding, a round trip of 800 ns brings 1024 bytes: 64 of them
+ * for 65536 bytes, and half of one for 512. */
+Test(driver, few_outstanding_reads_bound_the_link)
+{
+    pfc_accel_chip chip = *pfc_accel_device_chip(dev);
+
+    chip.pcie_reads = 4;
+    cr_assert(eq(u64, chip.pcie_read_bytes, 256));
+    cr_assert(eq(u64, pfc_accel_pcie_read_cycles(&chip, 65536), 64 * 800));
+    cr_assert(eq(u64, pfc_accel_pcie_read_cycles(&chip, 512), 400));
 }
