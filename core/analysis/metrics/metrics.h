@@ -1,7 +1,12 @@
 /*
- * Metrics of a run as data: expressions over the numbers of a profile, from a file for each family
- * of devices (accelerator.yaml, cpu.yaml). A metric has a value, a unit, and where it makes sense a
- * peak, an achievable peak, and the share of the peak.
+ * Metrics of a run as data: expressions (expr/expr.h) over the numbers of a profile, from a file
+ * for each family of devices (accelerator.yaml, cpu.yaml). A metric has a value, a unit, and where
+ * it makes sense a peak, an achievable peak, and the share of the peak.
+ *
+ * A file has `definitions` (optional) and `metrics`, a list; a metric has `name`, `title`, `unit`,
+ * `value`, and optionally `peak` and `achievable`.
+ *
+ * Metrics that were loaded are never changed: several threads may evaluate them.
  */
 #ifndef PFC_CORE_ANALYSIS_METRICS_METRICS_H
 #define PFC_CORE_ANALYSIS_METRICS_METRICS_H
@@ -28,11 +33,17 @@ typedef struct pfc_metrics pfc_metrics;
  *  NULL: the built-in ones. PFC_EINVAL names file, line and what was expected. */
 pfc_code pfc_metrics_load(const char *dir, const char *family, pfc_metrics **out,
                           pfc_err *err) PFC_MUSTCHECK;
+/** The same of a text in memory; `name` is for messages. */
+pfc_code pfc_metrics_parse(const char *name, const char *text, size_t len, pfc_metrics **out,
+                           pfc_err *err) PFC_MUSTCHECK;
 /** Accepts NULL. */
 void pfc_metrics_free(pfc_metrics *m);
 /** Evaluates all of them; returns how many there are. Never fails: a metric that cannot be computed
  *  says why. */
 size_t pfc_metrics_evaluate(const pfc_metrics *m, const pfc_profile *p,
                             pfc_metric_value out[PFC_METRICS_MAX]);
+/** The one of that name among `len` of them; NULL when there is none. */
+const pfc_metric_value *pfc_metric_find(const pfc_metric_value *values, size_t len,
+                                        const char *name);
 
 #endif

@@ -1,0 +1,3 @@
+# The files of metrics, rules and guidance, and the expressions in them.
+perfci_fuzz(fuzz_expr SOURCES fuzz_expr.c DEPS pfc_analysis CORPUS expr)
+perfci_fuzz(fuzz_metrics SOURCES fuzz_metrics.c DEPS pfc_analysis CORPUS metrics ../../../core/analysis/data)
