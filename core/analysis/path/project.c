@@ -3,8 +3,8 @@
  * commands in order, a command starts when its unit is free and its waits have ended. Transfers
  * share the channels of device memory: each moves in pieces, a piece takes an equal share of its
  * transfer's recorded service from each channel that the transfer uses, and a channel serves pieces
- * in the order in which they come. What is saved by removing one resource is thus bounded by the
- * throughput of the others.
+ * in the order in which they come. Removing one resource thus saves no more than the throughput of
+ * the others allows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "core/base/base.h"
 
 #define SUB        1024       /* parts of a tick: the grain of a channel's time */
-#define MAX_WINDOW 64         /* pieces in flight that are told apart */
+#define MAX_WINDOW 64         /* longest window of pieces in flight */
 #define MAX_PIECES (1u << 19) /* of all transfers; more are moved several at once */
 
 typedef struct state {
