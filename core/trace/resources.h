@@ -32,7 +32,7 @@ typedef enum pfc_resource {
 
 /** "compute", ...; "none" for PFC_RESOURCE_NONE and anything above. Static text. */
 const char *pfc_resource_name(pfc_resource r);
-/** What the resource stands for, a clause; "" for PFC_RESOURCE_NONE. Static text. */
+/** The meaning of the resource, a clause; "" for PFC_RESOURCE_NONE. Static text. */
 const char *pfc_resource_meaning(pfc_resource r);
 /** False when no resource has that name; *out is PFC_RESOURCE_NONE then. */
 bool pfc_resource_parse(const char *name, pfc_resource *out);

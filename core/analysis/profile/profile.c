@@ -28,7 +28,7 @@ void pfc_profile_clear(pfc_profile *p)
 }
 
 /* Place of a name among `len` names that lie `step` bytes apart, each a char * at the start of its
- * entry. True when the name stands there. */
+ * entry. True when there is an entry of that name. */
 static bool find(const void *entries, size_t len, size_t step, const char *name, size_t *at)
 {
     size_t low = 0;

@@ -1,8 +1,8 @@
 /*
  * A profile: what one run of one benchmark recorded about itself, by name. Numbers are counters,
  * constants of the chip ("chip_..."), and sums of the critical path; facts are texts (the
- * compiler's choice, digests, the chip's hash). A profile is filled from a stored run document or from a run
- * that was just made; the analysis knows names only, never the device that wrote them.
+ * compiler's choice, digests, the chip's hash). A profile is filled from a stored run document or
+ * from a run that was just made; the analysis knows names only, never the device that wrote them.
  *
  * Names in a stored run, all in the unit of the run's total:
  *   cycles                             total

@@ -1,4 +1,4 @@
-/* What any analysis rests on: a total, no negative amounts, and sums that hold. */
+/* Facts that any analysis rests on: a total, no negative amounts, and sums that hold. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
