@@ -369,6 +369,7 @@ static const pfc_subcommand *const parts[] = { &part_export, &part_check, &part_
 
 static int cmd_trace(pfc_cli *cli, int argc, char **argv)
 {
+    const char *const whole = cli->name;
     pfc_err err = { 0 };
 
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
@@ -385,6 +386,7 @@ static int cmd_trace(pfc_cli *cli, int argc, char **argv)
         name = pfc_format("%s %s", cli->name, argv[1]);
         cli->name = argv[1] = name;
         status = parts[i]->run(cli, argc - 1, argv + 1);
+        cli->name = whole; /* a failure to write is reported under it after the command */
         free(name);
         return status;
     }
