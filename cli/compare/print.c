@@ -13,7 +13,7 @@ static void show_side(pfc_table *table, size_t col, const pfc_cmp_side *s)
 
     pfc_show_value(s->median, text);
     if (s->n)
-        pfc_table_set(table, col, text);
+        pfc_table_number(table, col, text, s->median);
 }
 
 /* "broken in B: wrong result" */
@@ -53,10 +53,11 @@ static void print_row(pfc_table *table, const pfc_cmp_row *r, bool classes)
         return;
     }
     pfc_show_percent(r->rel_change, text);
-    pfc_table_set(table, 6, text);
+    pfc_table_number(table, 6, text, r->rel_change);
     pfc_show_percent(r->rel_low, low);
     pfc_show_percent(r->rel_high, text);
-    pfc_table_setf(table, 7, "%s .. %s", low, text);
+    pfc_table_interval(table, 7, (const char *[]){ low, text },
+                       (const double[]){ r->rel_low, r->rel_high });
     pfc_table_setf(table, 8, "%lld+%lld", (long long)r->a.n, (long long)r->b.n);
 }
 

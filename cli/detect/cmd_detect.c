@@ -215,21 +215,23 @@ static void put_rows(detect *d, const pfc_series_in *s, const pfc_detection *fou
         pfc_table_setf(d->table, 1, "%zu", c->index);
         pfc_table_setf(d->table, 2, "%zu..%zu", c->index_low, c->index_high);
         pfc_show_value(c->before, text);
-        pfc_table_set(d->table, 3, text);
+        pfc_table_number(d->table, 3, text, c->before);
         pfc_show_value(c->after, text);
-        pfc_table_set(d->table, 4, text);
+        pfc_table_number(d->table, 4, text, c->after);
         pfc_table_set(d->table, 5, s->unit);
         pfc_show_percent(c->rel_change, text);
-        pfc_table_set(d->table, 6, text);
+        pfc_table_number(d->table, 6, text, c->rel_change);
         pfc_show_percent(c->rel_low, low);
         pfc_show_percent(c->rel_high, text);
-        pfc_table_setf(d->table, 7, "%s .. %s", low, text);
-        pfc_table_setf(d->table, 8, "%.2g", c->p);
+        pfc_table_interval(d->table, 7, (const char *[]){ low, text },
+                           (const double[]){ c->rel_low, c->rel_high });
+        (void)snprintf(text, sizeof(text), "%.2g", c->p);
+        pfc_table_number(d->table, 8, text, c->p);
         pfc_table_set(d->table, 9, c->regression ? "regression" : "improvement");
         pfc_table_color(d->table, 9, c->regression ? "red" : "green");
         pfc_table_set(d->table, 10, c->confirmed ? "confirmed" : "provisional");
         if (d->commits && commit_at(s, c->index))
-            pfc_table_setf(d->table, 11, "%.12s", commit_at(s, c->index));
+            pfc_table_commit(d->table, 11, commit_at(s, c->index));
     }
 }
 

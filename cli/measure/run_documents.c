@@ -56,11 +56,12 @@ static void row(pfc_table *table, const pfc_measurement *m)
     }
     med = pfc_stats_block_interval(m->samples, m->blocks, m->blocks_len, 0.95, 1);
     pfc_show_value(med.value, text);
-    pfc_table_set(table, 3, text);
+    pfc_table_number(table, 3, text, med.value);
     pfc_show_value(med.low, low);
     pfc_show_value(med.high, text);
     if (m->samples_len > 1)
-        pfc_table_setf(table, 4, "%s .. %s", low, text);
+        pfc_table_interval(table, 4, (const char *[]){ low, text },
+                           (const double[]){ med.low, med.high });
     else
         pfc_table_set(table, 4, m->exact ? "exact" : "-");
     pfc_table_setf(table, 5, "%zu", m->samples_len);

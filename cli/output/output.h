@@ -46,6 +46,14 @@ void pfc_table_set(pfc_table *table, size_t col, const char *text);
 void pfc_table_setf(pfc_table *table, size_t col, const char *fmt, ...) PFC_PRINTF(3, 4);
 /** Text that --csv prints instead, such as the unrounded number. */
 void pfc_table_raw(pfc_table *table, size_t col, const char *text);
+/** A number of the newest row: `text` for people, `v` unrounded for --csv; empty there when `v` is
+ * not finite. */
+void pfc_table_number(pfc_table *table, size_t col, const char *text, double v);
+/** An interval of the newest row: "low .. high" of both texts, for --csv of both numbers. */
+void pfc_table_interval(pfc_table *table, size_t col, const char *const text[2],
+                        const double ends[2]);
+/** A commit of the newest row: 12 digits of its id, for --csv all of them. */
+void pfc_table_commit(pfc_table *table, size_t col, const char *id);
 /** The last column's text continues in the next lines where the terminal is too narrow for it. */
 void pfc_table_wrap(pfc_table *table, size_t col);
 /** Where the terminal is too narrow for this column, its text is printed on a line of its own below

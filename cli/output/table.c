@@ -113,6 +113,33 @@ void pfc_table_raw(pfc_table *table, size_t col, const char *text)
     keep(&newest(table, col)->raw, text);
 }
 
+void pfc_table_number(pfc_table *table, size_t col, const char *text, double v)
+{
+    char raw[32] = "";
+
+    if (isfinite(v))
+        (void)snprintf(raw, sizeof(raw), "%.12g", v);
+    pfc_table_set(table, col, text);
+    pfc_table_raw(table, col, raw);
+}
+
+void pfc_table_interval(pfc_table *table, size_t col, const char *const text[2],
+                        const double ends[2])
+{
+    char raw[64] = "";
+
+    if (isfinite(ends[0]) && isfinite(ends[1]))
+        (void)snprintf(raw, sizeof(raw), "%.12g .. %.12g", ends[0], ends[1]);
+    pfc_table_setf(table, col, "%s .. %s", text[0], text[1]);
+    pfc_table_raw(table, col, raw);
+}
+
+void pfc_table_commit(pfc_table *table, size_t col, const char *id)
+{
+    pfc_table_setf(table, col, "%.12s", id);
+    pfc_table_raw(table, col, id);
+}
+
 void pfc_table_color(pfc_table *table, size_t col, const char *color)
 {
     newest(table, col)->color = color;
@@ -415,7 +442,8 @@ void pfc_show_percent(double rel, char out[32])
     if (!isfinite(rel))
         snprintf(out, 32, "?");
     else
-        snprintf(out, 32, "%+.*f %%", fabs(rel) < 0.001 && rel != 0 ? 3 : 1, rel * 100);
+        snprintf(out, 32, "%+.*f %%", fabs(rel) < 0.001 && rel != 0 ? 3 : 1,
+                 rel * 100 + 0.0); /* a negative zero loses its sign */
 }
 
 void pfc_show_seconds(double s, char out[32])

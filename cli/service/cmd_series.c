@@ -161,7 +161,7 @@ static void print_broken(pfc_table *table, const json_t *broken, size_t *left, j
             return;
         (*left)--;
         pfc_table_row(table);
-        pfc_table_setf(table, 0, "%.12s", pfc_browse_string(one, "commit"));
+        pfc_table_commit(table, 0, pfc_browse_string(one, "commit"));
         pfc_table_set(table, change, "broken");
         pfc_table_color(table, change, "red");
         pfc_table_setf(table, change + 1, "%.200s%s%.700s", pfc_browse_string(one, "subject"),
@@ -179,6 +179,14 @@ static bool has_ratios(const json_t *columns)
             return true;
     }
     return false;
+}
+
+static void put_ratio(pfc_table *table, size_t col, double ratio)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%.4f", ratio);
+    pfc_table_number(table, col, text, ratio);
 }
 
 static void print_points(const pfc_cli *cli, const json_t *answer)
@@ -205,12 +213,12 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
         print_broken(table, broken, &left, json_integer_value(cell(columns, "position", i)),
                      change_at);
         pfc_table_row(table);
-        pfc_table_setf(table, 0, "%.12s", commit ? commit : "");
+        pfc_table_commit(table, 0, commit ? commit : "");
         pfc_browse_value(table, 1, cell(columns, "median", i));
         pfc_browse_value(table, 2, cell(columns, "low", i));
         pfc_browse_value(table, 3, cell(columns, "high", i));
         if (json_is_number(cell(columns, "ratio", i)))
-            pfc_table_setf(table, 4, "%.4f", json_number_value(cell(columns, "ratio", i)));
+            put_ratio(table, 4, json_number_value(cell(columns, "ratio", i)));
         pfc_table_setf(table, count, "%lld", (long long)json_integer_value(cell(columns, "n", i)));
         pfc_table_set(table, change_at + 1, json_string_value(cell(columns, "subject", i)));
         for (size_t k = 0; k < json_array_size(changes); k++) {
