@@ -227,6 +227,7 @@ static void show_drift(const json_t *drift)
 static void show_facts(const json_t *a)
 {
     const json_t *event = json_object_get(a, "event_id");
+    const char *metric = pfc_browse_string(a, "metric");
     const char *backend = pfc_browse_string(a, "backend");
     const size_t commits = json_array_size(json_object_get(a, "range"));
     char text[FACT_BYTES], effect[64];
@@ -237,10 +238,11 @@ static void show_facts(const json_t *a)
                 (long long)json_integer_value(json_object_get(a, "id")),
                 pfc_browse_string(a, "commit"), pfc_browse_string(a, "reason"));
     else
-        pfc_out("alert %lld: %s, %s, %s\n", (long long)json_integer_value(json_object_get(a, "id")),
-                pfc_browse_string(a, "kind"), effect, pfc_browse_string(a, "direction"));
-    (void)snprintf(text, sizeof(text), "%s %s%s%s on %s, branch %s of %s (series %lld)",
-                   pfc_browse_string(a, "benchmark"), pfc_browse_string(a, "metric"),
+        pfc_out("alert %lld: %s, %s%s%s\n", (long long)json_integer_value(json_object_get(a, "id")),
+                pfc_browse_string(a, "kind"), effect, *effect ? ", " : "",
+                pfc_browse_string(a, "direction"));
+    (void)snprintf(text, sizeof(text), "%s%s%s%s%s on %s, branch %s of %s (series %lld)",
+                   pfc_browse_string(a, "benchmark"), *metric ? " " : "", metric,
                    *backend ? ", " : "", backend, pfc_browse_string(a, "machine_class"),
                    pfc_browse_string(a, "branch"), pfc_browse_string(a, "project"),
                    (long long)json_integer_value(json_object_get(a, "series_id")));

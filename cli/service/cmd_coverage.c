@@ -115,7 +115,7 @@ static pfc_code fill(const pfc_cli *cli, const coverage_opts *o, pfc_http *http,
                                      (json_int_t)(json_array_size(fills) - json_array_size(jobs))));
     else if (json_array_size(jobs) || cli->csv)
         pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), false, jobs);
-    else
+    else if (!code)
         pfc_cli_note(cli, "nothing is missing");
     if (!code && len < json_array_size(fills))
         pfc_cli_note(cli, "%zu more jobs would fill the rest: --jobs N",

@@ -111,18 +111,21 @@ static void print_changes(const pfc_cli *cli, const json_t *list, int64_t series
         const json_int_t low = json_integer_value(json_object_get(one, "position_low"));
         const json_int_t high = json_integer_value(json_object_get(one, "position_high"));
         const bool worse = strcmp(text_of(one, "direction"), "regression") == 0;
-        char change[32];
+        const double rel = json_number_value(json_object_get(one, "rel_change"));
+        const double p = json_number_value(json_object_get(one, "p"));
+        char text[32];
 
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%lld",
                        id ? (long long)json_integer_value(id) : (long long)series_id);
-        pfc_table_setf(table, 1, "%.12s", text_of(one, "commit"));
+        pfc_table_commit(table, 1, text_of(one, "commit"));
         pfc_table_setf(table, 2, "%lld commit%s", (long long)(high - low + 1),
                        high == low ? "" : "s");
-        pfc_show_percent(json_number_value(json_object_get(one, "rel_change")), change);
-        pfc_table_set(table, 3, change);
+        pfc_show_percent(rel, text);
+        pfc_table_number(table, 3, text, rel);
         pfc_table_color(table, 3, worse ? "red" : "green");
-        pfc_table_setf(table, 4, "%.2g", json_number_value(json_object_get(one, "p")));
+        (void)snprintf(text, sizeof(text), "%.2g", p);
+        pfc_table_number(table, 4, text, p);
         pfc_table_set(table, 5, text_of(one, "status"));
         pfc_table_set(table, 6, text_of(one, "label"));
     }
@@ -268,7 +271,7 @@ static int cmd_replay(pfc_cli *cli, int argc, char **argv)
         print_version(cli, answer, o.apply);
     } else if (!code) {
         print_changes(cli, json_object_get(answer, series ? "changes" : "alerts"), series);
-        if (!series)
+        if (!series && !cli->csv) /* rows and nothing else */
             print_score(answer);
     }
     json_decref(answer);

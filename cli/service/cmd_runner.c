@@ -79,8 +79,8 @@ static pfc_code check_words(const runner_opts *o, pfc_err *err)
         return pfc_browse_unknown("", o->words[0], verbs, err);
     if ((known == verbs) != (o->words_len == 1))
         return pfc_err_set(err, PFC_EINVAL,
-                           known == verbs ? "runner list: expected no name"
-                                          : "runner %s: expected the runner's name",
+                           known == verbs ? "%s: expected no name"
+                                          : "%s: expected the runner's name",
                            o->words[0]);
     if (!revokes && (o->since || o->reason || o->dry_run || o->undo))
         return pfc_err_set(err, PFC_EINVAL,

@@ -19,7 +19,7 @@ typedef struct admin_opts {
     const char *scopes[MAX_SCOPES];
     size_t scopes_len;
     const char *project, *name, *expires, *overlap, *url, *data;
-    const char *words[3]; /* what to do, and to what */
+    const char *words[2]; /* what to do, and to what */
     size_t words_len;
 } admin_opts;
 

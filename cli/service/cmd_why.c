@@ -67,15 +67,17 @@ static void print_suspect(pfc_table *table, const json_t *s, const char *culprit
 {
     const json_t *reasons = json_object_get(s, "reasons");
     const char *kind = text_of(s, "kind"), *commit = text_of(s, "commit");
+    const double probability = json_number_value(json_object_get(s, "probability"));
+    char text[32];
     const bool named = *commit && culprit && strcmp(commit, culprit) == 0;
 
     for (size_t i = 0; i < PFC_MAX(json_array_size(reasons), (size_t)1); i++) {
         pfc_table_row(table);
         if (i == 0) {
-            pfc_table_setf(table, 0, "%.1f %%",
-                           100 * json_number_value(json_object_get(s, "probability")));
+            (void)snprintf(text, sizeof(text), "%.1f %%", 100 * probability);
+            pfc_table_number(table, 0, text, probability);
             if (*commit)
-                pfc_table_setf(table, 1, "%.12s", commit);
+                pfc_table_commit(table, 1, commit);
             else
                 pfc_table_set(table, 1, kind);
             if (named)
@@ -97,8 +99,8 @@ static void print_why(const pfc_cli *cli, const why_opts *o, const json_t *answe
     const size_t shown = o->all ? len : PFC_MIN(len, (size_t)SHOWN);
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
-    if (strcmp(text_of(answer, "kind"), "toolchain") == 0 ||
-        strcmp(text_of(answer, "kind"), "harness") == 0)
+    if (!cli->csv && (strcmp(text_of(answer, "kind"), "toolchain") == 0 ||
+                      strcmp(text_of(answer, "kind"), "harness") == 0))
         pfc_out("alert %lld: %s, no commit\n",
                 (long long)json_integer_value(json_object_get(answer, "alert_id")),
                 text_of(answer, "title"));
