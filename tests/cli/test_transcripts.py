@@ -1,8 +1,8 @@
 """Runs the commands of transcripts/*.txt and compares standard output, standard error and exit status to the letter.
 
-A transcript is made of lines that begin with one of:
+Steps of a transcript:
 
-    #          a comment
+    # TEXT     a comment
     file NAME  a file in the scratch folder; its content is in the lines that follow, each behind a "|"
     answer METHOD /PATH [STATUS]
                what the service answers to that request; the document is in the lines that follow, each behind a "|";
@@ -11,10 +11,10 @@ A transcript is made of lines that begin with one of:
     env NAME=VALUE  a variable of the environment, until the next `new`
     input      the standard input of the next command, in the lines that follow, each behind a "|"
     new        forgets answers, variables and `ask`; files stay
-    $ WORDS    a command; what it prints follows: "|" standard output, "!" standard error, ">" requests
-    = N        its exit status, where it is not 0
+    $ WORDS    a command; what it prints follows: "|" standard output, "!" standard error, ">" requests, and "= N" its
+               exit status, where it is not 0
 
-DATA is the folder tests/data; in the output DIR is the scratch folder and URL the service. A line's blanks at its end are shown as "~".
+DATA is the folder tests/data; in the output DIR is the scratch folder and URL the service.
 
   test_transcripts.py --record   writes what the commands print now into the files. Read the difference: whatever is
                                  recorded is what the test demands from then on.
@@ -31,21 +31,13 @@ import sys
 import support
 from stub import Stub
 
+sys.path.insert(0, os.path.join(support.ROOT, "tests/support"))
+import transcript  # noqa: E402
+
 FOLDER = pathlib.Path(__file__).with_name("transcripts")
 DATA = os.path.join(support.ROOT, "tests/data")
 NOW = datetime.datetime.now(datetime.timezone.utc)
-MARKS = ("|", "!", ">")
-
-
-def blocks(text):
-    """(head, body) of each line that is no part of another one's body."""
-    found = []
-    for line in text.splitlines():
-        if line.startswith((*MARKS, "= ")) and found:
-            found[-1][1].append(line)
-        else:
-            found.append((line, []))
-    return found
+RECORD = "--record" in sys.argv
 
 
 class Transcripts(support.Case):
@@ -57,12 +49,6 @@ class Transcripts(support.Case):
         self.names[then.strftime("%Y-%m-%dT%H:%M:%SZ")] = self.names[then.strftime("%Y-%m-%d %H:%M")] = match.group()
         return then.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def shown(self, mark, text):
-        """The lines of a text in the form of a transcript."""
-        for value, name in self.names.items():
-            text = text.replace(value, name)
-        return [mark + re.sub(r" +$", lambda m: "~" * len(m.group()), line) for line in text.splitlines()]
-
     def command(self, words):
         """A command's output in the form of a transcript."""
         self.stub.calls.clear()
@@ -71,13 +57,12 @@ class Transcripts(support.Case):
         self.input = None
         calls = [f"> {method} {path}{' ' + json.dumps(body) if body is not None else ''}" for method, path, body in self.stub.calls]
         status = [f"= {done.returncode}"] if done.returncode else []
-        return [*(self.shown("", "\n".join(calls)) if self.asks else []), *self.shown("|", done.stdout),
-                *self.shown("!", done.stderr), *status]
+        return [*(transcript.shown("", "\n".join(calls), self.names) if self.asks else []),
+                *transcript.shown("|", done.stdout, self.names), *transcript.shown("!", done.stderr, self.names), *status]
 
     def step(self, head, body):
-        """Carries out one block; the lines that a command has printed, None for every other block."""
         word, _, rest = head.partition(" ")
-        content = "\n".join(line[1:] for line in body)
+        content = transcript.content(body)
         if word == "file":
             self.write(f"work/{rest}", content + "\n")
         elif word == "answer":
@@ -95,24 +80,17 @@ class Transcripts(support.Case):
         elif word == "$":
             return self.command(rest)
         else:
-            self.assertTrue(not head or word == "#", f"expected a word of a transcript, got {head!r}")
+            self.assertTrue(not head or word == "#", f"expected a step of a transcript, got {head!r}")
         return None
 
     def play(self, path):
-        lines = []
         self.stub = Stub({})
         self.addCleanup(self.stub.close)
         self.names = {DATA: "DATA", self.dir: "DIR", self.stub.url: "URL"}
         self.env.update(PERFCI_URL=self.stub.url, COLUMNS="200")
         self.write("work/empty", "")
         self.step("new", [])
-        for head, body in blocks(path.read_text(encoding="utf-8")):
-            printed = self.step(head, body)
-            lines += [head, *(body if printed is None else printed)]
-            if printed is not None and "--record" not in sys.argv:
-                self.assertEqual("\n".join(body), "\n".join(printed), f"{path.name}: {head}")
-        if "--record" in sys.argv:
-            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        transcript.play(self, path, self.step, RECORD)
 
 
 def one_of(path):
@@ -123,5 +101,4 @@ for name in sorted(FOLDER.glob("*.txt")):
     setattr(Transcripts, f"test_{name.stem}", one_of(name))
 
 if __name__ == "__main__":
-    RECORD = "--record" in sys.argv
-    support.unittest.main(verbosity=2, argv=[sys.argv[0]] + [a for a in sys.argv[1:] if a != "--record"], failfast=not RECORD)
+    support.unittest.main(verbosity=2, argv=[a for a in sys.argv if a != "--record"], failfast=not RECORD)
