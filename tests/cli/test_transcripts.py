@@ -10,6 +10,7 @@ Steps of a transcript:
     ask        from here on the requests of a command are shown in its output, as "> METHOD /path?query body"
     env NAME=VALUE  a variable of the environment, until the next `new`
     input      the standard input of the next command, in the lines that follow, each behind a "|"
+    only N     of the next command, shows the first N lines of standard output: what follows belongs to other tests
     new        forgets answers, variables and `ask`; files stay
     $ WORDS    a command; what it prints follows: "|" standard output, "!" standard error, ">" requests, and "= N" its
                exit status, where it is not 0
@@ -54,11 +55,12 @@ class Transcripts(support.Case):
         self.stub.calls.clear()
         words = [word.replace("DATA/", DATA + "/") for word in shlex.split(words)]
         done = self.perfci(*words, text=self.input, cwd=self.path("work"), env=self.variables)
-        self.input = None
+        lines = transcript.shown("|", done.stdout, self.names)[:self.only]
+        self.input = self.only = None
         calls = [f"> {method} {path}{' ' + json.dumps(body) if body is not None else ''}" for method, path, body in self.stub.calls]
         status = [f"= {done.returncode}"] if done.returncode else []
         return [*(transcript.shown("", "\n".join(calls), self.names) if self.asks else []),
-                *transcript.shown("|", done.stdout, self.names), *transcript.shown("!", done.stderr, self.names), *status]
+                *lines, *transcript.shown("!", done.stderr, self.names), *status]
 
     def step(self, head, body):
         word, _, rest = head.partition(" ")
@@ -71,12 +73,14 @@ class Transcripts(support.Case):
             self.stub.answers[method, path] = (int(status[0]) if status else 200, json.loads(content))
         elif word == "ask":
             self.asks = True
+        elif word == "only":
+            self.only = int(rest)
         elif word == "input":
             self.input = content + "\n"
         elif word == "env":
             self.variables.update([rest.split("=", 1)])
         elif word == "new":
-            self.stub.answers, self.variables, self.asks, self.input = {}, {}, False, None
+            self.stub.answers, self.variables, self.asks, self.input, self.only = {}, {}, False, None, None
         elif word == "$":
             return self.command(rest)
         else:

@@ -13,7 +13,7 @@ Steps of such a file:
     sql STATEMENT                 changes the database behind the service's back
     keep NAME MEMBER...           the member of the last answer, which later steps have as $NAME
     base JSON                     the body of later requests whose JSON begins with "+"
-    WHO METHOD /PATH [JSON]       a request of admin, of a token, or of nobody ("-"); #N in it is the id of commit N;
+    WHO METHOD /PATH [JSON]       a request with the token of admin or of NAME, or without one ("-"); #N in it is the id of commit N;
                                   +JSON changes members of the base ("a.b": within another one; "@drop": leaves it out)
 
 In the answers @now is a time near today, @age a time that passes, @token and @lease are secrets. Entries of
