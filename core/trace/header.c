@@ -360,6 +360,9 @@ pfc_code pfc_trace_header_length(const uint8_t *fixed, size_t *out, pfc_err *err
 static void fill_tables(pfc_trace_index *x)
 {
     for (size_t i = 0; i < x->header.units_len; i++)
+        x->ids = PFC_MAX(x->ids, (size_t)x->header.units[i].id + 1);
+    x->unit_at = pfc_calloc(x->ids + 1, sizeof(*x->unit_at));
+    for (size_t i = 0; i < x->header.units_len; i++)
         x->unit_at[x->header.units[i].id] = (uint16_t)(i + 1);
     for (size_t i = 0; i < x->header.clocks_len; i++)
         x->tick_mask[i] = UINT64_MAX >> (64 - x->header.clocks[i].width_bits);
@@ -428,6 +431,7 @@ void pfc_trace_index_free(pfc_trace_index *index)
         return;
     for (size_t i = 0; i < PFC_ARRAY_LEN(index->parts); i++)
         free(index->parts[i]);
+    free(index->unit_at);
     free(index->text);
     free(index);
 }

@@ -25,7 +25,8 @@
 typedef struct pfc_trace_index {
     pfc_trace_header header;
     uint16_t major, minor;
-    uint16_t unit_at[65536];                  /* position + 1 of the unit with this id; 0: none */
+    uint16_t *unit_at;                        /* by id: position + 1 of the unit; 0: none */
+    size_t ids;                               /* the highest id and one more */
     uint64_t tick_mask[PFC_TRACE_MAX_CLOCKS]; /* 2^width - 1 of each clock */
     void *parts[5];                           /* the arrays of `header` */
     char *text;                               /* all strings */
@@ -45,7 +46,7 @@ void pfc_trace_index_free(pfc_trace_index *index);
 /** A unit of the header by its id; NULL: there is none. */
 static inline const pfc_trace_unit *pfc_trace_unit_of(const pfc_trace_index *index, uint64_t id)
 {
-    const size_t at = id < 65536 ? index->unit_at[id] : 0;
+    const size_t at = id < index->ids ? index->unit_at[id] : 0;
 
     return at ? &index->header.units[at - 1] : NULL;
 }

@@ -1,5 +1,6 @@
 /* The tables of records.h as data, and one record: its bytes, and what it may contradict. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -170,8 +171,23 @@ pfc_trace_fault pfc_trace_record_fault(const pfc_trace_index *index, const pfc_t
 
 /* ---- bytes ---- */
 
+/* In memory a record has the fields of the file in their order, without gaps: on a machine that is
+ * little-endian its bytes are those of the file. */
+#define SAME_BYTES (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+_Static_assert(sizeof(pfc_trace_record) == PFC_TRACE_RECORD_BYTES &&
+                   offsetof(pfc_trace_record, ticks) == 0 &&
+                   offsetof(pfc_trace_record, type) == 8 &&
+                   offsetof(pfc_trace_record, unit) == 10 &&
+                   offsetof(pfc_trace_record, corr) == 12 && offsetof(pfc_trace_record, a) == 16 &&
+                   offsetof(pfc_trace_record, b) == 24,
+               "records are copied as they are");
+
 void pfc_trace_record_encode(const pfc_trace_record *record, uint8_t out[PFC_TRACE_RECORD_BYTES])
 {
+    if (SAME_BYTES) {
+        memcpy(out, record, PFC_TRACE_RECORD_BYTES);
+        return;
+    }
     pfc_trace_store(out, record->ticks, 8);
     pfc_trace_store(out + 8, record->type, 2);
     pfc_trace_store(out + 10, record->unit, 2);
@@ -182,6 +198,10 @@ void pfc_trace_record_encode(const pfc_trace_record *record, uint8_t out[PFC_TRA
 
 void pfc_trace_record_decode(const uint8_t bytes[PFC_TRACE_RECORD_BYTES], pfc_trace_record *out)
 {
+    if (SAME_BYTES) {
+        memcpy(out, bytes, PFC_TRACE_RECORD_BYTES);
+        return;
+    }
     out->ticks = pfc_trace_load(bytes, 8);
     out->type = (uint16_t)pfc_trace_load(bytes + 8, 2);
     out->unit = (uint16_t)pfc_trace_load(bytes + 10, 2);

@@ -82,7 +82,8 @@ const char *pfc_trace_meta_value(const pfc_trace_header *header, const char *key
 
 /* ---- writer.c ---- */
 
-#define PFC_TRACE_BUFFER_RECORDS 8192
+/* 32 KiB: fits into the nearest cache, and a short trace does not pay for a long buffer. */
+#define PFC_TRACE_BUFFER_RECORDS 1024
 
 /** A writer; `next` and `end` are for pfc_trace_put alone, the rest is in writer.c. */
 typedef struct pfc_trace_writer {

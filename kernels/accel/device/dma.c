@@ -28,15 +28,19 @@ uint64_t pfc_accel_dma_burst_bytes(const pfc_accel_cmd *cmd, uint64_t base,
     return moved;
 }
 
-void pfc_accel_dma_start(pfc_accel_dma *dma, const pfc_accel_cmd *cmd, uint64_t base, uint64_t at)
+void pfc_accel_dma_start(pfc_accel_dma *dma, const pfc_accel_chip *chip, const pfc_accel_cmd *cmd,
+                         uint64_t base, uint64_t at)
 {
     dma->cmd = cmd;
+    dma->rows = PFC_ACCEL_DMA_GROUP / PFC_MAX(row_bytes(cmd), 1);
+    dma->full = pfc_accel_ceil_div(PFC_ACCEL_DMA_GROUP, chip->dma_bytes);
     dma->base = base;
     dma->row = 0;
     dma->column = 0;
     dma->next_issue = at;
     dma->done = at;
-    dma->groups = 0;
+    dma->next = 0;
+    dma->filled = false;
     dma->busy = 0;
     dma->stall_hbm = 0;
 }
@@ -64,33 +68,74 @@ static uint64_t next_piece(pfc_accel_dma *dma, uint64_t room, uint64_t *addr)
     return len;
 }
 
+/* Whole rows that do not touch, as many as fit into `room`; 0 when one is begun or none fits. */
+static uint64_t next_rows(pfc_accel_dma *dma, uint64_t room, pfc_accel_rows *out)
+{
+    const pfc_accel_cmd *cmd = dma->cmd;
+    const uint64_t width = row_bytes(cmd);
+
+    if (dma->column || cmd->stride == width || width > room)
+        return 0;
+    *out = (pfc_accel_rows){ .addr = dma->base + dma->row * cmd->stride,
+                             .width = width,
+                             .stride = cmd->stride,
+                             .rows = room == PFC_ACCEL_DMA_GROUP ? dma->rows : room / width };
+    out->rows = PFC_MIN(out->rows, cmd->m - dma->row);
+    dma->row += out->rows;
+    return out->rows * width;
+}
+
+/* Moves up to a group; returns its bytes, and when the last of them is there. */
+static uint64_t move_group(pfc_accel_dma *dma, pfc_accel_hbm *hbm, bool ideal, uint64_t *done)
+{
+    const bool write = dma->cmd->op != PFC_ACCEL_OP_LOAD;
+    const uint64_t at = dma->next_issue;
+    uint64_t bytes = 0;
+
+    *done = at;
+    while (bytes < PFC_ACCEL_DMA_GROUP && dma->row < dma->cmd->m) {
+        const uint64_t room = PFC_ACCEL_DMA_GROUP - bytes;
+        pfc_accel_rows rows;
+        uint64_t addr = 0;
+        uint64_t end = at;
+        uint64_t len = next_rows(dma, room, &rows);
+
+        if (len && !ideal) {
+            end = pfc_accel_hbm_rows(hbm, &rows, write, at);
+        } else if (!len) {
+            len = next_piece(dma, room, &addr);
+            if (!ideal)
+                end = pfc_accel_hbm_access(hbm, addr, len, write, at);
+        }
+        *done = PFC_MAX(*done, end);
+        bytes += len;
+    }
+    return bytes;
+}
+
 bool pfc_accel_dma_step(pfc_accel_dma *dma, pfc_accel_hbm *hbm, unsigned ideal)
 {
     const pfc_accel_chip *chip = hbm->chip;
-    const bool write = dma->cmd->op != PFC_ACCEL_OP_LOAD;
-    uint64_t bytes = 0;
-    uint64_t done = dma->next_issue;
+    uint64_t done;
+    const uint64_t bytes = move_group(dma, hbm, ideal & PFC_ACCEL_IDEAL_HBM, &done);
     uint64_t engine;
     uint64_t free_at;
     uint64_t oldest = 0;
 
-    while (bytes < PFC_ACCEL_DMA_GROUP && dma->row < dma->cmd->m) {
-        uint64_t addr = 0;
-        const uint64_t len = next_piece(dma, PFC_ACCEL_DMA_GROUP - bytes, &addr);
-        const uint64_t end = ideal & PFC_ACCEL_IDEAL_HBM
-                                 ? dma->next_issue
-                                 : pfc_accel_hbm_access(hbm, addr, len, write, dma->next_issue);
-
-        done = PFC_MAX(done, end);
-        bytes += len;
-    }
-    engine = ideal & PFC_ACCEL_IDEAL_DMA ? 0 : pfc_accel_ceil_div(bytes, chip->dma_bytes);
+    if (ideal & PFC_ACCEL_IDEAL_DMA)
+        engine = 0;
+    else
+        engine =
+            bytes == PFC_ACCEL_DMA_GROUP ? dma->full : pfc_accel_ceil_div(bytes, chip->dma_bytes);
     free_at = dma->next_issue + engine;
     done = PFC_MAX(done, free_at);
-    if (dma->groups >= chip->dma_window && !(ideal & PFC_ACCEL_IDEAL_DMA))
-        oldest = dma->window[dma->groups % chip->dma_window];
-    dma->window[dma->groups % chip->dma_window] = done;
-    dma->groups++;
+    if (dma->filled && !(ideal & PFC_ACCEL_IDEAL_DMA))
+        oldest = dma->window[dma->next];
+    dma->window[dma->next++] = done;
+    if (dma->next == chip->dma_window) {
+        dma->next = 0;
+        dma->filled = true;
+    }
     dma->done = PFC_MAX(dma->done, done);
     dma->busy += engine;
     if (dma->row >= dma->cmd->m) {

@@ -13,6 +13,9 @@
 #define VECTOR 1
 #define DMA0   2
 
+#define UNITS_MAX 128 /* a power of two, so that keys are taken apart by shifts */
+_Static_assert(UNITS_MAX >= DMA0 + PFC_ACCEL_MAX_DMA, "every unit has a number");
+
 /* The unit that a command waited for; selects the stall counter. */
 typedef enum source { FROM_LOAD, FROM_STORE, FROM_TENSOR, FROM_VECTOR } source;
 
@@ -41,8 +44,10 @@ typedef struct engine {
     uint64_t *v; /* counters */
     unit *units;
     size_t units_len;
-    uint64_t *next; /* by unit: when its next step is; NEVER: not known yet, or none is left */
-    source *why;    /* by unit: what that step waited for */
+    /* By unit: when its next step is, times UNITS_MAX, plus its number; NEVER: not known yet, or no
+     * step is left. The least of all is the next step. */
+    uint64_t next[UNITS_MAX];
+    source *why; /* by unit: what that step waited for */
     uint32_t *order;
     token *tokens;
     pfc_accel_hbm hbm;
@@ -112,7 +117,8 @@ static void start(engine *e)
         memset(e->run->detail, 0, sizeof(*e->run->detail));
     e->units_len = DMA0 + e->run->chip->dma_engines;
     e->units = pfc_calloc(e->units_len, sizeof(*e->units));
-    e->next = pfc_calloc(e->units_len, sizeof(*e->next));
+    for (size_t i = 0; i < UNITS_MAX; i++)
+        e->next[i] = PFC_ACCEL_NEVER;
     e->why = pfc_calloc(e->units_len, sizeof(*e->why));
     e->order = pfc_calloc(p->len + 1, sizeof(*e->order));
     e->tokens = pfc_calloc((size_t)p->tokens_len + 1, sizeof(*e->tokens));
@@ -134,7 +140,6 @@ static void stop(engine *e)
     for (size_t u = 0; u < e->units_len; u++)
         free(e->units[u].memory);
     free(e->units);
-    free(e->next);
     free(e->why);
     free(e->order);
     free(e->tokens);
@@ -360,7 +365,7 @@ static void finish_transfer(engine *e, unit *u)
         q->busy_cycles += u->dma.busy;
         q->stall_hbm_cycles += u->dma.stall_hbm;
     }
-    pfc_accel_overlap_close(&e->overlap, store, e->next[DMA0 + cmd->queue], done);
+    pfc_accel_overlap_close(&e->overlap, store, e->next[DMA0 + cmd->queue] / UNITS_MAX, done);
     if (e->run->tracer) {
         const pfc_accel_transfer_cost cost = {
             .setup = u->setup,
@@ -443,7 +448,7 @@ static void start_transfer(engine *e, unit *u, uint64_t at, source why)
     u->setup = setup;
     u->banks = pfc_accel_cmd_banks(chip, e->run->program, cmd);
     pfc_accel_overlap_open(&e->overlap, cmd->op != PFC_ACCEL_OP_LOAD, at);
-    pfc_accel_dma_start(&u->dma, cmd, base, at + setup);
+    pfc_accel_dma_start(&u->dma, chip, cmd, base, at + setup);
 }
 
 /* Its engine moves a group, then may wait until an earlier one is served. */
@@ -526,17 +531,37 @@ static void close_counters(engine *e)
         pfc_accel_trace_end(e->run->tracer, e->end, &e->run->counters);
 }
 
+static void set_next(engine *e, size_t which)
+{
+    const uint64_t at = ready_at(e, &e->units[which], &e->why[which]);
+
+    e->next[which] = at == PFC_ACCEL_NEVER ? at : at * UNITS_MAX + which;
+}
+
+/* Two halves, or each comparison would wait for the one before. */
+static uint64_t least_next(const engine *e)
+{
+    uint64_t even = e->next[0];
+    uint64_t odd = e->next[1];
+
+    for (size_t i = 2; i < e->units_len; i += 2) {
+        even = PFC_MIN(even, e->next[i]);
+        odd = PFC_MIN(odd, e->next[i + 1]);
+    }
+    return PFC_MIN(even, odd);
+}
+
 /* Only a completed token can tell a waiting unit when it starts. */
 static void update_next(engine *e, size_t stepped)
 {
-    e->next[stepped] = ready_at(e, &e->units[stepped], &e->why[stepped]);
+    set_next(e, stepped);
     trace_wait(e, stepped);
     if (!e->new_complete)
         return;
     e->new_complete = false;
     for (size_t i = 0; i < e->units_len; i++)
         if (e->next[i] == PFC_ACCEL_NEVER)
-            e->next[i] = ready_at(e, &e->units[i], &e->why[i]);
+            set_next(e, i);
 }
 
 static pfc_code check_all_done(const engine *e, pfc_err *err)
@@ -558,18 +583,12 @@ pfc_code pfc_accel_execute(pfc_accel_run *run, pfc_err *err)
     for (size_t i = 0; i < e->units_len; i++)
         update_next(e, i);
     for (;;) {
-        uint64_t best = e->next[0];
-        size_t which = 0;
+        const uint64_t next = least_next(e);
+        const size_t which = next % UNITS_MAX;
 
-        for (size_t i = 1; i < e->units_len; i++) {
-            if (e->next[i] < best) {
-                best = e->next[i];
-                which = i;
-            }
-        }
-        if (best == PFC_ACCEL_NEVER)
+        if (next == PFC_ACCEL_NEVER)
             break;
-        step(e, which, best, e->why[which]);
+        step(e, which, next / UNITS_MAX, e->why[which]);
         update_next(e, which);
     }
     code = check_all_done(e, err);

@@ -18,36 +18,52 @@ static inline uint64_t pfc_accel_ceil_div(uint64_t a, uint64_t b)
 
 /* ---- hbm.c ---- */
 
-/** Channels with banks and open rows; requests are served in the order they arrive. One array a
- *  field, so that a stretch of channels is served by vector instructions. */
+/** Channels with banks and open rows; requests are served in the order they arrive. Eight channels
+ *  share a slice of the memory, so that vector instructions serve a stretch of channels; hbm.c has
+ *  the layout of a slice. */
 typedef struct pfc_accel_hbm {
     const pfc_accel_chip *chip;
-    uint64_t *memory;       /* all arrays below */
-    uint64_t *free_at;      /* by channel; subcycles */
-    uint64_t *next_refresh; /* subcycles */
-    uint64_t *wrote;        /* direction of the last transfer: 0 or 1 */
-    uint64_t *queue;        /* subcycles before accesses start */
-    uint64_t *busy;         /* subcycles while they are served */
-    uint64_t *accesses, *row_hits, *row_conflicts, *turnarounds, *refreshes;
-    uint64_t *bursts[2]; /* read, written */
-    uint64_t *open_row;  /* by bank, then channel; UINT64_MAX: none */
-    size_t stride;       /* channels, rounded up to whole vectors */
-    uint64_t *took;      /* subcycles of so many bursts */
+    uint64_t *memory; /* slices of eight channels */
+    size_t slice;     /* numbers in a slice */
+    uint64_t *
+        *slots;     /* by channel: its first number in its slice; channels 0, 1, ... twice, so that
+                         neighbours of the last channel follow it */
+    uint64_t *took; /* by number of bursts: subcycles that they take */
     size_t took_len;
-    unsigned block_shift, burst_shift, row_shift;
+    unsigned block_shift, burst_shift, row_shift; /* log2 of the chip's sizes in bytes */
+    uint64_t block_bursts;                        /* bursts of a whole block */
+    uint64_t block_took;                          /* subcycles that a whole block takes */
+    uint64_t by_channels;    /* reciprocal of the number of channels; hbm.c has its scale */
+    uint64_t by_banks;       /* reciprocal of the number of banks */
+    uint64_t channels_mask;  /* number of channels less 1; 0 when it is no power of two, or 1 */
+    unsigned channels_shift; /* log2 of the number of channels where channels_mask is not 0 */
+    uint64_t bank_mask;      /* number of banks less 1; 0 when it is no power of two, or 1 */
+    uint64_t miss, turn;     /* subcycles of a row miss and of a turnaround */
+    uint64_t unspilled; /* accesses since the packed sums of hbm.c were last emptied, or more */
 } pfc_accel_hbm;
 
 void pfc_accel_hbm_init(pfc_accel_hbm *hbm, const pfc_accel_chip *chip);
 void pfc_accel_hbm_free(pfc_accel_hbm *hbm);
 /** Serves [addr, addr + bytes) from cycle `at`, the blocks of an interleave in the order of their
- *  addresses; returns the cycle in which the last is done. Whole bursts move. */
+ *  addresses; returns the cycle in which the last is done. Whole bursts move. `bytes` is at most
+ *  PFC_ACCEL_DMA_GROUP. */
 uint64_t pfc_accel_hbm_access(pfc_accel_hbm *hbm, uint64_t addr, uint64_t bytes, bool write,
                               uint64_t at);
+/** Rows of a matrix in HBM, one after the other. */
+typedef struct pfc_accel_rows {
+    uint64_t addr;   /* of the first byte */
+    uint64_t width;  /* bytes of a row */
+    uint64_t stride; /* bytes from row to row */
+    uint64_t rows;   /* at most 4096 */
+} pfc_accel_rows;
+
+/** The same as an access for each row, all from cycle `at`. */
+uint64_t pfc_accel_hbm_rows(pfc_accel_hbm *hbm, const pfc_accel_rows *r, bool write, uint64_t at);
 /** Sums of one channel so far: subcycles while it served accesses, and that accesses waited. */
 void pfc_accel_hbm_channel_sums(const pfc_accel_hbm *hbm, size_t channel, uint64_t *busy,
                                 uint64_t *queue);
 /** Adds the channels' sums to the counters; detail may be NULL. */
-void pfc_accel_hbm_close(const pfc_accel_hbm *hbm, pfc_accel_counters *counters,
+void pfc_accel_hbm_close(pfc_accel_hbm *hbm, pfc_accel_counters *counters,
                          pfc_accel_detail *detail);
 
 /* ---- dma.c ---- */
@@ -63,7 +79,10 @@ typedef struct pfc_accel_dma {
     uint64_t busy;       /* cycles that its engine moved bytes */
     uint64_t stall_hbm;  /* cycles that its engine waited for HBM */
     uint64_t window[64]; /* done cycles of the last groups, a ring */
-    uint64_t groups;
+    uint32_t next;       /* place of the next group in it */
+    bool filled;         /* every place of the ring has been used */
+    uint64_t rows;       /* number of whole rows of the transfer that fit into a group */
+    uint64_t full;       /* cycles in which the engine moves a whole group */
 } pfc_accel_dma;
 
 /** Bytes of a transfer in HBM. */
@@ -71,7 +90,8 @@ uint64_t pfc_accel_dma_bytes(const pfc_accel_cmd *cmd);
 /** Bytes in whole bursts, for memory that takes no time. */
 uint64_t pfc_accel_dma_burst_bytes(const pfc_accel_cmd *cmd, uint64_t base,
                                    const pfc_accel_chip *chip);
-void pfc_accel_dma_start(pfc_accel_dma *dma, const pfc_accel_cmd *cmd, uint64_t base, uint64_t at);
+void pfc_accel_dma_start(pfc_accel_dma *dma, const pfc_accel_chip *chip, const pfc_accel_cmd *cmd,
+                         uint64_t base, uint64_t at);
 /** Moves the next group; true when it was the last one. *dma says when to come back. */
 bool pfc_accel_dma_step(pfc_accel_dma *dma, pfc_accel_hbm *hbm, unsigned ideal);
 

@@ -39,6 +39,7 @@ typedef struct pfc_accel_trace_opts {
     const char *kernel;                 /* name of the kernel */
     uint64_t every;       /* cycles between two samples of the units' states; 0: none */
     uint32_t correlation; /* id of the launch */
+    const char *digest;   /* of the program (pfc_accel_program_digest); NULL: it is computed */
 } pfc_accel_trace_opts;
 
 /** Units of a trace beside those of the chip; the arrays are copied. */

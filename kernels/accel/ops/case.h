@@ -13,6 +13,7 @@ struct pfc_accel_case {
     void *host[PFC_ACCEL_MAX_ARGS]; /* NULL: no bytes, or timing only */
     uint64_t seed;
     bool functional;
+    char stream_digest[PFC_ACCEL_DIGEST_SIZE]; /* of the program, which no run changes */
 };
 
 #endif

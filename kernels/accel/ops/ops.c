@@ -115,6 +115,8 @@ static pfc_code finish_case(pfc_accel_case *c, pfc_code code, const pfc_accel_ch
 {
     c->seed = opts ? opts->seed : 0;
     if (!code)
+        pfc_accel_program_digest(c->program, c->stream_digest);
+    if (!code)
         code = pfc_accel_open(&c->dev, chip, err);
     if (!code) {
         c->functional = !(opts && opts->timing_only) && !too_big(c->program);
@@ -226,13 +228,15 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
                                    pfc_accel_detail *detail, const pfc_accel_trace_opts *trace,
                                    pfc_err *err)
 {
+    pfc_accel_trace_opts traced = trace ? *trace : (pfc_accel_trace_opts){ 0 };
     const pfc_accel_launch_opts opts = { .timing_only = !c->functional,
                                          .detail = detail,
-                                         .trace = trace };
+                                         .trace = trace ? &traced : NULL };
     const size_t o = output_of(c->program);
     pfc_accel_result r = { .functional = c->functional };
     pfc_code code;
 
+    traced.digest = c->stream_digest;
     code = pfc_accel_launch(c->dev, 0, c->program, c->args, c->program->args_len, &opts,
                             &r.counters, err);
     if (!code && c->functional && c->program->arg_bytes[o])
@@ -254,7 +258,7 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
         r.ceiling_cycles =
             pfc_accel_ceiling_of(&c->problem, pfc_accel_device_chip(c->dev), c->program->mode)
                 .cycles;
-    pfc_accel_program_digest(c->program, r.stream_digest);
+    memcpy(r.stream_digest, c->stream_digest, sizeof(r.stream_digest));
     digest(c, &r);
     *out = r;
     return PFC_OK;

@@ -25,15 +25,17 @@ static void add_pair(meta_pairs *m, const char *key, const char *value)
 }
 
 static void fill_meta(meta_pairs *m, const pfc_accel_program *program, const pfc_accel_chip *chip,
-                      const char *kernel)
+                      const pfc_accel_trace_opts *opts)
 {
     uint64_t value;
     const char *key;
 
     add_pair(m, "chip", chip->name);
     add_pair(m, "chip_hash", chip->hash);
-    add_pair(m, "kernel", kernel);
-    if (program) {
+    add_pair(m, "kernel", opts->kernel);
+    if (program && opts->digest) {
+        add_pair(m, "program_digest", opts->digest);
+    } else if (program) {
         pfc_accel_program_digest(program, m->digest);
         add_pair(m, "program_digest", m->digest);
     }
@@ -123,7 +125,7 @@ pfc_code pfc_accel_trace_header_open(pfc_trace_writer **out, const pfc_accel_chi
     const char **names = names_of(program, phases, opts->kernel, m, &header.names_len);
     pfc_code code;
 
-    fill_meta(&meta, program, chip, opts->kernel);
+    fill_meta(&meta, program, chip, opts);
     for (pfc_accel_counter c = 0; c < PFC_ACCEL_COUNTERS_LEN; c++)
         counters[c] = (pfc_trace_counter){ pfc_accel_counter_name(c), pfc_accel_counter_unit(c) };
     header.clocks = clocks;
