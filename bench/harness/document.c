@@ -167,7 +167,7 @@ static void fill_one(pfc_measurement *m, double value)
 
 static void add_exact(pfc_run *run, const pfc_cell *c)
 {
-    const pfc_exact *exact = &c->blocks[0].exact;
+    const pfc_exact *exact = c->blocks[0].exact;
     pfc_measurement *m = pfc_cell_measurement(run, c, "cycles", "cycles", false);
 
     fill_one(m, (double)exact->cycles);

@@ -80,8 +80,7 @@ typedef struct pfc_block {
     char throttled[160]; /* what slowed the machine meanwhile; "": nothing that is known */
     bool counted;        /* `counts` were taken (timed backends) */
     pfc_counts counts;   /* of one call, over all samples of a checked launch */
-    bool has_exact;
-    pfc_exact exact; /* of an exact backend */
+    pfc_exact *exact;    /* of an exact backend; owned; NULL: it is another backend's block */
 } pfc_block;
 
 /** Runs a block in this process. PFC_OK also when it is broken or skipped (out->status). */

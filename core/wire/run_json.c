@@ -25,7 +25,7 @@ static bool is_pair_name(const char *name)
 }
 
 static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
-                           pfc_labels *out, pfc_err *err)
+                           size_t most, pfc_labels *out, pfc_err *err)
 {
     pfc_json_at here = { .up = at, .key = key };
     json_t *pairs = NULL;
@@ -35,9 +35,9 @@ static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char 
 
     if (code != PFC_OK || pairs == NULL)
         return code;
-    if (json_object_size(pairs) > PFC_WIRE_MAX_FINGERPRINT)
-        return pfc_json_fault(at, key, err, "expected at most %d members, got %zu",
-                              PFC_WIRE_MAX_FINGERPRINT, json_object_size(pairs));
+    if (json_object_size(pairs) > most)
+        return pfc_json_fault(at, key, err, "expected at most %zu members, got %zu", most,
+                              json_object_size(pairs));
     json_object_foreach(pairs, name, value)
     {
         char *text = NULL;
@@ -192,9 +192,9 @@ static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, const
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "reason", false, PFC_WIRE_MAX_TEXT, &m->reason, err);
     if (code == PFC_OK)
-        code = read_pairs(obj, at, "params", false, &m->params, err);
+        code = read_pairs(obj, at, "params", false, PFC_WIRE_MAX_FINGERPRINT, &m->params, err);
     if (code == PFC_OK)
-        code = read_pairs(obj, at, "extra", false, &m->extra, err);
+        code = read_pairs(obj, at, "extra", false, PFC_WIRE_MAX_EXTRA, &m->extra, err);
     if (code != PFC_OK)
         return code;
     m->higher_is_better = direction == 1;
@@ -287,7 +287,7 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
     if (code == PFC_OK)
         code = read_name(m, &here, "class", true, &machine->machine_class, err);
     if (code == PFC_OK)
-        code = read_pairs(m, &here, "fingerprint", false, &machine->fingerprint, err);
+        code = read_pairs(m, &here, "fingerprint", false, PFC_WIRE_MAX_FINGERPRINT, &machine->fingerprint, err);
     /* The hash is computed again, but the member must still be a string. */
     if (code == PFC_OK)
         code = pfc_json_string(m, &here, "hash", false, PFC_SHA256_HEX - 1, &hash, err);

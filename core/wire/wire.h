@@ -25,7 +25,8 @@
 #define PFC_WIRE_MAX_MEASUREMENTS 20000
 #define PFC_WIRE_MAX_SAMPLES      100000 /* of one measurement */
 #define PFC_WIRE_MAX_NAME         200 /* bytes of a name: benchmark, metric, backend, unit, class */
-#define PFC_WIRE_MAX_FINGERPRINT  128
+#define PFC_WIRE_MAX_FINGERPRINT  128 /* pairs of a fingerprint, and of params */
+#define PFC_WIRE_MAX_EXTRA        512 /* pairs of a measurement's extra */
 #define PFC_WIRE_MAX_NESTED       1000000 /* arrays and objects of a run document */
 #define PFC_WIRE_MAX_COMMITS      5000    /* of one POST */
 #define PFC_WIRE_MAX_PATHS        2000    /* touched paths of one commit */

@@ -76,10 +76,11 @@ static pfc_code block(void *arg, const pfc_block_spec *spec, pfc_block *out, pfc
     (void)arg;
     (void)spec;
     (void)e;
-    *out = (pfc_block){ .status = PFC_STATUS_OK, .len = 1, .batch = 1, .has_exact = true };
+    *out = (pfc_block){ .status = PFC_STATUS_OK, .len = 1, .batch = 1 };
     out->samples = pfc_calloc(1, sizeof(double));
     out->samples[0] = 100;
-    out->exact.cycles = 100;
+    out->exact = pfc_calloc(1, sizeof(*out->exact));
+    out->exact->cycles = 100;
     return PFC_OK;
 }
 

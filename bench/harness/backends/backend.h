@@ -13,7 +13,7 @@
 
 #include "bench/suite/suite.h"
 
-#define PFC_EXACT_MAX_COUNTERS 96
+#define PFC_EXACT_MAX_COUNTERS 400
 #define PFC_EXACT_MAX_FACTS    8
 
 /** Counts of one run on an exact backend. */
@@ -21,7 +21,7 @@ typedef struct pfc_exact {
     uint64_t cycles;
     double time_ns; /* simulated */
     struct {
-        char name[48];
+        char name[72];
         double value;
     } counters[PFC_EXACT_MAX_COUNTERS]; /* further counters: bytes, stalls, ... */
     size_t counters_len;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/harness/backends/backend.h"
+#include "core/analysis/path/path.h"
 #include "core/base/buf.h"
 #include "kernels/accel/ops/ops.h"
 #include "kernels/accel/text/text.h"
@@ -134,8 +135,8 @@ static void add(pfc_exact *out, const char *name, double value)
 {
     const size_t at = out->counters_len;
 
-    _Static_assert(PFC_ACCEL_COUNTERS_LEN + PFC_ACCEL_RESOURCES_LEN + 3 <= PFC_EXACT_MAX_COUNTERS,
-                   "room for all counters");
+    if (at == PFC_EXACT_MAX_COUNTERS)
+        pfc_die("%s: no room for another counter", name);
     snprintf(out->counters[at].name, sizeof(out->counters[at].name), "%s", name);
     out->counters[at].value = value;
     out->counters_len++;
@@ -154,7 +155,6 @@ static void add_facts(pfc_exact *out, const pfc_accel_case *c, const pfc_accel_r
 {
     const pfc_accel_program *p = pfc_accel_case_program(c);
 
-    out->facts_len = 0;
     add_fact(out, "limiter", pfc_accel_resource_name(whatif->limiter));
     add_fact(out, "chip_hash", pfc_accel_case_chip(c)->hash);
     add_fact(out, "stream_digest", r->stream_digest);
@@ -162,12 +162,65 @@ static void add_facts(pfc_exact *out, const pfc_accel_case *c, const pfc_accel_r
     add_fact(out, "simulator", PFC_ACCEL_VERSION);
 }
 
+/* All constants of the chip, so that the run can be explained when the chip's file has changed. */
+static void add_constants(pfc_exact *out, const pfc_accel_chip *chip)
+{
+    const char *key;
+    uint64_t value;
+    char name[72];
+
+    for (size_t i = 0; (key = pfc_accel_chip_constant(chip, i, &value)); i++) {
+        snprintf(name, sizeof(name), "chip_%s", key);
+        add(out, name, (double)value);
+    }
+}
+
+static pfc_code add_path(pfc_exact *out, const pfc_path *path, pfc_err *err)
+{
+    pfc_profile profile;
+    pfc_code code;
+
+    pfc_profile_init(&profile, "critical path");
+    code = pfc_path_store(path, &profile, err);
+    for (size_t i = 0; i < profile.numbers_len && !code; i++)
+        add(out, profile.numbers[i].name, profile.numbers[i].value);
+    pfc_profile_clear(&profile);
+    return code;
+}
+
+/* Runs the case with a trace that goes to the analysis directly. A run whose trace is longer than
+ * the analysis takes is a run all the same: it has no path then, and says why. */
+static pfc_code run_traced(pfc_accel_case *c, pfc_accel_result *result, pfc_exact *out,
+                           pfc_err *err)
+{
+    pfc_path_builder *builder = pfc_path_builder_new();
+    const pfc_accel_trace_opts trace = { .consumer = pfc_path_builder_consumer(builder),
+                                         .kernel = "kernel" };
+    pfc_path *path = pfc_calloc(1, sizeof(*path));
+    pfc_err why = { 0 };
+    pfc_code code = pfc_accel_case_run_detail(c, result, NULL, &trace, &why);
+
+    if (!code)
+        code = pfc_path_builder_finish(builder, path, &why);
+    if (!code)
+        code = add_path(out, path, &why);
+    if (code) {
+        add_fact(out, "path_missing", why.msg);
+        code = pfc_accel_case_run(c, result, err);
+    }
+    free(path);
+    pfc_path_builder_free(builder);
+    return code;
+}
+
 static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
 {
     pfc_accel_whatif whatif = { 0 };
     pfc_accel_result result;
-    pfc_code code = pfc_accel_case_run(inst, &result, err);
+    pfc_code code;
 
+    out->counters_len = out->facts_len = 0;
+    code = run_traced(inst, &result, out, err);
     if (!code)
         code = pfc_accel_case_whatif(inst, &whatif, err);
     if (code)
@@ -175,19 +228,19 @@ static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
     add_facts(out, inst, &result, &whatif);
     out->cycles = result.cycles;
     out->time_ns = result.time_ns;
-    out->counters_len = 0;
     add(out, "dram_bytes",
         (double)(result.counters.v[PFC_ACCEL_HBM_READ] + result.counters.v[PFC_ACCEL_HBM_WRITE]));
     add(out, "utilization", result.utilization);
     add(out, "ceiling_cycles", (double)result.ceiling_cycles);
     for (pfc_accel_resource i = 0; i < PFC_ACCEL_RESOURCES_LEN; i++) {
-        char name[48];
+        char name[72];
 
         snprintf(name, sizeof(name), "whatif_%s_cycles", pfc_accel_resource_name(i));
         add(out, name, (double)whatif.cycles[i]);
     }
     for (pfc_accel_counter i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
         add(out, pfc_accel_counter_name(i), (double)result.counters.v[i]);
+    add_constants(out, pfc_accel_case_chip(inst));
     return PFC_OK;
 }
 

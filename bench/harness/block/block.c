@@ -192,30 +192,38 @@ static pfc_code timed(const pfc_backend *backend, void *inst, const pfc_block_sp
     return PFC_OK;
 }
 
+static pfc_code same_counts(const pfc_exact *a, const pfc_exact *b, pfc_err *err)
+{
+    if (a->cycles != b->cycles || a->time_ns != b->time_ns)
+        return pfc_err_set(err, PFC_EBROKEN,
+                           "two runs of an exact backend differ: %llu and %llu cycles",
+                           (unsigned long long)a->cycles, (unsigned long long)b->cycles);
+    for (size_t i = 0; i < PFC_MAX(a->counters_len, b->counters_len); i++)
+        if (strcmp(a->counters[i].name, b->counters[i].name) != 0 ||
+            a->counters[i].value != b->counters[i].value)
+            return pfc_err_set(err, PFC_EBROKEN,
+                               "two runs of an exact backend differ: %s %.17g and %.17g",
+                               a->counters[i].name, a->counters[i].value, b->counters[i].value);
+    return PFC_OK;
+}
+
 /* Twice: an exact backend that answers differently is wrong by definition. */
 static pfc_code exact(const pfc_backend *backend, void *inst, pfc_block *out, pfc_err *err)
 {
-    pfc_exact again = { 0 };
-    pfc_code code = backend->ops->exact(inst, &out->exact, err);
+    pfc_exact *again = pfc_calloc(1, sizeof(*again));
+    pfc_code code;
 
+    out->exact = pfc_calloc(1, sizeof(*out->exact));
+    code = backend->ops->exact(inst, out->exact, err);
     if (!code)
-        code = backend->ops->exact(inst, &again, err);
+        code = backend->ops->exact(inst, again, err);
+    if (!code)
+        code = same_counts(out->exact, again, err);
+    free(again);
     if (code)
         return code;
-    if (again.cycles != out->exact.cycles || again.time_ns != out->exact.time_ns)
-        return pfc_err_set(err, PFC_EBROKEN,
-                           "two runs of an exact backend differ: %llu and %llu cycles",
-                           (unsigned long long)out->exact.cycles, (unsigned long long)again.cycles);
-    for (size_t i = 0; i < PFC_MAX(again.counters_len, out->exact.counters_len); i++) {
-        if (strcmp(again.counters[i].name, out->exact.counters[i].name) != 0 ||
-            again.counters[i].value != out->exact.counters[i].value)
-            return pfc_err_set(
-                err, PFC_EBROKEN, "two runs of an exact backend differ: %s %.17g and %.17g",
-                out->exact.counters[i].name, out->exact.counters[i].value, again.counters[i].value);
-    }
-    out->has_exact = true;
     out->samples = pfc_alloc(sizeof(*out->samples));
-    out->samples[out->len++] = out->exact.time_ns;
+    out->samples[out->len++] = out->exact->time_ns;
     out->batch = 1;
     out->steady = true;
     strncpy(out->clock, "simulated", sizeof(out->clock) - 1);
@@ -267,5 +275,6 @@ void pfc_block_clear(pfc_block *block)
 {
     free(block->reason);
     free(block->samples);
+    free(block->exact);
     *block = (pfc_block){ 0 };
 }

@@ -152,9 +152,9 @@ char *pfc_block_to_text(const pfc_block *block)
 
     for (size_t i = 0; i < block->len; i++)
         json_array_append_new(samples, json_real(block->samples[i]));
-    for (size_t i = 0; i < block->exact.counters_len; i++)
-        json_object_set_new(counters, block->exact.counters[i].name,
-                            json_real(block->exact.counters[i].value));
+    for (size_t i = 0; block->exact && i < block->exact->counters_len; i++)
+        json_object_set_new(counters, block->exact->counters[i].name,
+                            json_real(block->exact->counters[i].value));
     doc = json_pack("{s:s, s:s, s:o, s:I, s:b, s:s, s:f, s:f, s:f, s:b, s:I, s:I}", "status",
                     status_name(block->status), "reason", block->reason ? block->reason : "",
                     "samples", samples, "batch", (json_int_t)block->batch, "steady",
@@ -179,14 +179,14 @@ char *pfc_block_to_text(const pfc_block *block)
         }
         json_object_set_new(doc, "counts", counts);
     }
-    if (block->has_exact) {
+    if (block->exact) {
         json_t *facts = json_object();
 
-        for (size_t i = 0; i < block->exact.facts_len; i++)
-            json_object_set_new(facts, block->exact.facts[i].name,
-                                json_string(block->exact.facts[i].text));
+        for (size_t i = 0; i < block->exact->facts_len; i++)
+            json_object_set_new(facts, block->exact->facts[i].name,
+                                json_string(block->exact->facts[i].text));
         json_object_set_new(doc, "facts", facts);
-        json_object_set_new(doc, "cycles", json_integer((json_int_t)block->exact.cycles));
+        json_object_set_new(doc, "cycles", json_integer((json_int_t)block->exact->cycles));
         json_object_set_new(doc, "counters", counters);
     } else {
         json_decref(counters);
@@ -265,21 +265,21 @@ static void read_exact(const json_t *doc, int64_t cycles, pfc_block *out)
     const char *name;
     json_t *value;
 
-    out->has_exact = true;
-    out->exact.cycles = (uint64_t)cycles;
-    out->exact.time_ns = out->len ? out->samples[0] : 0.0;
+    out->exact = pfc_calloc(1, sizeof(*out->exact));
+    out->exact->cycles = (uint64_t)cycles;
+    out->exact->time_ns = out->len ? out->samples[0] : 0.0;
     for (void *it = json_object_iter((json_t *)(uintptr_t)counters);
-         it && out->exact.counters_len < PFC_EXACT_MAX_COUNTERS;
+         it && out->exact->counters_len < PFC_EXACT_MAX_COUNTERS;
          it = json_object_iter_next((json_t *)(uintptr_t)counters, it)) {
         name = json_object_iter_key(it);
         value = json_object_iter_value(it);
         if (!json_is_number(value))
             continue;
-        snprintf(out->exact.counters[out->exact.counters_len].name,
-                 sizeof(out->exact.counters[0].name), "%s", name);
-        out->exact.counters[out->exact.counters_len++].value = json_number_value(value);
+        snprintf(out->exact->counters[out->exact->counters_len].name,
+                 sizeof(out->exact->counters[0].name), "%s", name);
+        out->exact->counters[out->exact->counters_len++].value = json_number_value(value);
     }
-    read_facts(doc, &out->exact);
+    read_facts(doc, out->exact);
 }
 
 /* How the samples were taken. */

@@ -1,4 +1,4 @@
-/* The graph after its last record: the order of each unit, waits that name signals, checked costs. */
+/* The graph after its last record: order of each unit, waits that name signals, checked costs. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -118,5 +118,7 @@ pfc_code pfc_path_store(const pfc_path *path, pfc_profile *p, pfc_err *err)
         snprintf(name, sizeof(name), "recoverable_%s_cycles", pfc_resource_name(r));
         code = pfc_profile_set(p, name, (double)path->recoverable[r], err);
     }
+    if (!code)
+        code = pfc_profile_set(p, "projection_cycles", (double)path->model, err);
     return code;
 }

@@ -80,7 +80,8 @@ const pfc_trace_consumer *pfc_path_builder_consumer(pfc_path_builder *b);
  *  once. */
 pfc_code pfc_path_builder_finish(pfc_path_builder *b, pfc_path *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** Adds "path.PHASE.RESOURCE" and "recoverable_RESOURCE_cycles" to a profile. */
+/** Adds "path.PHASE.RESOURCE" (parts of 0 are left out), "recoverable_RESOURCE_cycles" and
+ *  "projection_cycles" (path->model) to a profile. */
 pfc_code pfc_path_store(const pfc_path *path, pfc_profile *p, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

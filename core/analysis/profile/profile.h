@@ -12,6 +12,8 @@
  *                                      all of them together are the total
  *   recoverable_RESOURCE_cycles        ticks that are saved when RESOURCE takes no time, projected
  *                                      from the trace of the run
+ *   projection_cycles                  total of the run as the model of the projection has it; its
+ *                                      distance from the total tells how well the model fits
  *
  * A profile owns its texts. Not thread-safe; several profiles may be used in several threads.
  */
