@@ -50,10 +50,16 @@ static pfc_code admin_token(const char *data, char **out, pfc_err *err)
 pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, pfc_http **out,
                       pfc_err *err)
 {
+    return pfc_api_open_with(url, data, conf, NULL, out, err);
+}
+
+pfc_code pfc_api_open_with(const char *url, const char *data, const pfc_conf *conf,
+                           const pfc_http_opts *more, pfc_http **out, pfc_err *err)
+{
     char *folder = pfc_conf_data_dir(data);
     char *local = endpoint_url(folder);
     char *token = NULL;
-    pfc_http_opts opts = { 0 };
+    pfc_http_opts opts = more ? *more : (pfc_http_opts){ 0 };
     pfc_code code;
 
     /* --data names a service as surely as --url does: another one is never asked instead. */

@@ -31,6 +31,11 @@
 pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, pfc_http **out,
                       pfc_err *err) PFC_MUSTCHECK;
 
+/** As pfc_api_open, with further options of the client. Its url and token are not read; NULL: none.
+ */
+pfc_code pfc_api_open_with(const char *url, const char *data, const pfc_conf *conf,
+                           const pfc_http_opts *more, pfc_http **out, pfc_err *err) PFC_MUSTCHECK;
+
 /** The project's name: flag, PERFCI_PROJECT, perfci.yaml, else the folder's name as a slug.
  *  `dir` may be NULL. PFC_EINVAL when none of them gives a slug; caller frees. */
 pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir, char **out,

@@ -47,6 +47,9 @@ PFC_NORETURN void pfc_cli_usage(const struct argp_state *state, const char *fmt,
 /** Prints "perfci x: sentence" and a line "hint: ..." (err->hint, else the code's own) on stderr;
  * returns the status for err->code (see pfc_code_exit). */
 int pfc_cli_fail(const pfc_cli *cli, const pfc_err *err);
+/** The next step after an error of this code that names none of its own; NULL: there is no general
+ * one. */
+const char *pfc_cli_hint(pfc_code code);
 /** A line for people on stderr; nothing with --quiet. */
 void pfc_cli_note(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
 /** A warning on stderr, also with --quiet. */

@@ -137,11 +137,8 @@ void pfc_cli_parse(pfc_cli *cli, const pfc_subcommand *command, int argc, char *
     cli->progress = isatty(STDERR_FILENO) && !cli->quiet && !cli->json;
 }
 
-/* The next step after an error that names none of its own. */
-static void default_hint(const pfc_cli *cli, pfc_code code, char *out, size_t cap)
+const char *pfc_cli_hint(pfc_code code)
 {
-    const char *hint = NULL;
-
     switch (code) {
     case PFC_OK:
     case PFC_EINVAL:
@@ -149,28 +146,29 @@ static void default_hint(const pfc_cli *cli, pfc_code code, char *out, size_t ca
     case PFC_ECONFLICT:
         break;
     case PFC_EDENIED:
-        hint = "check the permissions of the file, or the scope of the token";
-        break;
+        return "check the permissions of the file, or the scope of the token";
     case PFC_ETOOBIG:
-        hint = "split the input, or ask for less at once";
-        break;
+        return "split the input, or ask for less at once";
     case PFC_EBROKEN:
-        hint = "run the same command by hand to see why it fails";
-        break;
+        return "run the same command by hand to see why it fails";
     case PFC_EUNAVAIL:
-        hint =
-            "\"perfci doctor\" shows what is missing; \"perfci up --detach\" starts a service here";
-        break;
+        return "\"perfci doctor\" shows what is missing; \"perfci up --detach\" starts a service "
+               "here";
     case PFC_ETIMEOUT:
-        hint = "try again with a longer time limit, or look at the load with \"perfci doctor\"";
-        break;
+        return "try again with a longer time limit, or look at the load with \"perfci doctor\"";
     case PFC_EIO:
-        hint = "check that the path exists and is writable, and that the disk has room";
-        break;
+        return "check that the path exists and is writable, and that the disk has room";
     case PFC_EBUG:
-        hint = "this is a defect of perfci: report it with the command that you typed";
-        break;
+        return "this is a defect of perfci: report it with the command that you typed";
     }
+    return NULL;
+}
+
+/* The next step after an error that names none of its own. */
+static void default_hint(const pfc_cli *cli, pfc_code code, char *out, size_t cap)
+{
+    const char *hint = pfc_cli_hint(code);
+
     if (hint)
         (void)snprintf(out, cap, "%s", hint);
     else
