@@ -264,14 +264,8 @@ static pfc_code call_command(running *r, json_t **out, pfc_err *err)
 /* The next step after an error that names none of its own. */
 static const char *next_step(pfc_code code)
 {
-    if (code == PFC_EINVAL)
-        return "the tool's inputSchema states its arguments and their limits";
-    if (code == PFC_ENOTFOUND)
-        return "the tools that list things, such as projects and alerts, have the names and "
-               "numbers that exist";
-    if (code == PFC_ECONFLICT)
-        return "read the thing again: its state may have changed";
-    return pfc_cli_hint(code);
+    return code == PFC_EINVAL ? "the tool's inputSchema states its arguments and their limits"
+                              : pfc_cli_hint(code);
 }
 
 /* Fills in the project of the settings where the path needs one. */

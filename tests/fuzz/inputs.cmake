@@ -15,6 +15,7 @@ perfci_fuzz(fuzz_import_json SOURCES fuzz_import_json.c DEPS pfc_import CORPUS i
 perfci_fuzz(fuzz_import_map SOURCES fuzz_import_map.c DEPS pfc_import CORPUS import-map)
 perfci_fuzz(fuzz_objects SOURCES fuzz_objects.c DEPS pfc_objects CORPUS objects)
 perfci_fuzz(fuzz_series SOURCES fuzz_series.c DEPS pfc_cli CORPUS series)
+perfci_fuzz(fuzz_mcp SOURCES fuzz_mcp.c DEPS pfc_cli CORPUS mcp)
 perfci_fuzz(fuzz_query SOURCES fuzz_query.c DEPS pfc_server_http CORPUS query)
 perfci_fuzz(fuzz_request SOURCES fuzz_request.c DEPS pfc_server_http CORPUS request)
 perfci_fuzz(fuzz_chip SOURCES fuzz_chip.c DEPS pfc_kernels_accel CORPUS chip
