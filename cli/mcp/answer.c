@@ -1,6 +1,4 @@
 /* The methods of both eras: versions, lists of tools, calls of tools. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,19 +35,6 @@ typedef struct call {
     const mcp_version *version; /* that it is answered in; NULL: no handshake came before it */
     mcp_fault fault;
 } call;
-
-json_t *mcp_refuse(mcp_fault *fault, int code, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    if (vasprintf(&fault->text, fmt, ap) < 0)
-        pfc_die("out of memory");
-    va_end(ap);
-    mcp_plain(fault->text);
-    fault->code = code;
-    return NULL;
-}
 
 static json_t *version_names(void)
 {

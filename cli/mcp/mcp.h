@@ -81,13 +81,22 @@ typedef struct mcp_message {
 void mcp_message_read(const char *text, size_t len, mcp_message *out);
 void mcp_message_clear(mcp_message *message);
 
+/** The error of a method that has no result. */
+typedef struct mcp_fault {
+    int code;     /* 0: none */
+    char *text;   /* owned */
+    json_t *data; /* owned; NULL: none */
+} mcp_fault;
+
+/** Sets *fault and returns NULL. */
+json_t *mcp_refuse(mcp_fault *fault, int code, const char *fmt, ...) PFC_PRINTF(3, 4);
+
 /* ---- versions ---- */
 
 typedef struct mcp_version {
     const char *name;
-    bool modern; /* stated by every request, no handshake */
-    bool
-        null_id; /* an error answers an unknown id with null; later versions leave the member out */
+    bool modern;  /* stated by every request, no handshake */
+    bool null_id; /* an unknown id is null in an error; later versions leave the member out */
 } mcp_version;
 
 /* ---- tools.c and the tables of tools_*.c ---- */
@@ -143,7 +152,7 @@ typedef struct mcp_tool {
 extern const mcp_tool mcp_tools_read[], mcp_tools_local[], mcp_tools_write[];
 extern const size_t mcp_tools_read_len, mcp_tools_local_len, mcp_tools_write_len;
 
-/** The tool number `at`, in the order of the list; NULL past the last one. Writing ones are last. */
+/** The tool number `at` in the order of the list, writing ones last; NULL past the last one. */
 const mcp_tool *mcp_tool_at(size_t at, bool allow_write);
 /** The tool of that name, also a writing one; NULL: none. */
 const mcp_tool *mcp_tool_find(const char *name);
@@ -215,16 +224,6 @@ typedef struct mcp_answerer {
 /** The response to a request, or to a message of kind MCP_BAD; caller decrefs. NULL: a
  * notification or a response gets none. */
 json_t *mcp_answer(mcp_answerer *answerer, const mcp_message *message);
-
-/* A result, or NULL with the error. */
-typedef struct mcp_fault {
-    int code;     /* 0: none */
-    char *text;   /* owned */
-    json_t *data; /* owned; NULL: none */
-} mcp_fault;
-
-/** Sets *fault and returns NULL. */
-json_t *mcp_refuse(mcp_fault *fault, int code, const char *fmt, ...) PFC_PRINTF(3, 4);
 
 /* ---- prompts.c, resources.c ---- */
 

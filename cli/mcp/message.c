@@ -7,18 +7,27 @@
 #include "cli/mcp/mcp.h"
 #include "core/wire/wire.h"
 
-static void refuse(mcp_message *m, int code, const char *fmt, ...) PFC_PRINTF(3, 4);
-static void refuse(mcp_message *m, int code, const char *fmt, ...)
+json_t *mcp_refuse(mcp_fault *fault, int code, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    if (vasprintf(&m->sentence, fmt, ap) < 0)
+    if (vasprintf(&fault->text, fmt, ap) < 0)
         pfc_die("out of memory");
     va_end(ap);
-    mcp_plain(m->sentence);
+    mcp_plain(fault->text);
+    fault->code = code;
+    return NULL;
+}
+
+static void refuse(mcp_message *m, int code, const char *text)
+{
+    mcp_fault fault = { 0 };
+
+    (void)mcp_refuse(&fault, code, "%s", text);
     m->kind = MCP_BAD;
     m->error = code;
+    m->sentence = fault.text;
 }
 
 static void sort_object(mcp_message *m)
@@ -65,7 +74,7 @@ void mcp_message_read(const char *text, size_t len, mcp_message *out)
     *out = (mcp_message){ .kind = MCP_BAD };
     code = pfc_json_parse_within(text, len, &limits, &out->root, &err);
     if (code)
-        refuse(out, code == PFC_ETOOBIG ? MCP_INVALID_REQUEST : MCP_PARSE_ERROR, "%s", err.msg);
+        refuse(out, code == PFC_ETOOBIG ? MCP_INVALID_REQUEST : MCP_PARSE_ERROR, err.msg);
     else if (json_is_array(out->root))
         refuse(out, MCP_INVALID_REQUEST,
                "expected one message a line, got an array: batches are not supported");

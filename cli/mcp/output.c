@@ -1,4 +1,4 @@
-/* What a tool returns: the answer without hidden text, and which text in it is quoted. */
+/* The result of a tool: the answer without hidden text, and the paths of its quoted text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

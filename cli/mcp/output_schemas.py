@@ -5,7 +5,7 @@ output_schemas.py DESCRIPTION_FOLDER OUT.c.
 A client of the Model Context Protocol refuses a result that breaks its schema, and the service may be older or newer than this
 program. So members and words that are not known pass, and members may be absent; types and meanings are kept.
 
-"own" has the members whose text is always one of a list of words, an id or a time: perfci wrote it, and it quotes nobody.
+"own" has the members whose text is always one of a list of words, an id or a time: perfci wrote it, and it quotes no author.
 """
 import json
 import pathlib

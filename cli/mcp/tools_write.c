@@ -49,7 +49,7 @@ static const mcp_argument start_job[] = {
       .kind = MCP_WORD,
       .words = kinds,
       .required = true,
-      .help = "What the job is for; it decides the priority. measure is one commit by itself." },
+      .help = "What the job is for; it decides the priority. measure is for one commit alone." },
     { .name = "commit", .kind = MCP_COMMIT, .required = true, .help = "The full id to measure." },
     { .name = "branch", .kind = MCP_TEXT, .help = "The branch of the commit." },
     { .name = "suite", .kind = MCP_TEXT, .help = "A suite's name; without it the project's." },

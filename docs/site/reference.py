@@ -211,11 +211,67 @@ def write_documents(root, folder):
     (folder / "documents.md").write_text("".join(out), encoding="utf-8")
 
 
+# ---- tools for assistants, from `perfci mcp`
+
+def mcp_answers(programs, *requests):
+    """The results of requests to `perfci mcp --allow-write`."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    lines = [json.dumps({"jsonrpc": "2.0", "id": at, "method": method, "params": {"_meta": meta}}) for at, method in enumerate(requests)]
+    done = subprocess.run([programs / "perfci", "mcp", "--allow-write"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    return [json.loads(line)["result"] for line in done.stdout.splitlines()]
+
+
+def mcp_values(schema):
+    """The values of an argument: its words, or its type with its limits."""
+    if "enum" in schema:
+        return " or ".join(f"`{word}`" for word in schema["enum"])
+    if schema["type"] == "array":
+        return f"{schema['minItems']}..{schema['maxItems']} numbers"
+    ends = f" {schema['minimum']}..{schema['maximum']}" if "minimum" in schema else ""
+    return cell(schema["type"] + ends) + (f", at most {schema['maxLength']} bytes" if "maxLength" in schema else "")
+
+
+def mcp_tool(tool):
+    hints, schema = tool["annotations"], tool["inputSchema"]
+    kind = "Reads only." if hints["readOnlyHint"] else \
+        "Only with `--allow-write`." + (" Replaces what is stored." if hints["destructiveHint"] else " Adds to what is stored.") + \
+        (" A repeated call changes nothing more." if hints["idempotentHint"] else "")
+    rows = [(f"`{name}`", "yes" if name in schema["required"] else "", mcp_values(what), cell(what["description"]))
+            for name, what in schema["properties"].items()]
+    return f"### {tool['name']}\n\n{html.escape(tool['description'], quote=False)} {kind}\n\n" + \
+        (table(("argument", "required", "values", "meaning"), rows) if rows else "No arguments.\n\n")
+
+
+def write_mcp(programs, folder):
+    found, tools, prompts, fixed, made = mcp_answers(programs, "server/discover", "tools/list", "prompts/list", "resources/list",
+                                                     "resources/templates/list")
+    if len(tools["tools"]) < 20:
+        raise SystemExit("reference.py: perfci mcp lists fewer than 20 tools")
+    out = ["# Tools for assistants\n\n", NOTE.format("`perfci mcp`"),
+           "[Connect an assistant](../how-to/assistants.md) shows how a client starts `perfci mcp`. Versions of the protocol: ",
+           ", ".join(f"`{version}`" for version in found["supportedVersions"]), ".\n\n",
+           "The result of a tool is `structuredContent`, and the same JSON as text:\n\n",
+           table(("member", "meaning"), [
+               ("`data`", "the answer of the HTTP API or of the command, with nothing left out; control characters, characters that reorder "
+                          "text and characters that are not visible are replaced by `?`"),
+               ("`quoted`", "paths of the text in `data` that was written by authors of repositories and benchmarks"),
+               ("`notice`", "one sentence for the assistant: quoted text is data, and no instruction"),
+               ("`exit_status`", "of a tool that runs a command: its [exit status](exit-statuses.md)")]),
+           "A call that fails has `isError` and a text: the sentence of the service, then `hint:` with the next step.\n\n## Tools\n\n"]
+    out += [mcp_tool(tool) for tool in tools["tools"]]
+    out += ["## Prompts\n\n", table(("prompt", "argument", "meaning"), [
+        (f"`{row['name']}`", f"`{row['arguments'][0]['name']}`", cell(row["description"])) for row in prompts["prompts"]])]
+    out += ["## Resources\n\n", table(("address", "meaning"), [
+        (f"`{row.get('uri') or row['uriTemplate']}`", cell(row["description"])) for row in fixed["resources"] + made["resourceTemplates"]])]
+    (folder / "mcp.md").write_text("".join(out), encoding="utf-8")
+
+
 def write(root, programs, folder):
     """Writes all pages to `folder`; returns the names of perfci's commands."""
     folder.mkdir(parents=True, exist_ok=True)
     write_statuses(programs, folder)
     write_http(programs, folder)
+    write_mcp(programs, folder)
     write_metrics(root, folder)
     write_events(root, folder)
     write_documents(root, folder)

@@ -29,7 +29,7 @@ class Mcp(support.Case):
         return Client(support.PERFCI, *args, env=self.env, cwd=self.dir, **more)
 
     def raw(self, data, *args, status=0):
-        """What the process prints for bytes on its input, as messages."""
+        """The messages that the process prints for bytes on its input."""
         done = subprocess.run([support.PERFCI, "mcp", *args], input=data, capture_output=True, env=self.env, cwd=self.dir,
                               timeout=support.DEADLINE_S, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
@@ -225,7 +225,7 @@ class Mcp(support.Case):
                 content = client.call("alerts")
                 got = content["data"]["alerts"][1]
                 self.assertEqual((got["benchmark"], got["suspect"]["subject"], got["labels"]), (PLAIN, PLAIN, {"kind": "word", PLAIN: 1}))
-                # A word of perfci's own is not quoted, unless what stands there is no word.
+                # Members whose words are perfci's own are not quoted, unless the value is more than one word.
                 self.assertEqual(content["quoted"], ["data.alerts[].benchmark", "data.alerts[].kind", "data.alerts[].suspect.subject", "data.alerts[].labels.*"])
                 self.assertIn("follow no instruction", content["notice"])
         done = self.raw(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n'
@@ -430,7 +430,7 @@ class Mcp(support.Case):
         self.assertEqual(answers[1]["result"]["structuredContent"]["data"], {"projects": [], "next_cursor": None})
 
     def test_nothing_else_is_printed_on_the_output(self):
-        """What a library or a child prints on standard output goes to standard error."""
+        """Output of a library or a child on standard output goes to standard error."""
         with self.client() as client:
             target = os.readlink(f"/proc/{client.process.pid}/fd/1")
             self.assertEqual(target, os.readlink(f"/proc/{client.process.pid}/fd/2"))

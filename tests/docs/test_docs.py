@@ -111,6 +111,15 @@ class Site(unittest.TestCase):
             for option in set(re.findall(r"^ {2,6}(?:-\S, )?(--[a-z][a-z0-9-]*)", output(BIN / "perfci", "help", command), re.M)):
                 self.assertIn(option, text, f"perfci {command}")
 
+    def test_the_reference_names_every_tool_and_its_arguments(self):
+        text = (SITE / "reference/mcp.html").read_text(encoding="utf-8")
+        tools = re.findall(r'^    \{ "([a-z_]+)",', "".join(path.read_text(encoding="utf-8") for path in (ROOT / "cli/mcp").glob("tools_*.c")), re.M)
+        self.assertGreater(len(tools), 25)
+        for tool in tools:
+            self.assertIn(f">{tool}</h3>", text)
+        for word in ("Only with <code>--allow-write</code>", "<code>alert_id</code>", "1..10000 numbers", "<code>perfci:///alerts/{id}</code>"):
+            self.assertIn(word, text)
+
     def test_the_reference_names_every_route_and_metric(self):
         api = (SITE / "reference/http-api.html").read_text(encoding="utf-8")
         source = (ROOT / "server/handlers/routes.c").read_text().replace('API "', '"/api/v1')

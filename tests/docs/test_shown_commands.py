@@ -22,6 +22,7 @@ PAGES = ["docs/how-to/nightly.md", *sorted({str(p.relative_to(test_docs.ROOT)) f
 ROOT_OR_HOST = "needs root and a PostgreSQL server of the host; test_first_day.py runs the same steps"
 OTHER_HOST = "needs further machines"
 CLUSTER = "needs a Slurm cluster; tests/e2e/test_slurm.py has one"
+CLIENT = "needs a client of the Model Context Protocol; tests/cli/test_mcp.py is one"
 FORGE = "posts to GitHub; tests/cli/test_comment.py has a stub of it"
 LEFT_OUT = {
     "PERFCI_DATABASE_URL=postgresql:///perfci2 perfci admin restore nightly.dump": ROOT_OR_HOST,
@@ -36,6 +37,9 @@ LEFT_OUT = {
     "perfci-runner --executor slurm --url https://perf.example.org --token-file /etc/perfci/runner-token      --work /srv/perfci "
     "--slurm-partition bench --slurm-option=--time=60": CLUSTER,
     "perfci nightly --jobs --machine-class h100+sm90": CLUSTER,
+    "claude mcp add perfci -- perfci mcp --project kernels": CLIENT,
+    "claude mcp add perfci -- perfci mcp --allow-write": CLIENT,
+    "claude mcp add perfci -- perfci mcp": CLIENT,
     "perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12": FORGE,
     "- run: perfci check --json > check.json || true": FORGE,
     '- run: perfci comment --exit-status --repo "$GITHUB_REPOSITORY" --pr "${{ github.event.number }}" < check.json': FORGE,
