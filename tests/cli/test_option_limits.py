@@ -23,7 +23,7 @@ LIMITS = [
     ("nightly", "--max-commits", 1, 250), ("coverage", "--commits", 1, 500), ("coverage", "--jobs", *LIMIT),
     ("detect", "--min-change", "1e-9", "1e6", "0.9e-9", "1.0001e6"), ("detect", "--alpha", "1e-9", "0.5", "0.9e-9", "0.5001"),
     ("comment", "--pr", 1, 2**31 - 1), ("suite", "--batch", 1, 1024), ("suite", "--sequence", 1, 65536), ("up", "--port", 0, 65535),
-    ("trace check", "--limit", 1, 100000),
+    ("trace check", "--limit", 1, 100000), ("mcp", "--page", 1, 100), ("mcp", "--max-answer", 16, 16384),
     *[("accel run", f"--{name}", 0, 65536) for name in ("m", "n", "k", "h", "s", "d", "rows", "cols", "q", "kv", "act")],
 ]
 # command, option, a value, how many of them are taken
