@@ -139,7 +139,9 @@ pfc_code pfc_accel_copy_in(pfc_accel_device *dev, pfc_accel_stream stream, pfc_a
 /** Device to host; `dst` is filled at return. */
 pfc_code pfc_accel_copy_out(pfc_accel_device *dev, pfc_accel_stream stream, void *dst,
                             pfc_accel_ptr src, uint64_t bytes, pfc_err *err) PFC_MUSTCHECK;
-/** The same without waiting: `src` is read, `dst` is filled when the command is executed.
+/** The same without waiting: `src` is read, and `dst` filled, between the return of this call and
+ *  the end of the command. Commands of several streams that use the same bytes at the same time take
+ *  effect in the order in which they become ready.
  *  PFC_ETOOBIG when PFC_ACCEL_MAX_PACKETS commands of the stream are not over. */
 pfc_code pfc_accel_copy_in_async(pfc_accel_device *dev, pfc_accel_stream stream, pfc_accel_ptr dst,
                                  const void *src, uint64_t bytes, pfc_err *err) PFC_MUSTCHECK;
@@ -164,8 +166,8 @@ typedef struct pfc_accel_launch_opts {
  * no bytes), with at least arg_bytes[i] left in its allocation.
  *
  * program    stays valid until the kernel is over
- * counters   out, may be NULL: filled when the kernel is over; of this kernel alone, CYCLES from
- *            its first command to its last
+ * counters   out, may be NULL: filled at the latest when the kernel is over; of this kernel alone,
+ *            CYCLES from its first command to its last
  *
  * PFC_EINVAL or PFC_ETOOBIG when the arguments do not fit, or the program not the chip.
  */

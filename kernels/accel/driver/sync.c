@@ -78,7 +78,7 @@ static size_t take_place(pfc_accel_device *dev, bool hidden)
 static pfc_code give_place(pfc_accel_device *dev, size_t at, const char *what, pfc_err *err)
 {
     if (dev->semaphores[at].uses)
-        return pfc_err_set(err, PFC_ECONFLICT, "%s: %u commands that are not over use it", what,
+        return pfc_err_set(err, PFC_ECONFLICT, "%s: in use by commands that are not over: %u", what,
                            dev->semaphores[at].uses);
     dev->semaphores[at].generation++;
     return PFC_OK;

@@ -7,7 +7,8 @@
 #include <criterion/new/assert.h>
 
 #include "kernels/accel/compiler/compiler.h"
-#include "kernels/accel/driver/accel.h"
+
+#include "tests/kernels/accel/driver/device.h"
 
 static pfc_accel_device *dev;
 static pfc_err err;
@@ -23,14 +24,6 @@ static void free_edge(void)
 }
 
 TestSuite(driver, .init = open_edge, .fini = free_edge);
-
-static pfc_accel_ptr taken(uint64_t bytes)
-{
-    pfc_accel_ptr p = 0;
-
-    cr_assert(eq(int, pfc_accel_malloc(dev, bytes, &p, &err), PFC_OK), "%s", err.msg);
-    return p;
-}
 
 static pfc_accel_program *compiled(int64_t m, int64_t n, int64_t k)
 {
@@ -53,7 +46,8 @@ Test(driver, a_product_goes_through)
     const float b[] = { 1, 0, 0, 1, 1, 1 }; /* 3x2 */
     const float want[] = { 4, 5, 10, 11 };  /* by hand */
     float c[4] = { 0 };
-    const pfc_accel_ptr args[] = { taken(sizeof(a)), taken(sizeof(b)), taken(sizeof(c)) };
+    const pfc_accel_ptr args[] = { taken(dev, sizeof(a)), taken(dev, sizeof(b)),
+                                   taken(dev, sizeof(c)) };
     pfc_accel_program *p = compiled(2, 2, 3);
     pfc_accel_counters counters;
     uint64_t before = 0;
@@ -93,7 +87,7 @@ Test(driver, memory_is_bounded_reused_and_zero)
     cr_assert(eq(int, pfc_accel_malloc(dev, 0, &p, &err), PFC_EINVAL));
     cr_assert(eq(int, pfc_accel_malloc(dev, all + 1, &p, &err), PFC_ETOOBIG));
     cr_assert(eq(int, pfc_accel_malloc(dev, UINT64_MAX, &p, &err), PFC_ETOOBIG));
-    p = taken(all);
+    p = taken(dev, all);
     cr_assert(eq(int, pfc_accel_memory_free(dev, &left, &err), PFC_OK));
     cr_assert(eq(u64, left, 0));
     cr_assert(eq(int, pfc_accel_copy_out(dev, 0, &byte, p + all - 1, 1, &err), PFC_OK));
@@ -105,26 +99,26 @@ Test(driver, memory_is_bounded_reused_and_zero)
         cr_assert(eq(u64, more, 7));
     }
     cr_assert(eq(int, pfc_accel_free(dev, p, &err), PFC_OK));
-    cr_assert(eq(u64, taken(all), p));
+    cr_assert(eq(u64, taken(dev, all), p));
 }
 
 Test(driver, freed_gaps_are_found_again)
 {
-    const pfc_accel_ptr a = taken(1000);
-    const pfc_accel_ptr b = taken(1000);
-    const pfc_accel_ptr c = taken(1000);
+    const pfc_accel_ptr a = taken(dev, 1000);
+    const pfc_accel_ptr b = taken(dev, 1000);
+    const pfc_accel_ptr c = taken(dev, 1000);
 
     cr_assert(eq(u64, a % PFC_ACCEL_ALIGN, 0));
     cr_assert(ge(u64, b, a + 1000));
     cr_assert(ge(u64, c, b + 1000));
     cr_assert(eq(int, pfc_accel_free(dev, b, &err), PFC_OK));
-    cr_assert(gt(u64, taken(2000), c));
-    cr_assert(eq(u64, taken(500), b));
+    cr_assert(gt(u64, taken(dev, 2000), c));
+    cr_assert(eq(u64, taken(dev, 500), b));
 }
 
 Test(driver, a_double_free_and_a_wild_free_are_errors)
 {
-    const pfc_accel_ptr p = taken(4096);
+    const pfc_accel_ptr p = taken(dev, 4096);
 
     cr_assert(eq(int, pfc_accel_free(dev, p + 256, &err), PFC_EINVAL));
     cr_assert(eq(int, pfc_accel_free(dev, p, &err), PFC_OK));
@@ -135,7 +129,7 @@ Test(driver, a_double_free_and_a_wild_free_are_errors)
 
 Test(driver, copies_out_of_range_are_errors)
 {
-    const pfc_accel_ptr p = taken(256);
+    const pfc_accel_ptr p = taken(dev, 256);
     char host[1024] = { 0 };
 
     cr_assert(eq(int, pfc_accel_copy_in(dev, 0, p, host, 257, &err), PFC_EINVAL));
@@ -151,8 +145,8 @@ Test(driver, copies_out_of_range_are_errors)
 Test(driver, launches_with_wrong_arguments_are_errors)
 {
     pfc_accel_program *p = compiled(8, 8, 8);
-    const pfc_accel_ptr good = taken(256);
-    const pfc_accel_ptr freed = taken(256);
+    const pfc_accel_ptr good = taken(dev, 256);
+    const pfc_accel_ptr freed = taken(dev, 256);
     const pfc_accel_ptr wrong[] = { good, good, freed };
     const pfc_accel_ptr outside[] = { good, good + 128, good };
 
@@ -173,7 +167,7 @@ Test(driver, a_program_for_another_chip_is_refused)
                                         .dtype = PFC_ACCEL_F32,
                                         .p = { 4096, 4096, 4096 } };
     const uint64_t bytes = 4ull * 4096 * 4096;
-    const pfc_accel_ptr args[] = { taken(bytes), taken(bytes), taken(bytes) };
+    const pfc_accel_ptr args[] = { taken(dev, bytes), taken(dev, bytes), taken(dev, bytes) };
     const pfc_accel_launch_opts opts = { .timing_only = true };
     pfc_accel_program *p = NULL;
     pfc_accel_chip chip;
@@ -187,7 +181,7 @@ Test(driver, a_program_for_another_chip_is_refused)
 Test(driver, a_closed_device_answers_with_errors)
 {
     pfc_accel_program *p = compiled(1, 1, 1);
-    const pfc_accel_ptr a = taken(4);
+    const pfc_accel_ptr a = taken(dev, 4);
     const pfc_accel_ptr args[] = { a, a, a };
     pfc_accel_counters counters;
     pfc_accel_ptr out = 0;
@@ -219,7 +213,7 @@ Test(driver, a_closed_device_answers_with_errors)
 Test(driver, streams_overlap_unless_they_wait)
 {
     static char host[1 << 16];
-    const pfc_accel_ptr p = taken(sizeof(host));
+    const pfc_accel_ptr p = taken(dev, sizeof(host));
     const pfc_accel_chip *chip = pfc_accel_device_chip(dev);
     const uint64_t down = pfc_accel_pcie_read_cycles(chip, sizeof(host));
     const uint64_t up = pfc_accel_pcie_wire_cycles(chip, sizeof(host));

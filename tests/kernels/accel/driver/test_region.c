@@ -7,25 +7,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/trace/check/check.h"
-#include "kernels/accel/ops/ops.h"
 
-/* A cycle is a nanosecond, and the host's times are round. */
-static pfc_accel_chip round_chip(void)
-{
-    pfc_accel_chip chip;
-
-    cr_assert(eq(int, pfc_accel_chip_load("pfc-server", &chip, NULL), PFC_OK));
-    chip.clock_mhz = 1000;
-    chip.pcie_latency_ns = 300;
-    chip.launch_ns = 2000;
-    chip.host_call_ns = 1000;
-    chip.host_doorbell_ns = 100;
-    chip.host_irq_ns = 5000;
-    chip.host_poll_ns = 200;
-    chip.queue_fetch_ns = 100;
-    chip.queue_semaphore_ns = 50;
-    return chip;
-}
+#include "tests/kernels/accel/driver/device.h"
 
 static pfc_accel_case *gemm(const pfc_accel_chip *chip, int64_t size)
 {
