@@ -16,8 +16,9 @@
 static const char export_doc[] =
     "Writes a trace as Chrome JSON, which Perfetto (ui.perfetto.dev) opens, or as CSV."
     "\vFILE is a trace in the binary format; - is standard input. The result replaces the file of "
-    "--out when it is complete. Times of a device are at the nominal rate of its clock, moved by "
-    "its first pair of clock readings: a view, not a synchronisation of clocks.\n"
+    "--out when it is complete. A device's clock is brought onto the host's time by its pairs of "
+    "clock readings. With fewer than two of them, or when FILE can be read only once (a pipe), it "
+    "has its nominal rate, moved by its first pair.\n"
     "\n"
     "Exit status: 0 done, 2 wrong usage, 5 the trace cannot be read (not a trace, cut off, "
     "damaged) or the result cannot be written.\n"
@@ -141,18 +142,12 @@ static int trace_export(pfc_cli *cli, int argc, char **argv)
     export_command cmd = { 0 };
     pfc_trace_export_opts opts = { 0 };
     pfc_trace_export_stats stats;
-    pfc_trace_reader *reader = NULL;
     pfc_err err = { 0 };
-    pfc_code code;
 
     pfc_cli_parse(cli, &part_export, argc, argv, &cmd);
     opts.format = pfc_streq(cmd.format, "csv") ? PFC_TRACE_CSV : PFC_TRACE_JSON;
     opts.kineto = pfc_streq(cmd.compat, "kineto");
-    code = pfc_trace_reader_open(&reader, cmd.file, PFC_TRACE_STRICT, &err);
-    if (!code)
-        code = pfc_trace_export(reader, cmd.out ? cmd.out : "-", &opts, &stats, &err);
-    pfc_trace_reader_free(reader);
-    if (code)
+    if (pfc_trace_export_file(cmd.file, cmd.out ? cmd.out : "-", &opts, &stats, &err))
         return fail_unreadable(cli, &err);
     note_export(cli, &stats);
     return PFC_EXIT_OK;

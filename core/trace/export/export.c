@@ -2,6 +2,8 @@
 #include "core/trace/export/export.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "core/trace/export/json.h"
 #include "core/trace/reader_priv.h"
@@ -28,13 +30,14 @@ static char *quote(const char *name)
     return pfc_buf_take(&out);
 }
 
-static csv *csv_new(pfc_trace_sink *sink, const pfc_trace_index *index)
+static csv *csv_new(pfc_trace_sink *sink, const pfc_trace_index *index,
+                    const pfc_trace_clocks *clocks)
 {
     csv *c = pfc_alloc(sizeof(*c));
 
     c->index = index;
     c->text.sink = sink;
-    pfc_trace_timeline_init(&c->line, index);
+    pfc_trace_timeline_init(&c->line, index, clocks);
     c->names = pfc_calloc(index->header.units_len, sizeof(*c->names));
     for (size_t i = 0; i < index->header.units_len; i++)
         c->names[i] = quote(index->header.units[i].name);
@@ -145,7 +148,7 @@ pfc_code pfc_trace_export(pfc_trace_reader *reader, const char *path,
     if (opts->format == PFC_TRACE_JSON)
         to.json = pfc_trace_json_new(sink, index, opts);
     else
-        to.csv = csv_new(sink, index);
+        to.csv = csv_new(sink, index, opts->clocks);
     code = put_all(&to, reader, sink, err);
     if (code) {
         pfc_trace_sink_drop(sink);
@@ -157,5 +160,39 @@ pfc_code pfc_trace_export(pfc_trace_reader *reader, const char *path,
     csv_free(to.csv);
     if (!code && stats)
         *stats = done;
+    return code;
+}
+
+/* The file can be read twice. */
+static bool is_regular(const char *path)
+{
+    struct stat st;
+
+    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+pfc_code pfc_trace_export_file(const char *from, const char *path,
+                               const pfc_trace_export_opts *opts, pfc_trace_export_stats *stats,
+                               pfc_err *err)
+{
+    pfc_trace_export_opts own = *opts;
+    pfc_trace_reader *reader = NULL;
+    pfc_trace_clocks *clocks = NULL;
+    pfc_code code = PFC_OK;
+
+    if (is_regular(from)) {
+        code = pfc_trace_reader_open(&reader, from, PFC_TRACE_STRICT, err);
+        if (!code)
+            code = pfc_trace_clocks_read(&clocks, reader, err);
+        pfc_trace_reader_free(reader);
+        reader = NULL;
+        own.clocks = clocks;
+    }
+    if (!code)
+        code = pfc_trace_reader_open(&reader, from, PFC_TRACE_STRICT, err);
+    if (!code)
+        code = pfc_trace_export(reader, path, &own, stats, err);
+    pfc_trace_reader_free(reader);
+    pfc_trace_clocks_free(clocks);
     return code;
 }

@@ -229,6 +229,28 @@ pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *r, pfc
     return PFC_OK;
 }
 
+/* How a clock came onto the time of the export. With knots, the offset is that of tick 0. */
+static void put_method(pfc_trace_json *json, size_t clock)
+{
+    const pfc_trace_clock_knots *knots = json->line.knots ? &json->line.knots->clocks[clock] : NULL;
+    int64_t offset_ns = json->line.clocks[clock].offset_ns;
+    const bool by_knots = knots && knots->len > 1 && pfc_trace_clocks_ns(knots, 0, &offset_ns);
+
+    pfc_trace_event_text(json, ",\"offset_ns\":");
+    pfc_trace_text_i64(&json->text, offset_ns);
+    if (!by_knots) {
+        pfc_trace_event_text(json, json->line.clocks[clock].paired
+                                       ? ",\"method\":\"first clock_pair\"}"
+                                       : ",\"method\":\"nominal\"}");
+        return;
+    }
+    pfc_trace_event_text(json, ",\"method\":\"clock_pairs\",\"knots\":");
+    pfc_trace_event_u64(json, knots->len);
+    pfc_trace_event_text(json, ",\"bound_ns\":");
+    pfc_trace_event_u64(json, (uint64_t)knots->bound_ns);
+    pfc_trace_event_text(json, "}");
+}
+
 static void put_clocks(pfc_trace_json *json)
 {
     const pfc_trace_header *h = &json->index->header;
@@ -241,10 +263,7 @@ static void put_clocks(pfc_trace_json *json)
         pfc_trace_event_u64(json, h->clocks[i].nominal_hz);
         pfc_trace_event_text(json, ",\"width_bits\":");
         pfc_trace_event_u64(json, h->clocks[i].width_bits);
-        pfc_trace_event_text(json, ",\"offset_ns\":");
-        pfc_trace_text_i64(&json->text, json->line.clocks[i].offset_ns);
-        pfc_trace_event_text(json, json->line.clocks[i].paired ? ",\"method\":\"first clock_pair\"}"
-                                                               : ",\"method\":\"nominal\"}");
+        put_method(json, i);
     }
 }
 

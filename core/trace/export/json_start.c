@@ -169,7 +169,7 @@ pfc_trace_json *pfc_trace_json_new(pfc_trace_sink *sink, const pfc_trace_index *
     json->index = index;
     json->opts = *opts;
     json->text.sink = sink;
-    pfc_trace_timeline_init(&json->line, index);
+    pfc_trace_timeline_init(&json->line, index, opts->clocks);
     json->tracks = pfc_calloc(h->units_len, sizeof(*json->tracks));
     json->names = pfc_calloc(h->names_len, sizeof(*json->names));
     json->counters = pfc_calloc(2 * h->counters_len, sizeof(*json->counters));

@@ -27,6 +27,7 @@
 #define PFC_ACCEL_TRACE_COUNTERS 4
 #define PFC_ACCEL_TRACE_HOST     5   /* this and the next ones only in a driver's trace */
 #define PFC_ACCEL_TRACE_LINK     6   /* host to device; the next id is the other direction */
+#define PFC_ACCEL_TRACE_CLOCKS   8   /* readings of both clocks */
 #define PFC_ACCEL_TRACE_DMA      16  /* and one more for each further engine */
 #define PFC_ACCEL_TRACE_STREAM   128 /* and one more for each further stream */
 

@@ -64,9 +64,14 @@ typedef struct pfc_accel_open_opts {
     /* A trace of everything: host, queues, link, kernels. NULL: none. Its `kernel` names all
      * kernels, its `correlation` is not used. The file is complete after pfc_accel_close. */
     const pfc_accel_trace_opts *trace;
-    const pfc_accel_program
-        *program;     /* of the trace: whose schedule lines and phases it names; NULL:
-                                         none */
+    /* Of the trace: the program whose schedule lines and phases it names; NULL: none. */
+    const pfc_accel_program *program;
+    /* The clocks in the trace differ as those of real machines do: the host's reads this many ns
+     * when the device is opened, when the device's reads 0; */
+    uint64_t host_epoch_ns;
+    /* and the device's clock is so many millionths faster than its nominal rate, -1000..1000. Pairs
+     * of readings tell how they belong together. Times outside of the trace know one clock. */
+    int32_t device_ppm;
     uint32_t streams; /* of the trace: how many it has a line for; 0: 1. With a trace,
                          pfc_accel_stream_new gives no more than these. */
 } pfc_accel_open_opts;
@@ -74,8 +79,8 @@ typedef struct pfc_accel_open_opts {
 /** Opens a device that is such a chip. */
 pfc_code pfc_accel_open(pfc_accel_device **out, const pfc_accel_chip *chip,
                         pfc_err *err) PFC_MUSTCHECK;
-/** The same with options (NULL: all zero). PFC_EINVAL for more streams than there can be, and as
- *  pfc_trace_writer_open. */
+/** The same with options (NULL: all zero). PFC_EINVAL for more streams than there can be or another
+ *  rate of the clock, and as pfc_trace_writer_open. */
 pfc_code pfc_accel_open_with(pfc_accel_device **out, const pfc_accel_chip *chip,
                              const pfc_accel_open_opts *opts, pfc_err *err) PFC_MUSTCHECK;
 /** The same by name of a built-in chip or path of a chip file. */
@@ -140,8 +145,8 @@ pfc_code pfc_accel_copy_in(pfc_accel_device *dev, pfc_accel_stream stream, pfc_a
 pfc_code pfc_accel_copy_out(pfc_accel_device *dev, pfc_accel_stream stream, void *dst,
                             pfc_accel_ptr src, uint64_t bytes, pfc_err *err) PFC_MUSTCHECK;
 /** The same without waiting: `src` is read, and `dst` filled, between the return of this call and
- *  the end of the command. Commands of several streams that use the same bytes at the same time take
- *  effect in the order in which they become ready.
+ *  the end of the command. Commands of several streams that use the same bytes at the same time
+ *  take effect in the order in which they become ready.
  *  PFC_ETOOBIG when PFC_ACCEL_MAX_PACKETS commands of the stream are not over. */
 pfc_code pfc_accel_copy_in_async(pfc_accel_device *dev, pfc_accel_stream stream, pfc_accel_ptr dst,
                                  const void *src, uint64_t bytes, pfc_err *err) PFC_MUSTCHECK;

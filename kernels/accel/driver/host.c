@@ -17,6 +17,7 @@ pfc_code pfc_accel_enter(pfc_accel_device *dev, pfc_accel_call call, pfc_err *er
     if (code)
         return code;
     dev->correlation++;
+    pfc_accel_trace_clocks(dev);
     pfc_accel_trace_host(dev, PFC_TRACE_API_ENTER, dev->correlation, call, 0);
     dev->host += pfc_accel_ns_of(dev, PFC_ACCEL_RESOURCE_HOST, dev->chip.host_call_ns);
     dev->stats.calls++;

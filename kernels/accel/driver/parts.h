@@ -227,6 +227,8 @@ void pfc_accel_trace_host(pfc_accel_device *dev, pfc_trace_type type, uint32_t c
 /** A record of a unit of the device at an instant, which is an edge of its clock. */
 void pfc_accel_trace_device(pfc_accel_device *dev, uint64_t at, pfc_trace_type type, uint16_t unit,
                             uint32_t correlation, uint64_t a, uint64_t b);
+/** Reads both clocks, at the host's clock, when it is time for it. */
+void pfc_accel_trace_clocks(pfc_accel_device *dev);
 /** A tracer for a kernel that begins at an instant; NULL: there is no trace. */
 struct pfc_accel_tracer *pfc_accel_trace_kernel(pfc_accel_device *dev,
                                                 const pfc_accel_program *program,

@@ -199,6 +199,8 @@ static pfc_code run_region(const pfc_accel_chip *chip, host_program *h, unsigned
                                        .timing_only = true,
                                        .trace = trace,
                                        .program = h->program,
+                                       .host_epoch_ns = PFC_ACCEL_REGION_EPOCH_NS,
+                                       .device_ppm = PFC_ACCEL_REGION_PPM,
                                        .streams = overlapped ? STREAMS : 1 };
     pfc_accel_host_stats before, after;
     uint64_t begin = 0;

@@ -20,6 +20,10 @@
 
 #define PFC_ACCEL_MAX_LAUNCHES 10000
 
+/* The clocks in a region's trace: see pfc_accel_open_opts. */
+#define PFC_ACCEL_REGION_EPOCH_NS 1000000000
+#define PFC_ACCEL_REGION_PPM      20 /* as crystals differ */
+
 /** Which launches have copies of their own; see above. */
 typedef enum pfc_accel_region_copies {
     PFC_ACCEL_COPIES_ONCE,

@@ -4,6 +4,8 @@
 
 #include "kernels/accel/driver/parts.h"
 
+#define PPM_MAX 1000
+
 /* ---- devices ---- */
 
 static void set_options(pfc_accel_device *dev, const pfc_accel_open_opts *opts)
@@ -30,6 +32,9 @@ pfc_code pfc_accel_open_with(pfc_accel_device **out, const pfc_accel_chip *chip,
     if (opts && opts->streams > PFC_ACCEL_MAX_STREAMS)
         return pfc_err_set(err, PFC_EINVAL, "open: expected at most %d streams, got %u",
                            PFC_ACCEL_MAX_STREAMS, opts->streams);
+    if (opts && (opts->device_ppm < -PPM_MAX || opts->device_ppm > PPM_MAX))
+        return pfc_err_set(err, PFC_EINVAL, "open: expected a clock of %d..%d ppm, got %d",
+                           -PPM_MAX, PPM_MAX, opts->device_ppm);
     dev = pfc_alloc(sizeof(*dev));
     if (pthread_mutex_init(&dev->lock, NULL) != 0) {
         free(dev);

@@ -148,6 +148,7 @@ Test(events, handles_are_checked)
     pfc_accel_event again;
 
     OK(pfc_accel_open(&other, &chip, &err));
+    OK(pfc_accel_event_new(other, &again, &err)); /* one at the same place as e */
     OK(pfc_accel_semaphore_new(dev, &semaphore, &err));
     cr_assert(eq(int, pfc_accel_event_record(other, e, 0, &err), PFC_EINVAL)); /* not its own */
     cr_assert(eq(int, pfc_accel_event_record(dev, 0, 0, &err), PFC_EINVAL));

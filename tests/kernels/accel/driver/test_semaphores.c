@@ -163,6 +163,7 @@ Test(semaphores, handles_and_values_are_checked)
     pfc_accel_semaphore again;
 
     OK(pfc_accel_open(&other, &chip, &err));
+    OK(pfc_accel_semaphore_new(other, &again, &err)); /* one at the same place as s */
     OK(pfc_accel_event_new(dev, &event, &err));
     cr_assert(eq(int, pfc_accel_semaphore_wait(other, 0, s, 1, &err), PFC_EINVAL));
     cr_assert(eq(int, pfc_accel_semaphore_wait(dev, 0, event, 1, &err), PFC_EINVAL));
