@@ -1,6 +1,7 @@
 /* Evaluates expressions. A missing number is carried upwards as its name. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/analysis/expr/node.h"
 
@@ -63,6 +64,9 @@ static pfc_expr_result two(node_kind kind, double a, double b)
     case NODE_FACT:
     case NODE_LOG2:
     case NODE_SQRT:
+    case NODE_FLOOR:
+    case NODE_CEIL:
+    case NODE_BEFORE:
         break;
     }
     return lacking("an operator of two numbers");
@@ -74,6 +78,8 @@ static pfc_expr_result one(node_kind kind, double a)
         return of(-a);
     if (kind == NODE_NOT)
         return of(a == 0.0);
+    if (kind == NODE_FLOOR || kind == NODE_CEIL)
+        return of(kind == NODE_FLOOR ? floor(a) : ceil(a));
     if (kind == NODE_LOG2)
         return a > 0.0 ? of(log2(a)) : lacking("a positive number");
     return a >= 0.0 ? of(sqrt(a)) : lacking("a positive number");
@@ -114,19 +120,30 @@ static pfc_expr_result chosen(const pfc_expr *e, const node *n, const pfc_expr_s
     return second.available ? of(second.number != 0.0) : second;
 }
 
+static pfc_expr_result named(const node *n, const pfc_expr_scope *scope)
+{
+    double number;
+
+    for (size_t i = 0; i < scope->changes_len; i++)
+        if (strcmp(scope->changes[i].name, n->name) == 0)
+            return of(scope->changes[i].value);
+    if (n->kind != NODE_NAME && n->index != NO_INDEX)
+        return n->index < scope->known ? scope->values[n->index] : lacking(n->name);
+    return pfc_profile_number_of(scope->profile, n->name, &number) ? of(number) : lacking(n->name);
+}
+
 static pfc_expr_result value(const pfc_expr *e, size_t at, const pfc_expr_scope *scope)
 {
     const node *n = &e->nodes[at];
-    double number;
 
     switch (n->kind) {
     case NODE_NUMBER:
         return of(n->number);
     case NODE_NAME:
-        return pfc_profile_number_of(scope->profile, n->name, &number) ? of(number)
-                                                                       : lacking(n->name);
     case NODE_DEFINITION:
-        return n->index < scope->known ? scope->values[n->index] : lacking(n->name);
+        return named(n, scope);
+    case NODE_BEFORE:
+        return scope->before ? named(n, scope->before) : lacking(n->name);
     case NODE_FACT:
         return of(pfc_streq(pfc_profile_fact_of(scope->profile, n->name), n->text));
     case NODE_IF:
@@ -150,6 +167,8 @@ static pfc_expr_result value(const pfc_expr *e, size_t at, const pfc_expr_scope 
     case NODE_MAX:
     case NODE_LOG2:
     case NODE_SQRT:
+    case NODE_FLOOR:
+    case NODE_CEIL:
         break;
     }
     return folded(e, n, scope);
@@ -175,13 +194,34 @@ void pfc_expr_reason(const pfc_expr_result *r, char *out, size_t size)
         snprintf(out, size, "not available: %s", r->missing);
 }
 
-void pfc_expr_scope_init(pfc_expr_scope *scope, const pfc_expr_defs *defs, const pfc_profile *p)
+static void evaluate_definitions(pfc_expr_scope *scope)
 {
-    scope->profile = p;
-    scope->defs = defs;
+    const pfc_expr_defs *defs = scope->defs;
+
     scope->known = 0;
     for (size_t i = 0; defs && i < defs->len; i++) {
         scope->values[i] = pfc_expr_eval(defs->exprs[i], scope);
         scope->known = i + 1;
     }
+}
+
+void pfc_expr_scope_init(pfc_expr_scope *scope, const pfc_expr_defs *defs, const pfc_profile *p)
+{
+    scope->profile = p;
+    scope->before = NULL;
+    scope->changes = NULL;
+    scope->changes_len = 0;
+    scope->defs = defs;
+    evaluate_definitions(scope);
+}
+
+void pfc_expr_scope_change(pfc_expr_scope *scope, const pfc_expr_scope *before,
+                           const pfc_expr_change *changes, size_t changes_len)
+{
+    scope->profile = before->profile;
+    scope->before = before;
+    scope->changes = changes;
+    scope->changes_len = changes_len;
+    scope->defs = before->defs;
+    evaluate_definitions(scope);
 }

@@ -10,10 +10,12 @@
  *   default(a, b)                     b where a is not available
  *   log2(a)                           of a positive number
  *   sqrt(a)                           of a number that is not negative
+ *   floor(a)  ceil(a)                 the next whole number below and above
  *   fact(NAME, "text")                1 when the profile's fact of that name is that text, else 0
  *   NAME                              a definition above in the same file, else a number of the
  *                                     profile: a letter or "_", then letters, digits, "_" and "."
  *   'NAME'                            the same for any other name, such as 'count_cache-misses'
+ *   before.NAME                       where a scope is a change of another one: NAME there
  *   1.5, 2e-3                         decimal numbers
  *
  * A number that the profile lacks makes the result not available, with the reason "not available:
@@ -55,9 +57,18 @@ typedef struct pfc_expr_result {
                             Belongs to the expression. */
 } pfc_expr_result;
 
+/** A number that takes the place of that of the profile, or of a definition. */
+typedef struct pfc_expr_change {
+    const char *name;
+    double value;
+} pfc_expr_change;
+
 /** A profile and the values of a file's definitions for it. Plain data, about 5 KiB. */
 typedef struct pfc_expr_scope {
     const pfc_profile *profile;
+    const struct pfc_expr_scope *before; /* NULL: this scope is no change of another one */
+    const pfc_expr_change *changes;
+    size_t changes_len;
     const pfc_expr_defs *defs; /* NULL: there are no definitions */
     pfc_expr_result values[PFC_EXPR_MAX_DEFS];
     size_t known; /* definitions evaluated so far */
@@ -79,12 +90,28 @@ pfc_code pfc_expr_parse(const char *text, size_t len, const pfc_expr_place *plac
 void pfc_expr_free(pfc_expr *e);
 /** Evaluates the definitions for a profile; both are borrowed and outlive the scope. */
 void pfc_expr_scope_init(pfc_expr_scope *scope, const pfc_expr_defs *defs, const pfc_profile *p);
+/** The same where some numbers are other ones: definitions are evaluated with them, and
+ *  `before.NAME` is the value in the scope `before`. Everything is borrowed. */
+void pfc_expr_scope_change(pfc_expr_scope *scope, const pfc_expr_scope *before,
+                           const pfc_expr_change *changes, size_t changes_len);
 /** The value of an expression that was read with the definitions of the scope. */
 pfc_expr_result pfc_expr_eval(const pfc_expr *e, const pfc_expr_scope *scope);
 /** True when the value is available and not 0. */
 bool pfc_expr_true(const pfc_expr *e, const pfc_expr_scope *scope);
 /** "not available: NAME"; "" for an available result. */
 void pfc_expr_reason(const pfc_expr_result *r, char *out, size_t size);
+
+/* ---- sentences (sentence.c) ---- */
+
+typedef enum pfc_expr_format {
+    PFC_EXPR_NUMBER,  /* "1.62" */
+    PFC_EXPR_PERCENT, /* "31.4 %" of 0.314 */
+    PFC_EXPR_BYTES,   /* "2048 bytes" */
+} pfc_expr_format;
+
+/** Writes `text` with the numbers in the places of {value} and {threshold}; cut at size - 1. */
+void pfc_expr_sentence(const char *text, pfc_expr_format format, double value, double threshold,
+                       char *out, size_t size);
 
 /* ---- files of expressions (file.c) ---- */
 
@@ -123,5 +150,8 @@ void pfc_expr_defs_clear(pfc_expr_defs *defs);
  *  PFC_EINVAL when it does not fit. */
 pfc_code pfc_expr_text_member(const pfc_expr_file *f, struct fy_node *mapping, const char *key,
                               bool required, char *out, size_t size, pfc_err *err) PFC_MUSTCHECK;
+/** The member "format": number (also without one), percent or bytes. */
+pfc_code pfc_expr_format_member(const pfc_expr_file *f, struct fy_node *mapping,
+                                pfc_expr_format *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -173,3 +173,28 @@ pfc_code pfc_expr_text_member(const pfc_expr_file *f, struct fy_node *mapping, c
     free(text);
     return code;
 }
+
+pfc_code pfc_expr_format_member(const pfc_expr_file *f, struct fy_node *mapping,
+                                pfc_expr_format *out, pfc_err *err)
+{
+    static const struct {
+        const char *name;
+        pfc_expr_format format;
+    } formats[] = { { "", PFC_EXPR_NUMBER },
+                    { "number", PFC_EXPR_NUMBER },
+                    { "percent", PFC_EXPR_PERCENT },
+                    { "bytes", PFC_EXPR_BYTES } };
+    char text[16];
+    pfc_code code = pfc_expr_text_member(f, mapping, "format", false, text, sizeof(text), err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(formats); i++) {
+        if (strcmp(formats[i].name, text) == 0) {
+            *out = formats[i].format;
+            return PFC_OK;
+        }
+    }
+    return pfc_yaml_fault(&f->yaml, pfc_yaml_get(mapping, "format"), err,
+                          "format: expected percent, number or bytes, got \"%s\"", text);
+}

@@ -8,6 +8,7 @@ typedef enum node_kind {
     NODE_NUMBER,     /* `number` */
     NODE_NAME,       /* `name`, a number of the profile */
     NODE_DEFINITION, /* definition `index`; `name` for messages */
+    NODE_BEFORE,     /* as those two, in the scope before a change; NO_INDEX: no definition */
     NODE_NEGATE,
     NODE_NOT,
     NODE_ADD,
@@ -29,7 +30,11 @@ typedef enum node_kind {
     NODE_FACT, /* whether fact `name` is `text` */
     NODE_LOG2,
     NODE_SQRT,
+    NODE_FLOOR,
+    NODE_CEIL,
 } node_kind;
+
+#define NO_INDEX ((size_t)-1)
 
 typedef struct node {
     node_kind kind;

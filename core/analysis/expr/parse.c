@@ -206,6 +206,7 @@ static pfc_code take_text(reader *r, char quote, const char *what, char **out)
 }
 
 static const char name_text[] = "a name of 1 to 127 bytes";
+static const char before[] = "before."; /* begins a name of the scope before a change */
 
 static pfc_code name(reader *r, size_t *out)
 {
@@ -216,12 +217,16 @@ static pfc_code name(reader *r, size_t *out)
         code = take_text(r, '\'', name_text, &n->name);
     if (code)
         return code;
-    for (size_t i = 0; r->defs && i < r->defs->len; i++) {
-        if (strcmp(r->defs->names[i], n->name) == 0) {
-            n->kind = NODE_DEFINITION;
-            n->index = i;
-        }
+    n->index = NO_INDEX;
+    if (strncmp(n->name, before, strlen(before)) == 0 && n->name[strlen(before)]) {
+        n->kind = NODE_BEFORE;
+        memmove(n->name, n->name + strlen(before), strlen(n->name + strlen(before)) + 1);
     }
+    for (size_t i = 0; r->defs && i < r->defs->len; i++)
+        if (strcmp(r->defs->names[i], n->name) == 0)
+            n->index = i;
+    if (n->kind == NODE_NAME && n->index != NO_INDEX)
+        n->kind = NODE_DEFINITION;
     return PFC_OK;
 }
 
@@ -262,6 +267,8 @@ static const struct {
     { "default", NODE_DEFAULT, 2, 2 },
     { "log2", NODE_LOG2, 1, 1 },
     { "sqrt", NODE_SQRT, 1, 1 },
+    { "floor", NODE_FLOOR, 1, 1 },
+    { "ceil", NODE_CEIL, 1, 1 },
 };
 
 static pfc_code call(reader *r, size_t which, size_t *out)

@@ -8,6 +8,22 @@
  *
  * The trace's view is used where the run has one. A what-if re-simulation is the truth that the
  * verdicts are graded by; nothing here reads it.
+ *
+ * The rules are a YAML file of expressions (expr/expr.h):
+ *
+ *   since        lowest N of the fact "simulator", "accel-N", whose counters have the meaning that
+ *                the rules expect; a run without that fact is taken as it is
+ *   definitions  named expressions
+ *   savings      by resource: the share of the total that its removal is expected to save, from
+ *                counters and constants alone. One that is not available makes the counters' view
+ *                inconclusive, unless the expression states a default. Clamped to 0..1.
+ *   least        a largest saving below this share names no limiter: inconclusive
+ *   confidence   by view, a list of [ratio, probability]: `ratio` is (first - second) / first of
+ *                the savings, increasing; the probability is interpolated between neighbours
+ *   causes       list: id, resource (one or a list), value, threshold, text, and optionally below
+ *                (true: the cause is there when value < threshold; else when value > threshold),
+ *                when (a further condition), share, format (percent, number, bytes). In the text
+ *                {value} and {threshold} stand for the numbers.
  */
 #ifndef PFC_CORE_ANALYSIS_LIMITER_LIMITER_H
 #define PFC_CORE_ANALYSIS_LIMITER_LIMITER_H
@@ -50,6 +66,9 @@ typedef struct pfc_limiter_rules pfc_limiter_rules;
  *  names file, line and what was expected; PFC_ENOTFOUND, PFC_EIO as pfc_fs_read. */
 pfc_code pfc_limiter_rules_load(const char *dir, pfc_limiter_rules **out,
                                 pfc_err *err) PFC_MUSTCHECK;
+/** The same of a text in memory; `name` is for messages. */
+pfc_code pfc_limiter_rules_parse(const char *name, const char *text, size_t len,
+                                 pfc_limiter_rules **out, pfc_err *err) PFC_MUSTCHECK;
 /** Accepts NULL. */
 void pfc_limiter_rules_free(pfc_limiter_rules *rules);
 

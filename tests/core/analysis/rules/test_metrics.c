@@ -83,8 +83,8 @@ static const number accelerator[] = {
 /* bf16 on a machine with these ceilings; its bound is reading L2. */
 static const number cpu[] = {
     { "time_ns", 2000 },
-    { "gemm_tflops", 0.05 }, /* 50 GFLOP/s */
-    { "ops_per_byte", 2 },   /* 25 GB/s */
+    { "metric_gemm_tflops", 0.05 }, /* 50 GFLOP/s */
+    { "ops_per_byte", 2 },          /* 25 GB/s */
     { "percent_of_peak", 40 },
     { "preempted", 3 },
     { "ceiling_bf16_gflops", 200 },
@@ -237,7 +237,7 @@ Test(metrics, each_of_the_cpu_is_its_hand_computed_value)
     pfc_err err = { 0 };
 
     fill(&p, cpu, PFC_ARRAY_LEN(cpu));
-    cr_assert(eq(int, pfc_profile_set_fact(&p, "dtype", "bf16", &err), PFC_OK));
+    cr_assert(eq(int, pfc_profile_set_fact(&p, "param_dtype", "bf16", &err), PFC_OK));
     cr_assert(eq(int, pfc_profile_set_fact(&p, "bound", "L2 read", &err), PFC_OK));
     check("cpu", &p, of_cpu, PFC_ARRAY_LEN(of_cpu));
     pfc_profile_clear(&p);
@@ -263,7 +263,7 @@ Test(metrics, the_ceilings_of_the_cpu_follow_type_and_bound)
         size_t len;
 
         fill(&p, cpu, PFC_ARRAY_LEN(cpu));
-        cr_assert(eq(int, pfc_profile_set_fact(&p, "dtype", cases[i].dtype, &err), PFC_OK));
+        cr_assert(eq(int, pfc_profile_set_fact(&p, "param_dtype", cases[i].dtype, &err), PFC_OK));
         cr_assert(eq(int, pfc_profile_set_fact(&p, "bound", cases[i].bound, &err), PFC_OK));
         len = evaluate("cpu", &p, values);
         v = pfc_metric_find(values, len, "arithmetic");
