@@ -302,7 +302,11 @@ static int cmd_init(pfc_cli *cli, int argc, char **argv)
     if (o.dry_run) {
         pfc_buf_init(&text, PFC_CONF_MAX_BYTES);
         write_yaml(&text, &p);
-        fputs(pfc_buf_text(&text), stdout);
+        if (cli->json)
+            pfc_cli_print_json(json_pack("{s:s, s:s*, s:s}", "path", path, "found", found.kind,
+                                         "text", pfc_buf_text(&text)));
+        else
+            fputs(pfc_buf_text(&text), stdout);
         pfc_buf_clear(&text);
     } else {
         code = write_and_try(cli, &o, path, &p, &found, pfc_repo_root(repo), &err);
