@@ -7,8 +7,13 @@ Steps of a transcript:
     answer METHOD /PATH [STATUS]
                what the service answers to that request; the document is in the lines that follow, each behind a "|";
                "@ago(N)" in it is the time N seconds ago
+    then METHOD /PATH
+               what it answers to that request later, when the answers before were given; the last one stays
+    repo NAME  a new Git repository in the scratch folder, in which the commands run from here on
+    git WORDS  of Git in that folder; dates and authors are always the same, so that ids are
+    mask REGEX NAME  what matches is shown as NAME, until the next `new`
     ask        from here on the requests of a command are shown in its output, as "> METHOD /path?query body"
-    env NAME=VALUE  a variable of the environment, until the next `new`
+    env NAME=VALUE  a variable of the environment, until the next `new`; {URL} in it is that of the service
     input      the standard input of the next command, in the lines that follow, each behind a "|"
     only N     of the next command, shows the first N lines of standard output: what follows belongs to other tests
     new        forgets answers, variables and `ask`; files stay
@@ -37,7 +42,6 @@ import transcript  # noqa: E402
 
 FOLDER = pathlib.Path(__file__).with_name("transcripts")
 DATA = os.path.join(support.ROOT, "tests/data")
-NOW = datetime.datetime.now(datetime.timezone.utc)
 RECORD = "--record" in sys.argv
 
 
@@ -46,7 +50,7 @@ class Transcripts(support.Case):
 
     def ago(self, match):
         """The time of an "@ago(N)"; output that has it, or its minute, gets the "@ago(N)" back."""
-        then = NOW - datetime.timedelta(seconds=int(match.group(1)))
+        then = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=int(match.group(1)))
         self.names[then.strftime("%Y-%m-%dT%H:%M:%SZ")] = self.names[then.strftime("%Y-%m-%d %H:%M")] = match.group()
         return then.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -54,7 +58,9 @@ class Transcripts(support.Case):
         """A command's output in the form of a transcript."""
         self.stub.calls.clear()
         words = [word.replace("DATA/", DATA + "/") for word in shlex.split(words)]
-        done = self.perfci(*words, text=self.input, cwd=self.path("work"), env=self.variables)
+        done = self.perfci(*words, text=self.input, cwd=self.folder, env=self.variables)
+        for pattern, name in self.masks:
+            done.stdout, done.stderr = re.sub(pattern, name, done.stdout), re.sub(pattern, name, done.stderr)
         lines = transcript.shown("|", done.stdout, self.names)[:self.only]
         self.input = self.only = None
         calls = [f"> {method} {path}{' ' + json.dumps(body) if body is not None else ''}" for method, path, body in self.stub.calls]
@@ -71,6 +77,18 @@ class Transcripts(support.Case):
             method, path, *status = rest.split()
             content = re.sub(r"@ago\((\d+)\)", self.ago, content)
             self.stub.answers[method, path] = (int(status[0]) if status else 200, json.loads(content))
+        elif word == "then":
+            key, before = tuple(rest.split()), self.stub.answers[tuple(rest.split())]
+            queue = [before, json.loads(content)]
+            self.stub.answers[key] = lambda: queue.pop(0) if len(queue) > 1 else queue[0]
+        elif word == "repo":
+            self.folder = self.path("work", rest)
+            os.makedirs(self.folder, exist_ok=True)
+            self.git("init", "-q", "-b", "main", cwd=self.folder)
+        elif word == "git":
+            self.git(*shlex.split(rest), cwd=self.folder)
+        elif word == "mask":
+            self.masks.append(rest.rsplit(" ", 1))
         elif word == "ask":
             self.asks = True
         elif word == "only":
@@ -78,9 +96,10 @@ class Transcripts(support.Case):
         elif word == "input":
             self.input = content + "\n"
         elif word == "env":
-            self.variables.update([rest.split("=", 1)])
+            self.variables.update([rest.replace("{URL}", self.stub.url).split("=", 1)])
         elif word == "new":
-            self.stub.answers, self.variables, self.asks, self.input, self.only = {}, {}, False, None, None
+            self.stub.answers, self.variables, self.masks = {}, {}, []
+            self.asks, self.input, self.only, self.folder = False, None, None, self.path("work")
         elif word == "$":
             return self.command(rest)
         else:
@@ -92,6 +111,9 @@ class Transcripts(support.Case):
         self.addCleanup(self.stub.close)
         self.names = {DATA: "DATA", self.dir: "DIR", self.stub.url: "URL"}
         self.env.update(PERFCI_URL=self.stub.url, COLUMNS="200")
+        date = "2026-01-01T00:00:00Z"
+        self.env.update({f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
+                         for what, value in (("NAME", "A"), ("EMAIL", "a@example.org"), ("DATE", date))})
         self.write("work/empty", "")
         self.step("new", [])
         transcript.play(self, path, self.step, RECORD)
