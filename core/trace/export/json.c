@@ -16,33 +16,6 @@ static pfc_trace_open fields_of(const pfc_trace_record *r, const pfc_trace_track
 
 /* ---- slices that nest ---- */
 
-/* `end` is the record that ended it; NULL: nothing did. */
-static void put_slice(pfc_trace_json *json, const pfc_trace_track *track,
-                      const pfc_trace_open *slice, int64_t end_ns, const pfc_trace_record *end)
-{
-    const pfc_trace_row *row = pfc_trace_row_of(slice->type);
-
-    pfc_trace_event_begin(json, 'X');
-    pfc_trace_event_name(json, row, slice->a);
-    pfc_trace_event_place(json, pfc_trace_event_category(json, row), slice->ns, track->pid,
-                          track->tid);
-    pfc_trace_event_text(json, ",\"dur\":");
-    pfc_trace_text_us(&json->text, end_ns > slice->ns ? end_ns - slice->ns : 0);
-    pfc_trace_event_args(json, track, row, slice);
-    if (end && end->type == row->partner) {
-        const pfc_trace_row *ended = pfc_trace_row_of(end->type);
-
-        if (strcmp(ended->b_name, row->b_name) != 0) {
-            pfc_trace_event_text(json, ",\"");
-            pfc_trace_event_text(json, ended->b_name);
-            pfc_trace_event_text(json, end->b > INT64_MAX ? "\":\"" : "\":");
-            pfc_trace_event_u64(json, end->b);
-            pfc_trace_event_text(json, end->b > INT64_MAX ? "\"" : "");
-        }
-    }
-    pfc_trace_event_text(json, end ? "}}" : ",\"unfinished\":true}}");
-}
-
 static pfc_code push(pfc_trace_json *json, pfc_trace_track *track, const pfc_trace_record *r,
                      int64_t ns, pfc_err *err)
 {
@@ -52,7 +25,7 @@ static pfc_code push(pfc_trace_json *json, pfc_trace_track *track, const pfc_tra
     track->open = pfc_grow(track->open, track->depth, &track->cap, sizeof(*track->open));
     track->open[track->depth++] = fields_of(r, track, json, ns);
     if (r->type == PFC_TRACE_DMA_ISSUE || r->type == PFC_TRACE_KERNEL_BEGIN)
-        pfc_trace_flow_point(json, r, ns, track);
+        pfc_trace_flow_point(json, r, ns, track, track->tid);
     return PFC_OK;
 }
 
@@ -90,11 +63,11 @@ static void pop(pfc_trace_json *json, pfc_trace_track *track, const pfc_trace_re
         return;
     }
     for (; track->depth > at; json->stats.unmatched++)
-        put_slice(json, track, &track->open[--track->depth], ns, NULL);
-    put_slice(json, track, &track->open[--track->depth], ns, r);
+        pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth], ns, NULL);
+    pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth], ns, r);
 }
 
-/* ---- slices that overlap ---- */
+/* ---- slices that overlap more than there are lanes, and waits ---- */
 
 static void put_async(pfc_trace_json *json, const pfc_trace_track *track, char phase,
                       const pfc_trace_row *row, const pfc_trace_open *fields, uint64_t id,
@@ -164,9 +137,9 @@ static void put_complete(pfc_trace_json *json, const pfc_trace_track *track,
 {
     const pfc_trace_open fields = fields_of(r, track, json, ns);
 
-    put_slice(json, track, &fields, later_ns, r);
+    pfc_trace_event_slice(json, track, track->tid, &fields, later_ns, r);
     if (later_ns > ns)
-        pfc_trace_flow_point(json, r, ns, track);
+        pfc_trace_flow_point(json, r, ns, track, track->tid);
 }
 
 static void put_point(pfc_trace_json *json, const pfc_trace_track *track, const pfc_trace_record *r,
@@ -177,7 +150,7 @@ static void put_point(pfc_trace_json *json, const pfc_trace_track *track, const 
         json->dropped += r->a;
     /* A flow may begin only within a call. */
     if (r->type == PFC_TRACE_SUBMIT && track->depth > 0)
-        pfc_trace_flow_point(json, r, ns, track);
+        pfc_trace_flow_point(json, r, ns, track, track->tid);
 }
 
 pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *r, pfc_err *err)
@@ -198,12 +171,13 @@ pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *r, pfc
     case PFC_TRACE_BEGIN:
         if (!unit->overlaps)
             return push(json, track, r, ns, err);
-        put_async(json, track, 'b', row, &fields, r->a, ns);
+        if (!pfc_trace_lane_begin(json, track, r, ns))
+            put_async(json, track, 'b', row, &fields, r->a, ns);
         break;
     case PFC_TRACE_END:
         if (!unit->overlaps)
             pop(json, track, r, ns);
-        else
+        else if (!pfc_trace_lane_end(json, track, r, ns))
             put_async(json, track, 'e', row, &fields, r->a, ns);
         break;
     case PFC_TRACE_COMPLETE:
@@ -281,7 +255,9 @@ void pfc_trace_json_end(pfc_trace_json *json)
         pfc_trace_track *track = &json->tracks[i];
 
         while (track->depth > 0)
-            put_slice(json, track, &track->open[--track->depth], json->last_ns, NULL);
+            pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth],
+                                  json->last_ns, NULL);
+        pfc_trace_lanes_close(json, track);
     }
     for (size_t i = 0; i < json->waits_len; i++)
         put_wait(json, &json->waits[i], json->last_ns);

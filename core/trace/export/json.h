@@ -11,6 +11,8 @@
 
 #define PFC_TRACE_MAX_DEPTH  256
 #define PFC_TRACE_MAX_WAITS  4096
+#define PFC_TRACE_MAX_LANES  16
+#define PFC_TRACE_LANE_TIDS  10000 /* from a lane's track number to the next one's */
 #define PFC_TRACE_MAX_FLOWS  16384 /* a power of two */
 #define PFC_TRACE_FLOW_STEPS 8     /* points of a flow that are drawn between its ends */
 
@@ -29,8 +31,16 @@ typedef struct pfc_trace_flow {
     int64_t ns;
     uint32_t corr;
     uint16_t unit;  /* position in the header */
+    unsigned tid;   /* of the unit's track, or of one of its lanes */
     uint8_t points; /* 0: no flow */
 } pfc_trace_flow;
+
+/** A line of a unit whose slices overlap: those on one line do not. */
+typedef struct pfc_trace_slot {
+    pfc_trace_open slice; /* when open */
+    bool open;
+    int64_t free_ns; /* end of the newest slice */
+} pfc_trace_slot;
 
 /** A unit's track. */
 typedef struct pfc_trace_track {
@@ -39,6 +49,9 @@ typedef struct pfc_trace_track {
     unsigned pid, counter_pid, tid;
     pfc_trace_open *open; /* innermost last; owned */
     size_t depth, cap;
+    pfc_trace_slot *lanes; /* PFC_TRACE_MAX_LANES when slices overlap, of which lanes_len are used;
+                              owned */
+    size_t lanes_len;
     uint32_t states; /* bit n: a counter of state n was written */
     uint16_t state;  /* of the newest unit_state record, or PFC_TRACE_STATES_LEN */
     bool throttled;  /* a throttle counter was written */
@@ -91,14 +104,35 @@ void pfc_trace_event_args(pfc_trace_json *json, const pfc_trace_track *track,
                           const pfc_trace_row *row, const pfc_trace_open *fields);
 void pfc_trace_event_text(pfc_trace_json *json, const char *text);
 void pfc_trace_event_u64(pfc_trace_json *json, uint64_t v);
+/** A slice as an X event on a track of the unit's process. `end` is the record that ended it; NULL:
+ *  nothing did. */
+void pfc_trace_event_slice(pfc_trace_json *json, const pfc_trace_track *track, unsigned tid,
+                           const pfc_trace_open *slice, int64_t end_ns,
+                           const pfc_trace_record *end);
+/** An M event: a text or, when that is NULL, a number. (json_start.c) */
+void pfc_trace_event_meta(pfc_trace_json *json, const char *what, unsigned pid, unsigned tid,
+                          const char *text, uint64_t number);
 /** The category as the options want it. */
 const char *pfc_trace_event_category(const pfc_trace_json *json, const pfc_trace_row *row);
 
+/* ---- json_lane.c: units whose slices overlap ---- */
+
+/** Puts the slice that a record begins on the first lane that is free; false: none is. The first
+ *  lane is the unit's track. */
+bool pfc_trace_lane_begin(pfc_trace_json *json, pfc_trace_track *track,
+                          const pfc_trace_record *record, int64_t ns);
+/** Writes the slice that a record ends; false: it is on no lane. */
+bool pfc_trace_lane_end(pfc_trace_json *json, pfc_trace_track *track,
+                        const pfc_trace_record *record, int64_t ns);
+/** Writes the slices that have no end. */
+void pfc_trace_lanes_close(pfc_trace_json *json, pfc_trace_track *track);
+
 /* ---- json_flow.c ---- */
 
-/** A point at which a flow passes a slice of the track that is open at `ns`. */
+/** A point at which a flow passes a slice of the track, or of its lane `tid`, that is open at `ns`.
+ */
 void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, int64_t ns,
-                          const pfc_trace_track *track);
+                          const pfc_trace_track *track, unsigned tid);
 /** Ends all flows. */
 void pfc_trace_flow_end(pfc_trace_json *json);
 

@@ -98,3 +98,28 @@ void pfc_trace_event_args(pfc_trace_json *json, const pfc_trace_track *track,
     if (row->b_kind != PFC_TRACE_UNUSED)
         put_field(json, row->b_name, row->b_kind, fields->b);
 }
+
+void pfc_trace_event_slice(pfc_trace_json *json, const pfc_trace_track *track, unsigned tid,
+                           const pfc_trace_open *slice, int64_t end_ns, const pfc_trace_record *end)
+{
+    const pfc_trace_row *row = pfc_trace_row_of(slice->type);
+
+    pfc_trace_event_begin(json, 'X');
+    pfc_trace_event_name(json, row, slice->a);
+    pfc_trace_event_place(json, pfc_trace_event_category(json, row), slice->ns, track->pid, tid);
+    pfc_trace_event_text(json, ",\"dur\":");
+    pfc_trace_text_us(&json->text, end_ns > slice->ns ? end_ns - slice->ns : 0);
+    pfc_trace_event_args(json, track, row, slice);
+    if (end && end->type == row->partner) {
+        const pfc_trace_row *ended = pfc_trace_row_of(end->type);
+
+        if (strcmp(ended->b_name, row->b_name) != 0) {
+            pfc_trace_event_text(json, ",\"");
+            pfc_trace_event_text(json, ended->b_name);
+            pfc_trace_event_text(json, end->b > INT64_MAX ? "\":\"" : "\":");
+            pfc_trace_event_u64(json, end->b);
+            pfc_trace_event_text(json, end->b > INT64_MAX ? "\"" : "");
+        }
+    }
+    pfc_trace_event_text(json, end ? "}}" : ",\"unfinished\":true}}");
+}

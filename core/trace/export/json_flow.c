@@ -8,7 +8,7 @@ static void put_point(pfc_trace_json *json, const pfc_trace_flow *flow, char pha
 
     pfc_trace_event_begin(json, phase);
     pfc_trace_event_text(json, category);
-    pfc_trace_event_place(json, category, flow->ns, track->pid, track->tid);
+    pfc_trace_event_place(json, category, flow->ns, track->pid, flow->tid);
     pfc_trace_event_text(json, ",\"id\":");
     pfc_trace_event_u64(json, flow->corr);
     pfc_trace_event_text(json, phase == 's' ? "}" : ",\"bp\":\"e\"}");
@@ -23,7 +23,7 @@ static void finish(pfc_trace_json *json, pfc_trace_flow *flow)
 }
 
 void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, int64_t ns,
-                          const pfc_trace_track *track)
+                          const pfc_trace_track *track, unsigned tid)
 {
     pfc_trace_flow *flow = &json->flows[record->corr % PFC_TRACE_MAX_FLOWS];
     const uint16_t unit = (uint16_t)(track - json->tracks);
@@ -45,6 +45,7 @@ void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, 
     }
     flow->ns = ns;
     flow->unit = unit;
+    flow->tid = tid;
     flow->points++;
     if (record->type == PFC_TRACE_KERNEL_BEGIN)
         finish(json, flow);

@@ -104,9 +104,8 @@ static void put_document_start(pfc_trace_json *json)
 
 /* ---- processes and tracks ---- */
 
-/* An M event with a text or, when that is NULL, a number. */
-static void put_meta(pfc_trace_json *json, const char *what, unsigned pid, unsigned tid,
-                     const char *text, uint64_t number)
+void pfc_trace_event_meta(pfc_trace_json *json, const char *what, unsigned pid, unsigned tid,
+                          const char *text, uint64_t number)
 {
     pfc_trace_event_begin(json, 'M');
     pfc_trace_event_text(json, what);
@@ -141,8 +140,8 @@ static void put_process(pfc_trace_json *json, unsigned pid)
     else
         name =
             pfc_format("%s of device %u", pid < PID_COLLECTIVE ? "Links" : "Collectives", device);
-    put_meta(json, "process_name", pid, 0, name, 0);
-    put_meta(json, "process_sort_index", pid, 0, NULL, pid);
+    pfc_trace_event_meta(json, "process_name", pid, 0, name, 0);
+    pfc_trace_event_meta(json, "process_sort_index", pid, 0, NULL, pid);
     free(name);
 }
 
@@ -190,8 +189,8 @@ pfc_trace_json *pfc_trace_json_new(pfc_trace_sink *sink, const pfc_trace_index *
     for (size_t i = 0; i < h->units_len; i++) {
         const pfc_trace_track *track = &json->tracks[i];
 
-        put_meta(json, "thread_name", track->pid, track->tid, track->unit->name, 0);
-        put_meta(json, "thread_sort_index", track->pid, track->tid, NULL, track->tid);
+        pfc_trace_event_meta(json, "thread_name", track->pid, track->tid, track->unit->name, 0);
+        pfc_trace_event_meta(json, "thread_sort_index", track->pid, track->tid, NULL, track->tid);
     }
     return json;
 }
@@ -210,6 +209,7 @@ void pfc_trace_json_free(pfc_trace_json *json)
     for (size_t i = 0; i < json->index->header.units_len; i++) {
         free(json->tracks[i].name);
         free(json->tracks[i].open);
+        free(json->tracks[i].lanes);
     }
     free(json->tracks);
     free_strings(json->names, json->index->header.names_len);

@@ -346,6 +346,85 @@ Test(trace_export, random_traces_give_whole_documents)
 }
 
 /* Of two semaphores, a signal ends the waits for its own. */
+/* The unit's own track, then lanes; the second transfer's place is free for the fourth. */
+Test(trace_export, slices_that_overlap_are_on_lanes)
+{
+    static const pfc_trace_record records[] = {
+        { 100, PFC_TRACE_DMA_ISSUE, CASE_DMA, 0, 1, 64 },
+        { 200, PFC_TRACE_DMA_ISSUE, CASE_DMA, 0, 2, 64 },
+        { 300, PFC_TRACE_DMA_ISSUE, CASE_DMA, 0, 3, 64 },
+        { 400, PFC_TRACE_DMA_DONE, CASE_DMA, 0, 2, 64 },
+        { 400, PFC_TRACE_DMA_ISSUE, CASE_DMA, 0, 4, 64 },
+        { 500, PFC_TRACE_DMA_DONE, CASE_DMA, 0, 1, 64 },
+        { 600, PFC_TRACE_DMA_DONE, CASE_DMA, 0, 4, 64 },
+        { 700, PFC_TRACE_DMA_DONE, CASE_DMA, 0, 3, 64 },
+    };
+    pfc_trace_export_stats stats;
+    char *text = sound_json(case_header(), records, PFC_ARRAY_LEN(records), &stats);
+    static const char slice[] =
+        "{\"ph\":\"X\",\"name\":\"dma\",\"cat\":\"dma\",\"ts\":0.%s,\"pid\":100,"
+        "\"tid\":%s,\"dur\":0.%s,\"args\":{\"correlation\":0,"
+        "\"descriptor\":%d,";
+    /* Ticks are half nanoseconds. */
+    static const char *const wanted[][3] = { { "050", "3000", "200" },
+                                             { "100", "13000", "100" },
+                                             { "150", "23000", "200" },
+                                             { "200", "13000", "100" } };
+
+    for (int i = 0; i < 4; i++) {
+        char *one = pfc_format(slice, wanted[i][0], wanted[i][1], wanted[i][2], i + 1);
+
+        expect_text(text, one);
+        free(one);
+    }
+    expect_text(text, "\"tid\":23000,\"args\":{\"name\":\"dma 0 (3)\"}");
+    cr_assert(eq(ptr, strstr(text, "dma 0 (4)"), NULL));
+    cr_assert(eq(ptr, strstr(text, "dma 0 (1)"), NULL));
+    free(text);
+}
+
+/* More at once than there are lanes: the rest are async events, and all of them are paired. */
+Test(trace_export, more_slices_than_lanes_are_async_events)
+{
+    pfc_trace_record records[80];
+    pfc_trace_export_stats stats;
+    char *text;
+
+    for (size_t i = 0; i < 80; i++)
+        records[i] = (pfc_trace_record){ .ticks = i,
+                                         .type = i < 40 ? PFC_TRACE_DMA_ISSUE : PFC_TRACE_DMA_DONE,
+                                         .unit = CASE_DMA,
+                                         .a = i % 40,
+                                         .b = 64 };
+    text = sound_json(case_header(), records, 80, &stats);
+    cr_assert(eq(u64, stats.unmatched, 0));
+    expect_text(text, "dma 0 (16)");
+    cr_assert(eq(ptr, strstr(text, "dma 0 (17)"), NULL));
+    expect_text(text, "{\"ph\":\"b\",\"name\":\"dma 0: dma\"");
+    free(text);
+}
+
+/* A transfer before the kernel is a point of the flow from the call to the kernel. */
+Test(trace_export, a_flow_passes_the_transfers_before_the_kernel)
+{
+    static const pfc_trace_record records[] = {
+        { 0, PFC_TRACE_CLOCK_PAIR, CASE_QUEUE, 0, 0, 0 },
+        { 100, PFC_TRACE_API_ENTER, CASE_HOST, 7, 1, 0 },
+        { 110, PFC_TRACE_SUBMIT, CASE_HOST, 7, CASE_QUEUE, 1 },
+        { 120, PFC_TRACE_API_EXIT, CASE_HOST, 7, 1, 0 },
+        { 400, PFC_TRACE_DMA_ISSUE, CASE_DMA, 7, 1, 64 },
+        { 600, PFC_TRACE_DMA_DONE, CASE_DMA, 7, 1, 64 },
+        { 700, PFC_TRACE_KERNEL_BEGIN, CASE_QUEUE, 7, 2, 1 },
+        { 900, PFC_TRACE_KERNEL_END, CASE_QUEUE, 7, 2, 0 },
+    };
+    pfc_trace_export_stats stats;
+    char *text = sound_json(case_header(), records, PFC_ARRAY_LEN(records), &stats);
+
+    expect_text(text, "{\"ph\":\"t\",\"name\":\"flow\",\"cat\":\"flow\",\"ts\":0.200,\"pid\":100,"
+                      "\"tid\":3000,\"id\":7,");
+    free(text);
+}
+
 Test(trace_export, signal_ends_the_waits_for_its_semaphore)
 {
     const pfc_trace_record records[] = {
