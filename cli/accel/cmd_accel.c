@@ -126,7 +126,8 @@ static const char run_doc[] =
 
 static const char accel_usage[] = "Usage: perfci accel run OP|FILE.pca [OPTION...]\n"
                                   "       perfci accel chips [--json]\n"
-                                  "       perfci accel counters [--json]\n\n";
+                                  "       perfci accel counters [--json]\n"
+                                  "       perfci accel grade-limiter [OPTION...]\n\n";
 static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes and results.\n"
                                 "\v\n"
                                 "Examples:\n"
@@ -361,7 +362,7 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
 }
 
 static const pfc_subcommand *const parts[] = { &part_run, &accel_part_chips, &accel_part_counters,
-                                               NULL };
+                                               &accel_part_grade_limiter, NULL };
 
 static int cmd_accel(pfc_cli *cli, int argc, char **argv)
 {
@@ -386,11 +387,14 @@ static int cmd_accel(pfc_cli *cli, int argc, char **argv)
         return status;
     }
     if (argc >= 2)
-        (void)pfc_err_set(&err, PFC_EINVAL,
-                          "expected \"run\", \"chips\" or \"counters\", got \"%.40s\"", argv[1]);
+        (void)pfc_err_set(
+            &err, PFC_EINVAL,
+            "expected \"run\", \"chips\", \"counters\" or \"grade-limiter\", got \"%.40s\"",
+            argv[1]);
     else
-        (void)pfc_err_set(&err, PFC_EINVAL,
-                          "missing subcommand: \"run\", \"chips\" or \"counters\"");
+        (void)pfc_err_set(
+            &err, PFC_EINVAL,
+            "missing subcommand: \"run\", \"chips\", \"counters\" or \"grade-limiter\"");
     return pfc_cli_fail(cli, &err);
 }
 

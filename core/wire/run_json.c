@@ -287,7 +287,8 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
     if (code == PFC_OK)
         code = read_name(m, &here, "class", true, &machine->machine_class, err);
     if (code == PFC_OK)
-        code = read_pairs(m, &here, "fingerprint", false, PFC_WIRE_MAX_FINGERPRINT, &machine->fingerprint, err);
+        code = read_pairs(m, &here, "fingerprint", false, PFC_WIRE_MAX_FINGERPRINT,
+                          &machine->fingerprint, err);
     /* The hash is computed again, but the member must still be a string. */
     if (code == PFC_OK)
         code = pfc_json_string(m, &here, "hash", false, PFC_SHA256_HEX - 1, &hash, err);

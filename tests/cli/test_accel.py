@@ -7,6 +7,30 @@ import unittest
 from support import Case
 
 
+class Grade(Case):
+    def test_the_grade_is_the_same_with_any_number_of_threads(self):
+        answers = [self.perfci("accel", "grade-limiter", "--seed", "3", "--cases", "12", "--jobs", jobs, "--json")
+                   for jobs in ("1", "2")]
+        for r in answers:
+            self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(answers[0].stdout, answers[1].stdout)
+        answer = json.loads(answers[0].stdout)
+        for view in (answer, answer["counters"]):
+            self.assertEqual(view["cases"], 12)
+            self.assertEqual(view["decided"] + view["inconclusive"], 12)
+            self.assertLessEqual(view["low95"], view["top1"])
+            self.assertLessEqual(view["top1"], view["top2"])
+            self.assertEqual(sum(r["cases"] for r in view["by_resource"].values()), 12)
+            self.assertEqual(sum(b["verdicts"] for b in view["confidence"]), view["decided"])
+        self.assertGreaterEqual(answer["drawn"], 12)
+        self.assertGreaterEqual(answer["top1"], 0.8)
+
+    def test_rules_that_are_not_there_are_named(self):
+        r = self.perfci("accel", "grade-limiter", "--cases", "1", "--rules", "/nonexistent")
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("/nonexistent", r.stderr)
+
+
 class Accel(Case):
     def test_scalesim_mode_gives_the_published_cycles(self):
         # Rows of tests/data/accel/scalesim.csv.
@@ -169,8 +193,8 @@ class Accel(Case):
                             "once, each or overlapped"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--scope", "region", "--launches", "0"],
                             "launches"),
-                           (["fly"], "expected \"run\", \"chips\" or \"counters\", got \"fly\""),
-                           ([], "missing subcommand: \"run\", \"chips\" or \"counters\"")]:
+                           (["fly"], "expected \"run\", \"chips\", \"counters\" or \"grade-limiter\", got \"fly\""),
+                           ([], "missing subcommand: \"run\", \"chips\", \"counters\" or \"grade-limiter\"")]:
             r = self.perfci("accel", *args)
             self.assertEqual(r.returncode, 2, args)
             self.assertIn(says, r.stderr, args)
