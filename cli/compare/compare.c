@@ -112,11 +112,21 @@ static double *values_of(const pfc_measurement *m, bool by_block, size_t *n)
     return out;
 }
 
+/* No other job measured what was measured here. */
+static const char *class_of(bool exact)
+{
+    return exact ? "exact" : "single";
+}
+
 static pfc_cmp_side side_of(const pfc_measurement *m)
 {
     const pfc_interval i = pfc_stats_block_interval(m->samples, m->blocks, m->blocks_len, 0.95, 1);
 
-    return (pfc_cmp_side){ i.value, i.low, i.high, (int64_t)m->samples_len };
+    return (pfc_cmp_side){ .median = i.value,
+                           .low = i.low,
+                           .high = i.high,
+                           .n = (int64_t)m->samples_len,
+                           .reproducibility = m->samples_len ? class_of(m->exact) : NULL };
 }
 
 static pfc_cmp_verdict verdict_of(const pfc_compare_result *r, bool higher_is_better)
@@ -220,6 +230,7 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
 
     row->a = side_of(a);
     row->b = side_of(b);
+    row->reproducibility = row->a.n && row->b.n ? class_of(row->exact) : NULL;
     if (judged_in_pairs(a, b, margin > 0 ? margin : PAIRS_MARGIN, row)) {
         free(va);
         free(vb);

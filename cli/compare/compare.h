@@ -24,6 +24,7 @@ typedef enum pfc_cmp_verdict {
 typedef struct pfc_cmp_side {
     double median, low, high;
     int64_t n;
+    const char *reproducibility; /* "exact", "confirmed" or "single"; NULL: no result */
 } pfc_cmp_side;
 
 typedef struct pfc_cmp_row {
@@ -37,6 +38,7 @@ typedef struct pfc_cmp_row {
     bool exact;     /* without noise: any difference is real */
     bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
+    const char *reproducibility; /* the lesser of both sides; NULL: one has no result */
     double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */
     size_t rounds;      /* interleaved rounds behind the verdict; 0: not interleaved */
     size_t more_rounds; /* undecided and interleaved: further rounds that are likely to decide; else
@@ -59,6 +61,7 @@ typedef struct pfc_cmp {
     size_t differs_len;
     bool stored; /* the service judged what it has: made at two times, perhaps on two machines */
     bool across; /* verdicts across machines or compilers were asked for */
+    int64_t hidden_a, hidden_b;     /* stored results of that side that a quarantine hides */
     json_t *only_a, *only_b;        /* arrays: "benchmark metric backend" of one side alone */
     size_t count[PFC_CMP_VERDICTS]; /* without the canary's row and secondary ones */
     size_t rounds;      /* interleaved rounds of two measurements a side; 0: not measured here by

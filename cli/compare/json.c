@@ -15,18 +15,19 @@ static json_t *number(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
 static json_t *side_json(const pfc_cmp_side *s)
 {
     const bool known = s->n > 0;
 
-    return json_pack("{s:o,s:o,s:o,s:I}", "median", number(known ? s->median : (double)NAN), "low",
-                     number(known ? s->low : (double)NAN), "high",
-                     number(known ? s->high : (double)NAN), "n", (json_int_t)s->n);
-}
-
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_string(text) : json_null();
+    return json_pack("{s:o,s:o,s:o,s:I,s:o}", "median", number(known ? s->median : (double)NAN),
+                     "low", number(known ? s->low : (double)NAN), "high",
+                     number(known ? s->high : (double)NAN), "n", (json_int_t)s->n,
+                     "reproducibility", text_or_null(s->reproducibility));
 }
 
 static json_t *broken_json(const pfc_cmp_row *r)
@@ -59,6 +60,7 @@ static json_t *judged_json(const pfc_cmp_row *r)
     json_object_set_new(doc, "p", number(r->p));
     json_object_set_new(doc, "p_adjusted", number(r->p_adjusted));
     json_object_set_new(doc, "noise_rel", number(r->noise_rel));
+    json_object_set_new(doc, "reproducibility", text_or_null(r->reproducibility));
     json_object_set_new(doc, "broken", broken_json(r));
     json_object_set_new(doc, "reason", text_or_null(r->reason));
     json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
@@ -104,11 +106,12 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
 {
     json_t *rows = json_array();
     json_t *summary = json_object();
-    json_t *doc =
-        json_pack("{s:{s:s},s:{s:s},s:o,s:I,s:I,s:O?,s:O?}", "a", "name", cmp->a, "b", "name",
-                  cmp->b, "rows", rows, "only_a", (json_int_t)json_array_size(cmp->only_a),
-                  "only_b", (json_int_t)json_array_size(cmp->only_b), "only_in_a", cmp->only_a,
-                  "only_in_b", cmp->only_b);
+    json_t *doc = json_pack("{s:{s:s,s:I},s:{s:s,s:I},s:o,s:I,s:I,s:O?,s:O?}", "a", "name", cmp->a,
+                            "hidden", (json_int_t)cmp->hidden_a, "b", "name", cmp->b, "hidden",
+                            (json_int_t)cmp->hidden_b, "rows", rows, "only_a",
+                            (json_int_t)json_array_size(cmp->only_a), "only_b",
+                            (json_int_t)json_array_size(cmp->only_b), "only_in_a", cmp->only_a,
+                            "only_in_b", cmp->only_b);
 
     for (size_t i = 0; i < cmp->len; i++)
         json_array_append_new(rows, row_json(&cmp->rows[i]));
@@ -126,6 +129,21 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
     return doc;
 }
 
+/* Documents of older versions have no such member. */
+static pfc_code read_class(const json_t *obj, const pfc_json_at *at, const char **out, pfc_err *err)
+{
+    static const char *const known[] = { "exact", "confirmed", "single" };
+    char *word = NULL;
+    pfc_code code = pfc_json_string(obj, at, "reproducibility", false, 32, &word, err);
+
+    *out = NULL;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(known); i++)
+        if (pfc_streq(word, known[i]))
+            *out = known[i];
+    free(word);
+    return code;
+}
+
 static pfc_code read_side(const json_t *row, const pfc_json_at *at, const char *key,
                           pfc_cmp_side *out, pfc_err *err)
 {
@@ -133,8 +151,11 @@ static pfc_code read_side(const json_t *row, const pfc_json_at *at, const char *
     json_t *side = NULL;
     pfc_code code = pfc_json_object(row, at, key, false, &side, err);
 
-    *out = (pfc_cmp_side){ NAN, NAN, NAN, 0 };
+    *out = (pfc_cmp_side){ .median = NAN, .low = NAN, .high = NAN };
     if (code || !side)
+        return code;
+    code = read_class(side, &here, &out->reproducibility, err);
+    if (code)
         return code;
     code = pfc_json_double(side, &here, "median", false, -1e308, 1e308, &out->median, err);
     if (!code)
@@ -229,6 +250,8 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
     if (!code)
         code = read_verdict(obj, at, &row->verdict, err);
     if (!code)
+        code = read_class(obj, at, &row->reproducibility, err);
+    if (!code)
         code = read_broken(obj, at, row, err);
     if (!code && json_is_array(json_object_get(obj, "fingerprint_differs")))
         row->differs = json_incref(json_object_get(obj, "fingerprint_differs"));
@@ -242,7 +265,8 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
 }
 
 /* "a": {"name"} as we write it, {"commit"} as the service does. */
-static pfc_code read_name(const json_t *doc, const char *key, char **out, pfc_err *err)
+static pfc_code read_name(const json_t *doc, const char *key, char **out, int64_t *hidden,
+                          pfc_err *err)
 {
     const pfc_json_at at = { .key = key };
     json_t *side = NULL;
@@ -251,6 +275,8 @@ static pfc_code read_name(const json_t *doc, const char *key, char **out, pfc_er
     if (!code)
         code = pfc_json_string(side, &at, json_object_get(side, "name") ? "name" : "commit", false,
                                PFC_WIRE_MAX_TEXT, out, err);
+    if (!code)
+        code = pfc_json_i64(side, &at, "hidden", false, 0, INT64_MAX, hidden, err);
     if (!code && !*out)
         *out = pfc_strdup(key);
     return code;
@@ -311,9 +337,9 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
     pfc_code code;
 
     *out = (pfc_cmp){ 0 };
-    code = read_name(doc, "a", &out->a, err);
+    code = read_name(doc, "a", &out->a, &out->hidden_a, err);
     if (!code)
-        code = read_name(doc, "b", &out->b, err);
+        code = read_name(doc, "b", &out->b, &out->hidden_b, err);
     if (!code)
         code = read_differences(doc, out, err);
     if (json_is_array(json_object_get(doc, "repeat")))

@@ -28,8 +28,9 @@ static void show_broken(pfc_table *table, size_t col, const pfc_cmp_row *r)
                    r->reason ? r->reason : "");
 }
 
-/* classes: rows are of several machine classes, so that each says its own. */
-static void print_row(pfc_table *table, const pfc_cmp_row *r, bool classes)
+/* classes: rows are of several machine classes, so that each says its own. verdict: the last
+ * column; of stored results the one before it has the reproducibility class. */
+static void print_row(pfc_table *table, const pfc_cmp_row *r, bool classes, size_t verdict)
 {
     static const char *const colors[] = { NULL, "green", "yellow", "red", "red" };
     char text[32];
@@ -42,14 +43,16 @@ static void print_row(pfc_table *table, const pfc_cmp_row *r, bool classes)
         pfc_table_setf(table, 2, "%s (%s)", r->backend, r->machine_class);
     else
         pfc_table_set(table, 2, r->backend);
-    pfc_table_set(table, 9, pfc_cmp_name(r->verdict));
+    pfc_table_set(table, verdict, pfc_cmp_name(r->verdict));
     if (colors[r->verdict])
-        pfc_table_color(table, 9, colors[r->verdict]);
+        pfc_table_color(table, verdict, colors[r->verdict]);
+    if (verdict > 9)
+        pfc_table_set(table, 9, r->reproducibility);
     show_side(table, 3, &r->a);
     show_side(table, 4, &r->b);
     pfc_table_set(table, 5, r->unit);
     if (r->verdict == PFC_CMP_BROKEN) {
-        show_broken(table, 9, r);
+        show_broken(table, verdict, r);
         return;
     }
     pfc_show_percent(r->rel_change, text);
@@ -91,22 +94,24 @@ static void print_open(const pfc_cmp_row *r)
 
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
 {
-    static const pfc_table_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
-                                          { "BACKEND", false },   { "A", true },
-                                          { "B", true },          { "UNIT", false },
-                                          { "CHANGE", true },     { "INTERVAL", true },
-                                          { "N", true },          { "VERDICT", false } };
-    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    pfc_table_col cols[] = { { "BENCHMARK", false },  { "METRIC", false },  { "BACKEND", false },
+                             { "A", true },           { "B", true },        { "UNIT", false },
+                             { "CHANGE", true },      { "INTERVAL", true }, { "N", true },
+                             { "REPRODUCED", false }, { "VERDICT", false } };
+    const size_t verdict = cmp->stored ? 10 : 9;
+    pfc_table *table;
     const size_t only_a = json_array_size(cmp->only_a), only_b = json_array_size(cmp->only_b);
     bool classes = false;
     char text[32];
 
+    cols[verdict] = cols[PFC_ARRAY_LEN(cols) - 1];
+    table = pfc_table_new(cli, cols, verdict + 1);
     print_differences(cli, cmp);
-    pfc_table_wrap(table, PFC_ARRAY_LEN(cols) - 1);
+    pfc_table_wrap(table, verdict);
     for (size_t i = 1; i < cmp->len; i++)
         classes |= !pfc_streq(cmp->rows[i].machine_class, cmp->rows[0].machine_class);
     for (size_t i = 0; i < cmp->len; i++)
-        print_row(table, &cmp->rows[i], classes);
+        print_row(table, &cmp->rows[i], classes, verdict);
     pfc_table_print(table);
     for (size_t i = 0; i < cmp->len && !cli->csv; i++)
         print_open(&cmp->rows[i]);
@@ -130,6 +135,11 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
     else if (cmp->differs_len)
         pfc_cli_warn(cli, "the machines or compilers differ, so a difference may not come from the "
                           "code");
+    if (cmp->hidden_a || cmp->hidden_b)
+        pfc_cli_note(cli,
+                     "hidden: %lld results of A and %lld of B are in quarantine and do not count "
+                     "(perfci runner list)",
+                     (long long)cmp->hidden_a, (long long)cmp->hidden_b);
     if (only_a || only_b)
         pfc_cli_note(cli, "not compared: %zu only in A, %zu only in B", only_a, only_b);
 }

@@ -260,6 +260,8 @@ static void show_facts(const json_t *a)
     show_state(a);
     if (!is_broken(a))
         show_evidence(a);
+    fact("reproduced", pfc_browse_string(a, "reproducibility"));
+    pfc_browse_hidden("results of its series", json_object_get(a, "hidden"));
     show_group(a);
     if (json_is_integer(event)) {
         (void)snprintf(text, sizeof(text), "event %lld (perfci events)",

@@ -226,6 +226,15 @@ void pfc_browse_query_i64(pfc_buf *path, const char *key, int64_t value)
     pfc_browse_query(path, key, text);
 }
 
+void pfc_browse_hidden(const char *what, const json_t *count)
+{
+    const json_int_t n = json_integer_value(count);
+
+    if (n > 0)
+        pfc_out("hidden: %lld %s are in quarantine and do not count (perfci runner list)\n",
+                (long long)n, what);
+}
+
 pfc_code pfc_browse_unknown(const char *what, const char *word, const char *const *known,
                             pfc_err *err)
 {

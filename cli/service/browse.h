@@ -54,6 +54,9 @@ void pfc_browse_show_age(const json_t *time, char out[40]);
 void pfc_browse_show_when(const json_t *time, char out[40]);
 /** "+5.2 % (4.8 .. 5.6)" from rel_change, rel_low and rel_high of `obj` into out[64]. */
 void pfc_browse_show_effect(const json_t *obj, char out[64]);
+/** One line when `count`, the member "hidden" of an answer, is above zero: so many of `what`
+ *  ("results of this series") are in quarantine and do not count. */
+void pfc_browse_hidden(const char *what, const json_t *count);
 /** The member's text; "" when it is absent or no text. */
 const char *pfc_browse_string(const json_t *obj, const char *key);
 

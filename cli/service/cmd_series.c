@@ -164,7 +164,7 @@ static void print_broken(pfc_table *table, const json_t *broken, size_t *left, j
         pfc_table_commit(table, 0, pfc_browse_string(one, "commit"));
         pfc_table_set(table, change, "broken");
         pfc_table_color(table, change, "red");
-        pfc_table_setf(table, change + 1, "%.200s%s%.700s", pfc_browse_string(one, "subject"),
+        pfc_table_setf(table, change + 2, "%.200s%s%.700s", pfc_browse_string(one, "subject"),
                        *pfc_browse_string(one, "subject") ? ": " : "", reason);
     }
 }
@@ -191,13 +191,15 @@ static void put_ratio(pfc_table *table, size_t col, double ratio)
 
 static void print_points(const pfc_cli *cli, const json_t *answer)
 {
-    static const pfc_table_col with[] = { { "COMMIT", false }, { "MEDIAN", true },  { "LOW", true },
-                                          { "HIGH", true },    { "RATIO", true },   { "N", true },
-                                          { "CHANGE", true },  { "SUBJECT", false } };
-    static const pfc_table_col without[] = { { "COMMIT", false }, { "MEDIAN", true },
-                                             { "LOW", true },     { "HIGH", true },
-                                             { "N", true },       { "CHANGE", true },
-                                             { "SUBJECT", false } };
+    static const pfc_table_col with[] = { { "COMMIT", false }, { "MEDIAN", true },
+                                          { "LOW", true },     { "HIGH", true },
+                                          { "RATIO", true },   { "N", true },
+                                          { "CHANGE", true },  { "REPRODUCED", false },
+                                          { "SUBJECT", false } };
+    static const pfc_table_col without[] = { { "COMMIT", false },     { "MEDIAN", true },
+                                             { "LOW", true },         { "HIGH", true },
+                                             { "N", true },           { "CHANGE", true },
+                                             { "REPRODUCED", false }, { "SUBJECT", false } };
     const json_t *columns = json_object_get(answer, "columns");
     const bool ratios = has_ratios(columns);
     const size_t count = 4 + ratios, change_at = count + 1; /* columns from here on move by one */
@@ -220,7 +222,8 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
         if (json_is_number(cell(columns, "ratio", i)))
             put_ratio(table, 4, json_number_value(cell(columns, "ratio", i)));
         pfc_table_setf(table, count, "%lld", (long long)json_integer_value(cell(columns, "n", i)));
-        pfc_table_set(table, change_at + 1, json_string_value(cell(columns, "subject", i)));
+        pfc_table_set(table, change_at + 1, json_string_value(cell(columns, "reproducibility", i)));
+        pfc_table_set(table, change_at + 2, json_string_value(cell(columns, "subject", i)));
         for (size_t k = 0; k < json_array_size(changes); k++) {
             const json_t *change = json_array_get(changes, k);
 
@@ -256,6 +259,7 @@ static void print_one(const pfc_cli *cli, const json_t *answer)
     if (has_ratios(json_object_get(answer, "columns")))
         pfc_out("ratio: level in units of the anchor %.12s\n",
                 pfc_browse_string(json_object_get(answer, "series"), "anchor"));
+    pfc_browse_hidden("results of this series", json_object_get(answer, "hidden"));
     print_alerts(json_object_get(answer, "changes"));
     print_next_points(json_object_get(answer, "series"));
 }

@@ -12,7 +12,7 @@
 --    group_summary text, accepted bool, evidence text, reason text, event_id i64, two_speeds json, blocks json,
 --    kind text, boundary json, drift_commits i64, drift_weeks f64, reference_tag text, reference_rel f64,
 --    reference_low f64, reference_high f64, reference_commit text, worth f64, undone_commit text,
---    suspect_subject text, suspect_author text
+--    suspect_subject text, suspect_author text, reproducibility text, hidden i64
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
     WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
@@ -51,7 +51,10 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.undone_commit_id)
            AS undone_commit,
-       k.subject AS suspect_subject, k.author AS suspect_author
+       k.subject AS suspect_subject, k.author AS suspect_author,
+       commit_reproducibility(x.project_id, x.commit_id, x.series_id) AS reproducibility,
+       (SELECT count(*) FROM quarantined_measurements q
+        WHERE q.project_id = a.project_id AND q.series_id = a.series_id) AS hidden
 FROM page a
 JOIN projects p ON p.id = a.project_id
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id

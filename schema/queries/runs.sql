@@ -189,15 +189,19 @@ ORDER BY benchmark, metric, backend;
 -- Runs whose canary moved count only when there are no others.
 -- in: project_id i64, commit_id id, run_id id, backend text?
 -- out: series_id i64, benchmark text, metric text, backend text, machine_class text, branch text, unit text,
---    higher_is_better bool, exact bool, samples f64[], blocks u32[], run text, machine_id i64, started_at f64
+--    higher_is_better bool, exact bool, samples f64[], blocks u32[], run text, machine_id i64, started_at f64,
+--    confirmed bool
 SELECT s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, s.unit,
        s.higher_is_better, s.exact, m.samples, m.blocks, r.run_id AS run, r.machine_id,
-       extract(epoch FROM r.started_at)::float8 AS started_at
+       extract(epoch FROM r.started_at)::float8 AS started_at, v.run_id IS NOT NULL AS confirmed
 FROM measurements m
 JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
     AND ($2::bigint IS NULL OR r.commit_id = $2) AND ($3::bigint IS NULL OR r.id = $3)
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+LEFT JOIN confirmed_results($1::bigint, coalesce($2::bigint, (
+    SELECT o.commit_id FROM runs o WHERE o.project_id = $1::bigint AND o.id = $3::bigint)), $3::bigint) v
+    ON v.series_id = m.series_id AND v.run_id = m.run_id
 WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
   AND ($3::bigint IS NULL OR (m.run_id = $3 AND m.commit_id = (
       SELECT o.commit_id FROM runs o WHERE o.project_id = $1::bigint AND o.id = $3)))
@@ -207,6 +211,16 @@ WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
       AND o.quarantine_id IS NULL))
 ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",
          s.machine_class COLLATE "C", r.id;
+
+-- name: hidden_of_target
+-- The number of results of a commit or of a run that a quarantine hides.
+-- in: project_id i64, commit_id id, run_id id, backend text?
+-- value: hidden i64
+SELECT count(*) AS hidden FROM runs r
+JOIN quarantined_measurements m ON m.project_id = r.project_id AND m.run_id = r.id
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+WHERE r.project_id = $1::bigint AND ($2::bigint IS NULL OR r.commit_id = $2)
+  AND ($3::bigint IS NULL OR r.id = $3) AND ($4::text IS NULL OR s.backend = $4);
 
 -- name: compare_broken
 -- The newest broken result of each name.

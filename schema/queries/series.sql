@@ -66,6 +66,24 @@ WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS N
   AND m.run_id BETWEEN $10::bigint AND $11::bigint
 ORDER BY b.position, r.started_at, r.run_id;
 
+-- name: window_confirmed
+-- Those of the runs whose result in the series is confirmed by another of them.
+-- in: project_id i64, series_id i64, run_ids i64[]
+-- out: id i64
+WITH e AS MATERIALIZED (
+    SELECT * FROM result_evidence
+    WHERE project_id = $1::bigint AND series_id = $2::bigint AND run_id = ANY ($3::bigint[]))
+SELECT m.run_id AS id FROM e m
+WHERE EXISTS (SELECT 1 FROM e o WHERE o.commit_id = m.commit_id AND o.run_id <> m.run_id AND result_confirms(
+    o.low, o.high, o.infra, o.overtaken, o.job_id, m.low, m.high, m.infra, m.job_id))
+ORDER BY m.run_id;
+
+-- name: window_hidden
+-- The number of results of the series that a quarantine hides.
+-- in: project_id i64, series_id i64
+-- value: hidden i64
+SELECT count(*) AS hidden FROM quarantined_measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
+
 -- name: window_changes
 -- The data of a change point by subquery: nine joins took longer to plan than to run.
 -- in: project_id i64, series_id i64, branch text

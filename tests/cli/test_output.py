@@ -246,12 +246,12 @@ class Output(support.Case):
         answer = {"series": {**SERIES, "anchor": "d" * 40}, "columns": columns, "changes": changes, "broken": broken}
         self.stub.answers[("GET", "/api/v1/series/7")] = answer
         text = self.perfci("series", "7").stdout
-        self.assertRegex(text, r"COMMIT +MEDIAN +LOW +HIGH +RATIO +N +CHANGE +SUBJECT\n")
+        self.assertRegex(text, r"COMMIT +MEDIAN +LOW +HIGH +RATIO +N +CHANGE +REPRODUCED +SUBJECT\n")
         self.assertRegex(text, r"b{12} +125.5.* 127.* 1\.0203 +24 +\+2.*% +two\n")
         self.assertRegex(text, r"c{12} +broken +three: crash\n")
         self.assertIn("ratio: level in units of the anchor " + "d" * 12 + "\n", text)
         csv = self.perfci("series", "7", "--csv").stdout.splitlines()
-        self.assertEqual([len(line.split(",")) for line in csv], [8] * 4)
+        self.assertEqual([len(line.split(",")) for line in csv], [9] * 4)
         self.assertEqual(json.loads(self.perfci("series", "7", "--json").stdout)["columns"]["ratio"], [None, 1.0203])
         answer["columns"] = {**columns, "ratio": [None, None]}
         text = self.perfci("series", "7").stdout

@@ -110,6 +110,8 @@ class SameFacts(unittest.TestCase):
             if a.get(key) is not None:
                 facts.append(self.percent(key, a[key]))
         facts += [self.commit(k, a[k]) for k in ("commit_low", "commit_high", "culprit") if a.get(k)]
+        if a.get("reproducibility"):
+            facts.append(("reproduced", a["reproducibility"], lambda text: re.search(rf"\breproduced {a['reproducibility']}\b", text, re.I)))
         if a.get("reason"):
             facts.append(self.words("reason", a["reason"]))
         if a.get("group") and a["group"].get("summary") and a["group"]["series"] > 1:
@@ -169,6 +171,7 @@ class SameFacts(unittest.TestCase):
                     facts.append(self.words("reason", r["reason"]))
                 else:
                     facts += [self.percent(k, r[k]) for k in ("rel_change", "rel_low", "rel_high")]
+                    facts.append(self.words("reproduced", r["reproducibility"]))
                 lines = [line for line in shown.splitlines() if r["benchmark"] in line and r["backend"] in line]
                 self.must("perfci compare", plain(" ".join(lines)), facts)
                 self.must("the comparison page", self.row_of_page(page, r["benchmark"]), facts)

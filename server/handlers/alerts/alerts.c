@@ -98,6 +98,8 @@ static const pfc_field alert_fields[] = {
     PFC_FIELD_AS(pfc_alert, "two_speeds", two_speeds_json, JSON),
     PFC_FIELD_AS(pfc_alert, "blocks", blocks_json, JSON),
     PFC_FIELD(pfc_alert, worth),
+    PFC_FIELD(pfc_alert, reproducibility),
+    PFC_FIELD(pfc_alert, hidden),
     PFC_FIELD_AS(pfc_alert, "event_id", event_id, ID),
 };
 

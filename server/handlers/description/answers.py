@@ -103,7 +103,7 @@ columns = members(description="columns of equal length, in the order of commits"
                   subject=each(TEXT), author=each(TEXT), position=each(NUMERAL), median=each(null(NUMBER)),
                   low=each(null(NUMBER)), high=each(null(NUMBER)), min=each(null(NUMBER)), n=each(COUNT), run_id=each(NUMERAL),
                   fingerprint=each(HASH), infra=each(TRUTH), session=each(null(RUN_ID)), ratio=each(null(NUMBER)),
-                  ratio_low=each(null(NUMBER)), ratio_high=each(null(NUMBER)))
+                  ratio_low=each(null(NUMBER)), ratio_high=each(null(NUMBER)), reproducibility=each(null(REPRODUCIBILITY)))
 found = members(index=COUNT, index_low=COUNT, index_high=COUNT, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
                 **EFFECT, direction=CHANGE, status=SEEN, firm=TRUTH, blocks=null(blocks), **WHY)
 replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL, commit=COMMIT, **EFFECT, direction=CHANGE, status=SEEN)
@@ -113,7 +113,7 @@ measured = members("backend unit exact reason params extra samples visits", benc
                    samples=each(each(NUMBER)), visits=each(each(COUNT)))
 run = members("branch suite suite_hash finished_at job_id job_fence infra session",
               "the stored document, as schema/json/run.schema.json has it, with its number",
-              schema={"const": "perfci.run/1"}, run_id=NUMERAL, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
+              schema={"const": "perfci.run/1"}, run_id=NUMERAL, reproducibility=null(REPRODUCIBILITY), quarantined=TRUTH, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
               suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH,
               session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
 
@@ -131,12 +131,12 @@ session_series = members(series_id=NUMERAL, **NAMED, unit=TEXT, higher_is_better
 session = members(id=RUN_ID, branch=TEXT, anchor=COMMIT, base=COMMIT, machine_class=TEXT, machine=TEXT, started_at=TIME,
                   finished_at=TIME, budget_s=NUMBER, spent_s=NUMBER, blocks=COUNT, note=null(TEXT), commits=each(in_session))
 
-side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT)
+side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT, reproducibility=null(REPRODUCIBILITY))
 compared = members(series_id=null(NUMERAL), **SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
                    p_adjusted=null(SHARE), margin_rel=NUMBER, verdict=VERDICT, noise_rel=null(NUMBER),
-                   detectable_rel=null(NUMBER), more_runs=null(COUNT), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
+                   detectable_rel=null(NUMBER), more_runs=null(COUNT), reproducibility=null(REPRODUCIBILITY), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
 differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
-target = members(commit=COMMIT, runs=each(RUN_ID))
+target = members(commit=COMMIT, runs=each(RUN_ID), hidden=COUNT)
 
 covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT, machine_class=TEXT, missing=COUNT,
                   cells={"type": "string", "pattern": "^[x!.-]*$",
@@ -157,7 +157,7 @@ alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEX
                 undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
                 drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), two_speeds=each(TEXT), blocks=null(blocks), worth=null(NUMBER), event_id=null(NUMERAL),
-                suspect=null(suspected))
+                reproducibility=null(REPRODUCIBILITY), hidden=COUNT, suspect=null(suspected))
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
 step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT)
@@ -277,7 +277,7 @@ SCHEMAS = {
     "RunsAnswer": page("runs", ref("RunRow")),
     "SeriesListAnswer": page("series", more(series, "spark", spark=each(null(NUMBER)))),
     "SeriesAnswer": members(series=more(series, project=TEXT), columns=columns, changes=each(found),
-                            boundaries=each(members(index=NUMERAL, fields=each(TEXT))), bucketed=TRUTH,
+                            boundaries=each(members(index=NUMERAL, fields=each(TEXT))), bucketed=TRUTH, hidden=COUNT,
                             broken=each(members(commit=COMMIT, position=NUMERAL, subject=TEXT, time=TIME, reason=TEXT, run_id=NUMERAL))),
     "DetectorAnswer": members(version=COUNT, detector=ref("Detector"), actor=null(TEXT), at=null(TIME)),
     "SeriesReplayAnswer": members(series_id=NUMERAL, points=COUNT, noise_rel=null(NUMBER), watching=COUNT,

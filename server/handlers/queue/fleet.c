@@ -183,8 +183,7 @@ PFC_HANDLER(runners_release)
     if (!code)
         code = decode_runner(app, req, body, &runner, &project_id, err);
     if (!code)
-        code =
-            pfc_runner_release(app->db, req->auth.actor, req->auth.project_id, runner, &runs, err);
+        code = pfc_runner_release(app->db, req->auth.actor, project_id, runner, &runs, err);
     if (!code)
         code = pfc_reply_json(
             reply, 200, json_pack("{s:s, s:I}", "runner", runner, "runs", (json_int_t)runs), err);

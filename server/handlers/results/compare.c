@@ -7,9 +7,9 @@
 
 static json_t *encode_side(const pfc_side_summary *s)
 {
-    return json_pack("{s:o, s:o, s:o, s:I}", "median", pfc_reply_number(s->median), "low",
+    return json_pack("{s:o, s:o, s:o, s:I, s:o}", "median", pfc_reply_number(s->median), "low",
                      pfc_reply_number(s->low), "high", pfc_reply_number(s->high), "n",
-                     (json_int_t)s->n);
+                     (json_int_t)s->n, "reproducibility", pfc_reply_string(s->reproducibility));
 }
 
 const char *pfc_compare_word(const pfc_compare_row *r)
@@ -76,6 +76,7 @@ static json_t *encode_row(const pfc_compare_row *r)
                         isfinite(r->more_runs) && r->more_runs > 0
                             ? json_integer((json_int_t)r->more_runs)
                             : json_null());
+    json_object_set_new(json, "reproducibility", pfc_reply_string(r->reproducibility));
     json_object_set_new(json, "broken", encode_broken(r));
     json_object_set_new(json, "reason", pfc_reply_string(r->reason));
     json_object_set_new(json, "fingerprint_differs", pfc_encode_texts(r->differs, r->differs_len));
@@ -89,6 +90,13 @@ json_t *pfc_encode_summary(const pfc_comparison *c)
                      "inconclusive", (json_int_t)c->inconclusive, "broken", (json_int_t)c->broken);
 }
 
+static json_t *encode_target(const pfc_compare_side *side)
+{
+    return json_pack("{s:o, s:o, s:I}", "commit", pfc_reply_string(side->commit), "runs",
+                     pfc_encode_texts(side->runs, side->runs_len), "hidden",
+                     (json_int_t)side->hidden);
+}
+
 /* series 0: every row. */
 static json_t *encode_comparison(const pfc_comparison *c, bool across, int64_t series)
 {
@@ -98,13 +106,11 @@ static json_t *encode_comparison(const pfc_comparison *c, bool across, int64_t s
         if (!series || c->rows[i].series_id == series)
             json_array_append_new(rows, encode_row(&c->rows[i]));
     }
-    return json_pack(
-        "{s:{s:o, s:o}, s:{s:o, s:o}, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "a", "commit",
-        pfc_reply_string(c->a.commit), "runs", pfc_encode_texts(c->a.runs, c->a.runs_len), "b",
-        "commit", pfc_reply_string(c->b.commit), "runs", pfc_encode_texts(c->b.runs, c->b.runs_len),
-        "across", across, "margin_rel", pfc_reply_number(c->margin_rel), "differs",
-        encode_differences(c), "rows", rows, "only_a", pfc_encode_texts(c->only_a, c->only_a_len),
-        "only_b", pfc_encode_texts(c->only_b, c->only_b_len), "summary", pfc_encode_summary(c));
+    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "a", encode_target(&c->a),
+                     "b", encode_target(&c->b), "across", across, "margin_rel",
+                     pfc_reply_number(c->margin_rel), "differs", encode_differences(c), "rows",
+                     rows, "only_a", pfc_encode_texts(c->only_a, c->only_a_len), "only_b",
+                     pfc_encode_texts(c->only_b, c->only_b_len), "summary", pfc_encode_summary(c));
 }
 
 /* GET /api/v1/compare?project=&a=&b=&backend=&across=&series= */

@@ -91,6 +91,9 @@ PFC_HANDLER(runs_get)
     if (!code) {
         json = pfc_run_to_json(run);
         json_object_set_new(json, "run_id", json_integer(row.items[0].run_id));
+        json_object_set_new(json, "reproducibility",
+                            pfc_reply_string(row.items[0].reproducibility));
+        json_object_set_new(json, "quarantined", json_boolean(row.items[0].quarantined));
         code = pfc_reply_json(reply, 200, json, err);
     }
     pfc_run_free(run);

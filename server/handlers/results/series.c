@@ -60,11 +60,11 @@ PFC_HANDLER(series_list)
 /* One array for each member: charts take columns, and columns compress best. */
 static json_t *encode_columns(const pfc_window_points *points)
 {
-    static const char *const names[] = { "commit",    "time",    "subject", "author",
-                                         "position",  "median",  "low",     "high",
-                                         "min",       "n",       "run_id",  "fingerprint",
-                                         "infra",     "session", "ratio",   "ratio_low",
-                                         "ratio_high" };
+    static const char *const names[] = {
+        "commit", "time",    "subject", "author",    "position",   "median",
+        "low",    "high",    "min",     "n",         "run_id",     "fingerprint",
+        "infra",  "session", "ratio",   "ratio_low", "ratio_high", "reproducibility"
+    };
     json_t *columns[PFC_ARRAY_LEN(names)];
     json_t *json = json_object();
 
@@ -81,7 +81,7 @@ static json_t *encode_columns(const pfc_window_points *points)
             json_integer(p->run_id),         pfc_reply_string(p->fingerprint),
             json_boolean(p->infra),          pfc_reply_string(p->session),
             pfc_reply_number(p->ratio),      pfc_reply_number(p->ratio_low),
-            pfc_reply_number(p->ratio_high),
+            pfc_reply_number(p->ratio_high), pfc_reply_string(p->reproducibility),
         };
 
         for (size_t c = 0; c < PFC_ARRAY_LEN(names); c++)
@@ -153,9 +153,9 @@ static json_t *encode_window(const pfc_window *w, const pfc_broken_results *brok
                               json_pack("{s:I, s:o}", "index", (json_int_t)b->index, "fields",
                                         pfc_encode_texts(b->fields, b->fields_len)));
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "series", series, "columns",
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:I, s:o}", "series", series, "columns",
                      encode_columns(&w->points), "changes", changes, "boundaries", boundaries,
-                     "bucketed", w->bucketed, "broken",
+                     "bucketed", w->bucketed, "hidden", (json_int_t)w->hidden, "broken",
                      pfc_encode_table(PFC_ROW_VIEW(broken), PFC_FIELDS(broken_fields)));
 }
 

@@ -11,6 +11,7 @@
 #include "core/wire/fingerprint.h"
 #include "server/repo/sql/series.h"
 #include "server/services/detect/detect.h"
+#include "server/services/history/history.h"
 #include "server/services/service.h"
 
 #define CLASS_FIELD "machine_class"
@@ -67,7 +68,11 @@ static pfc_side_summary summarise(const pfc_compare_entry *e)
     in = e->blocks_len > 1 && !e->exact
              ? pfc_stats_block_interval(e->samples, e->blocks, e->blocks_len, 0.95, 1)
              : pfc_stats_median_interval(e->samples, e->len, 0.95);
-    return (pfc_side_summary){ .median = in.value, .low = in.low, .high = in.high, .n = e->len };
+    return (pfc_side_summary){ .median = in.value,
+                               .low = in.low,
+                               .high = in.high,
+                               .n = e->len,
+                               .reproducibility = pfc_reproducibility(e->exact, e->confirmed) };
 }
 
 static double *block_medians(const pfc_compare_entry *e)
@@ -287,6 +292,9 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
         .reason = reason_of(a, b),
     };
     c->rows_len++;
+    if (row->a.n && row->b.n)
+        row->reproducibility = pfc_reproducibility(row->exact, (a->exact || a->confirmed) &&
+                                                                   (b->exact || b->confirmed));
     if (row->broken_a || row->broken_b)
         row->result = (pfc_compare_result){ .verdict = PFC_VERDICT_INCONCLUSIVE,
                                             .p = (double)NAN,

@@ -13,6 +13,7 @@
 typedef struct pfc_side_summary {
     double median, low, high;
     size_t n;
+    const char *reproducibility; /* the least of its results; NULL: it has none */
 } pfc_side_summary;
 
 typedef struct pfc_compare_row {
@@ -20,10 +21,11 @@ typedef struct pfc_compare_row {
     char *benchmark, *metric, *backend, *machine_class, *unit;
     bool higher_is_better, exact;
     pfc_side_summary a, b;
-    pfc_compare_result result; /* DIFFERENT: see `regression` for the direction; corrected for
+    const char *reproducibility; /* the lesser of both sides; NULL: one has no results */
+    pfc_compare_result result;   /* DIFFERENT: see `regression` for the direction; corrected for
                                   all rows (core/stats/comparison_family.h) */
-    double p_adjusted;         /* NAN: no test was made */
-    double margin_rel;         /* the project's for this series, else the comparison's */
+    double p_adjusted;           /* NAN: no test was made */
+    double margin_rel;           /* the project's for this series, else the comparison's */
     double more_runs; /* per side, likely to decide it; NAN: decided, or no number of runs does */
     size_t compared;  /* values of the smaller side that were compared: launches, else samples */
     bool margin_set;  /* margin_rel is from the project's detector settings */
@@ -44,6 +46,7 @@ typedef struct pfc_compare_side {
     char *commit;
     char **runs; /* their ids, 32 hexadecimal digits */
     size_t runs_len;
+    int64_t hidden; /* results of the commit or run that a quarantine hides */
 } pfc_compare_side;
 
 typedef struct pfc_comparison {
@@ -75,6 +78,7 @@ typedef struct pfc_compare_entry {
     const char *branch; /* of the series; NULL as below */
     int64_t series_id;  /* of the newest run that measured it; 0: only broken results are known */
     bool higher, exact;
+    bool confirmed; /* another job confirms each of its results */
     double *samples;
     size_t len;
     uint32_t *blocks;

@@ -63,6 +63,7 @@ static pfc_compare_entry entry_of(const pfc_sql_compare_side_row *row)
         .series_id = row->series_id,
         .higher = row->higher_is_better,
         .exact = row->exact,
+        .confirmed = row->confirmed,
         .machine_id = row->machine_id,
         .started_at = row->started_at,
     };
@@ -108,6 +109,7 @@ static void gather(pfc_compare_results *s, const pfc_sql_compare_side_rows *rows
         }
         at->branch = e.branch;
         at->series_id = e.series_id;
+        at->confirmed &= e.confirmed;
         add_samples(at, &rows->items[r]);
         if (e.started_at >= at->started_at) {
             at->started_at = e.started_at;
@@ -168,6 +170,13 @@ pfc_code pfc_compare_load(pfc_tx *tx, int64_t project_id, const pfc_compare_targ
                                                                       .run_id = t->run_id,
                                                                       .backend = backend },
                                       &broken, err);
+    if (!code)
+        code = pfc_sql_hidden_of_target(tx,
+                                        &(pfc_sql_hidden_of_target_args){ .project_id = project_id,
+                                                                          .commit_id = t->commit_id,
+                                                                          .run_id = t->run_id,
+                                                                          .backend = backend },
+                                        &named->hidden, err);
     if (!code && measured.len + broken.len == 0)
         code = pfc_tx_behind(tx, err);
     if (!code) {

@@ -31,6 +31,9 @@ typedef struct pfc_window_point {
     const char *session; /* the run's; NULL: none */
     /* Ratio to the series' current anchor, 95 % interval (anchored.h); NAN: none. */
     double ratio, ratio_low, ratio_high;
+    /* "exact", "confirmed" or "single"; NULL: a bucket of several results of a series that is not
+     * exact. */
+    const char *reproducibility;
 } pfc_window_point;
 
 PFC_ROWS(pfc_window_points, pfc_window_point);
@@ -61,7 +64,8 @@ typedef struct pfc_window {
     pfc_window_changes changes; /* those whose commit lies in the window */
     pfc_window_boundary *boundaries;
     size_t boundaries_len;
-    bool bucketed; /* points are buckets: low and high are the extremes in the bucket */
+    int64_t hidden; /* results of the series that a quarantine hides; they are no points */
+    bool bucketed;  /* points are buckets: low and high are the extremes in the bucket */
 } pfc_window;
 
 typedef struct pfc_window_opts {
@@ -98,6 +102,15 @@ pfc_code pfc_chunks_step(pfc_db *db, double quiet_s, int64_t *cursor, size_t *bu
                          pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- for the other services, not for handlers ---- */
+
+/** The class of a result: "exact" when its metric has no noise, "confirmed" when another job
+ *  measured the commit again on the same machine class and the intervals overlap, else "single". Of
+ *  several results, pass whether all are exact and whether all are confirmed. Pure. */
+const char *pfc_reproducibility(bool exact, bool confirmed);
+
+/** Sets the class of each point of the window. The points of a commit are neighbours. */
+pfc_code pfc_window_reproduced(pfc_tx *tx, const pfc_series *series, pfc_window *w,
+                               pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- positions along a branch ----
  * history/branch_positions.c is pure; commits.c and history/commits_without_parents.c store. */

@@ -420,6 +420,14 @@ static pfc_code read_window(pfc_tx *tx, void *into, pfc_err *err)
     if (!code)
         code = load_points(tx, series, &b, r->points, r->w, err);
     if (!code)
+        code = pfc_window_reproduced(tx, series, r->w, err);
+    if (!code)
+        code =
+            pfc_sql_window_hidden(tx,
+                                  &(pfc_sql_window_hidden_args){ .project_id = series->project_id,
+                                                                 .series_id = series->id },
+                                  &r->w->hidden, err);
+    if (!code)
         code = load_changes(tx, series, r->w, err);
     if (!code)
         code = find_boundaries(tx, r->w, err);

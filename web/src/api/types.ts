@@ -60,6 +60,7 @@ export interface SeriesColumns {
   fingerprint: (string | null)[]; infra: boolean[];
   /* to the anchor; null where a point has none */
   ratio?: (number | null)[]; ratio_low?: (number | null)[]; ratio_high?: (number | null)[]; session?: (string | null)[];
+  reproducibility?: (string | null)[]; /* exact, confirmed, single; null: a bucket of several */
 }
 export interface ChangePoint {
   index: number; index_low: number; index_high: number; commit: string; commit_low: string; commit_high: string;
@@ -69,7 +70,7 @@ export interface ChangePoint {
 }
 export interface Boundary { index: number; fields: string[] }
 export interface SeriesReply {
-  series: Series; columns: SeriesColumns; changes: ChangePoint[]; boundaries: Boundary[]; bucketed: boolean;
+  series: Series; columns: SeriesColumns; changes: ChangePoint[]; boundaries: Boundary[]; bucketed: boolean; hidden?: number; /* results in quarantine */
   broken?: { commit: string; position: number; subject: string; time: string; reason: string; run_id: number }[];
 }
 export interface ReplayedChange {
@@ -79,18 +80,18 @@ export interface ReplayedChange {
 export interface ReplayReply {
   series_id: number; points: number; noise_rel: number | null; watching: number; watching_odds: number | null; changes: ReplayedChange[];
 }
-export interface CompareSide { median: number | null; low: number | null; high: number | null; n: number }
+export interface CompareSide { median: number | null; low: number | null; high: number | null; n: number; reproducibility?: string | null }
 export interface CompareRow {
   series_id: number | null; benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;
   b: CompareSide; rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null; margin_rel: number;
   verdict: string; noise_rel: number | null; fingerprint_differs: string[]; machine_class?: string;
-  broken?: string[]; reason?: string | null; more_runs?: number | null; /* a side, that are expected to decide it */
+  broken?: string[]; reason?: string | null; reproducibility?: string | null; more_runs?: number | null; /* a side, that are expected to decide it */
 }
 /* Differences between the two machines; null: not recorded. */
 export interface Differing { field: string; a: string | null; b: string | null }
 export interface OnlyRow { benchmark: string; metric: string; backend: string }
 export interface CompareReply {
-  a: { commit: string; runs: (number | string)[] }; b: { commit: string; runs: (number | string)[] };
+  a: { commit: string; runs: (number | string)[]; hidden?: number }; b: { commit: string; runs: (number | string)[]; hidden?: number };
   margin_rel: number; differs?: Differing[]; across?: boolean; rows: CompareRow[]; only_a: (OnlyRow | string)[]; only_b: (OnlyRow | string)[];
   summary: { regression: number; improvement: number; same: number; inconclusive: number; broken?: number };
 }
@@ -101,7 +102,7 @@ export interface Alert {
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
   accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; two_speeds?: string[]; blocks?: BlocksEvidence | null; worth?: number; kind?: string; reason?: string | null;
   event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
-  title?: string; drift?: Drift | null;
+  title?: string; drift?: Drift | null; reproducibility?: string | null; hidden?: number; /* results of its series in quarantine */
   boundary?: { name: string; before: string | null; now: string | null }[] | null; /* of kind toolchain, harness */
 }
 /* Of an alert of kind drift, which has no culprit: its range, its slope, and the change since the last release. */
@@ -205,6 +206,7 @@ export interface Measurement {
 export interface RunDocument {
   run_id: number; id: string; project?: string; commit?: string; branch?: string | null; suite: string;
   suite_hash?: string; started_at: string; finished_at: string; job_id?: number | null; infra?: boolean;
+  reproducibility?: string | null; quarantined?: boolean;
   session?: { id: string; anchor: string; base: string } | null;
   machine: { name: string; class?: string; machine_class?: string; fingerprint: Record<string, string>; fingerprint_hash?: string };
   measurements: Measurement[];

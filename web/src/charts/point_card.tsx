@@ -26,6 +26,12 @@ export function evidenceText(reply: SeriesReply, row: number): string {
   return session ? `block evidence, night ${session.slice(0, 8)}` : "";
 }
 
+/** How far the point was reproduced: "reproduced: confirmed"; "" for a bucket. */
+export function reproducedText(reply: SeriesReply, row: number): string {
+  const word = reply.columns.reproducibility?.[row];
+  return word ? `reproduced: ${word}` : "";
+}
+
 /** One sentence for screen readers, and for the text beside the chart. */
 export function describePoint(reply: SeriesReply, row: number): string {
   const c = reply.columns;
@@ -38,7 +44,7 @@ export function describePoint(reply: SeriesReply, row: number): string {
     value === null || value === undefined ? "not measured" : `median ${formatValue(value, unit)}`,
   ];
   if (Number.isFinite(rel)) words.push(`${formatChange(rel)} to the point before`);
-  words.push(ratioText(reply, row), evidenceText(reply, row));
+  words.push(ratioText(reply, row), evidenceText(reply, row), reproducedText(reply, row));
   if (silenceAt(reply, row)) words.push(`no alert: ${silenceAt(reply, row)}`);
   if (c.infra[row]) words.push("kept out of detection: the machine moved");
   return words.filter((w) => w !== "").join(", ") + ".";
@@ -67,6 +73,7 @@ export function PointCard(props: { reply: SeriesReply; of: Shown; row: number; x
       {Number.isFinite(rel) && <div class="point-meta">{formatChange(rel)} to the point before{props.of === "values" && props.verdict?.(row)}</div>}
       {ratioText(reply, row) && <div class="point-meta">{ratioText(reply, row)}{props.of === "ratio" ? `; ${formatValue(value, unit)}` : ""}</div>}
       {evidenceText(reply, row) && <div class="point-meta point-evidence">{evidenceText(reply, row)}</div>}
+      {reproducedText(reply, row) && <div class="point-meta">{reproducedText(reply, row)}</div>}
       {silenceAt(reply, row) && <div class="point-meta">No alert: {silenceAt(reply, row)}</div>}
       {c.infra[row] && <div class="point-meta">Hollow: the machine moved, kept out of detection</div>}
     </div>

@@ -181,6 +181,8 @@ export function AlertView(props: { id: string }) {
                 ["Series", <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.series(a.series_id)} />],
                 ["Levels", `${formatValue(a.before, a.unit)} to ${formatValue(a.after, a.unit)}`],
                 ["Kind", a.title ?? a.kind ?? "step"],
+                ["Reproduced", a.reproducibility ?? "\u2013"],
+                ...(a.hidden ? [["Hidden", `${plural(a.hidden, "result")} of its series in quarantine`] as [string, ComponentChildren]] : []),
                 ...(a.commit ? [[a.boundary ? "New level since" : "First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
                 ["Compare", <a href={href.compare(a.project, a.commit_low, a.commit_high)}>both ends of the range</a>], ["Note", a.note || "none"],
               ]} />

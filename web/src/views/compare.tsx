@@ -46,6 +46,7 @@ function Rows(props: { rows: CompareRow[]; margin: number }) {
       { name: "A", numeric: true, cell: (r) => <span title={formatInterval(r.a.low, r.a.high, r.unit)}>{formatValue(r.a.median, r.unit)}<small class="n">n {r.a.n}</small></span> },
       { name: "B", numeric: true, cell: (r) => <span title={formatInterval(r.b.low, r.b.high, r.unit)}>{formatValue(r.b.median, r.unit)}<small class="n">n {r.b.n}</small></span> },
       { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}` },
+      { name: "Reproduced", wide: true, cell: (r) => r.reproducibility ?? "\u2013" },
       { name: "p", numeric: true, wide: true, cell: (r) => formatP(r.p) },
       { name: "p adjusted", numeric: true, wide: true, cell: (r) => r.p_adjusted === null ? "\u2013" : formatP(r.p_adjusted) },
     ]} />
@@ -72,6 +73,7 @@ function Result(props: { reply: CompareReply; project: string | null }) {
     && (!backend || r.backend === backend) && `${r.benchmark} ${r.metric} ${r.backend}`.toLowerCase().includes(text));
   const s = reply.summary;
   const differs = differencesOf(reply);
+  const hidden = (reply.a.hidden ?? 0) + (reply.b.hidden ?? 0);
   const head = headlineOf(s, differs.length > 0);
   return (
     <>
@@ -79,7 +81,8 @@ function Result(props: { reply: CompareReply; project: string | null }) {
         <Icon name={head.icon} />
         <div><b>{head.word}</b>
           {differs.length > 0 && <p class="differs"><Icon name="alert" /> A and B differ in {differs.join("; ")}</p>}
-          <p>B <CommitLink project={project} id={reply.b.commit} /> ({plural(reply.b.runs.length, "run")}) against A <CommitLink project={project} id={reply.a.commit} /> ({plural(reply.a.runs.length, "run")}). Within ±{formatShare(reply.margin_rel)} counts as the same.</p></div>
+          <p>B <CommitLink project={project} id={reply.b.commit} /> ({plural(reply.b.runs.length, "run")}) against A <CommitLink project={project} id={reply.a.commit} /> ({plural(reply.a.runs.length, "run")}). Within ±{formatShare(reply.margin_rel)} counts as the same.</p>
+          {hidden > 0 && <p>{plural(hidden, "result")} in quarantine {hidden === 1 ? "is" : "are"} hidden and not compared.</p>}</div>
       </div>
       <div class="filters">
         <Choice<VerdictFilter> label="Verdicts shown" value={verdict} onChange={(v) => setQuery({ verdict: v })} options={[

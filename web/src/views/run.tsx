@@ -65,6 +65,7 @@ export function RunView(props: { id: string }) {
           <Section title="Machine">
             <Facts facts={[
               ["Name", run.machine.name], ["Class", run.machine.machine_class ?? run.machine.class ?? "\u2013"],
+              ["Reproduced", run.quarantined ? "hidden: in quarantine" : run.reproducibility ?? "\u2013"],
               ["Took", formatDuration((parseTime(run.finished_at) - parseTime(run.started_at)) / 1000)],
               ["Run id", <code class="breakable">{run.id}</code>],
               ...Object.entries(run.machine.fingerprint).sort().map(([k, v]): [string, string] => [k, v]),
