@@ -68,8 +68,12 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 -- needs: the sets of labels of waiting jobs that share a pair with this runner, one index look-up each; of the sets
 -- that fit, the next jobs are candidates, several because other runners may lock some of them meanwhile. Materialized,
 -- so that the subquery with its lock is evaluated once and picks one row. The listeners get the job's new state.
--- in: runner text, machine_class text, labels text?, backends text[], project_id id, lease_hash text, seconds f64
--- out: id i64, fence i64, told text
+-- question: the request's number, NULL for none; late: a later request was received meanwhile, or this one was answered,
+-- and the caller returns the job, so that the next runner is informed. With the lease its token is stored (token_hash NULL: none is wanted): three commits
+-- would take three flushes of the log.
+-- in: runner text, machine_class text, labels text?, backends text[], project_id id, lease_hash text, seconds f64,
+--    question id, token_hash text?, token_id id
+-- out: id i64, fence i64, told text, late bool
 WITH RECURSIVE allowed AS MATERIALIZED ( -- a drained or revoked runner gets nothing
     SELECT 1 WHERE NOT EXISTS (
         SELECT 1 FROM runners o WHERE o.name = $1 AND o.project_id IS NOT DISTINCT FROM $5::bigint
@@ -121,8 +125,15 @@ taken AS (
                      THEN format('no other machine took it within 10 minutes: %s measures again', $1::text)
                      ELSE j.rerun_note END
     FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
-    RETURNING j.*)
-SELECT t.id, t.fence, pg_notify('perfci', job_news(t, p.name))::text AS told
+    RETURNING j.*),
+answered AS ( -- the request is late from now on
+    UPDATE lease_questions q SET heard_from = heard_from + 1, asked_at = now()
+    FROM taken WHERE q.lease_hash = $6 AND q.heard_from = $8::bigint RETURNING q.heard_from),
+token AS (
+    INSERT INTO lease_tokens (hash, project_id, job_id, fence, token_id, runner)
+    SELECT $9::text, project_id, id, fence, $10::bigint, $1 FROM taken WHERE $9 IS NOT NULL)
+SELECT t.id, t.fence, pg_notify('perfci', job_news(t, p.name))::text AS told,
+       $8::bigint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM answered) AS late
 FROM taken t JOIN projects p ON p.id = t.project_id;
 
 -- name: job_restart
@@ -193,13 +204,6 @@ WITH news AS (
     ON CONFLICT (lease_hash) DO UPDATE
     SET heard_from = greatest(q.heard_from, excluded.heard_from), asked_at = now())
 SELECT EXISTS (SELECT 1 FROM lease_questions WHERE lease_hash = $1 AND heard_from > $2) AS late;
-
--- name: lease_answered
--- A row when the request was not late; it is late from now on. question: the request's number.
--- in: lease_hash text, question i64
--- out: heard_from i64
-UPDATE lease_questions SET heard_from = heard_from + 1, asked_at = now()
-WHERE lease_hash = $1 AND heard_from = $2::bigint RETURNING heard_from;
 
 -- name: lease_questions_prune
 -- Removes the numbers of requests that are older than `days`: no request lasts so long.

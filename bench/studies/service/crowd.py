@@ -24,7 +24,7 @@ import support  # noqa: E402
 WAIT_S = 30
 # Statements of a lease request and of a new job, by the text that marks each in schema/queries.
 MARKS = {"seen": "INSERT INTO runners AS r", "question": "INSERT INTO lease_questions AS q", "release": "q.heard_from > $4))\nRETURNING id",
-         "lease": "lease_hash = $6, tries", "answered": "UPDATE lease_questions SET heard_from", "notify": "SELECT pg_notify(",
+         "lease": "lease_hash = $6, tries", "token": "VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6)", "notify": "SELECT pg_notify(",
          "insert": "INSERT INTO jobs (project_id", "read": "WITH page AS MATERIALIZED"}
 
 

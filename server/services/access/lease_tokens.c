@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "server/repo/sql/lease_tokens.h"
 #include "server/services/access/secret.h"
 #include "server/services/service.h"
@@ -18,13 +17,18 @@ bool pfc_lease_token_is(const char *secret)
     return pfc_secret_well_formed(PREFIX, secret);
 }
 
+void pfc_lease_token_make(char secret[PFC_TOKEN_TEXT], char hash[PFC_SHA256_HEX])
+{
+    pfc_secret_make(PREFIX, secret);
+    pfc_sha256_hex(secret, strlen(secret), hash);
+}
+
 pfc_code pfc_lease_token_issue(pfc_tx *tx, const pfc_lease_token_request *request,
                                char secret[PFC_TOKEN_TEXT], pfc_err *err)
 {
     char hash[PFC_SHA256_HEX];
 
-    pfc_secret_make(PREFIX, secret);
-    pfc_sha256_hex(secret, strlen(secret), hash);
+    pfc_lease_token_make(secret, hash);
     return pfc_sql_lease_token_insert(
         tx,
         &(pfc_sql_lease_token_insert_args){ .hash = hash,

@@ -9,6 +9,7 @@
 #ifndef PFC_SERVER_SERVICES_ACCESS_LEASE_TOKENS_H
 #define PFC_SERVER_SERVICES_ACCESS_LEASE_TOKENS_H
 
+#include "core/base/hash.h"
 #include "server/services/access/access.h"
 
 #define PFC_LEASE_TOKEN_S (7 * 86400) /* from the start of the lease */
@@ -19,7 +20,9 @@ typedef struct pfc_lease_token_request {
     const char *runner;
 } pfc_lease_token_request;
 
-/** Issues a token: "pfl_" and 64 hexadecimal digits. Only its hash is stored. */
+/** Makes a token, "pfl_" and 64 hexadecimal digits, and its SHA-256, which is what is stored. */
+void pfc_lease_token_make(char secret[PFC_TOKEN_TEXT], char hash[PFC_SHA256_HEX]);
+/** Makes a token and stores its hash. A new lease stores it together with the lease. */
 pfc_code pfc_lease_token_issue(pfc_tx *tx, const pfc_lease_token_request *request,
                                char secret[PFC_TOKEN_TEXT], pfc_err *err) PFC_MUSTCHECK;
 /** True for the text of a lease's token, whether it is valid or not. */

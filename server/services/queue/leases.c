@@ -169,19 +169,6 @@ static pfc_code hear_question(pfc_tx *tx, const ticket *t, int64_t asked, bool *
     return code ? code : refuse_late(*late, asked, err);
 }
 
-static pfc_code answer_question(pfc_tx *tx, const ticket *t, int64_t asked, bool *late,
-                                pfc_err *err)
-{
-    pfc_sql_lease_answered_rows rows = { 0 };
-    pfc_code code = pfc_sql_lease_answered(
-        tx, &(pfc_sql_lease_answered_args){ .lease_hash = t->hash, .question = asked }, &rows, err);
-
-    if (!code)
-        *late = rows.len == 0;
-    pfc_rows_clear(&rows);
-    return code ? code : refuse_late(*late, asked, err);
-}
-
 /* Before the first look for a job: the runner is recorded, the request's number too, and a job that
  * is held under the lease's secret returns to the queue. */
 static pfc_code begin(pfc_tx *tx, const pfc_lease_request *request, const char *labels,
@@ -206,12 +193,13 @@ static pfc_code begin(pfc_tx *tx, const pfc_lease_request *request, const char *
     return code;
 }
 
-/* *t has the hash of the lease's secret and gets its fencing token. Each statement is a transaction
- * of its own, so a later request may come between any two of them: this one then releases nothing,
- * and returns the job that it leased. A request that waited only looks again: with 1,000 waiting
- * runners, the statements of `begin` would be most of the database's load. */
-static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels, ticket *t,
-                     int64_t *id, bool *late, pfc_err *err)
+/* *t has the hash of the lease's secret and gets its fencing token. token_hash: of the lease's own
+ * token, with which the runner stores the results; NULL: none is wanted. Each statement is a
+ * transaction of its own, so a later request may come between any two of them: this one then
+ * releases nothing, and returns the job that it leased. A request that waited only looks again:
+ * with 1,000 waiting runners, the statements of `begin` would be most of the database's load. */
+static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels,
+                     const char *token_hash, ticket *t, int64_t *id, bool *late, pfc_err *err)
 {
     const int64_t asked = request->lease ? request->asked : 0;
     pfc_sql_job_lease_rows rows = { 0 };
@@ -219,22 +207,24 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
 
     if (code)
         return code;
-    code =
-        pfc_sql_job_lease(tx,
-                          &(pfc_sql_job_lease_args){ .runner = request->runner,
-                                                     .machine_class = request->machine_class,
-                                                     .labels = labels,
-                                                     .backends = request->backends,
-                                                     .backends_len = request->backends_len,
-                                                     .project_id = request->project_id,
-                                                     .lease_hash = t->hash,
-                                                     .seconds = lease_seconds(request->lease_s) },
-                          &rows, err);
+    code = pfc_sql_job_lease(tx,
+                             &(pfc_sql_job_lease_args){ .runner = request->runner,
+                                                        .machine_class = request->machine_class,
+                                                        .labels = labels,
+                                                        .backends = request->backends,
+                                                        .backends_len = request->backends_len,
+                                                        .project_id = request->project_id,
+                                                        .lease_hash = t->hash,
+                                                        .seconds = lease_seconds(request->lease_s),
+                                                        .question = asked,
+                                                        .token_hash = token_hash,
+                                                        .token_id = request->token_id },
+                             &rows, err);
     if (!code && rows.len) {
         *id = rows.items[0].id;
         t->fence = rows.items[0].fence;
-        if (asked)
-            code = answer_question(tx, t, asked, late, err);
+        *late = rows.items[0].late;
+        code = refuse_late(*late, asked, err);
         if (!code)
             code = t->fence > 1 ? judge_overtaken(tx, *id, err) : PFC_OK;
     }
@@ -242,32 +232,11 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     return code;
 }
 
-/* The lease's own token, with which the runner stores the results. */
-static pfc_code issue_token(pfc_db *db, const pfc_lease_request *request, const pfc_job *job,
-                            int64_t fence, pfc_err *err)
-{
-    const pfc_lease_token_request wanted = { .project_id = job->project_id,
-                                             .job_id = job->id,
-                                             .fence = fence,
-                                             .token_id = request->token_id,
-                                             .runner = request->runner };
-    pfc_tx *tx = NULL;
-    pfc_code code;
-
-    if (!request->token)
-        return PFC_OK;
-    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
-    if (!code)
-        code = pfc_lease_token_issue(tx, &wanted, request->token, err);
-    pfc_tx_free(tx);
-    return code;
-}
-
 pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out,
                        char lease[PFC_LEASE_SIZE], pfc_err *err)
 {
     char *labels = NULL;
-    char fresh[33];
+    char fresh[33], token_hash[PFC_SHA256_HEX];
     ticket t = { 0 };
     pfc_tx *tx = NULL;
     int64_t id = 0;
@@ -287,7 +256,9 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
         else
             pfc_random_id(fresh);
         pfc_sha256_hex(fresh, strlen(fresh), t.hash);
-        code = take(tx, request, labels, &t, &id, &late, err);
+        if (request->token)
+            pfc_lease_token_make(request->token, token_hash);
+        code = take(tx, request, labels, request->token ? token_hash : NULL, &t, &id, &late, err);
     }
     pfc_tx_free(tx);
     free(labels);
@@ -295,8 +266,6 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
         code = pfc_err_set(err, PFC_ENOTFOUND, "no job waits for this runner");
     if (!code)
         code = pfc_jobs_get(db, id, out, err);
-    if (!code)
-        code = issue_token(db, request, &out->items[0], t.fence, err);
     if (!code) {
         out->items[0].fence = t.fence; /* the job may have been leased again since */
         (void)snprintf(lease, PFC_LEASE_SIZE, "%s-%lld", fresh, (long long)t.fence);
@@ -319,6 +288,27 @@ static pfc_code refuse_restart(pfc_tx *tx, int64_t job_id, const ticket *t, pfc_
     return code ? code
                 : pfc_err_set(err, PFC_ECONFLICT, "job %lld: %s", (long long)job_id,
                               found ? "it was started too often" : "the lease is lost");
+}
+
+/* A restarted job has a new fencing token, and needs a token for its results that names it. */
+static pfc_code issue_token(pfc_db *db, const pfc_lease_request *request, const pfc_job *job,
+                            int64_t fence, pfc_err *err)
+{
+    const pfc_lease_token_request wanted = { .project_id = job->project_id,
+                                             .job_id = job->id,
+                                             .fence = fence,
+                                             .token_id = request->token_id,
+                                             .runner = request->runner };
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (!request->token)
+        return PFC_OK;
+    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code)
+        code = pfc_lease_token_issue(tx, &wanted, request->token, err);
+    pfc_tx_free(tx);
+    return code;
 }
 
 static pfc_code restart(pfc_tx *tx, int64_t job_id, const pfc_lease_request *request, ticket *t,
