@@ -60,13 +60,43 @@ static uint64_t least_gemm_elements(const pfc_accel_chip *chip, uint64_t es, uin
     return bound > 0.0 ? (uint64_t)bound : 0;
 }
 
-/* At the peak of the channels or of the engines, whichever is lower; refresh and rows left out. */
-static uint64_t memory_cycles(const pfc_accel_chip *chip, uint64_t bytes)
+/* Longest time that a channel serves one access, rounded up. */
+static uint64_t longest_access(const pfc_accel_chip *chip)
 {
-    const uint64_t hbm = bytes * chip->clock_mhz / chip->hbm_mbps;
-    const uint64_t dma = bytes / (chip->dma_bytes * chip->dma_engines);
+    const uint64_t block =
+        div_up(chip->hbm_interleave * chip->clock_mhz * chip->hbm_channels, chip->hbm_mbps);
 
-    return PFC_MAX(hbm, dma);
+    return block + 1 + chip->hbm_row_miss + chip->hbm_turnaround;
+}
+
+/*
+ * Cycles from the start of the first transfer to its engine's last byte, when `bytes` move of which
+ * `distinct` have addresses of their own: at the peak of the engines, or of the channels. Every
+ * channel is busy as long as their mean or longer, and
+ *
+ * - each row of distinct bytes is opened once or more often;
+ * - no access starts while a refresh lasts, and one that has started before ends at the latest
+ *   after the longest access: the rest of each refresh before the end is lost.
+ */
+static uint64_t memory_cycles(const pfc_accel_chip *chip, uint64_t bytes, uint64_t distinct)
+{
+    const uint64_t dma = bytes / (chip->dma_bytes * chip->dma_engines);
+    const uint64_t rows = distinct / PFC_MAX(chip->hbm_row_bytes, chip->hbm_interleave);
+    const uint64_t busy = chip->dma_setup + bytes * chip->clock_mhz / chip->hbm_mbps +
+                          rows * chip->hbm_row_miss / chip->hbm_channels;
+    const uint64_t longest = longest_access(chip);
+    const uint64_t lost = chip->hbm_refresh > longest ? chip->hbm_refresh - longest : 0;
+    uint64_t end = busy;
+
+    for (;;) { /* the time that is lost may let a further refresh begin before the end */
+        const uint64_t refreshes =
+            end > chip->hbm_refresh ? (end - chip->hbm_refresh) / chip->hbm_refresh_every : 0;
+
+        if (busy + refreshes * lost == end)
+            break;
+        end = busy + refreshes * lost;
+    }
+    return PFC_MAX(end, dma + chip->dma_setup);
 }
 
 typedef struct shape {
@@ -84,11 +114,12 @@ static void gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
     if (m == 0 || n == 0)
         return;
     least = least_gemm_elements(chip, s->es, m, n, k) * PFC_MIN(s->es, s->out_es);
+    out->loads = (m * k + k * n) * s->es;
+    out->distinct = out->loads + m * n * s->out_es;
     out->array = array_cycles(chip, s->passes, m, n, k);
     out->vector = m * n * k / chip->vector_lanes;
     out->compute = together(full_fold_cycles(chip, s->passes, m, n, k), out->vector);
-    out->bytes = (m * k + k * n) * s->es + m * n * s->out_es;
-    out->bytes = PFC_MAX(out->bytes, least);
+    out->bytes = PFC_MAX(out->distinct, least);
 }
 
 /* The fused bias and activation belong to the vector unit alone. */
@@ -108,6 +139,8 @@ static void fused_gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, c
         store, out->vector);
     out->vector += store;
     out->bytes += (uint64_t)p->p[1] * s->es;
+    out->distinct += (uint64_t)p->p[1] * s->es;
+    out->loads += (uint64_t)p->p[1] * s->es;
 }
 
 /* Scores and weighted values are two products of all pairs (causal: of half of them and the
@@ -136,7 +169,8 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
     out->vector =
         pairs * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_ATT_STEP, 0) / chip->vector_lanes;
     out->compute = beside(out->array, out->vector, 2 * pairs * d / chip->vector_lanes);
-    out->bytes = 2 * (heads * queries + groups * len) * d * s->es;
+    out->loads = (heads * queries + 2 * groups * len) * d * s->es;
+    out->bytes = out->distinct = out->loads + heads * queries * d * s->es;
 }
 
 static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
@@ -145,7 +179,7 @@ static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
     static const struct {
         pfc_accel_op op;
         uint64_t weights;  /* vectors of one element a column */
-        uint64_t matrices; /* number of matrices of the whole size that are read or written */
+        uint64_t matrices; /* number of matrices of the whole size: half are read, half written */
     } kinds[] = {
         [PFC_ACCEL_LAYERNORM] = { PFC_ACCEL_OP_LAYERNORM, 2, 2 },
         [PFC_ACCEL_RMSNORM] = { PFC_ACCEL_OP_RMSNORM, 1, 2 },
@@ -157,10 +191,12 @@ static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
 
     out->array = UINT64_MAX;
     out->vector = out->compute = elements * passes / chip->vector_lanes;
-    if (elements)
-        out->bytes =
-            (kinds[p->kernel].matrices * elements + kinds[p->kernel].weights * (uint64_t)p->p[1]) *
-            s->es;
+    if (elements == 0)
+        return;
+    out->loads =
+        (kinds[p->kernel].matrices / 2 * elements + kinds[p->kernel].weights * (uint64_t)p->p[1]) *
+        s->es;
+    out->bytes = out->distinct = out->loads + kinds[p->kernel].matrices / 2 * elements * s->es;
 }
 
 pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const pfc_accel_chip *chip,
@@ -192,9 +228,13 @@ pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const p
         out.cycles = out.compute;
         return out;
     }
-    out.memory = memory_cycles(chip, out.bytes);
-    /* The first bytes arrive and the last leave before and after any work on them. */
+    out.memory = memory_cycles(chip, out.bytes, out.distinct);
+    /* The first bytes arrive and the last leave before and after any work on them; every input is
+     * part of some result, which is stored after the last of them has arrived. */
     out.fixed = chip->dma_setup + chip->hbm_latency;
-    out.cycles = PFC_MAX(out.memory + out.fixed, out.compute + 2 * out.fixed);
+    out.cycles = PFC_MAX(out.memory + chip->hbm_latency, out.compute + 2 * out.fixed);
+    if (out.loads)
+        out.cycles = PFC_MAX(out.cycles, memory_cycles(chip, out.loads, out.loads) +
+                                             chip->hbm_latency + out.fixed);
     return out;
 }

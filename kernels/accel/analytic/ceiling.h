@@ -6,7 +6,8 @@
  * Memory: at least the compulsory bytes (each argument once), and for a GEMM at least the traffic
  * of any tiling in that scratchpad: 2 M N K / sqrt(S) - 2 S elements with S elements on chip.
  * Source: Smith, Lowery, Langou, van de Geijn, "A Tight I/O Lower Bound for Matrix Multiplication",
- * arXiv 1702.02017; the use as a ceiling is that of Timeloop's Orojenesis (ISCA 2024).
+ * arXiv 1702.02017; the use as a ceiling is that of Timeloop's Orojenesis (ISCA 2024). A channel
+ * opens each row of these bytes once or more often and loses its refreshes.
  *
  * Pure functions; thread-safe.
  */
@@ -16,13 +17,17 @@
 #include "kernels/accel/compiler/compiler.h"
 
 typedef struct pfc_accel_ceiling {
-    uint64_t array;   /* cycles if the array alone computed; UINT64_MAX: it cannot */
-    uint64_t vector;  /* cycles if the vector unit alone did; for a GEMM its multiply-adds */
-    uint64_t compute; /* both units at once, the work split as suits them best */
-    uint64_t bytes;   /* least traffic with HBM */
-    uint64_t memory;  /* cycles of that traffic at the peak of HBM or of all DMA engines */
-    uint64_t fixed;   /* first transfer's and last result's latency, which nothing hides */
-    uint64_t cycles;  /* lower bound of the whole */
+    uint64_t array;    /* cycles if the array alone computed; UINT64_MAX: it cannot */
+    uint64_t vector;   /* cycles if the vector unit alone did; for a GEMM its multiply-adds */
+    uint64_t compute;  /* both units at once, the work split as suits them best */
+    uint64_t bytes;    /* least traffic with HBM */
+    uint64_t distinct; /* bytes of all arguments */
+    uint64_t loads;    /* bytes of the arguments that are read */
+    uint64_t
+        memory;     /* cycles from the first command to the last byte of that traffic in HBM: at the
+                        peak of HBM, with row misses and refreshes, or at that of all DMA engines */
+    uint64_t fixed; /* setup and latency of a transfer; nothing hides those of the first and last */
+    uint64_t cycles; /* lower bound of the whole */
 } pfc_accel_ceiling;
 
 /** Lower bounds. Modes with ideal memory: of the array alone (their closed form). An empty problem
