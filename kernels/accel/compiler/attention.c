@@ -15,6 +15,7 @@
 #define ARG_O 3
 
 #define MAX_LANES 4
+#define MAX_DEPTH 8
 #define MAX_HEADS 32
 
 typedef struct shape {
@@ -26,7 +27,8 @@ typedef struct shape {
     bool causal;
 } shape;
 
-/* A tile of queries in flight; two of each buffer, used in turn. */
+/* A tile of queries in flight; two of each buffer, and `depth` of those of a tile of keys, used in
+ * turn. */
 typedef struct lane {
     bool active;
     uint64_t group;    /* first head of keys */
@@ -37,8 +39,8 @@ typedef struct lane {
     uint64_t end;      /* keys that any row sees */
     uint64_t k0;
     size_t tile; /* 0 or 1: changes with the tile of queries */
-    size_t step; /* changes with the tile of keys */
-    uint16_t q[2], out[2], stats[2], sum[2], scores[2], p[2];
+    size_t step; /* of the tiles of keys, modulo the depth */
+    uint16_t q[2], out[2], stats[2], sum[2], scores[MAX_DEPTH], p[MAX_DEPTH];
 } lane;
 
 typedef struct lowering {
@@ -47,6 +49,7 @@ typedef struct lowering {
     pfc_accel_attention_tiles t;
     float scale;
     lane lanes[MAX_LANES];
+    uint64_t steps; /* tiles of keys so far, of all lanes */
     pfc_accel_ring k, v;
     uint8_t line_q, line_k, line_v, line_score, line_weigh, line_sum, line_end, line_store;
 } lowering;
@@ -77,14 +80,14 @@ static bool fits(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attenti
     const pfc_accel_chip *chip = ir->chip;
     const uint64_t rows = t->q * t->heads;
     const uint64_t keys = t->k * t->heads;
-    const uint64_t sram = 2 * t->lanes *
-                          (2 * pfc_accel_sram_rounded(chip, rows * x->d * ir->es) +
-                           2 * pfc_accel_sram_rounded(chip, keys * x->d * ir->es) +
-                           pfc_accel_sram_rounded(chip, rows * t->k * ir->es) +
-                           pfc_accel_sram_rounded(chip, rows * 8));
+    const uint64_t sram =
+        t->lanes * (4 * pfc_accel_sram_rounded(chip, rows * x->d * ir->es) +
+                    2 * t->depth * pfc_accel_sram_rounded(chip, keys * x->d * ir->es) +
+                    t->depth * pfc_accel_sram_rounded(chip, rows * t->k * ir->es) +
+                    2 * pfc_accel_sram_rounded(chip, rows * 8));
 
     return sram <= chip->sram_bytes &&
-           2 * t->lanes * (rows * t->k + rows * x->d) * 4 <= chip->acc_bytes;
+           t->lanes * (t->depth * rows * t->k + 2 * rows * x->d) * 4 <= chip->acc_bytes;
 }
 
 /* Rows of whole heads where a tile has room for several, else rows of one. */
@@ -123,15 +126,17 @@ static void prepare(lowering *l)
 
         for (size_t j = 0; j < 2; j++) {
             n->q[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
-            n->p[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->t.k * ir->es);
             n->out[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
             n->stats[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * 8);
-            n->scores[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->t.k * 4);
             n->sum[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->x.d * 4);
         }
+        for (size_t j = 0; j < l->t.depth; j++) {
+            n->p[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->t.k * ir->es);
+            n->scores[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->t.k * 4);
+        }
     }
-    pfc_accel_ring_init(ir, &l->k, 2 * l->t.lanes, keys);
-    pfc_accel_ring_init(ir, &l->v, 2 * l->t.lanes, keys);
+    pfc_accel_ring_init(ir, &l->k, l->t.depth * l->t.lanes, keys);
+    pfc_accel_ring_init(ir, &l->v, l->t.depth * l->t.lanes, keys);
 }
 
 static pfc_accel_tile rows_at(const lowering *l, uint8_t arg, uint64_t row, uint64_t rows)
@@ -190,6 +195,12 @@ static void begin(lowering *l, lane *n, uint64_t i)
     pfc_accel_ir_move(l->ir, PFC_ACCEL_OP_LOAD, &q, n->q[n->tile], l->line_q);
 }
 
+/* Whether step i of all belongs to a share of so many eighths, spread evenly over the steps. */
+static bool is_turn(uint64_t i, uint64_t eighths)
+{
+    return (i + 1) * eighths / 8 > i * eighths / 8;
+}
+
 static void product(lowering *l, const lane *n, bool values, uint16_t keys, uint64_t cols)
 {
     pfc_accel_tile_op *op =
@@ -204,7 +215,12 @@ static void product(lowering *l, const lane *n, bool values, uint16_t keys, uint
     op->b = keys;
     op->acc = values ? n->sum[n->tile] : n->scores[n->step];
     op->batch = (uint32_t)n->heads;
-    op->either = pfc_accel_either_unit(l->ir, op->cmd.m, op->cmd.n, op->cmd.k);
+    op->either = !l->t.split && pfc_accel_either_unit(l->ir, op->cmd.m, op->cmd.n, op->cmd.k);
+    if (l->t.split && is_turn(l->steps, values ? l->t.sums : l->t.scores)) {
+        op->cmd.unit = PFC_ACCEL_UNIT_VECTOR;
+        op->cmd.op = PFC_ACCEL_OP_MATVEC;
+        op->cmd.batch = op->batch > 1 ? op->batch : 0;
+    }
 }
 
 static void weigh(lowering *l, const lane *n, uint64_t cols)
@@ -248,12 +264,13 @@ static void step(lowering *l, lane *n)
     const pfc_accel_tile v = keys_at(l, n, ARG_V, loaded);
     uint16_t buf;
 
-    n->step ^= 1;
+    n->step = (n->step + 1) % l->t.depth;
     buf = pfc_accel_ring_fetch(l->ir, &l->k, tag, &k, l->line_k);
     product(l, n, false, buf, cols);
     weigh(l, n, cols);
     buf = pfc_accel_ring_fetch(l->ir, &l->v, tag, &v, l->line_v);
     product(l, n, true, buf, cols);
+    l->steps++;
     n->k0 += cols;
     if (n->k0 >= n->end)
         finish(l, n);
@@ -313,32 +330,69 @@ static uint64_t cycles_of(const pfc_accel_ir *ir, pfc_accel_op op, const uint64_
     return cycles;
 }
 
-/* Both units for one tile: with products that either may take, as the better of them ends. */
-static void step_cycles(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t,
+/* Cycles of the two products of a tile, by unit. */
+typedef struct products {
+    uint64_t array[2], vector[2]; /* that the scores, and the sums of values, take of the unit */
+    uint64_t array_last, vector_last; /* from the begin of the sums to the last of them */
+} products;
+
+/* The shares of the vector unit with which both units end soonest; returns their cycles. */
+static uint64_t best_split(const products *p, uint64_t weighing, pfc_accel_attention_tiles *t)
+{
+    uint64_t best = UINT64_MAX;
+
+    for (uint8_t i = 0; i < 81; i++) {
+        const uint64_t scores = i % 9;
+        const uint64_t sums = i / 9;
+        const uint64_t array = p->array[0] * (8 - scores) + p->array[1] * (8 - sums);
+        const uint64_t vector = 8 * weighing + p->vector[0] * scores + p->vector[1] * sums;
+
+        if (PFC_MAX(array, vector) >
+            best) /* of equals most sums: a tile waits for those of the last */
+            continue;
+        best = PFC_MAX(array, vector);
+        t->scores = (uint8_t)scores;
+        t->sums = (uint8_t)sums;
+    }
+    return best / 8;
+}
+
+/* Both units for one tile: with products that either may take, as the better of them ends. With
+ * t->split, sets the shares of the units. */
+static void step_cycles(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *t,
                         uint64_t *units, uint64_t *chain)
 {
     const uint64_t score[] = { t->q, t->k, x->d };
     const uint64_t sum[] = { t->q, x->d, t->k };
-    uint64_t last[5] = { 0 };
+    uint64_t unused, weighed;
     const uint64_t weigh[] = { t->heads * t->q, t->k, x->d };
-    const uint64_t array = cycles_of(ir, PFC_ACCEL_OP_MATMUL, score, t->heads, &last[0]) +
-                           cycles_of(ir, PFC_ACCEL_OP_MATMUL, sum, t->heads, &last[1]);
-    const uint64_t weighing = cycles_of(ir, PFC_ACCEL_OP_ATT_STEP, weigh, 1, &last[2]);
-    const uint64_t lanes = cycles_of(ir, PFC_ACCEL_OP_MATVEC, score, t->heads, &last[3]) +
-                           cycles_of(ir, PFC_ACCEL_OP_MATVEC, sum, t->heads, &last[4]);
+    const uint64_t weighing = cycles_of(ir, PFC_ACCEL_OP_ATT_STEP, weigh, 1, &weighed);
+    products p;
+    uint64_t array, lanes;
 
+    p.array[0] = cycles_of(ir, PFC_ACCEL_OP_MATMUL, score, t->heads, &unused);
+    p.array[1] = cycles_of(ir, PFC_ACCEL_OP_MATMUL, sum, t->heads, &p.array_last);
+    p.vector[0] = cycles_of(ir, PFC_ACCEL_OP_MATVEC, score, t->heads, &unused);
+    p.vector[1] = cycles_of(ir, PFC_ACCEL_OP_MATVEC, sum, t->heads, &p.vector_last);
+    array = p.array[0] + p.array[1];
+    lanes = p.vector[0] + p.vector[1];
+    if (t->split) {
+        *units = best_split(&p, weighing, t);
+        *chain = weighed + (p.array_last * (8u - t->sums) + p.vector_last * t->sums) / 8;
+        return;
+    }
     *units = PFC_MAX(array, weighing);
-    *chain = last[2] + last[1];
+    *chain = weighed + p.array_last;
     if (!pfc_accel_either_unit(ir, t->q, x->d, t->k))
         return;
     if (array > weighing)
         *units = array * (lanes + weighing) / (array + lanes);
-    *chain = last[2] + PFC_MIN(last[1], last[4]);
+    *chain = weighed + PFC_MIN(p.array_last, p.vector_last);
 }
 
 /* Cycles for 2^20 pairs of query and key: the busier unit, or memory, or what one tile waits for
  * itself. */
-static uint64_t cost_of(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t)
+static uint64_t cost_of(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *t)
 {
     const uint64_t average = x->s - (x->causal ? x->queries / 2 : 0);
     /* a causal tile also computes half of what its rows have beyond the diagonal; the first tile of
@@ -394,23 +448,34 @@ static uint64_t tried(const pfc_accel_ir *like, const shape *x, const pfc_accel_
     return cycles;
 }
 
-/* A tile size alone, and, where all queries of a head of keys are in it, of several heads. */
+/* Kinds of choices; the form for the cost leaves out open rows and the scheduler's decisions, so
+ * that the best of each kind are tried. */
+enum { ALONE, HEADS, SPLIT, KINDS };
+
+#define SPLIT_DEPTH 4
+
+/* A tile size alone, and, where all queries of a head of keys are in it, of several heads; the same
+ * with the products split between the units, where the vector unit is to have some of them. */
 static void consider(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles t,
-                     choice *best, size_t *len)
+                     choice best[KINDS][CHOICES], size_t len[KINDS])
 {
     const bool whole = t.mixed && t.q == x->share * x->queries;
 
     for (; t.heads <= (whole ? PFC_MIN(x->groups, MAX_HEADS) : 1); t.heads *= 2) {
+        const size_t kind = t.heads == 1 ? ALONE : HEADS;
         choice c = { .tiles = t };
 
-        if (!fits(ir, x, &t))
+        if (fits(ir, x, &c.tiles)) {
+            c.cost = cost_of(ir, x, &c.tiles);
+            keep(best[kind], &len[kind], &c);
+        }
+        c.tiles.split = true;
+        c.tiles.depth = SPLIT_DEPTH;
+        if (!t.mixed || !fits(ir, x, &c.tiles))
             continue;
-        c.cost = cost_of(ir, x, &t);
-        /* the form for the cost leaves out open rows: some of each kind are tried */
-        if (t.heads == 1)
-            keep(best, &len[0], &c);
-        else
-            keep(best + CHOICES, &len[1], &c);
+        c.cost = cost_of(ir, x, &c.tiles);
+        if (c.tiles.scores + c.tiles.sums > 0)
+            keep(best[SPLIT], &len[SPLIT], &c);
     }
 }
 
@@ -439,8 +504,9 @@ static bool fastest(const pfc_accel_ir *ir, const shape *x, choice *all, size_t 
 
 static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *out)
 {
-    choice best[2 * CHOICES];
-    size_t len[2] = { 0 };
+    choice best[KINDS][CHOICES], all[KINDS * CHOICES];
+    size_t len[KINDS] = { 0 };
+    size_t all_len = 0;
     uint64_t rows_before = 0;
     const bool few = x->queries * x->share <= 32; /* memory decides: every engine loads */
 
@@ -453,15 +519,35 @@ static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_t
         for (uint64_t keys = 1;; keys *= 2) {
             for (uint64_t lanes = 1; lanes <= MAX_LANES; lanes++)
                 consider(ir, x,
-                         (pfc_accel_attention_tiles){ rows, PFC_MIN(keys, x->s), 1, lanes, few },
+                         (pfc_accel_attention_tiles){ .q = rows,
+                                                      .k = PFC_MIN(keys, x->s),
+                                                      .heads = 1,
+                                                      .lanes = lanes,
+                                                      .depth = 2,
+                                                      .mixed = few },
                          best, len);
             if (keys >= x->s || keys >= 4096)
                 break;
         }
     }
-    for (size_t i = 0; i < len[1]; i++)
-        best[len[0] + i] = best[CHOICES + i];
-    return fastest(ir, x, best, len[0] + len[1], out);
+    for (size_t kind = 0; kind < KINDS; kind++)
+        for (size_t i = 0; i < len[kind]; i++)
+            all[all_len++] = best[kind][i];
+    return fastest(ir, x, all, all_len, out);
+}
+
+static void say_choice(const pfc_accel_attention_tiles *t, char *out, size_t cap)
+{
+    const int len =
+        snprintf(out, cap,
+                 "tiles of %llu queries, %llu keys of %llu heads; %llu tiles of queries in flight; "
+                 "%s",
+                 (unsigned long long)t->q, (unsigned long long)t->k, (unsigned long long)t->heads,
+                 (unsigned long long)t->lanes, pfc_accel_queues_text(t->mixed));
+
+    if (t->split && len > 0 && (size_t)len < cap)
+        snprintf(out + len, cap - (size_t)len, "; %u/8 scores, %u/8 sums on the vector unit",
+                 t->scores, t->sums);
 }
 
 pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *problem,
@@ -478,15 +564,15 @@ pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *p
     if (*empty)
         return PFC_OK;
     if (ir->p->ideal_memory)
-        *t = (pfc_accel_attention_tiles){ tile_rows(&x, PFC_MIN(x.queries * x.share, 128)),
-                                          PFC_MIN(x.s, 128), 1, 1, false };
+        *t = (pfc_accel_attention_tiles){ .q = tile_rows(&x, PFC_MIN(x.queries * x.share, 128)),
+                                          .k = PFC_MIN(x.s, 128),
+                                          .heads = 1,
+                                          .lanes = 1,
+                                          .depth = 2 };
     else if (!choose(ir, &x, t))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this attention fits its scratchpad",
                            ir->chip->name);
-    snprintf(ir->p->choice, sizeof(ir->p->choice),
-             "tiles of %llu queries, %llu keys of %llu heads; %llu tiles of queries in flight; %s",
-             (unsigned long long)t->q, (unsigned long long)t->k, (unsigned long long)t->heads,
-             (unsigned long long)t->lanes, pfc_accel_queues_text(t->mixed));
+    say_choice(t, ir->p->choice, sizeof(ir->p->choice));
     return PFC_OK;
 }
 

@@ -5,7 +5,8 @@
  * engine itself on the best few; `tile` writes tile operations over buffers, in an order that is
  * right one after the other; `place` gives buffers addresses; `schedule` orders the operations for
  * the units (list scheduling) and picks the unit for products of few rows, which the vector unit
- * computes with the same sums in the same order; `semaphores` adds tokens and waits; `check` finds
+ * computes with the same sums in the same order (for decode, `choose` may fix each unit's share of
+ * the tiles instead); `semaphores` adds tokens and waits; `check` finds
  * races. Modes with ideal memory take the whole problem as one tile.
  *
  * Deterministic; thread-safe; a program is the caller's to free.

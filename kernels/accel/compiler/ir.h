@@ -140,7 +140,11 @@ typedef struct pfc_accel_attention_tiles {
     uint64_t k;     /* keys */
     uint64_t heads; /* of keys, whose tiles lie beside each other */
     uint64_t lanes; /* tiles of queries in flight */
+    uint64_t depth; /* tiles of keys in flight for each of them: buffers of scores and of keys */
     bool mixed;     /* each DMA engine loads and stores */
+    bool split;     /* the next two say which unit multiplies; else the scheduler chooses */
+    uint8_t scores; /* eighths of the tiles whose scores are the vector unit's */
+    uint8_t sums;   /* eighths of the tiles whose sums of values are the vector unit's */
 } pfc_accel_attention_tiles;
 
 typedef struct pfc_accel_norm_tiles {

@@ -151,6 +151,28 @@ Test(ops, grouped_attention_and_decode_are_right, .timeout = 120)
     }
 }
 
+/* Keys that four heads share keep the array busy with weights for twice as long as the vector unit
+ * would multiply: each unit has a share of the tiles, and the scores of a tile may be one unit's, the
+ * sums of its values the other's. */
+Test(ops, decode_of_grouped_heads_is_split_between_the_units, .timeout = 120)
+{
+    const pfc_accel_problem few = { PFC_ACCEL_ATTENTION,
+                                    PFC_ACCEL_BF16,
+                                    { 16, 2048, 128, 0, 1, 4 } };
+    const pfc_accel_problem many = { PFC_ACCEL_ATTENTION,
+                                     PFC_ACCEL_BF16,
+                                     { 32, 2048, 128, 0, 1, 8 } };
+    pfc_accel_result r = checked(&few, "pfc-server2", "pipelined-ws");
+
+    cr_assert(ne(ptr, strstr(r.choice, "8/8 scores, 1/8 sums on the vector unit"), NULL), "%s",
+              r.choice);
+    r = checked(&many, "pfc-server2", "pipelined-ws");
+    cr_assert(ne(ptr, strstr(r.choice, "3/8 scores, 8/8 sums on the vector unit"), NULL), "%s",
+              r.choice);
+    /* 2 x 8 heads of keys of 2,048 x 128 weights: 128 cycles for a fold of 128 x 128 */
+    cr_assert(lt(u64, r.cycles, 2 * 8 * 16 * 128 / 2));
+}
+
 Test(ops, fused_kernels_are_right, .timeout = 120)
 {
     static const int64_t shapes[][3] = { { 1, 1, 1 },    { 3, 70, 65 },   { 130, 33, 200 },
