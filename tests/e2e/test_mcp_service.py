@@ -125,6 +125,18 @@ class Service(unittest.TestCase):
                         known = [word for word in members[name][key] if word != "bisect"] if key == "enum" else members[name][key]
                         self.assertEqual(schema[key], known, (tool, name, key))
 
+    def test_output_schemas_have_the_members_of_the_api(self):
+        with self.client("--allow-write") as client:
+            tools = client.tools()
+        found = {}
+        for tool in tools.values():
+            found.update(tool["outputSchema"].get("$defs", {}))
+        self.assertGreater(len(found), 30)
+        for name, schema in found.items():
+            known = self.api["components"]["schemas"][name]
+            self.assertEqual(schema.get("properties", {}).keys(), known.get("properties", {}).keys(), name)
+            self.assertFalse("required" in schema or "enum" in schema or schema.get("additionalProperties") is False, name)
+
     def parameters(self, path):
         for pattern, methods in self.api["paths"].items():
             parts, want = pattern.removeprefix("/api/v1").split("/"), path.split("/")
