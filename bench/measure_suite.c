@@ -175,12 +175,22 @@ static pfc_code open_to_measure(const pfc_bench_args *args, suite_input *in, pfc
 
 int pfc_bench_run_list(const pfc_bench_args *args)
 {
+    const pfc_benchmark_filter what = { args->filter, args->backends, args->backends_len };
+    const bool all = !args->filter && args->backends_len == 0;
+    pfc_benchmark_matcher wanted;
     pfc_err err = { 0 };
     suite_input in;
-    const pfc_code code = open_input(args, &in, &err);
+    pfc_code code = open_input(args, &in, &err);
 
     if (!code)
-        pfc_bench_list(stdout, in.suite, &in.backends, args->json);
+        code = pfc_benchmark_matcher_init(&wanted, &what, &err);
+    if (!code) {
+        if (!pfc_bench_list(stdout, in.suite, &in.backends, all ? NULL : &wanted, args->json))
+            code =
+                pfc_err_set(&err, PFC_EINVAL, "suite %s: no benchmark fits --filter and --backend",
+                            in.suite->name);
+        pfc_benchmark_matcher_clear(&wanted);
+    }
     close_input(&in);
     return code ? pfc_bench_fail(&err) : pfc_bench_flush();
 }

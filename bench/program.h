@@ -6,6 +6,7 @@
 
 #include "bench/harness/harness.h"
 #include "bench/machine/ceilings/ceilings.h"
+#include "core/wire/benchmark_filter.h"
 
 #define PFC_BENCH_MAX_BACKENDS 16
 
@@ -96,8 +97,10 @@ pfc_code pfc_bench_roofline_svg(const char *path, const pfc_ceilings *ceilings,
 void pfc_bench_roofline_text(FILE *out, const pfc_ceilings *ceilings);
 /** The results as a table: benchmark, backend, metric, median, interval, n, noise. */
 void pfc_bench_table(FILE *out, const pfc_run *run);
-/** The benchmarks of a suite and their backends, as text or JSON. */
-void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
+/** Prints the benchmarks of a suite that `wanted` selects and those of their backends that it
+ * selects, as text or JSON; NULL selects all. Returns how many benchmarks it printed. */
+size_t pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends,
+                      const pfc_benchmark_matcher *wanted, bool json);
 /** Operations x types x backends: how many benchmarks the suite has of each, which are gaps and
  * which have no kernel; then the shapes that backends could be measured with and are not. */
 void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);

@@ -113,16 +113,35 @@ void pfc_bench_table(FILE *out, const pfc_run *run)
                      "are kept out of detection.\n");
 }
 
-void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json)
+/* The backends of a benchmark that are to be listed. */
+static json_t *names_of(const pfc_case *c, const pfc_backends *backends,
+                        const pfc_benchmark_matcher *wanted)
 {
+    json_t *names = json_array();
+
+    for (size_t b = 0; b < backends->len; b++) {
+        const char *name = backends->items[b].name;
+
+        if (pfc_case_wants(c, name) && (!wanted || pfc_benchmark_matches(wanted, c->name, name)))
+            json_array_append_new(names, json_string(name));
+    }
+    return names;
+}
+
+size_t pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends,
+                      const pfc_benchmark_matcher *wanted, bool json)
+{
+    size_t listed = 0;
+
     for (size_t i = 0; i < suite->cases_len; i++) {
         const pfc_case *c = &suite->cases[i];
-        json_t *names = json_array();
+        json_t *names = names_of(c, backends, wanted);
 
-        for (size_t b = 0; b < backends->len; b++) {
-            if (pfc_case_wants(c, backends->items[b].name))
-                json_array_append_new(names, json_string(backends->items[b].name));
+        if (wanted && json_array_size(names) == 0) {
+            json_decref(names);
+            continue;
         }
+        listed++;
         if (json) {
             json_t *line = json_pack("{s:s, s:s, s:s, s:s, s:b, s:O}", "benchmark", c->name, "op",
                                      c->op->name, "dtype", c->dtype, "metric", c->op->metric,
@@ -142,6 +161,7 @@ void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backe
         }
         json_decref(names);
     }
+    return listed;
 }
 
 static size_t count_cases(const pfc_suite *suite, const pfc_op *op, const char *dtype,

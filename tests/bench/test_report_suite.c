@@ -67,7 +67,7 @@ static void expect(const char *want)
 
 Test(report_suite, a_list_has_a_line_for_each_benchmark_with_its_backends)
 {
-    pfc_bench_list(out, suite, &backends, false);
+    pfc_bench_list(out, suite, &backends, NULL, false);
     expect("gemm/f32/m2n3k4                          gemm_tflops        cpu-scalar cpu-avx2 (not "
            "here)\n"
            "gemm/f32/m20n3k4                         gemm_tflops        cpu-scalar cpu-avx2 (not "
@@ -78,7 +78,7 @@ Test(report_suite, a_list_has_a_line_for_each_benchmark_with_its_backends)
 
 Test(report_suite, a_list_in_json_has_the_same)
 {
-    pfc_bench_list(out, suite, &backends, true);
+    pfc_bench_list(out, suite, &backends, NULL, true);
     (void)fclose(out);
     cr_assert(ne(ptr,
                  strstr(text, "{\"benchmark\":\"gemm/bf16/m2n3k4\",\"op\":\"gemm\",\"dtype\":"

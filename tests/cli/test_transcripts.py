@@ -20,6 +20,7 @@ Steps of a transcript:
     $ WORDS    a command; what it prints follows: "|" standard output, "!" standard error, ">" requests, and "= N" its
                exit status, where it is not 0
 
+With --folder FOLDER PROGRAM the transcripts are those of another folder, and `$` runs another program.
 DATA is the folder tests/data; in the output DIR is the scratch folder and URL the service.
 
   test_transcripts.py --record   writes what the commands print now into the files. Read the difference: whatever is
@@ -41,6 +42,10 @@ sys.path.insert(0, os.path.join(support.ROOT, "tests/support"))
 import transcript  # noqa: E402
 
 FOLDER = pathlib.Path(__file__).with_name("transcripts")
+if "--folder" in sys.argv:
+    at = sys.argv.index("--folder")
+    FOLDER, support.PERFCI = pathlib.Path(sys.argv[at + 1]), os.path.join(support.BIN, sys.argv[at + 2])
+    del sys.argv[at:at + 3]
 DATA = os.path.join(support.ROOT, "tests/data")
 RECORD = "--record" in sys.argv
 
@@ -109,7 +114,7 @@ class Transcripts(support.Case):
     def play(self, path):
         self.stub = Stub({})
         self.addCleanup(self.stub.close)
-        self.names = {DATA: "DATA", self.dir: "DIR", self.stub.url: "URL"}
+        self.names = {DATA: "DATA", support.BIN: "BIN", self.dir: "DIR", self.stub.url: "URL"}
         self.env.update(PERFCI_URL=self.stub.url, COLUMNS="200")
         date = "2026-01-01T00:00:00Z"
         self.env.update({f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
