@@ -371,7 +371,7 @@ static void print_report(const remote_search *w, const json_t *b)
     else {
         char *reason = line_of(b, "reason");
 
-        pfc_out("not decided: %s\n", reason);
+        pfc_out("not decided%s%s\n", *reason ? ": " : "", reason);
         free(reason);
     }
     pfc_show_seconds(number_of(b, "seconds"), seconds);
