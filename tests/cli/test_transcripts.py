@@ -10,7 +10,8 @@ Steps of a transcript:
     then METHOD /PATH
                what it answers to that request later, when the answers before were given; the last one stays
     repo NAME  a new Git repository in the scratch folder, in which the commands run from here on
-    git WORDS  of Git in that folder; dates and authors are always the same, so that ids are
+    git WORDS  of Git in that folder; dates and authors are always the same, so that ids are;
+               {rev:NAME} in later steps is a commit's id
     mask REGEX NAME  what matches is shown as NAME, until the next `new`
     ask        from here on the requests of a command are shown in its output, as "> METHOD /path?query body"
     env NAME=VALUE  a variable of the environment, until the next `new`; {URL} in it is that of the service
@@ -73,9 +74,13 @@ class Transcripts(support.Case):
         return [*(transcript.shown("", "\n".join(calls), self.names) if self.asks else []),
                 *lines, *transcript.shown("!", done.stderr, self.names), *status]
 
+    def revision(self, match):
+        return self.git("rev-parse", match.group(1), cwd=self.folder)
+
     def step(self, head, body):
+        head = re.sub(r"\{rev:([^}]+)\}", self.revision, head)
         word, _, rest = head.partition(" ")
-        content = transcript.content(body)
+        content = re.sub(r"\{rev:([^}]+)\}", self.revision, transcript.content(body))
         if word == "file":
             self.write(f"work/{rest}", content + "\n")
         elif word == "answer":
