@@ -127,7 +127,8 @@ static const char run_doc[] =
 static const char accel_usage[] = "Usage: perfci accel run OP|FILE.pca [OPTION...]\n"
                                   "       perfci accel chips [--json]\n"
                                   "       perfci accel counters [--json]\n"
-                                  "       perfci accel grade-limiter [OPTION...]\n\n";
+                                  "       perfci accel grade-limiter [OPTION...]\n"
+                                  "       perfci accel grade-guidance [OPTION...]\n\n";
 static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes and results.\n"
                                 "\v\n"
                                 "Examples:\n"
@@ -361,8 +362,12 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
 
-static const pfc_subcommand *const parts[] = { &part_run, &accel_part_chips, &accel_part_counters,
-                                               &accel_part_grade_limiter, NULL };
+static const pfc_subcommand *const parts[] = { &part_run,
+                                               &accel_part_chips,
+                                               &accel_part_counters,
+                                               &accel_part_grade_limiter,
+                                               &accel_part_grade_guidance,
+                                               NULL };
 
 static int cmd_accel(pfc_cli *cli, int argc, char **argv)
 {
@@ -387,14 +392,16 @@ static int cmd_accel(pfc_cli *cli, int argc, char **argv)
         return status;
     }
     if (argc >= 2)
-        (void)pfc_err_set(
-            &err, PFC_EINVAL,
-            "expected \"run\", \"chips\", \"counters\" or \"grade-limiter\", got \"%.40s\"",
-            argv[1]);
+        (void)pfc_err_set(&err, PFC_EINVAL,
+                          "expected \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
+                          "\"grade-guidance\", got "
+                          "\"%.40s\"",
+                          argv[1]);
     else
         (void)pfc_err_set(
             &err, PFC_EINVAL,
-            "missing subcommand: \"run\", \"chips\", \"counters\" or \"grade-limiter\"");
+            "missing subcommand: \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
+            "\"grade-guidance\"");
     return pfc_cli_fail(cli, &err);
 }
 

@@ -25,10 +25,28 @@ class Grade(Case):
         self.assertGreaterEqual(answer["drawn"], 12)
         self.assertGreaterEqual(answer["top1"], 0.8)
 
+    def test_guidance_is_graded_by_entry(self):
+        r = self.perfci("accel", "grade-guidance", "--seed", "3", "--cases", "40", "--json")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        answer = json.loads(r.stdout)
+        entries = answer["by_entry"].values()
+        self.assertEqual((answer["seed"], answer["cases"]), (3, 40))
+        self.assertGreater(answer["advised"], 0)
+        self.assertEqual(sum(e["advised"] for e in entries), answer["advice"])
+        self.assertEqual(sum(e["first"] for e in entries), answer["advised"])
+        self.assertLessEqual(answer["harmful_first"], answer["advised"])
+        self.assertAlmostEqual(answer["not_harmful_first"], 1 - answer["harmful_first"] / answer["advised"])
+        self.assertEqual(r.stdout, self.perfci("accel", "grade-guidance", "--seed", "3", "--cases", "40", "--json").stdout)
+        table = self.perfci("accel", "grade-guidance", "--seed", "3", "--cases", "40")
+        self.assertEqual(table.returncode, 0, table.stderr)
+        for entry in answer["by_entry"]:
+            self.assertIn(entry, table.stdout)
+
     def test_rules_that_are_not_there_are_named(self):
-        r = self.perfci("accel", "grade-limiter", "--cases", "1", "--rules", "/nonexistent")
-        self.assertEqual(r.returncode, 2)
-        self.assertIn("/nonexistent", r.stderr)
+        for part in ("grade-limiter", "grade-guidance"):
+            r = self.perfci("accel", part, "--cases", "1", "--rules", "/nonexistent")
+            self.assertEqual(r.returncode, 2)
+            self.assertIn("/nonexistent", r.stderr)
 
 
 class Accel(Case):
@@ -193,8 +211,10 @@ class Accel(Case):
                             "once, each or overlapped"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--scope", "region", "--launches", "0"],
                             "launches"),
-                           (["fly"], "expected \"run\", \"chips\", \"counters\" or \"grade-limiter\", got \"fly\""),
-                           ([], "missing subcommand: \"run\", \"chips\", \"counters\" or \"grade-limiter\"")]:
+                           (["fly"], "expected \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
+                                     "\"grade-guidance\", got \"fly\""),
+                           ([], "missing subcommand: \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
+                                "\"grade-guidance\"")]:
             r = self.perfci("accel", *args)
             self.assertEqual(r.returncode, 2, args)
             self.assertIn(says, r.stderr, args)

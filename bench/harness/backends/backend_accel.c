@@ -175,6 +175,19 @@ static void add_constants(pfc_exact *out, const pfc_accel_chip *chip)
     }
 }
 
+/* The tiles of a GEMM, so that advice for this run needs no other source. */
+static void add_tiles(pfc_exact *out, const pfc_accel_program *p)
+{
+    pfc_accel_gemm_tiles tiles;
+    const char *name;
+    uint64_t value;
+
+    if (!pfc_accel_choice_tiles(p->choice, &tiles))
+        return;
+    for (size_t i = 0; (name = pfc_accel_tile_number(&tiles, i, &value)); i++)
+        add(out, name, (double)value);
+}
+
 static pfc_code add_path(pfc_exact *out, const pfc_path *path, pfc_err *err)
 {
     pfc_profile profile;
@@ -241,6 +254,7 @@ static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
     for (pfc_accel_counter i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
         add(out, pfc_accel_counter_name(i), (double)result.counters.v[i]);
     add_constants(out, pfc_accel_case_chip(inst));
+    add_tiles(out, pfc_accel_case_program(inst));
     return PFC_OK;
 }
 

@@ -39,6 +39,10 @@ typedef struct grade_result {
 pfc_code grade_measure(uint64_t seed, uint64_t index, const pfc_limiter_rules *rules,
                        grade_result *out, pfc_err *err) PFC_MUSTCHECK;
 
+/** Sets what a run document has of a run: counters, constants of the chip, facts. (measure.c) */
+pfc_code grade_profile_fill(pfc_profile *p, const pfc_accel_case *c, const pfc_accel_result *r,
+                            pfc_err *err) PFC_MUSTCHECK;
+
 /* ---- tally.c ---- */
 
 #define GRADE_BINS 8
@@ -47,7 +51,7 @@ typedef struct grade_share {
     uint64_t cases, right;
 } grade_share;
 
-/** What one view reached. */
+/** The counts of one view. */
 typedef struct grade_tally {
     uint64_t cases, inconclusive, top1, top2;
     grade_share by_resource[PFC_RESOURCES_LEN];

@@ -47,9 +47,8 @@ static pfc_code set(pfc_profile *p, const char *prefix, const char *name, double
     return pfc_profile_set(p, key, value, err);
 }
 
-/* As a run document has it: counters, constants of the chip, facts. */
-static pfc_code fill_profile(pfc_profile *p, const pfc_accel_case *c, const pfc_accel_result *r,
-                             pfc_err *err)
+pfc_code grade_profile_fill(pfc_profile *p, const pfc_accel_case *c, const pfc_accel_result *r,
+                            pfc_err *err)
 {
     const pfc_accel_chip *chip = pfc_accel_case_chip(c);
     pfc_code code = PFC_OK;
@@ -81,7 +80,7 @@ static pfc_code run_case(pfc_accel_case *c, pfc_profile *p, pfc_err *err)
     if (!code)
         code = pfc_path_builder_finish(builder, path, err);
     if (!code)
-        code = fill_profile(p, c, &result, err);
+        code = grade_profile_fill(p, c, &result, err);
     if (!code)
         code = pfc_path_store(path, p, err);
     pfc_path_builder_free(builder);

@@ -63,6 +63,7 @@ static pfc_expr_result two(node_kind kind, double a, double b)
     case NODE_DEFAULT:
     case NODE_FACT:
     case NODE_LOG2:
+    case NODE_EXP2:
     case NODE_SQRT:
     case NODE_FLOOR:
     case NODE_CEIL:
@@ -80,6 +81,8 @@ static pfc_expr_result one(node_kind kind, double a)
         return of(a == 0.0);
     if (kind == NODE_FLOOR || kind == NODE_CEIL)
         return of(kind == NODE_FLOOR ? floor(a) : ceil(a));
+    if (kind == NODE_EXP2)
+        return of(exp2(a));
     if (kind == NODE_LOG2)
         return a > 0.0 ? of(log2(a)) : lacking("a positive number");
     return a >= 0.0 ? of(sqrt(a)) : lacking("a positive number");
@@ -166,6 +169,7 @@ static pfc_expr_result value(const pfc_expr *e, size_t at, const pfc_expr_scope 
     case NODE_MIN:
     case NODE_MAX:
     case NODE_LOG2:
+    case NODE_EXP2:
     case NODE_SQRT:
     case NODE_FLOOR:
     case NODE_CEIL:

@@ -9,6 +9,7 @@
  *   if(condition, a, b)               only the chosen side is evaluated
  *   default(a, b)                     b where a is not available
  *   log2(a)                           of a positive number
+ *   exp2(a)                           2 to the power of a
  *   sqrt(a)                           of a number that is not negative
  *   floor(a)  ceil(a)                 the next whole number below and above
  *   fact(NAME, "text")                1 when the profile's fact of that name is that text, else 0

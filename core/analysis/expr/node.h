@@ -29,6 +29,7 @@ typedef enum node_kind {
     NODE_DEFAULT,
     NODE_FACT, /* whether fact `name` is `text` */
     NODE_LOG2,
+    NODE_EXP2,
     NODE_SQRT,
     NODE_FLOOR,
     NODE_CEIL,

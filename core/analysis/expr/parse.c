@@ -266,6 +266,7 @@ static const struct {
     { "if", NODE_IF, 3, 3 },
     { "default", NODE_DEFAULT, 2, 2 },
     { "log2", NODE_LOG2, 1, 1 },
+    { "exp2", NODE_EXP2, 1, 1 },
     { "sqrt", NODE_SQRT, 1, 1 },
     { "floor", NODE_FLOOR, 1, 1 },
     { "ceil", NODE_CEIL, 1, 1 },

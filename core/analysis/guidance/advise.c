@@ -97,10 +97,10 @@ static bool advise_one(const pfc_guidance *g, const guidance_entry *e, const pfc
         return false;
     memset(out, 0, sizeof(*out));
     out->gain = PFC_MIN(gain.number, 1.0);
-    if (out->gain < g->least)
-        return false;
     spread = spread_of(g, e, &changes, now, out->gain);
     out->low = out->gain - spread;
+    if (out->low < g->least)
+        return false;
     out->high = PFC_MIN(out->gain + spread, 1.0);
     write_action(e, &changes, now, out->action, sizeof(out->action));
     if (e->with_len && !out->action[0]) /* nothing would change */

@@ -6,7 +6,7 @@
  * The file has expressions (expr/expr.h) over the numbers of the run:
  *
  *   definitions  named expressions, for example a model of the time by tile sizes
- *   least        a smaller predicted gain is not advised
+ *   least        advice whose interval begins below this gain is not given
  *   spread       half of the width of the interval that holds the gain in nine cases of ten; in it
  *                the name `gain` is the predicted gain
  *   entries      list: id, when (condition), value (the measured number of the symptom), format

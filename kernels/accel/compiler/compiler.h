@@ -96,6 +96,17 @@ pfc_code pfc_accel_compile(const pfc_accel_problem *problem, const pfc_accel_chi
 size_t pfc_accel_gemm_tiles_all(const pfc_accel_problem *problem, const pfc_accel_chip *chip,
                                 pfc_accel_gemm_tiles **out);
 
+/**
+ * The i-th number of the tiles: its name, and *value. "tile_m", "tile_n", "tile_k", "tile_group",
+ * "tile_buffers"; "tile_m_outer" and "tile_mixed" are 1 or 0. NULL past the last.
+ */
+const char *pfc_accel_tile_number(const pfc_accel_gemm_tiles *t, size_t i, uint64_t *value);
+/** Sets the number of that name. PFC_ENOTFOUND when there is none, PFC_EINVAL out of range. */
+pfc_code pfc_accel_tile_set(pfc_accel_gemm_tiles *t, const char *name, uint64_t value,
+                            pfc_err *err) PFC_MUSTCHECK;
+/** The tiles that a program's `choice` says in words; false when it says none. */
+bool pfc_accel_choice_tiles(const char *choice, pfc_accel_gemm_tiles *out);
+
 /** PFC_EINVAL naming two commands of a checked program that race: see check.c. */
 pfc_code pfc_accel_program_races(const pfc_accel_program *p, const pfc_accel_chip *chip,
                                  pfc_err *err) PFC_MUSTCHECK;
