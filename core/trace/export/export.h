@@ -1,9 +1,9 @@
 /*
  * Traces as text: Chrome JSON as Perfetto reads it, and CSV.
  *
- * In JSON, `ts` and `dur` are microseconds with three decimals. A unit is a track of X slices. Slices
- * that overlap are on lanes, tracks of their own; more of them than there are lanes, and waits for
- * semaphores, are async events.
+ * In JSON, `ts` and `dur` are microseconds with three decimals. A unit is a track of X slices.
+ * Slices that overlap are on lanes, tracks of their own; more of them than there are lanes, and
+ * waits for semaphores, are async events.
  *
  * A clock domain with two or more clock_pairs is on the host's time by them (clocks.h), when it is
  * known before the export. Else it counts from tick 0 at its nominal rate, moved by its first
