@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds perfci, starts it, and shows its main job on real input: the kernel suite measured on this
-# machine, and a demonstration repository whose planted slowdown is detected, bisected and named.
+# machine, and a demonstration repository whose two planted slowdowns, one of them on the simulated
+# accelerator, are bisected and named.
 #   --no-install  skip the package step
 #   --port N      the dashboard's port (default 7420)
 #   --data DIR    where the service keeps its data (default $XDG_DATA_HOME/perfci)
-# Its last lines on stdout: planted commit, named commit, dashboard, stop.
+# Its last lines on stdout: planted commits, named commits, dashboard, stop.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 install=1
@@ -12,7 +13,7 @@ port=7420
 data=${XDG_DATA_HOME:-$HOME/.local/share}/perfci
 
 usage() {
-    sed -n '2,7s/^# \{0,1\}//p' "$0"
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
 }
 
 die() {
@@ -80,10 +81,11 @@ mkdir -p "$work"
 say "the kernel suite, measured by the runner on this machine's CPU and on the simulated accelerator"
 "$perfci" nightly --jobs --repo "$root" --project perfci --create --suite quick --max-commits 1 >&2
 
-say "demonstration: a repository with a real slowdown in one commit"
+say "demonstration: a repository with a real slowdown in one commit, and worse tiles in another"
 "$root/deploy/demo/make_demo.py" "$work/tinygemm" --json >"$work/facts.json"
 fact() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$work/facts.json" "$1"; }
 planted=$(fact planted)
+planted_tiles=$(fact planted_tiles)
 first=$(fact first)
 project=demo-$stamp
 
@@ -100,16 +102,28 @@ status=0
 "$perfci" bisect --repo "$work/tinygemm" --metric gemm_tflops --good "$first" --bad main \
     --project "$project" --post --json >"$work/bisect.json" || status=$?
 [ "$status" -eq 1 ] || die "perfci bisect ended with status $status instead of 1; see $work/bisect.json"
-named=$(python3 - "$work/bisect.json" <<'EOF'
+named_by() {
+    python3 - "$1" <<'EOF'
 import json, sys
 culprits = json.load(open(sys.argv[1]))["culprits"]
 print(" ".join(commit for commit in culprits[0]["commits"]))
 EOF
-)
+}
+named=$(named_by "$work/bisect.json")
+
+say "bisection on the simulated accelerator: exact cycles, one run a commit"
+status=0
+PATH=$root/build/release/bin:$PATH "$perfci" bisect --repo "$work/tinygemm" \
+    --config "$work/tinygemm/accel.yaml" --good "$first" --bad main --json >"$work/tiles.json" || status=$?
+[ "$status" -eq 1 ] || die "perfci bisect ended with status $status instead of 1; see $work/tiles.json"
+named_tiles=$(named_by "$work/tiles.json")
 
 url=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["url"])' "$data/endpoint.json")
 echo "planted commit: $planted"
 echo "named commit: $named"
+echo "planted tiles: $planted_tiles"
+echo "named tiles: $named_tiles"
 echo "dashboard: $url/?project=$project"
 echo "stop: $perfci down --data $data"
 [ "$planted" = "$named" ] || die "the named commit is not the planted one"
+[ "$planted_tiles" = "$named_tiles" ] || die "the commit named for its tiles is not the planted one"

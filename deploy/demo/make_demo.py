@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the demonstration repository: a small GEMM library with a real slowdown in one commit.
+"""Makes the demonstration repository: a small GEMM library with a real slowdown in one commit, and in another one
+worse tiles for the simulated accelerator.
 
 Usage: make_demo.py DIR [--seed N] [--json]
 
-The history has 24 commits with fixed authors and dates. Which block depth makes the slow commit is
+The history has 25 commits with fixed authors and dates. Which block depth makes the slow commit is
 measured here, on this machine: several depths are built and timed in turns, and the one whose
 slowdown is closest to 15 % (and between 10 and 20 %) is planted at a place that the seed decides.
-Prints the planted commit's id.
+So are the tiles, which take 19 % more cycles on every machine. Prints the id of the slow commit.
 """
 
 import argparse
@@ -93,6 +94,11 @@ def choose_depths(log):
     if abs(slowdown[neutral]) > 0.01:
         neutral = None
     return slow, slowdown[slow], neutral
+
+
+def set_tiles(folder):
+    """Narrow, wide tiles instead of square ones: more bytes are loaded for each product."""
+    edit(folder, "tiles.schedule", "m = 256\nn = 256\nk = 512\n", "m = 128\nn = 512\nk = 256\n")
 
 
 def harmless_steps(neutral):
@@ -184,22 +190,28 @@ def main():
     planted_at = rng.randrange(8, len(steps) - 6)
     if steps[planted_at][0].startswith("tune: block depth"):
         planted_at += 1
+    tiles_at = rng.choice([at for at in range(4, len(steps) - 2) if at != planted_at])
     first = commit(args.dir, 0, "tinygemm: small matrix products")
-    planted = None
+    planted = tiles = None
     number = 1
     for index, (subject, change) in enumerate(steps):
         if index == planted_at:
             set_depth(args.dir, slow)
             planted = commit(args.dir, number, "tune: smaller blocks for small caches")
             number += 1
+        if index == tiles_at:
+            set_tiles(args.dir)
+            tiles = commit(args.dir, number, "tiles: wider tiles, fewer columns of them")
+            number += 1
         if planted is not None and subject.startswith("tune: block depth"):
             continue  # would undo the slowdown
         change(args.dir)
         head = commit(args.dir, number, subject)
         number += 1
-    log(f"demo: {number} commits, depth {slow} ({slowdown:.1%} slower) planted in {planted[:12]}")
+    log(f"demo: {number} commits, depth {slow} ({slowdown:.1%} slower) planted in {planted[:12]}, "
+        f"tiles in {tiles[:12]}")
     if args.json:
-        print(json.dumps({"planted": planted, "slowdown": slowdown, "first": first, "head": head,
+        print(json.dumps({"planted": planted, "planted_tiles": tiles, "slowdown": slowdown, "first": first, "head": head,
                           "commits": number}))
     else:
         print(planted)

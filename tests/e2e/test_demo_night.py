@@ -1,6 +1,6 @@
 """The demonstration's night finds its plant while a second process disturbs the machine, and reports nothing else.
 
-The repository is deploy/demo's: 24 commits, one of them 10 to 20 % slower. Its first commit is the base; the night brings the
+The repository is deploy/demo's: 25 commits, one of them 10 to 20 % slower. Its first commit is the base; the night brings the
 others. Here the benchmark's clock counts steps (BENCH_CLOCK=steps), and the disturbance is made of the same stuff: the machine is 5 to
 12 % slower for 25 to 100 visits, by seed, as in bench/studies/night. So what else runs here cannot change the answer.
 

@@ -129,7 +129,9 @@ static pfc_accel_cmd any_command(pfc_rng *rng, uint32_t i)
     c.acc = pfc_rng_below(rng, 1000);
     c.acc2 = pfc_rng_below(rng, 1000);
     c.diagonal = (int64_t)pfc_rng_u64(rng);
-    c.scale = (float)((double)pfc_rng_u64(rng) / 3e15) * (pfc_rng_below(rng, 2) ? 1.0f : -1e-20f);
+    /* Two statements: the order of two draws in one expression is the compiler's choice. */
+    c.scale = (float)((double)pfc_rng_u64(rng) / 3e15);
+    c.scale *= pfc_rng_below(rng, 2) ? 1.0f : -1e-20f;
     for (uint64_t w = pfc_rng_below(rng, PFC_ACCEL_MAX_WAITS + 1); w > 0 && i > 0; w--)
         c.waits[c.waits_len++] = (uint32_t)pfc_rng_below(rng, i);
     return c;
