@@ -169,6 +169,17 @@ class AccelTextRepository(Case):
         self.assertEqual(rows[(shape + "/tile.pca", "time_ns")]["status"], "broken")
         self.assertEqual(rows[(shape, "cycles")]["status"], "ok")
 
+    def test_what_does_not_fit_the_chip_is_broken_and_not_skipped(self):
+        bench = os.path.join(BIN, "perfci-bench")
+        shape = "gemm/bf16/m128n128k128"
+        self.write("repo/kernels/tile.pca", KERNEL.replace("sram b N*N*2", "sram b N*N*200"))
+        done = self.run_words(bench, "--suite", "suite.yaml", "--json", "--backend", "accel:pfc-edge", status=4)
+        mine = [m for m in done["measurements"] if m["benchmark"] == shape + "/tile.pca"]
+        self.assertEqual([m["status"] for m in mine], ["broken"])
+        self.assertIn("tile.pca: pfc-edge has 2097152 bytes of scratchpad", mine[0]["reason"])
+        others = {m["status"] for m in done["measurements"] if m["benchmark"] == shape}
+        self.assertEqual(others, {"ok"})
+
     def run_words(self, *words, status=0):
         r = support.subprocess.run(words, cwd=self.repo, env=self.env, capture_output=True, text=True, check=False)
         if status is not None:

@@ -109,10 +109,13 @@ static pfc_code accel_open(const pfc_backend *self, const pfc_case *c, uint64_t 
         code = open_scheduled(c, &problem, &chip, &opts, &made, err);
     else if (!code)
         code = pfc_accel_case_new(&made, &problem, &chip, chip.mode, &opts, err);
-    if (code == PFC_ETOOBIG) { /* no place on this chip: it cannot be measured there */
+    if (code == PFC_ETOOBIG) {
+        /* No place on this chip. A built-in kernel cannot be measured there; one in text, or tiles
+         * from a file, are those of the repository, and wrong for the chips that its suite names. */
+        code = c->program || c->schedule ? PFC_EBROKEN : PFC_EUNAVAIL;
         if (err)
-            err->code = PFC_EUNAVAIL;
-        return PFC_EUNAVAIL;
+            err->code = code;
+        return code;
     }
     if (code)
         return code;

@@ -147,7 +147,7 @@ static void refresh(const pfc_accel_hbm *hbm, uint64_t *slots, uint64_t start)
 /* Vectors do not pass through function calls: how they would depends on the machine built for. */
 #define GET(to, from)    memcpy(&(to), (from), sizeof(to))
 #define PUT(to, from)    memcpy((to), &(from), sizeof(from))
-#define ALL(x)           ((lanes){ 0 } + (x))
+#define ALL(x)           ((lanes){ 0 } + (uint64_t)(x))
 /* The other half, and quarter, of each lane: two steps leave two lanes to look at. */
 #define HALF(v)          __builtin_shufflevector(v, v, 4, 5, 6, 7, 0, 1, 2, 3)
 #define QUARTER(v)       __builtin_shufflevector(v, v, 2, 3, 0, 1, 6, 7, 4, 5)
