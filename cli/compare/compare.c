@@ -11,6 +11,7 @@
 #include "core/base/parse.h"
 #include "core/stats/comparison_family.h"
 #include "core/wire/fingerprint.h"
+#include "core/wire/run_values.h"
 
 enum { MIN_BLOCKS = 3 };
 
@@ -78,38 +79,6 @@ void pfc_cmp_clear(pfc_cmp *cmp)
 static bool is_canary(const pfc_cmp_row *row)
 {
     return pfc_streq(row->benchmark, PFC_CANARY_BENCHMARK);
-}
-
-static const pfc_measurement *find(const pfc_run *run, const pfc_measurement *like)
-{
-    for (size_t i = 0; i < run->measurements_len; i++) {
-        const pfc_measurement *m = &run->measurements[i];
-
-        if (pfc_streq(m->benchmark, like->benchmark) && pfc_streq(m->metric, like->metric) &&
-            pfc_streq(m->backend, like->backend))
-            return m;
-    }
-    return NULL;
-}
-
-/* The compared values of a measurement: the medians of its blocks, or its samples. Caller frees. */
-static double *values_of(const pfc_measurement *m, bool by_block, size_t *n)
-{
-    double *out = pfc_calloc(m->samples_len + 1, sizeof(double));
-    size_t at = 0;
-
-    *n = 0;
-    if (!by_block) {
-        memcpy(out, m->samples, m->samples_len * sizeof(double));
-        *n = m->samples_len;
-        return out;
-    }
-    for (size_t i = 0; i < m->blocks_len; i++) {
-        if (m->blocks[i])
-            out[(*n)++] = pfc_stats_median(m->samples + at, m->blocks[i]);
-        at += m->blocks[i];
-    }
-    return out;
 }
 
 /* No other job measured what was measured here. */
@@ -224,8 +193,8 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
     pfc_compare_result result = { 0 };
     size_t na = 0;
     size_t nb = 0;
-    double *va = values_of(a, by_block, &na);
-    double *vb = values_of(b, by_block, &nb);
+    double *va = pfc_measurement_values(a, by_block, &na);
+    double *vb = pfc_measurement_values(b, by_block, &nb);
     pfc_code code;
 
     row->a = side_of(a);
@@ -372,7 +341,7 @@ pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, co
                       .only_b = json_array() };
     for (size_t i = 0; i < b->measurements_len && !code; i++) {
         const pfc_measurement *mb = &b->measurements[i];
-        const pfc_measurement *ma = find(a, mb);
+        const pfc_measurement *ma = pfc_run_find(a, mb);
 
         if (ma)
             code = add_pair(out, ma, mb, margin, err);
@@ -380,7 +349,7 @@ pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, co
             add_only(out->only_b, mb);
     }
     for (size_t i = 0; i < a->measurements_len; i++)
-        if (!find(b, &a->measurements[i]))
+        if (!pfc_run_find(b, &a->measurements[i]))
             add_only(out->only_a, &a->measurements[i]);
     if (code)
         return code;

@@ -68,17 +68,23 @@ char *pfc_strndup(const char *text, size_t len)
     return copy;
 }
 
+char *pfc_vformat(const char *fmt, va_list args)
+{
+    char *out = NULL;
+
+    if (vasprintf(&out, fmt, args) < 0)
+        pfc_die("out of memory while formatting text");
+    return out;
+}
+
 char *pfc_format(const char *fmt, ...)
 {
     va_list args;
-    char *out = NULL;
-    int len;
+    char *out;
 
     va_start(args, fmt);
-    len = vasprintf(&out, fmt, args);
+    out = pfc_vformat(fmt, args);
     va_end(args);
-    if (len < 0)
-        pfc_die("out of memory while formatting text");
     return out;
 }
 

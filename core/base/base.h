@@ -8,6 +8,7 @@
 #ifndef PFC_CORE_BASE_BASE_H
 #define PFC_CORE_BASE_BASE_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,8 @@ char *pfc_strndup(const char *text, size_t len);
 
 /** printf into a new string; caller frees. Never NULL. */
 char *pfc_format(const char *fmt, ...) PFC_PRINTF(1, 2);
+/** The same with a list of arguments. */
+char *pfc_vformat(const char *fmt, va_list args) PFC_PRINTF(1, 0);
 
 /** True when both are equal strings; NULL equals only NULL. */
 bool pfc_streq(const char *a, const char *b);

@@ -144,6 +144,11 @@ double pfc_profile_or(const pfc_profile *p, const char *name, double fallback)
     return fallback;
 }
 
+bool pfc_profile_total(const pfc_profile *p, double *out)
+{
+    return pfc_profile_number_of(p, "cycles", out) || pfc_profile_number_of(p, "time_ns", out);
+}
+
 const char *pfc_profile_fact_of(const pfc_profile *p, const char *name)
 {
     size_t at;

@@ -5,7 +5,7 @@
  * from a run that was just made; the analysis knows names only, never the device that wrote them.
  *
  * Names in a stored run, all in the unit of the run's total:
- *   cycles                             total
+ *   cycles                             total; of a backend without cycles time_ns
  *   NAME_cycles, NAME_bytes, ...       counters, as the backend names them
  *   chip_KEY                           constants of the chip's file
  *   path.PHASE.RESOURCE                critical path: ticks of the phase in which RESOURCE blocked;
@@ -64,6 +64,10 @@ double pfc_profile_or(const pfc_profile *p, const char *name, double fallback);
 /** The text of a fact; NULL when there is none. Belongs to the profile. */
 const char *pfc_profile_fact_of(const pfc_profile *p, const char *name);
 
+/** The total of the run in its ticks: the number "cycles", else "time_ns". False when it has
+ *  neither; *out is unchanged then. */
+bool pfc_profile_total(const pfc_profile *p, double *out);
+
 /** A part of the critical path: "path.PHASE.RESOURCE" of a profile. */
 typedef struct pfc_profile_part {
     char phase[48];
@@ -78,7 +82,7 @@ typedef struct pfc_profile_part {
 size_t pfc_profile_parts(const pfc_profile *p, pfc_profile_part *out, size_t cap);
 
 /**
- * Checks what any analysis rests on: "cycles" is there and positive, no number with the unit
+ * Checks what any analysis rests on: the total is there and positive, no number with the unit
  * cycles or bytes is negative, the parts of the critical path (where there are any) sum to the
  * total within 0.1 %, and the laws of the counters that name two or more counters hold (tensor,
  * vector, overlap). PFC_EINVAL with the name, its value and what was expected.

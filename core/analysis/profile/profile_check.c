@@ -89,10 +89,11 @@ pfc_code pfc_profile_check(const pfc_profile *p, pfc_err *err)
     double total = 0;
     pfc_code code;
 
-    if (!pfc_profile_number_of(p, "cycles", &total))
-        return pfc_err_set(err, PFC_EINVAL, "%s: no number \"cycles\"", p->source);
+    if (!pfc_profile_total(p, &total))
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected a number \"cycles\" or \"time_ns\"",
+                           p->source);
     if (total <= 0)
-        return pfc_err_set(err, PFC_EINVAL, "%s: cycles is %g: expected more than 0", p->source,
+        return pfc_err_set(err, PFC_EINVAL, "%s: the total is %g: expected more than 0", p->source,
                            total);
     code = check_amounts(p, err);
     if (!code)

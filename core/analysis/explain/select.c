@@ -1,0 +1,110 @@
+/* Which benchmark of a run is explained. */
+#include <math.h>
+#include <string.h>
+
+#include "core/analysis/explain/explain_priv.h"
+#include "core/base/base.h"
+#include "core/base/buf.h"
+#include "core/stats/stats.h"
+#include "core/wire/run_values.h"
+
+/* Headlines sum up benchmarks, and the canary belongs to the machine: neither has a limiter. */
+static bool explainable(const pfc_measurement *m)
+{
+    return !pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK) && !pfc_streq(m->benchmark, "headline");
+}
+
+static bool wanted(const pfc_measurement *m, const pfc_explain_what *what)
+{
+    return explainable(m) && (!what->benchmark || pfc_streq(m->benchmark, what->benchmark)) &&
+           (!what->backend || pfc_streq(m->backend, what->backend)) &&
+           (!what->metric || pfc_streq(m->metric, what->metric));
+}
+
+/* Of one benchmark's metrics: cycles, else time_ns, else the first. */
+static int preference(const pfc_measurement *m)
+{
+    return pfc_streq(m->metric, "cycles") ? 2 : pfc_streq(m->metric, "time_ns") ? 1 : 0;
+}
+
+static pfc_code not_found(const pfc_run *run, const pfc_explain_what *what, pfc_err *err)
+{
+    return pfc_err_set(err, PFC_ENOTFOUND, "run %s has no benchmark%s%.100s%s%.60s%s%.60s", run->id,
+                       what->benchmark ? " " : "", what->benchmark ? what->benchmark : "",
+                       what->backend ? " on " : "", what->backend ? what->backend : "",
+                       what->metric ? " with metric " : "", what->metric ? what->metric : "");
+}
+
+pfc_code pfc_explain_select(const pfc_run *run, const pfc_explain_what *what,
+                            const pfc_measurement **out, pfc_err *err)
+{
+    const pfc_measurement *best = NULL;
+
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+
+        if (!wanted(m, what))
+            continue;
+        if (best &&
+            (!pfc_streq(m->benchmark, best->benchmark) || !pfc_streq(m->backend, best->backend)))
+            return pfc_err_set(err, PFC_EINVAL,
+                               "run %s has several benchmarks, for example %.100s on %.60s and "
+                               "%.100s on %.60s: name one with --benchmark and --backend",
+                               run->id, best->benchmark, best->backend, m->benchmark, m->backend);
+        if (!best || preference(m) > preference(best))
+            best = m;
+    }
+    if (!best)
+        return not_found(run, what, err);
+    if (best->status != PFC_STATUS_OK || best->samples_len == 0)
+        return pfc_err_set(err, PFC_EBROKEN, "%.100s on %.60s has no value in run %s: %.200s",
+                           best->benchmark, best->backend, run->id,
+                           best->reason ? best->reason : "no reason is recorded");
+    *out = best;
+    return PFC_OK;
+}
+
+/* How much worse the metric is, as a share of what it was; -INFINITY: it cannot be compared. */
+static double worsening(const pfc_run *before, const pfc_measurement *m)
+{
+    const pfc_measurement *old = pfc_run_find(before, m);
+    double a;
+    double b;
+
+    if (!old || old->samples_len == 0 || m->samples_len == 0)
+        return -(double)INFINITY;
+    a = pfc_stats_median(old->samples, old->samples_len);
+    b = pfc_stats_median(m->samples, m->samples_len);
+    if (!(a > 0) || !(b > 0))
+        return -(double)INFINITY;
+    return m->higher_is_better ? a / b - 1 : b / a - 1;
+}
+
+pfc_code pfc_explain_select_worst(const pfc_run *before, const pfc_run *after,
+                                  const pfc_explain_what *what, const pfc_measurement **out,
+                                  pfc_err *err)
+{
+    double most = 0;
+    bool exact = false;
+
+    *out = NULL;
+    for (size_t i = 0; i < after->measurements_len; i++) {
+        const pfc_measurement *m = &after->measurements[i];
+        const double worse = wanted(m, what) ? worsening(before, m) : -(double)INFINITY;
+
+        if (!isfinite(worse) || (exact && !m->exact))
+            continue;
+        if (!*out || (m->exact && !exact) || worse > most ||
+            (worse == most && pfc_streq(m->benchmark, (*out)->benchmark) &&
+             pfc_streq(m->backend, (*out)->backend) && preference(m) > preference(*out))) {
+            *out = m;
+            most = worse;
+            exact = m->exact;
+        }
+    }
+    if (*out)
+        return PFC_OK;
+    return pfc_err_set(err, PFC_ENOTFOUND,
+                       "runs %s and %s have no benchmark in common that could be compared",
+                       before->id, after->id);
+}
