@@ -1,7 +1,6 @@
 /*
  * perfci compare and perfci check: is B slower than A?
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cli/compare/compare.h"
 #include "cli/measure/measure.h"
 #include "cli/output/output.h"
+#include "cli/results/side.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
@@ -140,86 +140,22 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
 
 /* ---- where a side comes from ---- */
 
-typedef enum side_kind { SIDE_FILE, SIDE_REVISION, SIDE_RUN } side_kind;
-
-/* A run's number or id: what could be nothing else. */
-static bool is_run_id(const char *text)
-{
-    const size_t len = strlen(text);
-
-    if (len == 32)
-        return pfc_is_hex_id(text);
-    for (size_t i = 0; i < len; i++)
-        if (!isdigit((unsigned char)text[i]))
-            return false;
-    return len > 0 && len < 19;
-}
-
-/* A commit id, or the first digits of one: the service resolves it, no repository is needed. */
-static bool is_commit_id(const char *text)
-{
-    const size_t len = strlen(text);
-
-    return len >= 7 && len <= 40 && strspn(text, "0123456789abcdef") == len;
-}
-
-static pfc_code kind_of(const compare_opts *o, const pfc_take *t, const char *text, side_kind *kind,
-                        pfc_commit_id *id, pfc_err *err)
-{
-    pfc_code code = PFC_ENOTFOUND;
-
-    *kind = SIDE_FILE;
-    if (pfc_fs_exists(text) && !pfc_fs_is_dir(text))
-        return PFC_OK;
-    *kind = SIDE_REVISION;
-    if (t->repo)
-        code = pfc_repo_resolve(t->repo, text, id, err);
-    else
-        pfc_err_set(err, PFC_ENOTFOUND,
-                    "\"%.200s\": no such file, and this folder is in no Git repository", text);
-    if (code && (is_run_id(text) || (o->stored && is_commit_id(text)))) {
-        *kind = SIDE_RUN;
-        code = PFC_OK;
-        *err = (pfc_err){ 0 };
-    }
-    return code;
-}
-
-/* GET /runs/{id} as a run. */
-static pfc_code fetch_run(pfc_http *http, const char *id, pfc_run **out, pfc_err *err)
-{
-    char *path = pfc_format("/api/v1/runs/%s", id);
-    json_t *doc = NULL;
-    char *text = NULL;
-    pfc_code code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
-
-    if (!code) {
-        json_object_del(doc, "run_id"); /* the service's own, no part of the document */
-        text = json_dumps(doc, JSON_COMPACT);
-        code = pfc_run_from_json(text, strlen(text), out, err);
-    }
-    free(text);
-    json_decref(doc);
-    free(path);
-    return code;
-}
-
 static pfc_code load_side(const compare_opts *o, const pfc_take *t, const char *text,
-                          side_kind kind, pfc_run **out, pfc_err *err)
+                          pfc_side_kind kind, pfc_run **out, pfc_err *err)
 {
     pfc_http *http = NULL;
     pfc_code code;
 
-    if (kind == SIDE_FILE)
+    if (kind == PFC_SIDE_FILE)
         return pfc_take_file(text, NULL, &t->directions, out, err);
-    if (kind == SIDE_REVISION)
+    if (kind == PFC_SIDE_REVISION)
         return pfc_err_set(err, PFC_EINVAL,
                            "\"%.100s\" is a revision and the other side is none: measure it first "
                            "(perfci run --commit %.100s --out FILE), or use --stored",
                            text, text);
     code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
     if (!code)
-        code = fetch_run(http, text, out, err);
+        code = pfc_side_fetch_run(http, text, out, err);
     pfc_http_free(http);
     return code;
 }
@@ -324,22 +260,22 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
     const pfc_benchmark_filter wanted = pfc_take_select(&o->take);
     const char *stored[2];
     pfc_commit_id ids[2] = { { "" }, { "" } };
-    side_kind kinds[2] = { SIDE_FILE, SIDE_FILE };
+    pfc_side_kind kinds[2] = { PFC_SIDE_FILE, PFC_SIDE_FILE };
     pfc_run *runs[2] = { NULL, NULL };
     pfc_code code = PFC_OK;
 
     for (int i = 0; i < 2 && !code; i++) {
-        code = kind_of(o, t, o->sides[i], &kinds[i], &ids[i], err);
-        stored[i] = kinds[i] == SIDE_REVISION ? ids[i].hex : o->sides[i];
+        code = pfc_side_find(t->repo, o->sides[i], o->stored, &kinds[i], &ids[i], err);
+        stored[i] = kinds[i] == PFC_SIDE_REVISION ? ids[i].hex : o->sides[i];
     }
     if (code)
         return code;
-    if (kinds[0] != SIDE_FILE && kinds[1] != SIDE_FILE &&
-        (o->stored || kinds[0] == SIDE_RUN || kinds[1] == SIDE_RUN)) {
+    if (kinds[0] != PFC_SIDE_FILE && kinds[1] != PFC_SIDE_FILE &&
+        (o->stored || kinds[0] == PFC_SIDE_RUN || kinds[1] == PFC_SIDE_RUN)) {
         code = compare_stored(o, t, stored, out, err);
         return code ? code : pfc_cmp_select(out, &wanted, err);
     }
-    if (kinds[0] == SIDE_REVISION && kinds[1] == SIDE_REVISION)
+    if (kinds[0] == PFC_SIDE_REVISION && kinds[1] == PFC_SIDE_REVISION)
         return compare_measured(o, t, ids, out, err);
     for (int i = 0; i < 2 && !code; i++)
         code = load_side(o, t, o->sides[i], kinds[i], &runs[i], err);

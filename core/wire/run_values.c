@@ -3,7 +3,17 @@
 #include <string.h>
 
 #include "core/base/base.h"
+#include "core/base/parse.h"
 #include "core/stats/stats.h"
+
+bool pfc_run_is_id(const char *text)
+{
+    int64_t number;
+
+    if (strlen(text) == 32 && pfc_is_hex_id(text))
+        return true;
+    return pfc_parse_i64(text, 1, INT64_MAX, "run", &number, NULL) == PFC_OK;
+}
 
 const pfc_measurement *pfc_run_find(const pfc_run *run, const pfc_measurement *like)
 {

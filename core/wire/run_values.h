@@ -6,6 +6,9 @@
 
 #include "core/wire/wire.h"
 
+/** True for the id of a run, 32 hexadecimal digits, and for the number of a stored one. */
+bool pfc_run_is_id(const char *text);
+
 /** The run's measurement with the benchmark, metric and backend of `like`; NULL when there is none. */
 const pfc_measurement *pfc_run_find(const pfc_run *run, const pfc_measurement *like);
 

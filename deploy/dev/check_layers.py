@@ -31,7 +31,7 @@ ALLOWED = {
     "core/trace": ["core/base"],
     "core/analysis": ["core/base", "core/stats", "core/trace"],
     "core/analysis/explain": ["core/base", "core/stats", "core/trace", "core/wire", "core/analysis"],
-    "core/analysis/report": ["core/base", "core/stats", "core/trace", "core/wire", "core/analysis"],
+    "core/analysis/report": ["core/base", "core/stats", "core/trace", "core/wire", "core/forge", "core/analysis"],
     "kernels/cpu": ["core/base"],
     "kernels/accel": ["core/base", "core/trace"],
     "server/repo": ["core", "schema"],

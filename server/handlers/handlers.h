@@ -240,6 +240,8 @@ PFC_HANDLER(runs_post); /* results/runs.c */
 PFC_HANDLER(runs_get);
 PFC_HANDLER(runs_list);
 PFC_HANDLER(compare);     /* results/compare.c */
+PFC_HANDLER(explain);     /* results/explain.c */
+PFC_HANDLER(alerts_explanation);
 PFC_HANDLER(coverage);    /* results/coverage.c */
 PFC_HANDLER(alerts_list); /* alerts/alerts.c */
 PFC_HANDLER(alerts_get);

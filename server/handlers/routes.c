@@ -97,6 +97,14 @@ const pfc_route pfc_routes[] = {
       "Verdicts between two commits or runs, over all rows; series: answers only its row", "200",
       "CompareAnswer" },
 
+    { "GET", API "/explain", PFC_MAY_READ, pfc_handle_explain,
+      "before:string after!:string benchmark:string backend:string metric:string "
+      "format:(json|markdown|html)",
+      NULL,
+      "Why a benchmark changed between two stored runs, or what limits it in one: contributions, "
+      "causes, limiter, guidance",
+      "200", "ExplanationAnswer" },
+
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
       "project:string state:(open|" ALERT_STATES ") series:integer(1..) event:integer(1..) "
       "group:integer(1..) grouped:boolean sort:(new|worth) " PAGE,
@@ -109,6 +117,10 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/alerts/{id}/suspects", PFC_MAY_READ, pfc_handle_alerts_suspects, NULL, NULL,
       "Suspects: every commit of the range with its probability and the reasons", "200",
       "SuspectsAnswer" },
+    { "GET", API "/alerts/{id}/explanation", PFC_MAY_READ, pfc_handle_alerts_explanation,
+      "format:(json|markdown|html)", NULL,
+      "The explanation of an alert's change, from the stored runs on both sides of it", "200",
+      "ExplanationAnswer" },
     { "PATCH", API "/alerts/{id}", PFC_SCOPE_TRIAGE, pfc_handle_alerts_patch, NULL, "AlertChange",
       "Triage", "200", "AlertAnswer" },
     { "GET", API "/environment", PFC_MAY_READ, pfc_handle_environment_list,

@@ -127,6 +127,50 @@ static size_t add_constants(const pfc_profile *before, const pfc_profile *after,
     return d->causes_len - from;
 }
 
+/* Appends the clauses of `of` (between commas and semicolons) that `other` has not; "" when it has
+ * all of them. */
+static void only_in(const char *of, const char *other, char *out, size_t size)
+{
+    size_t len = 0;
+
+    out[0] = '\0';
+    for (const char *p = of; *p;) {
+        const size_t clause = strcspn(p, ",;");
+        const char *found = NULL;
+
+        for (const char *q = other; *q && !found;) {
+            const size_t n = strcspn(q, ",;");
+
+            if (n == clause && strncmp(p, q, n) == 0)
+                found = q;
+            q += n;
+            q += strspn(q, ",; ");
+        }
+        if (!found)
+            len += (size_t)snprintf(out + len, size - len, "%s%.*s", len ? ", " : "",
+                                    (int)PFC_MIN(clause, size - len), p);
+        len = PFC_MIN(len, size - 1);
+        p += clause;
+        p += strspn(p, ",; ");
+    }
+}
+
+static void add_choice(pfc_delta *d, pfc_resource resource, const double *amounts,
+                       const char *before, const char *after)
+{
+    char was[120];
+    char is[120];
+
+    only_in(before, after, was, sizeof(was));
+    only_in(after, before, is, sizeof(is));
+    if (was[0] && is[0])
+        add(d, PFC_DELTA_CHOICE, resource, amounts, "The schedule has \"%s\" instead of \"%s\".",
+            is, was);
+    else
+        add(d, PFC_DELTA_CHOICE, resource, amounts, "The schedule %s \"%s\".",
+            is[0] ? "now also has" : "no longer has", is[0] ? is : was);
+}
+
 static void add_schedule(const pfc_profile *before, const pfc_profile *after, pfc_delta *d,
                          const double *amounts)
 {
@@ -138,7 +182,7 @@ static void add_schedule(const pfc_profile *before, const pfc_profile *after, pf
     const pfc_delta_kind kind = choice ? PFC_DELTA_CHOICE : PFC_DELTA_STREAM;
 
     if (choice)
-        add(d, kind, first, amounts, "The schedule is \"%.110s\" instead of \"%.110s\".", b, a);
+        add_choice(d, first, amounts, a, b);
     else
         add(d, kind, first, amounts,
             "The command stream is another one, although the compiler's choice is the same.");

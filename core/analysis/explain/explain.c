@@ -12,6 +12,9 @@
 #include "core/wire/fingerprint.h"
 #include "core/wire/run_values.h"
 
+/* Launches a side from which their medians are compared instead of the samples. */
+#define MIN_BLOCKS 3
+
 static void add_text(char **texts, size_t *len, size_t cap, char *text)
 {
     if (*len < cap)
@@ -97,17 +100,6 @@ static void name_benchmark(const pfc_measurement *m, pfc_explanation *out)
     out->exact = m->exact;
 }
 
-/* Ticks of a metric that is no time (TFLOP/s) cannot be turned into its unit one by one. */
-static void find_scale(pfc_explanation *e)
-{
-    double total = 0;
-    const bool time = pfc_streq(e->metric, "cycles") || pfc_streq(e->metric, "time_ns");
-
-    e->scale = (double)NAN;
-    if (time && pfc_profile_total(&e->after.profile, &total) && total > 0)
-        e->scale = e->after.value / total;
-}
-
 static void advise(const pfc_explain_rules *rules, pfc_explanation *e)
 {
     e->advice_len =
@@ -128,7 +120,6 @@ pfc_code pfc_explain_run(const pfc_explain_rules *rules, const pfc_run *run,
     }
     if (code)
         return code;
-    find_scale(out);
     advise(rules, out);
     return PFC_OK;
 }
@@ -154,7 +145,48 @@ static void warn_of_fingerprints(const pfc_run *before, const pfc_run *after, pf
     free(names);
 }
 
-static void judge(pfc_explanation *e, const pfc_explain_judged *judged)
+static void judge_exact(pfc_explanation *e)
+{
+    e->judged.rel_low = e->judged.rel_high = e->judged.rel_change;
+    if (e->after.value == e->before.value)
+        e->judged.verdict = "same";
+    else
+        e->judged.verdict = (e->after.value > e->before.value) == e->higher_is_better
+                                ? "improvement"
+                                : "regression";
+}
+
+/* As `perfci compare` judges runs that were not interleaved. */
+static void judge_noisy(pfc_explanation *e, const pfc_measurement *a, const pfc_measurement *b)
+{
+    const bool by_block = a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS;
+    const pfc_compare_opts opts = { 0 };
+    pfc_compare_result r = { 0 };
+    size_t na = 0;
+    size_t nb = 0;
+    double *va = pfc_measurement_values(a, by_block, &na);
+    double *vb = pfc_measurement_values(b, by_block, &nb);
+    pfc_err err = { 0 };
+
+    if (pfc_stats_compare(va, na, vb, nb, &opts, &r, &err)) {
+        pfc_explanation_warn(e, "The change cannot be judged: %s.", err.msg);
+    } else {
+        e->judged.rel_change = r.rel_change;
+        e->judged.rel_low = r.rel_low;
+        e->judged.rel_high = r.rel_high;
+        e->judged.p = r.p;
+        if (r.verdict == PFC_VERDICT_SAME)
+            e->judged.verdict = "same";
+        else if (r.verdict == PFC_VERDICT_DIFFERENT)
+            e->judged.verdict =
+                (r.rel_change > 0) == e->higher_is_better ? "improvement" : "regression";
+    }
+    free(va);
+    free(vb);
+}
+
+static void judge(pfc_explanation *e, const pfc_explain_judged *judged, const pfc_measurement *a,
+                  const pfc_measurement *b)
 {
     const double change = e->before.value != 0 ? e->after.value / e->before.value - 1 : (double)NAN;
 
@@ -164,15 +196,10 @@ static void judge(pfc_explanation *e, const pfc_explain_judged *judged)
     }
     e->judged =
         (pfc_explain_judged){ "inconclusive", change, (double)NAN, (double)NAN, (double)NAN };
-    if (!e->exact)
-        return;
-    e->judged.rel_low = e->judged.rel_high = change;
-    if (e->after.value == e->before.value)
-        e->judged.verdict = "same";
+    if (e->exact)
+        judge_exact(e);
     else
-        e->judged.verdict = (e->after.value > e->before.value) == e->higher_is_better
-                                ? "improvement"
-                                : "regression";
+        judge_noisy(e, a, b);
 }
 
 static void split(pfc_explanation *e)
@@ -217,9 +244,8 @@ pfc_code pfc_explain_pair(const pfc_explain_rules *rules, const pfc_run *before,
         code = fill_side(rules, after, b, &out->after, err);
     if (code)
         return code;
-    find_scale(out);
     warn_of_fingerprints(before, after, out);
-    judge(out, judged);
+    judge(out, judged, a, b);
     split(out);
     advise(rules, out);
     return PFC_OK;

@@ -61,8 +61,6 @@ typedef struct pfc_explanation {
     pfc_explain_side after;
     pfc_explain_judged judged; /* of a pair */
     pfc_delta *delta;          /* of a pair; NULL where it cannot be made, a warning says why */
-    double scale; /* value of the metric for each tick of the total, where the metric is a time;
-                     NAN otherwise */
     pfc_advice advice[PFC_GUIDANCE_MAX]; /* for `after` */
     size_t advice_len;
     char
@@ -90,8 +88,8 @@ pfc_code pfc_explain_run(const pfc_explain_rules *rules, const pfc_run *run,
                          pfc_err *err) PFC_MUSTCHECK;
 
 /**
- * Explains the difference of a benchmark between two runs. `judged` NULL: an exact metric is judged
- * here, any other is "inconclusive". Where `what` names no benchmark, the one whose metric became
+ * Explains the difference of a benchmark between two runs. `judged` NULL: it is judged here, as
+ * `perfci compare` judges runs that were not interleaved. Where `what` names no benchmark, the one whose metric became
  * worse most is taken, among exact ones if there are any.
  */
 pfc_code pfc_explain_pair(const pfc_explain_rules *rules, const pfc_run *before,

@@ -138,6 +138,30 @@ compared = members(series_id=null(NUMERAL), **SERIES, exact=TRUTH, a=side, b=sid
 differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
 target = members(commit=COMMIT, runs=each(RUN_ID), hidden=COUNT)
 
+resource = null(one_of("compute", "weights", "vector", "memory", "dma", "scratchpad", "latency", "pcie", "host"))
+limiter_verdict = members(view=one_of("trace", "counters"), inconclusive=TRUTH, reason=TEXT, first=resource, second=resource, confidence=null(SHARE),
+                          saving={"type": "object", "additionalProperties": null(NUMBER)},
+                          causes=each(members(id=TEXT, text=TEXT, share=null(NUMBER))), disagreement=TEXT)
+explained_side = members(run=RUN_ID, commit=null(COMMIT), machine=TEXT, value=NUMBER, low=null(NUMBER), high=null(NUMBER), samples=COUNT,
+                         limiter=limiter_verdict,
+                         metrics=each(members(name=TEXT, title=TEXT, unit=TEXT, value=null(NUMBER), peak=null(NUMBER), achievable=null(NUMBER),
+                                              share=null(NUMBER), reason=TEXT)),
+                         path=each(members(resource=resource, phase=TEXT, ticks=NUMBER)))
+explanation = members("judged", "judged: of two runs; before, delta and total are null for one run alone",
+                      claim=TEXT, metric=TEXT, benchmark=TEXT, backend=TEXT, unit=TEXT, direction=BETTER, exact=TRUTH, before=null(NUMBER),
+                      after=NUMBER, delta=null(NUMBER),
+                      judged=members(verdict=VERDICT, rel_change=null(NUMBER), rel_low=null(NUMBER), rel_high=null(NUMBER), p=null(NUMBER)),
+                      contributions=each(members(resource=resource, phase=TEXT, value=NUMBER, ticks=NUMBER)),
+                      limiter=members(before=resource, after=resource),
+                      causes=each(members(kind=one_of("chip", "choice", "stream", "simulator", "unknown"), resource=resource, ticks=NUMBER, text=TEXT)),
+                      guidance=each(members(id=TEXT, symptom=TEXT, change=TEXT, action=TEXT, gain=NUMBER, low=NUMBER, high=NUMBER, risk=TEXT, effort=TEXT)),
+                      evidence=each(members(run=RUN_ID, what=TEXT)), repeat=each(TEXT), warnings=each(TEXT),
+                      total=null(members(basis=one_of("path", "units", "total"), before=NUMBER, after=NUMBER, delta=NUMBER, same_chip=TRUTH,
+                                         same_stream=TRUTH, same_simulator=TRUTH,
+                                         differences=each(members(name=TEXT, before=TEXT, after=TEXT, rel_change=null(NUMBER))),
+                                         differences_more=COUNT)),
+                      runs=members(before=null(explained_side), after=explained_side))
+
 covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT, machine_class=TEXT, missing=COUNT,
                   cells={"type": "string", "pattern": "^[x!.-]*$",
                          "description": "a sign a commit: x measured, ! ran and was broken, - missing, . not there yet"})
@@ -296,6 +320,7 @@ SCHEMAS = {
         commits=each(members(id=COMMIT, position=NUMERAL, time=TIME, subject=TEXT, measured=COUNT, missing=COUNT)),
         fills=each(members(commit=COMMIT, machine_class=TEXT, missing=COUNT)),
         never=each(members(benchmark=TEXT, backend=TEXT, machine_class=TEXT))),
+    "ExplanationAnswer": explanation,
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),
     "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range),

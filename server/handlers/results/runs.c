@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
+#include "core/wire/run_values.h"
 #include "server/handlers/handlers.h"
 #include "server/services/ingest/ingest.h"
 
@@ -65,15 +66,6 @@ PFC_HANDLER(runs_post)
     return code;
 }
 
-static bool is_run_id(const char *text)
-{
-    int64_t number;
-
-    if (strlen(text) == 32 && pfc_is_hex_id(text))
-        return true;
-    return pfc_parse_i64(text, 1, INT64_MAX, "run", &number, NULL) == PFC_OK;
-}
-
 /* GET /api/v1/runs/{id} */
 PFC_HANDLER(runs_get)
 {
@@ -83,7 +75,7 @@ PFC_HANDLER(runs_get)
     json_t *json;
     pfc_code code;
 
-    if (!is_run_id(id))
+    if (!pfc_run_is_id(id))
         return pfc_err_set(err, PFC_ENOTFOUND, "there is no run \"%.40s\"", id);
     code = pfc_runs_get(app->db, req->auth.project_id, id, &row, err);
     if (!code)

@@ -9,6 +9,7 @@ export type Route =
   | { page: "night"; project: string; id: string }
   | { page: "series"; id: string }
   | { page: "compare" }
+  | { page: "explain" }
   | { page: "alerts" }
   | { page: "alert"; id: string }
   | { page: "jobs" }
@@ -40,7 +41,7 @@ export function matchRoute(path: string): Route {
     return { page: "missing" };
   }
   if (p.length === 1) {
-    if (a === "compare" || a === "alerts" || a === "jobs" || a === "machines" || a === "bisections") return { page: a };
+    if (a === "compare" || a === "explain" || a === "alerts" || a === "jobs" || a === "machines" || a === "bisections") return { page: a };
   } else if (p.length === 2 && b !== undefined) {
     if (a === "series") return { page: "series", id: b };
     if (a === "alerts") return { page: "alert", id: b };
@@ -72,6 +73,7 @@ export const href = {
   nights: (project: string) => `/p/${e(project)}/nights`,
   night: (project: string, id: string, query: Query = {}) => withQuery(`/p/${e(project)}/nights/${e(id)}`, query),
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
+  explain: (asked: { before?: string | number | null; after: string | number; benchmark: string; backend: string; metric?: string | null }) => withQuery("/explain", asked),
   alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),
   eventAlerts: (project: string, id: number) => withQuery("/alerts", { project, state: "all", event: id }),
   alert: (id: number | string) => `/alerts/${e(String(id))}`,

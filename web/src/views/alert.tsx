@@ -16,6 +16,7 @@ import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { BlockEvidence } from "./alert_blocks";
 import { DriftCard } from "./drift";
+import { AlertExplanation } from "./explanation";
 import { Explained } from "./moved";
 import { Suspects } from "./suspects";
 import { Triage } from "./triage";
@@ -168,6 +169,7 @@ export function AlertView(props: { id: string }) {
               {a.boundary && <p><b>{a.title}</b></p>}
               <Suspects alert={a} />
             </Section>}
+            {(a.kind ?? "step") === "step" && <Section title="What changed inside, and why"><AlertExplanation id={a.id} /></Section>}
             <Members alert={a} />
             <div class="split">
               <Section title="Triage"><Triage alert={a} done={load.state === "data" ? load.reload : () => undefined} /></Section>

@@ -30,7 +30,14 @@ function Ends(props: { a: string; b: string }) {
   );
 }
 
-function Rows(props: { rows: CompareRow[]; margin: number }) {
+/* The newest run of each side; a comparison of runs that are gone has none. */
+function Why(props: { row: CompareRow; reply: CompareReply }) {
+  const { row: r, reply } = props, before = reply.a.runs.at(-1), after = reply.b.runs.at(-1);
+  if (!before || !after || r.verdict === "broken" || r.benchmark === "headline") return null;
+  return <small><a href={href.explain({ before, after, benchmark: r.benchmark, backend: r.backend, metric: r.metric })}>Why?</a></small>;
+}
+
+function Rows(props: { rows: CompareRow[]; margin: number; reply: CompareReply }) {
   const limit = limitOf(props.rows, props.margin);
   return (
     <Table caption="Benchmarks, worst first" className="compare-table" rows={props.rows} keyOf={(r) => `${r.benchmark} ${r.metric} ${r.backend} ${r.machine_class ?? ""}`} columns={[
@@ -38,7 +45,7 @@ function Rows(props: { rows: CompareRow[]; margin: number }) {
         {r.verdict === "broken" && <small class="differs"><Icon name="cross" /> {brokenText(r)}</small>}
         {r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
       { name: "Verdict", cell: (r) => <><VerdictBadge verdict={r.verdict} rel={r.rel_change} />
-        {moreText(r) && <small class="differs">{moreText(r)}</small>}</> },
+        {moreText(r) && <small class="differs">{moreText(r)}</small>}<Why row={r} reply={props.reply} /></> },
       { name: "Change", numeric: true, cell: (r) => <b>{formatChange(r.rel_change)}</b> },
       { name: `Interval (\u00b1${+(limit * 100).toPrecision(3)}\u00a0%)`, cell: (r) => r.rel_change === null || r.rel_low === null || r.rel_high === null ? "\u2013" : (
         <span class="forest-cell"><Forest low={r.rel_low} value={r.rel_change} high={r.rel_high} margin={props.margin} limit={limit} tone={judgeVerdict(r.verdict, r.rel_change).tone} />
@@ -91,7 +98,7 @@ function Result(props: { reply: CompareReply; project: string | null }) {
         <Search label="Find benchmark" value={q.get("q") ?? ""} onChange={(v) => setQuery({ q: v }, true)} />
         {backends.length > 1 && <Select label="Backend" value={backend} options={[["", "all"], ...backends.map((b): [string, string] => [b, b])]} onChange={(v) => setQuery({ backend: v })} />}
       </div>
-      {rows.length === 0 ? <Empty title={reply.rows.length === 0 ? "Nothing was measured at both ends" : "Nothing fits these filters"} /> : <Rows rows={rows} margin={reply.margin_rel} />}
+      {rows.length === 0 ? <Empty title={reply.rows.length === 0 ? "Nothing was measured at both ends" : "Nothing fits these filters"} /> : <Rows rows={rows} margin={reply.margin_rel} reply={reply} />}
       <Only title="Only measured in A" rows={reply.only_a} />
       <Only title="Only measured in B" rows={reply.only_b} />
       <Section title="Take it along">

@@ -7,6 +7,7 @@ import { Strip } from "../charts/strip";
 import { formatDuration, formatShare, formatValue, parseTime, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { quantile } from "../base/numbers";
+import { href } from "../base/route";
 import { StateBadge } from "../widgets/badge";
 import { Search } from "../widgets/field";
 import { Icon } from "../widgets/icons";
@@ -24,7 +25,7 @@ export function blocksOf(m: Measurement): number[][] {
 
 interface Row { m: Measurement; blocks: number[][]; sorted: number[] }
 
-function Measurements(props: { list: Measurement[] }) {
+function Measurements(props: { list: Measurement[]; run: string }) {
   const text = (query.value.get("q") ?? "").toLowerCase();
   const rows: Row[] = props.list.filter((m) => `${m.benchmark} ${m.metric} ${m.backend}`.toLowerCase().includes(text)).map((m) => {
     const blocks = blocksOf(m);
@@ -37,7 +38,8 @@ function Measurements(props: { list: Measurement[] }) {
       <p class="count" role="status">{plural(rows.length, "measurement")}{rows.length > shown.length ? `, the first ${shown.length} shown` : ""}</p>
       {rows.length === 0 ? <Empty title="Nothing fits" /> : (
         <Table caption="Measurements" rows={shown} keyOf={(r) => `${r.m.benchmark} ${r.m.metric} ${r.m.backend}`} columns={[
-          { name: "Benchmark", head: true, cell: ({ m }) => <BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend} /> },
+          { name: "Benchmark", head: true, cell: ({ m }) => <><BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend} />
+            {m.status === "ok" && (m.metric === "cycles" || m.metric === "time_ns") && <small><a href={href.explain({ after: props.run, benchmark: m.benchmark, backend: m.backend, metric: m.metric })}>What limits it?</a></small>}</> },
           { name: "State", cell: ({ m }) => <><StateBadge state={m.status} />{m.reason && <small class="n">{m.reason}</small>}</> },
           { name: "Median", numeric: true, cell: ({ m, sorted }) => formatValue(quantile(sorted, 0.5), m.unit) },
           { name: "Middle half", numeric: true, wide: true, cell: ({ sorted }) => {
@@ -61,7 +63,7 @@ export function RunView(props: { id: string }) {
       {(run) => (
         <Page title={`Run ${run.run_id}`} lead={<>suite <b>{run.suite}</b> at <CommitLink project={run.project} id={run.commit} /> · <When time={run.started_at} /></>}>
           {run.infra && <p class="stale"><Icon name="alert" /> The reference kernel moved during this run, so the machine was not itself: these values stay out of detection.</p>}
-          <Section title="Measurements"><Measurements list={run.measurements} /></Section>
+          <Section title="Measurements"><Measurements list={run.measurements} run={run.id} /></Section>
           <Section title="Machine">
             <Facts facts={[
               ["Name", run.machine.name], ["Class", run.machine.machine_class ?? run.machine.class ?? "\u2013"],

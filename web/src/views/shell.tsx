@@ -17,6 +17,7 @@ import { Bisections } from "./bisections";
 import { CommitView } from "./commit";
 import { Commits } from "./commits";
 import { Compare } from "./compare";
+import { ExplainView } from "./explanation";
 import { Jobs } from "./jobs";
 import { Machines } from "./machines";
 import { Missing } from "./missing";
@@ -37,6 +38,7 @@ function page(r: Route) {
     case "nights": return <Nights project={r.project} key={r.project} />;
     case "night": return <NightView project={r.project} id={r.id} key={r.id} />;
     case "compare": return <Compare />;
+    case "explain": return <ExplainView />;
     case "alerts": return <Alerts />;
     case "alert": return <AlertView id={r.id} key={r.id} />;
     case "jobs": return <Jobs />;

@@ -1,0 +1,69 @@
+/* The document between an explanation and its written forms. Private to this folder. */
+#ifndef PFC_CORE_ANALYSIS_REPORT_BLOCKS_H
+#define PFC_CORE_ANALYSIS_REPORT_BLOCKS_H
+
+#include "core/analysis/report/report.h"
+
+#define PFC_REPORT_MAX_COLS 8
+
+typedef enum pfc_block_kind {
+    PFC_BLOCK_HEADING,   /* of a section */
+    PFC_BLOCK_PARAGRAPH, /* a sentence or more */
+    PFC_BLOCK_TABLE,
+    PFC_BLOCK_CODE,    /* a command, a line */
+    PFC_BLOCK_PICTURE, /* SVG; in text and Markdown the table that follows stands for it */
+} pfc_block_kind;
+
+/** A cell of a table; both texts are owned. */
+typedef struct pfc_block_cell {
+    char *text; /* NULL: empty */
+    char *link; /* NULL: none */
+} pfc_block_cell;
+
+typedef struct pfc_block {
+    pfc_block_kind kind;
+    char *text;                              /* of all kinds; of a table its caption */
+    const char *titles[PFC_REPORT_MAX_COLS]; /* of a table's columns; static text */
+    bool right[PFC_REPORT_MAX_COLS];         /* numbers */
+    size_t cols;
+    pfc_block_cell *cells; /* cols of them a row */
+    size_t rows, cells_cap;
+} pfc_block;
+
+struct pfc_report {
+    char *title, *link_base;
+    pfc_block *blocks;
+    size_t len, cap;
+};
+
+/** Adds a block with a text that is printed by `fmt`. The block is valid until the next one. */
+pfc_block *pfc_report_block(pfc_report *r, pfc_block_kind kind, const char *fmt, ...)
+    PFC_PRINTF(3, 4);
+/** Adds a column to the newest table, before its first row. */
+void pfc_block_column(pfc_block *b, const char *title, bool right);
+/** Begins a row of a table. */
+void pfc_block_row(pfc_block *b);
+/** Sets a cell of the newest row. */
+void pfc_block_cell_set(pfc_block *b, size_t col, const char *fmt, ...) PFC_PRINTF(3, 4);
+/** Links a cell of the newest row to a run or a commit of the dashboard ("runs", ID). */
+void pfc_block_cell_link(const pfc_report *r, pfc_block *b, size_t col, const char *kind,
+                         const char *id);
+
+/** An amount: whole numbers from 1,000 on, else four digits; "?" for NAN. */
+void pfc_report_number(double v, char out[32]);
+/** "+5.2 %"; "?" for NAN. */
+void pfc_report_percent(double rel, char out[32]);
+
+/** Appends text with the characters escaped that HTML gives a meaning; control characters and those
+ *  that change the direction of text become "?". */
+void pfc_report_html_escape(pfc_buf *out, const char *text);
+
+/* ---- pictures, as SVG in the colours of the page's style (picture.c, picture_roofline.c) ---- */
+
+void pfc_picture_waterfall(const pfc_explanation *e, pfc_buf *out);
+void pfc_picture_strip(const pfc_explanation *e, pfc_buf *out);
+void pfc_picture_shares(const pfc_explanation *e, pfc_buf *out);
+/** Nothing is appended when the runs did not record what a roofline needs. */
+void pfc_picture_roofline(const pfc_explanation *e, pfc_buf *out);
+
+#endif

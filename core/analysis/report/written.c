@@ -1,0 +1,283 @@
+/* The three written forms of a report: text, Markdown, HTML. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/analysis/report/blocks.h"
+#include "core/base/base.h"
+#include "core/forge/forge.h"
+
+/* Length in columns of a terminal: bytes that begin a character of UTF-8. */
+static size_t width_of(const char *text)
+{
+    size_t n = 0;
+
+    for (; text && *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void pad(pfc_buf *out, size_t n)
+{
+    while (n-- > 0)
+        pfc_buf_putc(out, ' ');
+}
+
+/* ---- text ---- */
+
+static void text_cell(pfc_buf *out, const char *text, size_t width, bool right, bool last)
+{
+    const size_t len = width_of(text);
+    const size_t room = width > len ? width - len : 0;
+
+    if (right)
+        pad(out, room);
+    pfc_buf_puts(out, text ? text : "");
+    if (!right && !last)
+        pad(out, room);
+    if (!last)
+        pad(out, 2);
+}
+
+static void text_table(const pfc_block *b, pfc_buf *out)
+{
+    size_t widths[PFC_REPORT_MAX_COLS];
+
+    for (size_t c = 0; c < b->cols; c++) {
+        widths[c] = width_of(b->titles[c]);
+        for (size_t r = 0; r < b->rows; r++)
+            widths[c] = PFC_MAX(widths[c], width_of(b->cells[r * b->cols + c].text));
+    }
+    pad(out, 2);
+    for (size_t c = 0; c < b->cols; c++)
+        text_cell(out, b->titles[c], widths[c], b->right[c], c + 1 == b->cols);
+    pfc_buf_putc(out, '\n');
+    for (size_t r = 0; r < b->rows; r++) {
+        pad(out, 2);
+        for (size_t c = 0; c < b->cols; c++)
+            text_cell(out, b->cells[r * b->cols + c].text, widths[c], b->right[c],
+                      c + 1 == b->cols);
+        pfc_buf_putc(out, '\n');
+    }
+}
+
+void pfc_report_text(const pfc_report *r, pfc_buf *out)
+{
+    pfc_buf_printf(out, "%s\n", r->title);
+    for (size_t i = 0; i < r->len; i++) {
+        const pfc_block *b = &r->blocks[i];
+
+        switch (b->kind) {
+        case PFC_BLOCK_HEADING:
+            pfc_buf_printf(out, "\n%s\n", b->text);
+            break;
+        case PFC_BLOCK_PARAGRAPH:
+        case PFC_BLOCK_CODE:
+            pfc_buf_printf(out, "  %s\n", b->text);
+            break;
+        case PFC_BLOCK_TABLE:
+            text_table(b, out);
+            break;
+        case PFC_BLOCK_PICTURE:
+            break;
+        }
+    }
+}
+
+/* ---- Markdown ---- */
+
+static void markdown_cell(const pfc_block_cell *cell, pfc_buf *out)
+{
+    pfc_buf_puts(out, " ");
+    if (cell->link)
+        pfc_buf_putc(out, '[');
+    pfc_markdown_text(out, cell->text ? cell->text : "");
+    if (cell->link)
+        pfc_buf_printf(out, "](%s)", cell->link);
+    pfc_buf_puts(out, " |");
+}
+
+static void markdown_table(const pfc_block *b, pfc_buf *out)
+{
+    pfc_buf_puts(out, "\n|");
+    for (size_t c = 0; c < b->cols; c++)
+        pfc_buf_printf(out, " %s |", b->titles[c]);
+    pfc_buf_puts(out, "\n|");
+    for (size_t c = 0; c < b->cols; c++)
+        pfc_buf_puts(out, b->right[c] ? " ---: |" : " --- |");
+    pfc_buf_putc(out, '\n');
+    for (size_t r = 0; r < b->rows; r++) {
+        pfc_buf_putc(out, '|');
+        for (size_t c = 0; c < b->cols; c++)
+            markdown_cell(&b->cells[r * b->cols + c], out);
+        pfc_buf_putc(out, '\n');
+    }
+}
+
+void pfc_report_markdown(const pfc_report *r, pfc_buf *out)
+{
+    pfc_buf_puts(out, "## ");
+    pfc_markdown_text(out, r->title);
+    pfc_buf_putc(out, '\n');
+    for (size_t i = 0; i < r->len; i++) {
+        const pfc_block *b = &r->blocks[i];
+
+        switch (b->kind) {
+        case PFC_BLOCK_HEADING:
+            pfc_buf_puts(out, "\n### ");
+            pfc_markdown_text(out, b->text);
+            pfc_buf_putc(out, '\n');
+            break;
+        case PFC_BLOCK_PARAGRAPH:
+            pfc_buf_putc(out, '\n');
+            pfc_markdown_text(out, b->text);
+            pfc_buf_putc(out, '\n');
+            break;
+        case PFC_BLOCK_CODE:
+            pfc_buf_putc(out, '\n');
+            pfc_markdown_code(out, b->text);
+            pfc_buf_putc(out, '\n');
+            break;
+        case PFC_BLOCK_TABLE:
+            markdown_table(b, out);
+            break;
+        case PFC_BLOCK_PICTURE:
+            break;
+        }
+    }
+}
+
+/* ---- HTML ---- */
+
+/* Length of the character of UTF-8 at p when it changes the direction of text or is a C1 control;
+ * else 0. */
+static size_t hidden_character(const unsigned char *p)
+{
+    if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
+        return 2;
+    if (p[0] == 0xd8 && p[1] == 0x9c)
+        return 2;
+    if (p[0] == 0xe2 && p[1] == 0x80 &&
+        (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae)))
+        return 3;
+    return p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9 ? 3 : 0;
+}
+
+void pfc_report_html_escape(pfc_buf *out, const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; p && *p; p++) {
+        const size_t hidden = hidden_character(p);
+
+        if (hidden || *p < 0x20 || *p == 0x7f) {
+            pfc_buf_putc(out, *p == '\n' || *p == '\t' ? ' ' : '?');
+            p += hidden ? hidden - 1 : 0;
+        } else if (*p == '&') {
+            pfc_buf_puts(out, "&amp;");
+        } else if (*p == '<') {
+            pfc_buf_puts(out, "&lt;");
+        } else if (*p == '>') {
+            pfc_buf_puts(out, "&gt;");
+        } else if (*p == '"') {
+            pfc_buf_puts(out, "&quot;");
+        } else if (*p == '\'') {
+            pfc_buf_puts(out, "&#39;");
+        } else {
+            pfc_buf_putc(out, (char)*p);
+        }
+    }
+}
+
+static void html_element(pfc_buf *out, const char *element, const char *text)
+{
+    pfc_buf_printf(out, "<%s>", element);
+    pfc_report_html_escape(out, text);
+    pfc_buf_printf(out, "</%s>\n", element);
+}
+
+static void html_table(const pfc_block *b, pfc_buf *out)
+{
+    pfc_buf_puts(out, "<table><thead><tr>");
+    for (size_t c = 0; c < b->cols; c++)
+        pfc_buf_printf(out, "<th scope=\"col\"%s>%s</th>", b->right[c] ? " class=\"n\"" : "",
+                       b->titles[c]);
+    pfc_buf_puts(out, "</tr></thead><tbody>\n");
+    for (size_t r = 0; r < b->rows; r++) {
+        pfc_buf_puts(out, "<tr>");
+        for (size_t c = 0; c < b->cols; c++) {
+            const pfc_block_cell *cell = &b->cells[r * b->cols + c];
+
+            pfc_buf_puts(out, b->right[c] ? "<td class=\"n\">" : "<td>");
+            if (cell->link) {
+                pfc_buf_puts(out, "<a href=\"");
+                pfc_report_html_escape(out, cell->link);
+                pfc_buf_puts(out, "\">");
+            }
+            pfc_report_html_escape(out, cell->text);
+            pfc_buf_puts(out, cell->link ? "</a></td>" : "</td>");
+        }
+        pfc_buf_puts(out, "</tr>\n");
+    }
+    pfc_buf_puts(out, "</tbody></table>\n");
+}
+
+/* Colours of the resources: one hue each, told apart in both themes; every picture has the table of
+ * its values below it. */
+static const char style[] =
+    ":root{color-scheme:light dark;--bg:#fff;--fg:#1d2125;--soft:#5d6670;--line:#d5dae0;"
+    "--bar:#eef1f4;--compute:#2f6fb5;--weights:#6f5bb8;--vector:#b0508f;--memory:#c2601c;"
+    "--dma:#8a7a12;--scratchpad:#2d8561;--latency:#7c8790;--pcie:#bb3f45;--host:#16838f;"
+    "--none:#9aa3ab;--worse:#b3261e;--better:#1b7a3d}\n"
+    "@media(prefers-color-scheme:dark){:root{--bg:#15181b;--fg:#e4e8ec;--soft:#a3acb5;"
+    "--line:#343b42;--bar:#22272c;--compute:#6aa6e8;--weights:#a494ea;--vector:#dd86bf;"
+    "--memory:#ee9355;--dma:#c9b84a;--scratchpad:#5fc096;--latency:#a9b3bb;--pcie:#ec7a7f;"
+    "--host:#4fb9c5;--none:#7d868e;--worse:#f2877f;--better:#6fcf8f}}\n"
+    "body{font:15px/1.5 system-ui,sans-serif;background:var(--bg);color:var(--fg);max-width:62rem;"
+    "margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.4rem;overflow-wrap:anywhere}h2{font-size:1.1rem;margin:1.8rem 0 .4rem}\n"
+    "table{border-collapse:collapse;width:100%;margin:.5rem 0}"
+    "th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line);"
+    "vertical-align:top;overflow-wrap:anywhere}"
+    "th{color:var(--soft);font-weight:600}.n{text-align:right;font-variant-numeric:tabular-nums;"
+    "white-space:nowrap}\n"
+    "code{display:block;background:var(--bar);padding:.4rem .6rem;overflow-x:auto;margin:.3rem 0;"
+    "white-space:pre}\n"
+    "svg{display:block;width:100%;height:auto;margin:.6rem 0}svg "
+    "text{fill:var(--fg);font-size:12px}"
+    "svg .soft{fill:var(--soft)}svg .line{stroke:var(--line);fill:none}"
+    "svg .dot{stroke:var(--bg);stroke-width:1.5}a{color:var(--compute)}\n";
+
+static void html_block(const pfc_block *b, pfc_buf *out)
+{
+    switch (b->kind) {
+    case PFC_BLOCK_HEADING:
+        html_element(out, "h2", b->text);
+        break;
+    case PFC_BLOCK_PARAGRAPH:
+        html_element(out, "p", b->text);
+        break;
+    case PFC_BLOCK_CODE:
+        html_element(out, "code", b->text);
+        break;
+    case PFC_BLOCK_TABLE:
+        html_table(b, out);
+        break;
+    case PFC_BLOCK_PICTURE: /* made here, escaped where it was made */
+        pfc_buf_puts(out, b->text);
+        pfc_buf_putc(out, '\n');
+        break;
+    }
+}
+
+void pfc_report_html(const pfc_report *r, pfc_buf *out)
+{
+    pfc_buf_puts(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                      "<meta name=\"viewport\" content=\"width=device-width\">"
+                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                      "style-src 'unsafe-inline'\">");
+    html_element(out, "title", r->title);
+    pfc_buf_printf(out, "<style>%s</style></head><body>\n", style);
+    html_element(out, "h1", r->title);
+    for (size_t i = 0; i < r->len; i++)
+        html_block(&r->blocks[i], out);
+    pfc_buf_puts(out, "</body></html>\n");
+}

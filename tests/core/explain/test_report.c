@@ -1,0 +1,182 @@
+/* Written forms: the same values everywhere, text of others escaped, contributions that sum. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/analysis/report/report.h"
+#include "core/base/base.h"
+
+#include "tests/core/explain/explain_case.h"
+
+#define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+static pfc_explain_rules rules;
+static pfc_explanation *e;
+static pfc_run *before, *after;
+static pfc_buf out;
+static pfc_err err;
+
+static void set_up(void)
+{
+    err = (pfc_err){ 0 };
+    e = pfc_calloc(1, sizeof(*e));
+    before = case_run(ID_A, 600);
+    after = case_run(ID_B, 900);
+    pfc_buf_init(&out, PFC_REPORT_MAX_BYTES);
+    cr_assert(eq(int, pfc_explain_rules_load(NULL, &rules, &err), PFC_OK), "%s", err.msg);
+}
+
+static void tear_down(void)
+{
+    pfc_explanation_clear(e);
+    free(e);
+    pfc_run_free(before);
+    pfc_run_free(after);
+    pfc_buf_clear(&out);
+    pfc_explain_rules_clear(&rules);
+}
+
+TestSuite(report, .init = set_up, .fini = tear_down);
+
+static void explain(const char *metric)
+{
+    const pfc_explain_what what = { CASE_GEMM, CASE_CHIP, metric };
+
+    pfc_explanation_clear(e);
+    cr_assert(eq(int, pfc_explain_pair(&rules, before, after, &what, NULL, e, &err), PFC_OK), "%s",
+              err.msg);
+    pfc_explanation_repeat(e, "perfci explain %s %s", ID_A, ID_B);
+}
+
+static const char *written(void (*write)(const pfc_report *, pfc_buf *), const char *title,
+                           const char *link_base)
+{
+    pfc_report *r = pfc_report_new(title, link_base);
+
+    pfc_buf_reset(&out);
+    pfc_report_add(r, e);
+    write(r, &out);
+    pfc_report_free(r);
+    return pfc_buf_text(&out);
+}
+
+static void has(const char *text, const char *wanted)
+{
+    cr_assert(strstr(text, wanted) != NULL, "expected \"%s\" in:\n%s", wanted, text);
+}
+
+Test(report, every_form_states_values_runs_and_causes)
+{
+    static void (*const forms[])(const pfc_report *, pfc_buf *) = { pfc_report_text,
+                                                                    pfc_report_html };
+
+    explain("cycles");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(forms); i++) {
+        const char *text = written(forms[i], "The title", NULL);
+
+        has(text, "The title");
+        has(text, "600 cycles");
+        has(text, "900 cycles");
+        has(text, "+50.0 %");
+        has(text, ID_A);
+        has(text, ID_B);
+        has(text, "0123456789ab");
+        has(text, "+300");
+        has(text, "memory");
+        has(text, "perfci explain " ID_A " " ID_B);
+    }
+    has(written(pfc_report_text, "T", NULL), "The schedule has \"tiles of m 16\"");
+    has(written(pfc_report_markdown, "T", NULL), "| memory | load | +300 |");
+}
+
+Test(report, runs_are_links_where_a_dashboard_is_known)
+{
+    explain("cycles");
+    has(written(pfc_report_html, "T", "http://x:1"), "<a href=\"http://x:1/runs/" ID_B "\">");
+    has(written(pfc_report_markdown, "T", "http://x:1"), "](http://x:1/runs/" ID_A ")");
+    cr_assert(strstr(written(pfc_report_html, "T", NULL), "<a ") == NULL);
+}
+
+Test(report, text_of_others_is_escaped)
+{
+    static const char hostile[] = "<script>alert(1)</script>&\"'\xe2\x80\xae\x1b[31m";
+    const char *text;
+
+    pfc_labels_set(&after->measurements[0].extra, "choice", hostile);
+    explain("cycles");
+    text = written(pfc_report_html, hostile, "http://x\"><b>");
+    cr_assert(strstr(text, "<script>") == NULL && strstr(text, "<b>") == NULL, "%s", text);
+    cr_assert(strstr(text, "\xe2\x80\xae") == NULL && strchr(text, '\x1b') == NULL);
+    has(text, "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;??[31m");
+    text = written(pfc_report_markdown, hostile, NULL);
+    cr_assert(strstr(text, "<script>") == NULL, "%s", text);
+}
+
+Test(report, pictures_have_a_table_of_their_values)
+{
+    const char *text;
+
+    explain("cycles");
+    text = written(pfc_report_html, "T", NULL);
+    has(text, "aria-label=\"The difference by phase and resource\"");
+    has(text, "aria-label=\"The critical path by resource\"");
+    has(text, "<td>memory</td><td>load</td>");
+}
+
+static double sum_of(const json_t *doc)
+{
+    const json_t *list = json_object_get(doc, "contributions");
+    double sum = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        sum += json_number_value(json_object_get(json_array_get(list, i), "value"));
+    return sum;
+}
+
+Test(report, contributions_in_json_sum_to_the_delta_of_the_metric)
+{
+    static const char *const metrics[] = { "cycles", "gemm_tflops" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(metrics); i++) {
+        json_t *doc;
+        double delta;
+
+        explain(metrics[i]);
+        doc = pfc_explanation_json(e);
+        delta = json_number_value(json_object_get(doc, "delta"));
+        cr_assert(epsilon_eq(dbl, sum_of(doc), delta, 1e-9 * fabs(delta)), "%s", metrics[i]);
+        cr_assert(epsilon_eq(dbl, delta,
+                             json_number_value(json_object_get(doc, "after")) -
+                                 json_number_value(json_object_get(doc, "before")),
+                             1e-9));
+        json_decref(doc);
+    }
+}
+
+Test(report, json_of_one_run_has_no_difference)
+{
+    const pfc_explain_what what = { CASE_GEMM, CASE_CHIP, NULL };
+    json_t *doc;
+
+    cr_assert(eq(int, pfc_explain_run(&rules, after, &what, e, &err), PFC_OK), "%s", err.msg);
+    doc = pfc_explanation_json(e);
+    cr_assert(eq(int, json_is_null(json_object_get(doc, "before")), 1));
+    cr_assert(eq(int, json_is_null(json_object_get(doc, "delta")), 1));
+    cr_assert(eq(int, json_is_null(json_object_get(doc, "total")), 1));
+    cr_assert(json_object_get(doc, "judged") == NULL);
+    cr_assert(eq(sz, json_array_size(json_object_get(doc, "evidence")), 1));
+    json_decref(doc);
+    has(written(pfc_report_text, "T", NULL), "900 cycles");
+}
+
+Test(report, equal_runs_are_said_to_be_identical)
+{
+    pfc_run_free(after);
+    after = case_run(ID_B, 600);
+    explain("cycles");
+    has(written(pfc_report_text, "T", NULL), "identical: there is nothing to explain");
+}
