@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "core/analysis/report/report.h"
 
-/** What the options say; NULL where an option was not given. */
+/** The values of the options; NULL where an option was not given. */
 typedef struct explain_opts {
     const char *sides[2]; /* A and B */
     size_t sides_len;
@@ -35,7 +35,7 @@ typedef struct explain_opts {
         PFC_OPT_TEXT("project", "P", explain_opts, project, "The project's name"),                 \
         PFC_SERVICE_OPTIONS(explain_opts, )
 
-/** What an explanation is made from. */
+/** The runs and names that an explanation is made from. */
 typedef struct explain_input {
     pfc_run *before, *after;            /* before NULL: one run alone */
     char *benchmark, *backend, *metric; /* NULL: not named */

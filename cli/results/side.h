@@ -1,6 +1,6 @@
 /*
- * What an argument such as "main", "run.json" or "4711" stands for, where a command takes files,
- * revisions and stored runs alike; and reading a stored run.
+ * An argument such as "main", "run.json" or "4711" where a command takes files, revisions and
+ * stored runs alike: which of these it is, and reading a stored run.
  */
 #ifndef PFC_CLI_RESULTS_SIDE_H
 #define PFC_CLI_RESULTS_SIDE_H

@@ -9,8 +9,8 @@
 
 /* ---- the line of time of the unit that computes, for runs without a critical path ---- */
 
-/* Parts of a unit's time; those of one unit are the whole run. What a unit waits for memory counts
- * as memory, whichever part of the transfer was slow: a path tells these apart. */
+/* Parts of a unit's time; those of one unit are the whole run. The time that a unit waits for data
+ * counts as memory, whichever part of the transfer was slow: a path tells these apart. */
 static const struct {
     const char *name;
     pfc_resource resource;
@@ -117,7 +117,7 @@ void pfc_delta_split(const pfc_profile *before, const pfc_profile *after, pfc_de
     }
     for (size_t i = 0; i < out->contributions_len; i++)
         sum += out->contributions[i].value;
-    /* What the parts leave open is named, so that the contributions always sum to the delta. */
+    /* The rest that the parts leave open is named, so that contributions always sum to the delta. */
     if (fabs(out->delta - sum) > 1e-9 * fmax(out->before, out->after))
         add(out, "not attributed", PFC_RESOURCE_NONE, out->delta - sum);
     for (size_t i = 0; i < out->contributions_len; i++)

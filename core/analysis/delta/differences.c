@@ -7,11 +7,12 @@
 #include "core/analysis/delta/delta_priv.h"
 #include "core/base/base.h"
 
-/* Sums of the path and projections follow from what differs; they are no cause themselves. */
+/* Sums of the path, projections and the metrics themselves follow from what differs; they are no
+ * cause. */
 static bool derived(const char *name)
 {
     return strncmp(name, "path.", 5) == 0 || strncmp(name, "recoverable_", 12) == 0 ||
-           strncmp(name, "whatif_", 7) == 0;
+           strncmp(name, "whatif_", 7) == 0 || strncmp(name, "metric_", 7) == 0;
 }
 
 /* Texts and values of one run alone stand before all relative changes. */

@@ -17,7 +17,7 @@ pfc_report *pfc_report_new(const char *title, const char *link_base)
     return r;
 }
 
-static void clear_block(pfc_block *b)
+static void clear_block(pfc_report_part *b)
 {
     free(b->text);
     for (size_t i = 0; i < b->rows * b->cols; i++) {
@@ -39,14 +39,14 @@ void pfc_report_free(pfc_report *r)
     free(r);
 }
 
-pfc_block *pfc_report_block(pfc_report *r, pfc_block_kind kind, const char *fmt, ...)
+pfc_report_part *pfc_report_add_part(pfc_report *r, pfc_report_part_kind kind, const char *fmt, ...)
 {
     va_list args;
-    pfc_block *b;
+    pfc_report_part *b;
 
     r->blocks = pfc_grow(r->blocks, r->len, &r->cap, sizeof(*r->blocks));
     b = &r->blocks[r->len++];
-    *b = (pfc_block){ .kind = kind };
+    *b = (pfc_report_part){ .kind = kind };
     va_start(args, fmt);
     b->text = pfc_vformat(fmt, args);
     va_end(args);
@@ -61,34 +61,34 @@ void pfc_report_note(pfc_report *r, const char *fmt, ...)
     va_start(args, fmt);
     text = pfc_vformat(fmt, args);
     va_end(args);
-    pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "%s", text);
+    pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "%s", text);
     free(text);
 }
 
-void pfc_block_column(pfc_block *b, const char *title, bool right)
+void pfc_report_column(pfc_report_part *b, const char *title, bool right)
 {
     b->titles[b->cols] = title;
     b->right[b->cols] = right;
     b->cols++;
 }
 
-void pfc_block_row(pfc_block *b)
+void pfc_report_row(pfc_report_part *b)
 {
     for (size_t i = 0; i < b->cols; i++) {
         const size_t at = b->rows * b->cols + i;
 
         b->cells = pfc_grow(b->cells, at, &b->cells_cap, sizeof(*b->cells));
-        b->cells[at] = (pfc_block_cell){ NULL, NULL };
+        b->cells[at] = (pfc_report_cell){ NULL, NULL };
     }
     b->rows++;
 }
 
-static pfc_block_cell *newest(const pfc_block *b, size_t col)
+static pfc_report_cell *newest(const pfc_report_part *b, size_t col)
 {
     return &b->cells[(b->rows - 1) * b->cols + col];
 }
 
-void pfc_block_cell_set(pfc_block *b, size_t col, const char *fmt, ...)
+void pfc_report_cell_set(pfc_report_part *b, size_t col, const char *fmt, ...)
 {
     va_list args;
 
@@ -98,8 +98,8 @@ void pfc_block_cell_set(pfc_block *b, size_t col, const char *fmt, ...)
     va_end(args);
 }
 
-void pfc_block_cell_link(const pfc_report *r, pfc_block *b, size_t col, const char *kind,
-                         const char *id)
+void pfc_report_cell_link(const pfc_report *r, pfc_report_part *b, size_t col, const char *kind,
+                          const char *id)
 {
     if (!r->link_base || !id)
         return;

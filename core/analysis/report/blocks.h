@@ -6,48 +6,48 @@
 
 #define PFC_REPORT_MAX_COLS 8
 
-typedef enum pfc_block_kind {
-    PFC_BLOCK_HEADING,   /* of a section */
-    PFC_BLOCK_PARAGRAPH, /* a sentence or more */
-    PFC_BLOCK_TABLE,
-    PFC_BLOCK_CODE,    /* a command, a line */
-    PFC_BLOCK_PICTURE, /* SVG; in text and Markdown the table that follows stands for it */
-} pfc_block_kind;
+typedef enum pfc_report_part_kind {
+    PFC_REPORT_HEADING,   /* of a section */
+    PFC_REPORT_PARAGRAPH, /* a sentence or more */
+    PFC_REPORT_TABLE,
+    PFC_REPORT_CODE,    /* a command, a line */
+    PFC_REPORT_PICTURE, /* SVG; in text and Markdown the table that follows stands for it */
+} pfc_report_part_kind;
 
 /** A cell of a table; both texts are owned. */
-typedef struct pfc_block_cell {
+typedef struct pfc_report_cell {
     char *text; /* NULL: empty */
     char *link; /* NULL: none */
-} pfc_block_cell;
+} pfc_report_cell;
 
-typedef struct pfc_block {
-    pfc_block_kind kind;
+typedef struct pfc_report_part {
+    pfc_report_part_kind kind;
     char *text;                              /* of all kinds; of a table its caption */
     const char *titles[PFC_REPORT_MAX_COLS]; /* of a table's columns; static text */
     bool right[PFC_REPORT_MAX_COLS];         /* numbers */
     size_t cols;
-    pfc_block_cell *cells; /* cols of them a row */
+    pfc_report_cell *cells; /* cols of them a row */
     size_t rows, cells_cap;
-} pfc_block;
+} pfc_report_part;
 
 struct pfc_report {
     char *title, *link_base;
-    pfc_block *blocks;
+    pfc_report_part *blocks;
     size_t len, cap;
 };
 
 /** Adds a block with a text that is printed by `fmt`. The block is valid until the next one. */
-pfc_block *pfc_report_block(pfc_report *r, pfc_block_kind kind, const char *fmt, ...)
+pfc_report_part *pfc_report_add_part(pfc_report *r, pfc_report_part_kind kind, const char *fmt, ...)
     PFC_PRINTF(3, 4);
 /** Adds a column to the newest table, before its first row. */
-void pfc_block_column(pfc_block *b, const char *title, bool right);
+void pfc_report_column(pfc_report_part *b, const char *title, bool right);
 /** Begins a row of a table. */
-void pfc_block_row(pfc_block *b);
+void pfc_report_row(pfc_report_part *b);
 /** Sets a cell of the newest row. */
-void pfc_block_cell_set(pfc_block *b, size_t col, const char *fmt, ...) PFC_PRINTF(3, 4);
+void pfc_report_cell_set(pfc_report_part *b, size_t col, const char *fmt, ...) PFC_PRINTF(3, 4);
 /** Links a cell of the newest row to a run or a commit of the dashboard ("runs", ID). */
-void pfc_block_cell_link(const pfc_report *r, pfc_block *b, size_t col, const char *kind,
-                         const char *id);
+void pfc_report_cell_link(const pfc_report *r, pfc_report_part *b, size_t col, const char *kind,
+                          const char *id);
 
 /** An amount: whole numbers from 1,000 on, else four digits; "?" for NAN. */
 void pfc_report_number(double v, char out[32]);

@@ -39,42 +39,42 @@ char *pfc_explanation_claim(const pfc_explanation *e)
 
 /* ---- runs ---- */
 
-static void add_side(pfc_report *r, pfc_block *b, const char *name, const pfc_explanation *e,
+static void add_side(pfc_report *r, pfc_report_part *b, const char *name, const pfc_explanation *e,
                      const pfc_explain_side *s)
 {
     char value[64];
 
-    pfc_block_row(b);
+    pfc_report_row(b);
     value_with_unit(s->value, e->unit, value);
-    pfc_block_cell_set(b, 0, "%s", name);
-    pfc_block_cell_set(b, 1, "%s", value);
+    pfc_report_cell_set(b, 0, "%s", name);
+    pfc_report_cell_set(b, 1, "%s", value);
     if (e->exact)
-        pfc_block_cell_set(b, 2, "exact");
+        pfc_report_cell_set(b, 2, "exact");
     else
-        pfc_block_cell_set(b, 2, "%.4g to %.4g (95 %%), %zu samples", s->low, s->high, s->samples);
-    pfc_block_cell_set(b, 3, "%s", s->run);
-    pfc_block_cell_link(r, b, 3, "runs", s->run);
-    pfc_block_cell_set(b, 4, "%.12s", s->commit ? s->commit : "not recorded");
-    pfc_block_cell_set(b, 5, "%s", s->machine_class);
+        pfc_report_cell_set(b, 2, "%.4g to %.4g (95 %%), %zu samples", s->low, s->high, s->samples);
+    pfc_report_cell_set(b, 3, "%s", s->run);
+    pfc_report_cell_link(r, b, 3, "runs", s->run);
+    pfc_report_cell_set(b, 4, "%.12s", s->commit ? s->commit : "not recorded");
+    pfc_report_cell_set(b, 5, "%s", s->machine_class);
 }
 
 static void add_runs(pfc_report *r, const pfc_explanation *e)
 {
-    pfc_block *b;
+    pfc_report_part *b;
 
-    pfc_report_block(r, PFC_BLOCK_HEADING, "%s", e->pair ? "Baseline and comparison" : "Run");
-    b = pfc_report_block(r, PFC_BLOCK_TABLE, "The runs");
-    pfc_block_column(b, "", false);
-    pfc_block_column(b, e->metric, true);
-    pfc_block_column(b, "interval", false);
-    pfc_block_column(b, "run", false);
-    pfc_block_column(b, "commit", false);
-    pfc_block_column(b, "machine", false);
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "%s", e->pair ? "Baseline and comparison" : "Run");
+    b = pfc_report_add_part(r, PFC_REPORT_TABLE, "The runs");
+    pfc_report_column(b, "", false);
+    pfc_report_column(b, e->metric, true);
+    pfc_report_column(b, "interval", false);
+    pfc_report_column(b, "run", false);
+    pfc_report_column(b, "commit", false);
+    pfc_report_column(b, "machine", false);
     if (e->pair)
         add_side(r, b, "before", e, &e->before);
     add_side(r, b, e->pair ? "after" : "", e, &e->after);
     for (size_t i = 0; i < e->warnings_len; i++)
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "Note: %s", e->warnings[i]);
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "Note: %s", e->warnings[i]);
 }
 
 /* ---- what changed ---- */
@@ -94,35 +94,36 @@ static void bar_text(double share, char out[3 * BAR_COLUMNS + 1])
 static void add_contributions(pfc_report *r, const pfc_explanation *e)
 {
     const pfc_delta *d = e->delta;
-    pfc_block *b = pfc_report_block(r, PFC_BLOCK_TABLE, "Contributions to the difference");
+    pfc_report_part *b =
+        pfc_report_add_part(r, PFC_REPORT_TABLE, "Contributions to the difference");
     double most = 0;
     char number[32];
 
-    pfc_block_column(b, "resource", false);
-    pfc_block_column(b, "phase", false);
-    pfc_block_column(b, "ticks", true);
-    pfc_block_column(b, "of the difference", true);
-    pfc_block_column(b, "", false);
+    pfc_report_column(b, "resource", false);
+    pfc_report_column(b, "phase", false);
+    pfc_report_column(b, "ticks", true);
+    pfc_report_column(b, "of the difference", true);
+    pfc_report_column(b, "", false);
     for (size_t i = 0; i < d->contributions_len; i++)
         most = PFC_MAX(most, fabs(d->contributions[i].value));
     for (size_t i = 0; i < d->contributions_len; i++) {
         const pfc_delta_contribution *c = &d->contributions[i];
         char bar[3 * BAR_COLUMNS + 1];
 
-        pfc_block_row(b);
+        pfc_report_row(b);
         pfc_report_number(c->value, number);
         bar_text(c->value / most, bar);
-        pfc_block_cell_set(b, 0, "%s", pfc_resource_name(c->resource));
-        pfc_block_cell_set(b, 1, "%s", c->phase);
-        pfc_block_cell_set(b, 2, "%s%s", c->value > 0 ? "+" : "", number);
+        pfc_report_cell_set(b, 0, "%s", pfc_resource_name(c->resource));
+        pfc_report_cell_set(b, 1, "%s", c->phase);
+        pfc_report_cell_set(b, 2, "%s%s", c->value > 0 ? "+" : "", number);
         pfc_report_percent(d->delta != 0 ? c->value / d->delta : (double)NAN, number);
-        pfc_block_cell_set(b, 3, "%s", number);
-        pfc_block_cell_set(b, 4, "%s", bar);
+        pfc_report_cell_set(b, 3, "%s", number);
+        pfc_report_cell_set(b, 4, "%s", bar);
     }
-    pfc_block_row(b);
+    pfc_report_row(b);
     pfc_report_number(d->delta, number);
-    pfc_block_cell_set(b, 0, "total");
-    pfc_block_cell_set(b, 2, "%s%s", d->delta > 0 ? "+" : "", number);
+    pfc_report_cell_set(b, 0, "total");
+    pfc_report_cell_set(b, 2, "%s%s", d->delta > 0 ? "+" : "", number);
 }
 
 static void add_picture(pfc_report *r, const pfc_explanation *e,
@@ -133,7 +134,7 @@ static void add_picture(pfc_report *r, const pfc_explanation *e,
     pfc_buf_init(&svg, 1u << 20);
     draw(e, &svg);
     if (svg.len && !svg.overflow)
-        pfc_report_block(r, PFC_BLOCK_PICTURE, "%s", pfc_buf_text(&svg));
+        pfc_report_add_part(r, PFC_REPORT_PICTURE, "%s", pfc_buf_text(&svg));
     pfc_buf_clear(&svg);
 }
 
@@ -141,28 +142,29 @@ static void add_causes(pfc_report *r, const pfc_explanation *e)
 {
     const pfc_delta *d = e->delta;
 
-    pfc_report_block(r, PFC_BLOCK_HEADING, "Why");
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "Why");
     if (d->delta == 0)
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH,
-                         d->same_stream ? "The totals are equal, and the command streams are "
-                                          "identical: there is nothing to explain."
-                                        : "The totals are equal: there is nothing to explain.");
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH,
+                            d->same_stream ? "The totals are equal, and the command streams are "
+                                             "identical: there is nothing to explain."
+                                           : "The totals are equal: there is nothing to explain.");
     for (size_t i = 0; i < d->causes_len; i++) {
         const pfc_delta_cause *c = &d->causes[i];
         char ticks[32];
 
         pfc_report_number(c->ticks, ticks);
         if (c->resource == PFC_RESOURCE_NONE)
-            pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "%zu. %s", i + 1, c->text);
+            pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "%zu. %s", i + 1, c->text);
         else
-            pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "%zu. %s It acts through %s (%s%s ticks).",
-                             i + 1, c->text, pfc_resource_name(c->resource),
-                             c->ticks > 0 ? "+" : "", ticks);
+            pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "%zu. %s It acts through %s (%s%s ticks).",
+                                i + 1, c->text, pfc_resource_name(c->resource),
+                                c->ticks > 0 ? "+" : "", ticks);
     }
     if (d->delta != 0 && d->same_stream)
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH,
-                         "The command streams are identical: the cause is the chip's file or the "
-                         "simulator.");
+        pfc_report_add_part(
+            r, PFC_REPORT_PARAGRAPH,
+            "The command streams are identical: the cause is the chip's file or the "
+            "simulator.");
 }
 
 static void add_delta(pfc_report *r, const pfc_explanation *e)
@@ -172,7 +174,7 @@ static void add_delta(pfc_report *r, const pfc_explanation *e)
     add_causes(r, e);
     if (e->delta->contributions_len == 0)
         return;
-    pfc_report_block(r, PFC_BLOCK_HEADING, "Where the difference is");
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "Where the difference is");
     add_picture(r, e, pfc_picture_waterfall);
     add_contributions(r, e);
 }
@@ -184,27 +186,27 @@ static void add_verdict(pfc_report *r, const char *name, const pfc_limiter_verdi
     char second[80] = "";
 
     if (v->inconclusive) {
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "%sinconclusive: %s", name, v->reason);
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "%sinconclusive: %s", name, v->reason);
         return;
     }
     if (v->second != PFC_RESOURCE_NONE)
         snprintf(second, sizeof(second), "; next %s, %.1f %%", pfc_resource_name(v->second),
                  100 * v->saving[v->second]);
-    pfc_report_block(r, PFC_BLOCK_PARAGRAPH,
-                     "%s%s (%s). If it took no time, the run would take %.1f %% less%s. "
-                     "Confidence %.0f %%, from %s.",
-                     name, pfc_resource_name(v->first), pfc_resource_meaning(v->first),
-                     100 * v->saving[v->first], second, 100 * v->confidence,
-                     v->view == PFC_LIMITER_TRACE ? "the run's trace" : "its counters");
+    pfc_report_add_part(r, PFC_REPORT_PARAGRAPH,
+                        "%s%s (%s). If it took no time, the run would take %.1f %% less%s. "
+                        "Confidence %.0f %%, from %s.",
+                        name, pfc_resource_name(v->first), pfc_resource_meaning(v->first),
+                        100 * v->saving[v->first], second, 100 * v->confidence,
+                        v->view == PFC_LIMITER_TRACE ? "the run's trace" : "its counters");
     for (size_t i = 0; i < v->causes_len; i++)
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "- %s", v->causes[i].text);
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "- %s", v->causes[i].text);
     if (v->disagreement[0])
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "- %s", v->disagreement);
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "- %s", v->disagreement);
 }
 
 static void add_limiter(pfc_report *r, const pfc_explanation *e)
 {
-    pfc_report_block(r, PFC_BLOCK_HEADING, "Limiter");
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "Limiter");
     if (e->pair)
         add_verdict(r, "Before: ", &e->before.verdict);
     add_verdict(r, e->pair ? "After: " : "", &e->after.verdict);
@@ -215,29 +217,29 @@ static void add_limiter(pfc_report *r, const pfc_explanation *e)
 
 static void add_guidance(pfc_report *r, const pfc_explanation *e)
 {
-    pfc_block *b;
+    pfc_report_part *b;
 
-    pfc_report_block(r, PFC_BLOCK_HEADING, "What would help");
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "What would help");
     if (e->advice_len == 0) {
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "No entry of the catalogue fits this run.");
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "No entry of the catalogue fits this run.");
         return;
     }
-    b = pfc_report_block(r, PFC_BLOCK_TABLE, "Guidance, the largest predicted gain first");
-    pfc_block_column(b, "change", false);
-    pfc_block_column(b, "predicted gain", true);
-    pfc_block_column(b, "symptom", false);
-    pfc_block_column(b, "risk", false);
-    pfc_block_column(b, "effort", false);
+    b = pfc_report_add_part(r, PFC_REPORT_TABLE, "Guidance, the largest predicted gain first");
+    pfc_report_column(b, "change", false);
+    pfc_report_column(b, "predicted gain", true);
+    pfc_report_column(b, "symptom", false);
+    pfc_report_column(b, "risk", false);
+    pfc_report_column(b, "effort", false);
     for (size_t i = 0; i < e->advice_len; i++) {
         const pfc_advice *a = &e->advice[i];
 
-        pfc_block_row(b);
-        pfc_block_cell_set(b, 0, "%s", a->change);
-        pfc_block_cell_set(b, 1, "%.1f %% (%.1f to %.1f)", 100 * a->gain, 100 * a->low,
-                           100 * a->high);
-        pfc_block_cell_set(b, 2, "%s", a->symptom);
-        pfc_block_cell_set(b, 3, "%s", a->risk);
-        pfc_block_cell_set(b, 4, "%s", a->effort);
+        pfc_report_row(b);
+        pfc_report_cell_set(b, 0, "%s", a->change);
+        pfc_report_cell_set(b, 1, "%.1f %% (%.1f to %.1f)", 100 * a->gain, 100 * a->low,
+                            100 * a->high);
+        pfc_report_cell_set(b, 2, "%s", a->symptom);
+        pfc_report_cell_set(b, 3, "%s", a->risk);
+        pfc_report_cell_set(b, 4, "%s", a->effort);
     }
 }
 
@@ -251,50 +253,50 @@ static const pfc_metric_value *metric_before(const pfc_explanation *e, const cha
     return NULL;
 }
 
-static void metric_cell(pfc_block *b, size_t col, const pfc_metric_value *m)
+static void metric_cell(pfc_report_part *b, size_t col, const pfc_metric_value *m)
 {
     char number[32];
 
     if (!m || !m->available) {
-        pfc_block_cell_set(b, col, "not available");
+        pfc_report_cell_set(b, col, "not available");
         return;
     }
     pfc_report_number(m->value, number);
-    pfc_block_cell_set(b, col, "%s", number);
+    pfc_report_cell_set(b, col, "%s", number);
 }
 
 static void add_metrics(pfc_report *r, const pfc_explanation *e)
 {
-    pfc_block *b;
+    pfc_report_part *b;
     char number[32];
 
-    pfc_report_block(r, PFC_BLOCK_HEADING, "Utilisation");
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "Utilisation");
     add_picture(r, e, pfc_picture_shares);
-    b = pfc_report_block(r, PFC_BLOCK_TABLE, "Metrics");
-    pfc_block_column(b, "metric", false);
+    b = pfc_report_add_part(r, PFC_REPORT_TABLE, "Metrics");
+    pfc_report_column(b, "metric", false);
     if (e->pair)
-        pfc_block_column(b, "before", true);
-    pfc_block_column(b, e->pair ? "after" : "value", true);
-    pfc_block_column(b, "unit", false);
-    pfc_block_column(b, "peak", true);
-    pfc_block_column(b, "achievable", true);
-    pfc_block_column(b, "share of the peak", true);
+        pfc_report_column(b, "before", true);
+    pfc_report_column(b, e->pair ? "after" : "value", true);
+    pfc_report_column(b, "unit", false);
+    pfc_report_column(b, "peak", true);
+    pfc_report_column(b, "achievable", true);
+    pfc_report_column(b, "share of the peak", true);
     for (size_t i = 0; i < e->after.metrics_len; i++) {
         const pfc_metric_value *m = &e->after.metrics[i];
         size_t col = 0;
 
-        pfc_block_row(b);
-        pfc_block_cell_set(b, col++, "%s", m->title);
+        pfc_report_row(b);
+        pfc_report_cell_set(b, col++, "%s", m->title);
         if (e->pair)
             metric_cell(b, col++, metric_before(e, m->name));
         metric_cell(b, col++, m);
-        pfc_block_cell_set(b, col++, "%s", m->unit);
+        pfc_report_cell_set(b, col++, "%s", m->unit);
         pfc_report_number(m->peak, number);
-        pfc_block_cell_set(b, col++, "%s", isnan(m->peak) ? "" : number);
+        pfc_report_cell_set(b, col++, "%s", isnan(m->peak) ? "" : number);
         pfc_report_number(m->achievable, number);
-        pfc_block_cell_set(b, col++, "%s", isnan(m->achievable) ? "" : number);
+        pfc_report_cell_set(b, col++, "%s", isnan(m->achievable) ? "" : number);
         if (isfinite(m->share))
-            pfc_block_cell_set(b, col, "%.1f %%", 100 * m->share);
+            pfc_report_cell_set(b, col, "%.1f %%", 100 * m->share);
     }
     add_picture(r, e, pfc_picture_roofline);
 }
@@ -304,36 +306,36 @@ static void add_metrics(pfc_report *r, const pfc_explanation *e)
 static void add_differences(pfc_report *r, const pfc_explanation *e)
 {
     const pfc_delta *d = e->delta;
-    pfc_block *b;
+    pfc_report_part *b;
     char number[32];
 
     if (!d || d->differences_len == 0)
         return;
-    pfc_report_block(r, PFC_BLOCK_HEADING, "What differs in the records");
-    b = pfc_report_block(r, PFC_BLOCK_TABLE, "Recorded values that differ");
-    pfc_block_column(b, "name", false);
-    pfc_block_column(b, "before", true);
-    pfc_block_column(b, "after", true);
-    pfc_block_column(b, "change", true);
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "What differs in the records");
+    b = pfc_report_add_part(r, PFC_REPORT_TABLE, "Recorded values that differ");
+    pfc_report_column(b, "name", false);
+    pfc_report_column(b, "before", true);
+    pfc_report_column(b, "after", true);
+    pfc_report_column(b, "change", true);
     for (size_t i = 0; i < d->differences_len; i++) {
-        pfc_block_row(b);
+        pfc_report_row(b);
         pfc_report_percent(d->differences[i].rel, number);
-        pfc_block_cell_set(b, 0, "%s", d->differences[i].name);
-        pfc_block_cell_set(b, 1, "%s", d->differences[i].before);
-        pfc_block_cell_set(b, 2, "%s", d->differences[i].after);
-        pfc_block_cell_set(b, 3, "%s", isnan(d->differences[i].rel) ? "" : number);
+        pfc_report_cell_set(b, 0, "%s", d->differences[i].name);
+        pfc_report_cell_set(b, 1, "%s", d->differences[i].before);
+        pfc_report_cell_set(b, 2, "%s", d->differences[i].after);
+        pfc_report_cell_set(b, 3, "%s", isnan(d->differences[i].rel) ? "" : number);
     }
     if (d->differences_more)
-        pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "%zu smaller differences are not listed.",
-                         d->differences_more);
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "%zu smaller differences are not listed.",
+                            d->differences_more);
 }
 
 void pfc_report_add(pfc_report *r, const pfc_explanation *e)
 {
     char *claim = pfc_explanation_claim(e);
 
-    pfc_report_block(r, PFC_BLOCK_HEADING, "Claim");
-    pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "%s.", claim);
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "Claim");
+    pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "%s.", claim);
     free(claim);
     add_runs(r, e);
     add_delta(r, e);
@@ -342,41 +344,41 @@ void pfc_report_add(pfc_report *r, const pfc_explanation *e)
     add_metrics(r, e);
     add_differences(r, e);
     if (e->repeat_len)
-        pfc_report_block(r, PFC_BLOCK_HEADING, "How to repeat");
+        pfc_report_add_part(r, PFC_REPORT_HEADING, "How to repeat");
     for (size_t i = 0; i < e->repeat_len; i++)
-        pfc_report_block(r, PFC_BLOCK_CODE, "%s", e->repeat[i]);
+        pfc_report_add_part(r, PFC_REPORT_CODE, "%s", e->repeat[i]);
 }
 
 void pfc_report_add_ranks(pfc_report *r, const char *run, const pfc_explain_rank *ranks, size_t len)
 {
-    pfc_block *b;
+    pfc_report_part *b;
     char number[32];
 
-    pfc_report_block(r, PFC_BLOCK_HEADING, "Benchmarks by what could be gained");
-    pfc_report_block(r, PFC_BLOCK_PARAGRAPH, "Run %s, %zu benchmarks.", run, len);
-    b = pfc_report_block(r, PFC_BLOCK_TABLE, "Ranking");
-    pfc_block_column(b, "benchmark", false);
-    pfc_block_column(b, "backend", false);
-    pfc_block_column(b, "total", true);
-    pfc_block_column(b, "limiter", false);
-    pfc_block_column(b, "at most gained", true);
-    pfc_block_column(b, "ceiling reached", true);
-    pfc_block_column(b, "first advice", false);
+    pfc_report_add_part(r, PFC_REPORT_HEADING, "Benchmarks by what could be gained");
+    pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "Run %s, %zu benchmarks.", run, len);
+    b = pfc_report_add_part(r, PFC_REPORT_TABLE, "Ranking");
+    pfc_report_column(b, "benchmark", false);
+    pfc_report_column(b, "backend", false);
+    pfc_report_column(b, "total", true);
+    pfc_report_column(b, "limiter", false);
+    pfc_report_column(b, "at most gained", true);
+    pfc_report_column(b, "ceiling reached", true);
+    pfc_report_column(b, "first advice", false);
     for (size_t i = 0; i < len; i++) {
-        pfc_block_row(b);
+        pfc_report_row(b);
         pfc_report_number(ranks[i].total, number);
-        pfc_block_cell_set(b, 0, "%s", ranks[i].benchmark);
-        pfc_block_cell_set(b, 1, "%s", ranks[i].backend);
-        pfc_block_cell_set(b, 2, "%s", number);
-        pfc_block_cell_set(b, 3, "%s",
-                           ranks[i].limiter == PFC_RESOURCE_NONE
-                               ? "inconclusive"
-                               : pfc_resource_name(ranks[i].limiter));
-        pfc_block_cell_set(b, 4, "%.1f %%", 100 * ranks[i].recoverable / ranks[i].total);
+        pfc_report_cell_set(b, 0, "%s", ranks[i].benchmark);
+        pfc_report_cell_set(b, 1, "%s", ranks[i].backend);
+        pfc_report_cell_set(b, 2, "%s", number);
+        pfc_report_cell_set(b, 3, "%s",
+                            ranks[i].limiter == PFC_RESOURCE_NONE
+                                ? "inconclusive"
+                                : pfc_resource_name(ranks[i].limiter));
+        pfc_report_cell_set(b, 4, "%.1f %%", 100 * ranks[i].recoverable / ranks[i].total);
         if (ranks[i].ceiling > 0)
-            pfc_block_cell_set(b, 5, "%.1f %%", 100 * ranks[i].ceiling / ranks[i].total);
+            pfc_report_cell_set(b, 5, "%.1f %%", 100 * ranks[i].ceiling / ranks[i].total);
         else
-            pfc_block_cell_set(b, 5, "not available");
-        pfc_block_cell_set(b, 6, "%s", ranks[i].advice);
+            pfc_report_cell_set(b, 5, "not available");
+        pfc_report_cell_set(b, 6, "%s", ranks[i].advice);
     }
 }

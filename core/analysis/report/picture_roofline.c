@@ -17,7 +17,7 @@
 #define TOP    16.0
 #define RIGHT  20.0
 
-/* What a run contributes: its point, and the two ceilings of its machine. */
+/* A run in the picture: its point, and the two ceilings of its machine. */
 typedef struct point {
     double intensity, work;       /* operations a byte, operations a tick */
     double peak_work, peak_bytes; /* a tick */

@@ -1,7 +1,7 @@
 /*
- * Reports: an explanation as a document of headings, sentences, tables and pictures, written as text
- * for a terminal, as Markdown, as a page of HTML that needs nothing else, or as JSON. All of them
- * say the same values; every number stands beside the run it is from.
+ * Reports: an explanation as a document of headings, sentences, tables and pictures, written as
+ * text for a terminal, as Markdown, as a page of HTML that needs nothing else, or as JSON. All of
+ * them say the same values; each table of values names the runs that they are from.
  *
  * Text of others (names, choices) is escaped for each form. A report belongs to one thread.
  */

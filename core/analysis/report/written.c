@@ -25,39 +25,96 @@ static void pad(pfc_buf *out, size_t n)
 
 /* ---- text ---- */
 
-static void text_cell(pfc_buf *out, const char *text, size_t width, bool right, bool last)
+#define TEXT_COLUMN 52 /* a longer cell continues in the next line */
+
+/* Bytes of the next line of a cell: at most TEXT_COLUMN columns, broken at a blank where there is
+ * one. */
+static size_t line_bytes(const char *text)
 {
-    const size_t len = width_of(text);
+    size_t columns = 0;
+    size_t blank = 0;
+    size_t i = 0;
+
+    for (; text[i]; i++) {
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (columns > TEXT_COLUMN)
+            return blank ? blank : i;
+        if (text[i] == ' ')
+            blank = i + 1;
+    }
+    return i;
+}
+
+static size_t widest_line(const char *text)
+{
+    size_t most = 0;
+
+    while (text && *text) {
+        const size_t bytes = line_bytes(text);
+        char *line = pfc_strndup(text, bytes);
+
+        most = PFC_MAX(most, width_of(line));
+        free(line);
+        text += bytes;
+    }
+    return most;
+}
+
+/* Prints the next line of the cell and moves *text behind it. */
+static void text_cell(pfc_buf *out, const char **text, size_t width, bool right, bool last)
+{
+    const size_t bytes = *text ? line_bytes(*text) : 0;
+    char *line = pfc_strndup(*text ? *text : "", bytes);
+    const size_t len = width_of(line);
     const size_t room = width > len ? width - len : 0;
 
     if (right)
         pad(out, room);
-    pfc_buf_puts(out, text ? text : "");
+    pfc_buf_puts(out, line);
     if (!right && !last)
         pad(out, room);
     if (!last)
         pad(out, 2);
+    free(line);
+    if (*text)
+        *text += bytes;
 }
 
-static void text_table(const pfc_block *b, pfc_buf *out)
+static bool any_left(const char *const *texts, size_t len)
 {
-    size_t widths[PFC_REPORT_MAX_COLS];
+    for (size_t i = 0; i < len; i++)
+        if (texts[i] && *texts[i])
+            return true;
+    return false;
+}
 
-    for (size_t c = 0; c < b->cols; c++) {
-        widths[c] = width_of(b->titles[c]);
-        for (size_t r = 0; r < b->rows; r++)
-            widths[c] = PFC_MAX(widths[c], width_of(b->cells[r * b->cols + c].text));
-    }
-    pad(out, 2);
-    for (size_t c = 0; c < b->cols; c++)
-        text_cell(out, b->titles[c], widths[c], b->right[c], c + 1 == b->cols);
-    pfc_buf_putc(out, '\n');
-    for (size_t r = 0; r < b->rows; r++) {
+static void text_row(const pfc_report_part *b, const char **texts, const size_t *widths,
+                     pfc_buf *out)
+{
+    do {
         pad(out, 2);
         for (size_t c = 0; c < b->cols; c++)
-            text_cell(out, b->cells[r * b->cols + c].text, widths[c], b->right[c],
-                      c + 1 == b->cols);
+            text_cell(out, &texts[c], widths[c], b->right[c], c + 1 == b->cols);
         pfc_buf_putc(out, '\n');
+    } while (any_left(texts, b->cols));
+}
+
+static void text_table(const pfc_report_part *b, pfc_buf *out)
+{
+    size_t widths[PFC_REPORT_MAX_COLS];
+    const char *texts[PFC_REPORT_MAX_COLS];
+
+    for (size_t c = 0; c < b->cols; c++) {
+        texts[c] = b->titles[c];
+        widths[c] = width_of(b->titles[c]);
+        for (size_t r = 0; r < b->rows; r++)
+            widths[c] = PFC_MAX(widths[c], widest_line(b->cells[r * b->cols + c].text));
+    }
+    text_row(b, texts, widths, out);
+    for (size_t r = 0; r < b->rows; r++) {
+        for (size_t c = 0; c < b->cols; c++)
+            texts[c] = b->cells[r * b->cols + c].text;
+        text_row(b, texts, widths, out);
     }
 }
 
@@ -65,20 +122,20 @@ void pfc_report_text(const pfc_report *r, pfc_buf *out)
 {
     pfc_buf_printf(out, "%s\n", r->title);
     for (size_t i = 0; i < r->len; i++) {
-        const pfc_block *b = &r->blocks[i];
+        const pfc_report_part *b = &r->blocks[i];
 
         switch (b->kind) {
-        case PFC_BLOCK_HEADING:
+        case PFC_REPORT_HEADING:
             pfc_buf_printf(out, "\n%s\n", b->text);
             break;
-        case PFC_BLOCK_PARAGRAPH:
-        case PFC_BLOCK_CODE:
+        case PFC_REPORT_PARAGRAPH:
+        case PFC_REPORT_CODE:
             pfc_buf_printf(out, "  %s\n", b->text);
             break;
-        case PFC_BLOCK_TABLE:
+        case PFC_REPORT_TABLE:
             text_table(b, out);
             break;
-        case PFC_BLOCK_PICTURE:
+        case PFC_REPORT_PICTURE:
             break;
         }
     }
@@ -86,7 +143,7 @@ void pfc_report_text(const pfc_report *r, pfc_buf *out)
 
 /* ---- Markdown ---- */
 
-static void markdown_cell(const pfc_block_cell *cell, pfc_buf *out)
+static void markdown_cell(const pfc_report_cell *cell, pfc_buf *out)
 {
     pfc_buf_puts(out, " ");
     if (cell->link)
@@ -97,7 +154,7 @@ static void markdown_cell(const pfc_block_cell *cell, pfc_buf *out)
     pfc_buf_puts(out, " |");
 }
 
-static void markdown_table(const pfc_block *b, pfc_buf *out)
+static void markdown_table(const pfc_report_part *b, pfc_buf *out)
 {
     pfc_buf_puts(out, "\n|");
     for (size_t c = 0; c < b->cols; c++)
@@ -120,28 +177,28 @@ void pfc_report_markdown(const pfc_report *r, pfc_buf *out)
     pfc_markdown_text(out, r->title);
     pfc_buf_putc(out, '\n');
     for (size_t i = 0; i < r->len; i++) {
-        const pfc_block *b = &r->blocks[i];
+        const pfc_report_part *b = &r->blocks[i];
 
         switch (b->kind) {
-        case PFC_BLOCK_HEADING:
+        case PFC_REPORT_HEADING:
             pfc_buf_puts(out, "\n### ");
             pfc_markdown_text(out, b->text);
             pfc_buf_putc(out, '\n');
             break;
-        case PFC_BLOCK_PARAGRAPH:
+        case PFC_REPORT_PARAGRAPH:
             pfc_buf_putc(out, '\n');
             pfc_markdown_text(out, b->text);
             pfc_buf_putc(out, '\n');
             break;
-        case PFC_BLOCK_CODE:
+        case PFC_REPORT_CODE:
             pfc_buf_putc(out, '\n');
             pfc_markdown_code(out, b->text);
             pfc_buf_putc(out, '\n');
             break;
-        case PFC_BLOCK_TABLE:
+        case PFC_REPORT_TABLE:
             markdown_table(b, out);
             break;
-        case PFC_BLOCK_PICTURE:
+        case PFC_REPORT_PICTURE:
             break;
         }
     }
@@ -194,7 +251,7 @@ static void html_element(pfc_buf *out, const char *element, const char *text)
     pfc_buf_printf(out, "</%s>\n", element);
 }
 
-static void html_table(const pfc_block *b, pfc_buf *out)
+static void html_table(const pfc_report_part *b, pfc_buf *out)
 {
     pfc_buf_puts(out, "<table><thead><tr>");
     for (size_t c = 0; c < b->cols; c++)
@@ -204,7 +261,7 @@ static void html_table(const pfc_block *b, pfc_buf *out)
     for (size_t r = 0; r < b->rows; r++) {
         pfc_buf_puts(out, "<tr>");
         for (size_t c = 0; c < b->cols; c++) {
-            const pfc_block_cell *cell = &b->cells[r * b->cols + c];
+            const pfc_report_cell *cell = &b->cells[r * b->cols + c];
 
             pfc_buf_puts(out, b->right[c] ? "<td class=\"n\">" : "<td>");
             if (cell->link) {
@@ -246,22 +303,22 @@ static const char style[] =
     "svg .soft{fill:var(--soft)}svg .line{stroke:var(--line);fill:none}"
     "svg .dot{stroke:var(--bg);stroke-width:1.5}a{color:var(--compute)}\n";
 
-static void html_block(const pfc_block *b, pfc_buf *out)
+static void html_block(const pfc_report_part *b, pfc_buf *out)
 {
     switch (b->kind) {
-    case PFC_BLOCK_HEADING:
+    case PFC_REPORT_HEADING:
         html_element(out, "h2", b->text);
         break;
-    case PFC_BLOCK_PARAGRAPH:
+    case PFC_REPORT_PARAGRAPH:
         html_element(out, "p", b->text);
         break;
-    case PFC_BLOCK_CODE:
+    case PFC_REPORT_CODE:
         html_element(out, "code", b->text);
         break;
-    case PFC_BLOCK_TABLE:
+    case PFC_REPORT_TABLE:
         html_table(b, out);
         break;
-    case PFC_BLOCK_PICTURE: /* made here, escaped where it was made */
+    case PFC_REPORT_PICTURE: /* made here, escaped where it was made */
         pfc_buf_puts(out, b->text);
         pfc_buf_putc(out, '\n');
         break;

@@ -21,7 +21,7 @@ pfc_code pfc_explain_stored(pfc_db *db, const pfc_explain_rules *rules,
                             pfc_err *err) PFC_MUSTCHECK;
 
 /** The change of an alert: the last measured commit before its range against the first one from the
- *  end of the range on. PFC_ENOTFOUND when a side has no run any more, and for alerts that have no
+ *  end of the range on. PFC_ENOTFOUND when a side no longer has a run, and for alerts that have no
  *  two sides (broken benchmarks, drifts), with the reason. */
 pfc_code pfc_explain_alert(pfc_db *db, const pfc_explain_rules *rules, int64_t alert_id,
                            pfc_explanation *out, pfc_err *err) PFC_MUSTCHECK;

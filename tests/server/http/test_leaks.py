@@ -95,6 +95,9 @@ class Leaks(unittest.TestCase):
                 continue
             self.assertIn(name, self.named, f"{method} {pattern}: names what? Say so in Leaks.named or in PLAIN")
             yield "?" + name, ask("beside", value, **{name: self.named[name]}), ask("beside", value, **{name: NO_NUMBER})
+        if pattern == "/api/v1/explain":
+            for name in ("before", "after"):
+                yield "?" + name, ask("beside", value, **{name: f"{1:032x}"}), ask("beside", value, **{name: unknown(f"{1:032x}")})
         if pattern == "/api/v1/compare":
             for name in ("a", "b"):
                 for thing in (support.commit_id(7), f"{1:032x}"):

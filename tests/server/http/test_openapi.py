@@ -104,7 +104,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/projects/{p}/sessions/{id}": f"{6:032x}", "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
-                "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
+                "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job,
                 "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,
@@ -140,7 +140,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                                      "expires_at": "2999-01-01T00:00:00Z"},
     }
     BODIES["post", "/api/v1/tokens/{id}/rotate"] = {"overlap_s": 60}
-    QUERIES = {"/api/v1/compare": f"?project=demo&a={support.commit_id(7)}&b={support.commit_id(8)}"}
+    QUERIES = {"/api/v1/compare": f"?project=demo&a={support.commit_id(7)}&b={support.commit_id(8)}",
+               "/api/v1/explain": f"?before={1:032x}&after={8:032x}"}
     # Members that nothing here brings about; other tests look at their values.
     ELSEWHERE = {
         "AlertAnswer.reason", "AlertDetailAnswer.reason", "AlertAnswer.drift", "AlertDetailAnswer.drift", "AlertAnswer.boundary", "AlertDetailAnswer.boundary", "SuspectsAnswer.drift", "SuspectsAnswer.reason", "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
