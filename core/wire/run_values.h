@@ -9,7 +9,7 @@
 /** True for the id of a run, 32 hexadecimal digits, and for the number of a stored one. */
 bool pfc_run_is_id(const char *text);
 
-/** The run's measurement with the benchmark, metric and backend of `like`; NULL when there is none. */
+/** The run's measurement with the benchmark, metric and backend of `like`; NULL: it has none. */
 const pfc_measurement *pfc_run_find(const pfc_run *run, const pfc_measurement *like);
 
 /** The compared values of a measurement: the medians of its blocks, or with `by_block` false its

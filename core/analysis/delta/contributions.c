@@ -117,7 +117,7 @@ void pfc_delta_split(const pfc_profile *before, const pfc_profile *after, pfc_de
     }
     for (size_t i = 0; i < out->contributions_len; i++)
         sum += out->contributions[i].value;
-    /* The rest that the parts leave open is named, so that contributions always sum to the delta. */
+    /* The rest that the parts leave open is named: contributions always sum to the delta. */
     if (fabs(out->delta - sum) > 1e-9 * fmax(out->before, out->after))
         add(out, "not attributed", PFC_RESOURCE_NONE, out->delta - sum);
     for (size_t i = 0; i < out->contributions_len; i++)

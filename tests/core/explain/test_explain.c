@@ -1,4 +1,4 @@
-/* Explanations of run documents: which benchmark, how it is judged, what the reader is warned of. */
+/* Explanations of run documents: which benchmark, how it is judged, which warnings it has. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
