@@ -90,7 +90,8 @@ pfc_code pfc_explain_run(const pfc_explain_rules *rules, const pfc_run *run,
 /**
  * Explains the difference of a benchmark between two runs. `judged` NULL: it is judged here, as
  * `perfci compare` judges runs that were not interleaved. Where `what` names no benchmark, the one
- * whose metric became worse most is taken, among exact ones if there are any.
+ * whose metric became worse most is taken (else the one that became better most), among exact
+ * ones if there are any.
  */
 pfc_code pfc_explain_pair(const pfc_explain_rules *rules, const pfc_run *before,
                           const pfc_run *after, const pfc_explain_what *what,

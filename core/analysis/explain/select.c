@@ -80,6 +80,27 @@ static double worsening(const pfc_run *before, const pfc_measurement *m)
     return m->higher_is_better ? a / b - 1 : b / a - 1;
 }
 
+/* One metric stands for its benchmark on its backend: another one that is preferred is in the run. */
+static bool overshadowed(const pfc_run *run, const pfc_measurement *m, const pfc_explain_what *what)
+{
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *other = &run->measurements[i];
+
+        if (wanted(other, what) && preference(other) > preference(m) &&
+            pfc_streq(other->benchmark, m->benchmark) && pfc_streq(other->backend, m->backend))
+            return true;
+    }
+    return false;
+}
+
+/* A benchmark that became worse comes before one that became better, then the larger change. */
+static bool before_in_order(double worse, double than)
+{
+    if ((worse > 0) != (than > 0))
+        return worse > 0;
+    return fabs(worse) > fabs(than);
+}
+
 pfc_code pfc_explain_select_worst(const pfc_run *before, const pfc_run *after,
                                   const pfc_explain_what *what, const pfc_measurement **out,
                                   pfc_err *err)
@@ -92,11 +113,9 @@ pfc_code pfc_explain_select_worst(const pfc_run *before, const pfc_run *after,
         const pfc_measurement *m = &after->measurements[i];
         const double worse = wanted(m, what) ? worsening(before, m) : -(double)INFINITY;
 
-        if (!isfinite(worse) || (exact && !m->exact))
+        if (!isfinite(worse) || (exact && !m->exact) || overshadowed(after, m, what))
             continue;
-        if (!*out || (m->exact && !exact) || worse > most ||
-            (worse == most && pfc_streq(m->benchmark, (*out)->benchmark) &&
-             pfc_streq(m->backend, (*out)->backend) && preference(m) > preference(*out))) {
+        if (!*out || (m->exact && !exact) || before_in_order(worse, most)) {
             *out = m;
             most = worse;
             exact = m->exact;

@@ -20,6 +20,8 @@ pfc_report *pfc_report_new(const char *title, const char *link_base)
 static void clear_block(pfc_report_part *b)
 {
     free(b->text);
+    for (size_t i = 0; i < b->cols; i++)
+        free(b->titles[i]);
     for (size_t i = 0; i < b->rows * b->cols; i++) {
         free(b->cells[i].text);
         free(b->cells[i].link);
@@ -67,7 +69,7 @@ void pfc_report_note(pfc_report *r, const char *fmt, ...)
 
 void pfc_report_column(pfc_report_part *b, const char *title, bool right)
 {
-    b->titles[b->cols] = title;
+    b->titles[b->cols] = pfc_strdup(title);
     b->right[b->cols] = right;
     b->cols++;
 }

@@ -22,9 +22,9 @@ typedef struct pfc_report_cell {
 
 typedef struct pfc_report_part {
     pfc_report_part_kind kind;
-    char *text;                              /* of all kinds; of a table its caption */
-    const char *titles[PFC_REPORT_MAX_COLS]; /* of a table's columns; static text */
-    bool right[PFC_REPORT_MAX_COLS];         /* numbers */
+    char *text;                        /* of all kinds; of a table its caption */
+    char *titles[PFC_REPORT_MAX_COLS]; /* of a table's columns; owned */
+    bool right[PFC_REPORT_MAX_COLS];   /* numbers */
     size_t cols;
     pfc_report_cell *cells; /* cols of them a row */
     size_t rows, cells_cap;

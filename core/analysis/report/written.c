@@ -157,8 +157,11 @@ static void markdown_cell(const pfc_report_cell *cell, pfc_buf *out)
 static void markdown_table(const pfc_report_part *b, pfc_buf *out)
 {
     pfc_buf_puts(out, "\n|");
-    for (size_t c = 0; c < b->cols; c++)
-        pfc_buf_printf(out, " %s |", b->titles[c]);
+    for (size_t c = 0; c < b->cols; c++) {
+        pfc_buf_putc(out, ' ');
+        pfc_markdown_text(out, b->titles[c]);
+        pfc_buf_puts(out, " |");
+    }
     pfc_buf_puts(out, "\n|");
     for (size_t c = 0; c < b->cols; c++)
         pfc_buf_puts(out, b->right[c] ? " ---: |" : " --- |");
@@ -254,9 +257,11 @@ static void html_element(pfc_buf *out, const char *element, const char *text)
 static void html_table(const pfc_report_part *b, pfc_buf *out)
 {
     pfc_buf_puts(out, "<table><thead><tr>");
-    for (size_t c = 0; c < b->cols; c++)
-        pfc_buf_printf(out, "<th scope=\"col\"%s>%s</th>", b->right[c] ? " class=\"n\"" : "",
-                       b->titles[c]);
+    for (size_t c = 0; c < b->cols; c++) {
+        pfc_buf_printf(out, "<th scope=\"col\"%s>", b->right[c] ? " class=\"n\"" : "");
+        pfc_report_html_escape(out, b->titles[c]);
+        pfc_buf_puts(out, "</th>");
+    }
     pfc_buf_puts(out, "</tr></thead><tbody>\n");
     for (size_t r = 0; r < b->rows; r++) {
         pfc_buf_puts(out, "<tr>");

@@ -107,7 +107,13 @@ Test(report, text_of_others_is_escaped)
     const char *text;
 
     pfc_labels_set(&after->measurements[0].extra, "choice", hostile);
-    explain("cycles");
+    for (int i = 0; i < 2; i++) {
+        pfc_run *run = i ? after : before;
+
+        free(run->measurements[0].metric);
+        run->measurements[0].metric = pfc_strdup("<script>x");
+    }
+    explain("<script>x");
     text = written(pfc_report_html, hostile, "http://x\"><b>");
     cr_assert(strstr(text, "<script>") == NULL && strstr(text, "<b>") == NULL, "%s", text);
     cr_assert(strstr(text, "\xe2\x80\xae") == NULL && strchr(text, '\x1b') == NULL);

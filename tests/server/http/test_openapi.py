@@ -158,9 +158,9 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
-        "causes[].resource", "contributions[].resource", "guidance", *(
+        "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", *(
             f"runs.{side}.{member}" for side in ("before", "after") for member in (
-                "limiter.causes", "limiter.second", "metrics[].achievable", "metrics[].share", "metrics[].value", "path")))}
+                "limiter.causes", "limiter.first", "limiter.second", "metrics[].achievable", "metrics[].share", "metrics[].value", "path")))}
     # Objects of which nothing is said: what a run holds is run.schema.json's, the rest others' words, given on.
     ANYTHING = {"BisectionAnswer.options", "DescriptionAnswer", "LeaseAnswer.job.task", "Run", "Run.machine", "Run.measurements"}
     # An unknown lease: refused after all other checks passed.
