@@ -20,6 +20,7 @@ OWN = {"": {0, 2, 5}, "repro": {0, 1, 2, 4, 5}, "up": {0, 2, 5}, "check": {5}, "
        "nightly": {0}, "run": {0, 5}, "suite": {5}}
 PARTS = {"accel": ["run"], "trace": ["export", "check"]}
 TRACE = os.path.join(support.ROOT, "tests/data/trace/launch.pct")
+GOOD_RUN, BAD_RUN = (os.path.join(support.ROOT, "tests/data/explain", name) for name in ("good.json", "bad.json"))
 ID = {c: c * 40 for c in "abcdef"}
 # A number with up to 0.4 % of error, another one at each call, the same in every test run.
 NOISY = "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; awk -v v=%s -v n=$n 'BEGIN { print v * (1 + (n * 7 %% 11 - 5) / 1250) }'"
@@ -243,6 +244,14 @@ class Statuses(support.Case):
         return self.perfci(*args)
 
 
+def explained_run(**change):
+    """The document of BAD_RUN with its cycles alone, changed."""
+    with open(BAD_RUN, encoding="utf-8") as f:
+        run = json.load(f)
+    cycles = next(m for m in run["measurements"] if m["metric"] == "cycles")
+    return json.dumps({**run, "measurements": [{**cycles, **change}]})
+
+
 ROWS = [
     # perfci itself
     ("", 0, "help", lambda t: t.plain("--help")),
@@ -421,6 +430,20 @@ ROWS = [
         (5, "a full disk", ("export", TRACE, "--out", "/dev/full")))],
     ("trace", 1, "a fault", lambda t: t.plain("trace", "check", t.write("cut.json", '{"traceEvents": [')),),
 
+    # explanations of run documents
+    *[("explain", status, why, lambda t, args=args: t.plain("explain", *args)) for status, why, args in (
+        (0, "two runs", (GOOD_RUN, BAD_RUN)), (0, "one run", ("--run", BAD_RUN)), (0, "a suite", ("--run", BAD_RUN, "--suite")),
+        (2, "one side", (BAD_RUN,)), (2, "three sides", (GOOD_RUN, BAD_RUN, BAD_RUN)), (2, "two ways at once", ("--run", BAD_RUN, "--alert", "1")),
+        (2, "no such file", ("none.json", BAD_RUN)), (2, "an unknown form", ("--run", BAD_RUN, "--format", "pdf")),
+        (2, "no such benchmark", ("--run", BAD_RUN, "--benchmark", "none")), (2, "no such rules", ("--run", BAD_RUN, "--rules", "none")),
+        (2, "an alert that is no number", ("--alert", "x")), (5, "a full disk", ("--run", BAD_RUN, "--out", "/dev/full/x")))],
+    ("explain", 3, "nothing to judge by", lambda t: t.plain("explain", "--run", t.write("bare.json", explained_run(extra={})))),
+    ("explain", 4, "no value", lambda t: t.plain("explain", "--run", t.write("broken.json", explained_run(status="broken", samples=[], reason="why")))),
+    *[("report", status, why, lambda t, args=args: t.plain("report", *args)) for status, why, args in (
+        (0, "nothing worse", (BAD_RUN, GOOD_RUN)), (0, "the same", (GOOD_RUN, GOOD_RUN)), (1, "worse", (GOOD_RUN, BAD_RUN)),
+        (2, "one side", (GOOD_RUN,)), (2, "three sides", (GOOD_RUN, BAD_RUN, BAD_RUN)), (2, "no such file", (GOOD_RUN, "none.json")),
+        (5, "a full disk", (GOOD_RUN, BAD_RUN, "--out", "/dev/full/x")))],
+
     # a comparison in a pull request
     *[("comment", status, f"{why}, by --exit-status", lambda t, doc=doc: t.comment(doc, "--exit-status")) for status, why, doc in (
         (0, "the same", comparison("same")), (0, "an improvement", comparison("improvement", "same")), (1, "a regression", comparison("regression")),
@@ -444,7 +467,7 @@ ROWS = [
     *[(command, 0, "an answer", lambda t, args=args: t.plain(*args)) for command, args in (
         ("series", ["series", "--project", "p"]), ("alerts", ["alerts"]), ("alerts", ["alerts", "7"]), ("jobs", ["jobs"]),
         ("jobs", ["jobs", "cancel", "7"]), ("events", ["events"]), ("audit", ["audit"]), ("coverage", ["coverage", "--project", "p"]),
-        ("why", ["why", "7"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
+        ("why", ["why", "7"]), ("explain", ["explain", "--alert", "7"]), ("explain", ["explain", "--run", "7"]), ("report", ["report", "7", "8"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
         ("token", ["token", "create", "--scope", "read"]), ("token", ["token", "rotate", "3"]), ("token", ["token", "revoke", "3"]),
         ("project", ["project", "list"]), ("project", ["project", "create", "q"]), ("project", ["project", "delete", "p", "--yes"]),
         ("repro", ["repro", "7", "--print"]), ("runner", ["runner", "list"]))],

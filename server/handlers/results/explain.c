@@ -14,8 +14,9 @@ static pfc_code reply_report(const pfc_explanation *e, const char *format, pfc_r
                              pfc_err *err)
 {
     char *claim = pfc_explanation_claim(e);
-    pfc_report *r = pfc_report_new(claim, NULL);
     const bool html = strcmp(format, "html") == 0;
+    /* A page of this service links to the others; Markdown is read elsewhere. */
+    pfc_report *r = pfc_report_new(claim, html ? "" : NULL);
     pfc_buf out;
     pfc_code code;
 

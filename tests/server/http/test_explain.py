@@ -38,7 +38,7 @@ def measured(n, name):
 
 
 def perfci(*words, status=0, cwd=None):
-    """Output of the command, as somebody types it in a folder without a repository."""
+    """Output of the command, as it is typed in a folder without a repository."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
     env.update(PERFCI_URL=f"http://127.0.0.1:{server.port}", PERFCI_TOKEN=server.admin, PERFCI_PROJECT="demo")
     with tempfile.TemporaryDirectory() as folder:
