@@ -39,13 +39,16 @@ pfc_code pfc_side_find(pfc_repo *repo, const char *text, bool commits, pfc_side_
 
 pfc_code pfc_side_fetch_run(pfc_http *http, const char *id, pfc_run **out, pfc_err *err)
 {
+    /* Members that the service adds; they are no part of the document. */
+    static const char *const own[] = { "run_id", "reproducibility", "quarantined" };
     char *path = pfc_format("/api/v1/runs/%s", id);
     json_t *doc = NULL;
     char *text = NULL;
     pfc_code code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
 
     if (!code) {
-        json_object_del(doc, "run_id"); /* the service's own, no part of the document */
+        for (size_t i = 0; i < PFC_ARRAY_LEN(own); i++)
+            json_object_del(doc, own[i]);
         text = json_dumps(doc, JSON_COMPACT);
         code = pfc_run_from_json(text, strlen(text), out, err);
     }

@@ -436,13 +436,16 @@ ROWS = [
         (2, "one side", (BAD_RUN,)), (2, "three sides", (GOOD_RUN, BAD_RUN, BAD_RUN)), (2, "two ways at once", ("--run", BAD_RUN, "--alert", "1")),
         (2, "no such file", ("none.json", BAD_RUN)), (2, "an unknown form", ("--run", BAD_RUN, "--format", "pdf")),
         (2, "no such benchmark", ("--run", BAD_RUN, "--benchmark", "none")), (2, "no such rules", ("--run", BAD_RUN, "--rules", "none")),
-        (2, "an alert that is no number", ("--alert", "x")), (5, "a full disk", ("--run", BAD_RUN, "--out", "/dev/full/x")))],
+        (2, "an alert that is no number", ("--alert", "x")), (2, "no folder to write to", ("--run", BAD_RUN, "--out", "/dev/full/x")))],
     ("explain", 3, "nothing to judge by", lambda t: t.plain("explain", "--run", t.write("bare.json", explained_run(extra={})))),
     ("explain", 4, "no value", lambda t: t.plain("explain", "--run", t.write("broken.json", explained_run(status="broken", samples=[], reason="why")))),
     *[("report", status, why, lambda t, args=args: t.plain("report", *args)) for status, why, args in (
         (0, "nothing worse", (BAD_RUN, GOOD_RUN)), (0, "the same", (GOOD_RUN, GOOD_RUN)), (1, "worse", (GOOD_RUN, BAD_RUN)),
         (2, "one side", (GOOD_RUN,)), (2, "three sides", (GOOD_RUN, BAD_RUN, BAD_RUN)), (2, "no such file", (GOOD_RUN, "none.json")),
-        (5, "a full disk", (GOOD_RUN, BAD_RUN, "--out", "/dev/full/x")))],
+        (2, "no folder to write to", (GOOD_RUN, BAD_RUN, "--out", "/dev/full/x")))],
+
+    # the Model Context Protocol
+    ("mcp", 0, "the end of the input", lambda t: t.plain("mcp", text="")), ("mcp", 2, "an argument", lambda t: t.plain("mcp", "stray")),
 
     # a comparison in a pull request
     *[("comment", status, f"{why}, by --exit-status", lambda t, doc=doc: t.comment(doc, "--exit-status")) for status, why, doc in (
@@ -467,7 +470,7 @@ ROWS = [
     *[(command, 0, "an answer", lambda t, args=args: t.plain(*args)) for command, args in (
         ("series", ["series", "--project", "p"]), ("alerts", ["alerts"]), ("alerts", ["alerts", "7"]), ("jobs", ["jobs"]),
         ("jobs", ["jobs", "cancel", "7"]), ("events", ["events"]), ("audit", ["audit"]), ("coverage", ["coverage", "--project", "p"]),
-        ("why", ["why", "7"]), ("explain", ["explain", "--alert", "7"]), ("explain", ["explain", "--run", "7"]), ("report", ["report", "7", "8"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
+        ("why", ["why", "7"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
         ("token", ["token", "create", "--scope", "read"]), ("token", ["token", "rotate", "3"]), ("token", ["token", "revoke", "3"]),
         ("project", ["project", "list"]), ("project", ["project", "create", "q"]), ("project", ["project", "delete", "p", "--yes"]),
         ("repro", ["repro", "7", "--print"]), ("runner", ["runner", "list"]))],
@@ -478,6 +481,7 @@ ROWS = [
         ["repro", "99", "--print"], ["repro", "alert:7/1", "--print"], ["runner"], ["runner", "drain"], ["runner", "drain", "rack-99"])],
     *[(args[0], 5, "no service", lambda t, args=args: t.away(*args)) for args in (
         ["series", "--project", "p"], ["alerts"], ["jobs"], ["events"], ["audit"], ["coverage", "--project", "p"], ["why", "7"], ["accept", "7"],
+        ["explain", "--alert", "7"], ["explain", "--run", "7"], ["report", "7", "8"],
         ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"])],
     *[("jobs", status, f"the service answers {code}", lambda t, code=code: t.refused(("GET", "/api/v1/jobs"), "jobs", status=code))
       for status, code in ((2, 400), (2, 401), (2, 403), (2, 409), (2, 413), (5, 500), (5, 502), (5, 503))],
@@ -537,7 +541,7 @@ class Table(Statuses):
         for command in commands:
             helps = [self.perfci(command, "--help").stdout] + [self.perfci(command, part, "--help").stdout for part in PARTS.get(command, ())]
             text = "\n\n".join(helps)
-            service = {5} if "--url=" in text and command != "config" else set()  # config asks no service
+            service = {5} if "--url=" in text and command not in ("config", "mcp") else set()  # mcp tells its client
             wanted.setdefault(command, set()).update({0, 2}, service, promised(text.partition("Examples:")[0] if command not in PARTS else text))
         for name in sorted(os.listdir(os.path.join(support.ROOT, "docs"))):
             if not name.endswith(".md"):

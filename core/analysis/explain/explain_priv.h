@@ -8,7 +8,8 @@
 pfc_code pfc_explain_select(const pfc_run *run, const pfc_explain_what *what,
                             const pfc_measurement **out, pfc_err *err) PFC_MUSTCHECK;
 /** The measurement of `after` that became worse most against `before`, among exact ones if there
- *  are any; where none became worse, the one that became better most. PFC_ENOTFOUND when the runs have none in common. (select.c) */
+ *  are any; where none became worse, the one that became better most. PFC_ENOTFOUND when the runs
+ *  have none in common. (select.c) */
 pfc_code pfc_explain_select_worst(const pfc_run *before, const pfc_run *after,
                                   const pfc_explain_what *what, const pfc_measurement **out,
                                   pfc_err *err) PFC_MUSTCHECK;

@@ -80,7 +80,7 @@ static double worsening(const pfc_run *before, const pfc_measurement *m)
     return m->higher_is_better ? a / b - 1 : b / a - 1;
 }
 
-/* One metric stands for its benchmark on its backend: another one that is preferred is in the run. */
+/* One metric stands for its benchmark on its backend: true when the run has a preferred one. */
 static bool overshadowed(const pfc_run *run, const pfc_measurement *m, const pfc_explain_what *what)
 {
     for (size_t i = 0; i < run->measurements_len; i++) {
