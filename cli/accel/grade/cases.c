@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/base.h"
 
@@ -58,6 +59,12 @@ static const constant constants[] = {
     C(hbm_turnaround, 0, 10000, MEMORY, 8),
     C(hbm_latency, 0, 100000, LATENCY, 30),
     C(sram_port_bytes, 1, 4096, SCRATCHPAD, 0.03),
+    C(pcie_lanes, 1, 16, PCIE, 0.06),
+    C(pcie_latency_ns, 0, 1000000, PCIE, 4),
+    C(host_call_ns, 0, 1000000000, HOST, 3),
+    C(host_irq_ns, 0, 1000000000, HOST, 3),
+    C(launch_ns, 0, 1000000000, HOST, 3),
+    C(queue_semaphore_ns, 0, 1000000000, HOST, 3),
 };
 
 static void vary_chip(pfc_rng *rng, pfc_accel_chip *chip, pfc_resource leans)
@@ -119,7 +126,8 @@ static void lean_to_scratchpad(pfc_rng *rng, grade_case *c)
 
 static void make_gemm(pfc_rng *rng, pfc_accel_problem *p, pfc_resource leans)
 {
-    const bool small = leans == PFC_RESOURCE_LATENCY && chance(rng, 0.7);
+    const bool small =
+        leans == PFC_RESOURCE_HOST || (leans == PFC_RESOURCE_LATENCY && chance(rng, 0.7));
     const bool few_rows = leans == PFC_RESOURCE_WEIGHTS && chance(rng, 0.8);
 
     p->p[0] = size(rng, small ? 1 : 8, small ? 128 : few_rows ? 512 : 2048);
@@ -174,6 +182,37 @@ static void make_problem(pfc_rng *rng, pfc_accel_problem *p, pfc_resource leans)
     }
 }
 
+/* ---- regions ---- */
+
+static void scale(uint64_t *value, double factor)
+{
+    *value = (uint64_t)((double)*value * factor + 0.5);
+}
+
+static void make_region(pfc_rng *rng, grade_case *c)
+{
+    pfc_accel_chip *chip = &c->chip;
+    const double host =
+        c->leans == PFC_RESOURCE_HOST ? log_uniform(rng, 0.5, 2) : log_uniform(rng, 0.02, 0.5);
+
+    c->is_region = true;
+    c->region.launches = 1 + pfc_rng_below(rng, 8);
+    c->region.copies = (pfc_accel_region_copies)pfc_rng_below(rng, 3);
+    c->region.sync = (pfc_accel_region_sync)pfc_rng_below(rng, 2);
+    c->region.wait = (pfc_accel_completion)pfc_rng_below(rng, 2);
+    /* The host's time hides most of what a kernel does: it is shorter where it shall not limit. */
+    scale(&chip->host_call_ns, host);
+    scale(&chip->host_doorbell_ns, host);
+    scale(&chip->host_irq_ns, host);
+    scale(&chip->launch_ns, host);
+    scale(&chip->queue_fetch_ns, host);
+    scale(&chip->queue_semaphore_ns, host);
+    if (c->leans != PFC_RESOURCE_PCIE)
+        scale(&chip->pcie_latency_ns, log_uniform(rng, 0.1, 1));
+    else
+        chip->pcie_gen = 3 + pfc_rng_below(rng, 3);
+}
+
 /* ---- both ---- */
 
 void grade_case_make(pfc_rng *rng, grade_case *out)
@@ -186,18 +225,25 @@ void grade_case_make(pfc_rng *rng, grade_case *out)
         PFC_RESOURCE_DMA,        PFC_RESOURCE_DMA,        PFC_RESOURCE_DMA,
         PFC_RESOURCE_SCRATCHPAD, PFC_RESOURCE_SCRATCHPAD, PFC_RESOURCE_SCRATCHPAD,
         PFC_RESOURCE_SCRATCHPAD, PFC_RESOURCE_SCRATCHPAD, PFC_RESOURCE_LATENCY,
+        PFC_RESOURCE_PCIE,       PFC_RESOURCE_PCIE,       PFC_RESOURCE_HOST,
+        PFC_RESOURCE_HOST,
     };
+    bool outside;
     size_t chips = 0;
 
+    memset(out, 0, sizeof(*out));
     while (pfc_accel_chip_name(chips))
         chips++;
     if (pfc_accel_chip_load(pfc_accel_chip_name(pfc_rng_below(rng, chips)), &out->chip, NULL))
         pfc_die("a built-in chip cannot be read");
     out->leans = leans[pfc_rng_below(rng, PFC_ARRAY_LEN(leans))];
+    outside = out->leans == PFC_RESOURCE_PCIE || out->leans == PFC_RESOURCE_HOST;
     vary_chip(rng, &out->chip, out->leans);
     make_problem(rng, &out->problem, out->leans);
     if (out->leans == PFC_RESOURCE_SCRATCHPAD && chance(rng, 0.9))
         lean_to_scratchpad(rng, out);
+    if (outside || chance(rng, 0.05))
+        make_region(rng, out);
 }
 
 void grade_case_text(const grade_case *c, char out[160])
@@ -210,4 +256,9 @@ void grade_case_text(const grade_case *c, char out[160])
         len += (size_t)snprintf(out + len, 160 - len, " %s=%lld",
                                 pfc_accel_param_name(c->problem.kernel, i),
                                 (long long)c->problem.p[i]);
+    if (c->is_region && len < 160)
+        snprintf(
+            out + len, 160 - len, ", %llu launches, copies %s, sync %s, wait %s",
+            (unsigned long long)c->region.launches, pfc_accel_region_copies_name(c->region.copies),
+            pfc_accel_region_sync_name(c->region.sync), pfc_accel_completion_name(c->region.wait));
 }

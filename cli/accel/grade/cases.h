@@ -15,6 +15,8 @@ typedef struct grade_case {
     pfc_accel_problem problem;
     pfc_accel_chip chip;
     pfc_resource leans; /* whose constants were made worse */
+    bool is_region;     /* seen from the host, with copies and launches; else the kernel alone */
+    pfc_accel_region_opts region;
 } grade_case;
 
 /** The next case from the generator's state. The chip always is a valid one; the problem may be one

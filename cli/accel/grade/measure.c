@@ -36,6 +36,20 @@ static bool find_truth(const pfc_accel_whatif *w, grade_result *out)
     return first >= GRADE_LEAST_SAVING * (double)w->base && out->margin > GRADE_MARGIN;
 }
 
+static pfc_code simulate(pfc_accel_case *c, const grade_case *g, pfc_accel_whatif *out,
+                         pfc_err *err)
+{
+    pfc_accel_region region;
+    pfc_code code;
+
+    if (!g->is_region)
+        return pfc_accel_case_whatif(c, out, err);
+    code = pfc_accel_case_region(c, &g->region, &region, err);
+    if (!code)
+        *out = region.whatif;
+    return code;
+}
+
 /* ---- the profile of the run ---- */
 
 static pfc_code set(pfc_profile *p, const char *prefix, const char *name, double value,
@@ -68,19 +82,44 @@ pfc_code grade_profile_fill(pfc_profile *p, const pfc_accel_case *c, const pfc_a
     return code;
 }
 
-static pfc_code run_case(pfc_accel_case *c, pfc_profile *p, pfc_err *err)
+/* Runs the kernel, or the region around it, and fills the profile. */
+static pfc_code run_once(pfc_accel_case *c, const grade_case *g, const pfc_accel_trace_opts *trace,
+                         pfc_profile *p, pfc_err *err)
+{
+    pfc_accel_region_opts opts = g->region;
+    pfc_accel_result result = { 0 };
+    pfc_accel_region region;
+    pfc_code code;
+
+    if (!g->is_region) {
+        code = pfc_accel_case_run_detail(c, &result, NULL, trace, err);
+        return code ? code : grade_profile_fill(p, c, &result, err);
+    }
+    code = pfc_accel_case_run(c, &result, err);
+    opts.trace = trace;
+    if (!code)
+        code = pfc_accel_case_region(c, &opts, &region, err);
+    if (code)
+        return code;
+    result.counters = region.counters;
+    code = grade_profile_fill(p, c, &result, err);
+    if (!code)
+        code = set(p, "", "cycles", (double)region.cycles, err);
+    if (!code)
+        code = set(p, "", "kernel_cycles", (double)region.kernel_cycles, err);
+    return code ? code : set(p, "", "launches", (double)region.launches, err);
+}
+
+static pfc_code run_case(pfc_accel_case *c, const grade_case *g, pfc_profile *p, pfc_err *err)
 {
     pfc_path_builder *builder = pfc_path_builder_new();
     const pfc_accel_trace_opts trace = { .consumer = pfc_path_builder_consumer(builder),
                                          .kernel = "kernel" };
     pfc_path *path = pfc_calloc(1, sizeof(*path));
-    pfc_accel_result result;
-    pfc_code code = pfc_accel_case_run_detail(c, &result, NULL, &trace, err);
+    pfc_code code = run_once(c, g, &trace, p, err);
 
     if (!code)
         code = pfc_path_builder_finish(builder, path, err);
-    if (!code)
-        code = grade_profile_fill(p, c, &result, err);
     if (!code)
         code = pfc_path_store(path, p, err);
     pfc_path_builder_free(builder);
@@ -121,11 +160,13 @@ static pfc_code try_case(const pfc_limiter_rules *rules, grade_result *out, bool
     if (code == PFC_ETOOBIG || code == PFC_EUNAVAIL)
         return PFC_OK;
     if (!code)
-        code = pfc_accel_case_whatif(c, &whatif, err);
-    if (!code && find_truth(&whatif, out)) {
+        code = simulate(c, &out->c, &whatif, err);
+    if (code == PFC_ETOOBIG) /* two sets of arguments do not fit */
+        code = PFC_OK;
+    else if (!code && find_truth(&whatif, out)) {
         *counts = true;
         pfc_profile_init(&p, "case");
-        code = run_case(c, &p, err);
+        code = run_case(c, &out->c, &p, err);
         if (!code)
             judge(rules, &p, out);
         pfc_profile_clear(&p);

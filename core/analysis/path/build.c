@@ -37,6 +37,7 @@ pfc_code pfc_path_begin(pfc_path_builder *b, const pfc_trace_header *header, pfc
 
     (void)err;
     b->header = header;
+    pfc_path_region_begin(&b->region, header);
     b->graph.units_len = header->units_len;
     b->graph.units = pfc_calloc(header->units_len, sizeof(*b->graph.units));
     b->units = pfc_calloc(header->units_len, sizeof(*b->units));
@@ -379,6 +380,25 @@ static pfc_code take(pfc_path_builder *b, size_t unit, const pfc_trace_record *r
     }
 }
 
+/* In a region: true for records of the kernel whose graph is read. */
+static bool belongs_to_kernel(pfc_path_builder *b, uint16_t kind, const pfc_trace_record *r)
+{
+    const bool sync = r->type == PFC_TRACE_SEM_WAIT || r->type == PFC_TRACE_SEM_SIGNAL;
+
+    if (kind == PFC_TRACE_KIND_HOST || kind == PFC_TRACE_KIND_LINK ||
+        (kind == PFC_TRACE_KIND_QUEUE && (sync || r->type == PFC_TRACE_FETCH)))
+        return false;
+    if (!pfc_path_has_region(&b->region))
+        return true;
+    if (r->type == PFC_TRACE_KERNEL_BEGIN && !b->kernel_seen) {
+        b->kernel_seen = true;
+        b->kernel_corr = r->corr;
+        b->began = false;
+        b->now = 0;
+    }
+    return b->kernel_seen && r->corr == b->kernel_corr;
+}
+
 pfc_code pfc_path_take(pfc_path_builder *b, const pfc_trace_record *record, pfc_err *err)
 {
     const uint16_t at = b->unit_at[record->unit];
@@ -390,9 +410,9 @@ pfc_code pfc_path_take(pfc_path_builder *b, const pfc_trace_record *record, pfc_
                            PFC_PATH_MAX_RECORDS);
     if (!at)
         return wrong(b, err, "the header has no unit", r.unit);
-    /* Only the clock of the device's commands counts; others may tick differently. */
-    if (b->graph.units[at - 1].kind == PFC_TRACE_KIND_HOST)
-        return PFC_OK;
+    code = pfc_path_region_take(&b->region, b->header, (size_t)at - 1, record, err);
+    if (code || !belongs_to_kernel(b, b->graph.units[at - 1].kind, record))
+        return code;
     code = relative(b, &r, err);
     return code ? code : take(b, (size_t)at - 1, &r, err);
 }

@@ -2,7 +2,7 @@
 #ifndef PFC_CORE_ANALYSIS_PATH_BUILD_H
 #define PFC_CORE_ANALYSIS_PATH_BUILD_H
 
-#include "core/analysis/path/graph.h"
+#include "core/analysis/path/region.h"
 
 /** A semaphore's newest value and the number of its signals so far. */
 typedef struct pfc_path_semaphore {
@@ -45,6 +45,9 @@ struct pfc_path_builder {
     size_t wait_for_cap;
     bool began;
     uint64_t origin, now; /* tick of the first record; newest tick, from there */
+    pfc_path_region region;
+    bool kernel_seen;     /* in a region: the kernel whose graph is read has begun; */
+    uint32_t kernel_corr; /* the others are taken as further launches of it */
 };
 
 /** The header of the trace, before its first record. */

@@ -1,8 +1,10 @@
 /* Reads a trace, finds its path, projects what each resource costs: see path.h. */
 #include "core/analysis/path/path.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/analysis/path/build.h"
 #include "core/base/base.h"
@@ -38,6 +40,7 @@ void pfc_path_builder_free(pfc_path_builder *b)
         free(b->units[i].open);
         free(b->units[i].waits);
     }
+    pfc_path_region_clear(&b->region);
     free(b->units);
     free(b->semaphores);
     free(b->signals);
@@ -72,6 +75,45 @@ static void project(const pfc_path_graph *g, pfc_path *out)
     }
 }
 
+static uint64_t ticks_of(const pfc_path_region *r, double ns)
+{
+    return (uint64_t)ceil(ns / r->tick_ns - 1e-6);
+}
+
+/* The path of a kernel becomes that of the region around it. Lists of the kernel's waits and hidden
+ * time would be of one launch only, so a region has none. */
+static pfc_code widen(pfc_path_region *r, pfc_path *path, pfc_err *err)
+{
+    pfc_path *kernel;
+    double model;
+    pfc_code code = pfc_path_region_close(r, err);
+
+    if (code)
+        return code;
+    kernel = pfc_calloc(1, sizeof(*kernel));
+    *kernel = *path;
+    model = pfc_path_region_evaluate(r, PFC_RESOURCE_NONE, 1);
+    path->total = ticks_of(r, r->calls[r->calls_len - 1].exit - r->calls[r->first].enter);
+    path->model = ticks_of(r, model);
+    /* The host's clock drifts: a model that agrees within that has the device's ticks. */
+    if (fabs((double)path->model - (double)path->total) <= 1e-4 * (double)path->total + 2)
+        path->total = path->model;
+    path->commands += r->packets_len;
+    path->waits_len = 0;
+    memset(path->hidden, 0, sizeof(path->hidden));
+    for (pfc_resource x = 0; x < PFC_RESOURCES_LEN; x++) {
+        const double left = 1 - (double)kernel->recoverable[x] / (double)kernel->total;
+        const double without = pfc_path_region_evaluate(r, x, left);
+
+        path->recoverable[x] =
+            model > without ? (uint64_t)((model - without) / model * (double)path->total + 0.5) : 0;
+    }
+    (void)pfc_path_region_evaluate(r, PFC_RESOURCE_NONE, 1);
+    pfc_path_region_walk(r, kernel, path);
+    free(kernel);
+    return PFC_OK;
+}
+
 pfc_code pfc_path_builder_finish(pfc_path_builder *b, pfc_path *out, pfc_err *err)
 {
     pfc_code code = pfc_path_close(b, err);
@@ -80,8 +122,11 @@ pfc_code pfc_path_builder_finish(pfc_path_builder *b, pfc_path *out, pfc_err *er
         return code;
     pfc_path_walk(&b->graph, b->path);
     project(&b->graph, b->path);
-    *out = *b->path;
-    return PFC_OK;
+    if (pfc_path_has_region(&b->region))
+        code = widen(&b->region, b->path, err);
+    if (!code)
+        *out = *b->path;
+    return code;
 }
 
 pfc_code pfc_path_read(pfc_trace_reader *reader, pfc_path *out, pfc_err *err)

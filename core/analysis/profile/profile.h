@@ -12,6 +12,8 @@
  *                                      all of them together are the total
  *   recoverable_RESOURCE_cycles        ticks that are saved when RESOURCE takes no time, projected
  *                                      from the trace of the run
+ *   kernel_cycles                      of a region (copies and launches around kernels): cycles of
+ *                                      its kernels, whose sums the counters are
  *   projection_cycles                  total of the run as the model of the projection has it; its
  *                                      distance from the total tells how well the model fits
  *

@@ -87,6 +87,7 @@ static pfc_code check_path(const pfc_profile *p, double total, pfc_err *err)
 pfc_code pfc_profile_check(const pfc_profile *p, pfc_err *err)
 {
     double total = 0;
+    double kernels;
     pfc_code code;
 
     if (!pfc_profile_total(p, &total))
@@ -95,12 +96,14 @@ pfc_code pfc_profile_check(const pfc_profile *p, pfc_err *err)
     if (total <= 0)
         return pfc_err_set(err, PFC_EINVAL, "%s: the total is %g: expected more than 0", p->source,
                            total);
+    /* The counters of a region are those of its kernels, which it states apart. */
+    kernels = pfc_profile_or(p, "kernel_cycles", total);
     code = check_amounts(p, err);
     if (!code)
-        code = check_sum(p, tensor, PFC_ARRAY_LEN(tensor), total, err);
+        code = check_sum(p, tensor, PFC_ARRAY_LEN(tensor), kernels, err);
     if (!code)
-        code = check_sum(p, vector, PFC_ARRAY_LEN(vector), total, err);
+        code = check_sum(p, vector, PFC_ARRAY_LEN(vector), kernels, err);
     if (!code)
-        code = check_sum(p, overlap, PFC_ARRAY_LEN(overlap), total, err);
+        code = check_sum(p, overlap, PFC_ARRAY_LEN(overlap), kernels, err);
     return code ? code : check_path(p, total, err);
 }
