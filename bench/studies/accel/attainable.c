@@ -77,6 +77,10 @@ static pfc_code one(const shape *s, const pfc_accel_chip *chip, pfc_err *err)
     if (code)
         return code;
     bytes = r.counters.v[PFC_ACCEL_HBM_COMPULSORY];
+    study_figure("cycles", (double)r.cycles, "accel/attainable/%s/%s/%s", s->what,
+                 pfc_accel_dtype_name(s->dtype), chip->name);
+    study_figure("efficiency_pct", 100.0 * (double)r.ceiling_cycles / (double)r.cycles,
+                 "accel/attainable/%s/%s/%s", s->what, pfc_accel_dtype_name(s->dtype), chip->name);
     printf("| %s | %s | %s | %llu | %.1f | %.1f | %.1f |\n", s->what,
            pfc_accel_dtype_name(s->dtype), chip->name, (unsigned long long)r.cycles,
            100.0 * (double)r.ceiling_cycles / (double)r.cycles, 100.0 * r.utilization,

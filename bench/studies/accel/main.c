@@ -1,8 +1,9 @@
 /*
- * perfci-bench-accel [--data DIR] [--only PART] | --tiles N | --attainable
+ * perfci-bench-accel [--data DIR] [--only PART] [--figures FILE] | --tiles N | --attainable
  *
- * The simulated accelerator beside other ways to get its figures; the last two are in studies.h.
- * Parts, all but the last unless one is named:
+ * The simulated accelerator beside other ways to get its figures. --figures writes the figures of
+ * the parts for `perfci push`, which makes a series of each. Parts, all but the last unless one is
+ * named:
  *
  *   tables      cycles that SCALE-Sim computed: every DIR/scalesim-*.json ({"rows": [{"M", "N",
  *               "K", "rows", "cols", "dataflow", "cycles_scalesim", "util_pct",
@@ -12,6 +13,8 @@
  *   fidelities  10,000 random problems: closed forms and engine beside an array ticked cell by cell
  *   memory      streams, random accesses and transfer sizes on every chip
  *   speed       simulated cycles a second, multiply-adds a second, memory used
+ *   attainable  cycles and shares of the ceiling, shape by shape; also --attainable
+ *   tiles       the compiler's tiles beside the best of all, for 300 problems; --tiles N for others
  *   digests     a digest for each of a list of cases, for comparing builds
  */
 #include <stdio.h>
@@ -22,11 +25,13 @@
 
 #define FIDELITY_CASES 10000
 #define FIDELITY_SEED  17
+#define TILES_PROBLEMS 300
 
 typedef struct options {
     const char *data;
     const char *only;
     const char *tiles;
+    const char *figures;
     bool attainable;
 } options;
 
@@ -45,6 +50,8 @@ static bool read_options(int argc, char **argv, options *o)
             value = &o->only;
         else if (strcmp(argv[i], "--tiles") == 0)
             value = &o->tiles;
+        else if (strcmp(argv[i], "--figures") == 0)
+            value = &o->figures;
         if (!value || i + 1 == argc)
             return false;
         *value = argv[++i];
@@ -63,6 +70,10 @@ static pfc_code part(size_t i, const options *o, pfc_err *err)
         return study_memory(err);
     case 3:
         return study_speeds(err);
+    case 4:
+        return study_attainable(err);
+    case 5:
+        return study_tiles(TILES_PROBLEMS, err);
     default:
         return study_digests(err);
     }
@@ -70,7 +81,8 @@ static pfc_code part(size_t i, const options *o, pfc_err *err)
 
 static pfc_code run(const options *o, bool *known, pfc_err *err)
 {
-    static const char *const names[] = { "tables", "fidelities", "memory", "speed", "digests" };
+    static const char *const names[] = { "tables",     "fidelities", "memory", "speed",
+                                         "attainable", "tiles",      "digests" };
     int64_t count = 0;
     pfc_code code = PFC_OK;
 
@@ -101,11 +113,13 @@ int main(int argc, char **argv)
 
     if (read_options(argc, argv, &o))
         code = run(&o, &known, &err);
+    if (known && !code)
+        code = study_figures_write(o.figures, &err);
     if (!known) {
-        fputs(
-            "Usage: perfci-bench-accel [--data DIR] [--only tables|fidelities|memory|speed|digests]"
-            "\n       perfci-bench-accel --tiles N | --attainable\n",
-            stderr);
+        fputs("Usage: perfci-bench-accel [--data DIR] [--figures FILE] [--only PART]\n"
+              "       perfci-bench-accel --tiles N | --attainable\n"
+              "Parts: tables fidelities memory speed attainable tiles digests\n",
+              stderr);
         return 2;
     }
     if (code == PFC_EUNAVAIL)

@@ -105,6 +105,8 @@ static pfc_code sweep(const pfc_accel_chip *chip, pfc_err *err)
 
         code = share_of_peak(chip, &p, &share, err);
         printf("  %llu: %.1f %%", (unsigned long long)size, share * 100);
+        study_figure("efficiency_pct", share * 100, "accel/memory/transfers-of-%llu-bytes/%s",
+                     (unsigned long long)size, chip->name);
     }
     printf("\n");
     return code;
@@ -132,6 +134,10 @@ pfc_code study_memory(pfc_err *err)
         printf("%-12s share of HBM's peak: stream read %.1f %%, written %.1f %%, random %d B "
                "%.1f %%\n",
                chip.name, read * 100, written * 100, RANDOM, random * 100);
+        study_figure("efficiency_pct", read * 100, "accel/memory/stream/%s", chip.name);
+        study_figure("efficiency_pct", written * 100, "accel/memory/stream-written/%s", chip.name);
+        study_figure("efficiency_pct", random * 100, "accel/memory/random-%d-bytes/%s", RANDOM,
+                     chip.name);
         code = sweep(&chip, err);
     }
     return code;

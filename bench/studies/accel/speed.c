@@ -59,6 +59,22 @@ static pfc_code open_case(const line *l, pfc_accel_case **c, pfc_err *err)
     return code ? code : pfc_accel_case_new(c, &problem, &chip, chip.mode, &opts, err);
 }
 
+static void note(const line *l, double cycles_per_s, double macs_per_s)
+{
+    const char *how = l->results    ? "/results"
+                      : !l->trace   ? ""
+                      : l->trace[0] ? "/binary-trace-without-file"
+                                    : "/binary-trace";
+
+    study_figure("simulated_cycles_per_s", cycles_per_s, "accel/speed/gemm-%s-%lld/%s%s%s",
+                 pfc_accel_dtype_name(l->dtype), (long long)l->size, l->chip,
+                 l->array ? "-8x8" : "", how);
+    if (l->results)
+        study_figure("macs_per_s", macs_per_s, "accel/speed/gemm-%s-%lld/%s%s%s",
+                     pfc_accel_dtype_name(l->dtype), (long long)l->size, l->chip,
+                     l->array ? "-8x8" : "", how);
+}
+
 static pfc_code speed(const line *l, const char *trace_path, pfc_err *err)
 {
     const pfc_accel_trace_opts trace = { .path = l->trace && l->trace[0] ? l->trace : trace_path,
@@ -81,6 +97,7 @@ static pfc_code speed(const line *l, const char *trace_path, pfc_err *err)
                : l->trace[0] ? "binary trace, no file"
                              : "binary trace",
                cycles, cycles / t.wall, cycles / t.cpu);
+        note(l, cycles / t.cpu, macs / t.cpu);
         if (l->results)
             printf("  GMAC/s: %.2f, %.2f", macs / t.wall * 1e-9, macs / t.cpu * 1e-9);
         printf("\n");
@@ -125,6 +142,7 @@ static pfc_code resident(const char *path, pfc_err *err)
         bytes = ftell(f);
     if (f)
         fclose(f);
+    study_figure("memory_mib", (double)used.ru_maxrss / 1024, "accel/trace/largest-resident-size");
     printf("binary trace of %.3g records (32 bytes each): largest resident size %.1f MiB\n",
            (double)bytes / 32, (double)used.ru_maxrss / 1024);
     return PFC_OK;

@@ -15,6 +15,20 @@ pfc_code study_tiles(size_t count, pfc_err *err) PFC_MUSTCHECK;
  *  a table. (attainable.c) */
 pfc_code study_attainable(pfc_err *err) PFC_MUSTCHECK;
 
+/**
+ * Notes a figure of this run for study_figures_write.
+ *
+ * measure  name of the metric, whose words say its unit and direction as `perfci push` reads them:
+ *          "simulated_cycles_per_s", "memory_mib", "cycles", "efficiency_pct"
+ * value    finite
+ * format   name of the benchmark, at most 159 bytes; spaces and commas become '-'
+ */
+void study_figure(const char *measure, double value, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/** Writes the figures so far in Bencher Metric Format, of which `perfci push FILE` makes a series
+ *  for each, and forgets them. NULL: forgets them only. PFC_EIO. */
+pfc_code study_figures_write(const char *path, pfc_err *err) PFC_MUSTCHECK;
+
 #define STUDY_ROUNDS 3 /* the fastest of these is the speed */
 
 /** CPU seconds of this thread: machines are shared, wall time is the neighbours', too. */

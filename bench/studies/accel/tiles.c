@@ -161,6 +161,8 @@ pfc_code study_tiles(size_t count, pfc_err *err)
             print_tiles("best", &b.tiles, b.cycles);
         }
     }
+    study_figure("efficiency_pct", 100.0 * (double)within / (double)count,
+                 "accel/tiles/within-3-percent-of-the-best");
     printf("tiles: %zu problems, %zu programs; within 3 %% of the best: %.1f %%; mean %.4f, worst "
            "%.3f\n",
            count, tried, 100.0 * (double)within / (double)count, sum / (double)count, worst);

@@ -152,8 +152,8 @@ Test(ops, grouped_attention_and_decode_are_right, .timeout = 120)
 }
 
 /* Keys that four heads share keep the array busy with weights for twice as long as the vector unit
- * would multiply: each unit has a share of the tiles, and the scores of a tile may be one unit's, the
- * sums of its values the other's. */
+ * would multiply: each unit has a share of the tiles, and may have the scores of a tile while the
+ * other unit has the sums of its values. */
 Test(ops, decode_of_grouped_heads_is_split_between_the_units, .timeout = 120)
 {
     const pfc_accel_problem few = { PFC_ACCEL_ATTENTION,
