@@ -554,6 +554,12 @@ static uint64_t least_next(const engine *e)
 /* Only a completed token can tell a waiting unit when it starts. */
 static void update_next(engine *e, size_t stepped)
 {
+    const unit *u = &e->units[stepped];
+
+    if (u->active) { /* a transfer goes on: most steps are of this kind */
+        e->next[stepped] = u->dma.next_issue * UNITS_MAX + stepped;
+        return;
+    }
     set_next(e, stepped);
     trace_wait(e, stepped);
     if (!e->new_complete)

@@ -135,12 +135,15 @@ static void refresh(const pfc_accel_hbm *hbm, uint64_t *slots, uint64_t start)
     const uint64_t next = slots[NEXT_REFRESH * LANES];
     const uint64_t missed = (start - next) / every;
     const uint64_t end = next + missed * every + chip->hbm_refresh * PFC_ACCEL_SUBCYCLES;
+    uint64_t opened = 0;
 
     slots[NEXT_REFRESH * LANES] = next + (missed + 1) * every;
     slots[REFRESHES * LANES] += missed + 1;
-    slots[OPENED * LANES] += open_rows(hbm, slots);
-    for (size_t b = 0; b < chip->hbm_banks; b++)
+    for (size_t b = 0; b < chip->hbm_banks; b++) {
+        opened += slots[(OPEN_ROW + b) * LANES] != UINT64_MAX;
         slots[(OPEN_ROW + b) * LANES] = UINT64_MAX;
+    }
+    slots[OPENED * LANES] += opened;
     slots[FREE_AT * LANES] = PFC_MAX(slots[FREE_AT * LANES], end);
 }
 
@@ -206,14 +209,14 @@ static inline uint64_t serve_one(const pfc_accel_hbm *hbm, uint64_t *slots, cons
     uint64_t start = PFC_MAX(slots[FREE_AT * LANES], b->at);
     uint64_t all, hit;
 
-    if (start >= slots[NEXT_REFRESH * LANES]) {
+    if (__builtin_expect(start >= slots[NEXT_REFRESH * LANES], 0)) {
         refresh(hbm, slots, start);
         start = PFC_MAX(slots[FREE_AT * LANES], b->at);
     }
     hit = *open == b->row; /* a number: no branch on it would be predicted */
     all = b->took + (hbm->miss & (hit - 1));
     *open = b->row;
-    if (slots[WROTE * LANES] != b->write) {
+    if (__builtin_expect(slots[WROTE * LANES] != b->write, 0)) {
         slots[WROTE * LANES] = b->write;
         all += hbm->turn;
         slots[EVENTS * LANES] += TURN;
