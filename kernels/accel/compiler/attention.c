@@ -124,15 +124,19 @@ static void prepare(lowering *l)
     for (size_t i = 0; i < l->t.lanes; i++) {
         lane *n = &l->lanes[i];
 
-        for (size_t j = 0; j < 2; j++) {
-            n->q[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
-            n->out[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
-            n->stats[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * 8);
-            n->sum[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->x.d * 4);
-        }
-        for (size_t j = 0; j < l->t.depth; j++) {
+        for (size_t j = 0; j < l->t.depth; j++) { /* 2 or more */
+            const bool of_queries = j < 2;
+
+            if (of_queries)
+                n->q[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
             n->p[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->t.k * ir->es);
+            if (of_queries)
+                n->out[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * l->x.d * ir->es);
+            if (of_queries)
+                n->stats[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, rows * 8);
             n->scores[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->t.k * 4);
+            if (of_queries)
+                n->sum[j] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, rows * l->x.d * 4);
         }
     }
     pfc_accel_ring_init(ir, &l->k, l->t.depth * l->t.lanes, keys);
