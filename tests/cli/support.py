@@ -14,6 +14,7 @@ ROOT = os.environ.get("PERFCI_SOURCE_DIR") or os.path.abspath(os.path.join(os.pa
 BIN = os.environ.get("PERFCI_BIN_DIR") or os.path.join(ROOT, "build/dev/bin")
 PERFCI = os.path.join(BIN, "perfci")
 DEADLINE_S = 240
+ROOT_CASES = "--root-cases" in sys.argv
 
 
 class Case(unittest.TestCase):
@@ -81,7 +82,36 @@ def free_port():
         return s.getsockname()[1]
 
 
+def needs_root(reason, able=True):
+    """Marks a case that root alone can run (able: and this machine has what it needs). Such cases are a test of their
+    own, --root-cases: for another user ctest then shows a skipped test, not a passed one that has left something out."""
+    def mark(function):
+        function.root_case = None if os.geteuid() == 0 and able else reason
+        return function if ROOT_CASES else None
+    return mark
+
+
+def root_cases():
+    """Runs the cases that needs_root marks; ends with 77 and their reasons where none of them can be run."""
+    pending, cases = [unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])], []
+    while pending:
+        item = pending.pop()
+        if isinstance(item, unittest.TestSuite):
+            pending += list(item)
+        elif hasattr(getattr(item, item._testMethodName), "root_case"):
+            cases.append(item)
+    reasons = {case.id(): getattr(case, case._testMethodName).root_case for case in cases}
+    for case in reasons:
+        print(f"{case}: {'skipped: ' + reasons[case] if reasons[case] else 'runs'}", flush=True)
+    able = [case for case in cases if not reasons[case.id()]]
+    if not able:
+        sys.exit(77)
+    sys.exit(0 if unittest.TextTestRunner(verbosity=2).run(unittest.TestSuite(able)).wasSuccessful() else 1)
+
+
 def main():
     if not os.access(PERFCI, os.X_OK):
         sys.exit(f"{PERFCI} was not built")
+    if ROOT_CASES:
+        root_cases()
     unittest.main(verbosity=2)

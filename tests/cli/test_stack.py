@@ -7,12 +7,9 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
-import unittest
 
 import support
 from test_up import Stack, alive
-
-ROOT = os.geteuid() == 0
 
 
 def programs():
@@ -129,7 +126,7 @@ class Delete(Stack):
         self.assertTrue(os.path.isdir(precious))
         os.unlink(record)
 
-    @unittest.skipUnless(ROOT, "only root has a home that others cannot enter")
+    @support.needs_root("only root has a home that others cannot enter")
     def test_the_cluster_that_root_made_elsewhere_is_removed(self):
         os.mkdir(self.path("closed"), 0o700)
         self.data = self.path("closed", "data")
@@ -165,7 +162,7 @@ class Refused(support.Case):
         return self.expect(subprocess.run(["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", support.PERFCI, *args],
                                           stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/", env=environment, check=False), status)
 
-    @unittest.skipUnless(ROOT, "becoming another user takes root")
+    @support.needs_root("becoming another user takes root")
     def test_an_ordinary_user_runs_a_service_where_it_may_write(self):
         os.chmod(self.dir, 0o711)
         closed = self.path("closed")
@@ -180,8 +177,8 @@ class Refused(support.Case):
         self.as_nobody("up", "--detach", "--port", "0", "--no-runner", "--data", data, status=0)
         self.assertEqual(self.as_nobody("down", "--delete", "--data", data, status=0).stdout, f"removed {data}\n")
 
-    @unittest.skipUnless(ROOT and subprocess.run(["unshare", "--mount", "true"], check=False, stderr=subprocess.DEVNULL).returncode == 0,
-                         "a mount of its own takes root, and a root folder that is a mount")
+    @support.needs_root("a mount of its own takes root, and a root folder that is a mount", subprocess.run(
+        ["unshare", "--mount", "true"], check=False, stderr=subprocess.DEVNULL).returncode == 0)
     def test_a_read_only_disk_is_one_sentence(self):
         folder = self.path("disk")
         os.makedirs(os.path.join(folder, "data"))

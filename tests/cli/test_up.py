@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import unittest
 import urllib.request
 
 import support
@@ -86,7 +85,7 @@ class Up(Stack):
         self.up()
         self.assertEqual(self.ask("/api/v1/projects")["projects"], [])
 
-    @unittest.skipUnless(os.geteuid() == 0, "as another user nothing has root's powers")
+    @support.needs_root("as another user nothing has root's powers")
     def test_as_root_the_server_and_jobs_have_no_powers_of_root(self):
         self.start()
         pids = self.members()
@@ -239,7 +238,7 @@ class Up(Stack):
             for pid in pids:
                 self.assertFalse(alive(pid), how)
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root has a home that others cannot enter")
+    @support.needs_root("only root has a home that others cannot enter")
     def test_below_a_closed_folder_the_cluster_goes_where_its_user_can_reach_it(self):
         os.mkdir(self.path("closed"), 0o700)
         self.data = self.path("closed", "data")

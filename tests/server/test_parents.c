@@ -10,30 +10,9 @@
 
 #include "tests/server/fixture.h"
 
-typedef struct ground {
-    pfc_db *db;
-    char *url;
-    int64_t project;
-} ground;
-
 static const pfc_lease_request runner = { .runner = "r1", .machine_class = "test-cpu" };
 
-static ground begin(void)
-{
-    ground g = { 0 };
-
-    g.db = pfc_test_db_open(2, &g.url);
-    g.project = fx_project(g.db);
-    return g;
-}
-
-static void end(ground *g)
-{
-    free(g->url);
-    pfc_db_close(g->db);
-}
-
-static pfc_code try_enqueue(const ground *g, unsigned n, int priority, const int64_t *parents,
+static pfc_code try_enqueue(const fx_ground *g, unsigned n, int priority, const int64_t *parents,
                             size_t len, int64_t *id, pfc_err *err)
 {
     const pfc_job_spec spec = { .kind = "measure",
@@ -50,7 +29,7 @@ static pfc_code try_enqueue(const ground *g, unsigned n, int priority, const int
     return code;
 }
 
-static int64_t enqueue(const ground *g, unsigned n, int priority, const int64_t *parents,
+static int64_t enqueue(const fx_ground *g, unsigned n, int priority, const int64_t *parents,
                        size_t len)
 {
     pfc_err err = { 0 };
@@ -60,7 +39,7 @@ static int64_t enqueue(const ground *g, unsigned n, int priority, const int64_t 
     return id;
 }
 
-static int64_t lease(const ground *g, char secret[PFC_LEASE_SIZE])
+static int64_t lease(const fx_ground *g, char secret[PFC_LEASE_SIZE])
 {
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
@@ -72,7 +51,7 @@ static int64_t lease(const ground *g, char secret[PFC_LEASE_SIZE])
     return id;
 }
 
-static void complete(const ground *g, int64_t id, const char *secret, const char *status)
+static void complete(const fx_ground *g, int64_t id, const char *secret, const char *status)
 {
     pfc_err err = { 0 };
 
@@ -80,7 +59,7 @@ static void complete(const ground *g, int64_t id, const char *secret, const char
               "%s", err.msg);
 }
 
-static void expire(const ground *g, size_t want)
+static void expire(const fx_ground *g, size_t want)
 {
     pfc_err err = { 0 };
     size_t expired = 0;
@@ -89,7 +68,7 @@ static void expire(const ground *g, size_t want)
     cr_assert(eq(sz, expired, want));
 }
 
-static void assert_job(const ground *g, int64_t id, const char *state, const char *reason)
+static void assert_job(const fx_ground *g, int64_t id, const char *state, const char *reason)
 {
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
@@ -105,7 +84,7 @@ static void assert_job(const ground *g, int64_t id, const char *state, const cha
 
 Test(parents, are_done_before_their_children_begin)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t parents[2], child, grandchild;
     char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE], third[PFC_LEASE_SIZE];
 
@@ -127,12 +106,12 @@ Test(parents, are_done_before_their_children_begin)
     cr_assert(eq(i64, lease(&g, first), 0));
     complete(&g, child, third, "done");
     cr_assert(eq(i64, lease(&g, third), grandchild));
-    end(&g);
+    fx_end(&g);
 }
 
 Test(parents, that_end_otherwise_cancel_what_waits_for_them)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t fails, stopped, dies, kept, children[3], grandchild;
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
@@ -174,12 +153,12 @@ Test(parents, that_end_otherwise_cancel_what_waits_for_them)
     assert_job(&g, children[2], "cancelled", reason);
     free(reason);
     assert_job(&g, kept, "leased", NULL);
-    end(&g);
+    fx_end(&g);
 }
 
 Test(parents, that_are_none_are_refused)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
     int64_t gone = enqueue(&g, 1, 0, NULL, 0), id;
@@ -201,11 +180,11 @@ Test(parents, that_are_none_are_refused)
     pfc_test_sql(g.url, sql);
     free(sql);
     cr_assert(eq(int, try_enqueue(&g, 2, 0, &gone, 1, &id, &err), PFC_EINVAL));
-    end(&g);
+    fx_end(&g);
 }
 
 typedef struct asker {
-    const ground *g;
+    const fx_ground *g;
     int64_t parents[2];
 } asker;
 
@@ -219,7 +198,7 @@ static void *enqueue_in_thread(void *arg)
 }
 
 /* Returns when a session waits for a lock. */
-static void await_waiter(const ground *g)
+static void await_waiter(const fx_ground *g)
 {
     const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     char *text;
@@ -236,7 +215,7 @@ static void await_waiter(const ground *g)
 /* Two that name the same jobs in another order must not wait for each other in a circle. */
 Test(parents, are_raised_in_one_order)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     asker a = { .g = &g };
     char *text, *sql;
     pthread_t thread;
@@ -271,7 +250,7 @@ Test(parents, are_raised_in_one_order)
         pfc_test_sql_value(g.url, "SELECT string_agg(priority::text, ' ' ORDER BY id) FROM jobs");
     cr_assert(eq(str, text, "50 50 50"));
     free(text);
-    end(&g);
+    fx_end(&g);
 }
 
 static void say(PGconn *pg, const char *sql)
@@ -297,7 +276,7 @@ static void *lease_in_thread(void *arg)
  * start. */
 Test(parents, end_before_the_start_of_what_waited_for_them)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     PGconn *other = PQconnectdb(g.url);
     const pfc_db_opts one = { .url = g.url, .connections = 1, .statement_ms = 240000 };
     pfc_db *db = NULL; /* its connection knows the statement already */
@@ -329,11 +308,11 @@ Test(parents, end_before_the_start_of_what_waited_for_them)
     free(text);
     pfc_db_close(db);
     PQfinish(other);
-    end(&g);
+    fx_end(&g);
 }
 
 /* The one lease that there is runs out, and its job waits for that long from then on. */
-static void lose_lease(const ground *g, double seconds)
+static void lose_lease(const fx_ground *g, double seconds)
 {
     char *before = pfc_test_sql_value(g->url, "SELECT clock_timestamp()"), *sql, *right;
 
@@ -352,7 +331,7 @@ static void lose_lease(const ground *g, double seconds)
 
 Test(back_off, grows_after_each_lost_lease_and_ends)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     int64_t id = enqueue(&g, 1, 50, NULL, 0), other;
     char secret[PFC_LEASE_SIZE];
 
@@ -367,12 +346,12 @@ Test(back_off, grows_after_each_lost_lease_and_ends)
     pfc_test_sql(g.url, "UPDATE jobs SET not_before = now() WHERE state = 'queued'");
     cr_assert(eq(i64, lease(&g, secret), id));
     lose_lease(&g, 20);
-    end(&g);
+    fx_end(&g);
 }
 
 Test(back_off, whose_end_is_told_to_those_who_wait_for_jobs)
 {
-    ground g = begin();
+    fx_ground g = fx_begin(2);
     pfc_listener *listener = NULL;
     pfc_err err = { 0 };
     char event[PFC_EVENT_MAX];
@@ -394,5 +373,5 @@ Test(back_off, whose_end_is_told_to_those_who_wait_for_jobs)
     expire(&g, 0); /* once */
     cr_assert(eq(int, pfc_listener_next(listener, 0, event, &err), PFC_ETIMEOUT));
     pfc_listener_close(listener);
-    end(&g);
+    fx_end(&g);
 }
