@@ -87,26 +87,6 @@ static void fill_queues(engine *e)
     }
 }
 
-static size_t scratch_floats(const pfc_accel_program *p)
-{
-    size_t most = 1;
-
-    for (size_t i = 0; i < p->len; i++) {
-        const pfc_accel_cmd *c = &p->cmds[i];
-        const size_t m = c->m;
-        const size_t n = c->n;
-        const size_t k = c->k;
-        size_t want = 3 * PFC_MAX(n, k);
-
-        if (c->unit == PFC_ACCEL_UNIT_DMA)
-            continue;
-        if (c->op == PFC_ACCEL_OP_MATMUL || c->op == PFC_ACCEL_OP_MATVEC)
-            want = m * k + k * n + PFC_MAX(m * n, k * n) + 1;
-        most = PFC_MAX(most, want);
-    }
-    return most;
-}
-
 static void start(engine *e)
 {
     const pfc_accel_program *p = e->run->program;
@@ -128,7 +108,7 @@ static void start(engine *e)
         e->units[u].memory = pfc_calloc(1, sizeof(*e->units[u].memory));
     e->real = !e->run->timing_only;
     if (e->real) {
-        e->mem.scratch_len = scratch_floats(p);
+        e->mem.scratch_len = pfc_accel_scratch_floats(p);
         e->mem.sram = pfc_alloc(p->sram_used + 1);
         e->mem.acc = pfc_alloc(p->acc_used + 1);
         e->mem.scratch = pfc_calloc(e->mem.scratch_len, sizeof(*e->mem.scratch));

@@ -214,6 +214,26 @@ static void residual_norm(const pfc_accel_run *run, pfc_accel_memory *mem, const
     }
 }
 
+size_t pfc_accel_scratch_floats(const pfc_accel_program *p)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < p->len; i++) {
+        const pfc_accel_cmd *c = &p->cmds[i];
+        const size_t m = c->m;
+        const size_t n = c->n;
+        const size_t k = c->k;
+        size_t want = 3 * PFC_MAX(n, k);
+
+        if (c->unit == PFC_ACCEL_UNIT_DMA)
+            continue;
+        if (c->op == PFC_ACCEL_OP_MATMUL || c->op == PFC_ACCEL_OP_MATVEC)
+            want = m * k + k * n + PFC_MAX(m * n, k * n) + 1;
+        most = PFC_MAX(most, want);
+    }
+    return most;
+}
+
 void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
 {
     switch ((pfc_accel_op)cmd->op) {

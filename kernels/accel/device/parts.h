@@ -203,6 +203,8 @@ typedef struct pfc_accel_memory {
     size_t scratch_len;
 } pfc_accel_memory;
 
+/** Floats of scratch space that the commands of a program need at most. */
+size_t pfc_accel_scratch_floats(const pfc_accel_program *p);
 /** Executes one command on real bytes. */
 void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd);
 
