@@ -140,12 +140,10 @@ static bool on_line(const pfc_trace_knot *from, const pfc_trace_knot *a, const p
 {
     const wide run = (wide)b->ticks - a->ticks;
     const wide product = ((wide)ticks - from->ticks) * ((wide)b->ns - a->ns);
-    const wide ns = from->ns + product / run - (product % run < 0);
+    const wide since = product / run - (product % run < 0);
 
-    if (ns > INT64_MAX || ns < INT64_MIN)
-        return false;
-    *out = (int64_t)ns;
-    return true;
+    return since <= INT64_MAX && since >= INT64_MIN &&
+           !__builtin_add_overflow(from->ns, (int64_t)since, out);
 }
 
 bool pfc_trace_clocks_ns(const pfc_trace_clock_knots *clock, int64_t ticks, int64_t *out)

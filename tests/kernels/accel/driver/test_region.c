@@ -174,7 +174,7 @@ Test(region, overlapped_copies_hide_behind_the_slowest_resource)
 }
 
 typedef struct counted {
-    size_t kernels, copies, calls, fetches;
+    size_t kernels, copies, calls, fetches, interrupts, handled;
     uint64_t kernel_cycles; /* of the last cycles counter */
     uint32_t submitted[64]; /* correlation ids with a submit record, by kernel or copy */
 } counted;
@@ -211,6 +211,8 @@ static counted count(const char *path)
         n.calls += r.type == PFC_TRACE_API_ENTER;
         n.fetches += r.type == PFC_TRACE_FETCH;
         n.kernels += r.type == PFC_TRACE_KERNEL_BEGIN;
+        n.interrupts += r.type == PFC_TRACE_IRQ;
+        n.handled += r.type == PFC_TRACE_IRQ_HANDLED;
         n.copies += r.type == PFC_TRACE_DMA_ISSUE &&
                     (r.unit == PFC_ACCEL_TRACE_LINK || r.unit == PFC_ACCEL_TRACE_LINK + 1);
         if (r.type == PFC_TRACE_KERNEL_BEGIN || r.type == PFC_TRACE_DMA_ISSUE ||
@@ -252,6 +254,8 @@ static void check_trace(const pfc_accel_case *c, pfc_accel_region_opts opts, con
         cr_assert(eq(sz, n.kernels, traced.launches));
         cr_assert(eq(sz, n.copies, traced.host.copies));
         cr_assert(eq(sz, n.fetches, traced.host.doorbells));
+        cr_assert(eq(sz, n.interrupts, traced.host.interrupts));
+        cr_assert(eq(sz, n.handled, traced.host.interrupts));
         cr_assert(eq(u64, n.kernel_cycles, traced.kernel_cycles));
         cr_assert(ge(sz, n.calls, traced.host.calls));
     }
