@@ -110,8 +110,8 @@ static pfc_code accel_open(const pfc_backend *self, const pfc_case *c, uint64_t 
     else if (!code)
         code = pfc_accel_case_new(&made, &problem, &chip, chip.mode, &opts, err);
     if (code == PFC_ETOOBIG) {
-        /* No place on this chip. A built-in kernel cannot be measured there; one in text, or tiles
-         * from a file, are those of the repository, and wrong for the chips that its suite names. */
+        /* No place on this chip. A built-in kernel cannot be measured there. One in text, or tiles
+         * from a file, are the repository's, and wrong for the chips that its suite names. */
         code = c->program || c->schedule ? PFC_EBROKEN : PFC_EUNAVAIL;
         if (err)
             err->code = code;
