@@ -194,6 +194,32 @@ static void compare_views(pfc_limiter_verdict *v, const pfc_limiter_verdict *oth
              pfc_resource_name(other->first), 100 * other->saving[other->first]);
 }
 
+static bool on_cpu(const pfc_profile *p)
+{
+    const char *backend = pfc_profile_fact_of(p, "backend");
+
+    return backend && strncmp(backend, "cpu", 3) == 0 &&
+           isnan(pfc_profile_or(p, "cycles", (double)NAN));
+}
+
+/* The total is a measured time: none of the laws of simulated counters holds for it. */
+static void judge_cpu(const pfc_limiter_rules *rules, const pfc_profile *p, pfc_limiter_view view,
+                      pfc_limiter_verdict *out)
+{
+    pfc_expr_scope scope;
+
+    memset(out, 0, sizeof(*out));
+    if (view == PFC_LIMITER_TRACE) {
+        judge_trace(p, out);
+        return;
+    }
+    pfc_expr_scope_init(&scope, &rules->defs, p);
+    judge_counters(rules, p, &scope, out);
+    if (!out->inconclusive)
+        name_first(rules, out);
+    find_causes(rules, &scope, out);
+}
+
 void pfc_limiter_judge(const pfc_limiter_rules *rules, const pfc_profile *p, pfc_limiter_view view,
                        pfc_limiter_verdict *out)
 {
@@ -202,6 +228,10 @@ void pfc_limiter_judge(const pfc_limiter_rules *rules, const pfc_profile *p, pfc
     pfc_err err = { 0 };
     bool by_trace;
 
+    if (rules->cpu && on_cpu(p)) {
+        judge_cpu(rules->cpu, p, view, out);
+        return;
+    }
     memset(&trace, 0, sizeof(trace));
     memset(&counters, 0, sizeof(counters));
     pfc_expr_scope_init(&scope, &rules->defs, p);

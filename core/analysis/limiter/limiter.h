@@ -9,6 +9,9 @@
  * The trace's view is used where the run has one. A what-if re-simulation is the truth that the
  * verdicts are graded by; nothing here reads it.
  *
+ * A run on a CPU (fact "backend" begins with "cpu", no number "cycles") has the counters' view
+ * alone, by rules of its own: its place below the roofline. No truth is known there.
+ *
  * The rules are a YAML file of expressions (expr/expr.h):
  *
  *   since        lowest N of the fact "simulator", "accel-N", whose counters have the meaning that
@@ -62,8 +65,9 @@ typedef struct pfc_limiter_verdict {
 
 typedef struct pfc_limiter_rules pfc_limiter_rules;
 
-/** The built-in rules, or those of DIR/limiter.yaml; `dir` NULL: the built-in ones. PFC_EINVAL
- *  names file, line and what was expected; PFC_ENOTFOUND, PFC_EIO as pfc_fs_read. */
+/** The built-in rules, or those of DIR/limiter.yaml; `dir` NULL: the built-in ones. For runs on a
+ *  CPU those of DIR/limiter_cpu.yaml, without such a file the built-in ones. PFC_EINVAL names file,
+ *  line and what was expected; PFC_ENOTFOUND, PFC_EIO as pfc_fs_read. */
 pfc_code pfc_limiter_rules_load(const char *dir, pfc_limiter_rules **out,
                                 pfc_err *err) PFC_MUSTCHECK;
 /** The same of a text in memory; `name` is for messages. */

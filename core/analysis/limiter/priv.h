@@ -25,6 +25,7 @@ typedef struct confidence_table {
 } confidence_table;
 
 struct pfc_limiter_rules {
+    pfc_limiter_rules *cpu; /* for runs on a CPU; NULL in rules that are for them themselves */
     pfc_expr_defs defs;
     int64_t since;
     double least;

@@ -218,12 +218,28 @@ static pfc_code finish(pfc_expr_file *f, pfc_code opened, pfc_limiter_rules **ou
     return code;
 }
 
-pfc_code pfc_limiter_rules_load(const char *dir, pfc_limiter_rules **out, pfc_err *err)
+static pfc_code load_one(const char *dir, const char *name, pfc_limiter_rules **out, pfc_err *err)
 {
     pfc_expr_file f;
-    const pfc_code code = pfc_expr_file_open(&f, dir, "limiter", err);
+    const pfc_code code = pfc_expr_file_open(&f, dir, name, err);
 
     return finish(&f, code, out, err);
+}
+
+pfc_code pfc_limiter_rules_load(const char *dir, pfc_limiter_rules **out, pfc_err *err)
+{
+    pfc_limiter_rules *cpu = NULL;
+    pfc_code code = load_one(dir, "limiter_cpu", &cpu, err);
+
+    if (code == PFC_ENOTFOUND && dir)
+        code = load_one(NULL, "limiter_cpu", &cpu, err);
+    if (!code)
+        code = load_one(dir, "limiter", out, err);
+    if (code)
+        pfc_limiter_rules_free(cpu);
+    else
+        (*out)->cpu = cpu;
+    return code;
 }
 
 pfc_code pfc_limiter_rules_parse(const char *name, const char *text, size_t len,
@@ -239,6 +255,7 @@ void pfc_limiter_rules_free(pfc_limiter_rules *r)
 {
     if (!r)
         return;
+    pfc_limiter_rules_free(r->cpu);
     for (size_t i = 0; i < PFC_RESOURCES_LEN; i++)
         pfc_expr_free(r->savings[i]);
     for (size_t i = 0; i < r->causes_len; i++) {

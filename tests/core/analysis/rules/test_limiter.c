@@ -300,3 +300,73 @@ Test(limiter, a_folder_takes_the_place_of_the_built_in_rules)
     free(path);
     free(dir);
 }
+
+/* ---- CPU ---- */
+
+static void judge_cpu(double percent, const char *bound, pfc_limiter_view view,
+                      pfc_limiter_verdict *v)
+{
+    pfc_limiter_rules *rules = NULL;
+    pfc_profile p;
+    pfc_err err = { 0 };
+
+    pfc_profile_init(&p, "run 1");
+    set(&p, "time_ns", 2000);
+    if (percent > 0)
+        set(&p, "percent_of_peak", percent);
+    set(&p, "count_instructions", 500);
+    set(&p, "count_cycles", 1000);
+    cr_assert(eq(int, pfc_profile_set_fact(&p, "backend", "cpu-avx2", &err), PFC_OK));
+    cr_assert(eq(int, pfc_profile_set_fact(&p, "bound", bound, &err), PFC_OK));
+    cr_assert(eq(int, pfc_limiter_rules_load(NULL, &rules, &err), PFC_OK), "%s", err.msg);
+    pfc_limiter_judge(rules, &p, view, v);
+    pfc_limiter_rules_free(rules);
+    pfc_profile_clear(&p);
+}
+
+/* 60 % of the bound is where latency takes over. */
+Test(limiter, a_cpu_is_judged_by_its_place_below_the_roofline)
+{
+    static const struct {
+        double percent;
+        const char *bound;
+        pfc_resource first;
+    } cases[] = {
+        { 92, "fma", PFC_RESOURCE_COMPUTE },      { 70, "bf16", PFC_RESOURCE_COMPUTE },
+        { 85, "DRAM read", PFC_RESOURCE_MEMORY }, { 61, "L2 copy", PFC_RESOURCE_MEMORY },
+        { 59, "L2 read", PFC_RESOURCE_LATENCY },  { 5, "fma", PFC_RESOURCE_LATENCY },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        pfc_limiter_verdict v;
+
+        judge_cpu(cases[i].percent, cases[i].bound, PFC_LIMITER_BEST, &v);
+        cr_expect(eq(int, v.view, PFC_LIMITER_COUNTERS));
+        cr_expect(
+            eq(str, (char *)pfc_resource_name(v.first), (char *)pfc_resource_name(cases[i].first)),
+            "%g %% of %s", cases[i].percent, cases[i].bound);
+    }
+}
+
+Test(limiter, causes_of_a_cpu_are_sentences_and_events_that_are_not_counted_say_nothing)
+{
+    pfc_limiter_verdict v;
+
+    judge_cpu(20, "fma", PFC_LIMITER_BEST, &v);
+    cr_assert(eq(sz, v.causes_len, 2));
+    cr_expect(eq(str, v.causes[0].text,
+                 "roofline: the run reaches 20.0 % of its bound, less than 60.0 %"));
+    cr_expect(eq(str, v.causes[1].text, "0.5 instructions a cycle, fewer than 1"));
+}
+
+Test(limiter, a_cpu_without_ceilings_or_trace_is_inconclusive)
+{
+    pfc_limiter_verdict v;
+
+    judge_cpu(0, "fma", PFC_LIMITER_BEST, &v);
+    cr_expect(v.inconclusive);
+    cr_expect(eq(str, v.reason, "the saving of compute is not available: percent_of_peak"));
+    judge_cpu(90, "fma", PFC_LIMITER_TRACE, &v);
+    cr_expect(v.inconclusive);
+    cr_expect(eq(str, v.reason, "the run has no trace: no number \"recoverable_RESOURCE_cycles\""));
+}
