@@ -12,8 +12,8 @@
  *                                      all of them together are the total
  *   recoverable_RESOURCE_cycles        ticks that are saved when RESOURCE takes no time, projected
  *                                      from the trace of the run
- *   kernel_cycles                      of a region (copies and launches around kernels): cycles of
- *                                      its kernels, whose sums the counters are
+ *   kernel_cycles, launches            of a region (copies and launches around kernels): cycles of
+ *                                      its kernels, whose sums the counters are, and their number
  *   projection_cycles                  total of the run as the model of the projection has it; its
  *                                      distance from the total tells how well the model fits
  *
@@ -87,7 +87,8 @@ size_t pfc_profile_parts(const pfc_profile *p, pfc_profile_part *out, size_t cap
  * Checks what any analysis rests on: the total is there and positive, no number with the unit
  * cycles or bytes is negative, the parts of the critical path (where there are any) sum to the
  * total within 0.1 %, and the laws of the counters that name two or more counters hold (tensor,
- * vector, overlap). PFC_EINVAL with the name, its value and what was expected.
+ * vector, overlap; in a region against kernel_cycles). PFC_EINVAL with the name, its value and what
+ * was expected.
  */
 pfc_code pfc_profile_check(const pfc_profile *p, pfc_err *err) PFC_MUSTCHECK;
 

@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/analysis/limiter/limiter.h"
+#include "kernels/accel/driver/region.h"
 
 #include "tests/core/analysis/rules/simulated.h"
 
@@ -153,5 +154,77 @@ Test(limiter_cases, tiny_tiles_wait_for_weights_and_say_why)
     cr_expect(has_cause(&v, "few_rows"));
     cr_expect(has_cause(&v, "padding"));
     pfc_profile_clear(&p);
+    pfc_limiter_rules_free(rules);
+}
+
+/* The numbers of a region in place of those of one launch. */
+static void make_region(const pfc_accel_region *g, pfc_profile *p)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = { { "cycles", g->cycles },
+                    { "kernel_cycles", g->kernel_cycles },
+                    { "launches", g->launches } };
+    pfc_err err = { 0 };
+
+    for (pfc_accel_counter i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
+        cr_assert(eq(int,
+                     pfc_profile_set(p, pfc_accel_counter_name(i), (double)g->counters.v[i], &err),
+                     PFC_OK));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(numbers); i++)
+        cr_assert(
+            eq(int, pfc_profile_set(p, numbers[i].name, (double)numbers[i].value, &err), PFC_OK));
+}
+
+/* Copies around every launch: the link. A tiny kernel that the host waits for each time: the host.
+ * Many launches of a large kernel on data that is copied once: what limits the kernel. */
+Test(limiter_cases, regions_name_the_link_and_the_host)
+{
+    static const struct {
+        int64_t size;
+        pfc_accel_region_opts opts;
+        const char *cause; /* NULL: of the kernel */
+    } cases[] = {
+        { 512, { .launches = 10, .copies = PFC_ACCEL_COPIES_EACH }, "serial_copies" },
+        { 512,
+          { .launches = 10, .copies = PFC_ACCEL_COPIES_EACH, .sync = PFC_ACCEL_SYNC_EACH },
+          "serial_copies" },
+        { 64, { .launches = 100, .sync = PFC_ACCEL_SYNC_EACH }, "launch_gap" },
+        { 1024, { .launches = 40 }, NULL },
+    };
+    pfc_limiter_rules *rules = NULL;
+    pfc_accel_chip chip;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_limiter_rules_load(NULL, &rules, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-server", &chip, &err), PFC_OK));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        const pfc_accel_problem gemm = { .kernel = PFC_ACCEL_GEMM,
+                                         .dtype = PFC_ACCEL_BF16,
+                                         .p = { cases[i].size, cases[i].size, cases[i].size } };
+        const pfc_accel_compile_opts opts = { 0 };
+        pfc_accel_program *program = NULL;
+        pfc_accel_region g;
+        pfc_limiter_verdict v;
+        pfc_profile p;
+
+        cr_assert(eq(int, simulate(&gemm, &chip, NULL, &p, NULL, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int,
+                     pfc_accel_compile(&gemm, &chip, PFC_ACCEL_PIPELINED_WS, &opts, &program, &err),
+                     PFC_OK));
+        cr_assert(eq(int, pfc_accel_region_run(&chip, program, &cases[i].opts, &g, &err), PFC_OK),
+                  "%s", err.msg);
+        make_region(&g, &p);
+        pfc_limiter_judge(rules, &p, PFC_LIMITER_COUNTERS, &v);
+        cr_expect(eq(str, (char *)pfc_resource_name(v.first),
+                     (char *)pfc_resource_name((pfc_resource)g.whatif.limiter)),
+                  "case %zu: %s", i, v.reason);
+        cr_expect(cases[i].cause ? has_cause(&v, cases[i].cause)
+                                 : v.first != PFC_RESOURCE_PCIE && v.first != PFC_RESOURCE_HOST,
+                  "case %zu", i);
+        pfc_accel_program_free(program);
+        pfc_profile_clear(&p);
+    }
     pfc_limiter_rules_free(rules);
 }
