@@ -57,7 +57,7 @@ Test(advice, a_wrong_action_is_refused)
     }
 }
 
-/* The words of the compiler's choice give the tiles that it was told. */
+/* The words of the choice give the tiles that the compiler was given. */
 Test(advice, tiles_are_read_from_the_choice_of_a_program)
 {
     for (unsigned i = 0; i < 8; i++) {
