@@ -208,7 +208,7 @@ Test(limiter, a_broken_law_makes_it_inconclusive)
     expect_inconclusive(&p, "run 1: hbm_busy_cycles is -1: expected no negative amount");
     set(&p, "hbm_busy_cycles", 700);
     set(&p, "cycles", 0);
-    expect_inconclusive(&p, "run 1: cycles is 0: expected more than 0");
+    expect_inconclusive(&p, "run 1: the total is 0: expected more than 0");
     pfc_profile_clear(&p);
 }
 
