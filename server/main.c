@@ -190,6 +190,7 @@ static pfc_code start_http(server *s, pfc_err *err)
         .connections = (unsigned)s->settings.connections,
         .connections_each = (unsigned)s->settings.connections_each,
         .waiting_each = (unsigned)s->settings.waiting_each,
+        .uploads_each = (unsigned)s->settings.uploads_each,
         .hosts = s->settings.hosts,
         .public_url = s->settings.public_url,
         .trusted = s->settings.trusted,

@@ -55,6 +55,8 @@ static const char help[] =
     "                            of all (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
     "  --waiting-per-token N     event streams and waiting requests; 0: no limit; default 32\n"
     "                            (PERFCI_WAITING_PER_TOKEN); of all: half of --connections\n"
+    "  --uploads-per-token N     bodies over 64 KiB that it sends at the same time; 0: no limit;\n"
+    "                            default 64 (PERFCI_UPLOADS_PER_TOKEN)\n"
     "  --trusted-proxies LIST    addresses and networks (10.0.0.0/8, ::1) of proxies: limits\n"
     "                            apply to the last other address of their X-Forwarded-For.\n"
     "                            Default: this machine, unless the server listens on a loopback\n"
@@ -136,6 +138,7 @@ enum {
     OPT_CONNECTIONS,
     OPT_CONNECTIONS_EACH,
     OPT_WAITING_EACH,
+    OPT_UPLOADS_EACH,
     OPT_TRUSTED,
     OPT_SOURCES,
     OPT_HOSTS,
@@ -182,6 +185,7 @@ static const struct option options[] = {
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
     { "connections-per-address", required_argument, NULL, OPT_CONNECTIONS_EACH },
     { "waiting-per-token", required_argument, NULL, OPT_WAITING_EACH },
+    { "uploads-per-token", required_argument, NULL, OPT_UPLOADS_EACH },
     { "hosts", required_argument, NULL, OPT_HOSTS },
     { "sources", required_argument, NULL, OPT_SOURCES },
     { "trusted-proxies", required_argument, NULL, OPT_TRUSTED },
@@ -229,6 +233,7 @@ static const char *const known[] = {
     "PERFCI_CONNECTIONS",
     "PERFCI_CONNECTIONS_PER_ADDRESS",
     "PERFCI_WAITING_PER_TOKEN",
+    "PERFCI_UPLOADS_PER_TOKEN",
     "PERFCI_TRUSTED_PROXIES",
     "PERFCI_TLS_CERT",
     "PERFCI_TLS_KEY",
@@ -372,6 +377,9 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = pfc_parse_i64(pick(out, OPT_WAITING_EACH, "PERFCI_WAITING_PER_TOKEN", "32"), 0,
                              100000, "--waiting-per-token", &out->waiting_each, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_UPLOADS_EACH, "PERFCI_UPLOADS_PER_TOKEN", "64"), 0,
+                             100000, "--uploads-per-token", &out->uploads_each, err);
     out->trusted =
         pick(out, OPT_TRUSTED, "PERFCI_TRUSTED_PROXIES", near ? NULL : "127.0.0.0/8, ::1");
     out->hosts = pick(out, OPT_HOSTS, "PERFCI_HOSTS", NULL);

@@ -36,6 +36,7 @@ typedef struct pfc_server_settings {
     int64_t connections;         /* --connections, PERFCI_CONNECTIONS */
     int64_t connections_each;    /* --connections-per-address; 0: no limit */
     int64_t waiting_each;        /* --waiting-per-token; 0: no limit */
+    int64_t uploads_each;        /* --uploads-per-token; 0: no limit */
     const char *hosts;           /* --hosts, PERFCI_HOSTS; NULL: none */
     const char *sources;         /* --sources, PERFCI_SOURCES; NULL: none */
     const char *trusted;         /* --trusted-proxies, PERFCI_TRUSTED_PROXIES; NULL: none */

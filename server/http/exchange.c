@@ -92,6 +92,7 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (!x)
         return;
     *con_cls = NULL;
+    httpd_upload_end(x);
     httpd_events_forget(x);
     if (x->later)
         x->later->release(x->ticket);
@@ -401,6 +402,12 @@ static void check_before_body(httpd_exchange *x)
                                  : find_route(x, &req, &reply, &status, &answered, &err);
     if (!code && !answered)
         code = httpd_authorise(http, x, &req, &status, &err);
+    if (!code && !answered && !httpd_upload_begin(x)) {
+        x->retry_s = http->opts.request_timeout_s;
+        code =
+            httpd_too_many(http, "this token: it sends several long bodies already", &status, &err);
+        x->short_time = true;
+    }
     if (code) {
         if (err.code == PFC_OK)
             err.code = code;
@@ -432,7 +439,8 @@ static enum MHD_Result begin(httpd_exchange *x, const char *method, const char *
         return httpd_reply_send(x, &reply, true);
     }
     check_before_body(x);
-    body_s = (double)httpd_request_length(x) / PFC_HTTPD_BODY_RATE;
+    /* A body that is over the client's limit is dropped, and gets no time for its length. */
+    body_s = x->short_time ? 0 : (double)httpd_request_length(x) / PFC_HTTPD_BODY_RATE;
     if (x->conn)
         httpd_conn_deadline(http, x->conn,
                             x->begin_ns + seconds_ns(http->opts.request_timeout_s + body_s), true);
@@ -460,6 +468,7 @@ enum MHD_Result httpd_on_access(void *cls, struct MHD_Connection *mhd, const cha
     }
     if (!x->complete) {
         x->complete = true;
+        httpd_upload_end(x);
         httpd_request_ends(x);
         x->complete_ns = pfc_clock_ns();
         if (x->conn)

@@ -168,6 +168,8 @@ typedef struct pfc_httpd_opts {
     unsigned connections_each; /* of one address; 0: no limit */
     unsigned waiting_each;  /* event streams and waiting requests of one token (without a token: of
                               one address); 0: no limit. All of them: half of `connections` */
+    unsigned uploads_each;  /* bodies over 64 KiB, or in chunks, that one token (without a token:
+                              one address) may send at the same time, then 429; 0: no limit */
     size_t bodies_bytes;    /* of requests' bodies at once, then 503; 0: 256 MiB */
     const char *hosts;      /* names of the server, see host_names.h; NULL: none */
     const char *public_url; /* its host is one more; NULL: none */

@@ -78,6 +78,11 @@ typedef struct httpd_exchange {
     const pfc_later *later; /* work of another thread for it; NULL: none */
     void *ticket;           /* of later; released with the exchange */
     pfc_principal auth;     /* of the first call, for the second */
+    bool short_time; /* the body is refused for its client's limit; its length gives no more time */
+    bool uploading;  /* counted in http->uploads; used by its own thread only */
+    /* guarded by uploads_lock */
+    struct httpd_exchange *upload_prev;
+    struct httpd_exchange *upload_next;
     /* waiting, guarded by events.lock */
     struct httpd_exchange *wait_prev;
     struct httpd_exchange *wait_next;
@@ -130,6 +135,8 @@ struct pfc_httpd {
     atomic_uint_fast64_t refused; /* connections beyond the limit */
     atomic_uint_fast64_t evicted; /* unused connections closed for newer ones */
     atomic_uint_fast64_t crowded; /* streams and waits beyond their limits */
+    pthread_mutex_t uploads_lock; /* held for the list alone, with no other lock */
+    httpd_exchange *uploads;      /* that send a long body; guarded by uploads_lock */
     pthread_mutex_t lock;
     httpd_conn *conns;          /* guarded by lock; the newest first */
     httpd_conn *oldest;         /* the last of conns, guarded by lock */
@@ -178,6 +185,14 @@ bool httpd_is_own_page(const char *fetch_site, const char *origin, const char *h
 const char *httpd_bearer(const char *header);
 /** Sets the error of a 429; who: "this address". */
 pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *err);
+/** True when the exchange and this token and address are of one client. Without a token the address
+ *  identifies the client. */
+bool httpd_same_client(const httpd_exchange *x, int64_t token_id, const char *address);
+/** Counts the authorised request, whose long body begins. False: its client sends as many as it may
+ *  (pfc_httpd_opts.uploads_each), and this one is not counted. */
+bool httpd_upload_begin(httpd_exchange *x);
+/** The body is complete or given up. Harmless for a request that is not counted. */
+void httpd_upload_end(httpd_exchange *x);
 /** Authenticates the client and checks the scopes of the route. On failure sets *status to 401, 403
  * or 503. */
 pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *status,

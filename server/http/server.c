@@ -149,6 +149,7 @@ static pfc_code prepare(pfc_httpd *http, const pfc_httpd_opts *opts, pfc_err *er
         http->opts.request_timeout_s = 30;
     http->stats = pfc_calloc(opts->routes_len + 1, sizeof(*http->stats));
     pthread_mutex_init(&http->lock, NULL);
+    pthread_mutex_init(&http->uploads_lock, NULL);
     init_timer_cond(http);
     httpd_events_init(&http->events);
     http->limits = httpd_limits_new();
@@ -345,6 +346,7 @@ void pfc_httpd_free(pfc_httpd *http)
     httpd_hosts_clear(&http->hosts);
     pthread_cond_destroy(&http->timer_wake);
     pthread_mutex_destroy(&http->lock);
+    pthread_mutex_destroy(&http->uploads_lock);
     free(http->stats);
     free(http);
 }

@@ -7,8 +7,7 @@
 
 #include "server/http/internal.h"
 
-/* Without a token the address identifies the client. */
-static bool is_of(const httpd_exchange *x, int64_t token_id, const char *address)
+bool httpd_same_client(const httpd_exchange *x, int64_t token_id, const char *address)
 {
     return token_id == x->auth.token_id && (token_id || strcmp(address, x->address) == 0);
 }
@@ -27,10 +26,10 @@ static unsigned count(const httpd_events *events, const httpd_exchange *x, bool 
     unsigned has = 0;
 
     for (const httpd_stream *stream = events->streams; stream; stream = stream->next)
-        has += (!x || is_of(x, stream->token_id, stream->address)) &&
+        has += (!x || httpd_same_client(x, stream->token_id, stream->address)) &&
                !(present && (stream->ended || httpd_peer_gone(stream->fd)));
     for (const httpd_exchange *other = events->waiters; other; other = other->wait_next)
-        has += (!x || is_of(x, other->auth.token_id, other->address)) &&
+        has += (!x || httpd_same_client(x, other->auth.token_id, other->address)) &&
                !(present && other->conn && httpd_peer_gone(other->conn->fd));
     return has;
 }

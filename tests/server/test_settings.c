@@ -54,6 +54,8 @@ static const struct {
       "0", "1", "100000", "-1 100001" },
     { "--waiting-per-token", "PERFCI_WAITING_PER_TOKEN", NUMBER, AT(waiting_each), "32", "0",
       "100000", "-1 100001" },
+    { "--uploads-per-token", "PERFCI_UPLOADS_PER_TOKEN", NUMBER, AT(uploads_each), "64", "0",
+      "100000", "-1 100001" },
     { "--hosts", "PERFCI_HOSTS", TEXT, AT(hosts), NULL, "a", "b", "" },
     { "--sources", "PERFCI_SOURCES", TEXT, AT(sources), NULL, "a", "b", "" },
     { "--trusted-proxies", "PERFCI_TRUSTED_PROXIES", TEXT, AT(trusted), NULL, "::1", "10.0.0.1",

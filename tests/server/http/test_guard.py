@@ -53,6 +53,54 @@ class Guard(guard_tls.Tls, unittest.TestCase):
         # and after a while it is let in again
         support.until("let in", lambda: server.as_admin("GET", "/api/v1/projects").status == 200)
 
+    def begin_upload(self, server, token, length=200_000, chunked=False):
+        """A connection that has sent the head of a request and a part of its body."""
+        connection = socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S)
+        self.addCleanup(connection.close)
+        framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {length}"
+        head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{framing}\r\n"
+                "Content-Type: application/json\r\nConnection: close\r\n\r\n")
+        connection.sendall(head.encode() + (b"1\r\n \r\n" if chunked else b" "))
+        return connection
+
+    def upload(self, server, token):
+        """The answer to a whole long body, which is no run: 400, or 429 where its token sends too many."""
+        answer = server.call("POST", "/api/v1/runs", raw=b"{}" + b" " * 199_998, token=token, headers={"Content-Type": "application/json"})
+        return answer
+
+    def test_slow_uploads_count_for_their_token(self):
+        server = self.serve("--uploads-per-token", "2")
+        slow, other = (server.as_admin("POST", "/api/v1/tokens", {"scopes": ["ingest"]}).json["token"] for _ in range(2))
+        held = [self.begin_upload(server, slow), self.begin_upload(server, slow, chunked=True)]
+        refused = support.until("both count", lambda: next((a for a in [self.upload(server, slow)] if a.status != 400), None))
+        self.assertEqual((refused.status, refused.json["error"]["code"]), (429, "too_many"))
+        self.assertGreaterEqual(int(refused.headers["retry-after"]), 1)
+        self.assertIn("several long bodies", refused.json["error"]["message"])
+        self.assertEqual(self.upload(server, other).status, 400)
+        # Short bodies and other requests are not concerned.
+        self.assertEqual(server.call("POST", "/api/v1/runs", {}, token=slow).status, 400)
+        held[0].close()
+        support.until("the closed one counts no longer", lambda: self.upload(server, slow).status == 400)
+        held.append(self.begin_upload(server, slow))
+        support.until("the third counts", lambda: self.upload(server, slow).status == 429)
+
+    def test_a_body_has_the_time_of_its_length_and_not_more(self):
+        server = self.serve("--request-timeout", "1s")
+        for chunked in (False, True):
+            with self.subTest(chunked=chunked):
+                connection = self.begin_upload(server, server.admin, chunked=chunked)
+
+                def ended(sending=connection, piece=b"1\r\n \r\n" if chunked else b" "):
+                    try:
+                        sending.sendall(piece)  # a byte now and then is no progress
+                    except OSError:
+                        return True
+                    return False
+
+                support.until("the slow body is given up", ended)
+        self.assertGreaterEqual(int(server.call("GET", "/metrics", token=server.admin).body.split(b"perfci_http_timeouts_total ")[1].split()[0]), 2)
+        self.assertEqual(self.upload(server, server.admin).status, 400)
+
     def test_a_token_over_its_rate_does_not_slow_another(self):
         server = self.serve("--rate-token", "1")
         other = support.until("a token", lambda: server.as_admin(
