@@ -2,7 +2,8 @@
 # The long proofs, which are no part of test.sh. Each says how far it is and ends with one line: "proof NAME: passed|FAILED".
 #   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
-#   kill    kill -9 of server and database at 1,000 random instants, then of runners, again and again
+#   kill    kill -9 of server and database at 1,000 random instants, of runners and benchmarks at 1,000, then an hour of
+#           the runners' clock without a server, then the kills of the suite, again and again
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
@@ -88,7 +89,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,36s/^# \{0,1\}//p' "$0"
+        sed -n '2,37s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -243,8 +244,10 @@ prove_faults() {
 
 prove_kill() {
     built || return 1
-    say "kill: 1,000 trials, and the restarts of the test suite"
+    say "kill: 1,000 of server and database, 1,000 of runner and benchmark, an hour without a server, the restarts of the suite"
     script faults.py --seed "$$" --only kill_server --only kill_database --trials 500 "${most[@]}" || return 1
+    script runner_kill.py --seed "$$" --kills 1000 "${most[@]}" || return 1
+    script runner_kill.py --seed "$$" --outage "${most[@]}" || return 1
     until_over kill_round
 }
 
