@@ -235,6 +235,23 @@ void pfc_browse_hidden(const char *what, const json_t *count)
                 (long long)n, what);
 }
 
+error_t pfc_browse_parse_words(int key, char *arg, struct argp_state *state, pfc_browse_words *out,
+                               const char *expected)
+{
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (out->len == PFC_ARRAY_LEN(out->items))
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
+        out->items[out->len++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        pfc_cli_usage(state, "%s", expected);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 pfc_code pfc_browse_unknown(const char *what, const char *word, const char *const *known,
                             pfc_err *err)
 {

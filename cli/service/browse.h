@@ -60,6 +60,17 @@ void pfc_browse_hidden(const char *what, const json_t *count);
 /** The member's text; "" when it is absent or no text. */
 const char *pfc_browse_string(const json_t *obj, const char *key);
 
+/** The arguments of a command that takes a verb, and the name or number that the verb is for. */
+typedef struct pfc_browse_words {
+    const char *items[2]; /* NULL: not given */
+    size_t len;
+} pfc_browse_words;
+
+/** An argp parser for such arguments. expected: the wrong use that is reported when there is none,
+ *  "expected list or delete NAME". Ends the program on a wrong use. */
+error_t pfc_browse_parse_words(int key, char *arg, struct argp_state *state, pfc_browse_words *out,
+                               const char *expected);
+
 /** "expected A, B or C, got "D"; did you mean ...?" with code PFC_EINVAL; `known` is
  * NULL-terminated. */
 pfc_code pfc_browse_unknown(const char *what, const char *word, const char *const *known,

@@ -14,8 +14,7 @@
 
 typedef struct project_opts {
     const char *branch, *repo_url, *url, *data;
-    const char *words[2]; /* what to do, and to what */
-    size_t words_len;
+    pfc_browse_words words; /* the verb, and the project */
     bool yes;
 } project_opts;
 
@@ -44,17 +43,8 @@ static error_t parse_project(int key, char *arg, struct argp_state *state)
 {
     project_opts *o = state->input;
 
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (o->words_len == PFC_ARRAY_LEN(o->words))
-            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
-        o->words[o->words_len++] = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "expected create NAME, list or delete NAME");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return pfc_browse_parse_words(key, arg, state, &o->words,
+                                  "expected create NAME, list or delete NAME");
 }
 
 static pfc_code create(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
@@ -64,11 +54,11 @@ static pfc_code create(const pfc_cli *cli, const project_opts *o, pfc_http *http
     int status = 0;
     pfc_code code;
 
-    if (!o->words[1] || !pfc_is_slug(o->words[1]))
+    if (!o->words.items[1] || !pfc_is_slug(o->words.items[1]))
         return pfc_err_set(
             err, PFC_EINVAL,
             "expected the project's name: lower-case letters, digits, '.', '_', '-'");
-    body = json_pack("{s:s}", "name", o->words[1]);
+    body = json_pack("{s:s}", "name", o->words.items[1]);
     if (o->branch)
         json_object_set_new(body, "branch", json_string(o->branch));
     if (o->repo_url)
@@ -77,7 +67,7 @@ static pfc_code create(const pfc_cli *cli, const project_opts *o, pfc_http *http
     if (!code && cli->json)
         pfc_cli_print_json(json_incref(answer));
     else if (!code)
-        pfc_out("project %s %s\n", o->words[1], status == 201 ? "made" : "was there already");
+        pfc_out("project %s %s\n", o->words.items[1], status == 201 ? "made" : "was there already");
     json_decref(answer);
     json_decref(body);
     return code;
@@ -128,7 +118,7 @@ static pfc_code confirm(const char *name, pfc_err *err)
 static pfc_code remove_project(const pfc_cli *cli, const project_opts *o, pfc_http *http,
                                pfc_err *err)
 {
-    char *rest = o->words[1] ? pfc_strdup(o->words[1]) : NULL;
+    char *rest = o->words.items[1] ? pfc_strdup(o->words.items[1]) : NULL;
     int64_t rows = 0;
     pfc_code code = PFC_OK;
 
@@ -151,9 +141,9 @@ static pfc_code remove_project(const pfc_cli *cli, const project_opts *o, pfc_ht
     }
     if (!code && cli->json)
         pfc_cli_print_json(
-            json_pack("{s:s, s:I}", "deleted", o->words[1], "rows", (json_int_t)rows));
+            json_pack("{s:s, s:I}", "deleted", o->words.items[1], "rows", (json_int_t)rows));
     else if (!code)
-        pfc_out("project %s is deleted: %lld rows\n", o->words[1], (long long)rows);
+        pfc_out("project %s is deleted: %lld rows\n", o->words.items[1], (long long)rows);
     free(rest);
     return code;
 }
@@ -168,14 +158,14 @@ static int cmd_project(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &pfc_cmd_project, argc, argv, &o);
     code = pfc_api_open(o.url, o.data, NULL, &http, &err);
-    if (!code && strcmp(o.words[0], "create") == 0)
+    if (!code && strcmp(o.words.items[0], "create") == 0)
         code = create(cli, &o, http, &err);
-    else if (!code && strcmp(o.words[0], "list") == 0)
+    else if (!code && strcmp(o.words.items[0], "list") == 0)
         code = list(cli, http, &err);
-    else if (!code && strcmp(o.words[0], "delete") == 0)
+    else if (!code && strcmp(o.words.items[0], "delete") == 0)
         code = remove_project(cli, &o, http, &err);
     else if (!code)
-        code = pfc_browse_unknown("", o.words[0], known, &err);
+        code = pfc_browse_unknown("", o.words.items[0], known, &err);
     pfc_http_free(http);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }

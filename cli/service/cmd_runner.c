@@ -13,8 +13,7 @@
 
 typedef struct runner_opts {
     const char *since, *reason, *project, *url, *data;
-    const char *words[2]; /* what to do, and to what */
-    size_t words_len;
+    pfc_browse_words words; /* the verb, and the runner */
     bool dry_run, undo;
 } runner_opts;
 
@@ -54,34 +53,26 @@ static error_t parse_runner(int key, char *arg, struct argp_state *state)
 {
     runner_opts *o = state->input;
 
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (o->words_len == PFC_ARRAY_LEN(o->words))
-            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
-        o->words[o->words_len++] = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "expected list, or drain, undrain, revoke or release with a NAME");
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return pfc_browse_parse_words(
+        key, arg, state, &o->words,
+        "expected list, or drain, undrain, revoke or release with a NAME");
 }
 
 static pfc_code check_words(const runner_opts *o, pfc_err *err)
 {
     const char *const *known = verbs;
-    const bool revokes = strcmp(o->words[0], "revoke") == 0;
+    const bool revokes = strcmp(o->words.items[0], "revoke") == 0;
     double since = 0;
 
-    while (*known && strcmp(*known, o->words[0]) != 0)
+    while (*known && strcmp(*known, o->words.items[0]) != 0)
         known++;
     if (!*known)
-        return pfc_browse_unknown("", o->words[0], verbs, err);
-    if ((known == verbs) != (o->words_len == 1))
+        return pfc_browse_unknown("", o->words.items[0], verbs, err);
+    if ((known == verbs) != (o->words.len == 1))
         return pfc_err_set(err, PFC_EINVAL,
                            known == verbs ? "%s: expected no name"
                                           : "%s: expected the runner's name",
-                           o->words[0]);
+                           o->words.items[0]);
     if (!revokes && (o->since || o->reason || o->dry_run || o->undo))
         return pfc_err_set(err, PFC_EINVAL,
                            "--quarantine, --reason, --dry-run and --undo are for revoke");
@@ -216,11 +207,11 @@ static void tell(const pfc_cli *cli, const runner_opts *o, const char *verb, con
     if (strcmp(verb, "revoke") == 0) {
         tell_revoked(answer, o->dry_run);
     } else if (strcmp(verb, "release") == 0) {
-        (void)printf("%s released: %lld runs count again\n", o->words[1],
+        (void)printf("%s released: %lld runs count again\n", o->words.items[1],
                      (long long)count_of(answer, "runs"));
         pfc_cli_note(cli, "its old tokens stay ended: give it a new one (perfci token create)");
     } else {
-        (void)printf("%s: %s%s\n", o->words[1],
+        (void)printf("%s: %s%s\n", o->words.items[1],
                      json_is_true(json_object_get(answer, "drained")) ? "drained" : "takes jobs",
                      json_is_true(json_object_get(answer, "changed")) ? "" : ", as before");
     }
@@ -231,7 +222,7 @@ static pfc_code operate(const runner_opts *o, const char *verb, pfc_http *http, 
 {
     char *path = pfc_format("/api/v1/runners/%s", verb);
     json_t *body =
-        json_pack("{s:s, s:s*, s:s*, s:s*}", "runner", o->words[1], "project", o->project,
+        json_pack("{s:s, s:s*, s:s*, s:s*}", "runner", o->words.items[1], "project", o->project,
                   "quarantine_since", o->since, "reason", o->undo ? NULL : o->reason);
     pfc_code code;
 
@@ -256,7 +247,7 @@ static int cmd_runner(pfc_cli *cli, int argc, char **argv)
     bool lists;
 
     pfc_cli_parse(cli, &pfc_cmd_runner, argc, argv, &o);
-    verb = o.undo ? "release" : o.words[0];
+    verb = o.undo ? "release" : o.words.items[0];
     lists = strcmp(verb, verbs[0]) == 0;
     code = check_words(&o, &err);
     if (!code)

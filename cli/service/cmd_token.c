@@ -19,8 +19,7 @@ typedef struct admin_opts {
     const char *scopes[MAX_SCOPES];
     size_t scopes_len;
     const char *project, *name, *expires, *overlap, *url, *data;
-    const char *words[2]; /* what to do, and to what */
-    size_t words_len;
+    pfc_browse_words words; /* the verb, and the token or session */
 } admin_opts;
 
 static const pfc_option token_options[] = {
@@ -62,16 +61,10 @@ static error_t parse_admin(int key, char *arg, struct argp_state *state)
             pfc_cli_usage(state, "--scope: at most %d", MAX_SCOPES);
         o->scopes[o->scopes_len++] = arg;
         return 0;
-    case ARGP_KEY_ARG:
-        if (o->words_len == PFC_ARRAY_LEN(o->words))
-            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
-        o->words[o->words_len++] = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "expected create, list, rotate, revoke, sessions or sign-out");
-        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return pfc_browse_parse_words(
+            key, arg, state, &o->words,
+            "expected create, list, rotate, revoke, sessions or sign-out");
     }
 }
 
@@ -154,7 +147,7 @@ static pfc_code token_rotate(const pfc_cli *cli, const admin_opts *o, pfc_http *
     json_t *body = NULL, *answer = NULL;
     char *path = NULL;
     int64_t number = 0;
-    pfc_code code = token_number(o->words[1], &number, err);
+    pfc_code code = token_number(o->words.items[1], &number, err);
 
     if (!code && o->overlap)
         code = pfc_parse_duration_s(o->overlap, "--overlap", &overlap_s, err);
@@ -288,20 +281,20 @@ static int cmd_token(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &pfc_cmd_token, argc, argv, &o);
     code = pfc_api_open(o.url, o.data, NULL, &http, &err);
-    if (!code && strcmp(o.words[0], "create") == 0)
+    if (!code && strcmp(o.words.items[0], "create") == 0)
         code = token_create(cli, &o, http, &err);
-    else if (!code && strcmp(o.words[0], "list") == 0)
+    else if (!code && strcmp(o.words.items[0], "list") == 0)
         code = token_list(cli, http, &err);
-    else if (!code && strcmp(o.words[0], "rotate") == 0)
+    else if (!code && strcmp(o.words.items[0], "rotate") == 0)
         code = token_rotate(cli, &o, http, &err);
-    else if (!code && strcmp(o.words[0], "revoke") == 0)
-        code = token_revoke(cli, o.words[1], http, &err);
-    else if (!code && strcmp(o.words[0], "sessions") == 0)
+    else if (!code && strcmp(o.words.items[0], "revoke") == 0)
+        code = token_revoke(cli, o.words.items[1], http, &err);
+    else if (!code && strcmp(o.words.items[0], "sessions") == 0)
         code = session_list(cli, http, &err);
-    else if (!code && strcmp(o.words[0], "sign-out") == 0)
-        code = session_end(cli, o.words[1], http, &err);
+    else if (!code && strcmp(o.words.items[0], "sign-out") == 0)
+        code = session_end(cli, o.words.items[1], http, &err);
     else if (!code)
-        code = pfc_browse_unknown("", o.words[0], known, &err);
+        code = pfc_browse_unknown("", o.words.items[0], known, &err);
     pfc_http_free(http);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }

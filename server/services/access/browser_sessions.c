@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "server/services/access/secret.h"
+#include "server/services/access/verify_secret.h"
 #include "server/services/service.h"
 
 #define PREFIX "pfs_" /* other than that of tokens: neither is accepted in place of the other */
@@ -51,14 +52,15 @@ pfc_code pfc_browser_session_begin(pfc_db *db, const pfc_principal *who, const c
 }
 
 /* Fills *out; *valid: the secret may be used. */
-static pfc_code read_session(pfc_tx *tx, const char *hash, pfc_principal *out, bool *valid,
-                             double *valid_s, pfc_err *err)
+static pfc_code read_session(pfc_tx *tx, const char *secret, const char *hash, pfc_principal *out,
+                             bool *valid, double *valid_s, pfc_err *err)
 {
     pfc_sql_browser_session_find_rows rows = { 0 };
     bool stale = false;
     pfc_code code = pfc_sql_browser_session_find(
         tx, &(pfc_sql_browser_session_find_args){ .hash = hash }, &rows, err);
 
+    (void)secret;
     if (!code && rows.len) {
         const pfc_sql_browser_session_find_row *found = &rows.items[0];
 
@@ -78,34 +80,20 @@ static pfc_code read_session(pfc_tx *tx, const char *hash, pfc_principal *out, b
     return code;
 }
 
+static bool is_session(const char *secret)
+{
+    return pfc_secret_well_formed(PREFIX, secret);
+}
+
 pfc_code pfc_browser_session_verify(pfc_db *db, pfc_cache *cache, const char *secret,
                                     pfc_principal *out, pfc_err *err)
 {
-    char hash[PFC_SHA256_HEX];
-    pfc_principal found = { 0 };
-    uint64_t generation = 0;
-    double valid_s = -1;
-    pfc_tx *tx = NULL;
-    bool valid = false;
-    pfc_code code;
+    static const pfc_secret_kind kind = { .well_formed = is_session,
+                                          .read = read_session,
+                                          .malformed = "session: not valid",
+                                          .refused = "session: not valid; sign in again" };
 
-    if (!secret || !pfc_secret_well_formed(PREFIX, secret))
-        return pfc_err_set(err, PFC_EDENIED, "session: not valid");
-    pfc_sha256_hex(secret, strlen(secret), hash);
-    if (cache && pfc_cache_token(cache, hash, out, &generation))
-        return PFC_OK;
-    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
-    if (!code)
-        code = read_session(tx, hash, &found, &valid, &valid_s, err);
-    pfc_tx_free(tx);
-    if (code)
-        return code;
-    if (!valid)
-        return pfc_err_set(err, PFC_EDENIED, "session: not valid; sign in again");
-    if (cache)
-        pfc_cache_keep_token(cache, hash, &found, valid_s, generation);
-    *out = found;
-    return PFC_OK;
+    return pfc_secret_verify(db, cache, &kind, secret, out, err);
 }
 
 pfc_code pfc_browser_sessions_list(pfc_db *db, int64_t token_id, pfc_page page,

@@ -9,6 +9,7 @@
 #include "server/services/access/access.h"
 #include "server/services/access/lease_tokens.h"
 #include "server/services/access/secret.h"
+#include "server/services/access/verify_secret.h"
 #include "server/services/service.h"
 
 #define PREFIX   "pfc_"
@@ -85,14 +86,16 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_
 }
 
 /* Fills *out; *valid: the secret may be used. */
-static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, bool *valid,
-                           double *valid_s, pfc_err *err)
+static pfc_code read_token(pfc_tx *tx, const char *secret, const char *hash, pfc_principal *out,
+                           bool *valid, double *valid_s, pfc_err *err)
 {
     pfc_sql_token_find_rows rows = { 0 };
     bool stale = false;
-    pfc_code code = pfc_sql_token_find(tx, &(pfc_sql_token_find_args){ .hash = hash }, &rows, err);
+    pfc_code code;
 
-    *valid = false;
+    if (pfc_lease_token_is(secret))
+        return pfc_lease_token_find(tx, hash, out, valid, valid_s, err);
+    code = pfc_sql_token_find(tx, &(pfc_sql_token_find_args){ .hash = hash }, &rows, err);
     if (!code && rows.len) {
         const pfc_sql_token_find_row *found = &rows.items[0];
 
@@ -115,37 +118,20 @@ pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out, pf
     return pfc_token_verify_cached(db, NULL, secret, out, err);
 }
 
+static bool is_token(const char *secret)
+{
+    return pfc_secret_well_formed(PREFIX, secret) || pfc_lease_token_is(secret);
+}
+
 pfc_code pfc_token_verify_cached(pfc_db *db, pfc_cache *cache, const char *secret,
                                  pfc_principal *out, pfc_err *err)
 {
-    char hash[PFC_SHA256_HEX];
-    pfc_principal found = { 0 };
-    uint64_t generation = 0;
-    double valid_s = -1;
-    pfc_tx *tx = NULL;
-    bool valid = false;
-    pfc_code code;
+    static const pfc_secret_kind kind = { .well_formed = is_token,
+                                          .read = read_token,
+                                          .malformed = "token: not valid",
+                                          .refused = "token: not valid" };
 
-    if (!secret || (!pfc_secret_well_formed(PREFIX, secret) && !pfc_lease_token_is(secret)))
-        return pfc_err_set(err, PFC_EDENIED, "token: not valid");
-    pfc_sha256_hex(secret, strlen(secret), hash);
-    if (cache && pfc_cache_token(cache, hash, out, &generation))
-        return PFC_OK;
-    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
-    if (!code)
-        code = pfc_lease_token_is(secret)
-                   ? pfc_lease_token_find(tx, hash, &found, &valid, &valid_s, err)
-                   : read_token(tx, hash, &found, &valid, &valid_s, err);
-    pfc_tx_free(tx);
-    if (code)
-        return code;
-    /* The same message for unknown, expired and revoked tokens reveals nothing to an attacker. */
-    if (!valid)
-        return pfc_err_set(err, PFC_EDENIED, "token: not valid");
-    if (cache)
-        pfc_cache_keep_token(cache, hash, &found, valid_s, generation);
-    *out = found;
-    return PFC_OK;
+    return pfc_secret_verify(db, cache, &kind, secret, out, err);
 }
 
 pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *err)
