@@ -5,6 +5,7 @@
 
 #include "bench/studies/accel/studies.h"
 #include "core/base/rng.h"
+#include "kernels/accel/analytic/ceiling.h"
 
 #define MAX_SIZES 32
 #define WITHIN    1.03
@@ -124,11 +125,29 @@ static void print_tiles(const char *what, const pfc_accel_gemm_tiles *t, uint64_
            (unsigned long long)t->group, (unsigned long long)t->slots);
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* What the best takes beyond the lower bound, as a share of the bound. */
+static double gap_of(const pfc_accel_problem *p, const pfc_accel_chip *chip, uint64_t best_cycles)
+{
+    const uint64_t ceiling = pfc_accel_ceiling_of(p, chip, chip->mode).cycles;
+
+    return (double)best_cycles / (double)ceiling - 1.0;
+}
+
 pfc_code study_tiles(size_t count, pfc_err *err)
 {
     pfc_rng rng;
     size_t within = 0;
     size_t tried = 0;
+    size_t above = 0; /* problems whose lower bound is above the best: none, or it is no bound */
+    double *gaps = pfc_calloc(count, sizeof(*gaps));
     double worst = 1.0;
     double sum = 0.0;
 
@@ -147,9 +166,13 @@ pfc_code study_tiles(size_t count, pfc_err *err)
             code = cycles_of(&p, &chip, NULL, &chosen, err);
         if (!code)
             code = search(&b, &p, &chip, err);
-        if (code)
+        if (code) {
+            free(gaps);
             return code;
+        }
         ratio = (double)chosen / (double)b.cycles;
+        gaps[i] = gap_of(&p, &chip, b.cycles);
+        above += gaps[i] < 0.0;
         within += ratio <= WITHIN;
         tried += b.tried;
         sum += ratio;
@@ -166,5 +189,11 @@ pfc_code study_tiles(size_t count, pfc_err *err)
     printf("tiles: %zu problems, %zu programs; within 3 %% of the best: %.1f %%; mean %.4f, worst "
            "%.3f\n",
            count, tried, 100.0 * (double)within / (double)count, sum / (double)count, worst);
+    qsort(gaps, count, sizeof(*gaps), ascending);
+    study_figure("overhead_pct", 100.0 * gaps[count / 2], "accel/ceiling/median-gap-to-the-best");
+    printf("ceiling: above the best of %zu problems; median gap to the best %.1f %%, 90 %% of the "
+           "gaps within %.1f %%\n",
+           above, 100.0 * gaps[count / 2], 100.0 * gaps[count * 9 / 10]);
+    free(gaps);
     return PFC_OK;
 }

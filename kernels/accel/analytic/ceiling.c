@@ -99,6 +99,23 @@ static uint64_t memory_cycles(const pfc_accel_chip *chip, uint64_t bytes, uint64
     return PFC_MAX(end, dma + chip->dma_setup);
 }
 
+/* The least that a transfer takes of a channel, rounded down. */
+static uint64_t burst_cycles(const pfc_accel_chip *chip)
+{
+    return chip->hbm_burst * chip->clock_mhz * chip->hbm_channels / chip->hbm_mbps;
+}
+
+/* From the last operand's arrival in a unit to the last result, beside the cycles that the unit is
+ * occupied: the depth of the array after a row, or the latency of the vector unit. */
+static uint64_t last_result_cycles(const pfc_accel_chip *chip, bool array_can)
+{
+    const uint64_t cells = chip->array_rows + chip->array_cols;
+    const uint64_t load = pfc_accel_load_cycles(chip);
+    const uint64_t array = cells > load + 1 ? cells - load - 1 : 0;
+
+    return array_can ? PFC_MIN(array, chip->vector_latency) : chip->vector_latency;
+}
+
 typedef struct shape {
     uint64_t es, out_es, passes;
 } shape;
@@ -231,10 +248,15 @@ pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const p
     out.memory = memory_cycles(chip, out.bytes, out.distinct);
     /* The first bytes arrive and the last leave before and after any work on them; every input is
      * part of some result, which is stored after the last of them has arrived. */
-    out.fixed = chip->dma_setup + chip->hbm_latency;
+    out.fixed = chip->dma_setup + chip->hbm_latency + burst_cycles(chip);
     out.cycles = PFC_MAX(out.memory + chip->hbm_latency, out.compute + 2 * out.fixed);
-    if (out.loads)
-        out.cycles = PFC_MAX(out.cycles, memory_cycles(chip, out.loads, out.loads) +
-                                             chip->hbm_latency + out.fixed);
+    if (out.loads) {
+        const uint64_t first_row = chip->hbm_row_miss; /* no row is open at the begin */
+        const uint64_t last = last_result_cycles(chip, out.array != UINT64_MAX) + out.fixed;
+
+        out.cycles = PFC_MAX(out.cycles, out.fixed + first_row + out.compute + last);
+        out.cycles = PFC_MAX(out.cycles,
+                             memory_cycles(chip, out.loads, out.loads) + chip->hbm_latency + last);
+    }
     return out;
 }

@@ -24,9 +24,10 @@ typedef struct pfc_accel_ceiling {
     uint64_t distinct; /* bytes of all arguments */
     uint64_t loads;    /* bytes of the arguments that are read */
     uint64_t
-        memory;     /* cycles from the first command to the last byte of that traffic in HBM: at the
+        memory; /* cycles from the first command to the last byte of that traffic in HBM: at the
                         peak of HBM, with row misses and refreshes, or at that of all DMA engines */
-    uint64_t fixed; /* setup and latency of a transfer; nothing hides those of the first and last */
+    uint64_t
+        fixed; /* of a transfer of one burst; nothing hides that of the first and of the last */
     uint64_t cycles; /* lower bound of the whole */
 } pfc_accel_ceiling;
 
