@@ -97,6 +97,7 @@ void accel_answer_print(const pfc_cli *cli, const accel_plan *p, const accel_out
 extern const pfc_subcommand accel_part_chips;
 extern const pfc_subcommand accel_part_counters;
 extern const pfc_subcommand accel_part_grade_limiter;
+extern const pfc_subcommand accel_part_grade_delta;
 extern const pfc_subcommand accel_part_grade_guidance;
 
 #endif

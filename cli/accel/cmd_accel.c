@@ -128,6 +128,7 @@ static const char accel_usage[] = "Usage: perfci accel run OP|FILE.pca [OPTION..
                                   "       perfci accel chips [--json]\n"
                                   "       perfci accel counters [--json]\n"
                                   "       perfci accel grade-limiter [OPTION...]\n"
+                                  "       perfci accel grade-delta [OPTION...]\n"
                                   "       perfci accel grade-guidance [OPTION...]\n\n";
 static const char accel_doc[] = "The simulated accelerator: exact cycles, bytes and results.\n"
                                 "\v\n"
@@ -366,6 +367,7 @@ static const pfc_subcommand *const parts[] = { &part_run,
                                                &accel_part_chips,
                                                &accel_part_counters,
                                                &accel_part_grade_limiter,
+                                               &accel_part_grade_delta,
                                                &accel_part_grade_guidance,
                                                NULL };
 
@@ -393,15 +395,15 @@ static int cmd_accel(pfc_cli *cli, int argc, char **argv)
     }
     if (argc >= 2)
         (void)pfc_err_set(&err, PFC_EINVAL,
-                          "expected \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
-                          "\"grade-guidance\", got "
+                          "expected \"run\", \"chips\", \"counters\", \"grade-limiter\", "
+                          "\"grade-delta\" or \"grade-guidance\", got "
                           "\"%.40s\"",
                           argv[1]);
     else
         (void)pfc_err_set(
             &err, PFC_EINVAL,
-            "missing subcommand: \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
-            "\"grade-guidance\"");
+            "missing subcommand: \"run\", \"chips\", \"counters\", \"grade-limiter\", "
+            "\"grade-delta\" or \"grade-guidance\"");
     return pfc_cli_fail(cli, &err);
 }
 

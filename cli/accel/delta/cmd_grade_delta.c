@@ -12,6 +12,7 @@
 
 typedef struct command {
     int64_t seed, cases, jobs;
+    bool list;
 } command;
 
 static const pfc_option options[] = {
@@ -21,6 +22,7 @@ static const pfc_option options[] = {
                     .fallback = "500"),
     PFC_OPT_INTEGER("jobs", "N", command, jobs, 1, GRADE_MAX_JOBS, "Threads",
                     .fallback = "one a processor"),
+    PFC_OPT_FLAG("list", command, list, "Print each pair whose cause was named wrong on stderr"),
     { 0 },
 };
 
@@ -56,10 +58,10 @@ static pfc_code measure(void *arg, uint64_t index, pfc_err *err)
 /* ---- what was reached ---- */
 
 typedef struct totals {
-    grade_tally named, blind;          /* pairs with one change */
+    grade_tally named, blind; /* pairs with one change */
     grade_share by_change[DELTA_CHANGES];
     grade_share blind_by_change[DELTA_CHANGES];
-    grade_share both, blind_both;      /* changed parameters of pairs with two changes */
+    grade_share both, blind_both; /* changed parameters of pairs with two changes */
     uint64_t equal, equal_named;
     double sum_error_max;
 } totals;
@@ -99,6 +101,15 @@ static void add(totals *t, const delta_outcome *o)
     t->equal++;
     t->equal_named += o->equal_named;
     t->sum_error_max = PFC_MAX(t->sum_error_max, o->sum_error);
+}
+
+/* Of a pair with one change. */
+static void list_wrong(const delta_outcome *o, uint64_t index)
+{
+    if (o->constants < 2 && o->named[0] != o->truth[0])
+        pfc_out_err("pair %llu, %s: expected %s, got %s, then %s: %s\n", (unsigned long long)index,
+                    delta_change_name(o->change), pfc_resource_name(o->truth[0]),
+                    pfc_resource_name(o->named[0]), pfc_resource_name(o->named[1]), o->text);
 }
 
 /* ---- the answer ---- */
@@ -210,8 +221,11 @@ static int grade_delta(pfc_cli *cli, int argc, char **argv)
     all = w.singles + w.singles * 2 / 5;
     w.outcomes = pfc_calloc(all, sizeof(*w.outcomes));
     code = grade_run_all(cli, all, cmd.jobs, measure, &w, &err);
-    for (uint64_t i = 0; i < all && !code; i++)
+    for (uint64_t i = 0; i < all && !code; i++) {
         add(&t, &w.outcomes[i]);
+        if (cmd.list)
+            list_wrong(&w.outcomes[i], i);
+    }
     free(w.outcomes);
     if (code)
         return pfc_cli_fail(cli, &err);

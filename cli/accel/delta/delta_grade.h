@@ -25,8 +25,8 @@ typedef enum delta_change {
 
 /** One pair of runs. */
 typedef struct delta_case {
-    pfc_accel_problem problem;
-    pfc_accel_chip before, after;
+    grade_case base; /* problem, chip before, and the region around the kernel */
+    pfc_accel_chip after;
     pfc_accel_gemm_tiles tiles_before, tiles_after;
     bool tiled; /* the schedules are given; else the compiler chooses */
     delta_change change;
@@ -38,11 +38,13 @@ typedef struct delta_case {
 typedef struct delta_outcome {
     delta_change change;
     size_t constants;
-    pfc_resource truth[2];  /* of one change the first alone */
-    pfc_resource named[2];  /* resources of the first two causes; PFC_RESOURCE_NONE: none */
-    pfc_resource blind[2];  /* the same where the runs did not record the chip's constants */
-    double sum_error;       /* |sum of the contributions - delta| / |delta| */
-    bool equal_named;       /* two equal runs were given a cause */
+    pfc_resource truth[2]; /* of one change the first alone */
+    pfc_resource named[2]; /* resources of the first two causes; PFC_RESOURCE_NONE: none */
+    pfc_resource blind[2]; /* the same where the runs did not record the chip's constants */
+    double sum_error;      /* |sum of the contributions - delta| / |delta| */
+    char text[400];        /* the pair, and the ticks of each resource by simulation and by the
+                               projections of both runs */
+    bool equal_named;      /* two equal runs were given a cause */
 } delta_outcome;
 
 /** Draws a pair: `constants` 1 or 2 for the chip, 0 for a schedule of a product. (draw.c) */

@@ -21,13 +21,17 @@ static const struct {
     size_t offset;
     uint64_t least, most;
 } constants[] = {
-#define C(field, least, most) { #field, offsetof(pfc_accel_chip, field), (least), (most) }
-    C(array_rows, 4, 1024),        C(array_cols, 4, 1024),     C(array_load_rows, 1, 64),
-    C(f32_passes, 1, 16),          C(vector_lanes, 4, 65536),  C(vector_exp, 1, 16),
-    C(vector_latency, 1, 10000),   C(vector_reduce, 1, 10000), C(dma_bytes, 1, 4096),
-    C(dma_setup, 1, 100000),       C(dma_window, 1, 64),       C(hbm_mbps, 500, 100000000),
-    C(hbm_row_miss, 1, 10000),     C(hbm_turnaround, 1, 10000), C(hbm_latency, 1, 100000),
-    C(sram_port_bytes, 1, 4096),
+#define C(field, least, most)                                                                      \
+    {                                                                                              \
+#field, offsetof(pfc_accel_chip, field), (least), (most)                                   \
+    }
+    C(array_rows, 4, 1024),      C(array_cols, 4, 1024),      C(array_load_rows, 1, 64),
+    C(f32_passes, 1, 16),        C(vector_lanes, 4, 65536),   C(vector_exp, 1, 16),
+    C(vector_latency, 1, 10000), C(vector_reduce, 1, 10000),  C(dma_bytes, 1, 4096),
+    C(dma_setup, 1, 100000),     C(dma_window, 1, 64),        C(hbm_mbps, 500, 100000000),
+    C(hbm_row_miss, 1, 10000),   C(hbm_turnaround, 1, 10000), C(hbm_latency, 1, 100000),
+    C(sram_port_bytes, 1, 4096), C(pcie_lanes, 1, 16),        C(pcie_latency_ns, 1, 1000000),
+    C(host_call_ns, 1, 1000000), C(host_irq_ns, 1, 1000000),  C(launch_ns, 1, 1000000),
 #undef C
 };
 
@@ -98,7 +102,7 @@ static bool change_schedule(pfc_rng *rng, delta_case *c)
 static bool choose_tiles(pfc_rng *rng, delta_case *c)
 {
     pfc_accel_gemm_tiles *all = NULL;
-    const size_t len = pfc_accel_gemm_tiles_all(&c->problem, &c->before, &all);
+    const size_t len = pfc_accel_gemm_tiles_all(&c->base.problem, &c->base.chip, &all);
 
     /* Among the cheapest third, as a person who tunes by hand would have. */
     if (len)
@@ -111,14 +115,10 @@ static bool choose_tiles(pfc_rng *rng, delta_case *c)
 
 static bool try_draw(pfc_rng *rng, size_t wanted, delta_case *out)
 {
-    grade_case base;
-
-    grade_case_make(rng, &base);
-    *out = (delta_case){ .problem = base.problem,
-                         .before = base.chip,
-                         .after = base.chip,
-                         .constants = wanted,
-                         .resources = { PFC_RESOURCE_NONE, PFC_RESOURCE_NONE } };
+    *out =
+        (delta_case){ .constants = wanted, .resources = { PFC_RESOURCE_NONE, PFC_RESOURCE_NONE } };
+    grade_case_make(rng, &out->base);
+    out->after = out->base.chip;
     for (size_t i = 0; i < wanted; i++) {
         out->resources[i] = change_constant(rng, &out->after, out->resources[0]);
         if (out->resources[i] == PFC_RESOURCE_NONE)
@@ -128,7 +128,7 @@ static bool try_draw(pfc_rng *rng, size_t wanted, delta_case *out)
         return true;
     out->tiled = true;
     out->change = (delta_change)(DELTA_TILE + pfc_rng_below(rng, DELTA_CHANGES - DELTA_TILE));
-    return base.problem.kernel == PFC_ACCEL_GEMM && choose_tiles(rng, out) &&
+    return out->base.problem.kernel == PFC_ACCEL_GEMM && choose_tiles(rng, out) &&
            change_schedule(rng, out);
 }
 

@@ -1,5 +1,6 @@
 /* One pair: both runs with their traces, explained, and the truth by simulation. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +21,13 @@ static pfc_code simulate(const delta_case *c, bool after, run *out, pfc_err *err
         .gemm_tiles = c->tiled ? (after ? &c->tiles_after : &c->tiles_before) : NULL,
     };
     pfc_accel_case *made = NULL;
-    pfc_code code = pfc_accel_case_new(&made, &c->problem, after ? &c->after : &c->before,
+    pfc_code code = pfc_accel_case_new(&made, &c->base.problem, after ? &c->after : &c->base.chip,
                                        PFC_ACCEL_PIPELINED_WS, &opts, err);
 
     if (!code)
-        code = pfc_accel_case_whatif(made, &out->whatif, err);
+        code = grade_simulate(made, &c->base, &out->whatif, err);
     if (!code)
-        code = grade_profile_run(made, &out->profile, err);
+        code = grade_profile_run(made, &c->base, &out->profile, err);
     pfc_accel_case_free(made);
     return code;
 }
@@ -55,8 +56,8 @@ static pfc_resource find_truth(const pfc_accel_whatif *a, const pfc_accel_whatif
     return first > 0 && (first - second) / first > DELTA_MARGIN ? best : PFC_RESOURCE_NONE;
 }
 
-static pfc_code explain(const pfc_profile *before, const pfc_profile *after,
-                        pfc_resource named[2], double *sum_error, size_t *causes, pfc_err *err)
+static pfc_code explain(const pfc_profile *before, const pfc_profile *after, pfc_resource named[2],
+                        double *sum_error, size_t *causes, pfc_err *err)
 {
     pfc_delta *d = pfc_calloc(1, sizeof(*d));
     pfc_code code = pfc_delta_of(before, after, d, err);
@@ -108,6 +109,30 @@ static pfc_code name_blind(const run *a, const run *b, delta_outcome *out, pfc_e
     return code;
 }
 
+/* The pair in words, and by resource: ticks that its removal removes from the difference, by
+ * simulation and by projection. */
+static void describe(const delta_case *c, const run *a, const run *b, char *out, size_t size)
+{
+    char text[160];
+    size_t len;
+
+    grade_case_text(&c->base, text);
+    len = (size_t)snprintf(out, size, "%s; %llu to %llu;", text, (unsigned long long)a->whatif.base,
+                           (unsigned long long)b->whatif.base);
+    for (pfc_resource r = 0; r < PFC_RESOURCES_LEN && len < size; r++) {
+        char name[48];
+        const double simulated = ((double)b->whatif.base - (double)b->whatif.cycles[r]) -
+                                 ((double)a->whatif.base - (double)a->whatif.cycles[r]);
+        double projected;
+
+        snprintf(name, sizeof(name), "recoverable_%s_cycles", pfc_resource_name(r));
+        projected = pfc_profile_or(&b->profile, name, 0) - pfc_profile_or(&a->profile, name, 0);
+        if (simulated != 0 || projected != 0)
+            len += (size_t)snprintf(out + len, size - len, " %s %.0f/%.0f", pfc_resource_name(r),
+                                    simulated, projected);
+    }
+}
+
 /* *counts is false when the change hardly alters the total, or has no clear resource. */
 static pfc_code judge(const delta_case *c, const run *a, const run *b, delta_outcome *out,
                       bool *counts, pfc_err *err)
@@ -126,6 +151,7 @@ static pfc_code judge(const delta_case *c, const run *a, const run *b, delta_out
     *counts = fabs(change) >= DELTA_LEAST_CHANGE && out->truth[0] != PFC_RESOURCE_NONE;
     if (!*counts)
         return PFC_OK;
+    describe(c, a, b, out->text, sizeof(out->text));
     code = explain(&a->profile, &b->profile, out->named, &out->sum_error, &causes, err);
     if (!code)
         code = name_blind(a, b, out, err);

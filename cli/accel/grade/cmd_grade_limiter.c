@@ -1,16 +1,13 @@
 /* perfci accel grade-limiter: how often the limiter that one run names is the true one. */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "cli/accel/accel.h"
 #include "cli/accel/grade/grade.h"
+#include "cli/accel/grade/parallel.h"
 #include "cli/output/output.h"
 
 #define MAX_CASES 100000
-#define MAX_JOBS  64
 
 typedef struct command {
     int64_t seed, cases, jobs;
@@ -22,7 +19,7 @@ static const pfc_option options[] = {
     PFC_OPT_INTEGER("seed", "N", command, seed, 0, INT64_MAX, "Of the cases", .fallback = "1"),
     PFC_OPT_INTEGER("cases", "N", command, cases, 1, MAX_CASES, "Cases with a clear limiter",
                     .fallback = "2000"),
-    PFC_OPT_INTEGER("jobs", "N", command, jobs, 1, MAX_JOBS, "Threads",
+    PFC_OPT_INTEGER("jobs", "N", command, jobs, 1, GRADE_MAX_JOBS, "Threads",
                     .fallback = "one a processor"),
     PFC_OPT_TEXT("rules", "DIR", command, rules, "Folder with limiter.yaml",
                  .fallback = "the built-in rules"),
@@ -43,60 +40,17 @@ static const char doc[] =
     "  perfci accel grade-limiter --seed 7 --cases 200\n"
     "  perfci accel grade-limiter --seed 7 --cases 2000 --json\n";
 
-/* ---- the cases, by several threads ---- */
-
 typedef struct work {
     const command *cmd;
-    const pfc_cli *cli;
     const pfc_limiter_rules *rules;
     grade_result *results;
-    atomic_uint_fast64_t next, done;
-    atomic_bool failed;
-    pthread_mutex_t lock;
-    pfc_err err; /* guarded by lock; of the first failure */
 } work;
 
-static void *work_on(void *arg)
+static pfc_code measure(void *arg, uint64_t index, pfc_err *err)
 {
     work *w = arg;
-    const uint64_t cases = (uint64_t)w->cmd->cases;
 
-    for (;;) {
-        const uint64_t i = atomic_fetch_add(&w->next, 1);
-        pfc_err err = { 0 };
-
-        if (i >= cases || atomic_load(&w->failed))
-            return NULL;
-        if (grade_measure((uint64_t)w->cmd->seed, i, w->rules, &w->results[i], &err)) {
-            pthread_mutex_lock(&w->lock);
-            if (!w->err.code)
-                w->err = err;
-            pthread_mutex_unlock(&w->lock);
-            atomic_store(&w->failed, true);
-            return NULL;
-        }
-        pthread_mutex_lock(&w->lock);
-        pfc_cli_progress(w->cli, "[%llu/%llu] cases",
-                         (unsigned long long)atomic_fetch_add(&w->done, 1) + 1,
-                         (unsigned long long)cases);
-        pthread_mutex_unlock(&w->lock);
-    }
-}
-
-static pfc_code run_all(work *w, int64_t jobs, pfc_err *err)
-{
-    pthread_t threads[MAX_JOBS];
-    int64_t started = 0;
-
-    while (started + 1 < jobs && pthread_create(&threads[started], NULL, work_on, w) == 0)
-        started++;
-    work_on(w); /* this thread is one of them */
-    while (started > 0)
-        pthread_join(threads[--started], NULL);
-    pfc_cli_progress(w->cli, "%s", "");
-    if (w->err.code && err)
-        *err = w->err;
-    return w->err.code;
+    return grade_measure((uint64_t)w->cmd->seed, index, w->rules, &w->results[index], err);
 }
 
 /* ---- the answer ---- */
@@ -243,9 +197,8 @@ const pfc_subcommand accel_part_grade_limiter = {
 
 static int grade_limiter(pfc_cli *cli, int argc, char **argv)
 {
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    command cmd = { .seed = 1, .cases = 2000, .jobs = PFC_MIN(PFC_MAX(processors, 1), MAX_JOBS) };
-    work w = { .cmd = &cmd, .cli = cli, .lock = PTHREAD_MUTEX_INITIALIZER };
+    command cmd = { .seed = 1, .cases = 2000, .jobs = grade_default_jobs() };
+    work w = { .cmd = &cmd };
     pfc_limiter_rules *rules = NULL;
     pfc_err err = { 0 };
     pfc_code code;
@@ -255,7 +208,7 @@ static int grade_limiter(pfc_cli *cli, int argc, char **argv)
     if (!code) {
         w.rules = rules;
         w.results = pfc_calloc((size_t)cmd.cases, sizeof(*w.results));
-        code = run_all(&w, cmd.jobs, &err);
+        code = grade_run_all(cli, (uint64_t)cmd.cases, cmd.jobs, measure, &w, &err);
     }
     if (!code)
         answer(cli, &w);

@@ -43,6 +43,14 @@ pfc_code grade_measure(uint64_t seed, uint64_t index, const pfc_limiter_rules *r
 pfc_code grade_profile_fill(pfc_profile *p, const pfc_accel_case *c, const pfc_accel_result *r,
                             pfc_err *err) PFC_MUSTCHECK;
 
+/** Runs the kernel of a case, or the region around it, with a trace, and fills the profile as a run
+ *  document has it, with its critical path. (measure.c) */
+pfc_code grade_profile_run(pfc_accel_case *c, const grade_case *g, pfc_profile *p,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** Cycles of the kernel, or of the region, without each resource, by simulation. (measure.c) */
+pfc_code grade_simulate(pfc_accel_case *c, const grade_case *g, pfc_accel_whatif *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+
 /* ---- tally.c ---- */
 
 #define GRADE_BINS 8

@@ -36,8 +36,7 @@ static bool find_truth(const pfc_accel_whatif *w, grade_result *out)
     return first >= GRADE_LEAST_SAVING * (double)w->base && out->margin > GRADE_MARGIN;
 }
 
-static pfc_code simulate(pfc_accel_case *c, const grade_case *g, pfc_accel_whatif *out,
-                         pfc_err *err)
+pfc_code grade_simulate(pfc_accel_case *c, const grade_case *g, pfc_accel_whatif *out, pfc_err *err)
 {
     pfc_accel_region region;
     pfc_code code;
@@ -110,7 +109,7 @@ static pfc_code run_once(pfc_accel_case *c, const grade_case *g, const pfc_accel
     return code ? code : set(p, "", "launches", (double)region.launches, err);
 }
 
-static pfc_code run_case(pfc_accel_case *c, const grade_case *g, pfc_profile *p, pfc_err *err)
+pfc_code grade_profile_run(pfc_accel_case *c, const grade_case *g, pfc_profile *p, pfc_err *err)
 {
     pfc_path_builder *builder = pfc_path_builder_new();
     const pfc_accel_trace_opts trace = { .consumer = pfc_path_builder_consumer(builder),
@@ -160,13 +159,13 @@ static pfc_code try_case(const pfc_limiter_rules *rules, grade_result *out, bool
     if (code == PFC_ETOOBIG || code == PFC_EUNAVAIL)
         return PFC_OK;
     if (!code)
-        code = simulate(c, &out->c, &whatif, err);
+        code = grade_simulate(c, &out->c, &whatif, err);
     if (code == PFC_ETOOBIG) /* two sets of arguments do not fit */
         code = PFC_OK;
     else if (!code && find_truth(&whatif, out)) {
         *counts = true;
         pfc_profile_init(&p, "case");
-        code = run_case(c, &out->c, &p, err);
+        code = grade_profile_run(c, &out->c, &p, err);
         if (!code)
             judge(rules, &p, out);
         pfc_profile_clear(&p);
