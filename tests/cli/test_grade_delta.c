@@ -1,4 +1,4 @@
-/* Grades of differences: pairs from a seed that differ in what they say, and outcomes that repeat. */
+/* Grades of differences: pairs from a seed with the stated differences, outcomes that repeat. */
 #include <string.h>
 
 #include <criterion/criterion.h>

@@ -34,7 +34,7 @@ typedef struct delta_case {
     size_t constants;          /* that were changed: 0, 1, 2 */
 } delta_case;
 
-/** What one pair gave. */
+/** The result of one pair. */
 typedef struct delta_outcome {
     delta_change change;
     size_t constants;

@@ -77,7 +77,7 @@ static pfc_code explain(const pfc_profile *before, const pfc_profile *after, pfc
     return code;
 }
 
-/* The profile without the chip's constants: what is left has to show the resource by itself. */
+/* The profile without the chip's constants: the rest alone has to show the resource. */
 static pfc_code without_constants(const pfc_profile *p, pfc_profile *out, pfc_err *err)
 {
     pfc_code code = PFC_OK;
