@@ -164,6 +164,7 @@ void pfc_comment_markdown(const pfc_cmp *cmp, const char *key, const char *link,
         put_differences(out, cmp);
         pfc_buf_puts(out, "): read the numbers with care.\n\n");
     }
+    pfc_comment_explanation(cmp->explanation, out);
     if (cmp->len > changed) {
         pfc_buf_printf(out,
                        "<details><summary>%zu other%s: %zu improved, %zu unchanged, %zu not "

@@ -64,6 +64,7 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     free(cmp->b);
     free(cmp->nothing);
     json_decref(cmp->repeat);
+    json_decref(cmp->explanation);
     free(cmp->failure);
     for (size_t i = 0; i < cmp->differs_len; i++) {
         free(cmp->differs[i].field);

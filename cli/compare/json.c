@@ -125,6 +125,8 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
         json_object_set(doc, "repeat", cmp->repeat);
     if (cmp->nothing)
         json_object_set_new(doc, "nothing", json_string(cmp->nothing));
+    if (cmp->explanation)
+        json_object_set(doc, "explanation", cmp->explanation);
     put_differences(doc, cmp);
     return doc;
 }
@@ -344,6 +346,8 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
         code = read_differences(doc, out, err);
     if (json_is_array(json_object_get(doc, "repeat")))
         out->repeat = json_incref(json_object_get(doc, "repeat"));
+    if (json_is_object(json_object_get(doc, "explanation")))
+        out->explanation = json_incref(json_object_get(doc, "explanation"));
     out->only_a = read_only(doc, "only_in_a", "only_a");
     out->only_b = read_only(doc, "only_in_b", "only_b");
     if (!code)

@@ -199,6 +199,46 @@ class Comment(support.Case):
         done = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=text), 0)
         self.assertNotIn("regression", done.stdout.split("<details>")[0])
 
+    def test_an_explanation_is_folded(self):
+        explanation = {"claim": "gemm/f32 on accel:pfc-server: cycles changed from 100 cycles to 150 cycles (+50.0 %), regression", "benchmark": "gemm/f32",
+                       "unit": "cycles", "delta": 50.0, "limiter": {"before": "compute", "after": None}, "total": {"same_stream": True},
+                       "contributions": [{"resource": "memory", "phase": "load_a", "value": 60.0}, {"resource": None, "phase": "total", "value": -10.0}],
+                       "causes": [{"text": "The chip has \"hbm_mbps 800\" instead of \"hbm_mbps 1600\"."}],
+                       "guidance": [{"change": "Use larger tiles.", "gain": 0.125, "low": 0.05, "high": 0.2}]}
+
+        def folded(**more):
+            document = {**json.loads(SLOWER), "explanation": {**explanation, **more}}
+            return self.expect(self.perfci("comment", "--dry-run", text=json.dumps(document)), 0).stdout
+
+        out = folded()
+        head, section, rest = out.split("<details>", 2)
+        self.assertIn("gemm/f32", head)
+        for line in ("<summary>Explanation of gemm/f32: limiter before compute, after inconclusive</summary>", "| memory | load\\_a | +60 cycles | 120.0 % |",
+                     "| not known | total | -10 cycles | -20.0 % |", "- The command streams are identical: the cause is the chip's file or the simulator.",
+                     "- Use larger tiles. 12.5 % (5.0 to 20.0 %)"):
+            self.assertIn(line, section)
+        self.assertIn("hbm", section)
+        self.assertIn("</details>", section)
+        self.assertIn("1 other: ", rest)
+        part = {"resource": "dma", "phase": "x", "value": 1.0}
+        self.assertIn("\n4 smaller contributions not shown.\n", folded(contributions=[part] * 12))
+        # Without contributions there is nothing to say.
+        plain = self.expect(self.perfci("comment", "--dry-run", text=SLOWER), 0).stdout
+        self.assertEqual(folded(contributions=[]), plain)
+        nasty = "</details><script>alert(1)</script> @everyone [a](javascript:b) | `x`\n\n# head"
+        out = folded(claim=nasty, benchmark=nasty, unit=nasty, causes=[{"text": nasty}], guidance=[{"change": nasty}],
+                     contributions=[{"resource": nasty, "phase": nasty, "value": 1e308}], limiter={"before": nasty, "after": 7})
+        self.assertEqual(out.count("</details>"), 2, out)
+        for bad in ("<script", "@everyone", "[a](", "\n# head"):
+            self.assertNotIn(bad, out)
+        for value in (7, [], {"contributions": 7}, {"contributions": [7, None, {}]}, {"contributions": [part], "guidance": [1], "causes": {}, "limiter": []}):
+            document = {**json.loads(SLOWER), "explanation": value}
+            out = self.expect(self.perfci("comment", "--dry-run", text=json.dumps(document)), 0).stdout
+            self.assertEqual(out.count("<details>"), out.count("</details>"))
+        # A section that is too long is left out as a whole.
+        long = "<" * 300
+        self.assertEqual(folded(claim=long, causes=[{"text": long}] * 5, contributions=[{**part, "resource": long, "phase": long}] * 8), plain)
+
     def test_names_from_outside_cannot_become_markup(self):
         nasty = "x`|<script>alert(1)</script>\n@everyone [a](javascript:b) #12"
         text = comparison(row(nasty.replace("\n", " "), "regression", 0.5, backend=nasty.replace("\n", " ")))
