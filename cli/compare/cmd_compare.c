@@ -248,8 +248,10 @@ static pfc_code compare_measured(const compare_opts *o, pfc_take *t, const pfc_c
         code = save_run(o->save, "b.json", b, err);
     if (!code)
         code = pfc_cmp_runs(a, b, ids[0].hex, ids[1].hex, o->margin, out, err);
-    if (!code)
+    if (!code) {
         out->rounds = rounds;
+        pfc_cmp_explain(out, a, b);
+    }
     pfc_run_free(a);
     pfc_run_free(b);
     return code;
@@ -284,6 +286,8 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
             code = pfc_err_wrap(err, "%.100s", o->sides[i]);
     if (!code)
         code = pfc_cmp_runs(runs[0], runs[1], o->sides[0], o->sides[1], o->margin, out, err);
+    if (!code)
+        pfc_cmp_explain(out, runs[0], runs[1]);
     pfc_run_free(runs[0]);
     pfc_run_free(runs[1]);
     return code;

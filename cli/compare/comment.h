@@ -15,9 +15,4 @@
  */
 void pfc_comment_markdown(const pfc_cmp *cmp, const char *key, const char *link, pfc_buf *out);
 
-/** Appends the folded section that says why a benchmark changed: contributions, causes, limiter and
- * guidance, as GET /explain and `perfci explain --json` answer them. Nothing where the document has
- * no contributions, or NULL. All text is escaped; at most 12,000 bytes. */
-void pfc_comment_explanation(const json_t *explanation, pfc_buf *out);
-
 #endif

@@ -84,6 +84,12 @@ typedef struct pfc_cmp {
  */
 pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, const char *name_b,
                       double margin, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
+/** Sets cmp->explanation for the regression of time with the largest change, exact ones first.
+ * Nothing where there is none, or where the runs recorded nothing to split its time by. a, b: as
+ * given to pfc_cmp_runs. */
+void pfc_cmp_explain(pfc_cmp *cmp, const pfc_run *a, const pfc_run *b);
+/** The explanation in one line on stdout; nothing without one. */
+void pfc_cmp_print_explanation(const pfc_cmp *cmp);
 /** Reads the JSON of pfc_cmp_to_json or of GET /compare. */
 pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
 /** In the shape of GET /compare; caller decrefs. */

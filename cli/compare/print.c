@@ -115,6 +115,8 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
     pfc_table_print(table);
     for (size_t i = 0; i < cmp->len && !cli->csv; i++)
         print_open(&cmp->rows[i]);
+    if (!cli->csv)
+        pfc_cmp_print_explanation(cmp);
     if (cmp->nothing)
         pfc_out("%s\n", cmp->nothing);
     else if (cmp->len == 0)

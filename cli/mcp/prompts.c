@@ -19,7 +19,8 @@ static const prompt prompts[] = {
     { "investigate_alert", "Why is it slower?",
       "Collects what is known about one alert and what to do next", "alert",
       "The number of the alert", "Investigate the perfci alert ",
-      ". Call alert for its evidence and its suspects, and commit for the most probable one. Say: "
+      ". Call alert for its evidence and its suspects, explain_alert for the cause inside the "
+      "program, and commit for the most probable suspect. Say: "
       "how large the change is with its interval, how certain it is, which commit is the most "
       "probable cause with the reasons for and against it, and which measurement would decide what "
       "is still open. Do not claim more than the probabilities state." },

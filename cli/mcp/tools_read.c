@@ -145,6 +145,17 @@ static const mcp_argument compare[] = {
     TRUTH("across", "Decide on results of different machines or compilers, too."),
     END
 };
+static const mcp_argument explain[] = {
+    TEXT("before", "The number or id of the run before; without it one run alone is explained."),
+    { .name = "after",
+      .kind = MCP_TEXT,
+      .required = true,
+      .help = "The number or id of the run that is explained, as runs and commit list them." },
+    TEXT("benchmark", "This benchmark; without it the one that became worse most."),
+    TEXT("backend", "This backend."),
+    TEXT("metric", "This metric; without it cycles, else time_ns."),
+    END
+};
 static const mcp_argument jobs[] = {
     PROJECT,
     { .name = "state", .kind = MCP_WORD, .words = job_states, .help = "Only this state." },
@@ -219,6 +230,15 @@ const mcp_tool mcp_tools_read[] = {
       "Which commit probably caused an alert: every commit of its range, changes of toolchain, "
       "harness and machine, and none of these, each with a probability and the reasons.",
       alert, .requests = { GET("/alerts/{id}/suspects", "SuspectsAnswer") } },
+    { "explain", "What limits a run, or why two runs differ",
+      "Explains a benchmark of one run or its change between two runs, from what they recorded: "
+      "contributions of each resource and phase that sum to the difference, causes, the limiter "
+      "before and after with its confidence, and what would help with the predicted gain.",
+      explain, .requests = { GET("/explain", "ExplanationAnswer") } },
+    { "explain_alert", "Why an alert's benchmark changed",
+      "Explains the change of an alert from the stored runs on both sides of it: the cause inside "
+      "the program. why names the commits instead.",
+      alert, .requests = { GET("/alerts/{id}/explanation", "ExplanationAnswer") } },
     { "commits", "Commits", "Lists commits of a project along first parents, newest first.",
       commits, .requests = { GET("/projects/{project}/commits", "CommitsAnswer") } },
     { "commit", "One commit", "One commit with its parents, its runs and its values.", commit,

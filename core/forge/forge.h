@@ -19,6 +19,11 @@ void pfc_markdown_text(pfc_buf *out, const char *text);
 /** Appends `text` to `out` as a code span; back-ticks in it are replaced. */
 void pfc_markdown_code(pfc_buf *out, const char *text);
 
+/** Appends the folded section that says why a benchmark changed: contributions, causes, limiter and
+ * guidance, as GET /explain and `perfci explain --json` answer them. Nothing where the document has
+ * no contributions, or NULL. All text is escaped; at most 12,000 bytes. */
+void pfc_comment_explanation(const json_t *explanation, pfc_buf *out);
+
 /** "<!-- perfci:KEY -->"; key: a slug. */
 void pfc_comment_marker(const char *key, char out[PFC_COMMENT_MARKER_MAX]);
 /** Does the comment's body begin with this marker? Quoting it elsewhere is no claim on it. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/analysis/report/report.h"
 #include "core/base/address.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
@@ -12,6 +13,7 @@
 #include "core/base/parse.h"
 #include "core/forge/forge.h"
 #include "server/notify/internal.h"
+#include "server/services/explain/explain.h"
 #include "server/services/queue/queue.h"
 
 #define FILE_MAX_      (256u * 1024)
@@ -22,6 +24,7 @@
 #define READ_WAIT_S    1.0 /* after a failure of the database, which does not count as a try */
 #define FINISH_TRIES   5   /* after the first; each waits twice as long, 6 s in total */
 #define FINISH_WAIT_MS 200
+#define MAX_EXPLAINED  4 /* alerts of a commit that are tried, until one has an explanation */
 
 struct pfc_notifier {
     pfc_notifier_opts opts;
@@ -211,6 +214,26 @@ static pfc_code comment(pfc_http *github, const pfc_receiver *r, const pfc_notic
     return pfc_comment_put(github, &at, GITHUB_KEY, body, NULL, &created, err);
 }
 
+/* Why the benchmark of the first alert changed that has a stored run on both sides and recorded
+ * parts of its time; NULL: none has. */
+static json_t *explain(pfc_db *db, const pfc_notices *all)
+{
+    pfc_explanation *e = pfc_calloc(1, sizeof(*e));
+    pfc_explain_rules rules = { 0 };
+    json_t *found = NULL;
+    pfc_code code = pfc_explain_rules_load(NULL, &rules, NULL);
+
+    for (size_t i = 0; !code && i < PFC_MIN(all->len, (size_t)MAX_EXPLAINED) && !found; i++) {
+        if (!pfc_explain_alert(db, &rules, all->items[i].alert_id, e, NULL) && e->delta &&
+            e->delta->basis != PFC_DELTA_TOTAL)
+            found = pfc_explanation_json(e);
+        pfc_explanation_clear(e);
+    }
+    pfc_explain_rules_clear(&rules);
+    free(e);
+    return found;
+}
+
 static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *notice,
                         double *retry_after_s, pfc_err *err)
 {
@@ -232,19 +255,22 @@ static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *no
                                  .name = name };
     pfc_http *http = NULL;
     char *body = NULL;
+    json_t *explanation = NULL;
     pfc_code code = pfc_http_new(&opts, &http, err);
 
     /* Only a confirmed culprit gets a comment on its commit. */
     if (!code && r->kind == PFC_RECEIVER_GITHUB && strcmp(notice->kind, "culprit_confirmed") != 0) {
         pfc_log(PFC_DEBUG, "notice_without_commit", "notice", notice->id, "kind", notice->kind);
     } else if (!code && r->kind == PFC_RECEIVER_GITHUB) {
-        body = notify_github(all, n->link);
+        explanation = explain(n->opts.db, all);
+        body = notify_github(all, explanation, n->link);
         code = comment(http, r, notice, body, err);
     } else if (!code) {
         body = r->kind == PFC_RECEIVER_SLACK ? notify_slack(all, notice->id, n->link)
                                              : notify_webhook(all, notice->id, n->link);
         code = post(http, r, notice, body, retry_after_s, err);
     }
+    json_decref(explanation);
     pfc_http_free(http);
     free(body);
     free(prefix);

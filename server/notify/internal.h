@@ -11,6 +11,7 @@
  * first; `id`: the one to send; link: the dashboard's URL or NULL. */
 char *notify_webhook(const pfc_notices *all, int64_t id, const char *link);
 char *notify_slack(const pfc_notices *all, int64_t id, const char *link);
-char *notify_github(const pfc_notices *all, const char *link);
+/** explanation: as GET /alerts/{id}/explanation answers, of one of the alerts; NULL: not known */
+char *notify_github(const pfc_notices *all, const json_t *explanation, const char *link);
 
 #endif

@@ -122,7 +122,7 @@ char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
     return text;
 }
 
-char *notify_github(const pfc_notices *all, const char *link)
+char *notify_github(const pfc_notices *all, const json_t *explanation, const char *link)
 {
     char marker[PFC_COMMENT_MARKER_MAX];
     pfc_buf out;
@@ -158,7 +158,9 @@ char *notify_github(const pfc_notices *all, const char *link)
     }
     if (all->len > GITHUB_ROWS)
         pfc_buf_printf(&out, "\n%zu more not shown.\n", all->len - GITHUB_ROWS);
-    pfc_buf_puts(&out, "\n<details><summary>Evidence, and how to see it again</summary>\n\n");
+    pfc_buf_putc(&out, '\n');
+    pfc_comment_explanation(explanation, &out);
+    pfc_buf_puts(&out, "<details><summary>Evidence, and how to see it again</summary>\n\n");
     for (size_t i = 0; i < all->len && i < GITHUB_ROWS && out.len < PFC_COMMENT_MAX_BYTES - 4096;
          i++) {
         pfc_buf_puts(&out, "- ");

@@ -239,6 +239,23 @@ class Comment(support.Case):
         long = "<" * 300
         self.assertEqual(folded(claim=long, causes=[{"text": long}] * 5, contributions=[{**part, "resource": long, "phase": long}] * 8), plain)
 
+    def test_a_comparison_of_exact_runs_carries_its_explanation(self):
+        files = [os.path.join(support.ROOT, "tests/data/explain", name) for name in ("good.json", "bad.json")]
+        compared = self.expect(self.perfci("compare", *files, "--json"), 1).stdout
+        carried = json.loads(compared)["explanation"]
+        asked = self.json_of(self.perfci("explain", *files, "--metric", carried["metric"], "--json"))
+        for key in ("claim", "before", "after", "delta", "contributions", "limiter", "causes", "guidance", "total"):
+            self.assertEqual(carried[key], asked[key], key)
+        self.assertAlmostEqual(sum(part["value"] for part in carried["contributions"]), carried["delta"], delta=1e-6 * abs(carried["delta"]))
+        out = self.expect(self.perfci("comment", "--dry-run", text=compared), 0).stdout
+        self.assertIn("<details><summary>Explanation of gemm/bf16/", out)
+        self.assertIn(f"limiter before {carried['limiter']['before']}, after {carried['limiter']['after']}</summary>", out)
+        first = carried["contributions"][0]
+        self.assertIn(f"| {first['resource']} | {first['phase']} | ".replace("_", "\\_"), out)
+        self.assertIn(f"largest part of the difference: {first['resource']} in {first['phase']}, ", self.expect(self.perfci("compare", *files), 1).stdout)
+        # The other way round nothing became worse, and a result without recorded parts has nothing to say.
+        self.assertNotIn("explanation", self.json_of(self.perfci("compare", *reversed(files), "--json"), None))
+
     def test_names_from_outside_cannot_become_markup(self):
         nasty = "x`|<script>alert(1)</script>\n@everyone [a](javascript:b) #12"
         text = comparison(row(nasty.replace("\n", " "), "regression", 0.5, backend=nasty.replace("\n", " ")))

@@ -65,6 +65,8 @@ class Service(unittest.TestCase):
             "series": ({"id": series, "points": 5}, f"/series/{series}?points=5"),
             "alerts": ({"project": "demo", "sort": "worth", "grouped": True}, "/alerts?project=demo&sort=worth&grouped=true"),
             "alert": ({"id": alert}, {"alert": f"/alerts/{alert}", "suspects": f"/alerts/{alert}/suspects"}),
+            "explain": ({"before": f"{7:032x}", "after": f"{8:032x}"}, f"/explain?before={7:032x}&after={8:032x}"),
+            "explain_alert": ({"id": alert}, f"/alerts/{alert}/explanation"),
             "why": ({"id": alert}, f"/alerts/{alert}/suspects"), "commits": ({"project": "demo", "limit": 4}, "/projects/demo/commits?limit=4"),
             "commit": ({"project": "demo", "id": commit}, f"/projects/demo/commits/{commit}"),
             "runs": ({"project": "demo", "commit": commit}, f"/projects/demo/runs?commit={commit}"),

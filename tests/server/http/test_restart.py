@@ -5,6 +5,7 @@ import http.client
 import http.server
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -329,6 +330,34 @@ class Notices(unittest.TestCase):
         self.assertEqual([c["method"] for c in self.receiver.calls], ["GET", "POST", "GET", "PATCH"])
         self.assertEqual({c["path"] for c in self.receiver.calls},
                          {f"/repos/me/kernels/commits/{support.commit_id(8)}/comments", "/repos/me/kernels/comments/5"})
+
+    def test_the_comment_of_an_exact_change_carries_its_explanation(self):
+        server = self.start("forge kind=github url=HERE repo=me/kernels secret=TOKEN\n")
+        folder = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"]) / "tests/data/explain"
+        for n in range(1, 13):
+            document = json.loads((folder / ("good.json" if n < 8 else "bad.json")).read_text(encoding="utf-8"))
+            document.update(id=f"{100 + n:032x}", project="demo", commit=support.commit_id(n), started_at=f"2026-01-02T00:{n:02d}:00Z",
+                            finished_at=f"2026-01-02T00:{n:02d}:10Z")
+            self.assertEqual(server.as_admin("POST", "/api/v1/runs", document).status, 201)
+        alert = support.until("an alert of the cycles", lambda: next(
+            (a for a in server.call("GET", "/api/v1/alerts").json["alerts"] if a["metric"] == "cycles"), None))
+        cycles = [[m["samples"][0] for m in json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["measurements"]
+                   if m["metric"] == "cycles"][0] for name in ("good", "bad")]
+        cycles = [value[0] if isinstance(value, list) else value for value in cycles]
+        report = {"project": "demo", "metric": "cycles", "benchmark": alert["benchmark"], "backend": alert["backend"], "good": support.commit_id(1),
+                  "bad": support.commit_id(12), "verdict": "found", "runs": 9, "builds": 4, "commits_measured": 4, "seconds": 12.5, "steps": [],
+                  "culprits": [{"commits": [support.commit_id(8)], "probability": 0.99, "rel_change": 3.2, "rel_low": 3.2, "rel_high": 3.3}],
+                  "confirmation": {"before": support.commit_id(7), "pairs": [cycles] * 12}}
+        self.assertEqual(server.as_admin("POST", "/api/v1/bisections", report).status, 201)
+        support.until("the comment is there", lambda: self.receiver.comments and not self.notices(server))
+        text = self.receiver.comments[0]["body"]
+        told = server.as_admin("GET", f"/api/v1/alerts/{alert['id']}/explanation").json
+        first, plain = told["contributions"][0], lambda word: word.replace("_", "\\_")
+        self.assertIn(f"<details><summary>Explanation of {plain(alert['benchmark'])}: limiter before {told['limiter']['before']}, "
+                      f"after {told['limiter']['after']}</summary>", text)
+        self.assertIn(f"| {plain(first['resource'])} | {plain(first['phase'])} | {first['value']:+.0f} cycles | {100 * first['value'] / told['delta']:.1f} % |", text)
+        self.assertEqual(text.count("<details>"), text.count("</details>"))
+        self.assertIn("<details><summary>Evidence, and how to see it again</summary>", text)
 
     def reload(self, server):
         before = server.log().count('reloaded"')

@@ -1,11 +1,10 @@
-/* The part of a pull request's comment that says why a benchmark changed. */
+/* The part of a comment that says why a benchmark changed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/comment.h"
-#include "cli/output/output.h"
 #include "core/base/parse.h"
+#include "core/forge/forge.h"
 
 enum { SECTION_BYTES = 12000, TEXT_BYTES = 300, PARTS = 8, CAUSES = 5, ADVICE = 3 };
 
@@ -14,6 +13,12 @@ static const char *text_of(const json_t *obj, const char *key)
     const char *text = json_string_value(json_object_get(obj, key));
 
     return text ? text : "";
+}
+
+/* Four digits, or every digit of the whole part. */
+static void put_number(pfc_buf *out, double value)
+{
+    pfc_buf_printf(out, fabs(value) >= 1e4 && fabs(value) < 1e15 ? "%+.0f" : "%+.4g", value);
 }
 
 /* Text of the document, cut and escaped. */
@@ -31,9 +36,7 @@ static void put_part(pfc_buf *out, const json_t *explanation, const json_t *part
 {
     const double value = json_number_value(json_object_get(part, "value"));
     const double delta = json_number_value(json_object_get(explanation, "delta"));
-    char number[32];
 
-    pfc_show_value(fabs(value), number);
     pfc_buf_puts(out, "| ");
     if (json_is_string(json_object_get(part, "resource")))
         put_text(out, part, "resource");
@@ -41,7 +44,9 @@ static void put_part(pfc_buf *out, const json_t *explanation, const json_t *part
         pfc_buf_puts(out, "not known");
     pfc_buf_puts(out, " | ");
     put_text(out, part, "phase");
-    pfc_buf_printf(out, " | %s%s ", value < 0 ? "-" : "+", number);
+    pfc_buf_puts(out, " | ");
+    put_number(out, value);
+    pfc_buf_putc(out, ' ');
     put_text(out, explanation, "unit");
     if (delta != 0 && isfinite(value / delta))
         pfc_buf_printf(out, " | %.1f %% |\n", 100 * value / delta);
