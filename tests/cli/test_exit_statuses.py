@@ -221,10 +221,10 @@ class Statuses(support.Case):
         with self.stack(*names, **more) as data:
             return self.perfci(*args, "--data", data)
 
-    def full_output(self, *args):
+    def full_output(self, *args, text=""):
         with open("/dev/full", "w", encoding="ascii") as full:
-            return subprocess.run([support.PERFCI, *args], stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                                  env=self.env, cwd=self.dir, check=False)
+            return subprocess.run([support.PERFCI, *args], stdout=full, stderr=subprocess.PIPE, input=text, text=True, env=self.env, cwd=self.dir,
+                                  check=False)
 
     def taken_port(self):
         with socket.socket() as taken:
@@ -446,6 +446,7 @@ ROWS = [
 
     # the Model Context Protocol
     ("mcp", 0, "the end of the input", lambda t: t.plain("mcp", text="")), ("mcp", 2, "an argument", lambda t: t.plain("mcp", "stray")),
+    ("mcp", 5, "a full disk", lambda t: t.full_output("mcp", text='{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')),
 
     # a comparison in a pull request
     *[("comment", status, f"{why}, by --exit-status", lambda t, doc=doc: t.comment(doc, "--exit-status")) for status, why, doc in (
