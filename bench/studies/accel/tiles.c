@@ -133,7 +133,7 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* What the best takes beyond the lower bound, as a share of the bound. */
+/* Cycles of the best beyond the lower bound, as a share of the bound. */
 static double gap_of(const pfc_accel_problem *p, const pfc_accel_chip *chip, uint64_t best_cycles)
 {
     const uint64_t ceiling = pfc_accel_ceiling_of(p, chip, chip->mode).cycles;
