@@ -15,6 +15,7 @@
  *   speed       simulated cycles a second, multiply-adds a second, memory used
  *   attainable  cycles and shares of the ceiling, shape by shape; also --attainable
  *   tiles       the compiler's tiles beside the best of all, for 300 problems; --tiles N for others
+ *   path        time and memory of the critical path of a trace of a million records
  *   digests     a digest for each of a list of cases, for comparing builds
  */
 #include <stdio.h>
@@ -74,6 +75,8 @@ static pfc_code part(size_t i, const options *o, pfc_err *err)
         return study_attainable(err);
     case 5:
         return study_tiles(TILES_PROBLEMS, err);
+    case 6:
+        return study_path(err);
     default:
         return study_digests(err);
     }
@@ -82,7 +85,7 @@ static pfc_code part(size_t i, const options *o, pfc_err *err)
 static pfc_code run(const options *o, bool *known, pfc_err *err)
 {
     static const char *const names[] = { "tables",     "fidelities", "memory", "speed",
-                                         "attainable", "tiles",      "digests" };
+                                         "attainable", "tiles",      "path",   "digests" };
     int64_t count = 0;
     pfc_code code = PFC_OK;
 
@@ -118,7 +121,7 @@ int main(int argc, char **argv)
     if (!known) {
         fputs("Usage: perfci-bench-accel [--data DIR] [--figures FILE] [--only PART]\n"
               "       perfci-bench-accel --tiles N | --attainable\n"
-              "Parts: tables fidelities memory speed attainable tiles digests\n",
+              "Parts: tables fidelities memory speed attainable tiles path digests\n",
               stderr);
         return 2;
     }

@@ -43,6 +43,8 @@ pfc_code study_fidelities(size_t cases, uint64_t seed, pfc_err *err) PFC_MUSTCHE
 pfc_code study_memory(pfc_err *err) PFC_MUSTCHECK;
 /** Simulated cycles and multiply-adds a second, and memory used. */
 pfc_code study_speeds(pfc_err *err) PFC_MUSTCHECK;
+/** Time and memory of the critical path and projection of traces of a million records. */
+pfc_code study_path(pfc_err *err) PFC_MUSTCHECK;
 /** A digest of result and counters for each of a list of cases, the same with a trace: the lines
  *  are equal in every build. */
 pfc_code study_digests(pfc_err *err) PFC_MUSTCHECK;
