@@ -405,14 +405,15 @@ pfc_code pfc_path_take(pfc_path_builder *b, const pfc_trace_record *record, pfc_
     pfc_trace_record r = *record;
     pfc_code code;
 
-    if (++b->path->records > PFC_PATH_MAX_RECORDS)
-        return pfc_err_set(err, PFC_ETOOBIG, "the trace has more than %llu records",
-                           PFC_PATH_MAX_RECORDS);
+    b->path->records++;
     if (!at)
         return wrong(b, err, "the header has no unit", r.unit);
     code = pfc_path_region_take(&b->region, b->header, (size_t)at - 1, record, err);
     if (code || !belongs_to_kernel(b, b->graph.units[at - 1].kind, record))
         return code;
+    if (++b->kept > PFC_PATH_MAX_RECORDS)
+        return pfc_err_set(err, PFC_ETOOBIG, "the trace has more than %llu records",
+                           PFC_PATH_MAX_RECORDS);
     code = relative(b, &r, err);
     return code ? code : take(b, (size_t)at - 1, &r, err);
 }

@@ -46,6 +46,7 @@ struct pfc_path_builder {
     bool began;
     uint64_t origin, now; /* tick of the first record; newest tick, from there */
     pfc_path_region region;
+    uint64_t kept;        /* records that the graph is made of: not those of further launches */
     bool kernel_seen;     /* in a region: the kernel whose graph is read has begun; */
     uint32_t kernel_corr; /* the others are taken as further launches of it */
 };
