@@ -110,6 +110,7 @@ typedef struct pfc_reply {
     const pfc_later *later; /* set by pfc_reply_later, static */
     void *ticket;           /* of later */
     bool events;            /* set by pfc_reply_events */
+    bool own_style;         /* a page without scripts that carries its style in itself */
     int64_t run_id;         /* that was stored, for the log; 0: none */
     char project[64];       /* whose events */
     char cookie[192];       /* Set-Cookie; "": none */

@@ -324,6 +324,16 @@ static void add_headers(const httpd_exchange *x, const pfc_reply *reply, const c
     };
 
     httpd_security_headers(response, x);
+    if (reply->own_style) {
+        static const char name[] = "Content-Security-Policy";
+        const char *value = MHD_get_response_header(response, name);
+
+        if (value)
+            MHD_del_response_header(response, name, value);
+        MHD_add_response_header(response, name,
+                                "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+                                "form-action 'none'; frame-ancestors 'none'");
+    }
     for (size_t i = 0; i < PFC_ARRAY_LEN(headers); i++) {
         if (headers[i].value)
             MHD_add_response_header(response, headers[i].name, headers[i].value);

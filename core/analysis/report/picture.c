@@ -10,6 +10,7 @@
 
 #define WIDTH 900.0
 #define LABEL 190.0 /* of the names at the left */
+#define WIDE  400.0 /* of the titles of metrics */
 #define RIGHT 110.0 /* of the values at the right */
 #define ROW   24.0
 
@@ -46,15 +47,16 @@ typedef struct waterfall {
     double y;
 } waterfall;
 
+/* `sign`: a difference is shown with its sign, a total without. */
 static void step(waterfall *w, const char *name, const char *color, double from, double to,
-                 double value)
+                 double value, bool sign)
 {
     char amount[32];
     char text[40];
     const double left = PFC_MIN(from, to);
 
     pfc_report_number(value, amount);
-    snprintf(text, sizeof(text), "%s%s", value > 0 && from > 0 ? "+" : "", amount);
+    snprintf(text, sizeof(text), "%s%s", sign && value > 0 ? "+" : "", amount);
     label(w->out, LABEL - 8, w->y + 13, "end", name);
     bar(w->out, LABEL + (left - w->low) * w->scale, w->y, fabs(to - from) * w->scale, color);
     label(w->out, WIDTH - RIGHT + 8, w->y + 13, "start", text);
@@ -92,19 +94,19 @@ void pfc_picture_waterfall(const pfc_explanation *e, pfc_buf *out)
     w.scale = (WIDTH - LABEL - RIGHT) / PFC_MAX(high - w.low, 1e-9);
     begin(out, ROW * (double)(shown + 2 + (shown < d->contributions_len)) + 8,
           "The difference by phase and resource");
-    step(&w, "before", "latency", w.low, d->before, d->before);
+    step(&w, "before", "none", w.low, d->before, d->before, false);
     level = d->before;
     for (size_t i = 0; i < shown; i++) {
         const pfc_delta_contribution *c = &d->contributions[i];
         char name[100];
 
         snprintf(name, sizeof(name), "%s, %s", c->phase, pfc_resource_name(c->resource));
-        step(&w, name, pfc_resource_name(c->resource), level, level + c->value, c->value);
+        step(&w, name, pfc_resource_name(c->resource), level, level + c->value, c->value, true);
         level += c->value;
     }
     if (shown < d->contributions_len)
-        step(&w, "all others", "none", level, d->after, d->after - level);
-    step(&w, "after", "latency", w.low, d->after, d->after);
+        step(&w, "all others", "none", level, d->after, d->after - level, true);
+    step(&w, "after", "none", w.low, d->after, d->after, false);
     pfc_buf_puts(out, "</svg>");
 }
 
@@ -171,7 +173,7 @@ static double share_before(const pfc_explanation *e, const char *name)
 
 static void tick(pfc_buf *out, double share, double y)
 {
-    const double x = LABEL + PFC_MIN(share, 1.0) * (WIDTH - LABEL - RIGHT);
+    const double x = WIDE + PFC_MIN(share, 1.0) * (WIDTH - WIDE - RIGHT);
 
     pfc_buf_printf(out,
                    "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"var(--fg)\" "
@@ -196,9 +198,9 @@ void pfc_picture_shares(const pfc_explanation *e, pfc_buf *out)
 
         if (!isfinite(m->share))
             continue;
-        label(out, LABEL - 8, y + 13, "end", m->title);
-        bar(out, LABEL, y, WIDTH - LABEL - RIGHT, "bar");
-        bar(out, LABEL, y, PFC_MIN(m->share, 1.0) * (WIDTH - LABEL - RIGHT), "compute");
+        label(out, WIDE - 8, y + 13, "end", m->title);
+        bar(out, WIDE, y, WIDTH - WIDE - RIGHT, "bar");
+        bar(out, WIDE, y, PFC_MIN(m->share, 1.0) * (WIDTH - WIDE - RIGHT), "compute");
         if (isfinite(before))
             tick(out, before, y);
         snprintf(text, sizeof(text), "%.1f %%", 100 * m->share);

@@ -31,6 +31,7 @@ static pfc_code reply_report(const pfc_explanation *e, const char *format, pfc_r
         code = pfc_reply_text(reply, 200,
                               html ? "text/html; charset=utf-8" : "text/markdown; charset=utf-8",
                               pfc_buf_take(&out));
+    reply->own_style = html;
     pfc_buf_clear(&out);
     pfc_report_free(r);
     free(claim);

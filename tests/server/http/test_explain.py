@@ -155,6 +155,9 @@ class Explain(unittest.TestCase):
             answer = server.as_admin("GET", f"/api/v1/explain?before={GOOD}&after={BAD}&format={form}")
             text = html.unescape(answer.body.decode())
             self.assertEqual((answer.status, answer.headers["content-type"].split(";")[0]), (200, kind))
+            policy = answer.headers["content-security-policy"]
+            self.assertEqual("style-src 'unsafe-inline'" in policy, form == "html")  # the page carries its style
+            self.assertIn("default-src 'none'", policy)
             for value in (f"{doc['before']:.0f}", f"{doc['after']:.0f}", GOOD, BAD, *(f"{c['ticks']:.0f}" for c in doc["contributions"])):
                 self.assertIn(value, text, form)
             self.assertIn("+324.9 %", text)

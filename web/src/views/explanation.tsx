@@ -47,7 +47,7 @@ function Verdict(props: { name: string; verdict: LimiterVerdict }) {
   if (v.inconclusive || !v.first) return <p><b>{props.name}</b>: inconclusive. {v.reason}</p>;
   const saved = (r: string | null) => (r ? formatShare(v.saving[r] ?? 0) : "");
   return (
-    <div class="verdict">
+    <div class="limiter-verdict">
       <p><b>{props.name}</b>: <b class={`resource-name resource-${v.first}`}>{v.first}</b>. If it took no time, the run would take {saved(v.first)} less
         {v.second ? `; the next one is ${v.second} (${saved(v.second)})` : ""}.{v.confidence === null ? "" : ` Confidence ${formatShare(v.confidence)}`}, from {v.view === "trace" ? "the run's trace" : "its counters"}.</p>
       {(v.causes.length > 0 || v.disagreement) && <ul>{v.causes.map((c) => <li key={c.id}>{c.text}</li>)}{v.disagreement && <li>{v.disagreement}</li>}</ul>}
