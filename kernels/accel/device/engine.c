@@ -53,6 +53,7 @@ typedef struct engine {
     pfc_accel_hbm hbm;
     pfc_accel_overlap overlap;
     pfc_accel_reuse reuse;
+    pfc_accel_hbm_seen *seen; /* NULL: not traced */
     pfc_accel_memory mem;
     bool real;         /* computes */
     bool new_complete; /* a token was completed: units that wait may know when they start */
@@ -104,6 +105,8 @@ static void start(engine *e)
     e->tokens = pfc_calloc((size_t)p->tokens_len + 1, sizeof(*e->tokens));
     pfc_accel_hbm_init(&e->hbm, e->run->chip);
     fill_queues(e);
+    if (e->run->tracer)
+        e->seen = pfc_calloc(1, sizeof(*e->seen));
     for (size_t u = DMA0; e->run->tracer && u < e->units_len; u++)
         e->units[u].memory = pfc_calloc(1, sizeof(*e->units[u].memory));
     e->real = !e->run->timing_only;
@@ -119,6 +122,7 @@ static void stop(engine *e)
 {
     for (size_t u = 0; u < e->units_len; u++)
         free(e->units[u].memory);
+    free(e->seen);
     free(e->units);
     free(e->why);
     free(e->order);
@@ -437,13 +441,11 @@ static bool step_transfer(engine *e, unit *u, uint64_t at)
     const uint64_t busy = u->dma.busy;
     bool last;
 
-    if (e->run->tracer)
-        pfc_accel_memory_cost_before(u->memory, &e->hbm);
     last = pfc_accel_dma_step(&u->dma, &e->hbm, e->run->ideal);
     if (e->run->tracer) {
         const uint64_t moved = at + u->dma.busy - busy;
 
-        pfc_accel_memory_cost_add(u->memory, &e->hbm);
+        pfc_accel_hbm_since(&e->hbm, e->seen, u->memory);
         pfc_accel_trace_state(e->run->tracer, dma_id(u->dma.cmd), PFC_TRACE_STATE_BUSY, at, moved);
         pfc_accel_trace_state(e->run->tracer, dma_id(u->dma.cmd), PFC_TRACE_STATE_WAIT_MEMORY,
                               moved, u->dma.next_issue);

@@ -494,11 +494,24 @@ static pfc_accel_channel_detail channel_detail(const pfc_accel_hbm *hbm, const u
     };
 }
 
-void pfc_accel_hbm_channel_sums(const pfc_accel_hbm *hbm, size_t channel, uint64_t *busy,
-                                uint64_t *queue)
+void pfc_accel_hbm_since(const pfc_accel_hbm *hbm, pfc_accel_hbm_seen *seen,
+                         pfc_accel_memory_cost *cost)
 {
-    *busy = busy_of(hbm, hbm->slots[channel]);
-    *queue = hbm->slots[channel][QUEUE * LANES];
+    for (size_t i = 0; i < hbm->chip->hbm_channels; i++) {
+        const uint64_t *slots = hbm->slots[i];
+        uint64_t busy, queue;
+
+        if (slots[FREE_AT * LANES] == seen->free_at[i]) /* every access makes it later */
+            continue;
+        busy = busy_of(hbm, slots);
+        queue = slots[QUEUE * LANES];
+        cost->service += busy - seen->busy[i];
+        cost->waited += queue - seen->queue[i];
+        cost->channels[i / 64] |= 1ull << (i % 64);
+        seen->free_at[i] = slots[FREE_AT * LANES];
+        seen->busy[i] = busy;
+        seen->queue[i] = queue;
+    }
 }
 
 void pfc_accel_hbm_close(pfc_accel_hbm *hbm, pfc_accel_counters *counters, pfc_accel_detail *detail)

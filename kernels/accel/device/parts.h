@@ -59,9 +59,22 @@ typedef struct pfc_accel_rows {
 
 /** The same as an access for each row, all from cycle `at`. */
 uint64_t pfc_accel_hbm_rows(pfc_accel_hbm *hbm, const pfc_accel_rows *r, bool write, uint64_t at);
-/** Sums of one channel so far: subcycles while it served accesses, and that accesses waited. */
-void pfc_accel_hbm_channel_sums(const pfc_accel_hbm *hbm, size_t channel, uint64_t *busy,
-                                uint64_t *queue);
+/** Time that a transfer took from HBM. */
+typedef struct pfc_accel_memory_cost {
+    uint64_t service; /* subcycles of the channels, summed over them */
+    uint64_t waited;  /* subcycles that accesses waited, summed over the channels */
+    uint64_t channels[PFC_ACCEL_MAX_CHANNELS / 64]; /* bit i of element j: channel 64 j + i */
+} pfc_accel_memory_cost;
+
+/** Sums of each channel in subcycles when they were last looked at; starts as zeros. */
+typedef struct pfc_accel_hbm_seen {
+    uint64_t free_at[PFC_ACCEL_MAX_CHANNELS]; /* end of its last access; no sum */
+    uint64_t busy[PFC_ACCEL_MAX_CHANNELS], queue[PFC_ACCEL_MAX_CHANNELS];
+} pfc_accel_hbm_seen;
+
+/** Adds the accesses since the last call with the same `seen` to a transfer's cost. */
+void pfc_accel_hbm_since(const pfc_accel_hbm *hbm, pfc_accel_hbm_seen *seen,
+                         pfc_accel_memory_cost *cost);
 /** Adds the channels' sums to the counters; detail may be NULL. */
 void pfc_accel_hbm_close(pfc_accel_hbm *hbm, pfc_accel_counters *counters,
                          pfc_accel_detail *detail);
@@ -117,19 +130,6 @@ pfc_accel_cost pfc_accel_vector_cost(const pfc_accel_chip *chip, const pfc_accel
                                      const pfc_accel_cmd *cmd, pfc_accel_counters *counters);
 
 /* ---- commands/costs.c: the cost of a command by part, for a trace ---- */
-
-/** Time that a transfer took from HBM so far, and sums of the channels before its newest group. */
-typedef struct pfc_accel_memory_cost {
-    uint64_t busy[PFC_ACCEL_MAX_CHANNELS], queue[PFC_ACCEL_MAX_CHANNELS]; /* before; subcycles */
-    uint64_t service; /* subcycles of the channels, summed over them */
-    uint64_t waited;  /* subcycles that accesses waited, summed over the channels */
-    uint64_t channels[PFC_ACCEL_MAX_CHANNELS / 64]; /* bit i of element j: channel 64 j + i */
-} pfc_accel_memory_cost;
-
-/** Notes the channels' sums before a group. */
-void pfc_accel_memory_cost_before(pfc_accel_memory_cost *cost, const pfc_accel_hbm *hbm);
-/** Adds what the group took since then. */
-void pfc_accel_memory_cost_add(pfc_accel_memory_cost *cost, const pfc_accel_hbm *hbm);
 
 /** Ticks of a transfer by part. */
 typedef struct pfc_accel_transfer_cost {

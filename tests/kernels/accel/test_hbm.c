@@ -154,20 +154,27 @@ static void compare_sums(const model *m, const pfc_accel_detail *d)
     }
 }
 
-/* The sums that a trace reads while a program runs. */
-static void compare_channel(const pfc_accel_hbm *hbm, const model *m, size_t i)
+/* The sums that a trace reads while a program runs: those of all channels until now. */
+static void compare_cost(const pfc_accel_memory_cost *cost, const model *m)
 {
-    uint64_t busy = 0;
-    uint64_t queue = 0;
+    pfc_accel_memory_cost want = { 0 };
 
-    pfc_accel_hbm_channel_sums(hbm, i, &busy, &queue);
-    cr_assert(eq(u64, busy, m->channels[i].busy), "channel %zu", i);
-    cr_assert(eq(u64, queue, m->channels[i].queue), "channel %zu", i);
+    for (size_t i = 0; i < m->chip->hbm_channels; i++) {
+        const channel *c = &m->channels[i];
+
+        want.service += c->busy;
+        want.waited += c->queue;
+        if (c->sums.accesses)
+            want.channels[i / 64] |= 1ull << (i % 64);
+    }
+    cr_assert(memcmp(cost, &want, sizeof(want)) == 0);
 }
 
 /* Every request as rows, or as one piece of up to a group. */
 static void compare_requests(pfc_accel_hbm *hbm, model *m, size_t requests)
 {
+    pfc_accel_hbm_seen seen = { 0 };
+    pfc_accel_memory_cost cost = { 0 };
     uint64_t now = 0;
 
     for (size_t i = 0; i < requests; i++) {
@@ -190,7 +197,8 @@ static void compare_requests(pfc_accel_hbm *hbm, model *m, size_t requests)
             want = access_of(m, r.addr, bytes, write, now);
         }
         cr_assert(eq(u64, got, want), "request %zu", i);
-        compare_channel(hbm, m, i % m->chip->hbm_channels);
+        pfc_accel_hbm_since(hbm, &seen, &cost);
+        compare_cost(&cost, m);
         now += draw(0, 4) ? draw(0, 64) : draw(0, 5000);
     }
 }

@@ -2,27 +2,6 @@
 #include "kernels/accel/device/parts.h"
 #include "kernels/accel/device/tracer.h"
 
-void pfc_accel_memory_cost_before(pfc_accel_memory_cost *cost, const pfc_accel_hbm *hbm)
-{
-    for (size_t i = 0; i < hbm->chip->hbm_channels; i++)
-        pfc_accel_hbm_channel_sums(hbm, i, &cost->busy[i], &cost->queue[i]);
-}
-
-void pfc_accel_memory_cost_add(pfc_accel_memory_cost *cost, const pfc_accel_hbm *hbm)
-{
-    for (size_t i = 0; i < hbm->chip->hbm_channels; i++) {
-        uint64_t busy;
-        uint64_t queue;
-
-        pfc_accel_hbm_channel_sums(hbm, i, &busy, &queue);
-        if (busy == cost->busy[i])
-            continue;
-        cost->service += busy - cost->busy[i];
-        cost->waited += queue - cost->queue[i];
-        cost->channels[i / 64] |= 1ull << (i % 64);
-    }
-}
-
 void pfc_accel_trace_tile_cost(pfc_accel_tracer *t, uint16_t unit, size_t index, uint64_t at,
                                const pfc_accel_cost *cost, uint64_t bank, uint64_t banks)
 {
