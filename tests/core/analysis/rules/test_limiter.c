@@ -331,10 +331,14 @@ Test(limiter, a_cpu_is_judged_by_its_place_below_the_roofline)
         double percent;
         const char *bound;
         pfc_resource first;
+        double saving;
     } cases[] = {
-        { 92, "fma", PFC_RESOURCE_COMPUTE },      { 70, "bf16", PFC_RESOURCE_COMPUTE },
-        { 85, "DRAM read", PFC_RESOURCE_MEMORY }, { 61, "L2 copy", PFC_RESOURCE_MEMORY },
-        { 59, "L2 read", PFC_RESOURCE_LATENCY },  { 5, "fma", PFC_RESOURCE_LATENCY },
+        { 92, "fma", PFC_RESOURCE_COMPUTE, 0.92 },
+        { 70, "bf16", PFC_RESOURCE_COMPUTE, 0.70 },
+        { 85, "DRAM read", PFC_RESOURCE_MEMORY, 0.85 },
+        { 61, "L2 copy", PFC_RESOURCE_MEMORY, 0.61 },
+        { 59, "L2 read", PFC_RESOURCE_LATENCY, 0.41 },
+        { 5, "fma", PFC_RESOURCE_LATENCY, 0.95 },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
