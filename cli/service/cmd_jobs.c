@@ -92,19 +92,27 @@ static void set_begins(pfc_table *table, size_t col, const json_t *job)
     }
 }
 
+/* "result single, not isolated". */
+static void put_result(pfc_buf *out, const json_t *job)
+{
+    const char *reproduced = json_string_value(json_object_get(job, "reproducibility"));
+    const bool open = json_is_true(json_object_get(job, "unsandboxed"));
+
+    if (reproduced || open)
+        pfc_buf_printf(out, "result%s%s%s%s", reproduced ? " " : "", reproduced ? reproduced : "",
+                       reproduced && open ? "," : "", open ? " not isolated" : "");
+}
+
 /* "result single; rerun 1 of 2 by rule canary of job 41", and what its rules did. */
 static void put_rerun(pfc_buf *out, const json_t *job)
 {
     const json_t *rerun = json_object_get(job, "rerun");
     const json_int_t of = json_integer_value(json_object_get(rerun, "of"));
     const char *note = json_string_value(json_object_get(job, "rerun_note"));
-    const char *reproduced = json_string_value(json_object_get(job, "reproducibility"));
 
-    if (reproduced)
-        pfc_buf_printf(out, "result %s", reproduced);
-    if (reproduced && json_is_object(rerun))
+    put_result(out, job);
+    if (out->len && json_is_object(rerun))
         pfc_buf_puts(out, "; ");
-
     if (json_is_object(rerun))
         pfc_buf_printf(out, "rerun %lld of %lld by rule %s",
                        (long long)json_integer_value(json_object_get(rerun, "number")),

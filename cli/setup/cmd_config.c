@@ -136,6 +136,7 @@ static void add_globs(json_t *list, const char *key, char *const *globs, size_t 
 
 static json_t *settings(const config_opts *o, const pfc_conf *conf, bool yaml_has_server)
 {
+    static const char *const networks[] = { "none", "branches", "all" };
     json_t *list = json_array();
     char *data = pfc_conf_data_dir(o->data);
     char timeout[32], number[32];
@@ -165,6 +166,8 @@ static json_t *settings(const config_opts *o, const pfc_conf *conf, bool yaml_ha
     add_globs(list, "runtime_files", conf->runtime_files, conf->runtime_files_len, conf);
     (void)snprintf(timeout, sizeof(timeout), "%g s", conf->timeout_s);
     add(list, "timeout", timeout, conf->timeout_s != 600 ? conf->path : "default");
+    add(list, "build_network", networks[conf->build_network],
+        conf->build_network != PFC_BUILD_NETWORK_NONE ? conf->path : "default");
     add_secret(list, "PERFCI_TOKEN", data);
     add_secret(list, "PERFCI_DATABASE_URL", NULL);
     add_secret(list, "PERFCI_DATABASE_READ_URL", NULL);

@@ -284,6 +284,7 @@ void pfc_run_merge(pfc_run *run, pfc_run *more)
         }
     }
     run->infra = run->infra || more->infra;
+    run->unsandboxed = run->unsandboxed || more->unsandboxed;
     run->finished_at = more->finished_at;
     pfc_run_free(more);
 }

@@ -344,10 +344,11 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
 
 static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
 {
-    static const char *const known[] = { "schema",      "id",      "project",      "commit",
-                                         "branch",      "suite",   "suite_hash",   "started_at",
-                                         "finished_at", "job_id",  "job_fence",    "infra",
-                                         "session",     "machine", "measurements", NULL };
+    static const char *const known[] = { "schema",      "id",      "project",    "commit",
+                                         "branch",      "suite",   "suite_hash", "started_at",
+                                         "finished_at", "job_id",  "job_fence",  "infra",
+                                         "unsandboxed", "session", "machine",    "measurements",
+                                         NULL };
     pfc_json_at root = { 0 };
     pfc_code code = pfc_json_known(obj, &root, known, err);
 
@@ -365,6 +366,8 @@ static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
             pfc_json_i64(obj, &root, "job_fence", false, 0, PFC_WIRE_MAX_ID, &run->job_fence, err);
     if (code == PFC_OK)
         code = pfc_json_bool(obj, &root, "infra", false, &run->infra, err);
+    if (code == PFC_OK)
+        code = pfc_json_bool(obj, &root, "unsandboxed", false, &run->unsandboxed, err);
     if (code == PFC_OK)
         code = pfc_wire_read_session(obj, &root, run, err);
     if (code == PFC_OK)
@@ -480,6 +483,8 @@ json_t *pfc_run_to_json(const pfc_run *run)
         json_object_set_new(doc, "job_fence", json_integer(run->job_fence));
     if (run->infra)
         json_object_set_new(doc, "infra", json_true());
+    if (run->unsandboxed)
+        json_object_set_new(doc, "unsandboxed", json_true());
     if (run->session_id != NULL)
         json_object_set_new(doc, "session", pfc_wire_session_to_json(run));
     set_text(machine, "name", run->machine.name);

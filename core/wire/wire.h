@@ -114,6 +114,8 @@ typedef struct pfc_run {
     int64_t job_id;    /* 0: none */
     int64_t job_fence; /* number of the job's lease that it was measured under; 0: not known */
     bool infra;        /* the canary moved: kept out of detection */
+    bool unsandboxed;  /* a runner measured it without isolating the commit's code; false for runs
+                          that no runner measured */
     char *session_id;  /* 32 hexadecimal digits: builds measured together in blocks; NULL: none */
     char *session_anchor, *session_base; /* full ids of commits; set when session_id is */
     pfc_machine machine;

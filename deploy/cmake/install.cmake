@@ -15,6 +15,7 @@ install(CODE [[
   endforeach()
 ]])
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/perfci.sysusers DESTINATION lib/sysusers.d RENAME perfci.conf)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/perfci.tmpfiles DESTINATION lib/tmpfiles.d RENAME perfci.conf)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/server.env DESTINATION share/doc/perfci)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/systemd/drop-ins DESTINATION share/doc/perfci)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/slurm/slurm.conf.example DESTINATION share/doc/perfci)

@@ -21,6 +21,19 @@
 #define DEFAULT_POLL_S 20.0
 #define COMPLETE_TRIES 5
 
+/* Asked for by the branch's perfci.yaml, and allowed by the operator, whose network it is. */
+static bool may_use_network(const pfc_agent *a, const pfc_leased_job *job, const pfc_conf *conf)
+{
+    const bool stranger = pfc_streq(job->kind, "pull_request");
+    const bool asked = conf->build_network == PFC_BUILD_NETWORK_ALL ||
+                       (conf->build_network == PFC_BUILD_NETWORK_BRANCHES && !stranger);
+
+    if (asked && !a->opts->build_network)
+        pfc_log(PFC_INFO, "build_network_not_allowed", "job", job->id, "hint",
+                "start the runner with --build-network");
+    return asked && a->opts->build_network;
+}
+
 /* Everything between lease and completion; an error is a sentence for the server. */
 static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
                         pfc_job_verdict *v, pfc_err *err)
@@ -30,7 +43,6 @@ static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *leas
     pfc_workspace_opts opts = { .source = job->source ? job->source : "",
                                 .build_timeout_s = a->opts->timeout_s,
                                 .sandbox = a->sandbox,
-                                .build_network = a->opts->build_network,
                                 .cancelled = pfc_lease_cancelled,
                                 .cancelled_arg = lease };
     pfc_workspace *ws = NULL;
@@ -57,6 +69,7 @@ static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *leas
         if (conf.timeout_s <= 0)
             conf.timeout_s = a->opts->timeout_s;
         pfc_workspace_build_by(ws, conf.build, conf.relink, conf.timeout_s);
+        pfc_workspace_build_network(ws, may_use_network(a, job, &conf));
         code = job->task.blocks ? pfc_agent_session(a, ws, &conf, lease, v, err)
                                 : pfc_agent_measure(a, ws, &conf, &id, lease, v, err);
     }
@@ -136,17 +149,17 @@ void pfc_agent_do_job(pfc_agent *a, const pfc_leased_job *job)
                         .next_beat_ns = pfc_clock_ns() + (int64_t)(job->lease_s / 3.0 * 1e9) };
     pfc_job_verdict v = { 0 };
     pfc_err err = { 0 };
-    int lock = -1;
+    pfc_machine_lock lock;
 
     a->report->jobs++;
     pfc_log(PFC_INFO, "job_leased", "job", job->id, "project", job->project, "commit", job->commit);
     a->question.lease[0] = '\0';
     pfc_spool_lease_token(a->spool, job->token);
-    pfc_machine_lock(a->opts->machine_lock, &lease, &lock);
-    if (!lease.stopped && !lease.lost && !lease.cancelled &&
-        (refuse_stranger(a, job, &err) != PFC_OK || work_on(a, job, &lease, &v, &err) != PFC_OK))
+    if (pfc_machine_lock_take(a->opts->machine_lock, &lease, &lock, &err) != PFC_OK ||
+        (lock.held &&
+         (refuse_stranger(a, job, &err) != PFC_OK || work_on(a, job, &lease, &v, &err) != PFC_OK)))
         pfc_agent_verdict(&v, "failed", err.msg);
-    pfc_machine_unlock(lock);
+    pfc_machine_unlock(&lock);
     if (lease.lost || lease.cancelled || lease.stopped || !v.status) {
         a->report->abandoned++;
         pfc_log(PFC_INFO, "job_left", "job", job->id, "reason",

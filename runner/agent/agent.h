@@ -32,7 +32,9 @@ typedef struct pfc_agent_opts {
     const char *bench;         /* perfci-bench; NULL: as in pfc_commit_measure_opts */
     pfc_sandbox_mode sandbox;
     const char *const *sandbox_paths; /* as pfc_sandbox_opts.read_only; NULL: none */
-    bool build_network; /* builds have the machine's network; measurements never have */
+    bool
+        build_network; /* a build has the machine's network where the project's perfci.yaml asks for
+                           it; measurements never have */
     const char *const *sandbox_variables; /* as pfc_sandbox_opts.variables; NULL: none */
     double poll_s;                        /* duration of a long poll for a job, 1..30; 0: 20 */
     double timeout_s;       /* of a build or measurement when perfci.yaml names none; 0: 600 */
@@ -45,9 +47,9 @@ typedef struct pfc_agent_opts {
     void (*alive)(void *); /* called several times a second while it works or waits; NULL: not */
     void *alive_arg;
     const char *machine_lock; /* as for pfc_machine_lock */
-    int stop_fd;      /* becomes readable when the runner must end; -1: never */
-    uint64_t seed;    /* of the back-off's jitter */
-    double backoff_s; /* first pause after a failure; doubles up to 60 s; 0: 0.5 */
+    int stop_fd;              /* becomes readable when the runner must end; -1: never */
+    uint64_t seed;            /* of the back-off's jitter */
+    double backoff_s;         /* first pause after a failure; doubles up to 60 s; 0: 0.5 */
 } pfc_agent_opts;
 
 typedef struct pfc_agent_report {

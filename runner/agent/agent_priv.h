@@ -73,7 +73,9 @@ pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_con
                                                pfc_lease *lease);
 /** True when the task asks for everything that perfci.yaml measures. */
 bool pfc_agent_whole_suite(const pfc_task *task);
-void pfc_agent_label(const pfc_leased_job *job, pfc_run *run);
+/** Sets what the runner says of a run: project, branch, job, and whether the job was isolated. A
+ * document that a job wrote decides none of them. */
+void pfc_agent_label(const pfc_agent *a, const pfc_leased_job *job, pfc_run *run);
 /** Sends the list of files that the benchmarks are built from, for the suspects of an alert, unless
  * it was the last list sent. A failure is logged only: no result depends on it. */
 void pfc_agent_send_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_commit_id *id,

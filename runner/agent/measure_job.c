@@ -13,7 +13,7 @@
 #define MEASURE_TRIES   3
 #define COMMAND_REPEATS 5 /* launches of a measuring command: each is a block of its own */
 
-void pfc_agent_label(const pfc_leased_job *job, pfc_run *run)
+void pfc_agent_label(const pfc_agent *a, const pfc_leased_job *job, pfc_run *run)
 {
     free(run->project);
     run->project = pfc_strdup(job->project);
@@ -21,6 +21,7 @@ void pfc_agent_label(const pfc_leased_job *job, pfc_run *run)
     run->branch = pfc_strdup(job->branch);
     run->job_id = job->id;
     run->job_fence = job->fence;
+    run->unsandboxed = !a->sandbox;
 }
 
 /* One launch, tried again when it failed for a reason that may pass; twice the same reason will not
@@ -182,7 +183,7 @@ static void judge(pfc_agent *a, pfc_lease *lease, pfc_outcome *out, bool whole, 
     const bool measured = out->kind == PFC_OUTCOME_MEASURED;
 
     if (measured || (out->kind == PFC_OUTCOME_BROKEN && out->run)) {
-        pfc_agent_label(lease->job, out->run);
+        pfc_agent_label(a, lease->job, out->run);
         pfc_agent_store(a, lease, out->run, whole && measured, v);
     }
     if (out->kind == PFC_OUTCOME_BROKEN && (!out->run || v->status))

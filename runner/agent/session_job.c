@@ -132,14 +132,15 @@ static const char *status_of(const pfc_blocks_result *r, size_t first, const cha
 
 /* Runs of a session that was stopped name no job: the next lease of the job measures in a session
  * of its own and would overtake them. */
-static void label_all(const pfc_leased_job *job, const pfc_blocks_result *r, bool partial)
+static void label_all(const pfc_agent *a, const pfc_leased_job *job, const pfc_blocks_result *r,
+                      bool partial)
 {
     for (size_t i = 0; i < r->len; i++) {
         pfc_run *run = r->commits[i].run;
 
         if (!run)
             continue;
-        pfc_agent_label(job, run);
+        pfc_agent_label(a, job, run);
         if (partial)
             run->job_id = run->job_fence = 0;
     }
@@ -162,7 +163,7 @@ static void deliver(pfc_agent *a, const pfc_conf *conf, pfc_lease *lease, pfc_bl
     const char *reason = "", *status = status_of(r, builds->first, &reason);
     pfc_err err = { 0 };
 
-    label_all(job, r, r->cancelled);
+    label_all(a, job, r, r->cancelled);
     for (size_t i = 0; i < r->len; i++)
         if (r->commits[i].run)
             runs[set.len++] = r->commits[i].run;

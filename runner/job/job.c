@@ -96,22 +96,24 @@ static void put_over(char **setting, const char *text)
     *setting = pfc_strdup(text);
 }
 
-/* The branch as the source knows it; a mirror or clone may have it under origin only. */
+/* The branch as the source has it; a clone may have it under origin only. Only branches count: the
+ * author of a pull request chooses the name of its branch, and the ref of the pull request itself,
+ * such as "pull/7/head", leads to the author's own perfci.yaml. */
 static pfc_code find_tip(const pfc_leased_job *job, pfc_repo *repo, pfc_commit_id *tip,
                          pfc_err *err)
 {
-    char *remote;
-    pfc_code code;
+    static const char *const folders[] = { "refs/heads/", "refs/remotes/origin/" };
+    const bool plain = job->branch && job->branch[0] && !strpbrk(job->branch, "~^:@{}");
 
-    if (!job->branch || !job->branch[0])
-        return pfc_repo_resolve(repo, "HEAD", tip, err);
-    code = pfc_repo_resolve(repo, job->branch, tip, err);
-    if (code != PFC_ENOTFOUND)
-        return code;
-    remote = pfc_format("origin/%s", job->branch);
-    code = pfc_repo_resolve(repo, remote, tip, NULL);
-    free(remote);
-    return code ? pfc_repo_resolve(repo, "HEAD", tip, err) : PFC_OK;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(folders) && plain; i++) {
+        char *ref = pfc_format("%s%s", folders[i], job->branch);
+        const pfc_code code = pfc_repo_resolve(repo, ref, tip, NULL);
+
+        free(ref);
+        if (code == PFC_OK)
+            return PFC_OK;
+    }
+    return pfc_repo_resolve(repo, "HEAD", tip, err);
 }
 
 /* The perfci.yaml that counts. */

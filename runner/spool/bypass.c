@@ -16,6 +16,28 @@ static pfc_code send_text(pfc_http *http, const char *token, bool session, const
         answer, err);
 }
 
+/* An older server gets *text without the members that it does not know. */
+static pfc_code send_run(pfc_http *http, const char *token, char **text, pfc_err *err)
+{
+    char *other;
+    pfc_code code;
+
+    do {
+        pfc_http_answer answer = { 0 };
+
+        other = NULL;
+        code = send_text(http, token, false, *text, &answer, err);
+        if (code)
+            other = pfc_spool_without_refused(&answer, err, *text, strlen(*text));
+        pfc_http_answer_clear(&answer);
+        if (other) {
+            free(*text);
+            *text = other;
+        }
+    } while (other);
+    return code;
+}
+
 pfc_code pfc_spool_bypass(pfc_http *http, const char *token, const pfc_run *run, pfc_err *err)
 {
     pfc_err own = { 0 };
@@ -26,18 +48,8 @@ pfc_code pfc_spool_bypass(pfc_http *http, const char *token, const pfc_run *run,
     if (code)
         len = 0;
     for (size_t i = 0; i < len; i++) {
-        pfc_http_answer answer = { 0 };
-        char *other = NULL;
-
         if (code == PFC_OK)
-            code = send_text(http, token, false, texts[i], &answer, &own);
-        if (code && pfc_spool_refuses_fence(&answer, &own))
-            other = pfc_spool_without_fence(texts[i], strlen(texts[i]));
-        pfc_http_answer_clear(&answer);
-        if (other)
-            code = send_text(http, token, false, other, &answer, &own);
-        pfc_http_answer_clear(&answer);
-        free(other);
+            code = send_run(http, token, &texts[i], &own);
         free(texts[i]);
     }
     free(texts);

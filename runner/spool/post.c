@@ -6,9 +6,8 @@
 
 #include "runner/spool/spool_priv.h"
 
-#define UPLOAD_S    120.0
-#define RUNS_PATH   "/api/v1/runs"
-#define FENCE_FIELD "job_fence"
+#define UPLOAD_S  120.0
+#define RUNS_PATH "/api/v1/runs"
 
 static pfc_code post(pfc_http *http, const char *path, const char *token, const char *text,
                      size_t len, pfc_http_answer *answer, pfc_err *err)
@@ -48,20 +47,30 @@ pfc_code pfc_spool_post(pfc_http *http, const pfc_spool_parcel *parcel, pfc_http
     return code;
 }
 
-bool pfc_spool_refuses_fence(const pfc_http_answer *answer, const pfc_err *err)
+/* Sets the member to what it is in a document without it. False: it was so before. */
+static bool leave_out(pfc_run *run, const char *member)
 {
-    return answer->status == 400 && strcmp(err->field, FENCE_FIELD) == 0;
+    bool had = false;
+
+    if (strcmp(member, "job_fence") == 0) {
+        had = run->job_fence != 0;
+        run->job_fence = 0;
+    } else if (strcmp(member, "unsandboxed") == 0) {
+        had = run->unsandboxed;
+        run->unsandboxed = false;
+    }
+    return had;
 }
 
-char *pfc_spool_without_fence(const char *text, size_t len)
+char *pfc_spool_without_refused(const pfc_http_answer *answer, const pfc_err *refusal,
+                                const char *text, size_t len)
 {
     pfc_run *run = NULL;
     char *other = NULL;
 
-    if (pfc_run_from_json(text, len, &run, NULL) == PFC_OK && run->job_fence) {
-        run->job_fence = 0;
+    if (answer->status == 400 && pfc_run_from_json(text, len, &run, NULL) == PFC_OK &&
+        leave_out(run, refusal->field))
         other = pfc_run_to_text(run);
-    }
     pfc_run_free(run);
     return other;
 }

@@ -95,11 +95,14 @@ pfc_code pfc_spool_take_back(const pfc_spool *spool, pfc_err *err) PFC_MUSTCHECK
 /** The start of the text's SHA-256. */
 void pfc_spool_digest(const char *text, size_t len, char out[PFC_SPOOL_DIGEST_LEN + 1]);
 
-/** The server refused the document because it names a lease's fencing token, which the server is
- * too old for. */
-bool pfc_spool_refuses_fence(const pfc_http_answer *answer, const pfc_err *err);
-/** The document without the fencing token, caller frees; NULL when it has none. */
-char *pfc_spool_without_fence(const char *text, size_t len);
+/**
+ * The run document without the member that `refusal` names, for a server that is too old for it:
+ * the lease's fencing token ("job_fence"), or the mark of a run without isolation ("unsandboxed").
+ *
+ * The caller frees the text. NULL: the server refused the document for another reason.
+ */
+char *pfc_spool_without_refused(const pfc_http_answer *answer, const pfc_err *refusal,
+                                const char *text, size_t len);
 
 /* The runs that did not go through. `name`: of any document of the run. */
 void pfc_spool_troubles_clear(pfc_spool *spool);

@@ -79,7 +79,7 @@ typedef struct courier {
 static pfc_code send_text(courier *c, const char *name, const char *text, size_t len, pfc_err *err);
 
 /* Replaces the document on disk first, so that a retry sends the same content. */
-static pfc_code send_without_number(courier *c, const char *name, const char *text, pfc_err *err)
+static pfc_code send_instead(courier *c, const char *name, const char *text, pfc_err *err)
 {
     const size_t len = strlen(text);
     char *other = pfc_spool_rename_for(name, text, len);
@@ -111,9 +111,8 @@ static pfc_code send_text(courier *c, const char *name, const char *text, size_t
     if (code == PFC_OK) {
         code = pfc_spool_keep(c->spool, name, err);
         report->uploaded += code == PFC_OK;
-    } else if (pfc_spool_refuses_fence(&answer, err) &&
-               (other = pfc_spool_without_fence(text, len)) != NULL) {
-        code = send_without_number(c, name, other, err);
+    } else if ((other = pfc_spool_without_refused(&answer, err, text, len)) != NULL) {
+        code = send_instead(c, name, other, err);
     } else if (is_final(answer.status, err)) {
         (void)snprintf(report->rejection, sizeof(report->rejection), "%s", err->msg);
         code = reject(c->spool, name, report->rejection, err);

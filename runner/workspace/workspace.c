@@ -1,7 +1,8 @@
 /*
  * The cache of checkouts. An entry is a folder
  *
- *   checkouts/COMMIT-BUILD-HASH/   HASH: of the build commands, so that changed ones build again
+ *   checkouts/COMMIT-BUILD-HASH/   HASH: of the build commands, the toolchain and the network, so
+ *                                  that a change of one of them builds again
  *     tree/       the checkout, built in place
  *     build.log   what the build printed
  *     manifest    of a sandboxed build: its files (sandbox/manifest.h)
@@ -35,6 +36,8 @@ struct pfc_workspace {
     char *mirror;    /* NULL: the source is a folder */
     pfc_repo *repo;
     int lock_fd;
+    bool network; /* of sandboxed builds */
+    char toolchain[PFC_SHA256_HEX];
     char **checked; /* names of entries whose manifest held since the workspace was opened */
     size_t checked_len, checked_cap;
 };
@@ -73,6 +76,7 @@ pfc_code pfc_workspace_open(const pfc_workspace_opts *opts, pfc_workspace **out,
     if (ws->opts.max_checkouts == 0)
         ws->opts.max_checkouts = PFC_WORKSPACE_CHECKOUTS;
     pfc_workspace_build_by(ws, opts->build, opts->relink, opts->build_timeout_s);
+    pfc_toolchain_hash(ws->toolchain);
     code = pfc_fs_mkdirs(ws->checkouts, 0700, err);
     if (code == PFC_OK)
         code = take_lock(ws, err);
@@ -123,11 +127,12 @@ static void checkout_init(const pfc_workspace *ws, const pfc_commit_id *id, unsi
                           checkout *co)
 {
     char hash[PFC_SHA256_HEX];
-    /* The unit separator does not occur in commands, so two different pairs give different texts.
-     */
-    char *commands = pfc_format("%s\x1f%s\x1f%s", pfc_repo_git_dir(ws->repo),
+    /* The unit separator does not occur in commands, so two different lists give different texts.
+     * A build that could not download what it needs says nothing of one that can. */
+    char *commands = pfc_format("%s\x1f%s\x1f%s\x1f%s\x1f%d", pfc_repo_git_dir(ws->repo),
                                 ws->opts.build ? ws->opts.build : "",
-                                build && ws->opts.relink ? ws->opts.relink : "");
+                                build && ws->opts.relink ? ws->opts.relink : "", ws->toolchain,
+                                ws->opts.sandbox && ws->network);
 
     pfc_sha256_hex(commands, strlen(commands), hash);
     free(commands);
@@ -238,7 +243,7 @@ static pfc_code build_step(const pfc_workspace *ws, const checkout *co, const ch
         .dir = co->tree,
         .ceiling = co->dir,
         .sandbox = ws->opts.sandbox,
-        .network = ws->opts.build_network,
+        .network = ws->network,
         .commit = id->hex,
         .build = build,
         .merge = true,
@@ -342,6 +347,11 @@ void pfc_workspace_build_by(pfc_workspace *ws, const char *build, const char *re
     ws->opts.build = build && build[0] ? build : NULL;
     ws->opts.relink = relink && relink[0] ? relink : NULL;
     ws->opts.build_timeout_s = build_timeout_s > 0 ? build_timeout_s : PFC_WORKSPACE_TIMEOUT_S;
+}
+
+void pfc_workspace_build_network(pfc_workspace *ws, bool open)
+{
+    ws->network = open;
 }
 
 static void note_submodules(pfc_workspace *ws, const pfc_commit_id *id)

@@ -135,7 +135,6 @@ typedef struct pfc_workspace_opts {
     const char *relink; /* shell command run after `build` when build > 0; NULL: none */
     double build_timeout_s;            /* 0: PFC_WORKSPACE_TIMEOUT_S */
     const struct pfc_sandbox *sandbox; /* for the build; NULL: none */
-    bool build_network;                /* a sandboxed build has the machine's network */
     size_t max_checkouts; /* 0: PFC_WORKSPACE_CHECKOUTS; the least recently used goes first */
     bool (*cancelled)(void *arg); /* as above, for fetching and building */
     void *cancelled_arg;
@@ -157,6 +156,8 @@ pfc_code pfc_workspace_find(pfc_workspace *ws, const char *revision, pfc_commit_
  * the workspace. */
 void pfc_workspace_build_by(pfc_workspace *ws, const char *build, const char *relink,
                             double build_timeout_s);
+/** Whether sandboxed builds have the machine's network; at first they have none. */
+void pfc_workspace_build_network(pfc_workspace *ws, bool open);
 
 /**
  * Makes the commit available: fetches it (when the source is a URL and it is missing), checks it

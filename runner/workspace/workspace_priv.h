@@ -4,6 +4,7 @@
 #ifndef PFC_RUNNER_WORKSPACE_WORKSPACE_PRIV_H
 #define PFC_RUNNER_WORKSPACE_WORKSPACE_PRIV_H
 
+#include "core/base/hash.h"
 #include "core/base/process/proc.h"
 #include "runner/sandbox/sandbox.h"
 #include "runner/workspace/workspace.h"
@@ -66,6 +67,14 @@ void pfc_measure_finish_run(const pfc_commit_measure_opts *opts, const char *com
  * override any value unless NULL. root: prefix of /proc and /sys; NULL: "". */
 void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
                        const char *machine_class);
+
+/**
+ * SHA-256 over what a build command is likely to run: the compilers, linkers and build programs on
+ * PATH, each with the file that its name leads to, its size and its time of change; the C and C++
+ * libraries; and the variables that choose compilers and flags. A build of another toolchain is
+ * another program, so it is no entry of the cache. Takes less than a millisecond.
+ */
+void pfc_toolchain_hash(char out[PFC_SHA256_HEX]);
 
 /** Removes the least recently used subfolders of `dir` until `keep` are left, besides `except`. */
 pfc_code pfc_cache_make_room(const char *dir, size_t keep, const char *except,

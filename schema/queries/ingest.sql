@@ -89,27 +89,28 @@ ORDER BY 1;
 -- in: project_ids i64[], run_ids text[], header_hashes text[], commit_ids i64[], branches text[], suites text[],
 --    suite_hashes text[], machine_ids i64[], job_ids i64[], infra bool[], started_at f64[], finished_at f64[],
 --    body_hashes text[], keys text[], measurements i64[], series i64[], samples i64[], actors text[],
---    projects text[], shas text[], job_fences i64[], sessions text[], session_anchors text[], session_bases text[]
+--    projects text[], shas text[], job_fences i64[], sessions text[], session_anchors text[], session_bases text[],
+--    unsandboxed bool[]
 -- out: place i64, id i64, count void, pg_notify void
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
                          $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],
                          $12::float8[], $13::text[], $14::text[], $15::bigint[], $16::bigint[],
                          $17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[], $22::text[],
-                         $23::text[], $24::text[])
+                         $23::text[], $24::text[], $25::boolean[])
          WITH ORDINALITY
          AS t (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
                infra, started, finished, body, key, measurements, series, samples, actor, project,
-               sha, job_fence, session, session_anchor, session_base, place)),
+               sha, job_fence, session, session_anchor, session_base, unsandboxed, place)),
 made AS (
     INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,
                       machine_id, job_id, infra, started_at, finished_at, job_fence, session_id,
-                      session_anchor, session_base)
+                      session_anchor, session_base, unsandboxed)
     SELECT project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id,
            CASE WHEN job_id > 0 THEN (SELECT j.id FROM jobs j WHERE j.project_id = u.project_id
                                       AND j.id = u.job_id AND j.kind NOT IN ('detect', 'notify')) END,
            infra, to_timestamp(started), to_timestamp(finished), nullif(job_fence, 0), session,
-           session_anchor, session_base
+           session_anchor, session_base, unsandboxed
     FROM u ORDER BY project_id, run_id
     ON CONFLICT (project_id, run_id) DO NOTHING
     RETURNING id, project_id, run_id),

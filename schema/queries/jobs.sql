@@ -7,7 +7,8 @@
 --    source text, build text, measure text, labels json, priority i64, tries i64, fence i64, runner text,
 --    reason text, progress text, run_ids json, parents json, task json, session text, cancel_requested bool,
 --    run_id i64, created_at f64, started_at f64, finished_at f64, position i64, rerun_of i64, rerun_rule text,
---    rerun_number i64, rerun_times i64, rerun_note text, not_before f64, reproducibility text
+--    rerun_number i64, rerun_times i64, rerun_note text, not_before f64, reproducibility text,
+--    unsandboxed bool
 WITH page AS MATERIALIZED (
     SELECT * FROM jobs
     WHERE ($1::bigint IS NULL OR project_id = $1) AND ($2::text IS NULL OR state = $2)
@@ -39,7 +40,9 @@ SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, 
        (SELECT CASE WHEN bool_or(c = 'single') THEN 'single' WHEN bool_or(c = 'confirmed') THEN 'confirmed'
                     WHEN bool_or(c = 'exact') THEN 'exact' END
         FROM (SELECT run_reproducibility(r) AS c FROM runs r
-              WHERE r.project_id = j.project_id AND r.run_id = ANY (j.run_ids)) AS u) AS reproducibility
+              WHERE r.project_id = j.project_id AND r.run_id = ANY (j.run_ids)) AS u) AS reproducibility,
+       EXISTS (SELECT 1 FROM runs r WHERE r.project_id = j.project_id AND r.run_id = ANY (j.run_ids)
+               AND r.unsandboxed) AS unsandboxed
 FROM page j JOIN projects p ON p.id = j.project_id LEFT JOIN queue q ON q.id = j.id
 ORDER BY j.id DESC;
 

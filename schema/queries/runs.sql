@@ -4,11 +4,11 @@
 -- also: once
 -- in: project_id i64, sha text?, cursor id, limit i64
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
---    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool,
---    measurements i64, reproducibility text
+--    started_at f64, finished_at f64, infra bool, unsandboxed bool, extra bool,
+--    quarantined bool, measurements i64, reproducibility text
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
-       extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
+       extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra, r.unsandboxed,
        EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
                AND j.fence > r.job_fence) AS extra, r.quarantine_id IS NOT NULL AS quarantined,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
@@ -29,11 +29,11 @@ ORDER BY r.id DESC LIMIT $4::int;
 -- also: once
 -- in: project_id id, id id, run_id text?
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
---    started_at f64, finished_at f64, infra bool, extra bool, quarantined bool,
---    measurements i64, reproducibility text
+--    started_at f64, finished_at f64, infra bool, unsandboxed bool, extra bool,
+--    quarantined bool, measurements i64, reproducibility text
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
-       extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
+       extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra, r.unsandboxed,
        EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
                AND j.fence > r.job_fence) AS extra, r.quarantine_id IS NOT NULL AS quarantined,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
@@ -68,14 +68,15 @@ UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
 -- No row when the run exists. job_id: as in group_store. session, session_anchor, session_base NULL: none.
 -- in: project_id i64, run_id text, header_hash text, commit_id i64, branch text, suite text, suite_hash text,
 --    machine_id i64, job_id id, infra bool, started_at f64, finished_at f64, job_fence id, session text,
---    session_anchor text, session_base text
+--    session_anchor text, session_base text, unsandboxed bool
 -- value: id i64
 INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
-                  job_id, infra, started_at, finished_at, job_fence, session_id, session_anchor, session_base)
+                  job_id, infra, started_at, finished_at, job_fence, session_id, session_anchor, session_base,
+                  unsandboxed)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint,
         (SELECT j.id FROM jobs j WHERE j.project_id = $1::bigint AND j.id = $9::bigint
          AND j.kind NOT IN ('detect', 'notify')), $10::boolean,
-        to_timestamp($11::float8), to_timestamp($12::float8), $13::bigint, $14, $15, $16)
+        to_timestamp($11::float8), to_timestamp($12::float8), $13::bigint, $14, $15, $16, $17::boolean)
 ON CONFLICT (project_id, run_id) DO NOTHING RETURNING id;
 
 -- name: run_lock
@@ -153,10 +154,10 @@ FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::b
 -- The run without its measurements.
 -- in: project_id i64, run_id i64
 -- out: run_id text, project text, sha text, branch text, suite text, suite_hash text, job_id i64, job_fence i64,
---    infra bool, session_id text, session_anchor text, session_base text, started_at f64, finished_at f64,
---    machine text, class text, fingerprint json
+--    infra bool, unsandboxed bool, session_id text, session_anchor text, session_base text, started_at f64,
+--    finished_at f64, machine text, class text, fingerprint json
 SELECT r.run_id, p.name AS project, c.sha, r.branch, r.suite, r.suite_hash, r.job_id, r.job_fence, r.infra,
-       r.session_id, r.session_anchor, r.session_base,
+       r.unsandboxed, r.session_id, r.session_anchor, r.session_base,
        extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at,
        k.name AS machine, k.class, k.fingerprint::text AS fingerprint

@@ -167,6 +167,7 @@ static const pfc_field run_fields[] = {
     PFC_FIELD_AS(pfc_run_row, "finished_at", finished_at, TIME),
     PFC_FIELD(pfc_run_row, measurements),
     PFC_FIELD(pfc_run_row, infra),
+    PFC_FIELD(pfc_run_row, unsandboxed),
     PFC_FIELD(pfc_run_row, extra),
     PFC_FIELD(pfc_run_row, quarantined),
     PFC_FIELD(pfc_run_row, reproducibility),

@@ -1,12 +1,17 @@
 """The systemd units: readable by systemd, hardened, and naming flags that the programs have."""
+import fcntl
+import http.server
+import json
 import os
 import pathlib
+import queue
 import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
@@ -15,6 +20,38 @@ UNITS = sorted((ROOT / "deploy/systemd").glob("*.service")) + [ROOT / "deploy/sl
 SOCKETS = sorted((ROOT / "deploy/systemd").glob("*.socket")) + sorted((ROOT / "deploy/systemd").glob("*.timer"))
 sys.path.insert(0, str(ROOT / "tests/server/http"))
 import sandbox  # noqa: E402
+
+
+class Jobs:
+    """A service with one job; what its runner says of it goes into a queue: (what, progress or reason)."""
+
+    def __init__(self, job, told):
+        waiting = [job]
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+                leased, what = self.path.startswith("/api/v1/jobs/lease"), self.path.rpartition("/")[2]
+                if what in ("heartbeat", "complete"):
+                    told.put((what, body.get("progress") or body.get("reason")))
+                reply = json.dumps({"job": waiting.pop()} if leased and waiting else {}).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
 
 
 class Units(unittest.TestCase):
@@ -119,6 +156,50 @@ class Units(unittest.TestCase):
         if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr and "jobs_isolated" not in done.stderr and done.returncode == 9:
             self.skipTest("no namespace can be made here: " + done.stderr)
         self.assertIn('"jobs_isolated"', done.stderr)
+
+    # /run is read-only to a unit with ProtectSystem=strict.
+    READ_ONLY_RUN = """
+        mount --rbind /run /run && mount -o remount,bind,ro /run && mount -o remount,bind,ro /run/lock 2>/dev/null
+        ! touch /run/lock/perfci-units 2>/dev/null && exec setpriv --reuid=1000 --regid=1000 --clear-groups "$@" """
+
+    @unittest.skipUnless(os.geteuid() == 0, "making /run read-only as the unit does needs root")
+    def test_a_unit_and_another_user_take_turns_by_the_file_that_the_package_makes(self):
+        rule = (ROOT / "deploy/systemd/perfci.tmpfiles").read_text()
+        self.assertIn(" lib/tmpfiles.d RENAME perfci.conf", (ROOT / "deploy/cmake/install.cmake").read_text())
+        self.assertIn("\nProtectSystem=strict\n", (ROOT / "deploy/systemd/perfci-runner.service").read_text())
+        place, = re.findall(r"^f (\S+) 0444 root root -$", rule, re.M)
+        self.assertIn(f'#define PFC_MACHINE_LOCK "{place}"', (ROOT / "runner/agent/machine_lock.h").read_text())
+        lock = pathlib.Path(f"{place}.test-{os.getpid()}")  # other runners of this machine go on
+        with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
+            pathlib.Path(folder, "perfci.conf").write_text(rule.replace(place, str(lock)))
+            made = subprocess.run(["systemd-tmpfiles", "--create", f"{folder}/perfci.conf"], capture_output=True, text=True, timeout=120,
+                                  stdin=subprocess.DEVNULL, check=False)
+            self.addCleanup(lock.unlink, missing_ok=True)
+            self.assertEqual((made.returncode, lock.stat().st_mode & 0o777, lock.stat().st_uid), (0, 0o444, 0), made.stderr)
+            os.chmod(folder, 0o755)
+            work = pathlib.Path(folder, "work")
+            work.mkdir()
+            os.chown(work, 1000, 1000)
+            told = queue.SimpleQueue()
+            service = Jobs({"id": 7, "lease": "0" * 32 + "-1", "fence": 1, "lease_s": 1, "kind": "measure", "project": "demo",
+                            "commit": "main", "branch": "main", "source": "/nowhere"}, told)
+            self.addCleanup(service.close)
+            with open(lock, "rb") as other:  # as a runner of another user does; the name of the socket stays free
+                fcntl.flock(other, fcntl.LOCK_EX)
+                runner = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", self.READ_ONLY_RUN, "sh",
+                                           BIN / "perfci-runner", "--url", service.url, "--work", work / "runner", "--once", "--sandbox", "off"],
+                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/",
+                                          env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64, "PERFCI_MACHINE_LOCK": str(lock)})
+                self.addCleanup(runner.wait)
+                self.addCleanup(runner.kill)
+                said = told.get(timeout=120)  # ends by itself, and says why, when it does not wait
+                self.assertEqual(said, ("heartbeat", "waiting for another runner of this machine"))
+            while said[0] == "heartbeat":
+                said = told.get(timeout=120)
+            self.assertEqual(said[0], "complete", said)
+            self.assertIn("/nowhere", said[1])
+            output, _ = runner.communicate(timeout=120)
+            self.assertNotIn("machine_lock_file_unavailable", output)
 
     def test_the_server_tells_the_manager_how_it_is(self):
         text = (ROOT / "deploy/systemd/perfci-server.service").read_text()

@@ -22,6 +22,7 @@ active() { [ "$(of ActiveState)" = active ]; }
 
 until_true "systemd has started" sh -c 'systemctl is-system-running | grep -Eq "running|degraded"'
 systemd-sysusers
+systemd-tmpfiles --create perfci.conf
 systemctl start postgresql
 until_true "PostgreSQL answers" runuser -u postgres -- psql -c "SELECT 1"
 runuser -u postgres -- createuser --no-login perfci-owner

@@ -24,7 +24,7 @@ import support  # noqa: E402
 BUILD = pathlib.Path(os.environ["PERFCI_BIN_DIR"]).parent
 # Commands that a test cannot run on its host; each must be in the text, and all others are run.
 LEFT_OUT = ("deploy/install.sh build runtime", "cmake --preset release -DPERFCI_TESTS=OFF", "cmake --build build/release",
-            "systemd-sysusers", "pg_createcluster --start 15 main", "git pull --ff-only")
+            "systemd-sysusers", "systemd-tmpfiles --create perfci.conf", "pg_createcluster --start 15 main", "git pull --ff-only")
 # Other users than ours.
 SHELL = """set -euo pipefail
 runuser() { shift 2; [ "$1" != -- ] || shift; "$@"; }

@@ -112,12 +112,17 @@ void take_run(const stand_in_req *req, pfc_buf *out, void *arg)
     if (c->calls < CLERK_CALLS) {
         (void)snprintf(c->ids[c->calls], 33, "%s", run->id);
         c->fences[c->calls] = run->job_fence;
+        c->marked[c->calls] = run->unsandboxed;
     }
     c->calls++;
     if (c->knows_no_number && run->job_fence)
         stand_in_json(out, 400,
                       "{\"error\": {\"message\": \"job_fence is not a member that is known here\","
                       " \"field\": \"job_fence\"}}");
+    else if (c->knows_no_mark && run->unsandboxed)
+        stand_in_json(out, 400,
+                      "{\"error\": {\"message\": \"unsandboxed is not a member that is known "
+                      "here\", \"field\": \"unsandboxed\"}}");
     else if (!is_odd(c, run->id))
         stand_in_json(out, c->status, c->body);
     else if (c->odd_status) /* 0: it hangs up */

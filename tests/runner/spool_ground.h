@@ -33,9 +33,11 @@ typedef struct clerk {
     int odd_status;       /* 0: no answer at all */
     const char *odd_head; /* a header line with its end; NULL: none */
     bool knows_no_number; /* job_fence is a fault to it */
+    bool knows_no_mark;   /* unsandboxed is a fault to it */
     int calls;
     char ids[CLERK_CALLS][33];
     int64_t fences[CLERK_CALLS];
+    bool marked[CLERK_CALLS]; /* unsandboxed */
 } clerk;
 
 void take_run(const stand_in_req *req, pfc_buf *out, void *clerk);

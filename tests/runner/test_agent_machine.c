@@ -3,17 +3,24 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
+#include "core/base/hash.h"
+#include "core/base/log.h"
 #include "runner/agent/agent.h"
+#include "runner/agent/machine_lock.h"
+#include "runner/sandbox/sandbox.h"
 
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
@@ -26,7 +33,7 @@ static stand_in server;
 static int stop_pipe[2];
 static atomic_int beats, leases;
 static atomic_bool released;
-static bool stop_at_beat, waited, run_too_early;
+static bool stop_at_beat, waited, run_too_early, run_marked, by_name;
 static int runs, releases;
 static char ended[1024];
 
@@ -40,6 +47,7 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
     if (strcmp(req->path, "/api/v1/runs") == 0) {
         runs++;
         run_too_early = run_too_early || !atomic_load(&released);
+        run_marked = strstr(req->body, "\"unsandboxed\":true") != NULL;
     } else if (strcmp(req->path, "/api/v1/jobs/17/heartbeat") == 0) {
         waited = waited || strstr(req->body, "waiting for another runner of this machine");
         atomic_fetch_add(&beats, 1);
@@ -115,10 +123,27 @@ static int take_lock(void)
     return fd;
 }
 
+/* The other part of the lock: the name that machine_lock.h describes. */
+static int take_name(void)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    char hash[PFC_SHA256_HEX];
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int len;
+
+    pfc_sha256_hex(machine_lock, strlen(machine_lock), hash);
+    len = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "perfci-measure-%.16s", hash);
+    cr_assert(eq(int,
+                 bind(fd, (struct sockaddr *)&at,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)len),
+                 0));
+    return fd;
+}
+
 /* Another runner of this machine, whose job ends when the first has shown twice that it waits. */
 static void *other_runner(void *arg)
 {
-    const int fd = take_lock();
+    const int fd = by_name ? take_name() : take_lock();
 
     (void)sem_post(arg);
     while (atomic_load(&beats) < 2)
@@ -128,7 +153,7 @@ static void *other_runner(void *arg)
     return NULL;
 }
 
-Test(agent_machine, two_runners_of_a_machine_never_measure_at_once)
+static void wait_for_other_runner(void)
 {
     pfc_agent_report report;
     pthread_t other;
@@ -145,6 +170,20 @@ Test(agent_machine, two_runners_of_a_machine_never_measure_at_once)
     cr_assert_not(run_too_early);
     cr_assert(waited);
     (void)sem_destroy(&held);
+}
+
+Test(agent_machine, two_runners_of_a_machine_never_measure_at_once)
+{
+    wait_for_other_runner();
+}
+
+/* As in a container that has folders of its own: there is no file to share. */
+Test(agent_machine, nor_do_they_without_a_file_in_common)
+{
+    free(machine_lock);
+    machine_lock = pfc_fs_join(f.dir, "no such folder/machine.lock");
+    by_name = true;
+    wait_for_other_runner();
 }
 
 Test(agent_machine, a_runner_that_is_stopped_while_it_waits_gives_the_job_back)
@@ -185,4 +224,30 @@ Test(agent_machine, a_pull_request_is_not_run_without_isolation)
     cr_assert(eq(int, runs, 0));
     cr_assert(ne(ptr, strstr(ended, "jobs of pull requests need isolation"), NULL), "%s", ended);
     cr_assert(ne(ptr, strstr(ended, "--sandbox off"), NULL), "%s", ended);
+}
+
+Test(agent_machine, a_run_without_isolation_carries_a_mark)
+{
+    pfc_agent_report report;
+
+    offer("measure", 60);
+    run_agent(true, PFC_SANDBOX_OFF, &report);
+    cr_assert(eq(sz, report.done, 1));
+    cr_assert(run_marked);
+}
+
+Test(agent_machine, an_isolated_run_carries_none)
+{
+    pfc_sandbox *sandbox = NULL;
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    if (pfc_sandbox_open(&(pfc_sandbox_opts){ .dir = f.dir }, &sandbox, &err) != PFC_OK)
+        cr_skip_test("this machine cannot isolate jobs: %s", err.msg);
+    pfc_sandbox_close(sandbox);
+    offer("measure", 60);
+    run_agent(true, PFC_SANDBOX_REQUIRE, &report);
+    cr_assert(eq(sz, report.done, 1));
+    cr_assert(eq(int, runs, 1));
+    cr_assert(not(run_marked));
 }

@@ -109,13 +109,13 @@ class Hostile(unittest.TestCase):
         """The branch's own commit, whose perfci.yaml counts."""
         return self.repo.commit(self.repo.tree(self.value, (mode, b"perfci.yaml", self.repo.blob(yaml))), branch="refs/heads/main", **more)
 
-    def run_job(self, commit, **more):
+    def run_job(self, commit, flags=(), **more):
         job = {"id": 7, "lease": "0" * 32 + "-1", "fence": 1, "lease_s": 60, "kind": "measure", "project": "demo", "commit": commit,
                "branch": "main", "source": self.repo.folder, **more}
         service = Service(job)
         self.addCleanup(service.close)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}
-        done = subprocess.run([RUNNER, "--once", "--url", service.url, "--work", self.work, "--class", "lab", "--timeout", "60s"],
+        done = subprocess.run([RUNNER, "--once", "--url", service.url, "--work", self.work, "--class", "lab", "--timeout", "60s", *flags],
                               env={**environment, "PERFCI_TOKEN": "pfc_x", "MARK": self.mark}, capture_output=True, stdin=subprocess.DEVNULL,
                               timeout=PATIENCE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -394,9 +394,35 @@ Test(spool_upload, a_server_that_knows_no_numbers_of_leases_gets_none)
     cr_assert(eq(sz, report.rejected, 0));
 }
 
+/* Each refusal names one member: three tries. */
+Test(spool_upload, a_server_that_does_not_know_marks_gets_the_run_without_its_mark)
+{
+    clerk c = { .status = 201, .body = "{}", .knows_no_mark = true };
+    pfc_run *run = make_run(1, 3);
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+
+    run->job_fence = 2;
+    run->unsandboxed = true;
+    cr_assert(eq(int, pfc_spool_add(spool, run, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    want_calls(&c, "11");
+    cr_assert(c.marked[0]);
+    cr_assert(not(c.marked[1]));
+    cr_assert(eq(i64, c.fences[1], 2));
+    c = (clerk){ .status = 201, .body = "{}", .knows_no_mark = true, .knows_no_number = true };
+    cr_assert(eq(int, pfc_spool_add(spool, run, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    want_calls(&c, "111");
+    cr_assert(not(c.marked[2]));
+    cr_assert(eq(i64, c.fences[2], 0));
+    cr_assert(eq(sz, files_in(dir) + files_in(rejected), 0));
+    pfc_run_free(run);
+}
+
 Test(spool_upload, nor_does_it_when_the_disk_takes_nothing)
 {
-    clerk c = { .status = 201, .body = "{}", .knows_no_number = true };
+    clerk c = { .status = 201, .body = "{}", .knows_no_number = true, .knows_no_mark = true };
     pfc_run *run = make_run(1, 3);
     stand_in server;
     pfc_http_opts opts = { .token = "pfc_x" };
@@ -404,13 +430,15 @@ Test(spool_upload, nor_does_it_when_the_disk_takes_nothing)
     pfc_err err = { 0 };
 
     run->job_fence = 2;
+    run->unsandboxed = true;
     stand_in_start(&server, take_run, &c);
     opts.url = server.url;
     cr_assert(eq(int, pfc_http_new(&opts, &http, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(int, pfc_spool_bypass(http, NULL, run, &err), PFC_OK), "%s", err.msg);
     stand_in_stop(&server);
-    want_calls(&c, "11");
-    cr_assert(eq(i64, c.fences[1], 0));
+    want_calls(&c, "111");
+    cr_assert(eq(i64, c.fences[2], 0));
+    cr_assert(not(c.marked[2]));
     pfc_http_free(http);
     pfc_run_free(run);
 }

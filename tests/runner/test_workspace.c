@@ -162,6 +162,35 @@ Test(workspace, another_build_command_builds_anew)
     pfc_workspace_close(ws);
 }
 
+/* A compiler of the test's own stands first on PATH: the build need not run it. */
+Test(workspace, another_toolchain_builds_anew)
+{
+    static const char *const contents[] = { "one\n", "one\n", "another\n" };
+    static const bool built[] = { true, false, true };
+    char *tools = pfc_fs_join(f.dir, "tools"), *compiler = pfc_fs_join(tools, "cc");
+    char *path = pfc_format("%s:%s", tools, getenv("PATH"));
+    pfc_workspace *ws;
+
+    cr_assert(eq(int, pfc_fs_mkdirs(tools, 0755, NULL), PFC_OK));
+    setenv("PATH", path, 1);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(contents); i++) {
+        if (i != 1)
+            cr_assert(eq(int, pfc_fs_write_atomic(compiler, contents[i], strlen(contents[i]), 0755,
+                                                  NULL),
+                         PFC_OK));
+        ws = open_ws((pfc_workspace_opts){ 0 });
+        want_value(ws, ids[0], 10, built[i]);
+        pfc_workspace_close(ws);
+    }
+    setenv("CFLAGS", "-O3", 1);
+    ws = open_ws((pfc_workspace_opts){ 0 });
+    want_value(ws, ids[0], 10, true);
+    pfc_workspace_close(ws);
+    free(path);
+    free(compiler);
+    free(tools);
+}
+
 Test(workspace, rebuilds_have_folders_of_their_own)
 {
     pfc_workspace *ws = open_ws((pfc_workspace_opts){ .relink = "echo 9$PERFCI_BUILD > built" });

@@ -16,6 +16,13 @@
 #define PFC_NIGHT_BUDGET_S 1800.0 /* defaults of `budget` and `margin` */
 #define PFC_NIGHT_MARGIN   0.03
 
+/** `build_network`: which isolated builds of a runner may use the network. */
+typedef enum pfc_build_network {
+    PFC_BUILD_NETWORK_NONE,
+    PFC_BUILD_NETWORK_BRANCHES, /* all but those of jobs for pull requests */
+    PFC_BUILD_NETWORK_ALL,
+} pfc_build_network;
+
 /** perfci.yaml; every string is owned and NULL when the key is absent. */
 typedef struct pfc_conf {
     char *path;            /* the file it came from, NULL when there is none */
@@ -41,7 +48,8 @@ typedef struct pfc_conf {
     double margin;        /* relative change that does not matter to a night; 0: absent */
     char **runtime_files; /* globs of files that the measured program reads while it runs */
     size_t runtime_files_len;
-    double timeout_s;      /* of one build or measurement; default 600 */
+    double timeout_s;                /* of one build or measurement; default 600 */
+    pfc_build_network build_network; /* default: none */
     pfc_rerun_rules rerun; /* of the service, which the runner sends with the job's result */
 } pfc_conf;
 

@@ -13,7 +13,7 @@
 
 static const char known_keys[] = "project, branch, server, build, measure, suite, relink, metric, "
                                  "unit, better, directions, time, paths, anchor, budget, margin, "
-                                 "runtime_files, rerun, timeout";
+                                 "runtime_files, rerun, timeout, build_network";
 
 /* Deep flow nesting makes a recursive parser overflow its stack: count brackets first. Brackets in
  * quoted text are counted, too, which only makes the limit stricter. */
@@ -188,6 +188,26 @@ static pfc_code yes_or_no(const reader *r, const char *key, int line, struct fy_
     return code;
 }
 
+static pfc_code build_network(const reader *r, int line, struct fy_node *value)
+{
+    static const char *const words[] = { "none", "branches", "all" };
+    char *word = NULL;
+    pfc_code code = scalar(r, "build_network", line, value, &word);
+    size_t i = 0;
+
+    while (code == PFC_OK && i < PFC_ARRAY_LEN(words) && !pfc_streq(word, words[i]))
+        i++;
+    if (code == PFC_OK && i == PFC_ARRAY_LEN(words))
+        code = pfc_err_set_field(
+            r->err, PFC_EINVAL, "build_network",
+            "%.200s:%d: build_network: expected none, branches or all, got \"%.40s\"", r->name,
+            line, word);
+    if (code == PFC_OK)
+        r->conf->build_network = (pfc_build_network)i;
+    free(word);
+    return code;
+}
+
 static pfc_code duration(const reader *r, const char *key, int line, struct fy_node *value,
                          double *out)
 {
@@ -251,6 +271,8 @@ static pfc_code entry(const reader *r, const char *key, int line, struct fy_node
         return duration(r, key, line, value, &conf->budget_s);
     if (pfc_streq(key, "margin"))
         return margin(r, line, value);
+    if (pfc_streq(key, "build_network"))
+        return build_network(r, line, value);
     if (pfc_streq(key, "rerun"))
         return pfc_conf_rerun(r->name, line, value, &conf->rerun, r->err);
     return pfc_err_set_field(r->err, PFC_EINVAL, key,

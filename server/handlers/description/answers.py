@@ -76,7 +76,7 @@ project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), rerun=each(rerun_
                   last_run_at=null(TIME), created_at=TIME)
 headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, direction=BETTER, series_id=NUMERAL)
 run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
-                  finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH, quarantined=TRUTH,
+                  finished_at=null(TIME), measurements=COUNT, infra=TRUTH, unsandboxed=TRUTH, extra=TRUTH, quarantined=TRUTH,
                   reproducibility=null(REPRODUCIBILITY))
 VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
 verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
@@ -111,10 +111,10 @@ replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL
 measured = members("backend unit exact reason params extra samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
                    direction=BETTER, exact=TRUTH, status=one_of("ok", "broken", "skipped"), reason=TEXT, params=TEXTS, extra=TEXTS,
                    samples=each(each(NUMBER)), visits=each(each(COUNT)))
-run = members("branch suite suite_hash finished_at job_id job_fence infra session",
+run = members("branch suite suite_hash finished_at job_id job_fence infra unsandboxed session",
               "the stored document, as schema/json/run.schema.json has it, with its number",
               schema={"const": "perfci.run/1"}, run_id=NUMERAL, reproducibility=null(REPRODUCIBILITY), quarantined=TRUTH, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
-              suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH,
+              suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH, unsandboxed=TRUTH,
               session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
 
 in_session = members(commit=COMMIT, status=one_of("measured", "identical", "broken", "not_measured"), reason=null(TEXT),
@@ -210,12 +210,12 @@ job = members(id=NUMERAL, project=TEXT,
               runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
               progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL), blocks=null(job_blocks), session=null(RUN_ID),
               cancel_requested=TRUTH, rerun=null(rerun), rerun_note=null(TEXT), not_before=null(TIME),
-              reproducibility=null(REPRODUCIBILITY), created_at=TIME,
+              reproducibility=null(REPRODUCIBILITY), unsandboxed=TRUTH, created_at=TIME,
               started_at=null(TIME), finished_at=null(TIME))
 # SECRET-NUMBER
 LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
 LEASE_TOKEN = {"type": "string", "pattern": "^pfl_[0-9a-f]{64}$"}
-leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before reproducibility", lease=LEASE, token=LEASE_TOKEN, fence=NUMERAL,
+leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before reproducibility unsandboxed", lease=LEASE, token=LEASE_TOKEN, fence=NUMERAL,
               lease_s=NUMERAL, source=null(TEXT),
               build=null(TEXT), measure=null(TEXT), task=ANYTHING)
 runner = members(name=TEXT, project=null(TEXT), machine_class=TEXT,

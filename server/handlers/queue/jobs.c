@@ -45,6 +45,7 @@ static const pfc_field job_fields[] = {
     PFC_FIELD_AS(pfc_job, "not_before", not_before, TIME),
     PFC_FIELD(pfc_job, rerun_note),
     PFC_FIELD(pfc_job, reproducibility),
+    PFC_FIELD(pfc_job, unsandboxed),
 };
 
 /* Which rule made the job; null: none did. */

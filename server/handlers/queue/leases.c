@@ -17,9 +17,9 @@ static double lease_seconds(const pfc_app *app)
 static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *secret,
                             const char *token)
 {
-    static const char *const left_out[] = { "expected_wait",  "wait_reason", "parents",
-                                            "rerun",          "rerun_note",  "not_before",
-                                            "reproducibility" };
+    static const char *const left_out[] = { "expected_wait",   "wait_reason", "parents",
+                                            "rerun",           "rerun_note",  "not_before",
+                                            "reproducibility", "unsandboxed" };
     json_t *job = pfc_encode_job(j);
 
     /* Runners do not need these members, or only queued jobs have them. */

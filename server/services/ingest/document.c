@@ -22,6 +22,7 @@ static pfc_code read_header(const pfc_sql_run_document_row *row, pfc_run *run, p
     run->session_anchor = pfc_strdup(row->session_anchor);
     run->session_base = pfc_strdup(row->session_base);
     run->infra = row->infra;
+    run->unsandboxed = row->unsandboxed;
     run->machine.name = pfc_strdup(row->machine);
     run->machine.machine_class = pfc_strdup(row->class);
     code = pfc_labels_parse(row->fingerprint_json, &run->machine.fingerprint, err);

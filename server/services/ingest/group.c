@@ -275,6 +275,7 @@ static pfc_code check_exact(group *g, pfc_err *err)
 static pfc_code insert_runs(group *g, pfc_err *err)
 {
     bool keep[PFC_INGEST_GROUP_MAX] = { false }, infra[PFC_INGEST_GROUP_MAX];
+    bool unsandboxed[PFC_INGEST_GROUP_MAX];
     double started[PFC_INGEST_GROUP_MAX], finished[PFC_INGEST_GROUP_MAX];
     columns *c = pfc_alloc(sizeof(*c));
     pfc_sql_group_store_rows rows = { 0 };
@@ -282,6 +283,7 @@ static pfc_code insert_runs(group *g, pfc_err *err)
 
     for (size_t i = 0; i < g->len; i++) {
         infra[i] = g->in[i]->run->infra;
+        unsandboxed[i] = g->in[i]->run->unsandboxed;
         started[i] = g->in[i]->run->started_at;
         finished[i] = g->in[i]->run->finished_at;
     }
@@ -311,6 +313,7 @@ static pfc_code insert_runs(group *g, pfc_err *err)
                                      .sessions = texts(c, g, session_of),
                                      .session_anchors = texts(c, g, session_anchor_of),
                                      .session_bases = texts(c, g, session_base_of),
+                                     .unsandboxed = unsandboxed,
                                      .len = g->len },
         &rows, err);
     for (size_t row = 0; !code && row < rows.len; row++) {

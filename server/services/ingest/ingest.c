@@ -150,7 +150,8 @@ static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
                                     .job_fence = run->job_fence,
                                     .session = run->session_id,
                                     .session_anchor = run->session_anchor,
-                                    .session_base = run->session_base },
+                                    .session_base = run->session_base,
+                                    .unsandboxed = run->unsandboxed },
         &in->run_id, err);
     if (!code && in->run_id)
         code = pfc_environment_note(in->tx, in->project_id, in->machine_id, in->run_id, run->infra,

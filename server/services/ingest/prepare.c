@@ -150,11 +150,12 @@ static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
     if (run->session_id)
         (void)snprintf(session, sizeof(session), "\n%s\n%s\n%s", run->session_id,
                        run->session_anchor, run->session_base);
-    text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s%s%s", run->commit,
+    text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s%s%s%s", run->commit,
                       run->branch ? run->branch : "", run->suite ? run->suite : "",
                       run->suite_hash ? run->suite_hash : "", run->started_at, run->finished_at,
                       (long long)run->job_id, run->infra, run->machine.name,
-                      run->machine.machine_class, run->machine.fingerprint_hash, fence, session);
+                      run->machine.machine_class, run->machine.fingerprint_hash, fence, session,
+                      run->unsandboxed ? "\nunsandboxed" : "");
 
     pfc_sha256_hex(text, strlen(text), out);
     free(text);

@@ -72,6 +72,26 @@ Test(conf, rerun_rules_are_read_with_their_limits)
     pfc_conf_clear(&conf);
 }
 
+Test(conf, the_network_of_builds_is_closed_unless_a_word_opens_it)
+{
+    static const struct {
+        const char *text;
+        pfc_build_network found;
+    } rows[] = { { "branch: main\n", PFC_BUILD_NETWORK_NONE },
+                 { "build_network: none\n", PFC_BUILD_NETWORK_NONE },
+                 { "build_network: branches\n", PFC_BUILD_NETWORK_BRANCHES },
+                 { "build_network: all\n", PFC_BUILD_NETWORK_ALL } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_conf conf = { 0 };
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, parse(rows[i].text, &conf, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, conf.build_network, rows[i].found), "%s", rows[i].text);
+        pfc_conf_clear(&conf);
+    }
+}
+
 Test(conf, faults_name_file_line_and_what_was_wanted)
 {
     static const struct {
@@ -84,6 +104,8 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         { "paths: gemm.c\n", "paths: expected a list" },
         { "better: faster\n", "expected higher or lower, got \"faster\"" },
         { "timeout: soon\n", "expected a duration" },
+        { "build_network: true\n", "expected none, branches or all, got \"true\"" },
+        { "build_network: [all]\n", "build_network: expected a text" },
         { "budget: 0m\n", "perfci.yaml:1: budget: expected more than zero" },
         /* Neither is a list of rules; the deeper one never reaches the YAML parser. */
         { "rerun: [[[[[[[[]]]]]]]]\n", "rerun: rule: expected a mapping" },

@@ -101,6 +101,19 @@ Test(merge, a_run_whose_canary_moved_stays_so)
     pfc_run_free(run);
 }
 
+Test(merge, a_run_with_a_part_that_was_not_isolated_is_not)
+{
+    for (int i = 0; i < 3; i++) {
+        pfc_run *run = one(1), *more = one(2);
+
+        run->unsandboxed = i == 1;
+        more->unsandboxed = i == 2;
+        pfc_run_merge(run, more);
+        cr_expect(eq(int, run->unsandboxed, i > 0));
+        pfc_run_free(run);
+    }
+}
+
 Test(merge, a_side_that_is_not_ok_makes_the_whole_so_for_its_reason)
 {
     static const pfc_status statuses[] = { PFC_STATUS_BROKEN, PFC_STATUS_SKIPPED };

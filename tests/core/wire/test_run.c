@@ -25,6 +25,7 @@ static pfc_run *example(size_t measurements, size_t samples)
     run->started_at = 1.75e9;
     run->finished_at = 1.75e9 + 2;
     run->infra = true;
+    run->unsandboxed = true;
     run->machine.machine_class = pfc_strdup("EPYC");
     pfc_labels_set(&run->machine.fingerprint, "kernel", "6.1");
     pfc_labels_set(&run->machine.fingerprint, "compiler", "gcc \"12\"");
@@ -67,6 +68,7 @@ Test(run, survives_a_round_trip_to_the_bit)
         eq(str, (char *)pfc_labels_get(&back->machine.fingerprint, "compiler"), "gcc \"12\""));
     cr_assert(eq(str, back->machine.fingerprint_hash, run->machine.fingerprint_hash));
     cr_assert(back->infra);
+    cr_assert(back->unsandboxed);
     again = pfc_run_to_text(back);
     cr_assert(eq(str, again, text));
     free(again);

@@ -211,6 +211,7 @@ def meaning(kind, d):
                 [(c["commit"], c["status"], c.get("reason"), c.get("same_as"), c.get("needs_s")) for c in d["commits"]]]
     head = [d["id"], d.get("project"), d.get("commit"), d.get("branch") or None, d.get("suite") or "", d.get("suite_hash") or "",
             seconds(d["started_at"]), seconds(d.get("finished_at") or d["started_at"]), int(d.get("job_id") or 0), int(d.get("job_fence") or 0), bool(d.get("infra")),
+            bool(d.get("unsandboxed")),
             d.get("session"), d["machine"]["class"], d["machine"].get("name"), d["machine"].get("fingerprint") or {}]
     return head, [(m["benchmark"], m["metric"], m.get("backend") or "", m.get("unit") or "", m.get("direction") or "lower",
                    bool(m.get("exact")), m.get("status") or "ok", m.get("reason"), m.get("params") or {}, m.get("extra") or {},
@@ -394,6 +395,7 @@ def whole(kind):
                 "reason": "none", "params": {"m": "1"}, "extra": {"role": "x"}, "samples": [[1.5, 2.5]], "visits": [[0, 3]]}
     return {"schema": "perfci.run/1", "id": "a" * 32, "project": "demo", "commit": "b" * 40, "branch": "main", "suite": "quick",
             "suite_hash": "", "started_at": TIMES[0], "finished_at": TIMES[0], "job_id": 7, "job_fence": 2, "infra": False,
+            "unsandboxed": True,
             "session": {"id": "c" * 32, "anchor": "d" * 40, "base": "e" * 40},
             "machine": {"name": "h", "class": "c", "fingerprint": {"cpu": "x"}, "hash": ""},
             "measurements": [measured, {"benchmark": "gemm", "metric": "cycles", "status": "broken", "reason": "crash", "samples": []}]}
@@ -492,7 +494,7 @@ class Schema(unittest.TestCase):
         paths, parents = (listed["items"]["properties"][k]["maxItems"] for k in ("paths", "parents"))
         d = whole(run)
         m = d["measurements"][0]
-        for edit in ({"branch": "\u00e9" * 100}, {"job_id": 2**53 - 1}, {"job_fence": 2**53 - 1}, {"job_id": 5.0}, {"infra": None}, {"project": None},
+        for edit in ({"branch": "\u00e9" * 100}, {"job_id": 2**53 - 1}, {"job_fence": 2**53 - 1}, {"job_id": 5.0}, {"infra": None}, {"unsandboxed": None}, {"project": None},
                      {"measurements": [{**m, "samples": [[2**64 - 1, -2**63, 10**300, 5e-324, -0.0]]}]},
                      {"started_at": TIMES[3], "finished_at": TIMES[2]}):
             with self.subTest(edit=edit):

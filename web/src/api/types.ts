@@ -23,7 +23,7 @@ export interface CommitValue {
 }
 export interface RunRow {
   run_id: number; id: string; commit: string; suite: string; machine_class: string; started_at: string;
-  measurements: number; infra: boolean; extra?: boolean; quarantined?: boolean; reproducibility?: string | null; session?: string | null; /* measured in blocks, with others */
+  measurements: number; infra: boolean; unsandboxed?: boolean; /* without isolation */ extra?: boolean; quarantined?: boolean; reproducibility?: string | null; session?: string | null; /* measured in blocks, with others */
 }
 export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[];
   against_parent: { commit: string; margin_rel: number; summary: CompareReply["summary"] } | null;
@@ -152,6 +152,7 @@ export interface Job {
   rerun?: { rule: string; number: number; times: number; of: number | null } | null; /* the rule that made it */
   rerun_note?: string | null; /* what the rules did when it ended */
   reproducibility?: string | null; /* exact, confirmed or single: the least of its runs */
+  unsandboxed?: boolean; /* one of its runs was measured without isolation */
   blocks?: JobBlocks | null; /* builds that are measured together, as one session */
 }
 export interface JobBlocks { commits: string[]; known?: string[]; base: string; anchors: string[]; budget_s: number; margin?: number; rounds?: number }
@@ -205,7 +206,7 @@ export interface Measurement {
 }
 export interface RunDocument {
   run_id: number; id: string; project?: string; commit?: string; branch?: string | null; suite: string;
-  suite_hash?: string; started_at: string; finished_at: string; job_id?: number | null; infra?: boolean;
+  suite_hash?: string; started_at: string; finished_at: string; job_id?: number | null; infra?: boolean; unsandboxed?: boolean;
   reproducibility?: string | null; quarantined?: boolean;
   session?: { id: string; anchor: string; base: string } | null;
   machine: { name: string; class?: string; machine_class?: string; fingerprint: Record<string, string>; fingerprint_hash?: string };

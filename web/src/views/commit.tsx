@@ -93,7 +93,7 @@ export function CommitView(props: { project: string; id: string }) {
                   { name: "Run", head: true, cell: (r) => <a href={href.run(r.run_id)}>#{r.run_id}</a> },
                   { name: "Suite", cell: (r) => r.suite },
                   { name: "Values", numeric: true, cell: (r) => r.measurements },
-                  { name: "Reproduced", cell: (r) => r.quarantined ? "hidden" : r.reproducibility ?? "\u2013" },
+                  { name: "Reproduced", cell: (r) => <>{r.quarantined ? "hidden" : r.reproducibility ?? "\u2013"}{r.unsandboxed && <small class="n">not isolated</small>}</> },
                   { name: "When", cell: (r) => <When time={r.started_at} /> },
                 ]} />}
               </Section>

@@ -46,7 +46,7 @@ export function Jobs() {
           <>
             <Table caption="Jobs" rows={jobs} keyOf={(j) => j.id} columns={[
               { name: "Job", head: true, cell: (j) => <span class="bench"><span>#{j.id} {j.kind.replace(/_/g, " ")}</span>{j.rerun && <small>rerun {j.rerun.number} of {j.rerun.times} by rule {j.rerun.rule}{j.rerun.of !== null && `, of job #${j.rerun.of}`}</small>}{(j.reason || (j.state === "leased" && j.progress)) && <small>{j.reason || j.progress}</small>}{j.rerun_note && <small>{j.rerun_note}</small>}</span> },
-              { name: "State", cell: (j) => <><StateBadge state={j.state} />{j.reproducibility && <small> {j.reproducibility}</small>}{j.state === "queued" && j.position !== null && <small class="n">place {j.position}</small>}</> },
+              { name: "State", cell: (j) => <><StateBadge state={j.state} />{j.reproducibility && <small> {j.reproducibility}</small>}{j.unsandboxed && <small class="n">not isolated</small>}{j.state === "queued" && j.position !== null && <small class="n">place {j.position}</small>}</> },
               { name: "Begins", cell: begins },
               { name: "Commit", cell: (j) => <CommitLink project={j.project} id={j.commit} /> },
               { name: "Runner", cell: (j) => j.runner ?? <span class="muted">none yet</span> },

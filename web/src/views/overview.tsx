@@ -106,7 +106,8 @@ function Recent(props: { project: string }) {
           { name: "Commit", cell: (r) => <CommitLink project={props.project} id={r.commit} /> },
           { name: "Suite", cell: (r) => r.suite, wide: true },
           { name: "Values", numeric: true, cell: (r) => formatCount(r.measurements) },
-          { name: "State", cell: (r) => r.infra ? <Badge judged={{ tone: "warn", icon: "alert", word: "machine moved" }} /> : <StateBadge state="done" /> },
+          { name: "State", cell: (r) => r.infra ? <Badge judged={{ tone: "warn", icon: "alert", word: "machine moved" }} />
+            : r.unsandboxed ? <Badge judged={{ tone: "warn", icon: "alert", word: "not isolated" }} /> : <StateBadge state="done" /> },
           { name: "When", cell: (r) => <When time={r.started_at} /> },
         ]} />
       )}

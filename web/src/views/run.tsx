@@ -63,6 +63,7 @@ export function RunView(props: { id: string }) {
       {(run) => (
         <Page title={`Run ${run.run_id}`} lead={<>suite <b>{run.suite}</b> at <CommitLink project={run.project} id={run.commit} /> · <When time={run.started_at} /></>}>
           {run.infra && <p class="stale"><Icon name="alert" /> The reference kernel moved during this run, so the machine was not itself: these values stay out of detection.</p>}
+          {run.unsandboxed && <p class="stale"><Icon name="alert" /> Measured without isolation: the commit's code ran with the rights of the runner's user.</p>}
           <Section title="Measurements"><Measurements list={run.measurements} run={run.id} /></Section>
           <Section title="Machine">
             <Facts facts={[
