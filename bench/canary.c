@@ -1,8 +1,8 @@
 /*
  * `perfci-bench --canary`: one reading of the canary, for a program that measures something other
- * than a suite. Before the measurement it prints a reading. After it, with that reading in
- * --before, it prints a run document with the canary alone, as in a suite: both readings, load, the
- * learned band, and whether the machine's speed changed.
+ * than a suite. Before the measurement it prints a reading; with --wait-quiet it waits first. After
+ * it, with that reading in --before, it prints a run document with the canary alone, as in a suite:
+ * both readings, load, the learned band, and whether the machine's speed changed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -98,9 +98,13 @@ int pfc_bench_canary(const pfc_bench_args *args)
     pfc_run *run = pfc_run_new();
     pfc_bracket b;
     pfc_err err = { 0 };
-    pfc_code code = PFC_OK;
+    pfc_code code = args->before ? PFC_OK : pfc_bench_wait_quiet(args, &err);
     int status;
 
+    if (code) {
+        pfc_run_free(run);
+        return pfc_bench_fail(&err);
+    }
     run->id = pfc_alloc(33);
     pfc_random_id(run->id);
     run->suite = pfc_strdup("canary");

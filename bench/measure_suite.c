@@ -13,8 +13,7 @@
 #include "core/base/fs.h"
 #include "core/base/rng.h"
 
-/* With --wait-quiet: PFC_EUNAVAIL with the reason when the machine did not become quiet. */
-static pfc_code wait_quiet(const pfc_bench_args *args, pfc_err *err)
+pfc_code pfc_bench_wait_quiet(const pfc_bench_args *args, pfc_err *err)
 {
     pfc_quiet quiet;
 
@@ -170,7 +169,7 @@ static pfc_code open_to_measure(const pfc_bench_args *args, suite_input *in, pfc
 
     if (!code)
         code = check_out(args, err);
-    return code ? code : wait_quiet(args, err);
+    return code ? code : pfc_bench_wait_quiet(args, err);
 }
 
 int pfc_bench_run_list(const pfc_bench_args *args)

@@ -84,6 +84,10 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
 void pfc_bench_machine(const pfc_backends *backends, const char *suite_hash, pfc_machine *out);
 /** `--machine`: prints all facts about this machine as text or JSON; returns the exit status. */
 int pfc_bench_describe(const pfc_bench_args *args);
+/** With --wait-quiet: PFC_EUNAVAIL with the reason when the machine did not become quiet in that
+ * time; else PFC_OK at once. */
+pfc_code pfc_bench_wait_quiet(const pfc_bench_args *args, pfc_err *err) PFC_MUSTCHECK;
+
 /** `--canary`: prints a reading, or with args->before the canary of a run document. */
 int pfc_bench_canary(const pfc_bench_args *args);
 /** `--ceilings`: measures them and prints a table and the roofline, or JSON; writes args->svg. */

@@ -43,6 +43,7 @@ ALLOWED = {
     "server": ["core", "schema"],  # main.c and its settings: above all of the server
     "runner": ["core"],
     "bench": ["core", "kernels"],
+    "bench/studies/sandbox": ["core", "runner"],  # it measures the runner's sandbox
     "cli": ["schema", "core", "bench", "runner", "kernels"],
     "schema": ["core/base"],
     "tests": ["core", "kernels", "server", "runner", "bench", "cli", "schema"],

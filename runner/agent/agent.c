@@ -43,6 +43,7 @@ static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *leas
     pfc_workspace_opts opts = { .source = job->source ? job->source : "",
                                 .build_timeout_s = a->opts->timeout_s,
                                 .sandbox = a->sandbox,
+                                .cgroups = a->cgroups,
                                 .cancelled = pfc_lease_cancelled,
                                 .cancelled_arg = lease };
     pfc_workspace *ws = NULL;
@@ -119,11 +120,11 @@ static json_t *report_of(void *arg)
 
     pfc_spool_look_at_all(a->spool, &spool);
     return json_pack("{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:f, s:I}}", "version", PFC_VERSION,
-                     "sandbox", a->sandbox ? pfc_sandbox_description(a->sandbox) : "none", "spool",
-                     "documents", (json_int_t)spool.documents, "max_documents",
-                     (json_int_t)PFC_SPOOL_MAX_DOCUMENTS, "bytes", (json_int_t)spool.bytes,
-                     "max_bytes", (json_int_t)PFC_SPOOL_MAX_BYTES, "oldest_s", spool.oldest_s,
-                     "disk_free_bytes", (json_int_t)spool.disk_free_bytes);
+                     "sandbox", a->isolation, "spool", "documents", (json_int_t)spool.documents,
+                     "max_documents", (json_int_t)PFC_SPOOL_MAX_DOCUMENTS, "bytes",
+                     (json_int_t)spool.bytes, "max_bytes", (json_int_t)PFC_SPOOL_MAX_BYTES,
+                     "oldest_s", spool.oldest_s, "disk_free_bytes",
+                     (json_int_t)spool.disk_free_bytes);
 }
 
 /* A pull request may come from a fork, whose author is not known. */
@@ -211,6 +212,19 @@ static pfc_code ask_for_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc
     return code;
 }
 
+/* Nothing is leased whose result could not be kept. Checkouts give way first: they can be made
+ * again. */
+static pfc_code probe_disk(pfc_agent *a, pfc_err *err)
+{
+    pfc_code code = pfc_spool_probe(a->spool, err);
+
+    if (code != PFC_EIO)
+        return code;
+    pfc_log(PFC_WARN, "disk_full", "reason", err->msg, "consequence", "all checkouts are removed");
+    pfc_workspace_drop_caches(a->opts->dir);
+    return pfc_spool_probe(a->spool, err);
+}
+
 /* One round; PFC_OK and *leased, or why there is no job. */
 static pfc_code next_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc_err *err)
 {
@@ -224,7 +238,7 @@ static pfc_code next_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc_er
     if (code == PFC_OK && !a->question.lease[0])
         code = pfc_job_settle(a->http, a->opts->dir, a->spool, &a->question, err);
     if (code == PFC_OK)
-        code = pfc_spool_probe(a->spool, err);
+        code = probe_disk(a, err);
     return code ? code : ask_for_job(a, job, leased, err);
 }
 
@@ -296,6 +310,21 @@ static pfc_code open_sandbox(pfc_agent *a, pfc_err *err)
     return PFC_OK;
 }
 
+/* Control groups are a second wall: jobs run without them, too. */
+static void open_cgroups(pfc_agent *a)
+{
+    pfc_err err = { 0 };
+    const char *walls = a->sandbox ? pfc_sandbox_description(a->sandbox) : "none";
+
+    if (pfc_cgroups_open(NULL, &a->cgroups, &err) == PFC_OK)
+        pfc_log(PFC_INFO, "jobs_in_cgroups", "by", pfc_cgroups_description(a->cgroups));
+    else
+        pfc_log(PFC_INFO, "jobs_without_cgroups", "reason", err.msg, "consequence",
+                "the runner itself watches the memory of a job, ten times a second");
+    (void)snprintf(a->isolation, sizeof(a->isolation), "%s%s%s", walls, a->cgroups ? ", " : "",
+                   a->cgroups ? pfc_cgroups_description(a->cgroups) : "");
+}
+
 pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc_err *err)
 {
     pfc_agent a = { .opts = opts, .report = report, .lock_fd = -1 };
@@ -316,6 +345,8 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
     if (code == PFC_OK)
         code = open_sandbox(&a, &own);
     if (code == PFC_OK)
+        open_cgroups(&a);
+    if (code == PFC_OK)
         code = pfc_spool_open(spool_dir, &a.spool, &own);
     if (code == PFC_OK && opts->backoff_s > 0)
         pfc_spool_backoff(a.spool, opts->backoff_s);
@@ -331,6 +362,7 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
     }
     pfc_http_free(a.http);
     pfc_spool_close(a.spool);
+    pfc_cgroups_close(a.cgroups);
     pfc_sandbox_close(a.sandbox);
     if (a.lock_fd >= 0)
         (void)close(a.lock_fd);

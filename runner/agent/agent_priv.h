@@ -9,6 +9,7 @@
 #include "runner/agent/agent.h"
 #include "runner/build/products.h"
 #include "runner/job/job.h"
+#include "runner/sandbox/cgroup.h"
 #include "runner/sandbox/sandbox.h"
 #include "runner/spool/spool.h"
 #include "runner/workspace/workspace.h"
@@ -23,6 +24,8 @@ typedef struct pfc_agent {
     pfc_spool *spool;
     pfc_sandbox *sandbox;          /* NULL: jobs are not isolated */
     char open_reason[PFC_ERR_MAX]; /* why they are not */
+    pfc_cgroups *cgroups;          /* NULL: this machine offers no control group */
+    char isolation[200];           /* what isolates jobs, for the service */
     pfc_machine machine;           /* name and class */
     pfc_rng rng;
     int lock_fd;

@@ -39,7 +39,10 @@ static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
         if (code || (out->kind != PFC_OUTCOME_FAILED && out->kind != PFC_OUTCOME_TIMED_OUT))
             return code;
         pfc_log(PFC_WARN, "measurement_failed", "job", job->id, "try", n, "reason", out->reason);
-        if (n > 1 && out->kind == PFC_OUTCOME_FAILED && strcmp(before, out->reason) == 0)
+        /* A machine that was not quiet within the wait that the operator chose has had its chance.
+         */
+        if (out->unavailable ||
+            (n > 1 && out->kind == PFC_OUTCOME_FAILED && strcmp(before, out->reason) == 0))
             return code;
         (void)snprintf(before, sizeof(before), "%s", out->reason);
         if (n < MEASURE_TRIES)
@@ -120,9 +123,44 @@ pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_con
         .timeout_s = conf->timeout_s,
         .wait_quiet = a->opts->wait_quiet,
         .sandbox = a->sandbox,
+        .cgroups = a->cgroups,
         .cancelled = pfc_lease_cancelled,
         .cancelled_arg = lease,
     };
+}
+
+/* Before a command: its build, then a quiet machine where the operator wants to wait for one, then
+ * the first reading of the canary, so that nothing but the command is between the two readings.
+ * out->kind is MEASURED when the command may run. */
+static pfc_code make_ready(pfc_agent *a, pfc_workspace *ws, const pfc_commit_id *id,
+                           pfc_lease *lease, pfc_canary *canary, pfc_outcome *out, pfc_err *err)
+{
+    const pfc_quiet_gate gate = { .wait = a->opts->wait_quiet,
+                                  .cancelled = pfc_lease_cancelled,
+                                  .cancelled_arg = lease };
+    pfc_err why = { 0 };
+    bool cancelled = false;
+    char *dir = NULL;
+    pfc_code code =
+        pfc_workspace_prepare(ws, id, (unsigned)lease->job->task.layout, &dir, out, err);
+
+    free(dir);
+    if (code || out->kind != PFC_OUTCOME_MEASURED)
+        return code;
+    if (gate.wait) {
+        lease->progress = "waiting for a quiet machine";
+        if (pfc_quiet_wait_for(&gate, &cancelled, &why)) {
+            out->kind = PFC_OUTCOME_FAILED;
+            out->unavailable = true;
+            (void)snprintf(out->reason, sizeof(out->reason), "%.390s", why.msg);
+        } else if (cancelled) {
+            out->kind = PFC_OUTCOME_CANCELLED;
+        }
+        lease->progress = "building and measuring";
+    }
+    if (out->kind == PFC_OUTCOME_MEASURED)
+        pfc_canary_begin(canary, NULL);
+    return PFC_OK;
 }
 
 /* A suite launches its own processes. A command is started several times, because the variance
@@ -152,8 +190,8 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     }
     lease->progress = "building and measuring";
     if (conf->measure)
-        pfc_canary_begin(&canary, NULL);
-    for (int64_t n = 0; n < repeats && !code; n++) {
+        code = make_ready(a, ws, id, lease, &canary, out, err);
+    for (int64_t n = 0; n < repeats && !code && out->kind == PFC_OUTCOME_MEASURED; n++) {
         pfc_outcome next = { 0 };
 
         code = launch(ws, &opts, &wanted, id, lease->job, &next, err);

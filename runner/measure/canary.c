@@ -13,6 +13,7 @@
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "core/base/process/proc.h"
+#include "runner/workspace/workspace_priv.h"
 
 #define TIMEOUT_S  10.0 /* it takes milliseconds; a machine that needs more is no witness */
 #define MAX_OUTPUT (256u * 1024)
@@ -114,4 +115,41 @@ void pfc_canary_clear(pfc_canary *c)
     free(c->bench);
     free(c->before);
     c->bench = c->before = NULL;
+}
+
+pfc_code pfc_quiet_wait_for(const pfc_quiet_gate *gate, bool *cancelled, pfc_err *err)
+{
+    pfc_canary c = { 0 };
+    const char *argv[] = { NULL, "--canary", "--quiet", "--wait-quiet", gate->wait, NULL };
+    pfc_proc_opts opts = { .argv = argv,
+                           .max_output_bytes = MAX_OUTPUT,
+                           .cancelled = gate->cancelled,
+                           .cancelled_arg = gate->cancelled_arg };
+    pfc_proc_result res = { 0 };
+    char line[PFC_WORKSPACE_REASON_BYTES];
+    pfc_code code = pfc_parse_duration_s(gate->wait, "--wait-quiet", &opts.timeout_s, err);
+
+    *cancelled = false;
+    if (code)
+        return code;
+    find_bench(&c, gate->bench);
+    if (!c.bench)
+        return pfc_err_set(err, PFC_EUNAVAIL, "the machine cannot be asked whether it is quiet: %s",
+                           c.reason);
+    argv[0] = c.bench;
+    opts.timeout_s += TIMEOUT_S;
+    code = pfc_proc_run(&opts, &res, err);
+    if (!code && res.was_cancelled) {
+        *cancelled = true;
+    } else if (!code && res.exit_status != 0) {
+        const char name[] = "perfci-bench: ";
+
+        pfc_command_error_line(pfc_buf_text(&res.err), line, sizeof(line));
+        code =
+            pfc_err_set(err, PFC_EUNAVAIL, "%s",
+                        line + (strncmp(line, name, sizeof(name) - 1) == 0 ? sizeof(name) - 1 : 0));
+    }
+    pfc_proc_result_clear(&res);
+    pfc_canary_clear(&c);
+    return code;
 }

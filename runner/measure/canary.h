@@ -30,4 +30,23 @@ typedef struct pfc_canary_look {
 bool pfc_canary_end(pfc_canary *canary, pfc_run *const *runs, size_t len, pfc_canary_look *out);
 void pfc_canary_clear(pfc_canary *canary);
 
+/** The gate before a command; a suite has its own (`perfci-bench --wait-quiet`). */
+typedef struct pfc_quiet_gate {
+    const char *bench;            /* NULL: perfci-bench beside this program */
+    const char *wait;             /* how long to wait for a quiet machine, such as "5m" */
+    bool (*cancelled)(void *arg); /* asked about ten times a second; NULL: never */
+    void *cancelled_arg;
+} pfc_quiet_gate;
+
+/**
+ * Waits until others leave the machine alone (bench/machine/quiet).
+ *
+ * *cancelled  out: `cancelled` returned true; the machine may be busy
+ *
+ * PFC_EUNAVAIL with the reason when the machine was not quiet in that time, or when there is no
+ * perfci-bench to ask.
+ */
+pfc_code pfc_quiet_wait_for(const pfc_quiet_gate *gate, bool *cancelled,
+                            pfc_err *err) PFC_MUSTCHECK;
+
 #endif

@@ -115,6 +115,7 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
                         .trees = { pair->dirs[0] },
                         .read_only = true,
                         .sandbox = opts->sandbox,
+                        .cgroups = opts->cgroups,
                         .timeout_s =
                             TIMEOUT_FACTOR *
                             (opts->timeout_s > 0 ? opts->timeout_s : PFC_WORKSPACE_TIMEOUT_S),

@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
+#include "core/base/parse.h"
 #include "core/base/rng.h"
 #include "core/import/import.h"
 #include "runner/workspace/workspace_priv.h"
@@ -272,6 +273,7 @@ static pfc_code by_command(const pfc_commit_measure_opts *opts, pfc_command *cmd
     if (code)
         return pfc_err_wrap(err, "measure");
     out->measure_s = res.seconds;
+    out->over_disk = res.over_disk;
     out->kind = classify(&res, "the measuring command", out->reason);
     if (out->kind == PFC_OUTCOME_MEASURED && opts->time) {
         out->run = pfc_run_new();
@@ -343,8 +345,13 @@ pfc_code pfc_measure_run_bench(const pfc_commit_measure_opts *opts, pfc_command 
                                      { "--backend", opts->backend },
                                      { "--wait-quiet", opts->wait_quiet } };
     pfc_proc_result res;
+    double wait_s = 0;
     pfc_code code;
 
+    /* The limit is one of measuring: waiting for a quiet machine does not count. */
+    if (opts->wait_quiet &&
+        pfc_parse_duration_s(opts->wait_quiet, "--wait-quiet", &wait_s, NULL) == PFC_OK)
+        cmd->timeout_s += wait_s;
     for (size_t i = 0; i < PFC_ARRAY_LEN(flags); i++)
         if (flags[i][1]) {
             argv[argc++] = flags[i][0];
@@ -355,6 +362,7 @@ pfc_code pfc_measure_run_bench(const pfc_commit_measure_opts *opts, pfc_command 
     if (code)
         return pfc_err_wrap(err, "suite %s", opts->suite);
     out->measure_s = res.seconds;
+    out->over_disk = res.over_disk;
     out->kind = classify(&res, "perfci-bench", out->reason);
     refused(&res, out);
     if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == BENCH_WRONG)
@@ -444,6 +452,7 @@ pfc_code pfc_measure(const pfc_commit_measure_opts *opts, const char *dir, const
         .commit = commit,
         .build = build,
         .sandbox = opts->sandbox,
+        .cgroups = opts->cgroups,
         .timeout_s = opts->timeout_s > 0 ? opts->timeout_s : PFC_WORKSPACE_TIMEOUT_S,
         .cancelled = opts->cancelled,
         .cancelled_arg = opts->cancelled_arg,

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/base.h"
@@ -76,6 +77,20 @@ static int deny(scmp_filter_ctx filter, const char *name)
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 0);
 }
 
+/* A network namespace separates IP, UNIX and netlink sockets alone. A virtual machine's job could
+ * call its host by AF_VSOCK, and the others are rarely reviewed code of the kernel (AF_ALG). */
+static int add_socket_rules(scmp_filter_ctx filter)
+{
+    int failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+                                  SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
+
+    for (unsigned family = AF_INET + 1; family < AF_NETLINK && failed == 0; family++)
+        if (family != AF_INET6)
+            failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+                                      SCMP_A0(SCMP_CMP_EQ, family));
+    return failed;
+}
+
 static int add_rules(scmp_filter_ctx filter)
 {
     int failed = 0;
@@ -93,11 +108,19 @@ static int add_rules(scmp_filter_ctx filter)
     if (failed == 0)
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
                                   SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
-    /* Characters pushed into the terminal's input would be read by the shell behind the runner. */
+    /* Characters pushed into the terminal's input would be read by the shell behind the runner;
+     * TIOCLINUX pastes a selection of a console. */
     if (failed == 0)
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
                                   SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, TIOCSTI));
-    return failed;
+    if (failed == 0)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, TIOCLINUX));
+    /* Counters of a whole processor show what other processes do; a process may count itself. */
+    if (failed == 0)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 1,
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffffu, 0xffffffffu));
+    return failed ? failed : add_socket_rules(filter);
 }
 
 pfc_code pfc_seccomp_program(int *fd, pfc_err *err)

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/log.h"
 #include "runner/workspace/workspace_priv.h"
 
 #define MAX_ENTRIES 100000 /* limit, in case other programs write to the folder */
@@ -75,6 +77,34 @@ pfc_code pfc_cache_make_room(const char *dir, size_t keep, const char *except, p
     for (size_t i = 0; i < len; i++) {
         if (code == PFC_OK && len - i > keep)
             code = pfc_fs_remove_tree(items[i].path, err);
+        free(items[i].path);
+    }
+    free(items);
+    return code;
+}
+
+static bool has_room(const char *dir)
+{
+    struct statvfs fs;
+
+    return statvfs(dir, &fs) != 0 || ((uint64_t)fs.f_bavail * fs.f_frsize >= PFC_CACHE_FREE_BYTES &&
+                                      (fs.f_files == 0 || fs.f_favail >= PFC_CACHE_FREE_FILES));
+}
+
+pfc_code pfc_cache_free_disk(const char *dir, pfc_err *err)
+{
+    entry *items = NULL;
+    size_t len = 0;
+    pfc_code code = has_room(dir) ? PFC_OK : list_entries(dir, "", &items, &len, err);
+
+    if (len > 1)
+        qsort(items, len, sizeof(*items), by_age);
+    for (size_t i = 0; i < len; i++) {
+        if (code == PFC_OK && !has_room(dir)) {
+            pfc_log(PFC_WARN, "checkout_removed", "entry", items[i].path, "reason",
+                    "the disk is nearly full");
+            code = pfc_fs_remove_tree(items[i].path, err);
+        }
         free(items[i].path);
     }
     free(items);

@@ -144,6 +144,7 @@ pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *
         .cancelled_arg = cmd->cancelled_arg,
     };
     env_list env = { 0 };
+    pfc_cgroup group = { 0 };
     pfc_code code = memory_limit(&opts.tree_limit_bytes, err);
 
     if (code)
@@ -151,9 +152,17 @@ pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *
     if (cmd->text && strlen(cmd->text) > PFC_WORKSPACE_MAX_COMMAND)
         return pfc_err_set(err, PFC_EINVAL, "command: expected at most %d bytes, got %zu",
                            PFC_WORKSPACE_MAX_COMMAND, strlen(cmd->text));
+    if (cmd->cgroups)
+        code = pfc_cgroup_begin(cmd->cgroups, opts.tree_limit_bytes, PFC_SANDBOX_MAX_THREADS,
+                                &group, err);
+    if (code)
+        return code;
+    opts.join_fd = group.path ? group.procs_fd : 0;
     make_env(cmd, &env);
     opts.env = (const char *const *)env.items;
     code = cmd->sandbox ? run_sandboxed(cmd, &opts, res, err) : pfc_proc_run(&opts, res, err);
+    if (pfc_cgroup_end(&group) && !code)
+        res->over_memory = true;
     env_clear(&env);
     return code;
 }

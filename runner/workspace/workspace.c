@@ -9,6 +9,7 @@
  *     state       "ok", or "broken" and the reason; written last, by rename: without it the entry
  *                 is unfinished and is thrown away
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -106,6 +107,24 @@ void pfc_workspace_close(pfc_workspace *ws)
         free(ws->checked[i]);
     free(ws->checked);
     free(ws);
+}
+
+void pfc_workspace_drop_caches(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *found;
+    pfc_err err = { 0 };
+
+    while (folder && (found = readdir(folder)) != NULL) {
+        char *checkouts = pfc_format("%s/%s/checkouts", dir, found->d_name);
+
+        if (strncmp(found->d_name, "cache-", 6) == 0 && pfc_fs_is_dir(checkouts) &&
+            pfc_cache_make_room(checkouts, 0, "", &err) != PFC_OK)
+            pfc_log(PFC_WARN, "cache_not_removed", "reason", err.msg);
+        free(checkouts);
+    }
+    if (folder)
+        (void)closedir(folder);
 }
 
 pfc_repo *pfc_workspace_repo(pfc_workspace *ws)
@@ -243,6 +262,7 @@ static pfc_code build_step(const pfc_workspace *ws, const checkout *co, const ch
         .dir = co->tree,
         .ceiling = co->dir,
         .sandbox = ws->opts.sandbox,
+        .cgroups = ws->opts.cgroups,
         .network = ws->network,
         .commit = id->hex,
         .build = build,
@@ -261,7 +281,11 @@ static pfc_code build_step(const pfc_workspace *ws, const checkout *co, const ch
         return pfc_err_wrap(err, "build of %.12s", id->hex);
     out->built = true;
     out->build_s += res.seconds;
-    code = append_log(co, command, &res, err);
+    out->over_disk = res.over_disk;
+    if (res.over_disk) /* first, or the log has no room */
+        code = pfc_fs_remove_tree(co->tree, err);
+    if (!code)
+        code = append_log(co, command, &res, err);
     if (res.was_cancelled) {
         out->kind = PFC_OUTCOME_CANCELLED;
         (void)snprintf(out->reason, sizeof(out->reason), "the build was cancelled");
@@ -284,6 +308,8 @@ static pfc_code make_entry(pfc_workspace *ws, const checkout *co, const pfc_comm
     if (code == PFC_OK)
         code = pfc_cache_make_room(ws->checkouts, ws->opts.max_checkouts - 1, co->name, err);
     if (code == PFC_OK)
+        code = pfc_cache_free_disk(ws->checkouts, err);
+    if (code == PFC_OK)
         code = pfc_fs_mkdirs(co->dir, 0755, err);
     if (code == PFC_OK)
         code = pfc_repo_checkout(ws->repo, id, co->tree, err);
@@ -298,6 +324,8 @@ static pfc_code make_entry(pfc_workspace *ws, const checkout *co, const pfc_comm
         code = build_step(ws, co, ws->opts.relink, id, build, out, err);
     if (code || out->kind == PFC_OUTCOME_CANCELLED)
         return code;
+    if (out->over_disk)
+        return PFC_OK; /* not remembered: it may have been another job that filled the disk */
     if (out->kind == PFC_OUTCOME_TIMED_OUT) {
         out->kind = PFC_OUTCOME_BROKEN;
         return PFC_OK; /* not remembered: on a quieter machine it may finish */
@@ -403,6 +431,20 @@ pfc_code pfc_workspace_prepare(pfc_workspace *ws, const pfc_commit_id *id, unsig
     return code;
 }
 
+/* All files that a command wrote until the disk was full are removed with its checkout. */
+static pfc_code drop_entry(const pfc_workspace *ws, const pfc_commit_id *id, unsigned build,
+                           pfc_err *err)
+{
+    checkout co = { 0 };
+    pfc_code code;
+
+    checkout_init(ws, id, build, &co);
+    pfc_log(PFC_WARN, "checkout_removed", "entry", co.name, "reason", "it filled the disk");
+    code = pfc_fs_remove_tree(co.dir, err);
+    checkout_clear(&co);
+    return code;
+}
+
 pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                const pfc_commit_id *id, unsigned build, pfc_outcome *out,
                                pfc_err *err)
@@ -419,6 +461,8 @@ pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts 
         return PFC_OK;
     }
     code = pfc_measure(opts, dir, id->hex, build, out, err);
+    if (code == PFC_OK && out->over_disk)
+        code = drop_entry(ws, id, build, err);
     if (code == PFC_OK) {
         out->built = prepared.built;
         out->build_s = prepared.build_s;

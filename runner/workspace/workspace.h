@@ -44,6 +44,8 @@ typedef struct pfc_outcome {
     bool unavailable; /* perfci-bench cannot measure on this machine: not the commit's fault */
     bool refused;     /* perfci-bench rejected the suite, filter or backend; or a
                          metric's direction is not known */
+    bool over_disk;   /* the command was stopped because the disk was nearly full; its checkout was
+                         removed */
     bool built;       /* this call built the commit (it was not in the cache) */
     double build_s;   /* wall time of it */
     double measure_s; /* wall time of the measurement */
@@ -78,6 +80,7 @@ typedef struct pfc_commit_measure_opts {
                                      then fails with the reason; NULL: it measures at once */
     double timeout_s;          /* of one measurement; 0: PFC_WORKSPACE_TIMEOUT_S */
     const struct pfc_sandbox *sandbox; /* for commands and suites; NULL: none */
+    struct pfc_cgroups *cgroups;       /* likewise: each in a control group; NULL: none */
     bool (*cancelled)(void *arg);      /* asked about ten times a second; NULL: never */
     void *cancelled_arg;
 } pfc_commit_measure_opts;
@@ -135,6 +138,7 @@ typedef struct pfc_workspace_opts {
     const char *relink; /* shell command run after `build` when build > 0; NULL: none */
     double build_timeout_s;            /* 0: PFC_WORKSPACE_TIMEOUT_S */
     const struct pfc_sandbox *sandbox; /* for the build; NULL: none */
+    struct pfc_cgroups *cgroups;       /* each build in a control group; NULL: none */
     size_t max_checkouts; /* 0: PFC_WORKSPACE_CHECKOUTS; the least recently used goes first */
     bool (*cancelled)(void *arg); /* as above, for fetching and building */
     void *cancelled_arg;
@@ -144,6 +148,9 @@ typedef struct pfc_workspace_opts {
  *  what pfc_repo_open refuses. */
 pfc_code pfc_workspace_open(const pfc_workspace_opts *opts, pfc_workspace **out,
                             pfc_err *err) PFC_MUSTCHECK;
+/** Removes all checkouts of the workspaces in `dir`/cache-*, for a disk that is full: they can be
+ * made again. */
+void pfc_workspace_drop_caches(const char *dir);
 /** Keeps the cache. Accepts NULL. */
 void pfc_workspace_close(pfc_workspace *ws);
 /** The repository that is read; lives as long as the workspace. */

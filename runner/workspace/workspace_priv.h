@@ -6,10 +6,13 @@
 
 #include "core/base/hash.h"
 #include "core/base/process/proc.h"
+#include "runner/sandbox/cgroup.h"
 #include "runner/sandbox/sandbox.h"
 #include "runner/workspace/workspace.h"
 
-#define PFC_COMMAND_TREES 2
+#define PFC_COMMAND_TREES    2
+#define PFC_CACHE_FREE_BYTES ((uint64_t)1 << 30)
+#define PFC_CACHE_FREE_FILES 16384
 
 /** One shell command of the project. */
 typedef struct pfc_command {
@@ -21,8 +24,9 @@ typedef struct pfc_command {
     unsigned build;      /* PERFCI_BUILD */
     bool merge;          /* stderr into stdout */
     const pfc_sandbox
-        *sandbox; /* NULL: the command runs as this user and sees what this user sees */
-    bool network; /* in the sandbox: the machine's network */
+        *sandbox;         /* NULL: the command runs as this user and sees what this user sees */
+    pfc_cgroups *cgroups; /* a control group for the command; NULL: none */
+    bool network;         /* in the sandbox: the machine's network */
     const char *trees[PFC_COMMAND_TREES]; /* further checkouts that it reads; NULL: none */
     bool read_only;                       /* `dir` cannot be written in the sandbox */
     const char *scratch;                  /* a folder for its results; NULL: none */
@@ -36,7 +40,8 @@ typedef struct pfc_command {
 /** Runs the command without the secrets of this environment and with at most $PERFCI_MEMORY_LIMIT
  * of memory for its process tree (not set: three quarters of the machine; 0: no limit). In the
  * sandbox it is isolated as runner/sandbox/sandbox.h says, and ends when the disk of `dir` is
- * nearly full. As pfc_proc_run; PFC_EINVAL: the variable is not a number of bytes. */
+ * nearly full. With a control group every process of the command ends with it. As pfc_proc_run;
+ * PFC_EINVAL: the variable is not a number of bytes. */
 pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err) PFC_MUSTCHECK;
 
 /** True for names of variables that a project's command must not receive. */
@@ -79,6 +84,10 @@ void pfc_toolchain_hash(char out[PFC_SHA256_HEX]);
 /** Removes the least recently used subfolders of `dir` until `keep` are left, besides `except`. */
 pfc_code pfc_cache_make_room(const char *dir, size_t keep, const char *except,
                              pfc_err *err) PFC_MUSTCHECK;
+
+/** Removes the least recently used subfolders of `dir` while its disk has less than
+ * PFC_CACHE_FREE_BYTES or room for fewer than PFC_CACHE_FREE_FILES files, until none is left. */
+pfc_code pfc_cache_free_disk(const char *dir, pfc_err *err) PFC_MUSTCHECK;
 
 /** Opens the repository at opts->source: a folder directly, a URL through a mirror below opts->dir,
  * created when absent. *mirror: path of the mirror, NULL when the source is a folder; caller frees.

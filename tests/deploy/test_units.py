@@ -192,7 +192,7 @@ class Units(unittest.TestCase):
                                           env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64, "PERFCI_MACHINE_LOCK": str(lock)})
                 self.addCleanup(runner.wait)
                 self.addCleanup(runner.kill)
-                said = told.get(timeout=120)  # ends by itself, and says why, when it does not wait
+                said = told.get(timeout=120)  # or "complete", with the reason, when it does not wait
                 self.assertEqual(said, ("heartbeat", "waiting for another runner of this machine"))
             while said[0] == "heartbeat":
                 said = told.get(timeout=120)

@@ -29,6 +29,7 @@
 
 static fixture f;
 static char *machine_lock, *job;
+static const char *wait_quiet;
 static stand_in server;
 static int stop_pipe[2];
 static atomic_int beats, leases;
@@ -105,6 +106,7 @@ static void run_agent(bool once, pfc_sandbox_mode sandbox, pfc_agent_report *rep
                                   .once = once,
                                   .sandbox = sandbox,
                                   .machine_lock = machine_lock,
+                                  .wait_quiet = wait_quiet,
                                   .poll_s = 1.0,
                                   .stop_fd = stop_pipe[0],
                                   .seed = 1,
@@ -250,4 +252,17 @@ Test(agent_machine, an_isolated_run_carries_none)
     cr_assert(eq(sz, report.done, 1));
     cr_assert(eq(int, runs, 1));
     cr_assert(not(run_marked));
+}
+
+/* There is no perfci-bench beside the tests to ask. */
+Test(agent_machine, a_command_is_not_measured_where_nobody_can_say_that_the_machine_is_quiet)
+{
+    pfc_agent_report report;
+
+    wait_quiet = "1s";
+    offer("measure", 60);
+    run_agent(true, PFC_SANDBOX_OFF, &report);
+    cr_assert(eq(sz, report.failed, 1));
+    cr_assert(eq(int, runs, 0));
+    cr_assert(ne(ptr, strstr(ended, "cannot be asked whether it is quiet"), NULL), "%s", ended);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ static char *dir, *tree, *other;
 static pfc_sandbox *sandbox;
 static int listener = -1, named = -1, hidden = -1;
 static unsigned short port;
+static int shared_key; /* of a segment of System V memory */
 
 static char *put(const char *folder, const char *name, const char *text, unsigned mode)
 {
@@ -105,9 +107,9 @@ static char *prologue(const char *secret, const char *open, const char *socket_p
                       const char *abstract)
 {
     return pfc_format("export SECRET=%s OPEN=%s OTHER=%s TREE=%s PORT=%u SOCKET=%s ABSTRACT=%s "
-                      "AGENT=%d UID_IS_ROOT=%d\n",
+                      "AGENT=%d UID_IS_ROOT=%d SHARED=%d\n",
                       secret, open, other, tree, port, socket_path, abstract, (int)getpid(),
-                      geteuid() == 0);
+                      geteuid() == 0, shared_key);
 }
 
 TestSuite(escapes, .init = open_world, .fini = close_world, .timeout = 600);
@@ -118,12 +120,17 @@ Test(escapes, no_probe_gets_out_and_all_that_a_job_needs_works)
     char *open = put(dir, "open", PLANTED, 0644);
     char *socket_path = pfc_fs_join(dir, "socket");
     char *abstract = pfc_format("perfci-escapes-%d", (int)getpid());
-    char *before = prologue(secret, open, socket_path, abstract);
+    char *before = NULL;
     char *path = pfc_fs_join(PFC_TEST_SOURCE, "tests/runner/escapes.txt");
     size_t len = 0, probes = 0;
+    int shared;
     char *text = NULL;
     pfc_err err = { 0 };
 
+    shared_key = 0x50455243 + (int)getpid();
+    shared = shmget(shared_key, 4096, IPC_CREAT | IPC_EXCL | 0666);
+    cr_assert(ge(int, shared, 0));
+    before = prologue(secret, open, socket_path, abstract);
     named = unix_listener(socket_path, false);
     hidden = unix_listener(abstract, true);
     cr_assert(eq(int, pfc_fs_read(path, 1 << 20, &text, &len, &err), PFC_OK), "%s", err.msg);
@@ -149,7 +156,8 @@ Test(escapes, no_probe_gets_out_and_all_that_a_job_needs_works)
         free(name);
         at = end;
     }
-    cr_assert(ge(sz, probes, 60));
+    cr_assert(ge(sz, probes, 100));
+    cr_assert(eq(int, shmctl(shared, IPC_RMID, NULL), 0));
     close(named);
     close(hidden);
     free(text);
@@ -220,9 +228,38 @@ Test(escapes, a_build_may_be_given_the_network)
     free(script);
 }
 
+/* Each in its own folder of the sandbox: memory, /tmp, System V memory, message queues. */
+Test(escapes, nothing_is_left_for_the_next_job)
+{
+    static const char leave[] =
+        "echo x > /dev/shm/left && echo x > /tmp/left && mkfifo /tmp/fifo && "
+        "ipcmk -M 4096 -Q -S 1 && test \"$(ipcs | grep -c ^0x)\" = 3";
+    static const char look[] = "test -e /dev/shm/left -o -e /tmp/left -o -e /tmp/fifo || "
+                               "test \"$(ipcs | grep -c ^0x)\" != 0";
+    pfc_proc_result res;
+
+    run_job(leave, 60, &res);
+    cr_assert(eq(int, res.exit_status, 0), "%s", pfc_buf_text(&res.err));
+    pfc_proc_result_clear(&res);
+    run_job(look, 60, &res);
+    cr_assert(eq(int, res.exit_status, 1), "%s%s", pfc_buf_text(&res.out), pfc_buf_text(&res.err));
+    pfc_proc_result_clear(&res);
+}
+
 Test(escapes, bombs_end_at_their_limit)
 {
     pfc_proc_result res;
+
+    /* Each process leaves its session, and doubles until none can be made. */
+    run_job("cat > bomb.sh <<'END'\n"
+            "setsid sh bomb.sh & setsid sh bomb.sh & wait\nEND\n"
+            "(sh bomb.sh; echo all) > /dev/null 2>&1",
+            3, &res);
+    cr_assert(res.timed_out || res.exit_status != 0);
+    pfc_proc_result_clear(&res);
+    run_job("ls -d /proc/[0-9]* | wc -l", 60, &res); /* all of them are gone */
+    cr_assert(lt(int, atoi(pfc_buf_text(&res.out)), 12), "%s", pfc_buf_text(&res.out));
+    pfc_proc_result_clear(&res);
 
     /* Processes: the loop would end well without the limit. */
     run_job("i=0; while [ $i -lt 6000 ]; do sleep 60 & i=$((i + 1)); done; echo all", 60, &res);

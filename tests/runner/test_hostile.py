@@ -270,9 +270,11 @@ class Hostile(unittest.TestCase):
     def test_planted_result_files(self):
         """A suite's program that leaves something else than its document behind."""
         for name, command in (("link", "ln -s /etc/passwd $OUT"), ("pipe", "mkfifo $OUT"), ("folder", "mkdir $OUT"), ("nothing", ":"),
-                              ("device", "ln -s /dev/zero $OUT"), ("huge", "dd if=/dev/zero of=$OUT bs=1M count=0 seek=20000 2>/dev/null")):
+                              ("device", "ln -s /dev/zero $OUT"), ("loop", "ln -s $OUT $OUT"), ("socket", "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).bind(os.environ[\"OUT\"])'"),
+                              ("race", "setsid sh -c 'while :; do ln -sf /etc/passwd $OUT; rm -f $OUT; mkdir $OUT; rmdir $OUT; done' >/dev/null 2>&1 </dev/null &"),
+                              ("huge", "dd if=/dev/zero of=$OUT bs=1M count=0 seek=20000 2>/dev/null")):
             with self.subTest(name):
-                script = b'#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = --out ] && OUT=$2; shift; done\n' + command.encode() + b"\n"
+                script = b'#!/bin/sh\nwhile [ $# -gt 0 ]; do [ "$1" = --out ] && OUT=$2; shift; done; export OUT\n' + command.encode() + b"\n"
                 bench = self.repo.tree((PROGRAM, b"perfci-bench", self.repo.blob(script)))
                 tree = self.repo.tree(self.value, (FILE, b"perfci.yaml", self.repo.blob(b"suite: demo\n")), (
                     FOLDER, b"build", self.repo.tree((FOLDER, b"release", self.repo.tree((FOLDER, b"bin", bench))))))

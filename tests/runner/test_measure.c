@@ -7,6 +7,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/parse.h"
+#include "runner/measure/canary.h"
 #include "runner/workspace/workspace.h"
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
@@ -337,4 +338,63 @@ Test(measure, nothing_to_measure_with_is_a_mistake)
     cr_assert(eq(int, pfc_measure(&opts, dir, NULL, 0, &out, &err), PFC_EINVAL));
     opts.measure = "echo 1";
     cr_assert(eq(int, pfc_measure(&opts, dir, "a b", 0, &out, &err), PFC_EINVAL));
+}
+
+/* ---- the gate before a command ---- */
+
+static pfc_code gate(const char *script, bool (*cancelled)(void *), bool *was, pfc_err *err)
+{
+    char *bench = make_bench(script);
+    const pfc_quiet_gate how = { .bench = bench, .wait = "3s", .cancelled = cancelled };
+    const pfc_code code = pfc_quiet_wait_for(&how, was, err);
+
+    free(bench);
+    return code;
+}
+
+static bool at_once(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+Test(measure, a_command_waits_for_a_quiet_machine_and_gives_up_with_the_reason)
+{
+    bool cancelled = false;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int,
+                 gate("test \"$*\" = '--canary --quiet --wait-quiet 3s'", NULL, &cancelled, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(int,
+                 gate("echo 'perfci-bench: the machine was not quiet within 3 s: load' >&2; exit 5",
+                      NULL, &cancelled, &err),
+                 PFC_EUNAVAIL));
+    cr_assert(eq(str, err.msg, "the machine was not quiet within 3 s: load"));
+    cr_assert(not(cancelled));
+    cr_assert(eq(int, gate("exec sleep 1000", at_once, &cancelled, &err), PFC_OK));
+    cr_assert(cancelled);
+    cr_assert(eq(int,
+                 pfc_quiet_wait_for(&(pfc_quiet_gate){ .bench = "/no/bench", .wait = "1s" },
+                                    &cancelled, &err),
+                 PFC_EUNAVAIL));
+    cr_assert(ne(ptr, strstr(err.msg, "cannot be asked whether it is quiet"), NULL), "%s", err.msg);
+}
+
+/* The fake ends long after a measurement may, and long before the wait is over. */
+Test(measure, waiting_for_a_quiet_machine_is_no_part_of_the_time_limit)
+{
+    char *bench = make_bench("sleep 0.5; echo 'perfci-bench: busy' >&2; exit 5");
+    pfc_commit_measure_opts opts = {
+        .suite = "quick", .bench = bench, .timeout_s = 0.1, .wait_quiet = "500s"
+    };
+    pfc_outcome out;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 0, &out, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, out.kind, PFC_OUTCOME_FAILED));
+    cr_assert(eq(str, out.reason, "busy"));
+    pfc_outcome_clear(&out);
+    free(bench);
 }

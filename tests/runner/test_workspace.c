@@ -163,7 +163,7 @@ Test(workspace, another_build_command_builds_anew)
 }
 
 /* A compiler of the test's own stands first on PATH: the build need not run it. */
-Test(workspace, another_toolchain_builds_anew)
+Test(workspace, another_toolchain_builds_again)
 {
     static const char *const contents[] = { "one\n", "one\n", "another\n" };
     static const bool built[] = { true, false, true };

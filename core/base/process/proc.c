@@ -96,8 +96,11 @@ static bool disk_is_short(const pfc_proc_opts *opts)
 {
     struct statvfs fs;
 
-    return opts->disk_free_bytes > 0 && statvfs(opts->disk_path, &fs) == 0 &&
-           (uint64_t)fs.f_bavail * fs.f_frsize < opts->disk_free_bytes;
+    if (opts->disk_free_bytes == 0 || statvfs(opts->disk_path, &fs) != 0)
+        return false;
+    /* Some file systems have no fixed number of files and say 0. */
+    return (uint64_t)fs.f_bavail * fs.f_frsize < opts->disk_free_bytes ||
+           (fs.f_files > 0 && fs.f_favail < PFC_PROC_MIN_FILES);
 }
 
 /* No grace: a process that takes memory or disk space takes more of it until it is killed. */
@@ -254,6 +257,7 @@ pfc_code pfc_proc_run(const pfc_proc_opts *opts, pfc_proc_result *res, pfc_err *
     plan.memory_limit_bytes = opts->memory_limit_bytes;
     plan.first_to_go = opts->tree_limit_bytes > 0;
     plan.keep_fd = opts->inherit_fd;
+    plan.join_fd = opts->join_fd;
     plan.env = pfc_proc_environment(opts->env);
     w.started_ns = pfc_clock_ns();
     code = pfc_proc_start(&plan, &w.pid, err);

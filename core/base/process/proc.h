@@ -11,6 +11,8 @@
 
 #include "core/base/buf.h"
 
+#define PFC_PROC_MIN_FILES 1024
+
 typedef struct pfc_proc_opts {
     const char *const *argv; /* NULL-terminated; argv[0] is looked up on PATH */
     const char *const *env;  /* "NAME=value" to add or replace, NULL-terminated; NULL: none.
@@ -28,13 +30,16 @@ typedef struct pfc_proc_opts {
                                     are also the first to go when the machine's memory ends
                                     (oom_score_adj). 0: none */
     const char *disk_path;     /* with disk_free_bytes: a folder of the file system to watch */
-    uint64_t disk_free_bytes;  /* less free than this on it: the group is killed at once; asked
+    uint64_t disk_free_bytes;  /* less free than this on it, or room for fewer than
+                                       PFC_PROC_MIN_FILES files: the group is killed at once; asked
                                        ten times a second. 0: not watched */
     int inherit_fd;            /* a descriptor above 2 that the child keeps under its number;
                                        0: none. All others are closed */
-    bool inherit_stderr;       /* stderr goes to the caller's; else it is collected */
-    bool inherit_stdout;       /* likewise */
-    bool merge;                /* stderr into stdout's buffer, in order */
+    int join_fd;         /* the child writes "0" to this descriptor before it runs the program:
+                                  the file cgroup.procs of a control group; 0: none */
+    bool inherit_stderr; /* stderr goes to the caller's; else it is collected */
+    bool inherit_stdout; /* likewise */
+    bool merge;          /* stderr into stdout's buffer, in order */
     /* asked about ten times a second while it runs; true stops the child; NULL: never */
     bool (*cancelled)(void *arg);
     void *cancelled_arg;

@@ -153,6 +153,8 @@ static void child_start(const pfc_proc_plan *plan, int fault_fd)
         (plan->out_fd >= 0 && dup2(plan->out_fd, 1) < 0) ||
         (plan->err_fd >= 0 && dup2(plan->err_fd, 2) < 0))
         child_fail(fault_fd, FAULT_SETUP);
+    if (plan->join_fd > 0 && write(plan->join_fd, "0", 1) != 1)
+        child_fail(fault_fd, FAULT_SETUP);
     close_others(plan->keep_fd, fault_fd);
     if (plan->cwd != NULL && chdir(plan->cwd) != 0)
         child_fail(fault_fd, FAULT_CWD);

@@ -19,6 +19,7 @@ typedef struct pfc_proc_plan {
     double cpu_limit_s;
     uint64_t memory_limit_bytes;
     int keep_fd;      /* stays open in the child; 0: none */
+    int join_fd;      /* the child writes "0" to it before exec; 0: none */
     bool first_to_go; /* when the machine runs out of memory */
     pid_t parent;
 } pfc_proc_plan;

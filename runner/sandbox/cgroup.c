@@ -1,0 +1,359 @@
+#include "runner/sandbox/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+
+#define JOB_PREFIX    "perfci-job-"    /* then the runner's process id, "-", and a number */
+#define RUNNER_PREFIX "perfci-runner-" /* then its process id */
+#define MAX_FILE      (64u * 1024)
+#define EMPTY_S       5 /* that the kernel has to end the processes of a group */
+
+struct pfc_cgroups {
+    char *base;
+    char *own; /* the group that this process moved into; NULL: it did not move */
+    bool memory, pids;
+    bool enabled; /* the controllers were enabled by this process */
+    unsigned next;
+    char description[80];
+};
+
+/* ---- files of the hierarchy ---- */
+
+static int put(const char *folder, const char *file, const char *text)
+{
+    char *path = pfc_fs_join(folder, file);
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const ssize_t len = (ssize_t)strlen(text);
+    int failed = fd < 0 ? errno : 0;
+
+    if (!failed && write(fd, text, (size_t)len) != len)
+        failed = errno ? errno : EIO;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return failed;
+}
+
+static void put_number(const char *folder, const char *file, uint64_t value)
+{
+    char text[32];
+    int failed;
+
+    (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    failed = put(folder, file, text);
+    if (failed)
+        pfc_log(PFC_WARN, "cgroup_limit_not_set", "group", folder, "file", file, "reason",
+                strerror(failed));
+}
+
+/* The caller frees the text; NULL when it cannot be read. */
+static char *get(const char *folder, const char *file)
+{
+    char *path = pfc_fs_join(folder, file);
+    char *text = NULL;
+    size_t len = 0;
+
+    if (pfc_fs_read(path, MAX_FILE, &text, &len, NULL) != PFC_OK)
+        text = NULL;
+    free(path);
+    return text;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    const size_t len = strlen(word);
+
+    for (const char *at = text; at && (at = strstr(at, word)) != NULL; at += len)
+        if ((at == text || at[-1] == ' ') && strchr(" \n", at[len]))
+            return true;
+    return false;
+}
+
+/* The number behind "name " at the start of a line, or 0. */
+static unsigned long long number_of(const char *text, const char *name)
+{
+    const size_t len = strlen(name);
+
+    for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (strncmp(line, name, len) == 0 && line[len] == ' ')
+            return strtoull(line + len + 1, NULL, 10);
+    return 0;
+}
+
+/* ---- ending a group ---- */
+
+static bool is_populated(const char *group)
+{
+    char *events = get(group, "cgroup.events");
+    const bool populated = number_of(events, "populated") != 0;
+
+    free(events);
+    return populated;
+}
+
+/* cgroup.kill exists since Linux 5.14; before, each process is ended, also those that start
+ * meanwhile, because the caller repeats this until the group is empty. */
+static void kill_all(const char *group)
+{
+    char *procs;
+
+    if (put(group, "cgroup.kill", "1") == 0)
+        return;
+    procs = get(group, "cgroup.procs");
+    for (char *line = procs; line && *line;
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (strtol(line, NULL, 10) > 1)
+            (void)kill((pid_t)strtol(line, NULL, 10), SIGKILL);
+    free(procs);
+}
+
+static void end_group(const char *group)
+{
+    const int64_t until = pfc_clock_ns() + EMPTY_S * PFC_NS_PER_S;
+    const struct timespec pause = { .tv_nsec = PFC_NS_PER_MS };
+
+    kill_all(group);
+    while (is_populated(group) && pfc_clock_ns() < until) {
+        (void)nanosleep(&pause, NULL);
+        kill_all(group);
+    }
+    if (rmdir(group) != 0 && errno != ENOENT)
+        pfc_log(PFC_WARN, "cgroup_left", "group", group, "reason", strerror(errno));
+}
+
+/* Of a runner that was killed: its process id is in the name. */
+static void remove_stale(const char *base)
+{
+    DIR *folder = opendir(base);
+    const struct dirent *found;
+
+    while (folder && (found = readdir(folder)) != NULL) {
+        const char *name = found->d_name, *pid = NULL;
+
+        if (strncmp(name, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
+            pid = name + strlen(JOB_PREFIX);
+        else if (strncmp(name, RUNNER_PREFIX, strlen(RUNNER_PREFIX)) == 0)
+            pid = name + strlen(RUNNER_PREFIX);
+        if (pid && strtol(pid, NULL, 10) > 1 && kill((pid_t)strtol(pid, NULL, 10), 0) != 0 &&
+            errno == ESRCH) {
+            char *group = pfc_fs_join(base, name);
+
+            end_group(group);
+            free(group);
+        }
+    }
+    if (folder)
+        (void)closedir(folder);
+}
+
+/* ---- opening ---- */
+
+/* Where cgroup v2 is mounted; caller frees; NULL: nowhere. Fields of a line of mountinfo: id,
+ * parent, device, root, place, options, ..., "-", type. */
+static char *find_mount(void)
+{
+    char *text = NULL, *rest = NULL, *found = NULL;
+    size_t len = 0;
+
+    if (pfc_fs_read("/proc/self/mountinfo", 4u * 1024 * 1024, &text, &len, NULL) != PFC_OK)
+        return NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line && !found;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char place[PFC_PATH_MAX];
+
+        if (strstr(line, " - cgroup2 ") && sscanf(line, "%*s %*s %*s %*s %4095s", place) == 1)
+            found = pfc_strdup(place);
+    }
+    free(text);
+    return found;
+}
+
+static pfc_code find_base(char **out, pfc_err *err)
+{
+    char *mount = find_mount(), *text = NULL;
+    size_t len = 0;
+    const char *path;
+
+    if (!mount)
+        return pfc_err_set(err, PFC_EUNAVAIL, "cgroup v2 is not mounted");
+    if (pfc_fs_read("/proc/self/cgroup", MAX_FILE, &text, &len, NULL) != PFC_OK) {
+        free(mount);
+        return pfc_err_set(err, PFC_EUNAVAIL, "/proc/self/cgroup cannot be read");
+    }
+    path = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+    if (path) {
+        path += strcspn(path, "/");
+        *out = pfc_format("%s%.*s", mount, (int)strcspn(path, "\n"), path);
+    }
+    free(mount);
+    free(text);
+    return path ? PFC_OK
+                : pfc_err_set(err, PFC_EUNAVAIL, "this process is in no group of cgroup v2");
+}
+
+static pfc_code make_group(const char *path, pfc_err *err)
+{
+    /* One of that name is left over from a process that had our id. */
+    if (mkdir(path, 0755) != 0 && errno != EEXIST)
+        return pfc_err_set(err, PFC_EUNAVAIL, "no control group can be made: %s: %s", path,
+                           strerror(errno));
+    return PFC_OK;
+}
+
+/* Out of the way of the controllers: a group that has some for its children has no process. */
+static bool move_self(pfc_cgroups *g)
+{
+    char *own = pfc_format("%s/" RUNNER_PREFIX "%d", g->base, (int)getpid());
+
+    if (make_group(own, NULL) != PFC_OK || put(own, "cgroup.procs", "0") != 0) {
+        (void)rmdir(own);
+        free(own);
+        return false;
+    }
+    g->own = own;
+    return true;
+}
+
+static void move_back(pfc_cgroups *g)
+{
+    if (!g->own)
+        return;
+    if (put(g->base, "cgroup.procs", "0") == 0)
+        (void)rmdir(g->own);
+    free(g->own);
+    g->own = NULL;
+}
+
+static void enable(pfc_cgroups *g, const char *controllers)
+{
+    const bool memory = has_word(controllers, "memory"), pids = has_word(controllers, "pids");
+    char *now = get(g->base, "cgroup.subtree_control");
+    char text[32];
+    int failed = 0;
+
+    (void)snprintf(text, sizeof(text), "%s%s%s", memory ? "+memory" : "", memory && pids ? " " : "",
+                   pids ? "+pids" : "");
+    if ((memory && !has_word(now, "memory")) || (pids && !has_word(now, "pids"))) {
+        failed = put(g->base, "cgroup.subtree_control", text);
+        if (failed == EBUSY && move_self(g)) {
+            failed = put(g->base, "cgroup.subtree_control", text);
+            if (failed)
+                move_back(g);
+        }
+        g->enabled = !failed;
+    }
+    g->memory = memory && !failed;
+    g->pids = pids && !failed;
+    free(now);
+}
+
+pfc_code pfc_cgroups_open(const char *base, pfc_cgroups **out, pfc_err *err)
+{
+    pfc_cgroups *g = pfc_calloc(1, sizeof(*g));
+    char *trial = NULL, *controllers;
+    pfc_code code = PFC_OK;
+
+    *out = NULL;
+    g->base = base ? pfc_strdup(base) : NULL;
+    if (!base)
+        code = find_base(&g->base, err);
+    if (!code) {
+        remove_stale(g->base);
+        trial = pfc_format("%s/" JOB_PREFIX "%d-trial", g->base, (int)getpid());
+        code = make_group(trial, err);
+    }
+    if (code) {
+        free(trial);
+        free(g->base);
+        free(g);
+        return code;
+    }
+    (void)rmdir(trial);
+    free(trial);
+    controllers = get(g->base, "cgroup.controllers");
+    enable(g, controllers);
+    free(controllers);
+    (void)snprintf(g->description, sizeof(g->description), "cgroup v2: %s%skill",
+                   g->memory ? "memory, " : "", g->pids ? "processes, " : "");
+    *out = g;
+    return PFC_OK;
+}
+
+void pfc_cgroups_close(pfc_cgroups *g)
+{
+    if (!g)
+        return;
+    if (g->enabled && g->memory)
+        (void)put(g->base, "cgroup.subtree_control", "-memory");
+    if (g->enabled && g->pids)
+        (void)put(g->base, "cgroup.subtree_control", "-pids");
+    move_back(g);
+    free(g->base);
+    free(g);
+}
+
+const char *pfc_cgroups_description(const pfc_cgroups *g)
+{
+    return g->description;
+}
+
+/* ---- the group of a command ---- */
+
+pfc_code pfc_cgroup_begin(pfc_cgroups *g, uint64_t memory_bytes, uint64_t processes,
+                          pfc_cgroup *out, pfc_err *err)
+{
+    char *path = pfc_format("%s/" JOB_PREFIX "%d-%u", g->base, (int)getpid(), g->next++);
+    char *procs = pfc_fs_join(path, "cgroup.procs");
+    pfc_code code = make_group(path, err);
+
+    *out = (pfc_cgroup){ .procs_fd = -1 };
+    if (!code && g->memory && memory_bytes) {
+        put_number(path, "memory.max", memory_bytes);
+        (void)put(path, "memory.swap.max", "0");  /* absent in a kernel without swap */
+        (void)put(path, "memory.oom.group", "1"); /* all of the command ends, not a part of it */
+    }
+    if (!code && g->pids && processes)
+        put_number(path, "pids.max", processes);
+    if (!code)
+        out->procs_fd = open(procs, O_WRONLY | O_CLOEXEC);
+    if (!code && out->procs_fd < 0)
+        code = pfc_err_set(err, PFC_EIO, "control group %s: %s", path, strerror(errno));
+    free(procs);
+    if (code) {
+        (void)rmdir(path);
+        free(path);
+        return code == PFC_EUNAVAIL ? PFC_EIO : code;
+    }
+    out->path = path;
+    return PFC_OK;
+}
+
+bool pfc_cgroup_end(pfc_cgroup *group)
+{
+    char *events;
+    bool killed;
+
+    if (!group->path)
+        return false;
+    (void)close(group->procs_fd);
+    events = get(group->path, "memory.events");
+    killed = number_of(events, "oom_kill") > 0;
+    free(events);
+    end_group(group->path);
+    free(group->path);
+    *group = (pfc_cgroup){ .procs_fd = -1 };
+    return killed;
+}
