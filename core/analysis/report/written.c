@@ -254,6 +254,8 @@ static void html_element(pfc_buf *out, const char *element, const char *text)
     pfc_buf_printf(out, "</%s>\n", element);
 }
 
+#define NUMBER_COLUMNS 26 /* a longer text in a column of numbers is none and may be broken */
+
 static void html_table(const pfc_report_part *b, pfc_buf *out)
 {
     pfc_buf_puts(out, "<table><thead><tr>");
@@ -268,7 +270,12 @@ static void html_table(const pfc_report_part *b, pfc_buf *out)
         for (size_t c = 0; c < b->cols; c++) {
             const pfc_report_cell *cell = &b->cells[r * b->cols + c];
 
-            pfc_buf_puts(out, b->right[c] ? "<td class=\"n\">" : "<td>");
+            if (!b->right[c])
+                pfc_buf_puts(out, "<td>");
+            else if (width_of(cell->text) > NUMBER_COLUMNS)
+                pfc_buf_puts(out, "<td class=\"n long\">");
+            else
+                pfc_buf_puts(out, "<td class=\"n\">");
             if (cell->link) {
                 pfc_buf_puts(out, "<a href=\"");
                 pfc_report_html_escape(out, cell->link);
@@ -299,8 +306,9 @@ static const char style[] =
     "table{border-collapse:collapse;width:100%;margin:.5rem 0}"
     "th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line);"
     "vertical-align:top;overflow-wrap:anywhere}"
-    "th{color:var(--soft);font-weight:600}.n{text-align:right;font-variant-numeric:tabular-nums;"
-    "white-space:nowrap}\n"
+    "th{color:var(--soft);font-weight:600}th,td:first-child{overflow-wrap:normal}"
+    ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+    ".long{white-space:normal;text-align:left}\n"
     "code{display:block;background:var(--bar);padding:.4rem .6rem;overflow-x:auto;margin:.3rem 0;"
     "white-space:pre}\n"
     "svg{display:block;width:100%;height:auto;margin:.6rem 0}svg "
