@@ -211,10 +211,10 @@ class Accel(Case):
                             "once, each or overlapped"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--scope", "region", "--launches", "0"],
                             "launches"),
-                           (["fly"], "expected \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
-                                     "\"grade-guidance\", got \"fly\""),
-                           ([], "missing subcommand: \"run\", \"chips\", \"counters\", \"grade-limiter\" or "
-                                "\"grade-guidance\"")]:
+                           (["fly"], "expected \"run\", \"chips\", \"counters\", \"grade-limiter\", "
+                                     "\"grade-delta\" or \"grade-guidance\", got \"fly\""),
+                           ([], "missing subcommand: \"run\", \"chips\", \"counters\", \"grade-limiter\", "
+                                "\"grade-delta\" or \"grade-guidance\"")]:
             r = self.perfci("accel", *args)
             self.assertEqual(r.returncode, 2, args)
             self.assertIn(says, r.stderr, args)

@@ -10,10 +10,10 @@ LIMIT = (1, 1000)
 LIMITS = [
     *[(command, "--margin", *MARGIN) for command in ("compare", "check", "bisect", "nightly")],
     *[(command, "--rounds", *LIMIT) for command in ("compare", "check")],
-    *[(command, "--seed", 0, MAX_I64) for command in ("compare", "check", "accel run", "accel grade-limiter",
+    *[(command, "--seed", 0, MAX_I64) for command in ("compare", "check", "accel run", "accel grade-limiter", "accel grade-delta",
                                                        "accel grade-guidance")],
-    ("accel run", "--launches", 1, 10000), ("accel grade-limiter", "--jobs", 1, 64),
-    *[(command, "--cases", 1, 100000) for command in ("accel grade-limiter", "accel grade-guidance")],
+    ("accel run", "--launches", 1, 10000), *[(command, "--jobs", 1, 64) for command in ("accel grade-limiter", "accel grade-delta")],
+    *[(command, "--cases", 1, 100000) for command in ("accel grade-limiter", "accel grade-delta", "accel grade-guidance")],
     *[(command, "--repeats", *LIMIT) for command in ("run", "nightly")],
     *[(command, "--limit", *LIMIT) for command in ("alerts", "events", "audit", "jobs", "series", "coverage")],
     *[(command, option, *DURATION) for command, option in (

@@ -8,16 +8,31 @@
 #include "core/stats/stats.h"
 #include "core/wire/run_values.h"
 
-/* Headlines sum up benchmarks, and the canary belongs to the machine: neither has a limiter. */
-static bool explainable(const pfc_measurement *m)
+static bool is_headline(const pfc_measurement *m)
 {
-    return !pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK) && !pfc_streq(m->benchmark, "headline");
+    return pfc_streq(m->benchmark, "headline");
 }
 
-static bool wanted(const pfc_measurement *m, const pfc_explain_what *what)
+/* Headlines sum up benchmarks, so they are explained only where they are named, or where the run
+ * has nothing else, as that of a command that prints one number. */
+static bool headlines_only(const pfc_run *run)
 {
-    return explainable(m) && (!what->benchmark || pfc_streq(m->benchmark, what->benchmark)) &&
-           (!what->backend || pfc_streq(m->backend, what->backend)) &&
+    for (size_t i = 0; i < run->measurements_len; i++)
+        if (!is_headline(&run->measurements[i]) &&
+            !pfc_streq(run->measurements[i].benchmark, PFC_CANARY_BENCHMARK))
+            return false;
+    return true;
+}
+
+/* The canary belongs to the machine and has no limiter. */
+static bool wanted(const pfc_run *run, const pfc_measurement *m, const pfc_explain_what *what)
+{
+    if (pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK))
+        return false;
+    if (what->benchmark ? !pfc_streq(m->benchmark, what->benchmark)
+                        : is_headline(m) && !headlines_only(run))
+        return false;
+    return (!what->backend || pfc_streq(m->backend, what->backend)) &&
            (!what->metric || pfc_streq(m->metric, what->metric));
 }
 
@@ -43,7 +58,7 @@ pfc_code pfc_explain_select(const pfc_run *run, const pfc_explain_what *what,
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *m = &run->measurements[i];
 
-        if (!wanted(m, what))
+        if (!wanted(run, m, what))
             continue;
         if (best &&
             (!pfc_streq(m->benchmark, best->benchmark) || !pfc_streq(m->backend, best->backend)))
@@ -86,7 +101,7 @@ static bool overshadowed(const pfc_run *run, const pfc_measurement *m, const pfc
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *other = &run->measurements[i];
 
-        if (wanted(other, what) && preference(other) > preference(m) &&
+        if (wanted(run, other, what) && preference(other) > preference(m) &&
             pfc_streq(other->benchmark, m->benchmark) && pfc_streq(other->backend, m->backend))
             return true;
     }
@@ -111,7 +126,7 @@ pfc_code pfc_explain_select_worst(const pfc_run *before, const pfc_run *after,
     *out = NULL;
     for (size_t i = 0; i < after->measurements_len; i++) {
         const pfc_measurement *m = &after->measurements[i];
-        const double worse = wanted(m, what) ? worsening(before, m) : -(double)INFINITY;
+        const double worse = wanted(after, m, what) ? worsening(before, m) : -(double)INFINITY;
 
         if (!isfinite(worse) || (exact && !m->exact) || overshadowed(after, m, what))
             continue;

@@ -163,6 +163,30 @@ Test(explain, exact_benchmarks_come_before_noisy_ones)
     cr_assert(eq(str, e->benchmark, CASE_GEMM));
 }
 
+Test(explain, a_headline_is_explained_where_it_is_named_or_alone)
+{
+    const pfc_explain_what named = { .benchmark = "headline" };
+
+    for (int i = 0; i < 2; i++) {
+        pfc_run *run = i ? after : before;
+
+        free(run->measurements[3].benchmark);
+        run->measurements[3].benchmark = pfc_strdup("headline");
+    }
+    cr_assert(eq(int, pair(&(pfc_explain_what){ 0 }), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, e->benchmark, CASE_GEMM));
+    cr_assert(eq(int, pair(&named), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, e->benchmark, "headline"));
+    for (int i = 0; i < 6; i++) {
+        pfc_run *run = i % 2 ? after : before;
+
+        free(run->measurements[i / 2].benchmark);
+        run->measurements[i / 2].benchmark = pfc_strdup("headline");
+    }
+    cr_assert(eq(int, pair(&(pfc_explain_what){ 0 }), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, e->benchmark, "headline"));
+}
+
 Test(explain, a_given_judgement_is_taken_over)
 {
     const pfc_explain_judged judged = { "inconclusive", 0.1, 0.0, 0.2, 0.3 };
