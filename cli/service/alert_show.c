@@ -361,9 +361,12 @@ static void show_next(const json_t *a)
         return;
     }
     pfc_out("\nNext:\n"
-            "  perfci why %lld\n"
-            "  perfci repro alert:%lld\n",
-            id, id);
+            "  perfci why %lld\n",
+            id);
+    /* Only a step has two sides to compare. */
+    if (pfc_streq(pfc_browse_string(a, "kind"), "step"))
+        pfc_out("  perfci explain --alert %lld\n", id);
+    pfc_out("  perfci repro alert:%lld\n", id);
     /* Nothing of a drift is to be found by a search. */
     if (!json_is_object(json_object_get(a, "drift")))
         pfc_out("  perfci bisect --remote --alert %lld\n", id);
