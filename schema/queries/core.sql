@@ -33,8 +33,9 @@ FROM (SELECT DISTINCT x.grantee FROM pg_class c CROSS JOIN aclexplode(c.relacl) 
       WHERE c.oid = 'runs'::regclass AND x.privilege_type = 'INSERT' AND x.grantee NOT IN (0, c.relowner)) a;
 
 -- name: event_notify
--- in: payload text
-SELECT pg_notify('perfci', $1);
+-- id 0: of all, or the event has none.
+-- in: type text, id i64
+SELECT pg_notify('perfci', json_build_object('type', $1::text, 'id', $2::bigint)::text);
 
 -- name: audit_insert
 -- in: actor text, action text, project_id id, object text, detail text?

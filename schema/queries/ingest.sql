@@ -137,6 +137,12 @@ SELECT r.place, r.id,
         FROM judged HAVING count(*) > 0)
 FROM r;
 
+-- name: run_notify
+-- The event of a run that was stored alone.
+-- in: project text, run_id i64, id text, commit text
+SELECT pg_notify('perfci', json_build_object('type', 'run', 'project', $1::text, 'run_id', $2::bigint, 'id', $3::text,
+                                             'commit', $4::text)::text);
+
 -- name: measurements_copy
 -- copy: project_id i64, series_id i64, run_id i64, commit_id i64, n i32, median f64, low f64, high f64, min f64,
 --    samples f64[], blocks u32[], extra json, visit_blocks u32[]?, visit_positions u32[]?

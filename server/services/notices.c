@@ -103,8 +103,7 @@ pfc_code pfc_notice_again(pfc_db *db, const char *actor, int64_t project_id, int
         code =
             pfc_audit_add(tx, actor, "notify", project_id, object, "dead letters tried again", err);
         if (!code)
-            code = pfc_event_send(
-                tx, json_pack("{s:s, s:I}", "type", "notice", "id", (json_int_t)id), err);
+            code = pfc_event_send(tx, "notice", id, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);

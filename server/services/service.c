@@ -19,17 +19,9 @@ pfc_code pfc_audit_add(pfc_tx *tx, const char *actor, const char *action, int64_
                                 err);
 }
 
-pfc_code pfc_event_send(pfc_tx *tx, json_t *event, pfc_err *err)
+pfc_code pfc_event_send(pfc_tx *tx, const char *type, int64_t id, pfc_err *err)
 {
-    char *text = json_dumps(event, JSON_COMPACT);
-    pfc_code code;
-
-    json_decref(event);
-    if (!text)
-        return pfc_err_set(err, PFC_EBUG, "event: cannot be written");
-    code = pfc_sql_event_notify(tx, &(pfc_sql_event_notify_args){ .payload = text }, err);
-    free(text);
-    return code;
+    return pfc_sql_event_notify(tx, &(pfc_sql_event_notify_args){ .type = type, .id = id }, err);
 }
 
 void pfc_texts_free(char **texts, size_t len)

@@ -12,15 +12,13 @@
 #ifndef PFC_SERVER_SERVICES_SERVICE_H
 #define PFC_SERVER_SERVICES_SERVICE_H
 
-#include <jansson.h>
-
 #include "server/repo/tables/repo.h"
 
 /** Adds a row to the audit log: "ingest" of "run 7". detail may be NULL. */
 pfc_code pfc_audit_add(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
                        const char *object, const char *detail, pfc_err *err) PFC_MUSTCHECK;
-/** Sends the event to all listeners when tx commits; takes ownership of `event`. */
-pfc_code pfc_event_send(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
+/** Sends the event {"type", "id"} to all listeners when tx commits. id 0: all, or none. */
+pfc_code pfc_event_send(pfc_tx *tx, const char *type, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 void pfc_texts_free(char **texts, size_t len);
 
 #endif

@@ -130,9 +130,7 @@ static pfc_code end(pfc_db *db, const char *actor, const pfc_sql_browser_session
     }
     /* As at the end of a token: every server drops its cache and ends the token's streams. */
     if (!code)
-        code = pfc_event_send(
-            tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)rows.items[0].token_id),
-            err);
+        code = pfc_event_send(tx, "token", rows.items[0].token_id, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -3,6 +3,7 @@
  */
 #include "server/services/access/lease_tokens.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/clock.h"

@@ -70,7 +70,7 @@ static pfc_code retire(pfc_db *db, const char *actor, const char *name, int64_t 
             tx, &(pfc_sql_project_cancel_jobs_args){ .project_id = *id }, err);
     /* The event makes every server clear its cache of tokens and project names. */
     if (!code)
-        code = pfc_event_send(tx, json_pack("{s:s, s:i}", "type", "token", "id", 0), err);
+        code = pfc_event_send(tx, "token", 0, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

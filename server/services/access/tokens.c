@@ -149,8 +149,7 @@ pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *er
         code = pfc_audit_add(tx, actor, "revoke", 0, what, NULL, err);
     /* The event makes every server remove the token from its cache. */
     if (!code)
-        code =
-            pfc_event_send(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
+        code = pfc_event_send(tx, "token", id, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
@@ -179,8 +178,7 @@ pfc_code pfc_token_rotate(pfc_db *db, const char *actor, int64_t id, double over
     }
     /* The event makes every server drop its cached row, whose expiry is out of date. */
     if (!code)
-        code =
-            pfc_event_send(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
+        code = pfc_event_send(tx, "token", id, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -3,6 +3,7 @@
  */
 #include "server/services/alerts/identical_code.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

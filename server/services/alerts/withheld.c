@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <jansson.h>
+
 #include "server/repo/sql/withheld.h"
 #include "server/services/service.h"
 

@@ -330,12 +330,6 @@ pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
     return code;
 }
 
-static json_t *run_event(const pfc_ingest *in)
-{
-    return json_pack("{s:s, s:s, s:I, s:s, s:s}", "type", "run", "project", in->project, "run_id",
-                     (json_int_t)in->run_id, "id", in->run->id, "commit", in->run->commit);
-}
-
 static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
                            pfc_ingest_result *out, pfc_err *err)
 {
@@ -366,7 +360,12 @@ static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
     code = pfc_audit_add(in->tx, actor, "ingest", in->project_id, what, in->run->id, err);
     free(what);
     if (!code)
-        code = pfc_event_send(in->tx, run_event(in), err);
+        code = pfc_sql_run_notify(in->tx,
+                                  &(pfc_sql_run_notify_args){ .project = in->project,
+                                                              .run_id = in->run_id,
+                                                              .id = in->run->id,
+                                                              .commit = in->run->commit },
+                                  err);
     return code;
 }
 

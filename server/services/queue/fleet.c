@@ -46,7 +46,7 @@ static pfc_code audit(pfc_tx *tx, const char *actor, const char *action, int64_t
 /* Lease requests of stopped runners that wait look again. */
 static pfc_code announce(pfc_tx *tx, pfc_err *err)
 {
-    return pfc_event_send(tx, json_pack("{s:s}", "type", PFC_RUNNER_TOPIC), err);
+    return pfc_event_send(tx, PFC_RUNNER_TOPIC, 0, err);
 }
 
 pfc_code pfc_runner_stopped(pfc_db *db, int64_t project_id, const char *runner, bool *stopped,
@@ -212,8 +212,7 @@ static pfc_code end_tokens(pfc_tx *tx, const char *actor, int64_t project_id,
             code = pfc_audit_add(tx, actor, "revoke", project_id, what, NULL, err);
         /* The event makes every server remove the token from its cache. */
         if (!code)
-            code = pfc_event_send(
-                tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
+            code = pfc_event_send(tx, "token", id, err);
         free(what);
     }
     return code;

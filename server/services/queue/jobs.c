@@ -69,8 +69,7 @@ pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, cons
     pfc_code code = pfc_job_put(tx, project_id, &row, &id, err);
 
     if (!code)
-        code = pfc_event_send(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id),
-                              err);
+        code = pfc_event_send(tx, "detect", id, err);
     return code;
 }
 

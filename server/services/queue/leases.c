@@ -53,8 +53,7 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
         int64_t id = rows.items[i].id;
 
         if (strcmp(kind, "detect") == 0)
-            code = pfc_event_send(
-                tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
+            code = pfc_event_send(tx, "detect", id, err);
         else
             code = pfc_job_announce(tx, id, err);
     }

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <jansson.h>
+
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/session_judge.h"
 #include "server/services/alerts/alerts.h"
