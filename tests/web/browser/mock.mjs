@@ -120,6 +120,8 @@ export function startMock(dist, state) {
     }],
     [/^\/alerts\/\d+$/, () => ({ ...fixture("alert"), ...state.alert })],
     [/^\/alerts\/\d+\/suspects$/, () => ({ ...fixture("suspects"), ...state.suspects })],
+    [/^\/alerts\/\d+\/explanation$/, () => ({ ...fixture("explanation"), ...state.explanation })],
+    [/^\/explain$/, () => ({ ...fixture("explanation"), ...state.explanation })],
     [/^\/environment$/, () => (state.empty ? empty("events") : fixture("environment"))],
     [/^\/environment\/\d+$/, () => ({ ...fixture("environment").events[0], ...state.event })],
     [/^\/jobs$/, () => list("jobs")],

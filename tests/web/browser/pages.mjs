@@ -17,7 +17,7 @@ const PAGES = {
   nights: "/p/kernels/nights", night: `/p/kernels/nights/${"3f".repeat(16)}`,
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
   commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
-  compare_form: "/compare", alerts: "/alerts?project=kernels&state=all", alert: "/alerts/31", jobs: "/jobs?project=kernels",
+  explain: `/explain?before=${"1".repeat(32)}&after=${"8".repeat(32)}&benchmark=gemm&backend=accel%3Apfc-server`, compare_form: "/compare", alerts: "/alerts?project=kernels&state=all", alert: "/alerts/31", jobs: "/jobs?project=kernels",
   run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
 };
 

@@ -1,5 +1,6 @@
 // User journeys: follow a regression from the overview, read a point, choose a range, triage, search.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { openPage, settled, shoot, violations, WAIT_MS } from "./browser.mjs";
 
 export const wide = { width: 1280, theme: "light" };
@@ -325,6 +326,25 @@ async function suspects_come_with_their_reasons_and_the_commands({ browser, mock
   });
 }
 
+async function an_alert_is_explained_unasked({ browser, mock, state }) {
+  const evil = "<img src=x onerror=document.title='broken'>";
+  const { causes } = JSON.parse(await readFile(new URL("../fixtures/explanation.json", import.meta.url), "utf8"));
+  state.explanation = { causes: [{ ...causes[0], text: evil }, ...causes.slice(1)], warnings: ["The runs differ in cpu."] };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const section = page.locator("section", { hasText: "What changed inside, and why" }).last();
+    const text = await section.innerText();
+    for (const part of [evil, "The runs differ in cpu.", "100826", "428434", "Limiter before: compute", "Limiter after: latency", "It acts through latency"])
+      assert.ok(text.includes(part), `${part} in ${text}`);
+    assert.equal(await page.locator("main img").count(), 0);
+    await section.getByText("The contributions as a table").click();
+    const rows = section.getByRole("table", { name: "Contributions to the difference" }).locator("tbody tr");
+    assert.match(await rows.first().innerText(), /latency[^]*load_b[^]*97,900[^]*29\.9/);
+    assert.match(await section.getByRole("link", { name: "The report as one page" }).getAttribute("href"), /^\/api\/v1\/alerts\/31\/explanation\?format=html$/);
+  });
+}
+
 /* Range, slope and release stand where the suspects would; no commit is named, and no search offered. */
 async function a_drift_has_a_range_and_no_suspects({ browser, mock, state }) {
   const [first, last, tagged] = ["a", "b", "c"].map((d) => d.repeat(40));
@@ -444,5 +464,5 @@ export const walks = {
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
-  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
+  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, an_alert_is_explained_unasked, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
 };

@@ -107,7 +107,7 @@ function Guidance(props: { explanation: Explanation }) {
 export function Explained(props: { explanation: Explanation; report: string }) {
   const e = props.explanation, { before, after } = e.runs;
   return (
-    <>
+    <div class="explained">
       <p>{e.claim}. Measured in {before && <><a href={href.run(before.run)}>run {shortId(before.run)}</a> and </>}<a href={href.run(after.run)}>run {shortId(after.run)}</a>.</p>
       {e.warnings.map((w, i) => <p key={i} role="note">{w}</p>)}
       {before && <Causes explanation={e} />}
@@ -121,7 +121,7 @@ export function Explained(props: { explanation: Explanation; report: string }) {
       <Differences explanation={e} />
       <details><summary>How to repeat</summary>{e.repeat.map((c) => <Command key={c} text={c} />)}</details>
       <p><a href={withQuery(props.report, { format: "html" })}>The report as one page</a></p>
-    </>
+    </div>
   );
 }
 
