@@ -87,6 +87,12 @@ typedef struct accel_outcome {
     pfc_accel_detail detail; /* when detailed */
 } accel_outcome;
 
+/** Writes the run as a run document with everything that perfci explain reads: counters, constants
+ *  of the chip, critical path. Runs the case once more, with a trace. (document.c) */
+pfc_code accel_document_write(const accel_plan *p, pfc_accel_case *c,
+                              const pfc_accel_result *result, const char *path,
+                              pfc_err *err) PFC_MUSTCHECK;
+
 /** The operation, or for a kernel in text its file's name. */
 const char *accel_plan_name(const accel_plan *p);
 /** The answer as JSON, to be freed by the caller. (answer.c) */

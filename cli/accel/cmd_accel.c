@@ -17,9 +17,10 @@
 
 typedef struct command {
     accel_request req;
-    char *batch; /* of argv; NULL: one case */
-    char *trace; /* of argv; NULL: no trace */
-    char *text;  /* of argv: where the program goes as text; NULL: nowhere */
+    char *batch;    /* of argv; NULL: one case */
+    char *trace;    /* of argv; NULL: no trace */
+    char *text;     /* of argv: where the program goes as text; NULL: nowhere */
+    char *document; /* of argv: where the run document goes; NULL: nowhere */
     int64_t every;
     bool detail;
     char *dump; /* of argv: a pass; NULL: run */
@@ -84,6 +85,8 @@ static const pfc_option run_options[] = {
                 .fallback = "irq"),
     PFC_OPT_TEXT("dump-pca", "FILE", command, text,
                  "Write the command stream as text, which runs as FILE.pca; - is standard output"),
+    PFC_OPT_TEXT("document", "FILE", command, document,
+                 "Write the run as a run document, which perfci explain, compare and push take"),
     PFC_OPT_INTEGER("seed", "N", command, req.seed, 0, INT64_MAX, "Of the input", .fallback = "0"),
     PFC_OPT_FLAG("timing-only", command, req.timing_only, "Count cycles, compute no result"),
     PFC_OPT_TEXT("trace", "FILE", command, trace,
@@ -167,6 +170,8 @@ static pfc_code run_plan(const command *cmd, accel_plan *p, accel_outcome *out, 
     if (!code && p->has_region)
         out->whatif = out->region.whatif;
     p->region.trace = NULL;
+    if (!code && cmd->document)
+        code = accel_document_write(p, c, &out->result, cmd->document, err);
     pfc_accel_case_free(c);
     return code;
 }
@@ -343,9 +348,11 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
     pfc_code code;
 
     pfc_cli_parse(cli, &part_run, argc, argv, &cmd);
-    if (cmd.batch && (cmd.trace || cmd.text)) {
+    if (cmd.batch && (cmd.trace || cmd.text || cmd.document)) {
         (void)pfc_err_set(&err, PFC_EINVAL, "--%s takes one case, not a batch",
-                          cmd.trace ? "trace" : "dump-pca");
+                          cmd.trace  ? "trace"
+                          : cmd.text ? "dump-pca"
+                                     : "document");
         return pfc_cli_fail(cli, &err);
     }
     if (cmd.batch)

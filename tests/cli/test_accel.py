@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import unittest
 
+import support
 from support import Case
 
 
@@ -47,6 +49,55 @@ class Grade(Case):
             r = self.perfci("accel", part, "--cases", "1", "--rules", "/nonexistent")
             self.assertEqual(r.returncode, 2)
             self.assertIn("/nonexistent", r.stderr)
+
+
+class Documents(Case):
+    """Runs of the simulator as run documents, and what `perfci explain` says of two of them."""
+
+    def document(self, name, *args):
+        path = os.path.join(self.dir, name)
+        r = self.perfci("accel", "run", *args, "--timing-only", "--document", path)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return path
+
+    def explained(self, before, after):
+        r = self.perfci("explain", before, after, "--json")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        return json.loads(r.stdout)
+
+    def half_link(self):
+        with open(os.path.join(support.ROOT, "kernels/accel/chips/pfc-server.chip"), encoding="utf-8") as f:
+            text, count = re.subn(r"^pcie_lanes = 16\b", "pcie_lanes = 8", f.read(), flags=re.M)
+        self.assertEqual(count, 1)
+        path = os.path.join(self.dir, "half.chip")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def test_half_of_a_link_is_named_by_the_runs_that_it_slows(self):
+        region = ("gemm", "--m", "256", "--n", "256", "--k", "256", "--scope", "region", "--launches", "4", "--copies", "each")
+        doc = self.explained(self.document("a.json", *region, "--chip", "pfc-server"),
+                             self.document("b.json", *region, "--chip", self.half_link()))
+        self.assertEqual((doc["judged"]["verdict"], doc["limiter"]), ("regression", {"before": "pcie", "after": "pcie"}))
+        self.assertEqual((doc["causes"][0]["kind"], doc["causes"][0]["resource"]), ("chip", "pcie"))
+        self.assertIn("pcie_lanes is 8 instead of 16", doc["causes"][0]["text"])
+        self.assertEqual({c["resource"] for c in doc["contributions"]}, {"pcie"})
+        self.assertEqual(sum(c["value"] for c in doc["contributions"]), doc["delta"])
+        self.assertTrue(doc["total"]["same_stream"])
+        self.assertFalse(doc["total"]["same_chip"])
+
+    def test_a_kernel_in_text_is_a_document_like_any_other(self):
+        stream = os.path.join(self.dir, "tile.pca")
+        shape = ("gemm", "--m", "64", "--n", "64", "--k", "64", "--chip", "pfc-edge")
+        self.assertEqual(self.perfci("accel", "run", *shape, "--dump-pca", stream).returncode, 0)
+        path = self.document("text.json", stream, "--chip", "pfc-edge")
+        doc = self.explained(path, path)
+        self.assertEqual((doc["causes"], doc["delta"], doc["total"]["basis"]), ([], 0, "path"))
+
+    def test_a_document_is_of_one_case(self):
+        r = self.perfci("accel", "run", "--batch", "-", "--document", os.path.join(self.dir, "x.json"))
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("--document takes one case", r.stderr)
 
 
 class Accel(Case):
