@@ -5,6 +5,7 @@ page have tests of their own."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -104,6 +105,7 @@ class ShownCommands(unittest.TestCase):
         self.stack.api("/jobs/lease", "POST", {"runner": "rack-7", "machine_class": "of another rack", "labels": {}, "backends": []}, 204)
         (self.repo / "history.csv").write_text("time,latency\n" + "".join(f"{n},{10 + n % 3 * 0.01 + (n > 20)}\n" for n in range(40)))
         (self.repo / "points.tsv").write_text("gcc-12\tCC=gcc-12\ngcc-13\tCC=gcc-13\n")
+        shutil.copytree(test_docs.ROOT / "core/analysis/data", self.repo / "rules")  # as docs/how-to/add-a-rule.md begins
         (self.repo / "detector.json").write_text('{"rules": [{"min_change": 0.02}]}\n')
 
     def alert(self):
