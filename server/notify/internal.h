@@ -2,6 +2,8 @@
 #ifndef PFC_SERVER_NOTIFY_INTERNAL_H
 #define PFC_SERVER_NOTIFY_INTERNAL_H
 
+#include <jansson.h>
+
 #include "server/notify/notify.h"
 #include "server/services/notices.h"
 
@@ -11,7 +13,8 @@
  * first; `id`: the one to send; link: the dashboard's URL or NULL. */
 char *notify_webhook(const pfc_notices *all, int64_t id, const char *link);
 char *notify_slack(const pfc_notices *all, int64_t id, const char *link);
-/** explanation: as GET /alerts/{id}/explanation answers, of one of the alerts; NULL: not known */
+/** explanation: the answer of GET /alerts/{id}/explanation for one of the alerts; NULL: none is
+ *  known. */
 char *notify_github(const pfc_notices *all, const json_t *explanation, const char *link);
 
 #endif

@@ -111,6 +111,9 @@ class Answers(unittest.TestCase):
         text = re.sub(r'"(pf[cl]_)?[0-9a-f]{64}"', lambda m: '"@token"' if m.group(1) else m.group(), text)
         text = re.sub(r'"[0-9a-f]{32}-[0-9]+"', '"@lease"', text)
         text = AGES.sub(r"\1@age", text)
+        # How far the workers have come with a search or a group is a matter of moments.
+        text = re.sub(r'("timed_out": \d+, "waiting": )\d+', r"\1@n", text)
+        text = re.sub(r'("summary": "[^"]*; )[+-]\d+\.\d %"', r'\1@change"', text)
         return [f"= {answer.status}", *transcript.shown("|", text, {})]
 
     def post_run(self, project, commit, value, more):

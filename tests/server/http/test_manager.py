@@ -192,7 +192,7 @@ class Managed(unittest.TestCase):
         others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "DOCS": "/nowhere", "SOURCES": "/x/*", "HOSTS": "a.example", "PUBLIC_READ": "1", "WORKERS": "2",
                   "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "LEASE": "30", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
                   "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
-                  "CONNECTIONS_PER_ADDRESS": "98", "WAITING_PER_TOKEN": "97", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
+                  "CONNECTIONS_PER_ADDRESS": "98", "WAITING_PER_TOKEN": "97", "UPLOADS_PER_TOKEN": "96", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
                   "TLS_KEY": certificate.name, "PLAIN_HTTP": "1", "LOG_LEVEL": "debug", "RETAIN_RAW": "5", "RETAIN_DAYS": "6",
                   "BACKFILL_DELAY": "2h", "BACKFILL_BUDGET": "3",
                   "NOTIFY": self.settings("chat kind=slack url=http://127.0.0.1:1/\n").name,
