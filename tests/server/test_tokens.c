@@ -206,7 +206,7 @@ Test(house, events_reach_a_listener)
         pfc_code code = pfc_listener_next(listener, 1000, event, &err);
 
         cr_assert(code == PFC_OK || code == PFC_ETIMEOUT, "%s", err.msg);
-        heard = code == PFC_OK && strstr(event, "\"type\":\"run\"") != NULL;
+        heard = code == PFC_OK && strstr(event, "\"type\" : \"run\"") != NULL;
     }
     cr_assert(heard);
     pfc_listener_wake(listener);
