@@ -71,6 +71,7 @@ static pfc_code fill_side(const pfc_explain_rules *rules, const pfc_run *run,
                           const pfc_measurement *m, pfc_explain_side *out, pfc_err *err)
 {
     const pfc_interval i = pfc_stats_block_interval(m->samples, m->blocks, m->blocks_len, 0.95, 1);
+    double total;
     pfc_code code;
 
     out->run = pfc_strdup(run->id);
@@ -84,6 +85,9 @@ static pfc_code fill_side(const pfc_explain_rules *rules, const pfc_run *run,
     if (code)
         return code;
     pfc_limiter_judge(rules->limiter, &out->profile, PFC_LIMITER_BEST, &out->verdict);
+    if (!pfc_profile_total(&out->profile, &total))
+        snprintf(out->verdict.reason, sizeof(out->verdict.reason),
+                 "the run recorded a value, and no cycles or time that could be divided.");
     out->metrics_len =
         pfc_metrics_evaluate(strncmp(m->backend, "cpu", 3) == 0 ? rules->cpu : rules->accelerator,
                              &out->profile, out->metrics);
@@ -206,6 +210,14 @@ static void split(pfc_explanation *e)
 {
     pfc_err err = { 0 };
 
+    double total;
+
+    if (!pfc_profile_total(&e->before.profile, &total) ||
+        !pfc_profile_total(&e->after.profile, &total)) {
+        pfc_explanation_warn(e, "The runs recorded values only: without cycles or a time, the "
+                                "difference cannot be split by resource.");
+        return;
+    }
     e->delta = pfc_calloc(1, sizeof(*e->delta));
     if (pfc_delta_of(&e->before.profile, &e->after.profile, e->delta, &err)) {
         free(e->delta);

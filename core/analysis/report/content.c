@@ -22,19 +22,24 @@ char *pfc_explanation_claim(const pfc_explanation *e)
     char before[64];
     char after[64];
     char change[32];
+    char *name =
+        e->backend[0] ? pfc_format("%s on %s", e->benchmark, e->backend) : pfc_strdup(e->benchmark);
     const pfc_resource limiter = e->after.verdict.first;
+    char *claim;
 
     value_with_unit(e->after.value, e->unit, after);
-    if (!e->pair)
-        return limiter == PFC_RESOURCE_NONE
-                   ? pfc_format("%s on %s: %s is %s; what limits it is not decided", e->benchmark,
-                                e->backend, e->metric, after)
-                   : pfc_format("%s on %s: %s is %s; %s limits it", e->benchmark, e->backend,
-                                e->metric, after, pfc_resource_name(limiter));
     value_with_unit(e->before.value, e->unit, before);
     pfc_report_percent(e->judged.rel_change, change);
-    return pfc_format("%s on %s: %s changed from %s to %s (%s), %s", e->benchmark, e->backend,
-                      e->metric, before, after, change, e->judged.verdict);
+    if (e->pair)
+        claim = pfc_format("%s: %s changed from %s to %s (%s), %s", name, e->metric, before, after,
+                           change, e->judged.verdict);
+    else if (limiter == PFC_RESOURCE_NONE)
+        claim = pfc_format("%s: %s is %s; what limits it is not decided", name, e->metric, after);
+    else
+        claim = pfc_format("%s: %s is %s; %s limits it", name, e->metric, after,
+                           pfc_resource_name(limiter));
+    free(name);
+    return claim;
 }
 
 /* ---- runs ---- */

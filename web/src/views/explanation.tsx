@@ -58,7 +58,7 @@ function Verdict(props: { name: string; verdict: LimiterVerdict }) {
 function Metrics(props: { before: ExplainedSide | null; after: ExplainedSide }) {
   const { before, after } = props;
   const value = (m: ExplainedMetric | undefined) => (!m || m.value === null ? <span title={m?.reason}>not available</span> : formatValue(m.value, ""));
-  if (after.metrics.length === 0) return null;
+  if (!after.metrics.some((m) => m.value !== null)) return null;
   return (
     <details><summary>Utilisation: {after.metrics.length} metrics</summary>
       <Table caption="Utilisation" rows={after.metrics} keyOf={(m) => m.name} columns={[
