@@ -42,15 +42,6 @@ static void feed(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    uint8_t *sealed;
-
-    feed(data, size);
-    if (size < 2 * PFC_TRACE_FIXED_BYTES || memcmp(data, PFC_TRACE_MAGIC, 8) != 0)
-        return 0;
-    sealed = malloc(size);
-    memcpy(sealed, data, size);
-    seal(sealed, size);
-    feed(sealed, size);
-    free(sealed);
+    feed_sealed(data, size, feed);
     return 0;
 }
