@@ -70,9 +70,9 @@ typedef struct pfc_cmp {
     int failure_status; /* its exit status */
     char *nothing;      /* why there is nothing to compare, which is no failure; NULL */
     json_t *repeat;     /* words of the command that makes it again; NULL: not known */
-    json_t
-        *explanation;  /* why the row that became worse most changed, in the shape of GET /explain;
-                            NULL: not known */
+    /* explanation of the row with the largest regression, in the shape of GET /explain; NULL: not
+       known */
+    json_t *explanation;
     double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
 } pfc_cmp;
 

@@ -1,4 +1,4 @@
-/* Why the benchmark that became worse most changed, from what its two runs recorded. */
+/* The explanation of the benchmark with the largest regression, from the records of both runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -79,11 +79,15 @@ static pfc_code rank(const explain_opts *o, const pfc_explain_rules *rules, cons
 static pfc_code explain(const explain_opts *o, const pfc_explain_rules *rules,
                         const explain_input *in, int *status, pfc_err *err)
 {
-    pfc_explanation *e = pfc_calloc(1, sizeof(*e));
+    pfc_explanation *e;
     pfc_report *r = NULL;
     char *claim;
-    pfc_code code = explain_input_explain(rules, in, e, err);
+    pfc_code code;
 
+    if (o->suite)
+        return rank(o, rules, in, err);
+    e = pfc_calloc(1, sizeof(*e));
+    code = explain_input_explain(rules, in, e, err);
     if (!code) {
         claim = pfc_explanation_claim(e);
         r = pfc_report_new(claim, in->link_base);
@@ -100,25 +104,7 @@ static pfc_code explain(const explain_opts *o, const pfc_explain_rules *rules,
 
 static int cmd_explain(pfc_cli *cli, int argc, char **argv)
 {
-    explain_opts o = { 0 };
-    explain_input in = { 0 };
-    pfc_explain_rules rules = { 0 };
-    int status = PFC_EXIT_OK;
-    pfc_err err = { 0 };
-    pfc_code code;
-
-    pfc_cli_parse(cli, &pfc_cmd_explain, argc, argv, &o);
-    o.format = explain_format(cli, &o);
-    code = pfc_explain_rules_load(o.rules, &rules, &err);
-    if (!code)
-        code = explain_input_read(&o, &in, &err);
-    if (!code && o.suite)
-        code = rank(&o, &rules, &in, &err);
-    else if (!code)
-        code = explain(&o, &rules, &in, &status, &err);
-    explain_input_clear(&in);
-    pfc_explain_rules_clear(&rules);
-    return code ? pfc_cli_fail(cli, &err) : status;
+    return explain_command(cli, &pfc_cmd_explain, argc, argv, explain);
 }
 
 const pfc_subcommand pfc_cmd_explain = {

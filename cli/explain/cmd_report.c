@@ -170,23 +170,7 @@ static pfc_code report(const explain_opts *o, const pfc_explain_rules *rules,
 
 static int cmd_report(pfc_cli *cli, int argc, char **argv)
 {
-    explain_opts o = { 0 };
-    explain_input in = { 0 };
-    pfc_explain_rules rules = { 0 };
-    int status = PFC_EXIT_OK;
-    pfc_err err = { 0 };
-    pfc_code code;
-
-    pfc_cli_parse(cli, &pfc_cmd_report, argc, argv, &o);
-    o.format = explain_format(cli, &o);
-    code = pfc_explain_rules_load(o.rules, &rules, &err);
-    if (!code)
-        code = explain_input_read(&o, &in, &err);
-    if (!code)
-        code = report(&o, &rules, &in, &status, &err);
-    explain_input_clear(&in);
-    pfc_explain_rules_clear(&rules);
-    return code ? pfc_cli_fail(cli, &err) : status;
+    return explain_command(cli, &pfc_cmd_report, argc, argv, report);
 }
 
 const pfc_subcommand pfc_cmd_report = {

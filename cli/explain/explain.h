@@ -25,7 +25,7 @@ typedef struct explain_opts {
 /** The options that both commands have; they fill an explain_opts. */
 #define EXPLAIN_OPTIONS                                                                            \
     PFC_OPT_TEXT("benchmark", "NAME", explain_opts, benchmark, "This benchmark",                   \
-                 .fallback = "the one that became worse most"),                                    \
+                 .fallback = "the one with the largest regression"),                               \
         PFC_OPT_TEXT("backend", "B", explain_opts, backend, "This backend"),                       \
         PFC_OPT_TEXT("metric", "M", explain_opts, metric, "This metric",                           \
                      .fallback = "cycles, else time_ns"),                                          \
@@ -56,6 +56,14 @@ pfc_code explain_input_explain(const pfc_explain_rules *rules, const explain_inp
  *  taken over. (output.c) */
 pfc_code explain_write(const explain_opts *o, const pfc_report *r, json_t *json,
                        pfc_err *err) PFC_MUSTCHECK;
+/** Writes what a command says about its input. *status is the exit status, 0 unless set. */
+typedef pfc_code explain_part(const explain_opts *o, const pfc_explain_rules *rules,
+                              const explain_input *in, int *status, pfc_err *err);
+/** Parses the arguments, loads the rules, reads the input and calls `part`. Returns the exit status
+ *  of the command. (output.c) */
+int explain_command(pfc_cli *cli, const pfc_subcommand *command, int argc, char **argv,
+                    explain_part *part);
+
 /** The form that is asked for: --format, --json, else by the ending of --out, else text. */
 const char *explain_format(const pfc_cli *cli, const explain_opts *o);
 

@@ -63,3 +63,25 @@ pfc_code explain_write(const explain_opts *o, const pfc_report *r, json_t *json,
     json_decref(json);
     return code;
 }
+
+int explain_command(pfc_cli *cli, const pfc_subcommand *command, int argc, char **argv,
+                    explain_part *part)
+{
+    explain_opts o = { 0 };
+    explain_input in = { 0 };
+    pfc_explain_rules rules = { 0 };
+    int status = PFC_EXIT_OK;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, command, argc, argv, &o);
+    o.format = explain_format(cli, &o);
+    code = pfc_explain_rules_load(o.rules, &rules, &err);
+    if (!code)
+        code = explain_input_read(&o, &in, &err);
+    if (!code)
+        code = part(&o, &rules, &in, &status, &err);
+    explain_input_clear(&in);
+    pfc_explain_rules_clear(&rules);
+    return code ? pfc_cli_fail(cli, &err) : status;
+}

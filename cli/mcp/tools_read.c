@@ -151,9 +151,10 @@ static const mcp_argument explain[] = {
       .kind = MCP_TEXT,
       .required = true,
       .help = "The number or id of the run that is explained, as runs and commit list them." },
-    TEXT("benchmark", "This benchmark; without it the one that became worse most."),
-    TEXT("backend", "This backend."),
-    TEXT("metric", "This metric; without it cycles, else time_ns."),
+    TEXT("benchmark", "Name of the benchmark; without it, the one whose metric became worse by "
+                      "the largest share is explained."),
+    TEXT("backend", "Name of the backend, for example accel:pfc-server."),
+    TEXT("metric", "Name of the metric; without it, cycles, or time_ns where there are none."),
     END
 };
 static const mcp_argument jobs[] = {

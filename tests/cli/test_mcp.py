@@ -370,7 +370,7 @@ class Mcp(support.Case):
                 dropped = client.start("tools/call", name="projects", arguments={})
                 client.notify("notifications/cancelled", requestId=dropped, reason="not wanted")
                 client.notify("notifications/cancelled", requestId=running)
-                # The one that was not cancelled is answered, and it is the only one.
+                # Only the request that was not cancelled is answered.
                 self.assertEqual(client.result(waiting, "tools/call")["structuredContent"]["data"]["projects"], [])
                 self.assertTrue(client.tools())
 

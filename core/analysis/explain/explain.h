@@ -88,10 +88,10 @@ pfc_code pfc_explain_run(const pfc_explain_rules *rules, const pfc_run *run,
                          pfc_err *err) PFC_MUSTCHECK;
 
 /**
- * Explains the difference of a benchmark between two runs. `judged` NULL: it is judged here, as
- * `perfci compare` judges runs that were not interleaved. Where `what` names no benchmark, the one
- * whose metric became worse most is taken (else the one that became better most), among exact
- * ones if there are any.
+ * Explains the difference of a benchmark between two runs. If `judged` is NULL, the change is
+ * judged here, as `perfci compare` judges runs that were not interleaved. If `what` names no
+ * benchmark, the benchmark is explained whose metric became worse by the largest share; if no
+ * metric became worse, the one that improved most. Exact metrics are preferred to noisy ones.
  */
 pfc_code pfc_explain_pair(const pfc_explain_rules *rules, const pfc_run *before,
                           const pfc_run *after, const pfc_explain_what *what,

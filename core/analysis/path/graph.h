@@ -62,8 +62,9 @@ typedef struct pfc_path_device {
 } pfc_path_device;
 
 /**
- * Signals of one semaphore lie side by side in `slots`, in the order of the run; a wait names the
- * last slot that it needs, and needs all slots of the semaphore before it, too.
+ * Signals of one semaphore are stored in consecutive slots, in the order in which the run sent
+ * them. A wait names the last slot that it needs; it also needs all earlier slots of that
+ * semaphore.
  */
 typedef struct pfc_path_graph {
     pfc_path_node *nodes; /* in the order in which they begin */

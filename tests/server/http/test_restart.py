@@ -351,11 +351,11 @@ class Notices(unittest.TestCase):
         self.assertEqual(server.as_admin("POST", "/api/v1/bisections", report).status, 201)
         support.until("the comment is there", lambda: self.receiver.comments and not self.notices(server))
         text = self.receiver.comments[0]["body"]
-        told = server.as_admin("GET", f"/api/v1/alerts/{alert['id']}/explanation").json
-        first, plain = told["contributions"][0], lambda word: word.replace("_", "\\_")
-        self.assertIn(f"<details><summary>Explanation of {plain(alert['benchmark'])}: limiter before {told['limiter']['before']}, "
-                      f"after {told['limiter']['after']}</summary>", text)
-        self.assertIn(f"| {plain(first['resource'])} | {plain(first['phase'])} | {first['value']:+.0f} cycles | {100 * first['value'] / told['delta']:.1f} % |", text)
+        explanation = server.as_admin("GET", f"/api/v1/alerts/{alert['id']}/explanation").json
+        first, plain = explanation["contributions"][0], lambda word: word.replace("_", "\\_")
+        self.assertIn(f"<details><summary>Explanation of {plain(alert['benchmark'])}: limiter before {explanation['limiter']['before']}, "
+                      f"after {explanation['limiter']['after']}</summary>", text)
+        self.assertIn(f"| {plain(first['resource'])} | {plain(first['phase'])} | {first['value']:+.0f} cycles | {100 * first['value'] / explanation['delta']:.1f} % |", text)
         self.assertEqual(text.count("<details>"), text.count("</details>"))
         self.assertIn("<details><summary>Evidence, and how to see it again</summary>", text)
 
