@@ -23,6 +23,10 @@ const char *pfc_forge_kind_name(pfc_forge_kind kind);
 /** PFC_EINVAL names what was expected; "forgejo" is Gitea. */
 pfc_code pfc_forge_kind_parse(const char *name, pfc_forge_kind *out, pfc_err *err) PFC_MUSTCHECK;
 
+/** "owner/name" of letters, digits, '.', '_' and '-', at most PFC_FORGE_MAX_REPO bytes; of GitLab
+ * with any number of groups. */
+bool pfc_forge_is_repo(pfc_forge_kind kind, const char *text);
+
 typedef struct pfc_forge pfc_forge;
 
 typedef struct pfc_forge_opts {
@@ -93,7 +97,8 @@ typedef struct pfc_forge_check {
     const char *external_id; /* ours, at most 100 bytes; NULL: none */
 } pfc_forge_check;
 
-/** Creates a check, or changes the one with *id (0: create). Commit statuses have no id: 0 stays. */
+/** Creates a check, or changes the one with *id (0: create). Commit statuses have no id: 0 stays.
+ */
 pfc_code pfc_forge_check_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
                              int64_t *id, pfc_err *err) PFC_MUSTCHECK;
 
@@ -105,7 +110,7 @@ typedef enum pfc_forge_access {
     PFC_ACCESS_WRITE
 } pfc_forge_access;
 
-/** What `user` may do in the repository; a user that the forge does not know has NONE. */
+/** The rights of `user` in the repository; a user that the forge does not know has NONE. */
 pfc_code pfc_forge_access_of(pfc_forge *forge, const char *repo, const char *user,
                              pfc_forge_access *out, pfc_err *err) PFC_MUSTCHECK;
 
@@ -113,7 +118,8 @@ typedef struct pfc_forge_pull {
     int64_t number;
     char *title, *author, *url;
     char *head_commit, *head_branch, *head_repo; /* head_repo NULL: the fork was deleted */
-    char *base_commit, *base_branch, *base_repo;
+    char *base_commit; /* tip of the base branch; NULL in a webhook of GitLab */
+    char *base_branch, *base_repo;
     char *merge_base; /* NULL: the forge did not say */
     bool open, draft, fork;
 } pfc_forge_pull;
