@@ -6,84 +6,9 @@
 #define PFC_CLI_COMPARE_COMPARE_H
 
 #include "cli/cli.h"
-#include "core/stats/stats.h"
+#include "core/comparison/comparison.h"
 #include "core/wire/benchmark_filter.h"
-#include "core/wire/wire.h"
 
-#define PFC_CMP_MAX_ROWS PFC_WIRE_MAX_MEASUREMENTS
-
-typedef enum pfc_cmp_verdict {
-    PFC_CMP_SAME,
-    PFC_CMP_IMPROVEMENT,
-    PFC_CMP_INCONCLUSIVE,
-    PFC_CMP_REGRESSION,
-    PFC_CMP_BROKEN, /* no samples on one side: `reason` says why */
-    PFC_CMP_VERDICTS,
-} pfc_cmp_verdict;
-
-typedef struct pfc_cmp_side {
-    double median, low, high;
-    int64_t n;
-    const char *reproducibility; /* "exact", "confirmed" or "single"; NULL: no result */
-} pfc_cmp_side;
-
-typedef struct pfc_cmp_row {
-    char *benchmark, *metric, *backend, *unit;
-    char *machine_class; /* of stored results; NULL: one machine */
-    json_t
-        *differs; /* array: what of the fingerprint differs in this row; NULL: see the comparison */
-    char *reason; /* when broken */
-    bool broken_a, broken_b;
-    bool higher_is_better;
-    bool exact;     /* without noise: any difference is real */
-    bool secondary; /* shown, but no reason to fail */
-    pfc_cmp_side a, b;
-    const char *reproducibility; /* the lesser of both sides; NULL: one has no result */
-    double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */
-    size_t rounds;      /* interleaved rounds behind the verdict; 0: not interleaved */
-    size_t more_rounds; /* undecided and interleaved: further rounds that are likely to decide; else
-                           0 */
-    size_t more_runs;   /* likewise runs on each side, when not interleaved; else 0 */
-    pfc_cmp_verdict verdict;
-    json_t *stored; /* the row as the service sent it; NULL: judged here */
-} pfc_cmp_row;
-
-/* A fingerprint's entry that is not the same on both sides; NULL: not recorded there. */
-typedef struct pfc_cmp_difference {
-    char *field, *a, *b;
-} pfc_cmp_difference;
-
-typedef struct pfc_cmp {
-    char *a, *b; /* what was compared: a commit, file or run */
-    pfc_cmp_row *rows;
-    size_t len, cap;
-    pfc_cmp_difference *differs; /* between the machines */
-    size_t differs_len;
-    bool stored; /* the service judged what it has: made at two times, perhaps on two machines */
-    bool across; /* verdicts across machines or compilers were asked for */
-    int64_t hidden_a, hidden_b;     /* stored results of that side that a quarantine hides */
-    json_t *only_a, *only_b;        /* arrays: "benchmark metric backend" of one side alone */
-    size_t count[PFC_CMP_VERDICTS]; /* without the canary's row and secondary ones */
-    size_t rounds;      /* interleaved rounds of two measurements a side; 0: not measured here by
-                           commands */
-    char *failure;      /* why there is no comparison at all; NULL */
-    int failure_status; /* its exit status */
-    char *nothing;      /* why there is nothing to compare, which is no failure; NULL */
-    json_t *repeat;     /* words of the command that makes it again; NULL: not known */
-    /* explanation of the row with the largest regression, in the shape of GET /explain; NULL: not
-       known */
-    json_t *explanation;
-    double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
-} pfc_cmp;
-
-/**
- * Judges `b` against `a`. Values of one process launch are correlated: with three or more blocks a
- * side the medians of the blocks are compared, otherwise the samples. The decisions account for the
- * number of rows (core/stats/comparison_family.h), as those of the service do.
- * margin: relative change that does not matter; 0: 0.01. Clear *out in every case.
- */
-pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, const char *name_b,
-                      double margin, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
 /** Sets cmp->explanation for the regression of time with the largest change, exact ones first.
  * Nothing where there is none, or where the runs recorded nothing to split its time by. a, b: as
  * given to pfc_cmp_runs. */
@@ -94,8 +19,6 @@ void pfc_cmp_print_explanation(const pfc_cmp *cmp);
 pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
 /** In the shape of GET /compare; caller decrefs. */
 json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
-void pfc_cmp_clear(pfc_cmp *cmp);
-void pfc_cmp_row_clear(pfc_cmp_row *row);
 /** Removes the rows that are not asked for, and their verdicts from the counts. Errors as of
  *  pfc_run_filter; the comparison is then unchanged. */
 pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_benchmark_filter *what, pfc_err *err) PFC_MUSTCHECK;
@@ -103,8 +26,6 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
 /** Appends the command that makes the comparison again, as it is typed; false: it cannot be written
  * in a line. *whole false: without commands that were given by --measure or --build. */
 bool pfc_cmp_repeat_line(const pfc_cmp *cmp, pfc_buf *out, bool *whole);
-/** "regression", "improvement", "same", "inconclusive", "broken". */
-const char *pfc_cmp_name(pfc_cmp_verdict verdict);
 /** 4 broken, 1 regression, 3 inconclusive (or nothing to compare, or stored results of different
  *  machines or compilers without `across`), 0. */
 int pfc_cmp_exit(const pfc_cmp *cmp);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/compare_priv.h"
+#include "cli/compare/compare.h"
 #include "cli/output/output.h"
 #include "core/analysis/report/report.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/compare_priv.h"
+#include "cli/compare/compare.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
 

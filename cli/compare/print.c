@@ -145,3 +145,24 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
     if (only_a || only_b)
         pfc_cli_note(cli, "not compared: %zu only in A, %zu only in B", only_a, only_b);
 }
+
+int pfc_cmp_exit(const pfc_cmp *cmp)
+{
+    if (cmp->failure)
+        return cmp->failure_status;
+    if (cmp->nothing)
+        return PFC_EXIT_OK;
+    switch (pfc_cmp_overall(cmp)) {
+    case PFC_CMP_BROKEN:
+        return PFC_EXIT_BROKEN;
+    case PFC_CMP_REGRESSION:
+        return PFC_EXIT_REGRESSION;
+    case PFC_CMP_INCONCLUSIVE:
+        return PFC_EXIT_INCONCLUSIVE;
+    case PFC_CMP_SAME:
+    case PFC_CMP_IMPROVEMENT:
+    case PFC_CMP_VERDICTS:
+        break;
+    }
+    return PFC_EXIT_OK;
+}

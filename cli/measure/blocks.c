@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/measure/document_pairs.h"
+#include "core/comparison/document_pairs.h"
 #include "cli/measure/measure.h"
 
 static void show(void *arg, const char *line)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/measure/coverage_line.h"
-#include "cli/measure/document_pairs.h"
+#include "core/comparison/document_pairs.h"
 #include "cli/output/output.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"

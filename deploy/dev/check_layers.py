@@ -25,6 +25,8 @@ ALLOWED = {
     "core/queue": ["core/base", "core/stats"],
     "core/wire": ["core/base", "core/stats"],
     "core/forge": ["core/base", "core/http", "core/wire", "core/stats"],
+    "core/comparison": ["core/base", "core/stats", "core/wire", "core/blocks"],
+    "core/library": ["core/base", "core/stats", "core/changepoint", "core/bisect", "core/wire", "core/comparison"],
     "core/import": ["core/base", "core/stats", "core/wire"],
     "core/machine": ["core/base", "core/wire"],
     "core/objects": ["core/base", "core/stats", "core/wire"],

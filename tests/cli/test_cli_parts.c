@@ -15,7 +15,7 @@
 #include "cli/compare/comment.h"
 #include "cli/detect/series_read.h"
 #include "cli/local/stack.h"
-#include "cli/measure/document_pairs.h"
+#include "core/comparison/document_pairs.h"
 #include "cli/measure/measure.h"
 #include "cli/output/output.h"
 #include "core/suspects/suspects.h"

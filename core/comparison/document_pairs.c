@@ -1,7 +1,7 @@
 /*
  * Pairs in run documents.
  */
-#include "cli/measure/document_pairs.h"
+#include "core/comparison/document_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>

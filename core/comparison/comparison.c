@@ -1,14 +1,15 @@
 /*
  * The judgement of two runs.
  */
+#include "core/comparison/comparison.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/compare_priv.h"
-#include "cli/measure/document_pairs.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
+#include "core/comparison/document_pairs.h"
 #include "core/stats/comparison_family.h"
 #include "core/wire/fingerprint.h"
 #include "core/wire/run_values.h"
@@ -25,21 +26,18 @@ const char *pfc_cmp_name(pfc_cmp_verdict verdict)
     return verdict < PFC_CMP_VERDICTS ? names[verdict] : "broken";
 }
 
-int pfc_cmp_exit(const pfc_cmp *cmp)
+pfc_cmp_verdict pfc_cmp_overall(const pfc_cmp *cmp)
 {
-    if (cmp->failure)
-        return cmp->failure_status;
-    if (cmp->nothing)
-        return PFC_EXIT_OK;
     if (cmp->count[PFC_CMP_BROKEN])
-        return PFC_EXIT_BROKEN;
+        return PFC_CMP_BROKEN;
     if (cmp->stored && cmp->differs_len && !cmp->across)
-        return PFC_EXIT_INCONCLUSIVE; /* it may be the machine or the compiler */
+        return PFC_CMP_INCONCLUSIVE; /* it may be the machine or the compiler */
     if (cmp->count[PFC_CMP_REGRESSION])
-        return PFC_EXIT_REGRESSION;
-    if (cmp->count[PFC_CMP_SAME] + cmp->count[PFC_CMP_IMPROVEMENT] == 0)
-        return PFC_EXIT_INCONCLUSIVE; /* nothing to compare */
-    return cmp->count[PFC_CMP_INCONCLUSIVE] ? PFC_EXIT_INCONCLUSIVE : PFC_EXIT_OK;
+        return PFC_CMP_REGRESSION;
+    if (cmp->count[PFC_CMP_SAME] + cmp->count[PFC_CMP_IMPROVEMENT] == 0 ||
+        cmp->count[PFC_CMP_INCONCLUSIVE])
+        return PFC_CMP_INCONCLUSIVE;
+    return cmp->count[PFC_CMP_IMPROVEMENT] ? PFC_CMP_IMPROVEMENT : PFC_CMP_SAME;
 }
 
 void pfc_cmp_row_clear(pfc_cmp_row *r)

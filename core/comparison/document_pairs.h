@@ -6,8 +6,8 @@
  * has one block a turn of its side, so the k-th letter of the order is the place of a block in the
  * session.
  */
-#ifndef PFC_CLI_MEASURE_DOCUMENT_PAIRS_H
-#define PFC_CLI_MEASURE_DOCUMENT_PAIRS_H
+#ifndef PFC_CORE_COMPARISON_DOCUMENT_PAIRS_H
+#define PFC_CORE_COMPARISON_DOCUMENT_PAIRS_H
 
 #include "core/blocks/pair_rounds.h"
 #include "core/wire/wire.h"
