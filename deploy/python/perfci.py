@@ -465,7 +465,7 @@ def _cuda():
 
 
 def fingerprint():
-    """What of this machine and process changes results; "not available" for what cannot be read."""
+    """Facts of this machine and process that results depend on; "not available" where one cannot be read."""
     uname, cuda = os.uname(), _cuda()
     found = {"cpu": _first_line("/proc/cpuinfo", "model name") or uname.machine, "microcode": _first_line("/proc/cpuinfo", "microcode"),
              "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `import perfci` costs: new interpreters, with and without the import in turn, after a first one of each.
+"""The cost of `import perfci`: new interpreters, with and without the import in turn, after a first one of each.
 
 usage: import_time.py [--pairs N] [--python FILE]
 Prints the medians of the processes' times and of the import alone as the interpreter's own clocks have it, elapsed and of the processor.
