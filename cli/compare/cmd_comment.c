@@ -1,7 +1,6 @@
 /*
  * perfci comment: tells a pull request what a comparison found.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,23 +11,29 @@
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
+#include "core/forge/provider.h"
 
 enum { COMPARISON_MAX_BYTES = 16 * 1024 * 1024 };
 
 typedef struct comment_opts {
-    const char *file, *repo, *token_file, *api, *key, *link;
+    const char *file, *forge, *repo, *token_file, *api, *key, *link;
+    pfc_forge_kind kind;
     int64_t number;
     bool dry_run, exit_status;
 } comment_opts;
 
 static const pfc_option comment_options[] = {
-    PFC_OPT_TEXT("repo", "OWNER/NAME", comment_opts, repo, "The repository",
-                 .fallback = "GITHUB_REPOSITORY"),
-    PFC_OPT_INTEGER("pr", "N", comment_opts, number, 1, INT32_MAX, "Number of the pull request"),
+    PFC_OPT_TEXT("forge", "NAME", comment_opts, forge, "github, gitlab or gitea (also for Forgejo)",
+                 .fallback = "gitlab in a job of GitLab, else github"),
+    PFC_OPT_TEXT("repo", "OWNER/NAME", comment_opts, repo, "The repository; GitLab: GROUP/NAME",
+                 .fallback = "GITHUB_REPOSITORY or CI_PROJECT_PATH"),
+    PFC_OPT_INTEGER("pr", "N", comment_opts, number, 1, INT32_MAX,
+                    "Number of the pull request or merge request",
+                    .fallback = "CI_MERGE_REQUEST_IID"),
     PFC_OPT_TEXT("token-file", "F", comment_opts, token_file, "File with the token",
-                 .fallback = "GITHUB_TOKEN or GITHUB_TOKEN_FILE"),
+                 .fallback = "GITHUB_TOKEN, GITLAB_TOKEN or GITEA_TOKEN, or ..._TOKEN_FILE"),
     PFC_OPT_TEXT("api-url", "U", comment_opts, api, "Root of the API",
-                 .fallback = "GITHUB_API_URL, else https://api.github.com"),
+                 .fallback = "GITHUB_API_URL or CI_API_V4_URL, else the public one"),
     PFC_OPT_TEXT("key", "NAME", comment_opts, key,
                  "Tells several comments of one pull request apart"),
     PFC_OPT_TEXT("link", "U", comment_opts, link, "Where the comparison can be seen"),
@@ -63,19 +68,14 @@ static error_t parse_comment(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* "owner/name" of letters that need no escaping in a path. */
-static bool is_repo(const char *text)
-{
-    const char *slash = strchr(text, '/');
-
-    if (!slash || slash == text || !slash[1] || strchr(slash + 1, '/') || strlen(text) > 200 ||
-        strstr(text, ".."))
-        return false;
-    for (const char *p = text; *p; p++)
-        if (!isalnum((unsigned char)*p) && !strchr("._-/", *p))
-            return false;
-    return true;
-}
+/* Where a job of each forge says what the flags say, too. */
+static const struct {
+    const char *repo, *api, *token;
+} environment[] = {
+    [PFC_FORGE_GITHUB] = { "GITHUB_REPOSITORY", "GITHUB_API_URL", "GITHUB_TOKEN" },
+    [PFC_FORGE_GITLAB] = { "CI_PROJECT_PATH", "CI_API_V4_URL", "GITLAB_TOKEN" },
+    [PFC_FORGE_GITEA] = { "GITHUB_REPOSITORY", "GITHUB_API_URL", "GITEA_TOKEN" },
+};
 
 /* It lands between '<' and '>' of a Markdown link. */
 static bool is_link(const char *text)
@@ -98,7 +98,7 @@ static pfc_code check_opts(const comment_opts *o, pfc_err *err)
                            "--key: expected lower-case letters, digits, '.', '_', '-'");
     if (o->dry_run)
         return PFC_OK;
-    if (!o->repo || !is_repo(o->repo))
+    if (!o->repo || !pfc_forge_is_repo(o->kind, o->repo))
         return pfc_err_set(err, PFC_EINVAL, "--repo: expected OWNER/NAME, got \"%.100s\"",
                            o->repo ? o->repo : "");
     if (!o->number)
@@ -144,40 +144,56 @@ static pfc_code read_comparison(const char *file, pfc_cmp *out, pfc_err *err)
 
 static pfc_code read_token(const comment_opts *o, char **out, pfc_err *err)
 {
+    const char *name = environment[o->kind].token;
     pfc_code code;
 
     if (o->token_file)
         return pfc_conf_secret_file(o->token_file, out, err) ? pfc_err_wrap(err, "--token-file")
                                                              : PFC_OK;
-    code = pfc_conf_secret("GITHUB_TOKEN", out, err);
+    code = pfc_conf_secret(name, out, err);
     if (code == PFC_ENOTFOUND)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "no token: set GITHUB_TOKEN, GITHUB_TOKEN_FILE, or --token-file");
+        return pfc_err_set(err, PFC_EINVAL, "no token: set %s, %s_FILE, or --token-file", name,
+                           name);
     return code;
 }
 
 static pfc_code post(const pfc_cli *cli, const comment_opts *o, const char *body, pfc_err *err)
 {
-    const pfc_comment_place at = { .repo = o->repo, .pull_request = o->number };
-    pfc_http_opts opts = { .url = o->api };
-    pfc_http *github = NULL;
+    pfc_forge_opts opts = { .kind = o->kind, .api_url = o->api };
+    pfc_forge *forge = NULL;
+    pfc_forge_comment put = { 0 };
     char *token = NULL;
-    char *url = NULL;
-    bool created = false;
     pfc_code code = read_token(o, &token, err);
 
     opts.token = token;
     if (!code)
-        code = pfc_http_new(&opts, &github, err);
+        code = pfc_forge_open(&opts, &forge, err);
     if (!code)
-        code = pfc_comment_put(github, &at, o->key, body, &url, &created, err);
+        code = pfc_forge_comment_put(forge, o->repo, o->number, o->key, 0, body, &put, err);
     if (!code && cli->json)
-        pfc_cli_print_json(json_pack("{s:b,s:s?}", "created", created, "url", url));
+        pfc_cli_print_json(json_pack("{s:b,s:s?,s:I}", "created", put.created, "url", put.url, "id",
+                                     (json_int_t)put.id));
     else if (!code)
-        pfc_out("%s %s\n", created ? "created" : "edited", url ? url : "the comment");
-    pfc_http_free(github);
+        pfc_out("%s %s\n", put.created ? "created" : "edited", put.url ? put.url : "the comment");
+    pfc_forge_close(forge);
+    free(put.url);
     free(token);
-    free(url);
+    return code;
+}
+
+/* The forge, and what a job of it says. */
+static pfc_code complete_opts(comment_opts *o, pfc_err *err)
+{
+    const char *name = o->forge ? o->forge : getenv("GITLAB_CI") ? "gitlab" : "github";
+    const char *number = getenv("CI_MERGE_REQUEST_IID");
+    pfc_code code = pfc_forge_kind_parse(name, &o->kind, err);
+
+    if (code)
+        return pfc_err_wrap(err, "--forge");
+    o->repo = pfc_conf_pick(o->repo, environment[o->kind].repo, NULL, NULL);
+    o->api = pfc_conf_pick(o->api, environment[o->kind].api, NULL, NULL);
+    if (!o->number && o->kind == PFC_FORGE_GITLAB && number)
+        code = pfc_parse_i64(number, 1, INT32_MAX, "CI_MERGE_REQUEST_IID", &o->number, err);
     return code;
 }
 
@@ -191,10 +207,10 @@ static int cmd_comment(pfc_cli *cli, int argc, char **argv)
     pfc_code code;
 
     pfc_cli_parse(cli, &pfc_cmd_comment, argc, argv, &o);
-    o.repo = pfc_conf_pick(o.repo, "GITHUB_REPOSITORY", NULL, NULL);
-    o.api = pfc_conf_pick(o.api, "GITHUB_API_URL", NULL, "https://api.github.com");
     pfc_buf_init(&body, 65536);
-    code = check_opts(&o, &err);
+    code = complete_opts(&o, &err);
+    if (!code)
+        code = check_opts(&o, &err);
     if (!code)
         code = read_comparison(o.file ? o.file : "-", &cmp, &err);
     if (!code) {

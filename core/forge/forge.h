@@ -1,12 +1,13 @@
 /*
  * Text that perfci posts to a forge (GitHub, GitLab, Gitea): escapes untrusted text for Markdown,
- * and keeps one comment per pull request, which is edited instead of repeated. Thread-safe, except
- * for the HTTP client that is passed in.
+ * and marks the one comment of a pull request, which is edited instead of repeated. Thread-safe.
  */
 #ifndef PFC_CORE_FORGE_FORGE_H
 #define PFC_CORE_FORGE_FORGE_H
 
-#include "core/http/client.h"
+#include <jansson.h>
+
+#include "core/base/buf.h"
 
 /* GitHub refuses bodies over 65536 characters. */
 #define PFC_COMMENT_MAX_BYTES  60000
@@ -28,25 +29,5 @@ void pfc_comment_explanation(const json_t *explanation, pfc_buf *out);
 void pfc_comment_marker(const char *key, char out[PFC_COMMENT_MARKER_MAX]);
 /** Does the comment's body begin with this marker? Quoting it elsewhere is no claim on it. */
 bool pfc_comment_is_ours(const char *body, const char *marker);
-
-typedef struct pfc_comment_place {
-    const char *repo;     /* "owner/name" */
-    const char *commit;   /* its id, or NULL: */
-    int64_t pull_request; /* its number */
-} pfc_comment_place;
-
-/**
- * Creates the comment there, or edits the one with the same marker.
- *
- * github   a client of the API ("https://api.github.com") with its token
- * body     begins with the marker of `key`
- * url      out, may be NULL: where it is, NULL when GitHub did not say; caller frees
- * created  out: false when it was edited
- *
- * PFC_EDENIED: the token; PFC_ENOTFOUND: no such place, or not for this token; PFC_EUNAVAIL and
- * PFC_ETIMEOUT: the same call may succeed later; PFC_EIO: anything else.
- */
-pfc_code pfc_comment_put(pfc_http *github, const pfc_comment_place *at, const char *key,
-                         const char *body, char **url, bool *created, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -1,114 +1,326 @@
-/* GitHub's comments by its REST API. */
+/* GitHub's REST API (version 2022-11-28). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/forge/forge.h"
-#include "core/wire/wire.h"
+#include "core/base/parse.h"
+#include "core/forge/forge_priv.h"
 
-enum { PAGE = 100, MAX_PAGES = 30, FOREIGN_MAX = 5 };
+enum { SUMMARY_BYTES = 65000, STATUS_BYTES = 140, TITLE_BYTES = 250 };
 
-static const char *const github_headers[] = { "Accept: application/vnd.github+json",
-                                              "X-GitHub-Api-Version: 2022-11-28",
-                                              "User-Agent: perfci/" PFC_VERSION, NULL };
-
-static pfc_code call(pfc_http *github, const char *method, const char *path, const json_t *body,
-                     json_t **out, pfc_err *err)
+static void headers(const char *token, char *out[6])
 {
-    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-    const pfc_http_req req = { .method = method,
-                               .path = path,
-                               .body = text,
-                               .body_len = text ? strlen(text) : 0,
-                               .headers = github_headers };
-    pfc_http_answer answer = { 0 };
-    pfc_code code = pfc_http_send(github, &req, &answer, err);
+    out[0] = pfc_strdup("Accept: application/vnd.github+json");
+    out[1] = pfc_strdup("X-GitHub-Api-Version: 2022-11-28");
+    out[2] = pfc_format("Authorization: Bearer %s", token);
+    out[3] = NULL;
+}
 
+/* ---- comments ---- */
+
+char *forge_issue_comments_path(const forge_place *at, bool list)
+{
+    const char *query = list ? "?per_page=100" : "";
+
+    return at->commit ? forge_path("/repos/%s/commits/%s/comments%s", at->repo, at->commit, query)
+                      : forge_path("/repos/%s/issues/%lld/comments%s", at->repo,
+                                   (long long)at->pull, query);
+}
+
+static char *comment_path(const forge_place *at, int64_t id)
+{
+    return forge_path("/repos/%s/%scomments/%lld", at->repo, at->commit ? "" : "issues/",
+                      (long long)id);
+}
+
+/* The number in "ghs_NUMBER_JWT", as tokens of Apps are since April 2026; 0: another token. */
+static int64_t app_of_token(const char *token)
+{
+    const size_t digits = strncmp(token, "ghs_", 4) == 0 ? strspn(token + 4, "0123456789") : 0;
+    char *number = pfc_strndup(token + (digits ? 4 : 0), digits);
+    int64_t app = 0;
+
+    if (!digits || token[4 + digits] != '_' ||
+        pfc_parse_i64(number, 1, INT64_MAX, "App", &app, NULL) != PFC_OK)
+        app = 0;
+    free(number);
+    return app;
+}
+
+static pfc_code who_app(pfc_forge *forge, pfc_err *err)
+{
+    char *jwt = NULL;
+    json_t *doc = NULL;
+    pfc_code code = forge_app_jwt(forge->app_id, forge->app_key, forge_now(forge), &jwt, err);
+
+    if (!code)
+        code = forge_call_as(forge, jwt, "GET", "/app", NULL, &doc, NULL, err);
     if (!code) {
-        if (answer.status >= 200 && answer.status < 300)
-            code = pfc_json_parse(pfc_buf_text(&answer.body), answer.body.len, out, err);
-        else if (answer.status == 403 && answer.retry_after_s > 0)
-            code =
-                pfc_err_set(err, PFC_EUNAVAIL, "GitHub asks to wait %.0f s", answer.retry_after_s);
-        else if (answer.status == 401 || answer.status == 403)
-            code = pfc_err_set(err, PFC_EDENIED, "GitHub refuses the token for %s (status %d)",
-                               path, answer.status);
-        else if (answer.status == 404)
-            code = pfc_err_set(err, PFC_ENOTFOUND,
-                               "GitHub knows no %s, or the token may not see it", path);
-        else
-            code = pfc_err_set(
-                err, answer.status >= 500 || answer.status == 429 ? PFC_EUNAVAIL : PFC_EIO,
-                "GitHub answers %d to %s %s", answer.status, method, path);
-        pfc_http_answer_clear(&answer);
+        forge->own.app = json_integer_value(json_object_get(doc, "id"));
+        forge->own.login = pfc_format("%s[bot]", forge_text(doc, "slug"));
     }
-    free(text);
+    json_decref(doc);
+    free(jwt);
     return code;
 }
 
-/* The number of the first comment over `skip` with our marker; 0 when there is none. */
-static pfc_code find_comment(pfc_http *github, const char *list_path, const char *marker,
-                             int64_t skip, int64_t *id, pfc_err *err)
+static pfc_code who(pfc_forge *forge, const char *repo, pfc_err *err)
 {
+    json_t *doc = NULL;
     pfc_code code = PFC_OK;
-    bool more = true;
 
-    *id = 0;
-    for (int page = 1; page <= MAX_PAGES && more && !*id && !code; page++) {
-        char *path = pfc_format("%s?per_page=%d&page=%d", list_path, PAGE, page);
-        json_t *list = NULL;
-
-        code = call(github, "GET", path, NULL, &list, err);
-        for (size_t i = 0; !code && i < json_array_size(list) && !*id; i++) {
-            const json_t *comment = json_array_get(list, i);
-            const char *body = json_string_value(json_object_get(comment, "body"));
-
-            const int64_t number = json_integer_value(json_object_get(comment, "id"));
-
-            if (body && number > skip && pfc_comment_is_ours(body, marker))
-                *id = number;
-        }
-        more = json_array_size(list) == PAGE;
-        json_decref(list);
-        free(path);
+    if (forge->app_key) {
+        code = who_app(forge, err);
+    } else if (strncmp(forge->token, "ghs_", 4) == 0) {
+        /* Such a token has no user: GET /user is refused. */
+        forge->own.app = app_of_token(forge->token);
+        forge->own.any_bot = true;
+    } else {
+        code = forge_call(forge, repo, "GET", "/user", NULL, &doc, err);
+        forge->own.user = json_integer_value(json_object_get(doc, "id"));
+        if (!code && forge->own.user <= 0)
+            code = pfc_err_set(err, PFC_EIO, "GitHub named no account of the token");
     }
+    forge->own.known = code == PFC_OK;
+    json_decref(doc);
     return code;
 }
 
-pfc_code pfc_comment_put(pfc_http *github, const pfc_comment_place *at, const char *key,
-                         const char *body, char **url, bool *created, pfc_err *err)
+static bool is_own(const pfc_forge *forge, const json_t *comment)
 {
-    char marker[PFC_COMMENT_MARKER_MAX];
-    char *list = at->commit ? pfc_format("/repos/%s/commits/%s/comments", at->repo, at->commit)
-                            : pfc_format("/repos/%s/issues/%lld/comments", at->repo,
-                                         (long long)at->pull_request);
-    json_t *doc = json_pack("{s:s}", "body", body);
-    json_t *answer = NULL;
-    int64_t id = 0;
-    pfc_code code;
+    const forge_own *own = &forge->own;
+    const json_t *user = json_object_get(comment, "user");
+    const json_t *app = json_object_get(comment, "performed_via_github_app");
+    const int64_t app_id = json_integer_value(json_object_get(app, "id"));
 
-    pfc_comment_marker(key, marker);
-    code = find_comment(github, list, marker, 0, &id, err);
-    for (int tries = 0; !code && id; tries++) {
-        char *one = pfc_format("/repos/%s/%scomments/%lld", at->repo, at->commit ? "" : "issues/",
-                               (long long)id);
+    if (own->user)
+        return json_integer_value(json_object_get(user, "id")) == own->user;
+    if (own->app && app_id)
+        return app_id == own->app;
+    if (own->login)
+        return strcmp(forge_text(user, "login"), own->login) == 0;
+    /* Comments on commits do not say which App wrote them. */
+    return own->any_bot && !json_is_null(app) && strcmp(forge_text(user, "type"), "Bot") == 0;
+}
 
-        code = call(github, "PATCH", one, doc, &answer, err);
-        free(one);
-        if (!code || code != PFC_EDENIED || tries == FOREIGN_MAX)
-            break;
-        /* The marker was in another user's comment, which this token may not edit: search for the
-         * next one. */
-        code = find_comment(github, list, marker, id, &id, err);
-    }
-    if (!code && !id)
-        code = call(github, "POST", list, doc, &answer, err);
-    if (!code) {
-        *created = id == 0;
-        if (url)
-            *url = pfc_strdup(json_string_value(json_object_get(answer, "html_url")));
+/* ---- checks ---- */
+
+static char *cut(const char *text, size_t max_len)
+{
+    return pfc_strndup(text, pfc_utf8_cut(text, max_len));
+}
+
+static void set_text(json_t *doc, const char *key, const char *text, size_t max_len)
+{
+    char *copy = text ? cut(text, max_len) : NULL;
+
+    if (copy)
+        json_object_set_new(doc, key, json_string(copy));
+    free(copy);
+}
+
+static json_t *check_json(const pfc_forge_check *check)
+{
+    static const struct {
+        const char *status, *conclusion;
+    } states[] = {
+        [PFC_CHECK_QUEUED] = { "queued", NULL },
+        [PFC_CHECK_IN_PROGRESS] = { "in_progress", NULL },
+        [PFC_CHECK_SUCCESS] = { "completed", "success" },
+        [PFC_CHECK_FAILURE] = { "completed", "failure" },
+        [PFC_CHECK_NEUTRAL] = { "completed", "neutral" },
+        [PFC_CHECK_ACTION_REQUIRED] = { "completed", "action_required" },
+    };
+    json_t *doc =
+        json_pack("{s:s, s:s}", "name", check->name, "status", states[check->state].status);
+    json_t *output = json_object();
+
+    if (states[check->state].conclusion)
+        json_object_set_new(doc, "conclusion", json_string(states[check->state].conclusion));
+    set_text(doc, "details_url", check->url, 2000);
+    set_text(doc, "external_id", check->external_id, 100);
+    set_text(output, "title", check->title, TITLE_BYTES);
+    set_text(output, "summary", check->summary ? check->summary : check->title, SUMMARY_BYTES);
+    json_object_set_new(doc, "output", output);
+    return doc;
+}
+
+static pfc_code check_run_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
+                              int64_t *id, pfc_err *err)
+{
+    json_t *doc = check_json(check), *answer = NULL;
+    char *path = forge_path("/repos/%s/check-runs/%lld", repo, (long long)*id);
+    pfc_code code = PFC_ENOTFOUND;
+
+    if (*id)
+        code = forge_call(forge, repo, "PATCH", path, doc, &answer, err);
+    if (code == PFC_ENOTFOUND) {
+        json_object_set_new(doc, "head_sha", json_string(check->commit));
+        free(path);
+        path = forge_path("/repos/%s/check-runs", repo);
+        code = forge_call(forge, repo, "POST", path, doc, &answer, err);
+        if (!code)
+            *id = json_integer_value(json_object_get(answer, "id"));
     }
     json_decref(answer);
     json_decref(doc);
-    free(list);
+    free(path);
     return code;
 }
+
+pfc_code forge_status_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
+                          pfc_err *err)
+{
+    static const char *const states[] = {
+        [PFC_CHECK_QUEUED] = "pending",        [PFC_CHECK_IN_PROGRESS] = "pending",
+        [PFC_CHECK_SUCCESS] = "success",       [PFC_CHECK_FAILURE] = "failure",
+        [PFC_CHECK_NEUTRAL] = "success", /* any other would block a required one */
+        [PFC_CHECK_ACTION_REQUIRED] = "error",
+    };
+    char *path = forge_path("/repos/%s/statuses/%s", repo, check->commit);
+    json_t *doc = json_pack("{s:s, s:s}", "state", states[check->state], "context", check->name);
+    pfc_code code;
+
+    set_text(doc, "description", check->title, STATUS_BYTES);
+    set_text(doc, "target_url", check->url, 2000);
+    code = forge_call(forge, repo, "POST", path, doc, NULL, err);
+    json_decref(doc);
+    free(path);
+    return code;
+}
+
+static pfc_code check_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
+                          int64_t *id, pfc_err *err)
+{
+    return pfc_forge_has_check_runs(forge) ? check_run_put(forge, repo, check, id, err)
+                                           : forge_status_put(forge, repo, check, err);
+}
+
+/* ---- people and pull requests ---- */
+
+pfc_code forge_permission_get(pfc_forge *forge, const char *repo, const char *user,
+                              pfc_forge_access *out, pfc_err *err)
+{
+    char *name = pfc_http_escape(user);
+    char *path = forge_path("/repos/%s/collaborators/%s/permission", repo, name);
+    json_t *doc = NULL;
+    pfc_code code = forge_call(forge, repo, "GET", path, NULL, &doc, err);
+    const char *permission = forge_text(doc, "permission");
+
+    if (code == PFC_ENOTFOUND) {
+        *out = PFC_ACCESS_NONE;
+        code = PFC_OK;
+    } else if (!code && (!strcmp(permission, "admin") || !strcmp(permission, "write") ||
+                         !strcmp(permission, "owner") || !strcmp(permission, "maintain"))) {
+        *out = PFC_ACCESS_WRITE;
+    } else if (!code) {
+        *out = !strcmp(permission, "read") || !strcmp(permission, "triage") ? PFC_ACCESS_READ
+                                                                            : PFC_ACCESS_NONE;
+    }
+    json_decref(doc);
+    free(path);
+    free(name);
+    return code;
+}
+
+/* "head" or "base" of a pull request. */
+static void read_side(const json_t *side, char **commit, char **branch, char **repo)
+{
+    const json_t *in = json_object_get(side, "repo");
+
+    *commit =
+        pfc_is_commit_id(forge_text(side, "sha")) ? pfc_strdup(forge_text(side, "sha")) : NULL;
+    *branch = pfc_strdup(forge_text(side, "ref"));
+    *repo = forge_text(in, "full_name")[0] ? pfc_strdup(forge_text(in, "full_name")) : NULL;
+}
+
+pfc_code forge_pull_read(const forge_ops *ops, const json_t *doc, pfc_forge_pull *out, pfc_err *err)
+{
+    read_side(json_object_get(doc, "head"), &out->head_commit, &out->head_branch, &out->head_repo);
+    read_side(json_object_get(doc, "base"), &out->base_commit, &out->base_branch, &out->base_repo);
+    out->number = json_integer_value(json_object_get(doc, "number"));
+    out->title = pfc_strdup(forge_text(doc, "title"));
+    out->author = pfc_strdup(forge_text(json_object_get(doc, "user"), "login"));
+    out->url = pfc_strdup(forge_text(doc, "html_url"));
+    out->open = strcmp(forge_text(doc, "state"), "open") == 0;
+    out->draft = json_is_true(json_object_get(doc, "draft"));
+    out->fork = !pfc_streq(out->head_repo, out->base_repo);
+    if (pfc_is_commit_id(forge_text(doc, "merge_base")))
+        out->merge_base = pfc_strdup(forge_text(doc, "merge_base"));
+    if (!out->head_commit || !out->base_commit || out->number <= 0)
+        return pfc_err_set(err, PFC_EIO, "%s: a pull request without its commits", ops->name);
+    return PFC_OK;
+}
+
+/* Where the branch left the base branch. Without a common ancestor GitHub answers 404. */
+static pfc_code read_merge_base(pfc_forge *forge, const char *repo, pfc_forge_pull *pull,
+                                pfc_err *err)
+{
+    char *path = forge_path("/repos/%s/compare/%s...%s?per_page=1", repo, pull->base_commit,
+                            pull->head_commit);
+    json_t *doc = NULL;
+    pfc_code code = forge_call(forge, repo, "GET", path, NULL, &doc, err);
+    const char *sha = forge_text(json_object_get(doc, "merge_base_commit"), "sha");
+
+    if (!code && pfc_is_commit_id(sha))
+        pull->merge_base = pfc_strdup(sha);
+    json_decref(doc);
+    free(path);
+    return code == PFC_ENOTFOUND ? PFC_OK : code;
+}
+
+static pfc_code pull_get(pfc_forge *forge, const char *repo, int64_t number, pfc_forge_pull *out,
+                         pfc_err *err)
+{
+    char *path = forge_path("/repos/%s/pulls/%lld", repo, (long long)number);
+    json_t *doc = NULL;
+    pfc_code code = forge_call(forge, repo, "GET", path, NULL, &doc, err);
+
+    if (!code)
+        code = forge_pull_read(forge->ops, doc, out, err);
+    if (!code)
+        code = read_merge_base(forge, repo, out, err);
+    json_decref(doc);
+    free(path);
+    return code;
+}
+
+/* ---- issues ---- */
+
+pfc_code forge_github_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
+                                int64_t *number, char **url, pfc_err *err)
+{
+    json_t *doc = json_pack("{s:s, s:s}", "title", issue->title, "body", issue->body);
+    json_t *answer = NULL;
+    char *path = *number ? forge_path("/repos/%s/issues/%lld", repo, (long long)*number)
+                         : forge_path("/repos/%s/issues", repo);
+    pfc_code code;
+
+    if (*number)
+        json_object_set_new(doc, "state", json_string(issue->open ? "open" : "closed"));
+    code = forge_call(forge, repo, *number ? "PATCH" : "POST", path, doc, &answer, err);
+    if (!code) {
+        *number = json_integer_value(json_object_get(answer, "number"));
+        if (url)
+            *url = pfc_strdup(forge_text(answer, "html_url"));
+    }
+    json_decref(answer);
+    json_decref(doc);
+    free(path);
+    return code;
+}
+
+const forge_ops forge_github = {
+    .name = "GitHub",
+    .api_url = "https://api.github.com",
+    .edit = "PATCH",
+    .headers = headers,
+    .comments_path = forge_issue_comments_path,
+    .comment_path = comment_path,
+    .comment_url = "html_url",
+    .who = who,
+    .is_own = is_own,
+    .check_put = check_put,
+    .access_of = forge_permission_get,
+    .pull_get = pull_get,
+    .issue_put = forge_github_issue_put,
+};

@@ -27,6 +27,10 @@ pfc_code pfc_forge_kind_parse(const char *name, pfc_forge_kind *out, pfc_err *er
  * with any number of groups. */
 bool pfc_forge_is_repo(pfc_forge_kind kind, const char *text);
 
+/** Shortens every token in the text to its prefix ("ghs_*"), in place: those of GitHub and GitLab,
+ * which have one. Gitea's have none and are never part of a message. */
+void pfc_forge_redact(char *text);
+
 typedef struct pfc_forge pfc_forge;
 
 typedef struct pfc_forge_opts {
@@ -72,6 +76,10 @@ typedef struct pfc_forge_comment {
 pfc_code pfc_forge_comment_put(pfc_forge *forge, const char *repo, int64_t pull, const char *key,
                                int64_t known_id, const char *body, pfc_forge_comment *out,
                                pfc_err *err) PFC_MUSTCHECK;
+/** The same for a commit; GitHub alone has such comments: PFC_EINVAL for the others. */
+pfc_code pfc_forge_commit_comment_put(pfc_forge *forge, const char *repo, const char *commit,
+                                      const char *key, int64_t known_id, const char *body,
+                                      pfc_forge_comment *out, pfc_err *err) PFC_MUSTCHECK;
 /** One more comment, at most PFC_COMMENT_MAX_BYTES. */
 pfc_code pfc_forge_comment_add(pfc_forge *forge, const char *repo, int64_t pull, const char *body,
                                pfc_forge_comment *out, pfc_err *err) PFC_MUSTCHECK;
@@ -83,7 +91,9 @@ typedef enum pfc_check_state {
     PFC_CHECK_IN_PROGRESS,
     PFC_CHECK_SUCCESS,
     PFC_CHECK_FAILURE,
-    PFC_CHECK_NEUTRAL,         /* not decided, or our own outage */
+    /* Not decided, or our own outage. Commit statuses have no such state: it is a success there,
+       because any other would block a required one, and the title has to say it. */
+    PFC_CHECK_NEUTRAL,
     PFC_CHECK_ACTION_REQUIRED, /* the build or the benchmark is broken */
 } pfc_check_state;
 

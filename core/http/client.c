@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <curl/curl.h>
 
@@ -175,13 +176,23 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *line)
     return longer;
 }
 
+static bool names_accept(const pfc_http_req *req)
+{
+    for (size_t i = 0; req->headers && req->headers[i]; i++) {
+        if (strncasecmp(req->headers[i], "Accept:", 7) == 0)
+            return true;
+    }
+    return false;
+}
+
 static struct curl_slist *make_headers(const pfc_http *http, const pfc_http_req *req)
 {
-    struct curl_slist *list = add_header(NULL, "Accept: application/json");
+    /* Without this libcurl waits a second for "100 Continue" before it sends a large body. */
+    struct curl_slist *list = add_header(NULL, "Expect:");
     char *type, *bearer;
 
-    /* Without this libcurl waits a second for "100 Continue" before it sends a large body. */
-    list = add_header(list, "Expect:");
+    if (!names_accept(req))
+        list = add_header(list, "Accept: application/json");
     if (req->token) {
         bearer = pfc_format(BEARER "%s", req->token);
         list = add_header(list, bearer);
@@ -236,6 +247,7 @@ static void set_options(pfc_http *http, const pfc_http_req *req, const char *url
                          (curl_off_t)(req->body ? req->body_len : 0));
     }
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, req->fresh ? 1L : 0L);
 }
 
 static double retry_after(CURL *curl)
@@ -256,6 +268,20 @@ static int64_t date_of(CURL *curl)
         return 0;
     at = curl_getdate(date->value, NULL);
     return at > 0 ? (int64_t)at : 0;
+}
+
+/* The first value of each header that was asked for. */
+static void keep_headers(CURL *curl, const char *const *names, pfc_http_answer *answer)
+{
+    while (names && names[answer->headers_len])
+        answer->headers_len++;
+    answer->headers = pfc_calloc(answer->headers_len, sizeof(*answer->headers));
+    for (size_t i = 0; i < answer->headers_len; i++) {
+        struct curl_header *header = NULL;
+
+        if (curl_easy_header(curl, names[i], 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
+            answer->headers[i] = pfc_strdup(header->value);
+    }
 }
 
 /* The code for callers to branch on: EUNAVAIL for faults that a retry can solve, EIO for those that
@@ -326,6 +352,7 @@ static pfc_code send_once(pfc_http *http, const pfc_http_req *req, pfc_http_answ
     answer->content_type = pfc_strdup(type);
     answer->retry_after_s = retry_after(http->curl);
     answer->date_unix_s = date_of(http->curl);
+    keep_headers(http->curl, req->answer_headers, answer);
 
 done:
     curl_slist_free_all(headers);
@@ -354,5 +381,8 @@ void pfc_http_answer_clear(pfc_http_answer *answer)
         return;
     pfc_buf_clear(&answer->body);
     free(answer->content_type);
+    for (size_t i = 0; i < answer->headers_len; i++)
+        free(answer->headers[i]);
+    free(answer->headers);
     *answer = (pfc_http_answer){ 0 };
 }

@@ -43,10 +43,15 @@ typedef struct pfc_http_req {
     const char *path;   /* appended to the URL, e.g. "/api/v1/runs?limit=2" */
     const void *body;   /* NULL: none */
     size_t body_len;
-    const char *content_type;   /* NULL: application/json, when there is a body */
-    const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
-    const char *token;          /* tried before the client's, which follows after 401; NULL: none */
-    double timeout_s;           /* 0: the client's */
+    const char *content_type; /* NULL: application/json, when there is a body */
+    const char *const
+        *headers;      /* "Name: value", NULL-terminated; NULL: none. Accept replaces ours */
+    const char *token; /* tried before the client's, which follows after 401; NULL: none */
+    double timeout_s;  /* 0: the client's */
+    bool fresh; /* by a new connection: libcurl sends a request again, a POST too, when a kept one
+                   is closed without an answer */
+    const char *const
+        *answer_headers; /* names of headers to keep of the answer, NULL-terminated; NULL: none */
 } pfc_http_req;
 
 typedef struct pfc_http_answer {
@@ -55,6 +60,8 @@ typedef struct pfc_http_answer {
     char *content_type;   /* NULL when absent */
     double retry_after_s; /* of a Retry-After in seconds; 0 when absent */
     int64_t date_unix_s;  /* the Date of the answer: the clock there; 0 when absent */
+    char **headers;       /* values in the order of answer_headers; NULL where absent */
+    size_t headers_len;
 } pfc_http_answer;
 
 /** PFC_EINVAL for an URL that is not http(s)://host[:port][/prefix]; *out: free it. */

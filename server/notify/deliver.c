@@ -11,7 +11,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
-#include "core/forge/forge.h"
+#include "core/forge/provider.h"
 #include "server/notify/internal.h"
 #include "server/services/explain/explain.h"
 #include "server/services/queue/queue.h"
@@ -205,15 +205,6 @@ static pfc_code post(pfc_http *http, const pfc_receiver *r, const pfc_notice *no
     return code;
 }
 
-static pfc_code comment(pfc_http *github, const pfc_receiver *r, const pfc_notice *notice,
-                        const char *body, pfc_err *err)
-{
-    const pfc_comment_place at = { .repo = r->repo, .commit = notice->commit };
-    bool created = false;
-
-    return pfc_comment_put(github, &at, GITHUB_KEY, body, NULL, &created, err);
-}
-
 /* Why the benchmark of the first alert changed that has a stored run on both sides and recorded
  * parts of its time; NULL: none has. */
 static json_t *explain(pfc_db *db, const pfc_notices *all)
@@ -234,17 +225,13 @@ static json_t *explain(pfc_db *db, const pfc_notices *all)
     return found;
 }
 
-static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *notice,
-                        double *retry_after_s, pfc_err *err)
+static pfc_code call_receiver(sending *s, const pfc_notices *all, const pfc_notice *notice,
+                              double *retry_after_s, pfc_err *err)
 {
     const pfc_notifier *n = s->notifier;
     const pfc_receiver *r = s->receiver;
     char *name = pfc_format("receiver %s", r->name);
-    char *prefix = r->kind == PFC_RECEIVER_GITHUB && strcmp(r->path, "/") != 0
-                       ? pfc_format("%s%s", r->url, r->path)
-                       : pfc_strdup(r->url);
-    const pfc_http_opts opts = { .url = prefix,
-                                 .token = r->kind == PFC_RECEIVER_GITHUB ? r->secret : NULL,
+    const pfc_http_opts opts = { .url = r->url,
                                  .connect_timeout_s = n->opts.timeout_s,
                                  .timeout_s = n->opts.timeout_s,
                                  .max_answer_bytes = ANSWER_BYTES,
@@ -255,27 +242,63 @@ static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *no
                                  .name = name };
     pfc_http *http = NULL;
     char *body = NULL;
-    json_t *explanation = NULL;
     pfc_code code = pfc_http_new(&opts, &http, err);
 
-    /* Only a confirmed culprit gets a comment on its commit. */
-    if (!code && r->kind == PFC_RECEIVER_GITHUB && strcmp(notice->kind, "culprit_confirmed") != 0) {
-        pfc_log(PFC_DEBUG, "notice_without_commit", "notice", notice->id, "kind", notice->kind);
-    } else if (!code && r->kind == PFC_RECEIVER_GITHUB) {
-        explanation = explain(n->opts.db, all);
-        body = notify_github(all, explanation, n->link);
-        code = comment(http, r, notice, body, err);
-    } else if (!code) {
+    if (!code) {
         body = r->kind == PFC_RECEIVER_SLACK ? notify_slack(all, notice->id, n->link)
                                              : notify_webhook(all, notice->id, n->link);
         code = post(http, r, notice, body, retry_after_s, err);
     }
-    json_decref(explanation);
     pfc_http_free(http);
     free(body);
-    free(prefix);
     free(name);
     return code;
+}
+
+/* One comment on the culprit, edited for later notices. */
+static pfc_code comment(sending *s, const pfc_notices *all, const pfc_notice *notice,
+                        double *retry_after_s, pfc_err *err)
+{
+    const pfc_notifier *n = s->notifier;
+    const pfc_receiver *r = s->receiver;
+    char *url = pfc_format("%s%s", r->url, strcmp(r->path, "/") != 0 ? r->path : "");
+    const pfc_forge_opts opts = { .kind = PFC_FORGE_GITHUB,
+                                  .api_url = url,
+                                  .token = r->secret,
+                                  .timeout_s = n->opts.timeout_s,
+                                  .cancelled = must_end,
+                                  .cancelled_arg = s,
+                                  .may_reach = may_reach,
+                                  .may_reach_arg = s };
+    json_t *explanation = explain(n->opts.db, all);
+    char *body = notify_github(all, explanation, n->link);
+    pfc_forge_comment put = { 0 };
+    pfc_forge *forge = NULL;
+    pfc_code code = pfc_forge_open(&opts, &forge, err);
+
+    if (!code) {
+        code = pfc_forge_commit_comment_put(forge, r->repo, notice->commit, GITHUB_KEY, 0, body,
+                                            &put, err);
+        *retry_after_s = pfc_forge_wait_s(forge);
+    }
+    pfc_forge_close(forge);
+    json_decref(explanation);
+    free(put.url);
+    free(body);
+    free(url);
+    return code;
+}
+
+static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *notice,
+                        double *retry_after_s, pfc_err *err)
+{
+    if (s->receiver->kind != PFC_RECEIVER_GITHUB)
+        return call_receiver(s, all, notice, retry_after_s, err);
+    /* Only a confirmed culprit gets a comment on its commit. */
+    if (strcmp(notice->kind, "culprit_confirmed") == 0)
+        return comment(s, all, notice, retry_after_s, err);
+    pfc_log(PFC_DEBUG, "notice_without_commit", "notice", notice->id, "kind", notice->kind);
+    return PFC_OK;
 }
 
 /* ---- the queue ---- */

@@ -29,16 +29,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def answer(self, status, doc):
+    def answer(self, status, doc, headers=()):
         text = json.dumps(doc).encode()
         self.send_response(status)
+        for name in headers:
+            self.send_header(name, headers[name])
         self.send_header("Content-Type", "application/json; charset=utf-8")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
 
     def shown(self, c):
-        return {"id": c["id"], "body": c["body"], "user": {"login": "bot"},
+        return {"id": c["id"], "body": c["body"], "user": {"login": "ann", "id": 2} if c.get("foreign") else {"login": "bot", "id": 1},
                 "html_url": f"{self.server.url}/me/kernels/pull/{c['issue']}#issuecomment-{c['id']}"}
 
     def handle_call(self):
@@ -51,6 +53,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(self.server.status, {"message": "no"})
         if self.headers.get("Authorization") != f"Bearer {self.server.token}":
             return self.answer(401, {"message": "Bad credentials"})
+        if parts == ["user"]:
+            return self.answer(200, {"login": "bot", "id": 1})
         if parts[:4] == ["repos", "me", "kernels", "issues"] and parts[5:] == ["comments"]:
             issue = int(parts[4])
             if self.command == "POST":
@@ -58,7 +62,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             asked = dict(pair.split("=") for pair in query.split("&") if pair)
             size, page = int(asked.get("per_page", 30)), int(asked.get("page", 1))
             mine = [self.shown(c) for c in self.server.comments if c["issue"] == issue]
-            return self.answer(200, mine[(page - 1) * size:page * size])
+            more = {"Link": f'<{self.server.url}{path}?per_page={size}&page={page + 1}>; rel="next"'} if page * size < len(mine) else {}
+            return self.answer(200, mine[(page - 1) * size:page * size], more)
         if parts[:5] == ["repos", "me", "kernels", "issues", "comments"] and self.command == "PATCH":
             for c in self.server.comments:
                 if c["id"] == int(parts[5]):
@@ -275,7 +280,7 @@ class Comment(support.Case):
                 self.assertEqual((out.count("| `b"), f"\n{left} more not shown." in out), (most, left > 0), count)
 
     def test_only_what_is_safe_in_a_path_and_a_link_is_taken(self):
-        for repo, status in (("me/kernels", 5), ("a.b-c_d/E9", 5), ("a/" + "b" * 198, 5), ("a/" + "b" * 199, 2), ("a", 2), ("/b", 2), ("a/", 2), ("a/b/c", 2),
+        for repo, status in (("me/kernels", 5), ("a.b-c_d/E9", 5), ("a/" + "b" * 298, 5), ("a/" + "b" * 299, 2), ("a", 2), ("/b", 2), ("a/", 2), ("a/b/c", 2),
                              ("a/..", 2), ("a/b..c", 2), ("a/b?c", 2), ("a/b%2e", 2)):
             self.github.status = 500
             self.expect(self.perfci("comment", "--repo", repo, "--pr", "7", "--api-url", self.github.url, "--token-file", self.token, text=FINE), status)

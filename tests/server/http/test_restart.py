@@ -124,7 +124,7 @@ class Hears(http.server.BaseHTTPRequestHandler):
         with server.lock:
             number = len([c for c in server.calls if c["path"] == path])
             server.calls.append({"method": self.command, "path": path, "headers": dict(self.headers), "body": body})
-        if path.startswith("/repos/"):
+        if path == "/user" or path.startswith("/repos/"):
             return self.github(path, body)
         script = server.script.get(path, [204])
         action = script[min(number, len(script) - 1)]
@@ -142,11 +142,13 @@ class Hears(http.server.BaseHTTPRequestHandler):
     def github(self, path, body):
         if self.headers.get("Authorization") != "Bearer token-of-16-bytes":
             return self.reply(401, {"message": "Bad credentials"})
+        if path == "/user":
+            return self.reply(200, {"id": 1, "login": "bot"})
         if self.command == "GET":
             return self.reply(200, self.server.comments)
         text = json.loads(body)["body"]
         if self.command == "POST":
-            self.server.comments.append({"id": 5, "body": text, "html_url": "http://x"})
+            self.server.comments.append({"id": 5, "body": text, "html_url": "http://x", "user": {"id": 1}})
         else:
             self.server.comments[0]["body"] = text
         return self.reply(201, self.server.comments[0])
@@ -327,9 +329,9 @@ class Notices(unittest.TestCase):
         text = self.receiver.comments[0]["body"]
         self.assertIn("changed 2 measurements,", text)
         self.assertIn("`norm/f32/<b>&@all`", text)  # inert: a code span
-        self.assertEqual([c["method"] for c in self.receiver.calls], ["GET", "POST", "GET", "PATCH"])
+        self.assertEqual([c["method"] for c in self.receiver.calls], ["GET", "GET", "POST", "GET"] + ["GET", "GET", "PATCH"])
         self.assertEqual({c["path"] for c in self.receiver.calls},
-                         {f"/repos/me/kernels/commits/{support.commit_id(8)}/comments", "/repos/me/kernels/comments/5"})
+                         {"/user", f"/repos/me/kernels/commits/{support.commit_id(8)}/comments", "/repos/me/kernels/comments/5"})
 
     def test_the_comment_of_an_exact_change_carries_its_explanation(self):
         server = self.start("forge kind=github url=HERE repo=me/kernels secret=TOKEN\n")
