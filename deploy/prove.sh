@@ -4,6 +4,8 @@
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, of runners and benchmarks at 1,000, then an hour of
 #           the runners' clock without a server, then the kills of the suite, again and again
+#   forge   1,000 random sequences of deliveries, deleted comments, two clients, kills and faults of a forge: exactly one
+#           right comment at the end of each
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
@@ -35,7 +37,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill night queue slurm faults points crowd drain units distributions aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue slurm faults points crowd drain units distributions aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -89,7 +91,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,37s/^# \{0,1\}//p' "$0"
+        sed -n '2,39s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -249,6 +251,13 @@ prove_kill() {
     script runner_kill.py --seed "$$" --kills 1000 "${most[@]}" || return 1
     script runner_kill.py --seed "$$" --outage "${most[@]}" || return 1
     until_over kill_round
+}
+
+prove_forge() {
+    needs node nodejs && build release forge_client forge_packages || return 1
+    say "forge: 1,000 sequences"
+    clean FORGE_CLIENT="$root/build/release/tests/forge_client" FORGE_PACKAGES="$root/build/release/tests/forge-packages" \
+        node tests/forge/sequences.mjs --count 1000 --seed 1000 "${most[@]}"
 }
 
 prove_points() {

@@ -38,7 +38,7 @@ typedef struct forge_ops {
                           int64_t *number, char **url, pfc_err *err);
 } forge_ops;
 
-/* Whose comments are ours. */
+/* The account of the token: its comments are ours. */
 typedef struct forge_own {
     bool known;
     int64_t user; /* id of the account; 0: not known */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/forge/provider.h"
+#include "core/forge/forge_priv.h"
 
 static const char *const names[] = { "github", "gitlab", "gitea" };
 
@@ -70,4 +70,11 @@ void pfc_forge_pull_clear(pfc_forge_pull *pull)
     free(pull->base_repo);
     free(pull->merge_base);
     *pull = (pfc_forge_pull){ 0 };
+}
+
+bool pfc_forge_has_check_runs(const pfc_forge *forge)
+{
+    /* Tokens of Apps begin with "ghs_", those of GitHub Actions, too. */
+    return forge->kind == PFC_FORGE_GITHUB &&
+           (forge->app_key || (forge->token && strncmp(forge->token, "ghs_", 4) == 0));
 }

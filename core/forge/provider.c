@@ -46,7 +46,7 @@ static pfc_code check_opts(const pfc_forge_opts *o, pfc_err *err)
     return PFC_OK;
 }
 
-/* An unreadable key is told at once, not at the first call. */
+/* An unreadable key fails here, not at the first call. */
 static pfc_code check_key(const pfc_forge_opts *o, pfc_err *err)
 {
     char *jwt = NULL;
@@ -116,13 +116,6 @@ void pfc_forge_close(pfc_forge *forge)
 pfc_forge_kind pfc_forge_kind_of(const pfc_forge *forge)
 {
     return forge->kind;
-}
-
-bool pfc_forge_has_check_runs(const pfc_forge *forge)
-{
-    /* Tokens of Apps begin with "ghs_", those of GitHub Actions, too. */
-    return forge->kind == PFC_FORGE_GITHUB &&
-           (forge->app_key || (forge->token && strncmp(forge->token, "ghs_", 4) == 0));
 }
 
 pfc_code pfc_forge_check_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,

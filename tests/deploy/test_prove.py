@@ -13,7 +13,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 TOOLS = ("bash", "sh", "env", "dirname", "mkdir", "tail", "sed", "cat", "sleep", "mv")
-COUNTED = ("kill", "bisect-kill", "queue", "points", "drain", "memory")
+COUNTED = ("kill", "forge", "bisect-kill", "queue", "points", "drain", "memory")
 DEADLINE_S = 240
 
 
@@ -29,7 +29,8 @@ class Prove(unittest.TestCase):
             (self.path / name).symlink_to(shutil.which(name))
         for name in ("cmake", "ninja", "ctest", "postgres", "clang"):
             self.program(name, "exit 0")
-        self.program("python3", f'echo "$*" >>{self.folder}/called')
+        for name in ("python3", "node"):
+            self.program(name, f'echo "$*" >>{self.folder}/called')
 
     def program(self, name, text):
         (self.path / name).write_text(f"#!/bin/sh\n{text}\n", encoding="ascii")

@@ -1,8 +1,8 @@
 /*
- * Calls core/forge as JSON lines on stdin say it, and answers each with a line. The first line
- * opens the forge: {"kind", "url", "token" | "app_id" and "key" (a file), "installation", "timeout_s",
- * "now"}. The others: {"do", ...its arguments, "now": sets the clock}. An answer: {"code",
- * "message", "wait_s", ...results}.
+ * Calls core/forge as JSON lines on stdin say it, and answers each with a line. A line: {"do",
+ * ...its arguments, "now": sets the clock}; the first does "open", with {"kind", "url", "token" or
+ * "app_id" and "key" (a file), "installation", "timeout_s"}. An answer: {"code", "message",
+ * "wait_s", ...results}.
  */
 #include <stdio.h>
 #include <stdlib.h>

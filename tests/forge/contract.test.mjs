@@ -116,7 +116,7 @@ for (const kind of KINDS) {
   }));
 }
 
-/** What the library sends for an operation, and what core/forge sends for the same one. */
+/** The requests of the library for an operation are those of core/forge for the same one. */
 async function same(forge, theirs, ours) {
   // @gitbeaker/rest sends "{}" where it has nothing to say.
   const said = (body) => (body && Object.keys(body).length ? body : undefined);

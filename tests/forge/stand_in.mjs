@@ -73,6 +73,8 @@ export class StandIn {
     this.now = () => Date.now() / 1000;
     this.fork = false;
     this.onCall = () => {};
+    this.together = 0; // so many answers to lists are held back until all of them were asked for
+    this.held = [];
   }
 
   async start() {
@@ -113,10 +115,16 @@ export class StandIn {
       this.violations.push(...requestFaults(req.method, url, req.headers, body));
     }
     this.onCall(call, fault);
-    if (fault === "drop") return req.socket.destroy();
+    if (fault === "drop" || fault === "kill") return req.socket.destroy();
     if (fault === "hang") return undefined; // until the client gives up
     if (typeof fault === "object" && fault) return this.reply(req, res, call, fault);
     const answer = this.answer(call, url, path);
+    if (this.together > 0 && call.method === "GET" && /(comments|notes)$/.test(path)) {
+      this.held.push(() => this.reply(req, res, call, answer));
+      if (this.held.length < this.together) return undefined;
+      this.together = 0;
+      return this.held.splice(0).forEach((send) => send());
+    }
     if (fault === "lose") return req.socket.destroy(); // it was done, and the answer is lost
     return this.reply(req, res, call, answer, fault === "truncate");
   }
