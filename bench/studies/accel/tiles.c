@@ -136,7 +136,7 @@ static int ascending(const void *a, const void *b)
 /* Cycles of the best beyond the lower bound, as a share of the bound. */
 static double gap_of(const pfc_accel_problem *p, const pfc_accel_chip *chip, uint64_t best_cycles)
 {
-    const uint64_t ceiling = pfc_accel_ceiling_of(p, chip, chip->mode).cycles;
+    const uint64_t ceiling = pfc_accel_ceiling_of(p, chip, chip->mode, PFC_ACCEL_TILINGS).cycles;
 
     return (double)best_cycles / (double)ceiling - 1.0;
 }

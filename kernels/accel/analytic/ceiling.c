@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "kernels/accel/analytic/products.h"
+
 static uint64_t div_up(uint64_t a, uint64_t b)
 {
     return a / b + (a % b != 0);
@@ -99,10 +101,10 @@ static uint64_t memory_cycles(const pfc_accel_chip *chip, uint64_t bytes, uint64
     return PFC_MAX(end, dma + chip->dma_setup);
 }
 
-/* The least that a transfer takes of a channel, rounded down. */
+/* The least that a transfer takes of a channel: it ends in whole cycles. */
 static uint64_t burst_cycles(const pfc_accel_chip *chip)
 {
-    return chip->hbm_burst * chip->clock_mhz * chip->hbm_channels / chip->hbm_mbps;
+    return div_up(chip->hbm_burst * chip->clock_mhz * chip->hbm_channels, chip->hbm_mbps);
 }
 
 /* From the last operand's arrival in a unit to the last result, beside the cycles that the unit is
@@ -119,6 +121,31 @@ static uint64_t last_result_cycles(const pfc_accel_chip *chip, bool array_can)
 typedef struct shape {
     uint64_t es, out_es, passes;
 } shape;
+
+/* The bias and activation of a fused GEMM take `own` cycles of the vector unit, and a tile's first
+ * result takes `after` of them; 0 without. */
+static void products(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
+                     uint64_t own, uint64_t after, pfc_accel_ceiling *out)
+{
+    const pfc_accel_products all = { .m = (uint64_t)p->p[0],
+                                     .n = (uint64_t)p->p[1],
+                                     .k = (uint64_t)p->p[2],
+                                     .passes = s->passes,
+                                     .own = own,
+                                     .after = after };
+    pfc_accel_products one = all;
+
+    one.m = one.n = 1;
+    one.own = after ? after - chip->vector_latency : 0;
+    out->products = pfc_accel_products_cycles(&all, chip);
+    out->first = pfc_accel_products_cycles(&one, chip);
+    if (out->products == 0)
+        return;
+    /* the last operand is part of a product of a row and all columns, or of all rows */
+    out->last = PFC_MIN(PFC_MIN(all.m, div_up(all.n, chip->vector_lanes)) + chip->vector_latency,
+                        all.passes + chip->array_rows + chip->array_cols - 2) +
+                (after ? after - chip->vector_latency : 0);
+}
 
 static void gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
                  pfc_accel_ceiling *out)
@@ -137,6 +164,7 @@ static void gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
     out->vector = m * n * k / chip->vector_lanes;
     out->compute = together(full_fold_cycles(chip, s->passes, m, n, k), out->vector);
     out->bytes = PFC_MAX(out->distinct, least);
+    products(p, chip, s, 0, 0, out);
 }
 
 /* The fused bias and activation belong to the vector unit alone. */
@@ -144,13 +172,12 @@ static void fused_gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, c
                        pfc_accel_ceiling *out)
 {
     const uint64_t elements = (uint64_t)p->p[0] * (uint64_t)p->p[1];
-    uint64_t store;
+    const uint64_t passes = pfc_accel_vector_passes(chip, PFC_ACCEL_OP_BIAS_ACT, (uint8_t)p->p[3]);
+    const uint64_t store = elements * passes / chip->vector_lanes;
 
     gemm(p, chip, s, out);
     if (out->bytes == 0)
         return;
-    store = elements * pfc_accel_vector_passes(chip, PFC_ACCEL_OP_BIAS_ACT, (uint8_t)p->p[3]) /
-            chip->vector_lanes;
     out->compute = beside(
         full_fold_cycles(chip, s->passes, (uint64_t)p->p[0], (uint64_t)p->p[1], (uint64_t)p->p[2]),
         store, out->vector);
@@ -158,6 +185,7 @@ static void fused_gemm(const pfc_accel_problem *p, const pfc_accel_chip *chip, c
     out->bytes += (uint64_t)p->p[1] * s->es;
     out->distinct += (uint64_t)p->p[1] * s->es;
     out->loads += (uint64_t)p->p[1] * s->es;
+    products(p, chip, s, store, passes + chip->vector_latency, out);
 }
 
 /* Scores and weighted values are two products of all pairs (causal: of half of them and the
@@ -216,8 +244,36 @@ static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const s
     out->bytes = out->distinct = out->loads + kinds[p->kernel].matrices / 2 * elements * s->es;
 }
 
+/* The first bytes arrive and the last leave before and after any work on them; every input is part
+ * of some result, which is stored after the last of them has arrived. */
+static uint64_t whole_cycles(const pfc_accel_chip *chip, const pfc_accel_ceiling *c)
+{
+    const uint64_t cycles = PFC_MAX(c->memory + chip->hbm_latency, c->compute + 2 * c->fixed);
+    const uint64_t last = last_result_cycles(chip, c->array != UINT64_MAX) + c->fixed;
+    const uint64_t in = c->fixed + chip->hbm_row_miss; /* no row is open at the begin */
+
+    if (!c->loads)
+        return cycles;
+    return PFC_MAX(cycles, PFC_MAX(in + c->compute + last, memory_cycles(chip, c->loads, c->loads) +
+                                                               chip->hbm_latency + last));
+}
+
+/* The same for a GEMM in tiles. After the first result all others may leave at the peak of HBM. */
+static uint64_t tiled_cycles(const pfc_accel_chip *chip, const pfc_accel_ceiling *c)
+{
+    const uint64_t in = c->fixed + chip->hbm_row_miss;
+    const uint64_t stores = c->distinct - c->loads;
+    const uint64_t leave = PFC_MAX(stores * chip->clock_mhz / chip->hbm_mbps,
+                                   stores / (chip->dma_bytes * chip->dma_engines));
+    const uint64_t cycles = PFC_MAX(in + c->products + c->fixed,
+                                    in + c->first + chip->dma_setup + leave + chip->hbm_latency);
+
+    return PFC_MAX(cycles, memory_cycles(chip, c->loads, c->loads) + chip->hbm_latency + c->last +
+                               c->fixed);
+}
+
 pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const pfc_accel_chip *chip,
-                                       pfc_accel_mode mode)
+                                       pfc_accel_mode mode, pfc_accel_ceiling_scope scope)
 {
     const shape s = { .es = pfc_accel_dtype_bytes(problem->dtype),
                       .out_es = problem->dtype == PFC_ACCEL_BF16 ? 2 : 4,
@@ -246,17 +302,9 @@ pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const p
         return out;
     }
     out.memory = memory_cycles(chip, out.bytes, out.distinct);
-    /* The first bytes arrive and the last leave before and after any work on them; every input is
-     * part of some result, which is stored after the last of them has arrived. */
     out.fixed = chip->dma_setup + chip->hbm_latency + burst_cycles(chip);
-    out.cycles = PFC_MAX(out.memory + chip->hbm_latency, out.compute + 2 * out.fixed);
-    if (out.loads) {
-        const uint64_t first_row = chip->hbm_row_miss; /* no row is open at the begin */
-        const uint64_t last = last_result_cycles(chip, out.array != UINT64_MAX) + out.fixed;
-
-        out.cycles = PFC_MAX(out.cycles, out.fixed + first_row + out.compute + last);
-        out.cycles = PFC_MAX(out.cycles,
-                             memory_cycles(chip, out.loads, out.loads) + chip->hbm_latency + last);
-    }
+    out.cycles = whole_cycles(chip, &out);
+    if (scope == PFC_ACCEL_TILINGS && out.products)
+        out.cycles = PFC_MAX(out.cycles, tiled_cycles(chip, &out));
     return out;
 }

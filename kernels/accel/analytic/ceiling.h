@@ -1,7 +1,8 @@
 /*
  * Fidelity L0: closed-form lower bounds of a problem's cycles on a chip, unit by unit. No schedule
  * and no tiling is faster: L0 <= L1 for every problem, which a test holds on random ones. The share
- * of the ceiling that a kernel reaches says how much its schedule leaves.
+ * of the ceiling that a kernel reaches says how much its schedule leaves. A program in text may use
+ * commands in ways that no tiling has, so its bound is a weaker one.
  *
  * Memory: at least the compulsory bytes (each argument once), and for a GEMM at least the traffic
  * of any tiling in that scratchpad: 2 M N K / sqrt(S) - 2 S elements with S elements on chip.
@@ -16,10 +17,19 @@
 
 #include "kernels/accel/compiler/compiler.h"
 
+/** What the bound holds for. */
+typedef enum pfc_accel_ceiling_scope {
+    PFC_ACCEL_TILINGS, /* programs that compute the problem tile by tile, as the compiler's do */
+    PFC_ACCEL_PROGRAMS /* all programs */
+} pfc_accel_ceiling_scope;
+
 typedef struct pfc_accel_ceiling {
     uint64_t array;    /* cycles if the array alone computed; UINT64_MAX: it cannot */
     uint64_t vector;   /* cycles if the vector unit alone did; for a GEMM its multiply-adds */
     uint64_t compute;  /* both units at once, the work split as suits them best */
+    uint64_t products; /* of a GEMM's tiles, from the first command to the last result; else 0 */
+    uint64_t first;    /* the same for a single result */
+    uint64_t last;     /* from the arrival of the last operand to the last result */
     uint64_t bytes;    /* least traffic with HBM */
     uint64_t distinct; /* bytes of all arguments */
     uint64_t loads;    /* bytes of the arguments that are read */
@@ -34,6 +44,6 @@ typedef struct pfc_accel_ceiling {
 /** Lower bounds. Modes with ideal memory: of the array alone (their closed form). An empty problem
  *  has 0. The problem's parameters were checked (pfc_accel_compile does). */
 pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const pfc_accel_chip *chip,
-                                       pfc_accel_mode mode);
+                                       pfc_accel_mode mode, pfc_accel_ceiling_scope scope);
 
 #endif

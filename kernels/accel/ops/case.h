@@ -7,6 +7,7 @@
 struct pfc_accel_case {
     pfc_accel_problem problem; /* of a given program without a reference only the type */
     bool has_problem;
+    bool tiled; /* the compiler made the program */
     pfc_accel_program *program;
     pfc_accel_device *dev;
     pfc_accel_ptr args[PFC_ACCEL_MAX_ARGS];

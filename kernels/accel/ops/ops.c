@@ -140,7 +140,7 @@ pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *probl
     pfc_code code;
 
     c->problem = *problem;
-    c->has_problem = true;
+    c->has_problem = c->tiled = true;
     code = pfc_accel_compile(problem, chip, mode, &compile, &c->program, err);
     return finish_case(c, code, chip, opts, out, err);
 }
@@ -256,7 +256,8 @@ pfc_code pfc_accel_case_run_detail(pfc_accel_case *c, pfc_accel_result *out,
     r.utilization = utilization(c, &r);
     if (c->has_problem)
         r.ceiling_cycles =
-            pfc_accel_ceiling_of(&c->problem, pfc_accel_device_chip(c->dev), c->program->mode)
+            pfc_accel_ceiling_of(&c->problem, pfc_accel_device_chip(c->dev), c->program->mode,
+                                 c->tiled ? PFC_ACCEL_TILINGS : PFC_ACCEL_PROGRAMS)
                 .cycles;
     memcpy(r.stream_digest, c->stream_digest, sizeof(r.stream_digest));
     digest(c, &r);
