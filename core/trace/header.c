@@ -90,12 +90,24 @@ static pfc_code check_ids(const pfc_trace_header *h, pfc_err *err)
     return code;
 }
 
-static pfc_code check_meta(const pfc_trace_header *h, size_t i, pfc_err *err)
+static uint64_t number_of(const char *key)
+{
+    uint64_t number = PFC_TRACE_DIGEST_START;
+
+    for (; *key; key++)
+        number = pfc_trace_digest(number, (uint8_t)*key);
+    return number;
+}
+
+/* `before`: a number of each key, equal for equal keys; those of the pairs before i are known. */
+static pfc_code check_meta(const pfc_trace_header *h, size_t i, uint64_t *before, pfc_err *err)
 {
     pfc_code code = check_text(h->meta[i].key, 1, PFC_TRACE_NAME_BYTES, "key of metadata", i, err);
 
+    if (!code)
+        before[i] = number_of(h->meta[i].key);
     for (size_t k = 0; !code && k < i; k++)
-        if (strcmp(h->meta[k].key, h->meta[i].key) == 0)
+        if (before[k] == before[i] && strcmp(h->meta[k].key, h->meta[i].key) == 0)
             code = pfc_err_set(err, PFC_EINVAL, "trace header: the key \"%s\" is there twice",
                                h->meta[i].key);
     if (!code)
@@ -105,6 +117,7 @@ static pfc_code check_meta(const pfc_trace_header *h, size_t i, pfc_err *err)
 
 pfc_code pfc_trace_header_check(const pfc_trace_header *h, pfc_err *err)
 {
+    uint64_t keys[PFC_TRACE_MAX_META];
     pfc_code code = check_counts(h, err);
 
     for (size_t i = 0; !code && i < h->clocks_len; i++)
@@ -122,7 +135,7 @@ pfc_code pfc_trace_header_check(const pfc_trace_header *h, pfc_err *err)
     for (size_t i = 0; !code && i < h->names_len; i++)
         code = check_text(h->names[i], 0, PFC_TRACE_NAME_BYTES, "name", i, err);
     for (size_t i = 0; !code && i < h->meta_len; i++)
-        code = check_meta(h, i, err);
+        code = check_meta(h, i, keys, err);
     return code;
 }
 
@@ -366,6 +379,11 @@ static void fill_tables(pfc_trace_index *x)
         x->unit_at[x->header.units[i].id] = (uint16_t)(i + 1);
     for (size_t i = 0; i < x->header.clocks_len; i++)
         x->tick_mask[i] = UINT64_MAX >> (64 - x->header.clocks[i].width_bits);
+    x->below[PFC_TRACE_UNUSED] = 1;
+    x->below[PFC_TRACE_NUMBER] = UINT64_MAX;
+    x->below[PFC_TRACE_NAME] = x->header.names_len + 1;
+    x->below[PFC_TRACE_SERIES] = x->header.counters_len;
+    x->below[PFC_TRACE_CLOCK] = x->header.clocks_len;
 }
 
 static pfc_code decode_entries(pfc_trace_index *x, cursor *c, pfc_err *err)

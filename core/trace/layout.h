@@ -28,8 +28,10 @@ typedef struct pfc_trace_index {
     uint16_t *unit_at;                        /* by id: position + 1 of the unit; 0: none */
     size_t ids;                               /* the highest id and one more */
     uint64_t tick_mask[PFC_TRACE_MAX_CLOCKS]; /* 2^width - 1 of each clock */
-    void *parts[5];                           /* the arrays of `header` */
-    char *text;                               /* all strings */
+    /* Smaller values of a field of that kind contradict nothing; others may. */
+    uint64_t below[PFC_TRACE_STATE + 1];
+    void *parts[5]; /* the arrays of `header` */
+    char *text;     /* all strings */
 } pfc_trace_index;
 
 /** The header as bytes, which it appends to `out`. The header has been checked. PFC_ETOOBIG when it

@@ -162,6 +162,8 @@ pfc_trace_fault pfc_trace_record_fault(const pfc_trace_index *index, const pfc_t
                  record->ticks, index->header.clocks[unit->clock].width_bits, unit->clock);
         return PFC_TRACE_FAULT_TICKS;
     }
+    if (record->a < index->below[row->a_kind] && record->b < index->below[row->b_kind])
+        return PFC_TRACE_FAULT_NONE; /* as nearly all records */
     if (!field_ok(index, row->a_kind, record->a))
         return field_fault(row, true, record->a, why);
     if (!field_ok(index, row->b_kind, record->b))

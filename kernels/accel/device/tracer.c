@@ -34,29 +34,44 @@ struct pfc_accel_tracer {
 
 /* ---- order ---- */
 
+static void write(pfc_accel_tracer *t, const pfc_trace_record *record)
+{
+    pfc_trace_record r = *record;
+
+    /* A token's value counts its commands that are done; it is complete at their number. */
+    if (r.type == PFC_TRACE_SEM_SIGNAL)
+        r.b = ++t->signalled[r.a - t->first_semaphore];
+    r.ticks += t->base;
+    pfc_trace_put(t->writer, &r);
+}
+
 /* Writes what lies before `now`: the engine's later events are at `now` or after it. */
 static void flush(pfc_accel_tracer *t, uint64_t now)
 {
     pfc_trace_record r;
 
     t->now = now;
-    while (pfc_accel_later_take(&t->later, now, &r)) {
-        /* A token's value counts its commands that are done; it is complete at their number. */
-        if (r.type == PFC_TRACE_SEM_SIGNAL)
-            r.b = ++t->signalled[r.a - t->first_semaphore];
-        r.ticks += t->base;
-        pfc_trace_put(t->writer, &r);
-    }
+    while (pfc_accel_later_take(&t->later, now, &r))
+        write(t, &r);
 }
 
+/* Most records are of the newest event's time: they need not wait, once those before them have been
+ * written. */
 static void put(pfc_accel_tracer *t, uint64_t ticks, pfc_trace_type type, uint16_t unit, uint64_t a,
                 uint64_t b)
 {
     const pfc_trace_record r = {
         .ticks = ticks, .type = (uint16_t)type, .unit = unit, .corr = t->correlation, .a = a, .b = b
     };
+    pfc_trace_record due;
 
-    pfc_accel_later_add(&t->later, ticks, &r);
+    if (ticks > t->now) {
+        pfc_accel_later_add(&t->later, ticks, &r);
+        return;
+    }
+    while (pfc_accel_later_take(&t->later, t->now + 1, &due))
+        write(t, &due);
+    write(t, &r);
 }
 
 /* ---- file ---- */
