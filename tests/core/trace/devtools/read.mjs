@@ -1,5 +1,5 @@
-// What the trace engine of Chrome DevTools reads in each file of Trace Event Format that is named: a line of JSON a file.
-// read.mjs MODULES FILE...
+// Reads files of Trace Event Format with the trace engine of Chrome DevTools and prints its slices, tracks and flows: a line
+// of JSON for each file. read.mjs MODULES FILE...
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
