@@ -32,7 +32,8 @@ SCALARS = ("id", "i64", "i32", "f64", "bool", "text", "json", "timestamp", "date
 ARRAYS = ("text[]", "i64[]", "u32[]", "f64[]", "bool[]")
 TYPES_OF = {
     "in": {"id", "i64", "f64", "bool", "text", "json", "timestamp", "date", *ARRAYS},
-    "out": {"i64", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void", "f64[]", "u32[]", "text[]"},
+    "out": {"i64", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void", "f64[]", "u32[]", "i64[]",
+            "text[]"},
     "value": {"i64", "f64", "bool"},
     "copy": {"i64", "i32", "f64", "json", "f64[]", "u32[]"},
 }

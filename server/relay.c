@@ -10,6 +10,7 @@
 #include "server/running.h"
 #include "server/services/access/access.h"
 #include "server/services/queue/fleet.h"
+#include "server/services/queue/seekers.h"
 
 /* In the compact form of the API, not as PostgreSQL prints it. */
 static void publish(pfc_httpd *http, const char *topic, const char *project, const json_t *event)
@@ -37,16 +38,36 @@ static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
     }
 }
 
+/* The need of a job, {"project_id": N, "labels": {...}, "avoid": RUNNER}; the texts of `out` but
+ * the labels are those of `json`. */
+static void read_need(const json_t *json, pfc_job_need *out)
+{
+    json_t *labels = json_object_get(json, "labels"), *value;
+    const char *name;
+
+    *out = (pfc_job_need){ .project_id = json_integer_value(json_object_get(json, "project_id")),
+                           .labels_known = labels != NULL,
+                           .avoid = json_string_value(json_object_get(json, "avoid")) };
+    json_object_foreach(labels, name, value)
+    {
+        if (json_is_string(value))
+            pfc_labels_set(&out->labels, name, json_string_value(value));
+    }
+}
+
 /* One runner for each job that became ready. Where the need is too long for an event, all that may
  * fit look. */
 static void offer_job(pfc_httpd *http, json_t *event)
 {
-    const json_t *need = json_object_get(event, "need");
+    const json_t *json = json_object_get(event, "need");
+    pfc_job_need need;
 
-    if (!need)
+    if (!json)
         return;
-    while (pfc_httpd_offer(http, "job", need) && !json_object_get(need, "labels"))
+    read_need(json, &need);
+    while (pfc_httpd_offer(http, "job", &need) && !need.labels_known)
         continue;
+    pfc_labels_clear(&need.labels);
     json_object_del(event, "need"); /* for the servers only */
 }
 

@@ -29,6 +29,12 @@ const char *pfc_labels_get(const pfc_labels *pairs, const char *name)
     return NULL;
 }
 
+void pfc_labels_set_all(pfc_labels *pairs, const pfc_labels *more)
+{
+    for (size_t i = 0; more && i < more->len; i++)
+        pfc_labels_set(pairs, more->items[i].name, more->items[i].value);
+}
+
 void pfc_labels_clear(pfc_labels *pairs)
 {
     for (size_t i = 0; i < pairs->len; i++) {

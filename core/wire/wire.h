@@ -53,6 +53,8 @@ typedef struct pfc_labels {
 
 void pfc_labels_set(pfc_labels *pairs, const char *name, const char *value); /* adds or replaces */
 const char *pfc_labels_get(const pfc_labels *pairs, const char *name);       /* NULL: absent */
+/** Sets each of `more` in `pairs`, in its order; NULL: none. */
+void pfc_labels_set_all(pfc_labels *pairs, const pfc_labels *more);
 void pfc_labels_clear(pfc_labels *pairs);
 json_t *pfc_labels_to_json(const pfc_labels *pairs); /* object, sorted by name */
 /** Adds the texts of a JSON object, which is as pfc_labels_to_json made it, in its order. */

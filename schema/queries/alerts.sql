@@ -115,8 +115,8 @@ WHERE a.id = $1::bigint ORDER BY e.id;
 -- long: LIMIT and the OFFSETs make the plan look up each commit.
 -- also: once
 -- in: alert_id i64
--- out: position i64, sha text, author text, subject text, paths json, time f64, measured bool
-SELECT bc.position, c.sha, c.author, c.subject, to_json(c.paths)::text AS paths,
+-- out: position i64, sha text, author text, subject text, paths text[], time f64, measured bool
+SELECT bc.position, c.sha, c.author, c.subject, c.paths,
        extract(epoch FROM c.time)::float8 AS time,
        EXISTS (SELECT 1 FROM measurements m WHERE m.project_id = bc.project_id
                AND m.series_id = a.series_id AND m.commit_id = bc.commit_id OFFSET 0) AS measured

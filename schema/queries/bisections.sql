@@ -79,8 +79,8 @@ WHERE c.project_id = $1::bigint AND c.sha = $3;
 -- name: bisection_range
 -- Oldest first.
 -- in: project_id i64, branch text, position_from i64, position_to i64, limit i64
--- out: sha text, paths json
-SELECT c.sha, to_json(c.paths)::text AS paths
+-- out: sha text, paths text[]
+SELECT c.sha, c.paths
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
 ORDER BY b.position LIMIT $5::int;
@@ -155,10 +155,10 @@ ORDER BY x.updated_at, x.id LIMIT 1 FOR UPDATE SKIP LOCKED;
 
 -- name: bisection_load
 -- in: project_id i64, id i64
--- out: metric text, benchmark text, backend text, branch text, machine_class text, line json, prior f64[],
+-- out: metric text, benchmark text, backend text, branch text, machine_class text, line text[], prior f64[],
 --    options json, higher_is_better bool?, exact bool, alert_id i64, state text, seconds f64, posterior f64[],
 --    expected_runs f64
-SELECT metric, benchmark, backend, branch, machine_class, to_json(line)::text AS line, prior,
+SELECT metric, benchmark, backend, branch, machine_class, line, prior,
        options::text AS options, higher_is_better, exact, alert_id, state,
        extract(epoch FROM now() - created_at)::float8 AS seconds, posterior, expected_runs
 FROM bisections WHERE project_id = $1::bigint AND id = $2::bigint;

@@ -3,10 +3,10 @@
 -- row: commit
 -- also: once
 -- in: project_id i64, branch text?, cursor id, limit i64
--- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
+-- out: position i64, id i64, sha text, parents text[], paths text[], tags text[], author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
-SELECT b.position, c.id, c.sha, to_json(c.parents)::text AS parents, to_json(c.paths)::text AS paths,
-       to_json(c.tags)::text AS tags, c.author, extract(epoch FROM c.time)::float8 AS time, c.subject,
+SELECT b.position, c.id, c.sha, c.parents, c.paths,
+       c.tags, c.author, extract(epoch FROM c.time)::float8 AS time, c.subject,
        c.stub, b.branch,
        (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id
         AND r.quarantine_id IS NULL) AS runs,
@@ -27,10 +27,10 @@ ORDER BY b.position DESC LIMIT $4::int;
 -- row: commit
 -- also: once
 -- in: project_id i64, sha text
--- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
+-- out: position i64, id i64, sha text, parents text[], paths text[], tags text[], author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
-SELECT coalesce(b.position, 0) AS position, c.id, c.sha, to_json(c.parents)::text AS parents,
-       to_json(c.paths)::text AS paths, to_json(c.tags)::text AS tags, c.author,
+SELECT coalesce(b.position, 0) AS position, c.id, c.sha, c.parents,
+       c.paths, c.tags, c.author,
        extract(epoch FROM c.time)::float8 AS time, c.subject, c.stub, b.branch,
        (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id
         AND r.quarantine_id IS NULL) AS runs,

@@ -11,9 +11,9 @@ ORDER BY b.position DESC LIMIT $3::int;
 
 -- name: coverage_rows
 -- A row for each benchmark, backend and machine class. id: of its first series. before: measured at an older commit.
--- measured, broken: positions, as JSON arrays. A parameter that is NULL does not restrict.
+-- measured, broken: positions, NULL: none. A parameter that is NULL does not restrict.
 -- in: project_id i64, branch text, commits i64, benchmark text?, backend text?, machine_class text?, limit i64
--- out: id i64, benchmark text, params json, backend text, machine_class text, before bool, measured json, broken json
+-- out: id i64, benchmark text, params json, backend text, machine_class text, before bool, measured i64[], broken i64[]
 WITH line AS MATERIALIZED (
     SELECT commit_id, position FROM branch_commits
     WHERE project_id = $1::bigint AND branch = $2 AND position IS NOT NULL
@@ -25,13 +25,13 @@ WITH line AS MATERIALIZED (
     WHERE s.project_id = $1::bigint AND s.branch = $2 AND ($5::text IS NULL OR s.backend = $5)
       AND ($6::text IS NULL OR s.machine_class = $6)
 ), done AS MATERIALIZED (
-    SELECT k.id, to_json(array_agg(DISTINCT l.position))::text AS positions
+    SELECT k.id, array_agg(DISTINCT l.position) AS positions
     FROM line l
     JOIN measurements m ON m.project_id = $1::bigint AND m.commit_id = l.commit_id
     JOIN keyed k ON k.series_id = m.series_id
     GROUP BY k.id
 ), broken AS MATERIALIZED (
-    SELECT u.benchmark, u.backend, k.class, to_json(array_agg(DISTINCT l.position))::text AS positions
+    SELECT u.benchmark, u.backend, k.class, array_agg(DISTINCT l.position) AS positions
     FROM line l
     JOIN runs r ON r.project_id = $1::bigint AND r.commit_id = l.commit_id AND r.branch = $2
     JOIN unmeasured u ON u.project_id = r.project_id AND u.run_id = r.id AND u.broken

@@ -52,8 +52,8 @@ ORDER BY s.id;
 -- name: shift_paths
 -- An empty list: the commit's paths are not known.
 -- in: project_id i64, branch text, position_from i64, position_to i64
--- out: paths json
-SELECT to_json(c.paths)::text AS paths
+-- out: paths text[]
+SELECT c.paths
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
 LIMIT 201;

@@ -64,8 +64,8 @@ FROM (
 -- The benchmark's own row, or the row for all benchmarks, first. moved: other benchmarks that moved at the same
 -- place.
 -- in: project_id i64, benchmark text, moved text[]
--- out: benchmark text, files json, globs json, moved bool, own bool
-SELECT benchmark, to_json(files)::text AS files, to_json(globs)::text AS globs,
+-- out: benchmark text, files text[], globs text[], moved bool, own bool
+SELECT benchmark, files, globs,
        benchmark = ANY ($3::text[]) AS moved, benchmark = $2 AS own
 FROM benchmark_sources
 WHERE project_id = $1::bigint

@@ -101,13 +101,12 @@ pfc_code pfc_query_project_page(pfc_app *app, const pfc_req *req, int64_t *proje
     return code ? code : pfc_query_project(app, req, project_id, err);
 }
 
-pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_err *err)
+pfc_code pfc_decode_labels(const json_t *obj, const char *key, pfc_labels *out, pfc_err *err)
 {
     json_t *labels = NULL;
     const pfc_json_at here = { .key = key };
     const char *name;
     json_t *value;
-    char *text;
     pfc_code code;
 
     code = pfc_json_object(obj, NULL, key, false, &labels, err);
@@ -126,23 +125,13 @@ pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_e
                                   "characters",
                                   PFC_WIRE_MAX_NAME);
         code = pfc_json_name(labels, &here, name, true, PFC_WIRE_MAX_NAME, &copy, err);
+        if (!code)
+            pfc_labels_set(out, name, copy);
         free(copy);
         if (code)
             return code;
     }
-    text = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
-    if (!text)
-        return pfc_err_set(err, PFC_EBUG, "labels cannot be encoded");
-    *out = text;
     return PFC_OK;
-}
-
-void pfc_texts_clear(pfc_texts *texts)
-{
-    for (size_t i = 0; i < texts->len; i++)
-        free(texts->items[i]);
-    free(texts->items);
-    *texts = (pfc_texts){ 0 };
 }
 
 pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required,

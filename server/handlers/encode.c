@@ -23,6 +23,17 @@ json_t *pfc_encode_json_text(const char *text)
     return json ? json : json_null();
 }
 
+json_t *pfc_encode_array(pfc_array_text array)
+{
+    pfc_texts texts = { 0 };
+    json_t *json;
+
+    pfc_array_texts(array, &texts);
+    json = pfc_encode_texts(texts.items, texts.len);
+    pfc_texts_clear(&texts);
+    return json;
+}
+
 json_t *pfc_encode_id(int64_t id)
 {
     return id ? json_integer(id) : json_null();

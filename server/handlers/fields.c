@@ -32,6 +32,8 @@ static json_t *encode_field(const pfc_field *f, const void *row)
         return json_string(*(const bool *)at ? "confirmed" : "provisional");
     case PFC_FIELD_JSON:
         return pfc_encode_json_text(*(const char *const *)at);
+    case PFC_FIELD_TEXTS:
+        return pfc_encode_array(*(const pfc_array_text *)at);
     case PFC_FIELD_ARRAY:
         return *(const char *const *)at ? pfc_encode_json_text(*(const char *const *)at)
                                         : json_array();

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "server/http/http.h"
+#include "server/repo/statements/statement.h"
 
 typedef enum pfc_field_kind {
     PFC_FIELD_TEXT,      /* const char *; null when NULL */
@@ -28,7 +29,8 @@ typedef enum pfc_field_kind {
     PFC_FIELD_CHANGE,    /* bool regression: "regression" or "improvement" */
     PFC_FIELD_STATUS,    /* bool confirmed: "confirmed" or "provisional" */
     PFC_FIELD_JSON,      /* const char *, JSON text; null when NULL */
-    PFC_FIELD_ARRAY,     /* likewise; [] when NULL */
+    PFC_FIELD_TEXTS,     /* pfc_array_text of texts; [] when NULL */
+    PFC_FIELD_ARRAY,     /* JSON text, as of PFC_FIELD_JSON; [] when NULL */
     PFC_FIELD_OBJECT,    /* likewise; {} when NULL */
 } pfc_field_kind;
 
@@ -58,6 +60,7 @@ typedef struct pfc_fields {
 #define PFC_FIELD_IS_DIRECTION(m) _Generic((m), bool * : PFC_FIELD_DIRECTION)
 #define PFC_FIELD_IS_CHANGE(m)    _Generic((m), bool * : PFC_FIELD_CHANGE)
 #define PFC_FIELD_IS_STATUS(m)    _Generic((m), bool * : PFC_FIELD_STATUS)
+#define PFC_FIELD_IS_TEXTS(m)     _Generic((m), pfc_array_text * : PFC_FIELD_TEXTS)
 
 #define PFC_FIELD_IS_JSON(m) _Generic((m), const char ** : PFC_FIELD_JSON, char ** : PFC_FIELD_JSON)
 

@@ -123,14 +123,9 @@ pfc_code pfc_query_project_page(pfc_app *app, const pfc_req *req, int64_t *proje
 /** The query's `project`, else the one the token is bound to, else 0. */
 pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
                            pfc_err *err) PFC_MUSTCHECK;
-/** An object of strings as canonical JSON text; *out NULL when absent. Caller frees. */
-pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out,
+/** An object of strings; *out is unchanged when absent. The caller clears *out. */
+pfc_code pfc_decode_labels(const json_t *obj, const char *key, pfc_labels *out,
                            pfc_err *err) PFC_MUSTCHECK;
-/** Strings; all of it is owned. */
-typedef struct pfc_texts {
-    char **items;
-    size_t len;
-} pfc_texts;
 typedef struct pfc_texts_limits {
     size_t len, bytes; /* at most so many strings, each of 1 to `bytes` bytes */
 } pfc_texts_limits;
@@ -138,7 +133,6 @@ typedef struct pfc_texts_limits {
 pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required,
                           const pfc_texts_limits *limits, pfc_texts *out,
                           pfc_err *err) PFC_MUSTCHECK;
-void pfc_texts_clear(pfc_texts *texts);
 /** "config": the text of a perfci.yaml that a job uses in place of the repository's own. It chooses
  * the commands that runners execute, therefore PFC_EDENIED without the scope admin. NULL when
  * absent; caller frees. PFC_EINVAL when it is not a valid perfci.yaml. */
@@ -178,6 +172,7 @@ pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 
 json_t *pfc_encode_time(double unix_s);         /* RFC 3339; null when not finite or 0 */
 json_t *pfc_encode_json_text(const char *text); /* parsed; null when NULL */
+json_t *pfc_encode_array(pfc_array_text texts); /* strings; none for NULL */
 json_t *pfc_encode_id(int64_t id);              /* null when 0 */
 /** The actor of a change. Token names are often names of persons: a request without a token gets
  * the number only. */
@@ -239,8 +234,8 @@ PFC_HANDLER(detector_post);
 PFC_HANDLER(runs_post); /* results/runs.c */
 PFC_HANDLER(runs_get);
 PFC_HANDLER(runs_list);
-PFC_HANDLER(compare);     /* results/compare.c */
-PFC_HANDLER(explain);     /* results/explain.c */
+PFC_HANDLER(compare); /* results/compare.c */
+PFC_HANDLER(explain); /* results/explain.c */
 PFC_HANDLER(alerts_explanation);
 PFC_HANDLER(coverage);    /* results/coverage.c */
 PFC_HANDLER(alerts_list); /* alerts/alerts.c */

@@ -171,6 +171,20 @@ void fx_break(pfc_run *run, const char *benchmark, const char *reason)
     }
 }
 
+const pfc_labels *fx_labels(const char *json)
+{
+    static pfc_labels ring[16];
+    static unsigned next;
+    pfc_labels *labels = &ring[next++ % PFC_ARRAY_LEN(ring)];
+    pfc_err err = { 0 };
+
+    if (!json)
+        return NULL;
+    pfc_labels_clear(labels);
+    must(pfc_labels_parse(json, labels, &err), &err);
+    return labels;
+}
+
 int64_t fx_ingest(pfc_db *db, int64_t project, pfc_run *run)
 {
     pfc_ingest_result result = { 0 };

@@ -41,6 +41,8 @@ void fx_measure(pfc_run *run, const char *benchmark, const char *metric, double 
 void fx_exact(pfc_run *run, const char *benchmark, const char *metric, double value);
 /** Makes all of its measurements of that benchmark broken. */
 void fx_break(pfc_run *run, const char *benchmark, const char *reason);
+/** Labels from {"name": "value", ...}; NULL for NULL. A ring of 16 static ones. */
+const pfc_labels *fx_labels(const char *json);
 /** Stores and frees it; returns our run id. */
 int64_t fx_ingest(pfc_db *db, int64_t project, pfc_run *run);
 /** Judges all that waits. */

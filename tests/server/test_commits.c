@@ -98,7 +98,7 @@ Test(commits, a_commit_known_from_a_run_only_is_completed_later)
     cr_assert(eq(i64, rows.items[0].position, 3));
     cr_assert(eq(i64, rows.items[0].runs, 1));
     cr_assert(eq(str, (char *)rows.items[0].subject, "change 3 \"quoted\\\" {brace}"));
-    cr_assert(eq(str, (char *)rows.items[0].paths_json, "[\"src/file, 3.c\"]"));
+    cr_assert(eq(str, (char *)rows.items[0].paths.text, "{\"src/file, 3.c\"}"));
     pfc_rows_clear(&rows);
     pfc_db_close(db);
 }

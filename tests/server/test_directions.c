@@ -67,11 +67,10 @@ Test(directions, what_became_worse_is_alerted_and_closed_alike_for_times_and_rat
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(3, &url);
     const int64_t p = fx_project(db);
-    json_t *document = json_loads(settings, 0, NULL);
     pfc_detector_version stored = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_detector_store(db, "ann", p, document, &stored, &err), PFC_OK), "%s",
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, &stored, &err), PFC_OK), "%s",
               err.msg);
     measure_all(db, p);
     for (size_t i = 0; i < PFC_ARRAY_LEN(works); i++) {
@@ -88,7 +87,6 @@ Test(directions, what_became_worse_is_alerted_and_closed_alike_for_times_and_rat
                                    " 'improvement'"),
                  2));
     pfc_detector_version_clear(&stored);
-    json_decref(document);
     free(url);
     pfc_db_close(db);
 }
@@ -128,13 +126,12 @@ Test(directions, a_margin_holds_up_to_its_end_on_both_sides_of_an_exact_value)
     static const char settings[] = "{\"rules\":[{\"benchmark\":\"wide/*\",\"min_change\":0.125}]}";
     pfc_db *db = pfc_test_db_open(2, NULL);
     const int64_t p = fx_project(db);
-    json_t *document = json_loads(settings, 0, NULL);
     pfc_detector_version stored = { 0 };
     size_t regressions = 0;
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_detector_store(db, "ann", p, document, &stored, &err), PFC_OK), "%s",
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, &stored, &err), PFC_OK), "%s",
               err.msg);
     fx_commits(db, p, 1, 2);
     for (unsigned n = 1; n <= 2; n++) {
@@ -164,7 +161,6 @@ Test(directions, a_margin_holds_up_to_its_end_on_both_sides_of_an_exact_value)
     cr_expect(eq(sz, row_of(&c, "launches/3")->compared, 3));
     pfc_comparison_clear(&c);
     pfc_detector_version_clear(&stored);
-    json_decref(document);
     pfc_db_close(db);
 }
 

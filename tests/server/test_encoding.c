@@ -16,6 +16,7 @@ typedef struct row {
     int64_t large, id;
     size_t size;
     bool flag;
+    pfc_array_text texts;
 } row;
 
 static const pfc_field fields[] = {
@@ -32,6 +33,7 @@ static const pfc_field fields[] = {
     PFC_FIELD_AS(row, "direction", flag, CHANGE),
     PFC_FIELD_AS(row, "status", flag, STATUS),
     PFC_FIELD_AS(row, "json", json, JSON),
+    PFC_FIELD_AS(row, "texts", texts, TEXTS),
     PFC_FIELD_AS(row, "array", json, ARRAY),
     PFC_FIELD_AS(row, "object", json, OBJECT),
     PFC_FIELD_NAMED(row, "another", text),
@@ -57,7 +59,8 @@ Test(fields, each_kind_has_its_form_in_the_order_of_the_table)
                        .large = 1LL << 40,
                        .id = 7,
                        .size = 3,
-                       .flag = true };
+                       .flag = true,
+                       .texts = { "{a,\"b, \\\"c\\\"\"}" } };
     const row empty = { .number = (double)NAN };
 
     expect_json(
@@ -65,12 +68,13 @@ Test(fields, each_kind_has_its_form_in_the_order_of_the_table)
         "{\"text\":\"a\",\"owned\":\"b\",\"number\":0.5,\"time\":\"1970-01-01T00:00:01.000Z\","
         "\"small\":-2,\"large\":1099511627776,\"id\":7,\"size\":3,\"flag\":true,"
         "\"better\":\"higher\",\"direction\":\"regression\",\"status\":\"confirmed\","
-        "\"json\":[1],\"array\":[1],\"object\":[1],\"another\":\"a\"}");
+        "\"json\":[1],\"texts\":[\"a\",\"b, "
+        "\\\"c\\\"\"],\"array\":[1],\"object\":[1],\"another\":\"a\"}");
     expect_json(pfc_encode_fields(PFC_FIELDS(fields), &empty),
                 "{\"text\":null,\"owned\":null,\"number\":null,\"time\":null,\"small\":0,"
                 "\"large\":0,\"id\":null,\"size\":0,\"flag\":false,\"better\":\"lower\","
                 "\"direction\":\"improvement\",\"status\":\"provisional\",\"json\":null,"
-                "\"array\":[],\"object\":{},\"another\":null}");
+                "\"texts\":[],\"array\":[],\"object\":{},\"another\":null}");
 }
 
 Test(fields, rows_keep_their_order_and_none_is_an_empty_array)

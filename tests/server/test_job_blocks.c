@@ -190,7 +190,7 @@ static int64_t lease(pfc_db *db, const char *labels, pfc_jobs *jobs, char secret
 {
     const pfc_lease_request request = { .runner = labels ? "new" : "old",
                                         .machine_class = "test-cpu",
-                                        .labels_json = labels };
+                                        .labels = fx_labels(labels) };
     pfc_err err = { 0 };
     pfc_code code = pfc_job_lease(db, &request, jobs, secret, &err);
 

@@ -44,11 +44,8 @@ static pfc_comparison against_parent(pfc_db *db, int64_t p, unsigned n)
     pfc_err err = { 0 };
 
     cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(n), &row, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int,
-                 pfc_compare_parent(db, p, row.items[0].parents_json, row.items[0].sha, &measured,
-                                    &c, &err),
-                 PFC_OK),
-              "%s", err.msg);
+    cr_assert(eq(int, pfc_compare_parent(db, p, row.items, &measured, &c, &err), PFC_OK), "%s",
+              err.msg);
     cr_assert(eq(int, measured, n > 1));
     pfc_rows_clear(&row);
     return c;
@@ -122,11 +119,10 @@ Test(moved, a_margin_that_the_project_sets_holds_in_comparisons)
     pfc_db *db = pfc_test_db_open(2, NULL);
     int64_t p = fx_project(db);
     pfc_detector_version stored = { 0 };
-    json_t *document = json_loads(settings, 0, NULL);
     pfc_comparison c;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_detector_store(db, "ann", p, document, &stored, &err), PFC_OK), "%s",
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, &stored, &err), PFC_OK), "%s",
               err.msg);
     fx_commits(db, p, 1, 2);
     for (unsigned n = 1; n <= 2; n++) {
@@ -154,7 +150,6 @@ Test(moved, a_margin_that_the_project_sets_holds_in_comparisons)
     cr_assert(eq(sz, c.regressions, 2));
     pfc_comparison_clear(&c);
     pfc_detector_version_clear(&stored);
-    json_decref(document);
     pfc_db_close(db);
 }
 

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/repo/documents/labels.h"
 #include "server/services/queue/queue.h"
 #include "server/services/queue/seekers.h"
 
@@ -18,17 +19,14 @@ static const struct pair {
                    { "rack", "1" },       { "gpu", "h100" },          { "disk", "fast" } };
 
 /* The labels of a set of pairs. */
-static char *labels_of(unsigned set)
+static pfc_labels labels_of(unsigned set)
 {
-    json_t *labels = json_object();
-    char *text;
+    pfc_labels labels = { 0 };
 
     for (unsigned i = 0; i < PAIRS; i++)
         if (set & 1u << i)
-            json_object_set_new(labels, pairs[i].name, json_string(pairs[i].value));
-    text = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(labels);
-    return text;
+            pfc_labels_set(&labels, pairs[i].name, pairs[i].value);
+    return labels;
 }
 
 static int64_t add_job(const char *url, int64_t p, const char *labels, int priority)
@@ -47,7 +45,7 @@ static int64_t add_job(const char *url, int64_t p, const char *labels, int prior
 /* The runner that has the pairs of the set, and no other. */
 typedef struct seeking {
     pfc_lease_request request;
-    char *labels;
+    pfc_labels labels;
     const char *backends[1];
 } seeking;
 
@@ -57,7 +55,7 @@ static void seeking_init(seeking *s, unsigned set)
     s->labels = labels_of(set & ~6u);
     s->request = (pfc_lease_request){ .runner = "r1",
                                       .machine_class = set & 2u ? "lab" : "other",
-                                      .labels_json = s->labels,
+                                      .labels = &s->labels,
                                       .backends = s->backends,
                                       .backends_len = set & 4u ? 1 : 0 };
 }
@@ -83,10 +81,12 @@ Test(needs, a_runner_gets_the_jobs_whose_labels_it_has_and_no_others)
     int64_t p = fx_project(db), ids[1u << PAIRS];
 
     for (unsigned wanted = 0; wanted < 1u << PAIRS; wanted++) {
-        char *labels = labels_of(wanted);
+        pfc_labels labels = labels_of(wanted);
+        char *text = pfc_labels_text(&labels);
 
-        ids[wanted] = add_job(url, p, labels, 0);
-        free(labels);
+        ids[wanted] = add_job(url, p, text, 0);
+        free(text);
+        pfc_labels_clear(&labels);
     }
     for (unsigned has = 0; has < 1u << PAIRS; has += 5) {
         seeking s;
@@ -96,15 +96,15 @@ Test(needs, a_runner_gets_the_jobs_whose_labels_it_has_and_no_others)
         seeking_init(&s, has);
         seeker = pfc_job_seeker_new(&s.request);
         for (unsigned wanted = 0; wanted < 1u << PAIRS; wanted++) {
-            char *labels = labels_of(wanted);
-            json_t *need = json_pack("{s:I, s:o}", "project_id", (json_int_t)p, "labels",
-                                     json_loads(labels, 0, NULL));
+            pfc_job_need need = { .project_id = p,
+                                  .labels = labels_of(wanted),
+                                  .labels_known = true };
             const bool fits = (wanted & ~has) == 0;
 
-            cr_assert(eq(int, pfc_job_seeker_suits(seeker, need), fits), "%s, has %x", labels, has);
+            cr_assert(eq(int, pfc_job_seeker_suits(seeker, &need), fits), "wanted %x, has %x",
+                      wanted, has);
             expected += fits;
-            json_decref(need);
-            free(labels);
+            pfc_labels_clear(&need.labels);
         }
         for (int64_t id; (id = lease(db, &s.request)) != 0; got++) {
             unsigned wanted = 0;
@@ -116,7 +116,7 @@ Test(needs, a_runner_gets_the_jobs_whose_labels_it_has_and_no_others)
         cr_assert(eq(u32, got, expected), "has %x", has);
         pfc_test_sql(url, "UPDATE jobs SET state = 'queued', lease_until = NULL, tries = 0");
         pfc_job_seeker_free(seeker);
-        free(s.labels);
+        pfc_labels_clear(&s.labels);
     }
     free(url);
     pfc_db_close(db);
@@ -140,7 +140,7 @@ Test(needs, the_order_of_the_queue_holds_over_all_labels)
     for (size_t i = 0; i < PFC_ARRAY_LEN(ids); i++)
         cr_assert(eq(i64, lease(db, &s.request), ids[i]), "%zu", i);
     cr_assert(eq(i64, lease(db, &s.request), 0));
-    free(s.labels);
+    pfc_labels_clear(&s.labels);
     free(url);
     pfc_db_close(db);
 }
@@ -150,20 +150,16 @@ Test(needs, a_seeker_of_one_project_and_an_avoided_one)
     const pfc_lease_request request = { .runner = "r1", .machine_class = "lab", .project_id = 7 };
     pfc_job_seeker *seeker = pfc_job_seeker_new(&request);
     static const struct {
-        const char *need;
+        pfc_job_need need;
         bool suits;
-    } rows[] = { { "{\"project_id\":7,\"labels\":{}}", true },
-                 { "{\"project_id\":8,\"labels\":{}}", false },
-                 { "{\"project_id\":7,\"labels\":{},\"avoid\":\"r1\"}", false },
-                 { "{\"project_id\":7,\"labels\":{},\"avoid\":\"r2\"}", true },
-                 { "{\"project_id\":7}", true } };
+    } rows[] = { { { .project_id = 7, .labels_known = true }, true },
+                 { { .project_id = 8, .labels_known = true }, false },
+                 { { .project_id = 7, .labels_known = true, .avoid = "r1" }, false },
+                 { { .project_id = 7, .labels_known = true, .avoid = "r2" }, true },
+                 { { .project_id = 7 }, true } };
 
-    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        json_t *need = json_loads(rows[i].need, 0, NULL);
-
-        cr_assert(eq(int, pfc_job_seeker_suits(seeker, need), rows[i].suits), "%s", rows[i].need);
-        json_decref(need);
-    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
+        cr_assert(eq(int, pfc_job_seeker_suits(seeker, &rows[i].need), rows[i].suits), "%zu", i);
     pfc_job_seeker_free(seeker);
 }
 
@@ -198,6 +194,6 @@ Test(needs, jobs_that_fit_no_runner_are_not_read)
     cr_assert(lt(i64, after - before, 800), "%s rows read in 8 leases", read);
     free(read);
     free(sql);
-    free(s.labels);
+    pfc_labels_clear(&s.labels);
     free(url);
 }

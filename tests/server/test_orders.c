@@ -19,29 +19,26 @@ static pfc_code order(pfc_db *db, int64_t p, const pfc_job_spec *spec, int64_t *
     return code;
 }
 
-/* `pairs` labels of names and values that long; caller frees. */
-static char *labels_of(size_t pairs, int name_len, int value_len)
+/* `pairs` labels of names and values that long. */
+static pfc_labels labels_of(size_t pairs, int name_len, int value_len)
 {
-    json_t *doc = json_object();
-    char *text;
+    pfc_labels labels = { 0 };
 
     for (size_t i = 0; i < pairs; i++) {
         char *name = pfc_format("%0*zu", name_len, i), *value = pfc_format("%0*d", value_len, 1);
 
-        json_object_set_new(doc, name, json_string(value));
+        pfc_labels_set(&labels, name, value);
         free(name);
         free(value);
     }
-    text = json_dumps(doc, JSON_COMPACT);
-    json_decref(doc);
-    return text;
+    return labels;
 }
 
 Test(orders, are_accepted_at_their_limits_and_refused_beyond)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);
     const int64_t p = fx_project(db);
-    char *labels[] = {
+    pfc_labels labels[] = {
         labels_of(1, 8, PFC_WIRE_MAX_NAME),        labels_of(1, 8, PFC_WIRE_MAX_NAME + 1),
         labels_of(1, PFC_WIRE_MAX_NAME, 8),        labels_of(1, PFC_WIRE_MAX_NAME + 1, 8),
         labels_of(PFC_WIRE_MAX_FINGERPRINT, 8, 8), labels_of(PFC_WIRE_MAX_FINGERPRINT + 1, 8, 8)
@@ -67,14 +64,12 @@ Test(orders, are_accepted_at_their_limits_and_refused_beyond)
         { { .priority = PFC_JOB_BY_KIND }, NULL },
         { { .parents = parents, .parents_len = PFC_JOB_MAX_PARENTS }, NULL },
         { { .parents = parents, .parents_len = PFC_JOB_MAX_PARENTS + 1 }, "parents" },
-        { { .labels_json = labels[0] }, NULL },
-        { { .labels_json = labels[1] }, "labels" },
-        { { .labels_json = labels[2] }, NULL },
-        { { .labels_json = labels[3] }, "labels" },
-        { { .labels_json = labels[4] }, NULL },
-        { { .labels_json = labels[5] }, "labels" },
-        { { .labels_json = "{\"a\": 1}" }, "labels" },
-        { { .labels_json = "{\"a\": \"1\", \"b\": null}" }, "labels" },
+        { { .labels = &labels[0] }, NULL },
+        { { .labels = &labels[1] }, "labels" },
+        { { .labels = &labels[2] }, NULL },
+        { { .labels = &labels[3] }, "labels" },
+        { { .labels = &labels[4] }, NULL },
+        { { .labels = &labels[5] }, "labels" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
@@ -89,7 +84,7 @@ Test(orders, are_accepted_at_their_limits_and_refused_beyond)
             cr_expect(eq(str, err.field, (char *)(uintptr_t)rows[i].field), "%zu", i);
     }
     for (size_t i = 0; i < PFC_ARRAY_LEN(labels); i++)
-        free(labels[i]);
+        pfc_labels_clear(&labels[i]);
     pfc_db_close(db);
 }
 
@@ -107,7 +102,7 @@ Test(orders, that_differ_in_anything_are_two_and_those_that_do_not_are_one)
     pfc_job_spec base = { .kind = "measure",
                           .commit = sha,
                           .suite = "quick",
-                          .labels_json = "{\"a\": \"1\", \"b\": \"2\"}",
+                          .labels = fx_labels("{\"a\": \"1\", \"b\": \"2\"}"),
                           .config = "c",
                           .filter = "f",
                           .backends = one,
@@ -118,7 +113,7 @@ Test(orders, that_differ_in_anything_are_two_and_those_that_do_not_are_one)
     pfc_job_spec same[] = { base, base };
     pfc_job_spec other[] = { base, base, base, base, base, base, base };
 
-    same[0].labels_json = "{\"b\": \"2\", \"a\": \"1\"}";
+    same[0].labels = fx_labels("{\"b\": \"2\", \"a\": \"1\"}");
     same[1].priority = 70;
     for (size_t i = 0; i < PFC_ARRAY_LEN(same); i++) {
         cr_assert(eq(int, order(db, p, &same[i], &id, &created, &err), PFC_OK), "%s", err.msg);
@@ -128,7 +123,7 @@ Test(orders, that_differ_in_anything_are_two_and_those_that_do_not_are_one)
     other[0].kind = "nightly";
     other[1].commit = fx_sha(2);
     other[2].suite = "full";
-    other[3].labels_json = "{\"a\": \"1\", \"b\": \"3\"}";
+    other[3].labels = fx_labels("{\"a\": \"1\", \"b\": \"3\"}");
     other[4].config = "d";
     other[5].filter = "g";
     other[6].backends = two;
@@ -319,7 +314,8 @@ Test(leases, are_kept_by_their_secret_and_number_alone)
 
 Test(leases, are_of_the_tokens_project_and_asked_for_by_a_named_runner)
 {
-    static const struct {
+    pfc_labels many = labels_of(PFC_WIRE_MAX_FINGERPRINT + 1, 8, 8);
+    const struct {
         pfc_lease_request request;
         const char *field;
     } wrong[] = {
@@ -332,7 +328,7 @@ Test(leases, are_of_the_tokens_project_and_asked_for_by_a_named_runner)
           "lease" },
         { { .runner = "r", .machine_class = "c", .lease = "0123456789abcdef0123456789abcdeg" },
           "lease" },
-        { { .runner = "r", .machine_class = "c", .labels_json = "[]" }, "labels" },
+        { { .runner = "r", .machine_class = "c", .labels = &many }, "labels" },
     };
     pfc_db *db = pfc_test_db_open(2, NULL);
     const int64_t p = plant_project(db, 2), q = plant_other(db, "q", 2);
@@ -354,6 +350,7 @@ Test(leases, are_of_the_tokens_project_and_asked_for_by_a_named_runner)
     request.project_id = p;
     cr_expect(eq(int, ask(db, &request, &got, secret, &err), PFC_OK));
     cr_expect(eq(i64, got, id));
+    pfc_labels_clear(&many);
     pfc_db_close(db);
 }
 

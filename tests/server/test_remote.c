@@ -34,7 +34,7 @@ Test(remote, three_runners_at_once_find_the_commit_past_one_that_does_not_build)
     fleet_assert_found(&f, id, CULPRIT);
     cr_assert(eq(int, pfc_bisection_detail_get(db, f.project, id, &detail, &err), PFC_OK), "%s",
               err.msg);
-    cr_assert(eq(sz, json_array_size(detail.line), COMMITS));
+    cr_assert(eq(sz, detail.line.len, COMMITS));
     cr_assert(gt(dbl, detail.posterior[CULPRIT - 1], 0.98));
     for (size_t i = 0; i < detail.steps.len; i++)
         asked += detail.steps.items[i].job_id != 0;

@@ -1,5 +1,6 @@
 /* The common properties of series that changed together. */
 #include <math.h>
+#include <stdlib.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -15,16 +16,40 @@ static void expect(const char *text, const pfc_slice_series *series, size_t len)
     free(got);
 }
 
+/* A parameter that is NULL is left out; free_one frees it. */
+static const pfc_labels *params_of(const char *dtype, const char *k, const char *m,
+                                   const char *layout)
+{
+    const char *const all[][2] = {
+        { "dtype", dtype }, { "k", k }, { "m", m }, { "layout", layout }
+    };
+    pfc_labels *params = pfc_alloc(sizeof(*params));
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(all); i++)
+        if (all[i][1])
+            pfc_labels_set(params, all[i][0], all[i][1]);
+    return params;
+}
+
+static void free_one(const pfc_labels *params)
+{
+    pfc_labels *own = (pfc_labels *)(uintptr_t)params;
+
+    if (own)
+        pfc_labels_clear(own);
+    free(own);
+}
+
 static void free_params(pfc_slice_series *s, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        json_decref((json_t *)(uintptr_t)s[i].params);
+        free_one(s[i].params);
 }
 
 Test(slice, names_what_sets_the_changed_series_apart)
 {
-    json_t *small = json_pack("{s:s, s:s}", "dtype", "bf16", "k", "64");
-    json_t *large = json_pack("{s:s, s:s}", "dtype", "bf16", "k", "512");
+    const pfc_labels *small = params_of("bf16", "64", NULL, NULL);
+    const pfc_labels *large = params_of("bf16", "512", NULL, NULL);
     pfc_slice_series s[] = {
         { "gemm/a", "time_ns", "cpu-avx2", "zen4", small, true, NAN, false },
         { "gemm/b", "time_ns", "cpu-avx2", "zen4", small, true, NAN, false },
@@ -45,8 +70,8 @@ Test(slice, names_what_sets_the_changed_series_apart)
     s[4].hit = false;
     expect("all 4 gemm series", s, 5);
     expect("1 of 1 gemm series", s, 1);
-    json_decref(small);
-    json_decref(large);
+    free_one(small);
+    free_one(large);
 }
 
 /* Half precision in short rows, and one size up that only the other type has: dtype alone, or k
@@ -64,11 +89,10 @@ Test(slice, keeps_the_bound_that_tells_and_drops_what_is_implied)
                 "time_ns",
                 type == 0 ? "cpu-avx512" : "cpu-avx2", /* implied by the type */
                 "zen4",
-                json_pack("{s:s, s:s, s:s}", "dtype",
-                          type == 0   ? "bf16"
+                params_of(type == 0   ? "bf16"
                           : type == 1 ? "f32"
                                       : "i8",
-                          "k", sizes[k], "m", sizes[k]), /* m says what k says */
+                          sizes[k], sizes[k], NULL), /* m says what k says */
                 type == 0 && k <= 2,
                 0.06 + 0.01 * (double)k,
                 false,
@@ -105,7 +129,7 @@ Test(slice, cuts_nothing_off)
     for (size_t i = 0; i < 4; i++) {
         word[0] = (char)('a' + i);
         s[i] =
-            (pfc_slice_series){ "gemm/x", "time_ns", "b",  "m", json_pack("{s:s}", "layout", word),
+            (pfc_slice_series){ "gemm/x", "time_ns", "b",  "m", params_of(NULL, NULL, NULL, word),
                                 i < 2,    NAN,       false };
     }
     text = pfc_slice_summary(s, 4);
@@ -164,7 +188,7 @@ static void make(world *w, pfc_rng *rng, bool sliced)
             "time_ns",
             backends[w->backend[i]],
             "zen4",
-            json_pack("{s:s, s:s}", "dtype", dtypes[w->dtype[i]], "k", sizes[w->k[i]]),
+            params_of(dtypes[w->dtype[i]], sizes[w->k[i]], NULL, NULL),
             sliced ? (w->dtype[i] != dtype && w->k[i] >= low) : pfc_rng_below(rng, 3) == 0,
             NAN,
             false,

@@ -10,7 +10,7 @@
 
 static int64_t enqueue(const fx_ground *g, unsigned n, const char *kind, const char *labels)
 {
-    const pfc_job_spec spec = { .kind = kind, .commit = fx_sha(n), .labels_json = labels };
+    const pfc_job_spec spec = { .kind = kind, .commit = fx_sha(n), .labels = fx_labels(labels) };
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
     bool created = false;
@@ -130,7 +130,7 @@ Test(waits, only_runners_that_may_take_it_count)
                                    .machine_class = "zen4",
                                    .backends = backends,
                                    .backends_len = 1,
-                                   .labels_json = "{\"rack\":\"7\"}" };
+                                   .labels = fx_labels("{\"rack\":\"7\"}") };
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
     char secret[PFC_LEASE_SIZE];

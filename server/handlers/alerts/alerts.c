@@ -205,7 +205,7 @@ static const pfc_field range_fields[] = {
     PFC_FIELD(pfc_alert_commit, author),
     PFC_FIELD_AS(pfc_alert_commit, "time", time, TIME),
     PFC_FIELD(pfc_alert_commit, subject),
-    PFC_FIELD_AS(pfc_alert_commit, "paths", paths_json, ARRAY),
+    PFC_FIELD_AS(pfc_alert_commit, "paths", paths, TEXTS),
     PFC_FIELD(pfc_alert_commit, measured),
 };
 

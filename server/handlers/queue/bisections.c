@@ -55,7 +55,7 @@ PFC_HANDLER(bisections_get)
     if (!code) {
         b = &row.items[0];
         json = pfc_encode_bisection(req, b);
-        if (detail.line)
+        if (detail.line.len)
             pfc_encode_bisection_detail(id, &detail, json);
         code = pfc_reply_json(reply, 200, json, err);
     }

@@ -165,7 +165,8 @@ PFC_HANDLER(jobs_delete)
 
 /* The body of POST /jobs; strings are owned. */
 typedef struct job_body {
-    char *project, *kind, *commit, *branch, *suite, *source, *labels;
+    char *project, *kind, *commit, *branch, *suite, *source;
+    pfc_labels labels;
     char *config, *filter;
     pfc_texts backends;
     int64_t priority;
@@ -181,7 +182,7 @@ static void job_body_clear(job_body *b)
     free(b->branch);
     free(b->suite);
     free(b->source);
-    free(b->labels);
+    pfc_labels_clear(&b->labels);
     free(b->config);
     free(b->filter);
     pfc_texts_clear(&b->backends);
@@ -287,7 +288,7 @@ PFC_HANDLER(jobs_post)
             .branch = b.branch,
             .suite = b.suite,
             .source = b.source,
-            .labels_json = b.labels,
+            .labels = &b.labels,
             .priority = (int)b.priority,
             .parents = b.parents,
             .parents_len = b.parents_len,

@@ -78,7 +78,8 @@ PFC_HANDLER(jobs_lease)
                                   .lease_s = lease_seconds(app) };
     pfc_jobs row = { 0 };
     json_t *body = NULL;
-    char *runner = NULL, *machine_class = NULL, *labels = NULL, *lease = NULL;
+    pfc_labels labels = { 0 };
+    char *runner = NULL, *machine_class = NULL, *lease = NULL;
     pfc_texts backends = { 0 };
     char secret[PFC_LEASE_SIZE] = "", token[PFC_TOKEN_TEXT] = "";
     int64_t wait_s = 0;
@@ -107,7 +108,7 @@ PFC_HANDLER(jobs_lease)
 
     request.runner = runner;
     request.machine_class = machine_class;
-    request.labels_json = labels;
+    request.labels = &labels;
     request.lease = lease;
     request.backends = (const char *const *)backends.items;
     request.backends_len = backends.len;
@@ -133,7 +134,7 @@ done:
     pfc_runner_body_clear(&report);
     free(runner);
     free(machine_class);
-    free(labels);
+    pfc_labels_clear(&labels);
     free(lease);
     json_decref(body);
     return code;

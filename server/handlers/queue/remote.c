@@ -137,9 +137,9 @@ void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json
 {
     json_t *line = json_array();
 
-    for (size_t i = 0; i < json_array_size(d->line); i++)
+    for (size_t i = 0; i < d->line.len; i++)
         json_array_append_new(
-            line, json_pack("{s:O, s:o}", "commit", json_array_get(d->line, i), "probability",
+            line, json_pack("{s:s, s:o}", "commit", d->line.items[i], "probability",
                             d->posterior ? pfc_reply_number(d->posterior[i]) : json_null()));
     json_object_set_new(json, "steps", pfc_encode_rows(PFC_ROW_VIEW(&d->steps), encode_step, &id));
     json_object_set_new(json, "verifications",

@@ -11,11 +11,11 @@
 
 static const pfc_field commit_fields[] = {
     PFC_FIELD_NAMED(pfc_commit_row, "id", sha),
-    PFC_FIELD_AS(pfc_commit_row, "parents", parents_json, ARRAY),
+    PFC_FIELD_AS(pfc_commit_row, "parents", parents, TEXTS),
     PFC_FIELD(pfc_commit_row, author),
     PFC_FIELD_AS(pfc_commit_row, "time", time, TIME),
     PFC_FIELD(pfc_commit_row, subject),
-    PFC_FIELD_AS(pfc_commit_row, "tags", tags_json, ARRAY),
+    PFC_FIELD_AS(pfc_commit_row, "tags", tags, TEXTS),
     PFC_FIELD_AS(pfc_commit_row, "position", position, ID),
     PFC_FIELD(pfc_commit_row, runs),
     PFC_FIELD(pfc_commit_row, alerts),
@@ -155,8 +155,7 @@ static pfc_code load(pfc_db *db, int64_t project, const char *id, commit_detail 
     if (!code)
         code = pfc_runs_list(db, project, c->sha, all, &d->runs, err);
     if (!code)
-        code =
-            pfc_compare_parent(db, project, c->parents_json, c->sha, &d->measured, &d->moved, err);
+        code = pfc_compare_parent(db, project, c, &d->measured, &d->moved, err);
     return code;
 }
 
@@ -181,10 +180,9 @@ static json_t *encode_against_parent(const commit_detail *d)
 
 static json_t *encode_detail(const commit_detail *d)
 {
-    const char *paths = d->row.items[0].paths_json;
     json_t *json = pfc_encode_fields(PFC_FIELDS(commit_fields), d->row.items);
 
-    json_object_set_new(json, "paths", pfc_encode_json_text(paths ? paths : "[]"));
+    json_object_set_new(json, "paths", pfc_encode_array(d->row.items[0].paths));
     /* In place of the number of runs that a list shows. */
     json_object_set_new(json, "runs", pfc_encode_table(PFC_ROW_VIEW(&d->runs), pfc_run_fields));
     json_object_set_new(json, "values",

@@ -144,9 +144,9 @@ PFC_HANDLER(project_replay)
 
 static json_t *encode_version(const pfc_req *req, const pfc_detector_version *v)
 {
-    return json_pack("{s:I, s:O, s:o, s:o}", "version", (json_int_t)v->version, "detector",
-                     v->document, "actor", pfc_encode_actor(req, v->actor), "at",
-                     pfc_encode_time(v->at));
+    return json_pack("{s:I, s:o, s:o, s:o}", "version", (json_int_t)v->version, "detector",
+                     pfc_encode_json_text(v->document), "actor", pfc_encode_actor(req, v->actor),
+                     "at", pfc_encode_time(v->at));
 }
 
 /* GET /api/v1/projects/{p}/detector */
@@ -170,6 +170,7 @@ PFC_HANDLER(detector_post)
     pfc_detector_version version = { 0 };
     int64_t project = 0;
     json_t *doc = NULL;
+    char *text = NULL;
     pfc_code code = pfc_path_project(app, req, &project, err);
 
     if (!code && req->body_len > PFC_DETECTOR_MAX_BYTES)
@@ -178,10 +179,15 @@ PFC_HANDLER(detector_post)
     if (!code)
         code = pfc_decode_body(req, &doc, err);
     if (!code)
-        code = pfc_detector_store(app->db, req->auth.actor, project, doc, &version, err);
+        text = json_dumps(doc, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (!code && !text)
+        code = pfc_err_set(err, PFC_EBUG, "a detector configuration cannot be encoded");
+    if (!code)
+        code = pfc_detector_store(app->db, req->auth.actor, project, text, &version, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_version(req, &version), err);
     pfc_detector_version_clear(&version);
+    free(text);
     json_decref(doc);
     return code;
 }

@@ -68,6 +68,24 @@ static json_t *encode_commit(const pfc_session_commit_row *c, const char *verdic
                      pfc_reply_number(needs_s), "worst", worst);
 }
 
+static const pfc_field worst_fields[] = {
+    PFC_FIELD(pfc_session_worst, series_id),
+    PFC_FIELD(pfc_session_worst, benchmark),
+    PFC_FIELD(pfc_session_worst, metric),
+    PFC_FIELD(pfc_session_worst, backend),
+    PFC_FIELDS_REL_CHANGE(pfc_session_worst),
+    PFC_FIELD_AS(pfc_session_worst, "alert_id", alert_id, ID),
+};
+
+static json_t *encode_worst(const pfc_session_verdict *verdict)
+{
+    pfc_session_worst worst;
+
+    return pfc_session_worst_of(verdict, &worst)
+               ? pfc_encode_fields(PFC_FIELDS(worst_fields), &worst)
+               : json_null();
+}
+
 /* As of the last judging. */
 static json_t *encode_stored(const pfc_session_commit_row *c)
 {
@@ -203,7 +221,7 @@ static json_t *encode_report(const pfc_session_report *r)
         const pfc_session_verdict *v = &r->verdicts[i];
 
         json_array_append_new(list, encode_commit(&r->commits.items[i], v->word, v->within,
-                                                  v->needs_s, pfc_session_worst(v)));
+                                                  v->needs_s, encode_worst(v)));
     }
     json_object_set_new(json, "commits", list);
     json_object_set_new(json, "series", encode_series(r));

@@ -99,6 +99,18 @@ typedef struct pfc_array_text {
  */
 void pfc_array_f64s(pfc_array_text array, double **out, size_t *len);
 void pfc_array_u32s(pfc_array_text array, uint32_t **out, size_t *len);
+void pfc_array_i64s(pfc_array_text array, int64_t **out, size_t *len); /* a NULL element is 0 */
+
+/** Texts, all of it owned. */
+typedef struct pfc_texts {
+    char **items;
+    size_t len;
+} pfc_texts;
+
+/** The elements of an array of texts with one dimension; NULL elements are left out. */
+void pfc_array_texts(pfc_array_text array, pfc_texts *out);
+/** Frees the texts; the list is empty then. */
+void pfc_texts_clear(pfc_texts *texts);
 
 typedef enum pfc_sql_type {
     PFC_SQL_ID, /* int64_t; 0: NULL */

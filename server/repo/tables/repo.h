@@ -2,7 +2,8 @@
  * Rows as structs, and the reads that have no rule of their own.
  *
  * Lists are those of server/repo/statements/statement.h; `next` is the cursor of the following
- * page, 0 at the end. Times are Unix seconds. Members named *_json are JSON text.
+ * page, 0 at the end. Times are Unix seconds. Members named *_json are JSON text, which
+ * handlers show as it is; server/repo/documents has the structs of those that services read.
  *
  * Functions on `pfc_db` borrow a connection; those on `pfc_tx` are parts of a transaction and are
  * meant for services. A `get` answers a list of exactly one, or PFC_ENOTFOUND.
@@ -37,9 +38,9 @@ pfc_code pfc_projects_get(pfc_db *db, const char *name, pfc_projects *out,
 
 /* ---- commits ---- */
 
-/** position: along first parents of the branch, from 1; 0: not on that line. parents_json:
- *  ["sha", ...]. tags_json: names of releases. stub: known from a run only, until its POST
- *  /commits comes. */
+/** position: along first parents of the branch, from 1; 0: not on that line. parents: ids, the first
+ *  parent first. tags: names of releases. stub: known from a run only, until its POST /commits
+ *  comes. */
 typedef pfc_sql_commit_row pfc_commit_row;
 typedef pfc_sql_commit_rows pfc_commit_rows;
 

@@ -162,7 +162,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_sql_group_slices_ro
 {
     size_t measured = slices->len, hit = 0, n = 0;
     pfc_slice_series *series = pfc_calloc(measured + 1, sizeof(*series));
-    json_t **params = pfc_calloc(measured + 1, sizeof(json_t *));
+    pfc_labels *params = pfc_calloc(measured + 1, sizeof(*params));
     int64_t *ids = pfc_calloc(g->len, sizeof(*ids)), group_id = 0;
     char *summary = NULL;
     pfc_code code = number_of(g, k, &group_id, err);
@@ -171,13 +171,14 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_sql_group_slices_ro
         const char *text = slices->items[i].params_json;
         const group_member *m = hit_of(g, k, slices->items[i].id);
 
-        params[i] = text ? json_loads(text, 0, NULL) : NULL;
+        if (!code && text)
+            code = pfc_labels_parse(text, &params[i], err);
         series[i] = (pfc_slice_series){
             .benchmark = slices->items[i].benchmark,
             .metric = slices->items[i].metric,
             .backend = slices->items[i].backend,
             .machine_class = slices->items[i].machine_class,
-            .params = params[i],
+            .params = &params[i],
             .hit = m != NULL,
             .rel_change = m ? m->rel_change : (double)NAN,
             .headline = slices->items[i].headline,
@@ -204,7 +205,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_sql_group_slices_ro
                 pfc_evidence_set(g->tx, g->project_id, ids, PFC_MIN(n, (size_t)EVIDENCE_MAX), err);
     }
     for (size_t i = 0; i < measured; i++)
-        json_decref(params[i]);
+        pfc_labels_clear(&params[i]);
     free(summary);
     free(ids);
     free(params);

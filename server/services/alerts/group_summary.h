@@ -14,9 +14,7 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_GROUP_SUMMARY_H
 #define PFC_SERVER_SERVICES_ALERTS_GROUP_SUMMARY_H
 
-#include <jansson.h>
-
-#include "core/base/base.h"
+#include "core/wire/wire.h"
 
 #define PFC_SLICE_TERMS      4  /* of a description that is not exact */
 #define PFC_SLICE_ATTRIBUTES 32 /* further parameters are left out, the last ones by name */
@@ -24,10 +22,10 @@
 
 typedef struct pfc_slice_series {
     const char *benchmark, *metric, *backend, *machine_class;
-    const json_t *params; /* object of texts; NULL: none, or read from the benchmark's name */
-    bool hit;             /* it changed, */
-    double rel_change;    /* by so much; NAN: not known */
-    bool headline;        /* the mean of others: counts only if no other series changed */
+    const pfc_labels *params; /* NULL, empty: read from the benchmark's name */
+    bool hit;                 /* it changed, */
+    double rel_change;        /* by so much; NAN: not known */
+    bool headline;            /* the mean of others: counts only if no other series changed */
 } pfc_slice_series;
 
 typedef enum pfc_slice_relation {

@@ -129,8 +129,6 @@ static char *value_of_name(const char *benchmark, const char *name)
 
 static char *value_of(const pfc_slice_series *s, const char *name)
 {
-    const json_t *value;
-
     if (strcmp(name, "backend") == 0)
         return s->backend && *s->backend ? pfc_strdup(s->backend) : NULL;
     if (strcmp(name, "machine") == 0)
@@ -139,10 +137,9 @@ static char *value_of(const pfc_slice_series *s, const char *name)
         return pfc_strdup(s->metric);
     if (strcmp(name, "family") == 0)
         return pfc_slice_family(s->benchmark);
-    value = json_object_get(s->params, name);
-    if (json_is_string(value))
-        return pfc_strdup(json_string_value(value));
-    return json_object_size(s->params) ? NULL : value_of_name(s->benchmark, name);
+    if (!s->params || s->params->len == 0)
+        return value_of_name(s->benchmark, name);
+    return pfc_strdup(pfc_labels_get(s->params, name));
 }
 
 static bool number_of(const char *text, double *out)
@@ -230,12 +227,9 @@ static void add_name(void *into, char *name)
 
 static void add_params(names *n, const pfc_slice_series *s)
 {
-    /* jansson iterates const objects through a cast of its own only */
-    json_t *params = (json_t *)(uintptr_t)s->params;
-
-    for (void *at = json_object_iter(params); at; at = json_object_iter_next(params, at))
-        add_name(n, pfc_strdup(json_object_iter_key(at)));
-    if (json_object_size(s->params) == 0)
+    for (size_t i = 0; s->params && i < s->params->len; i++)
+        add_name(n, pfc_strdup(s->params->items[i].name));
+    if (!s->params || s->params->len == 0)
         names_of_name(s->benchmark, add_name, n);
 }
 

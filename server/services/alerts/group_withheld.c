@@ -22,11 +22,13 @@ void group_withhold(grouping *g, const group_member *m, size_t measured, double 
         rank += g->members[i].at.p <= m->at.p;
     }
     all = PFC_MAX(all, measured);
-    pfc_withheld_add(
-        &g->withheld, m->id, PFC_WITHHELD_FDR,
-        pfc_format("{\"p\": %.2g, \"anywhere\": %.2g, \"points\": %zu, \"level\": %.2g, "
-                   "\"series\": %zu, \"fdr\": %.6g}",
-                   m->p, m->at.p, m->places, level * (double)rank / (double)all, all, rate));
+    pfc_withheld_add(&g->withheld, m->id, PFC_WITHHELD_FDR,
+                     &(pfc_withheld_detail){ .p = m->p,
+                                             .anywhere = m->at.p,
+                                             .points = (double)m->places,
+                                             .level = level * (double)rank / (double)all,
+                                             .series = (double)all,
+                                             .fdr = rate });
 }
 
 /* A change in identical code gets no alert; an open one is attributed to the machine. */
@@ -37,9 +39,8 @@ static pfc_code close_identical(grouping *g, group_member *m, const pfc_identica
                                       .reason = "identical object code" };
     pfc_code code = PFC_OK;
 
-    pfc_withheld_add(
-        &g->withheld, m->id, PFC_WITHHELD_IDENTICAL,
-        pfc_format("{\"against\": \"%s\", \"commit\": \"%s\"}", found->against, found->commit));
+    pfc_withheld_add(&g->withheld, m->id, PFC_WITHHELD_IDENTICAL,
+                     &(pfc_withheld_detail){ .against = found->against, .commit = found->commit });
     if (m->alert_id && m->untriaged)
         code = pfc_alert_follow(g->tx, g->project_id, m->alert_id, "untriaged", true, &change, err);
     if (!code && m->alert_id)
@@ -69,9 +70,8 @@ static bool needs_blocks(const group_member *m)
 static void ask_for_blocks(grouping *g, const group_member *m)
 {
     if (!m->asked)
-        pfc_withheld_add(
-            &g->withheld, m->id, PFC_WITHHELD_NEEDS_BLOCKS,
-            pfc_format("{\"against\": \"%s\", \"commit\": \"%s\"}", m->against, m->commit_high));
+        pfc_withheld_add(&g->withheld, m->id, PFC_WITHHELD_NEEDS_BLOCKS,
+                         &(pfc_withheld_detail){ .against = m->against, .commit = m->commit_high });
 }
 
 /* The detector may decide: no person has changed its alert, and no machine explains it. */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <jansson.h>
-
 #include "core/base/buf.h"
 
 #define TEXT_MAX 65536
@@ -70,26 +68,32 @@ static size_t common_words(const char *before, const char *now)
     return now[same] ? same : 0;
 }
 
-char *pfc_boundary_text(const char *kind, const char *fields)
+char *pfc_boundary_text(const char *kind, const pfc_boundary_fields *fields)
 {
-    json_t *list = fields ? json_loads(fields, 0, NULL) : NULL;
     pfc_buf out;
 
     pfc_buf_init(&out, TEXT_MAX);
     pfc_buf_printf(&out, "%s:", kind);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *field = json_array_get(list, i);
-        const char *name = json_string_value(json_object_get(field, "name"));
-        const char *before = json_string_value(json_object_get(field, "before"));
-        const char *now = json_string_value(json_object_get(field, "now"));
+    for (size_t i = 0; i < fields->len; i++) {
+        const pfc_boundary_field *field = &fields->items[i];
+        const char *before = field->before ? field->before : "unknown";
+        const char *now = field->now ? field->now : "unknown";
 
-        before = before ? before : "unknown";
-        now = now ? now : "unknown";
-        pfc_buf_printf(&out, "%s %s %s -> %s", i ? "," : "", name ? name : "", before,
+        pfc_buf_printf(&out, "%s %s %s -> %s", i ? "," : "", field->name ? field->name : "", before,
                        now + common_words(before, now));
     }
-    json_decref(list);
     return pfc_buf_take(&out);
+}
+
+static char *boundary_title(const pfc_alert *a)
+{
+    pfc_boundary_fields fields;
+    char *text;
+
+    pfc_boundary_fields_parse(a->boundary_json, &fields);
+    text = pfc_boundary_text(a->kind, &fields);
+    pfc_boundary_fields_clear(&fields);
+    return text;
 }
 
 char *pfc_alert_title(const pfc_alert *a)
@@ -97,7 +101,7 @@ char *pfc_alert_title(const pfc_alert *a)
     pfc_buf out;
 
     if (pfc_streq(a->kind, "toolchain") || pfc_streq(a->kind, "harness"))
-        return pfc_boundary_text(a->kind, a->boundary_json);
+        return boundary_title(a);
     pfc_buf_init(&out, TEXT_MAX);
     pfc_buf_printf(&out, "%s: ", a->kind);
     if (pfc_alert_is_drift(a)) {

@@ -5,6 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_KINDS_H
 #define PFC_SERVER_SERVICES_ALERTS_KINDS_H
 
+#include "server/repo/documents/boundary.h"
 #include "server/repo/tables/repo.h"
 
 /* The rate of a drift. NAN: unknown, because the commits' times do not allow one. */
@@ -18,9 +19,8 @@ bool pfc_alert_is_drift(const pfc_alert *alert);
 /** Of a drift: its change spread over the weeks and commits of its range. */
 void pfc_drift_slope(const pfc_alert *drift, pfc_slope *out);
 
-/** "toolchain: compiler gcc 12.2.0 -> 13.1.0, flags -O2 -> -O3"; fields as in alerts.boundary,
- *  NULL: none. The caller frees it. */
-char *pfc_boundary_text(const char *kind, const char *fields);
+/** "toolchain: compiler gcc 12.2.0 -> 13.1.0, flags -O2 -> -O3". The caller frees it. */
+char *pfc_boundary_text(const char *kind, const pfc_boundary_fields *fields);
 
 /** One line: "drift: +3.1 % (+2.6 % to +3.5 %) over 69 commits in 9.9 weeks, +0.31 % a week; since
  *  v1.2: +3.0 %", "step: at 0123456789ab", "step: culprit 0123456789ab". The caller frees it. */

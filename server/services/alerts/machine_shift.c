@@ -214,18 +214,18 @@ static bool path_marks(const place *p, const char *path, bool *touched)
     return any;
 }
 
-static pfc_code commit_marks(const place *p, const char *paths, bool *touched, bool *narrow,
-                             pfc_err *err)
+/* False: the paths that a commit touched may affect any series, or are unknown. */
+static bool commit_marks(const place *p, pfc_array_text paths, bool *touched)
 {
-    json_t *list = NULL;
-    pfc_code code = pfc_json_parse(paths, strlen(paths), &list, err);
+    pfc_texts list = { 0 };
+    bool narrow;
 
-    if (json_array_size(list) == 0)
-        *narrow = false; /* the paths it touched are unknown */
-    for (size_t i = 0; !code && *narrow && i < json_array_size(list); i++)
-        *narrow = path_marks(p, json_string_value(json_array_get(list, i)), touched);
-    json_decref(list);
-    return code;
+    pfc_array_texts(paths, &list);
+    narrow = list.len > 0;
+    for (size_t i = 0; narrow && i < list.len; i++)
+        narrow = path_marks(p, list.items[i], touched);
+    pfc_texts_clear(&list);
+    return narrow;
 }
 
 /* Decides whether the paths that the range's commits touched can affect at most half of the
@@ -246,8 +246,8 @@ static pfc_code find_scope(pfc_tx *tx, const pfc_machine_shift_query *ask, const
                                                             .position_to = ask->high },
                                &rows, err);
     narrow = !code && rows.len > 0 && rows.len <= COMMITS_MOST;
-    for (size_t i = 0; !code && narrow && i < rows.len; i++)
-        code = commit_marks(p, rows.items[i].paths_json, touched, &narrow, err);
+    for (size_t i = 0; narrow && i < rows.len; i++)
+        narrow = commit_marks(p, rows.items[i].paths, touched);
     for (size_t i = 0; i < p->series_len; i++) {
         suspects += p->series[i].suspect;
         hit += p->series[i].suspect && touched[i];

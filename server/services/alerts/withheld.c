@@ -6,77 +6,54 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <jansson.h>
-
 #include "server/repo/sql/withheld.h"
 #include "server/services/service.h"
 
 /* ---- sentences ---- */
 
-static double number_of(const json_t *detail, const char *name)
+static char *not_firm(const pfc_withheld_detail *d)
 {
-    const json_t *value = json_object_get(detail, name);
-
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static const char *text_of(const json_t *detail, const char *name)
-{
-    const char *text = json_string_value(json_object_get(detail, name));
-
-    return text ? text : "";
-}
-
-static char *not_firm(const json_t *d)
-{
-    const double points = number_of(d, "points"), needed = number_of(d, "needed");
-
-    if (!isfinite(points) || !isfinite(needed))
+    if (!isfinite(d->points) || !isfinite(d->needed))
         return pfc_strdup("no alert: too few points so far");
-    if (json_is_true(json_object_get(d, "ended")))
-        return pfc_format("no alert: the level lasted %.0f points, and %.0f were needed", points,
-                          needed);
-    return pfc_format("no alert: %.0f of %.0f points so far", points, needed);
+    if (d->ended)
+        return pfc_format("no alert: the level lasted %.0f points, and %.0f were needed", d->points,
+                          d->needed);
+    return pfc_format("no alert: %.0f of %.0f points so far", d->points, d->needed);
 }
 
-static char *fdr(const json_t *d)
+static char *fdr(const pfc_withheld_detail *d)
 {
-    const double p = number_of(d, "p"), anywhere = number_of(d, "anywhere");
-    const double points = number_of(d, "points"), level = number_of(d, "level");
-    const double series = number_of(d, "series"), rate = number_of(d, "fdr");
     char *share, *out;
 
-    if (!isfinite(p) || !isfinite(anywhere) || !isfinite(points) || !isfinite(level))
+    if (!isfinite(d->p) || !isfinite(d->anywhere) || !isfinite(d->points) || !isfinite(d->level))
         return pfc_strdup("no alert: the false discovery rate withholds it");
 
-    share = series > 1 ? pfc_format("that %.0f series of this commit share", series)
-                       : pfc_strdup("of this commit");
+    share = d->series > 1 ? pfc_format("that %.0f series of this commit share", d->series)
+                          : pfc_strdup("of this commit");
     out = pfc_format("no alert: p %.2g (%.2g at each of %.0f points) is above the level %.2g %s "
                      "(FDR %.3g %%)",
-                     anywhere, p, points, level, share, 100 * rate);
+                     d->anywhere, d->p, d->points, d->level, share, 100 * d->fdr);
     free(share);
     return out;
 }
 
-static char *margin(const json_t *d)
+static char *margin(const pfc_withheld_detail *d)
 {
-    const double rel = number_of(d, "rel"), most = number_of(d, "margin");
-
-    if (!isfinite(rel) || !isfinite(most))
+    if (!isfinite(d->rel) || !isfinite(d->margin))
         return pfc_strdup("no alert: it is within the margin");
-    return pfc_format("no alert: %+.2g %% is within the margin of %.3g %%", 100 * rel, 100 * most);
+    return pfc_format("no alert: %+.2g %% is within the margin of %.3g %%", 100 * d->rel,
+                      100 * d->margin);
 }
 
-static char *budget(const json_t *d)
+static char *budget(const pfc_withheld_detail *d)
 {
     return pfc_format(
         "no alert yet: the night's budget ended after %.0f rounds, undecided (%+.1f to "
         "%+.1f %%); the next night goes on with commits %.12s and %.12s",
-        number_of(d, "rounds"), 100 * number_of(d, "rel_low"), 100 * number_of(d, "rel_high"),
-        text_of(d, "against"), text_of(d, "commit"));
+        d->rounds, 100 * d->rel_low, 100 * d->rel_high, d->against, d->commit);
 }
 
-static char *sentence_of(const char *code, const json_t *d)
+static char *sentence_of(const char *code, const pfc_withheld_detail *d)
 {
     if (pfc_streq(code, PFC_WITHHELD_IMPROVEMENT))
         return pfc_strdup("no alert: it is an improvement");
@@ -90,10 +67,10 @@ static char *sentence_of(const char *code, const json_t *d)
         return pfc_format(
             "no alert yet: measured singly; the next night measures commits %.12s and "
             "%.12s in blocks",
-            text_of(d, "against"), text_of(d, "commit"));
+            d->against, d->commit);
     if (pfc_streq(code, PFC_WITHHELD_IDENTICAL))
-        return pfc_format("no alert: commits %.12s to %.12s have identical object code",
-                          text_of(d, "against"), text_of(d, "commit"));
+        return pfc_format("no alert: commits %.12s to %.12s have identical object code", d->against,
+                          d->commit);
     if (pfc_streq(code, PFC_WITHHELD_BUDGET))
         return budget(d);
     if (pfc_streq(code, PFC_WITHHELD_RULE_OFF))
@@ -105,7 +82,8 @@ static char *sentence_of(const char *code, const json_t *d)
 
 char *pfc_withheld_sentence(const pfc_withheld *change, const char **code)
 {
-    json_t *detail = NULL;
+    pfc_withheld_detail detail;
+    pfc_texts texts;
     char *sentence;
 
     *code = NULL;
@@ -118,22 +96,23 @@ char *pfc_withheld_sentence(const pfc_withheld *change, const char **code)
     *code = change->code         ? change->code
             : change->regression ? PFC_WITHHELD_NOT_FIRM
                                  : PFC_WITHHELD_IMPROVEMENT;
-    detail = change->detail ? json_loads(change->detail, 0, NULL) : NULL;
-    sentence = sentence_of(*code, detail);
-    json_decref(detail);
+    pfc_withheld_detail_parse(change->detail, &detail, &texts);
+    sentence = sentence_of(*code, &detail);
+    pfc_texts_clear(&texts);
     return sentence;
 }
 
 /* ---- writing ---- */
 
-void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *code, char *detail)
+void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *code,
+                      const pfc_withheld_detail *detail)
 {
     list->ids = pfc_grow(list->ids, list->len, &list->ids_cap, sizeof(*list->ids));
     list->codes = pfc_grow(list->codes, list->len, &list->codes_cap, sizeof(*list->codes));
     list->details = pfc_grow(list->details, list->len, &list->details_cap, sizeof(*list->details));
     list->ids[list->len] = change_id;
     list->codes[list->len] = pfc_strdup(code);
-    list->details[list->len++] = detail ? detail : pfc_strdup("{}");
+    list->details[list->len++] = pfc_withheld_detail_text(code, detail);
 }
 
 pfc_code pfc_withheld_write(pfc_tx *tx, int64_t project_id, pfc_withheld_list *list, pfc_err *err)

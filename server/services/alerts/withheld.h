@@ -6,26 +6,16 @@
 #ifndef PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
 #define PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
 
+#include "server/repo/documents/withheld.h"
 #include "server/repo/sql/withheld.h"
 #include "server/services/service.h"
-
-#define PFC_WITHHELD_IMPROVEMENT  "improvement"
-#define PFC_WITHHELD_MARGIN       "margin" /* {"rel", "margin"} */
-#define PFC_WITHHELD_FDR          "fdr" /* {"p", "anywhere", "points", "level", "series", "fdr"} */
-#define PFC_WITHHELD_NOT_FIRM     "not_firm"     /* {"points", "needed", "ended"} */
-#define PFC_WITHHELD_NEEDS_BLOCKS "needs_blocks" /* {"against", "commit"} */
-#define PFC_WITHHELD_IDENTICAL    "identical"    /* {"against", "commit"} */
-#define PFC_WITHHELD_GONE         "gone"
-#define PFC_WITHHELD_BUDGET       "budget" /* {against, commit, rounds, rel_low, rel_high} */
-#define PFC_WITHHELD_RULE_OFF     "rule_off"
-#define PFC_WITHHELD_MACHINE      "machine"
 
 /** The stored properties of a change that decide why it has no alert. */
 typedef struct pfc_withheld {
     int64_t alert_id; /* 0: none */
     bool regression, firm;
     const char *code;   /* NULL: not decided yet */
-    const char *detail; /* JSON; NULL: none */
+    const char *detail; /* the text of its column; NULL: none */
 } pfc_withheld;
 
 /** The sentence, owned by the caller, and its code; both NULL when the change has an alert. Numbers
@@ -39,8 +29,9 @@ typedef struct pfc_withheld_list {
     size_t len, ids_cap, codes_cap, details_cap;
 } pfc_withheld_list;
 
-/** Adds one; takes `detail` (JSON from pfc_format; NULL: none). */
-void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *code, char *detail);
+/** Adds one; detail NULL: none. */
+void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *code,
+                      const pfc_withheld_detail *detail);
 /** Writes the reasons that differ from the stored ones, and empties the list. */
 pfc_code pfc_withheld_write(pfc_tx *tx, int64_t project_id, pfc_withheld_list *list,
                             pfc_err *err) PFC_MUSTCHECK;

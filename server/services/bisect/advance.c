@@ -112,21 +112,23 @@ static pfc_code queue_step(pfc_tx *tx, remote *r, const pfc_bisect_step *next, p
                          .state = PFC_BISECT_PENDING,
                          .job_state = "queued" };
     char *dedupe = pfc_format("bisection %lld step %lld", (long long)r->id, (long long)step.n);
-    char *labels = remote_labels(r), *task;
-    json_t *doc = json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s*}", "metric", r->metric, "benchmark",
-                            r->benchmark, "backend", r->backend, "layout", (int)next->build,
-                            "launches", 1, "config", r->options.config);
-    pfc_job_row row = { .kind = "bisect",
-                        .commit = remote_commit(r, next->commit),
-                        .branch = r->branch,
-                        .source = r->options.source,
-                        .labels = labels,
-                        .dedupe = dedupe,
-                        .priority = r->options.priority };
+    char *task = pfc_job_search_text(&(pfc_job_search){ .metric = r->metric,
+                                                        .benchmark = r->benchmark,
+                                                        .backend = r->backend,
+                                                        .layout = next->build,
+                                                        .config = r->options.config });
+    pfc_labels labels = { 0 };
+    const pfc_job_row row = { .kind = "bisect",
+                              .commit = remote_commit(r, next->commit),
+                              .branch = r->branch,
+                              .source = r->options.source,
+                              .labels = &labels,
+                              .dedupe = dedupe,
+                              .task = task,
+                              .priority = r->options.priority };
     pfc_code code;
 
-    row.task = task = json_dumps(doc, JSON_COMPACT);
-    json_decref(doc);
+    remote_labels(r, &labels);
     code = pfc_job_put(tx, r->project_id, &row, &step.job_id, err);
     if (!code && !step.job_id)
         code = pfc_err_set(err, PFC_EBUG, "%s: its job is there already", dedupe);
@@ -136,7 +138,7 @@ static pfc_code queue_step(pfc_tx *tx, remote *r, const pfc_bisect_step *next, p
         r->steps = pfc_grow(r->steps, r->steps_len, &r->steps_cap, sizeof(*r->steps));
         r->steps[r->steps_len++] = step;
     }
-    free(labels);
+    pfc_labels_clear(&labels);
     free(task);
     free(dedupe);
     return code;

@@ -3,26 +3,7 @@
  */
 #include <math.h>
 
-#include "core/bisect/report_json.h"
 #include "server/services/bisect/remote.h"
-
-static char *culprits_text(const remote *r, const pfc_bisect_report *report)
-{
-    json_t *list = json_array();
-    char *text;
-
-    for (size_t i = 0; i < report->culprits_len; i++) {
-        const pfc_culprit *c = &report->culprits[i];
-        json_t *ids = json_array();
-
-        for (size_t k = c->first; k <= c->last; k++)
-            json_array_append_new(ids, json_string(remote_commit(r, k)));
-        json_array_append_new(list, pfc_culprit_json(c, ids));
-    }
-    text = json_dumps(list, JSON_COMPACT);
-    json_decref(list);
-    return text;
-}
 
 static bool is_budget(const pfc_bisect_remaining *left)
 {
@@ -77,30 +58,15 @@ done:
     return text;
 }
 
-/* JSON of the ends' difference and, where a budget ended the search, of the open question. */
-static char *stopped_text(const remote *r, const pfc_bisect_remaining *left,
-                          const pfc_finding *finding)
-{
-    json_t *doc = json_object();
-    char *text;
-
-    if (is_budget(left))
-        pfc_bisect_remaining_json(left, left->budget, remote_commit(r, left->likeliest), left->runs,
-                                  doc);
-    json_object_set_new(doc, "difference",
-                        pfc_finding_json(finding, finding->within ? 0 : finding->more_runs));
-    text = json_dumps(doc, JSON_COMPACT);
-    json_decref(doc);
-    return text;
-}
-
 pfc_code remote_conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
                          const pfc_bisect_report *report, pfc_err *err)
 {
     const bool open = report->verdict == PFC_BISECT_INCONCLUSIVE;
     pfc_bisect_remaining left = { 0 };
     const bool named = pfc_bisect_verdict_names(report->verdict);
-    char *culprits = named ? culprits_text(r, report) : NULL;
+    char *culprits = named ? pfc_bisection_culprits_text(report->culprits, report->culprits_len,
+                                                         (const char *const *)r->line.items)
+                           : NULL;
     char *why = NULL, *stopped = NULL;
     pfc_finding finding;
     int64_t row = 0;
@@ -111,7 +77,8 @@ pfc_code remote_conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
         pfc_bisect_remaining_get(plan, &left);
         why = why_open(r, report, &left, &finding);
     }
-    stopped = stopped_text(r, &left, &finding);
+    stopped = pfc_bisection_stopped_text(&finding, is_budget(&left) ? &left : NULL,
+                                         remote_commit(r, left.likeliest));
     code = remote_finish(tx, r->project_id, r->id, "done",
                          &(remote_end){ .verdict = pfc_bisect_verdict_name(report->verdict),
                                         .culprits = culprits,

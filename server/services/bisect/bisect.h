@@ -7,6 +7,8 @@
 
 #include "core/suspects/suspects.h"
 #include "core/wire/fingerprint.h"
+#include "server/repo/documents/bisection.h"
+#include "server/repo/documents/boundary.h"
 #include "server/repo/sql/bisections.h"
 #include "server/repo/sql/verifications.h"
 #include "server/repo/tables/repo.h"
@@ -20,8 +22,8 @@ typedef struct pfc_alert_ranking {
     pfc_alert_commits commits;
     pfc_suspects
         suspects; /* indices into commits and boundaries; empty when the range is unknown */
-    pfc_suspect_boundary boundaries[PFC_RANKING_MAX_BOUNDARIES]; /* texts owned */
-    char *boundary_fields[PFC_RANKING_MAX_BOUNDARIES];           /* as in alerts.boundary */
+    pfc_suspect_boundary boundaries[PFC_RANKING_MAX_BOUNDARIES];     /* texts owned */
+    pfc_boundary_fields boundary_fields[PFC_RANKING_MAX_BOUNDARIES]; /* all of one kind */
     size_t boundaries_len;
     size_t series;  /* series of the alert's group that locate the change */
     size_t sources; /* files that the benchmark is known to be built from */
@@ -59,19 +61,6 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
 
 #define PFC_BISECTION_MAX_COMMITS 10000
 #define PFC_BISECTION_PARALLEL    4 /* concurrent jobs, if there are as many runners */
-
-typedef struct pfc_bisection_options {
-    double confidence, noise_rel, layout_noise_rel, delta_rel; /* 0: as core/bisect/bisect.h */
-    /* Tolerated change to worse; 0: half of the alert's change, of delta_rel, or as
-     * core/bisect/finding.h. */
-    double margin_rel;
-    bool relink;
-    int64_t max_runs;   /* 0: the planner's */
-    int priority;       /* of the jobs, 0..100 */
-    int parallel;       /* jobs at a time, at most as many as there are runners; 0: 4 */
-    const char *source; /* of the jobs: folder or URL; NULL: the project's */
-    const char *config; /* of the jobs: perfci.yaml instead of the repository's; NULL */
-} pfc_bisection_options;
 
 /** A bisection to start. With alert_id, every other member may be NULL: the alert provides it. */
 typedef struct pfc_bisection_order {
@@ -132,9 +121,9 @@ pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 typedef struct pfc_bisection_detail {
     pfc_bisection_steps steps; /* in order */
     pfc_verifications verifications;
-    json_t *line;      /* ids, the good commit first */
+    pfc_texts line;    /* ids, the good commit first */
     double *posterior; /* for each commit of the line; NULL: not yet */
-    char *options;     /* JSON */
+    char *options;     /* JSON text, as stored */
     pfc_bisection_cost cost;
 } pfc_bisection_detail;
 

@@ -22,68 +22,18 @@ static pfc_bisect_outcome state_of(const char *name)
 
 const char *remote_commit(const remote *r, size_t place)
 {
-    return json_string_value(json_array_get(r->line, place));
+    return r->line.items[place];
 }
 
 void remote_clear(remote *r)
 {
-    json_decref(r->line);
-    free(r->source);
-    free(r->config);
+    pfc_texts_clear(&r->line);
+    pfc_texts_clear(&r->option_texts);
     free(r->prior);
     free(r->steps);
     pfc_rows_clear(&r->row);
     pfc_rows_clear(&r->step_rows);
     *r = (remote){ 0 };
-}
-
-/* ---- options: checked where they came in, so read leniently ---- */
-
-char *remote_options_text(const pfc_bisection_options *o)
-{
-    json_t *json = json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*, s:s*}", "confidence", o->confidence,
-        "noise", o->noise_rel, "layout_noise", o->layout_noise_rel, "delta", o->delta_rel, "margin",
-        o->margin_rel, "relink", o->relink, "max_runs", (json_int_t)o->max_runs, "priority",
-        o->priority, "parallel", o->parallel, "source", o->source, "config", o->config);
-    char *text = json_dumps(json, JSON_COMPACT);
-
-    json_decref(json);
-    return text;
-}
-
-static double number_of(const json_t *json, const char *key)
-{
-    return json_number_value(json_object_get(json, key));
-}
-
-static pfc_code read_options(const char *text, remote *r, pfc_err *err)
-{
-    json_t *json = NULL;
-    const char *source, *config;
-    pfc_code code = pfc_json_parse(text, strlen(text), &json, err);
-
-    if (code)
-        return code;
-    source = json_string_value(json_object_get(json, "source"));
-    r->source = source ? pfc_strdup(source) : NULL;
-    config = json_string_value(json_object_get(json, "config"));
-    r->config = config ? pfc_strdup(config) : NULL;
-    r->options = (pfc_bisection_options){
-        .confidence = number_of(json, "confidence"),
-        .noise_rel = number_of(json, "noise"),
-        .layout_noise_rel = number_of(json, "layout_noise"),
-        .delta_rel = number_of(json, "delta"),
-        .margin_rel = number_of(json, "margin"),
-        .relink = json_is_true(json_object_get(json, "relink")),
-        .max_runs = (int64_t)number_of(json, "max_runs"),
-        .priority = (int)number_of(json, "priority"),
-        .parallel = (int)number_of(json, "parallel"),
-        .source = r->source,
-        .config = r->config,
-    };
-    json_decref(json);
-    return PFC_OK;
 }
 
 /* ---- loading ---- */
@@ -92,11 +42,9 @@ static pfc_code read_row(remote *r, pfc_err *err)
 {
     const pfc_sql_bisection_load_row *row = r->row.items;
     size_t prior_len = 0;
-    pfc_code code = pfc_json_parse(row->line_json, strlen(row->line_json), &r->line, err);
 
-    if (code)
-        return code;
-    r->len = json_array_size(r->line);
+    pfc_array_texts(row->line, &r->line);
+    r->len = r->line.len;
     r->metric = row->metric;
     r->benchmark = row->benchmark;
     r->backend = row->backend;
@@ -111,7 +59,7 @@ static pfc_code read_row(remote *r, pfc_err *err)
         free(r->prior);
         r->prior = NULL;
     }
-    return read_options(row->options_json, r, err);
+    return pfc_bisection_options_parse(row->options_json, &r->options, &r->option_texts, err);
 }
 
 static void read_steps(remote *r)

@@ -29,12 +29,12 @@ typedef struct remote_step {
 typedef struct remote {
     int64_t project_id, id;
     const char *metric, *benchmark, *backend, *branch, *machine_class; /* NULL: any */
-    json_t *line; /* texts, good commit first */
+    pfc_texts line; /* ids of commits, the good one first; owned */
     size_t len;
     double *prior; /* one a commit; NULL: equal */
     pfc_bisection_options options;
-    char *source, *config; /* owned texts of options; NULL: those of the order */
-    bool known;            /* the direction is known, from a series or a first run */
+    pfc_texts option_texts; /* of options read from the row; owned */
+    bool known;             /* the direction is known, from a series or a first run */
     bool higher_is_better, exact;
     int64_t alert_id;
     remote_step *steps;
@@ -70,14 +70,11 @@ pfc_code remote_conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
 pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *state,
                        const remote_end *end, int64_t *row, pfc_err *err) PFC_MUSTCHECK;
 pfc_code remote_cancel_jobs(pfc_tx *tx, int64_t project_id, int64_t id, pfc_err *err) PFC_MUSTCHECK;
-/** Labels of its jobs, caller frees; NULL: any runner. */
-char *remote_labels(const remote *r);
+/** Adds the labels of its jobs; none: any runner. The caller clears *out. */
+void remote_labels(const remote *r, pfc_labels *out);
 /** Queues the confirmation of a culprit, unless it is a set of commits. (verify.c) */
 pfc_code verify_start(pfc_tx *tx, const remote *r, const pfc_culprit *c,
                       pfc_err *err) PFC_MUSTCHECK;
 pfc_code verify_list(pfc_tx *tx, int64_t project_id, int64_t bisection_id, pfc_verifications *out,
                      pfc_err *err) PFC_MUSTCHECK;
-/** Options as the column has them; caller frees. */
-char *remote_options_text(const pfc_bisection_options *o);
-
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/base/parse.h"
+#include "core/base/text_index.h"
 #include "core/import/import.h"
 #include "core/stats/stats.h"
 #include "server/repo/sql/bisections.h"
@@ -247,20 +248,15 @@ static pfc_code complete_order(pfc_db *db, pfc_tx *tx, int64_t project_id,
 
 /* ---- line and prior ---- */
 
-static bool touches(const char *paths_json, char *const *globs, size_t globs_len)
+static bool touches(pfc_array_text array, char *const *globs, size_t globs_len)
 {
-    json_t *paths = NULL;
+    pfc_texts paths = { 0 };
     bool hit = false;
-    pfc_err err = { 0 };
 
-    if (!paths_json || pfc_json_parse(paths_json, strlen(paths_json), &paths, &err))
-        return false;
-    for (size_t i = 0; i < json_array_size(paths) && !hit; i++) {
-        const char *path = json_string_value(json_array_get(paths, i));
-
-        hit = path && pfc_path_fits(path, globs, globs_len);
-    }
-    json_decref(paths);
+    pfc_array_texts(array, &paths);
+    for (size_t i = 0; i < paths.len && !hit; i++)
+        hit = pfc_path_fits(paths.items[i], globs, globs_len);
+    pfc_texts_clear(&paths);
     return hit;
 }
 
@@ -280,13 +276,13 @@ static pfc_code read_line(pfc_tx *tx, const ready *r, const pfc_bisection_order 
                                          .limit = PFC_BISECTION_MAX_COMMITS },
         &rows, err);
     if (!code) {
-        out->line = json_array();
-        out->len = rows.len;
+        out->line.items = pfc_calloc(rows.len, sizeof(char *));
+        out->line.len = out->len = rows.len;
         *weights = pfc_calloc(out->len, sizeof(**weights));
         for (size_t i = 0; i < out->len; i++) {
-            json_array_append_new(out->line, json_string(rows.items[i].sha));
-            (*weights)[i] = order->globs_len &&
-                            touches(rows.items[i].paths_json, order->globs, order->globs_len);
+            out->line.items[i] = pfc_strdup(rows.items[i].sha);
+            (*weights)[i] =
+                order->globs_len && touches(rows.items[i].paths, order->globs, order->globs_len);
         }
     }
     pfc_rows_clear(&rows);
@@ -298,21 +294,19 @@ static pfc_code weigh_by_alert(pfc_db *db, int64_t alert_id, const remote *out, 
                                pfc_err *err)
 {
     pfc_alert_ranking ranking = { 0 };
-    json_t *places = json_object();
+    pfc_text_index places = { 0 };
     pfc_code code = pfc_alert_rank_by(db, alert_id, false, &ranking, err);
 
-    for (size_t i = 0; i < out->len; i++)
-        json_object_set_new(places, remote_commit(out, i), json_integer((json_int_t)i));
+    pfc_text_index_make(&places, (const char *const *)out->line.items, out->len);
     for (size_t i = 0; !code && i < ranking.suspects.len; i++) {
         const pfc_suspect *s = &ranking.suspects.items[i];
-        const json_t *place = s->kind == PFC_SUSPECT_IS_COMMIT
-                                  ? json_object_get(places, ranking.commits.items[s->index].sha)
-                                  : NULL;
+        size_t place = 0;
 
-        if (place)
-            weights[json_integer_value(place)] = s->probability;
+        if (s->kind == PFC_SUSPECT_IS_COMMIT &&
+            pfc_text_index_find(&places, ranking.commits.items[s->index].sha, &place))
+            weights[place] = s->probability;
     }
-    json_decref(places);
+    pfc_text_index_clear(&places);
     pfc_alert_ranking_clear(&ranking);
     return code;
 }
@@ -369,29 +363,26 @@ static void add_run(remote *r, size_t place, const pfc_sql_bisection_stored_rows
 
 static pfc_code take_stored(pfc_tx *tx, int64_t series_id, remote *r, pfc_err *err)
 {
-    const char **ids = pfc_calloc(r->len, sizeof(*ids));
-    json_t *places = json_object();
+    const char *const *ids = (const char *const *)r->line.items;
+    pfc_text_index places = { 0 };
     pfc_sql_bisection_stored_rows rows = { 0 };
     pfc_code code;
 
-    for (size_t i = 0; i < r->len; i++) {
-        ids[i] = remote_commit(r, i);
-        json_object_set_new(places, ids[i], json_integer((json_int_t)i));
-    }
+    pfc_text_index_make(&places, ids, r->len);
     code = pfc_sql_bisection_stored(
         tx,
         &(pfc_sql_bisection_stored_args){
             .project_id = r->project_id, .series_id = series_id, .shas = ids, .shas_len = r->len },
         &rows, err);
     for (size_t i = 0; !code && i < rows.len; i++) {
-        const json_t *place = json_object_get(places, rows.items[i].sha);
+        size_t place = 0;
 
-        if (place && !(r->exact && stored_at(r, (size_t)json_integer_value(place), 0)))
-            add_run(r, (size_t)json_integer_value(place), &rows, i);
+        if (pfc_text_index_find(&places, rows.items[i].sha, &place) &&
+            !(r->exact && stored_at(r, place, 0)))
+            add_run(r, place, &rows, i);
     }
     pfc_rows_clear(&rows);
-    json_decref(places);
-    free((void *)ids);
+    pfc_text_index_clear(&places);
     return code;
 }
 
@@ -402,9 +393,9 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
 {
     const int wanted = r->options.parallel > 0 ? r->options.parallel : PFC_BISECTION_PARALLEL;
     pfc_bisection_cost cost = { .commits = r->len, .expected_runs = expected_runs };
-    char *labels = remote_labels(r);
+    pfc_labels labels = { 0 };
     const pfc_job_row step = { .kind = "bisect",
-                               .labels = labels,
+                               .labels = &labels,
                                .priority = r->options.priority };
     pfc_job_prospect next = { 0 };
     double lanes;
@@ -412,6 +403,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
 
     for (size_t i = 0; i < r->steps_len; i++)
         cost.stored_runs += r->steps[i].state == PFC_BISECT_MEASURED && !r->steps[i].job_id;
+    remote_labels(r, &labels);
     code = pfc_sql_bisection_runners(
         tx, &(pfc_sql_bisection_runners_args){ .machine_class = r->machine_class }, &cost.runners,
         err);
@@ -427,7 +419,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
         cost.expected_builds = fmin(expected_runs, 2 + ceil(log2((double)r->len)));
         *out = cost;
     }
-    free(labels);
+    pfc_labels_clear(&labels);
     return code;
 }
 
@@ -436,12 +428,9 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
 static pfc_code insert(pfc_tx *tx, const char *actor, const ready *full, double expected_runs,
                        remote *r, pfc_err *err)
 {
-    const char **ids = pfc_calloc(r->len, sizeof(*ids));
-    char *options = remote_options_text(&r->options);
+    char *options = pfc_bisection_options_text(&r->options);
     pfc_code code;
 
-    for (size_t i = 0; i < r->len; i++)
-        ids[i] = remote_commit(r, i);
     code = pfc_sql_bisection_start(
         tx,
         &(pfc_sql_bisection_start_args){
@@ -451,7 +440,7 @@ static pfc_code insert(pfc_tx *tx, const char *actor, const ready *full, double 
             .backend = full->backend,
             .branch = full->branch,
             .machine_class = full->machine_class,
-            .line = ids,
+            .line = (const char *const *)r->line.items,
             .line_len = r->len,
             .prior = r->prior,
             .prior_len = r->len,
@@ -466,7 +455,6 @@ static pfc_code insert(pfc_tx *tx, const char *actor, const ready *full, double 
     free(options);
     for (size_t i = 0; !code && i < r->steps_len; i++)
         code = remote_put_step(tx, r, &r->steps[i], err);
-    free((void *)ids);
     return code;
 }
 

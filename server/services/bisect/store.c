@@ -58,15 +58,8 @@ pfc_code remote_cancel_jobs(pfc_tx *tx, int64_t project_id, int64_t id, pfc_err 
     return code;
 }
 
-char *remote_labels(const remote *r)
+void remote_labels(const remote *r, pfc_labels *out)
 {
-    json_t *doc;
-    char *labels;
-
-    if (!r->machine_class)
-        return NULL;
-    doc = json_pack("{s:s}", "machine_class", r->machine_class);
-    labels = json_dumps(doc, JSON_COMPACT);
-    json_decref(doc);
-    return labels;
+    if (r->machine_class)
+        pfc_labels_set(out, "machine_class", r->machine_class);
 }

@@ -14,22 +14,15 @@
 
 #define CONTEXT 20 /* positions read before and after the range */
 
-/* Texts of a JSON array, pointing into it. */
-typedef struct texts {
-    json_t *array;
-    const char **items;
-    size_t len;
-} texts;
-
 /* The data that the ranking points into. */
 typedef struct gathered {
     pfc_suspect_commit *commits;
-    texts *paths; /* of each commit */
+    pfc_texts *paths; /* of each commit */
     double *place;
     pfc_suspect_sources *sources;
-    texts *files;
+    pfc_texts *files;
     size_t sources_len;
-    texts globs;
+    pfc_texts globs;
     char **runtime; /* globs of files that are read at run time */
     size_t runtime_len;
     pfc_suspect_past *past;
@@ -40,35 +33,13 @@ typedef struct gathered {
     size_t exact_moved, exact_still;
 } gathered;
 
-static pfc_code texts_parse(const char *text, texts *out, pfc_err *err)
-{
-    pfc_code code = pfc_json_parse(text, strlen(text), &out->array, err);
-
-    if (code)
-        return code;
-    out->items = pfc_calloc(json_array_size(out->array) + 1, sizeof(char *));
-    for (size_t i = 0; i < json_array_size(out->array); i++) {
-        const char *item = json_string_value(json_array_get(out->array, i));
-
-        if (item)
-            out->items[out->len++] = item;
-    }
-    return PFC_OK;
-}
-
-static void texts_clear(texts *t)
-{
-    free((void *)t->items);
-    json_decref(t->array);
-}
-
 static void gathered_clear(gathered *g, size_t commits)
 {
     for (size_t i = 0; g->paths && i < commits; i++)
-        texts_clear(&g->paths[i]);
+        pfc_texts_clear(&g->paths[i]);
     for (size_t i = 0; g->files && i < g->sources_len; i++)
-        texts_clear(&g->files[i]);
-    texts_clear(&g->globs);
+        pfc_texts_clear(&g->files[i]);
+    pfc_texts_clear(&g->globs);
     pfc_texts_free(g->runtime, g->runtime_len);
     free(g->paths);
     free(g->files);
@@ -208,22 +179,13 @@ static int by_name(const void *a, const void *b)
 }
 
 /* All entries of a kind. */
-static char *fields_of(const pfc_labels *before, const pfc_labels *now, char *const *names,
-                       size_t len, int kind)
+static void add_fields(const pfc_labels *before, const pfc_labels *now, char *const *names,
+                       size_t len, int kind, pfc_boundary_fields *out)
 {
-    json_t *list = json_array();
-    char *text;
-
-    for (size_t i = 0; i < len; i++) {
-        const char *x = pfc_labels_get(before, names[i]), *y = pfc_labels_get(now, names[i]);
-
+    for (size_t i = 0; i < len; i++)
         if ((int)pfc_suspect_kind_of_field(names[i]) == kind)
-            json_array_append_new(
-                list, json_pack("{s:s, s:s?, s:s?}", "name", names[i], "before", x, "now", y));
-    }
-    text = json_dumps(list, JSON_COMPACT);
-    json_decref(list);
-    return text;
+            pfc_boundary_fields_add(out, names[i], pfc_labels_get(before, names[i]),
+                                    pfc_labels_get(now, names[i]));
 }
 
 static bool is_same_code(const pfc_sql_suspects_points_rows *points, size_t at)
@@ -257,7 +219,7 @@ static void add_boundaries(const pfc_labels *before, const pfc_labels *now, doub
             b->now = copy_entry(now, names[i]);
             b->place = place;
             b->same_code = same_code;
-            out->boundary_fields[b - out->boundaries] = fields_of(before, now, names, len, kind);
+            add_fields(before, now, names, len, kind, &out->boundary_fields[b - out->boundaries]);
             break;
         }
     }
@@ -329,22 +291,19 @@ static pfc_code read_series(pfc_tx *tx, const range *r, gathered *g, pfc_alert_r
 
 /* ---- the commits and what is known of their paths ---- */
 
-static pfc_code read_commits(gathered *g, const pfc_alert_commits *commits, pfc_err *err)
+static void read_commits(gathered *g, const pfc_alert_commits *commits)
 {
-    pfc_code code = PFC_OK;
-
     g->commits = pfc_calloc(commits->len, sizeof(g->commits[0]));
     g->paths = pfc_calloc(commits->len, sizeof(g->paths[0]));
-    for (size_t i = 0; i < commits->len && !code; i++) {
+    for (size_t i = 0; i < commits->len; i++) {
         const pfc_alert_commit *c = &commits->items[i];
 
-        code = texts_parse(c->paths_json ? c->paths_json : "[]", &g->paths[i], err);
+        pfc_array_texts(c->paths, &g->paths[i]);
         g->commits[i] = (pfc_suspect_commit){ .subject = c->subject,
-                                              .paths = g->paths[i].items,
+                                              .paths = (const char *const *)g->paths[i].items,
                                               .paths_len = g->paths[i].len,
                                               .paths_known = g->paths[i].len > 0 };
     }
-    return code;
 }
 
 static pfc_code read_sources(pfc_tx *tx, const pfc_alert *alert, gathered *g, pfc_err *err)
@@ -368,27 +327,25 @@ static pfc_code read_sources(pfc_tx *tx, const pfc_alert *alert, gathered *g, pf
     for (size_t i = 0; !code && i < g->source_rows.len; i++) {
         const pfc_sql_suspects_sources_row *row = &g->source_rows.items[i];
         const bool all = strcmp(row->benchmark, "*") == 0;
-        texts *files = &g->files[g->sources_len];
+        pfc_texts *files = &g->files[g->sources_len];
 
         if (all && g->sources_len)
             continue; /* it has a row of its own */
-        code = texts_parse(row->files_json, files, err);
-        if (!code && i == 0 && (all || row->own))
-            code = texts_parse(row->globs_json, &g->globs, err);
-        if (code || files->len == 0) {
-            texts_clear(files);
-            *files = (texts){ 0 };
+        pfc_array_texts(row->files, files);
+        if (i == 0 && (all || row->own))
+            pfc_array_texts(row->globs, &g->globs);
+        if (files->len == 0) {
+            pfc_texts_clear(files);
             continue;
         }
         /* Without files of its own nothing can be said about the others' either. */
         if (g->sources_len == 0 && !all && !row->own) {
-            texts_clear(files);
-            *files = (texts){ 0 };
+            pfc_texts_clear(files);
             break;
         }
         g->sources[g->sources_len++] = (pfc_suspect_sources){
             .benchmark = row->benchmark,
-            .files = files->items,
+            .files = (const char *const *)files->items,
             .len = files->len,
             .moved = g->sources_len == 0 || row->moved,
         };
@@ -459,10 +416,10 @@ static pfc_code read_exact(pfc_tx *tx, const pfc_alert *alert, gathered *g, pfc_
 static pfc_code gather(pfc_tx *tx, const range *r, gathered *g, pfc_alert_ranking *out,
                        pfc_err *err)
 {
-    pfc_code code = read_commits(g, &out->commits, err);
+    pfc_code code;
 
-    if (!code)
-        code = read_series(tx, r, g, out, err);
+    read_commits(g, &out->commits);
+    code = read_series(tx, r, g, out, err);
     if (!code)
         code = read_sources(tx, r->alert, g, err);
     if (!code)
@@ -482,7 +439,7 @@ static pfc_code rank(const range *r, bool places, gathered *g, pfc_alert_ranking
         .metric = r->alert->metric,
         .commits = g->commits,
         .len = out->commits.len,
-        .globs = (char *const *)(uintptr_t)g->globs.items,
+        .globs = g->globs.items,
         .globs_len = g->globs.len,
         .sources = g->sources,
         .sources_len = g->sources_len,
@@ -508,7 +465,7 @@ static void boundaries_clear(pfc_alert_ranking *ranking)
         free((char *)(uintptr_t)b->field);
         free((char *)(uintptr_t)b->before);
         free((char *)(uintptr_t)b->now);
-        free(ranking->boundary_fields[i]);
+        pfc_boundary_fields_clear(&ranking->boundary_fields[i]);
     }
     ranking->boundaries_len = 0;
 }

@@ -195,23 +195,28 @@ static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pf
     const remote *r = &t->search;
     const int64_t n = (int64_t)t->len + 1;
     char *dedupe = pfc_format("verification %lld pair %lld", (long long)t->id, (long long)n);
-    json_t *doc =
-        json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s, s:b, s:s*}", "metric", r->metric, "benchmark",
-                  r->benchmark, "backend", r->backend, "layout", (int)step->build, "launches", 1,
-                  "pair", t->before, "pair_first", !step->after, "config", r->options.config);
-    char *task = json_dumps(doc, JSON_COMPACT), *labels = remote_labels(r);
+    char *task = pfc_job_search_text(&(pfc_job_search){ .metric = r->metric,
+                                                        .benchmark = r->benchmark,
+                                                        .backend = r->backend,
+                                                        .layout = step->build,
+                                                        .config = r->options.config,
+                                                        .pair = t->before,
+                                                        .pair_first = !step->after });
+    pfc_labels labels = { 0 };
     const pfc_job_row row = { .kind = "verify",
                               .commit = t->after,
                               .branch = r->branch,
                               .source = r->options.source,
-                              .labels = labels,
+                              .labels = &labels,
                               .dedupe = dedupe,
                               .task = task,
                               .avoid_runner = t->avoid_runner,
                               .priority = r->options.priority };
     int64_t job = 0;
-    pfc_code code = pfc_job_put(tx, t->project_id, &row, &job, err);
+    pfc_code code;
 
+    remote_labels(r, &labels);
+    code = pfc_job_put(tx, t->project_id, &row, &job, err);
     if (!code && !job)
         code = pfc_err_set(err, PFC_EBUG, "%s: its job is there already", dedupe);
     if (!code)
@@ -224,8 +229,7 @@ static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pf
                                                    .after_first = step->after,
                                                    .job_id = job },
             err);
-    json_decref(doc);
-    free(labels);
+    pfc_labels_clear(&labels);
     free(task);
     free(dedupe);
     return code;

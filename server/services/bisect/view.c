@@ -9,7 +9,7 @@ void pfc_bisection_detail_clear(pfc_bisection_detail *d)
 {
     pfc_rows_clear(&d->steps);
     pfc_rows_clear(&d->verifications);
-    json_decref(d->line);
+    pfc_texts_clear(&d->line);
     free(d->posterior);
     free(d->options);
     *d = (pfc_bisection_detail){ 0 };
@@ -35,7 +35,8 @@ pfc_code pfc_bisection_detail_get(pfc_db *db, int64_t project_id, int64_t id,
     if (!code)
         code = verify_list(tx, project_id, id, &d.verifications, err);
     if (!code) {
-        d.line = json_incref(r.line);
+        d.line = r.line;
+        r.line = (pfc_texts){ 0 };
         d.options = pfc_strdup(r.row.items[0].options_json);
         pfc_array_f64s(r.row.items[0].posterior, &d.posterior, &len);
         if (len != r.len) {

@@ -1,6 +1,7 @@
 /* A project's detector configuration: stored in versions, the newest of which applies. */
 #include <stdlib.h>
 
+#include "server/repo/documents/detector.h"
 #include "server/repo/sql/detector.h"
 #include "server/services/detect/detect.h"
 #include "server/services/queue/queue.h"
@@ -16,14 +17,12 @@ static pfc_code read_version(pfc_tx *tx, int64_t project_id, pfc_detector_versio
     code = pfc_sql_detector_get(tx, &(pfc_sql_detector_get_args){ .project_id = project_id }, &rows,
                                 err);
     if (!code && rows.len) {
-        const char *text = rows.items[0].document_json;
-
-        code = pfc_json_parse(text, strlen(text), &out->document, err);
+        out->document = pfc_strdup(rows.items[0].document_json);
         out->version = rows.items[0].version;
         out->actor = pfc_strdup(rows.items[0].actor);
         out->at = rows.items[0].created_at;
     } else if (!code) {
-        out->document = json_pack("{s:[]}", "rules");
+        out->document = pfc_strdup(PFC_DETECTOR_DEFAULT);
     }
     pfc_rows_clear(&rows);
     if (code)
@@ -33,7 +32,7 @@ static pfc_code read_version(pfc_tx *tx, int64_t project_id, pfc_detector_versio
 
 void pfc_detector_version_clear(pfc_detector_version *version)
 {
-    json_decref(version->document);
+    free(version->document);
     free(version->actor);
     memset(version, 0, sizeof(*version));
 }
@@ -44,7 +43,7 @@ pfc_code pfc_detector_load(pfc_tx *tx, int64_t project_id, pfc_detector *out, pf
     pfc_code code = read_version(tx, project_id, &stored, err);
 
     if (!code)
-        code = pfc_detector_from_json(stored.document, out, err);
+        code = pfc_detector_parse(stored.document, out, err);
     pfc_detector_version_clear(&stored);
     return code ? pfc_err_wrap(err, "the stored detector configuration") : PFC_OK;
 }
@@ -74,21 +73,18 @@ static pfc_code judge_anew(pfc_tx *tx, int64_t project_id, pfc_err *err)
     return code;
 }
 
-static pfc_code put_version(pfc_tx *tx, const char *actor, int64_t project_id,
-                            const json_t *document, pfc_err *err)
+static pfc_code put_version(pfc_tx *tx, const char *actor, int64_t project_id, const char *document,
+                            pfc_err *err)
 {
-    char *text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS), *detail = NULL;
+    char *detail = NULL;
     int64_t version = 0;
     pfc_code code;
 
-    if (!text)
-        return pfc_err_set(err, PFC_EBUG, "a detector configuration cannot be encoded");
-    code =
-        pfc_sql_detector_put(tx,
-                             &(pfc_sql_detector_put_args){
-                                 .project_id = project_id, .document_json = text, .actor = actor },
-                             &version, err);
-    free(text);
+    code = pfc_sql_detector_put(tx,
+                                &(pfc_sql_detector_put_args){ .project_id = project_id,
+                                                              .document_json = document,
+                                                              .actor = actor },
+                                &version, err);
     if (!code) {
         detail = pfc_format("version %lld", (long long)version);
         code = pfc_audit_add(tx, actor, "configure", project_id, "detector", detail, err);
@@ -97,14 +93,14 @@ static pfc_code put_version(pfc_tx *tx, const char *actor, int64_t project_id,
     return code ? code : judge_anew(tx, project_id, err);
 }
 
-pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id,
-                            const json_t *document, pfc_detector_version *out, pfc_err *err)
+pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id, const char *document,
+                            pfc_detector_version *out, pfc_err *err)
 {
     pfc_detector_version stored = { 0 };
     pfc_detector checked = { 0 };
     pfc_tx *tx = NULL;
     bool same;
-    pfc_code code = pfc_detector_from_json(document, &checked, err);
+    pfc_code code = pfc_detector_parse(document, &checked, err);
 
     if (code)
         return code;
@@ -115,7 +111,7 @@ pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id,
                                      NULL, err);
     if (!code)
         code = read_version(tx, project_id, &stored, err);
-    same = !code && json_equal(stored.document, document);
+    same = !code && pfc_detector_texts_equal(stored.document, document);
     if (!code && !same) {
         code = put_version(tx, actor, project_id, document, err);
         pfc_detector_version_clear(&stored);

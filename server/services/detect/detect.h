@@ -13,19 +13,18 @@
 
 typedef struct pfc_detector_version {
     int64_t version; /* 0: none was ever stored, the defaults apply */
-    json_t *document;
-    char *actor; /* NULL: none */
+    char *document;  /* JSON text */
+    char *actor;     /* NULL: none */
     double at;
 } pfc_detector_version;
 
 /** The current configuration; clear *out. */
 pfc_code pfc_detector_get(pfc_db *db, int64_t project_id, pfc_detector_version *out,
                           pfc_err *err) PFC_MUSTCHECK;
-/** Stores a new version (checked as by pfc_detector_from_json) and queues a detect job for every
- *  branch. The same document again makes no version. *out as of pfc_detector_get. */
-pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id,
-                            const json_t *document, pfc_detector_version *out,
-                            pfc_err *err) PFC_MUSTCHECK;
+/** Stores a new version (JSON text, checked as by pfc_detector_parse) and queues a detect job
+ *  for every branch. The same document again makes no version. *out as of pfc_detector_get. */
+pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id, const char *document,
+                            pfc_detector_version *out, pfc_err *err) PFC_MUSTCHECK;
 
 void pfc_detector_version_clear(pfc_detector_version *version);
 

@@ -32,7 +32,8 @@ typedef struct newest_change {
 /* Why a change has no alert, as far as its series decides that. */
 typedef struct reason {
     const char *code; /* NULL: the series of its commit decide together (alerts/group.c) */
-    char *detail;     /* owned */
+    bool detailed;    /* it has a detail */
+    pfc_withheld_detail detail;
 } reason;
 
 static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
@@ -40,7 +41,8 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
                            const pfc_known *old, int64_t undone_commit, bool firm,
                            const reason *why, int64_t *id, pfc_err *err)
 {
-    return pfc_sql_change_point_put(
+    char *detail = why->detailed ? pfc_withheld_detail_text(why->code, &why->detail) : NULL;
+    pfc_code code = pfc_sql_change_point_put(
         tx,
         &(pfc_sql_change_point_put_args){
             .project_id = project_id,
@@ -61,8 +63,11 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
             .undone_commit_id = undone_commit,
             .firm = firm,
             .withheld = why->code,
-            .withheld_detail_json = why->detail },
+            .withheld_detail_json = detail },
         id, err);
+
+    free(detail);
+    return code;
 }
 
 /* Enough to open an alert, or to close one. */
@@ -119,8 +124,8 @@ static reason not_firm(const pfc_history *h, const pfc_detection *found, size_t 
     if (accepted && !ended && points < WATCH_ACCEPTED)
         needed = WATCH_ACCEPTED;
     return (reason){ PFC_WITHHELD_NOT_FIRM,
-                     pfc_format("{\"points\": %zu, \"needed\": %zu, \"ended\": %s}", points, needed,
-                                ended ? "true" : "false") };
+                     true,
+                     { .points = (double)points, .needed = (double)needed, .ended = ended } };
 }
 
 static reason why_withheld(const pfc_judged *series, const pfc_history *h,
@@ -136,8 +141,8 @@ static reason why_withheld(const pfc_judged *series, const pfc_history *h,
         return not_firm(h, found, k, newest->accepted);
     if (fabs(c->rel_change) < series->settings.min_change)
         return (reason){ PFC_WITHHELD_MARGIN,
-                         pfc_format("{\"rel\": %.6g, \"margin\": %.6g}", c->rel_change,
-                                    series->settings.min_change) };
+                         true,
+                         { .rel = c->rel_change, .margin = series->settings.min_change } };
     return (reason){ 0 };
 }
 
@@ -186,7 +191,6 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     why = why_withheld(series, h, found, nth, newest);
     code = put_change(tx, project_id, series, h, c, &at, old,
                       undone ? h->meta[undone->index].commit_id : 0, firm, &why, &id, err);
-    free(why.detail);
     if (!old)
         return code;
     old->used = true;

@@ -3,6 +3,7 @@
  * alert gets that kind, and no commit is blamed.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/base/log.h"
 #include "server/repo/sql/alerts.h"
@@ -29,7 +30,8 @@ static const pfc_suspect *cause_of(const pfc_alert_ranking *r)
 typedef struct asked {
     int64_t project_id, alert_id, group_id;
     const char *machine_class, *commit;
-    const char *kind, *fields; /* NULL: a commit's */
+    const char *kind;                  /* NULL: a commit's */
+    const pfc_boundary_fields *fields; /* NULL: likewise */
 } asked;
 
 static pfc_code put_notice(pfc_tx *tx, const asked *a, size_t alerts, pfc_err *err)
@@ -54,6 +56,7 @@ static pfc_code put_answer(pfc_tx *tx, void *into, pfc_err *err)
 {
     const asked *a = into;
     pfc_sql_boundary_set_rows rows = { 0 };
+    char *fields = a->fields ? pfc_boundary_fields_text(a->fields) : NULL;
     size_t news = 0;
     pfc_code code;
 
@@ -63,7 +66,7 @@ static pfc_code put_answer(pfc_tx *tx, void *into, pfc_err *err)
                                                               .group_id = a->group_id,
                                                               .machine_class = a->machine_class,
                                                               .kind = a->kind,
-                                                              .fields_json = a->fields },
+                                                              .fields_json = fields },
                                 &rows, err);
     for (size_t i = 0; !code && i < rows.len; i++) {
         if (!rows.items[i].news)
@@ -75,6 +78,7 @@ static pfc_code put_answer(pfc_tx *tx, void *into, pfc_err *err)
     if (!code && news && a->kind && a->commit)
         code = put_notice(tx, a, rows.len, err);
     pfc_rows_clear(&rows);
+    free(fields);
     return code;
 }
 
@@ -87,11 +91,12 @@ static pfc_code ask(pfc_db *db, asked *a, pfc_err *err)
     cause = code ? NULL : cause_of(&ranking);
     if (cause) {
         a->kind = pfc_suspect_kind_name(cause->kind);
-        a->fields = ranking.boundary_fields[cause->index];
+        a->fields = &ranking.boundary_fields[cause->index];
     }
     if (!code)
         code = pfc_db_write(db, put_answer, a, err);
-    a->kind = a->fields = NULL;
+    a->kind = NULL;
+    a->fields = NULL;
     pfc_alert_ranking_clear(&ranking);
     return code;
 }

@@ -3,28 +3,26 @@
 
 #include <string.h>
 
-#include <jansson.h>
-
 #include "server/services/history/compare.h"
 
-pfc_code pfc_compare_parent(pfc_db *db, int64_t project_id, const char *parents_json,
-                            const char *sha, bool *measured, pfc_comparison *out, pfc_err *err)
+pfc_code pfc_compare_parent(pfc_db *db, int64_t project_id, const pfc_commit_row *commit,
+                            bool *measured, pfc_comparison *out, pfc_err *err)
 {
-    json_t *parents = parents_json ? json_loads(parents_json, 0, NULL) : NULL;
-    const char *parent = json_string_value(json_array_get(parents, 0));
+    pfc_texts parents = { 0 };
     pfc_err why = { 0 };
     pfc_code code = PFC_OK;
 
+    pfc_array_texts(commit->parents, &parents);
     memset(out, 0, sizeof(*out));
     *measured = false;
-    if (parent)
-        code = pfc_compare(db, project_id, parent, sha, NULL, false, out, &why);
+    if (parents.len)
+        code = pfc_compare(db, project_id, parents.items[0], commit->sha, NULL, false, out, &why);
     if (code == PFC_ENOTFOUND) /* the history begins here: the parent was never sent */
         code = PFC_OK;
     else if (code && err)
         *err = why;
     *measured = !code && out->rows_len > 0;
-    json_decref(parents);
+    pfc_texts_clear(&parents);
     return code;
 }
 

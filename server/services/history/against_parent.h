@@ -7,10 +7,9 @@
 
 #include "server/services/history/compare.h"
 
-/** parents_json: as pfc_commit_row has it. *measured: both were; else *out is empty. Clear *out. */
-pfc_code pfc_compare_parent(pfc_db *db, int64_t project_id, const char *parents_json,
-                            const char *sha, bool *measured, pfc_comparison *out,
-                            pfc_err *err) PFC_MUSTCHECK;
+/** *measured: the commit and its first parent were; else *out is empty. Clear *out. */
+pfc_code pfc_compare_parent(pfc_db *db, int64_t project_id, const pfc_commit_row *commit,
+                            bool *measured, pfc_comparison *out, pfc_err *err) PFC_MUSTCHECK;
 /** The row about a value; NULL: it was measured on one side only. */
 const pfc_compare_row *pfc_comparison_row(const pfc_comparison *c, const pfc_commit_value *value);
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "server/repo/sql/coverage.h"
 
 /* The commit of that position, or its number of commits: none. They are ordered newest first. */
@@ -26,17 +24,19 @@ static size_t commit_at(const pfc_coverage_commits *commits, int64_t position)
     return low < commits->len && commits->items[low].position == position ? low : commits->len;
 }
 
-static void mark(const pfc_coverage *c, const char *positions, char sign, char *cells)
+static void mark(const pfc_coverage *c, pfc_array_text positions, char sign, char *cells)
 {
-    json_t *list = positions ? json_loads(positions, 0, NULL) : NULL;
+    int64_t *list = NULL;
+    size_t len = 0;
 
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        size_t at = commit_at(&c->commits, json_integer_value(json_array_get(list, i)));
+    pfc_array_i64s(positions, &list, &len);
+    for (size_t i = 0; i < len; i++) {
+        size_t at = commit_at(&c->commits, list[i]);
 
         if (at < c->commits.len)
             cells[at] = sign;
     }
-    json_decref(list);
+    free(list);
 }
 
 /* From the oldest commit on: a value is missing if an older commit has one. */
@@ -47,8 +47,8 @@ static void fill_cells(pfc_coverage *c, size_t r)
     char *cells = pfc_alloc(c->commits.len + 1);
 
     memset(cells, '.', c->commits.len);
-    mark(c, row->broken_json, '!', cells);
-    mark(c, row->measured_json, 'x', cells);
+    mark(c, row->broken, '!', cells);
+    mark(c, row->measured, 'x', cells);
     for (size_t i = c->commits.len; i-- > 0;) {
         if (cells[i] != '.')
             begun = true;
@@ -150,8 +150,8 @@ static pfc_code read_rows(pfc_tx *tx, const reading *r, pfc_err *err)
                                                        .backend = row->backend,
                                                        .machine_class = row->machine_class,
                                                        .before = row->before,
-                                                       .measured_json = row->measured_json,
-                                                       .broken_json = row->broken_json };
+                                                       .measured = row->measured,
+                                                       .broken = row->broken };
     }
     pfc_rows_keep_texts(&found, &rows->hold);
     if (rows->len > PFC_COVERAGE_MAX_ROWS)

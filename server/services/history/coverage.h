@@ -23,8 +23,8 @@ PFC_ROWS(pfc_coverage_commits, pfc_coverage_commit);
 typedef struct pfc_coverage_row {
     int64_t id; /* its first series */
     const char *benchmark, *params_json, *backend, *machine_class;
-    bool before;                             /* measured at an older commit */
-    const char *measured_json, *broken_json; /* positions; may be NULL */
+    bool before;                     /* measured at an older commit */
+    pfc_array_text measured, broken; /* positions */
 } pfc_coverage_row;
 PFC_ROWS(pfc_coverage_rows, pfc_coverage_row);
 

@@ -58,7 +58,7 @@ static pfc_code find_machine(pfc_ingest *in, pfc_err *err)
             code = pfc_sql_machine_touch(
                 in->tx, &(pfc_sql_machine_touch_args){ .id = in->machine_id }, err);
         if (!code && !in->machine_id && round == 0) {
-            char *fingerprint = pfc_ingest_pairs(&m->fingerprint);
+            char *fingerprint = pfc_labels_text(&m->fingerprint);
 
             code = pfc_sql_machine_insert(
                 in->tx,
@@ -300,7 +300,7 @@ pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
         text[2][n] = m->backend;
         text[3][n] = m->unit;
         text[4][n] = m->reason ? m->reason : "";
-        params[n] = pfc_ingest_pairs(&m->params);
+        params[n] = pfc_labels_text(&m->params);
         higher[n] = m->higher_is_better;
         exact[n] = m->exact;
         broken[n++] = m->status == PFC_STATUS_BROKEN;

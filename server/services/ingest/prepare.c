@@ -39,19 +39,6 @@ static void columns_init(pfc_ingest_columns *c, size_t cap)
     c->min = pfc_calloc(cap, sizeof(double));
 }
 
-char *pfc_ingest_pairs(const pfc_labels *pairs)
-{
-    json_t *object;
-    char *text;
-
-    if (pairs->len == 0)
-        return pfc_strdup("{}");
-    object = pfc_labels_to_json(pairs);
-    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(object);
-    return text;
-}
-
 /* The interval that charts draw around a point. Most variation is between launches of the process,
  * so with several launches it is the interval of their medians, from order statistics: for fewer
  * than six launches that is their range. No verdict depends on it: comparing and judging read the
@@ -85,8 +72,8 @@ static void columns_add(pfc_ingest_columns *c, const pfc_measurement *m)
     c->metric[i] = m->metric;
     c->backend[i] = m->backend;
     c->unit[i] = m->unit;
-    c->params[i] = pfc_ingest_pairs(&m->params);
-    c->extra[i] = pfc_ingest_pairs(&m->extra);
+    c->params[i] = pfc_labels_text(&m->params);
+    c->extra[i] = pfc_labels_text(&m->extra);
     c->measured[i] = m;
     c->higher[i] = m->higher_is_better;
     c->exact[i] = m->exact;
@@ -174,7 +161,7 @@ static void put_text(pfc_buf *buf, const char *text)
 
 static void put_pairs(pfc_buf *buf, const pfc_labels *pairs)
 {
-    char *text = pfc_ingest_pairs(pairs);
+    char *text = pfc_labels_text(pairs);
 
     put_text(buf, text);
     free(text);

@@ -10,6 +10,7 @@
 #define PFC_SERVER_SERVICES_INGEST_PREPARED_H
 
 #include "core/base/hash.h"
+#include "server/repo/documents/labels.h"
 #include "server/repo/sql/ingest.h"
 #include "server/services/ingest/ingest.h"
 
@@ -59,8 +60,6 @@ pfc_code pfc_ingest_series_find(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
 /** Makes the rows of measurements_copy: results with samples. Runs, commits and series are
  * known. */
 void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len);
-/** An object of texts as JSON; caller frees. */
-char *pfc_ingest_pairs(const pfc_labels *pairs);
 
 /* An exact result that is not what another run of the same commit and fingerprint has. */
 typedef struct pfc_exact_conflict {

@@ -13,25 +13,25 @@ static pfc_code enqueue(pfc_tx *tx, const pfc_sql_backfill_next_rows *rows, int6
 {
     const int64_t project_id = rows->items[0].project_id, alert_id = rows->items[0].alert_id;
     const char *sha = rows->items[0].sha;
-    json_t *doc = json_pack("{s:s}", "machine_class", rows->items[0].machine_class);
-    char *labels = json_dumps(doc, JSON_COMPACT);
+    pfc_labels labels = { 0 };
     char *dedupe = pfc_format("backfill %lld %s", (long long)alert_id, sha);
     char *what = pfc_format("alert %lld", (long long)alert_id);
     const pfc_job_row row = { .kind = "backfill",
                               .commit = sha,
                               .branch = rows->items[0].branch,
                               .source = rows->items[0].source,
-                              .labels = labels,
+                              .labels = &labels,
                               .dedupe = dedupe,
                               .priority = pfc_job_priority("backfill") };
-    pfc_code code = pfc_job_put(tx, project_id, &row, job_id, err);
+    pfc_code code;
 
+    pfc_labels_set(&labels, "machine_class", rows->items[0].machine_class);
+    code = pfc_job_put(tx, project_id, &row, job_id, err);
     if (!code && *job_id)
         code = pfc_audit_add(tx, "backfill", "enqueue", project_id, what, sha, err);
     free(what);
     free(dedupe);
-    free(labels);
-    json_decref(doc);
+    pfc_labels_clear(&labels);
     return code;
 }
 

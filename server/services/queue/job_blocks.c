@@ -1,18 +1,25 @@
 /*
- * Jobs that measure several builds in blocks: validation, and storage as JSON.
+ * Jobs that measure several builds in blocks: validation.
  */
-#include <stdlib.h>
+#include <string.h>
 
 #include "core/base/parse.h"
 #include "core/blocks/blocks.h"
-#include "core/wire/wire.h"
 #include "server/services/queue/queue.h"
 
 _Static_assert(PFC_JOB_MAX_COMMITS + 2 == PFC_BLOCKS_MAX_BUILDS, "commits, a base and an anchor");
 
-/* Adds each id to `seen`; PFC_EINVAL: one is not a full id, or is a duplicate. */
-static pfc_code check_ids(const char *field, const char *const *ids, size_t len, json_t *seen,
-                          pfc_err *err)
+static bool is_in(const char *id, const char *const *ids, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (strcmp(ids[i], id) == 0)
+            return true;
+    return false;
+}
+
+/* Each id is a full one, that occurs neither before it nor in `others`. */
+static pfc_code check_ids(const char *field, const char *const *ids, size_t len,
+                          const char *const *others, size_t others_len, pfc_err *err)
 {
     for (size_t i = 0; i < len; i++) {
         if (!pfc_is_sha(ids[i]))
@@ -20,10 +27,9 @@ static pfc_code check_ids(const char *field, const char *const *ids, size_t len,
                                      "%s: expected commit ids of 40 hexadecimal digits, got "
                                      "\"%.64s\"",
                                      field, ids[i]);
-        if (json_object_get(seen, ids[i]))
+        if (is_in(ids[i], ids, i) || is_in(ids[i], others, others_len))
             return pfc_err_set_field(err, PFC_EINVAL, field, "%s: commit %.12s is given twice",
                                      field, ids[i]);
-        json_object_set_new(seen, ids[i], json_true());
     }
     return PFC_OK;
 }
@@ -31,22 +37,19 @@ static pfc_code check_ids(const char *field, const char *const *ids, size_t len,
 /* Checks the ids of all lists. The base may also be an anchor. */
 static pfc_code check_commits(const pfc_job_blocks *b, pfc_err *err)
 {
-    json_t *seen = json_object();
-    pfc_code code = check_ids("blocks.commits", b->commits, b->commits_len, seen, err);
+    pfc_code code = check_ids("blocks.commits", b->commits, b->commits_len, NULL, 0, err);
 
     for (size_t i = 0; i < b->known_len && !code; i++) {
-        if (!json_object_get(seen, b->known[i]))
+        if (!is_in(b->known[i], b->commits, b->commits_len))
             code = pfc_err_set_field(err, PFC_EINVAL, "blocks.known",
                                      "blocks.known: expected ids of blocks.commits, got \"%.64s\"",
                                      b->known[i]);
     }
     if (!code)
-        code = check_ids("blocks.base", &b->base, 1, seen, err);
+        code = check_ids("blocks.base", &b->base, 1, b->commits, b->commits_len, err);
     if (!code)
-        json_object_del(seen, b->base);
-    if (!code)
-        code = check_ids("blocks.anchors", b->anchors, b->anchors_len, seen, err);
-    json_decref(seen);
+        code = check_ids("blocks.anchors", b->anchors, b->anchors_len, b->commits, b->commits_len,
+                         err);
     return code;
 }
 
@@ -87,43 +90,5 @@ pfc_code pfc_job_blocks_check(const pfc_job_spec *spec, pfc_err *err)
         return pfc_err_set_field(err, PFC_EINVAL, "blocks.rounds",
                                  "blocks.rounds: expected 0 to %d, got %lld", PFC_JOB_MAX_ROUNDS,
                                  (long long)b->rounds);
-    return PFC_OK;
-}
-
-static json_t *texts_of(const char *const *items, size_t len)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < len; i++)
-        json_array_append_new(list, json_string(items[i]));
-    return list;
-}
-
-json_t *pfc_job_blocks_task(const pfc_job_blocks *b)
-{
-    json_t *doc = json_pack("{s:o, s:s, s:o, s:f}", "commits", texts_of(b->commits, b->commits_len),
-                            "base", b->base, "anchors", texts_of(b->anchors, b->anchors_len),
-                            "budget_s", b->budget_s);
-
-    if (b->known_len)
-        json_object_set_new(doc, "known", texts_of(b->known, b->known_len));
-    if (b->margin > 0)
-        json_object_set_new(doc, "margin", json_real(b->margin));
-    if (b->rounds)
-        json_object_set_new(doc, "rounds", json_integer((json_int_t)b->rounds));
-    return doc;
-}
-
-pfc_code pfc_job_blocks_labels(char **labels, pfc_err *err)
-{
-    json_t *doc = NULL;
-    pfc_code code = pfc_json_parse(*labels, strlen(*labels), &doc, err);
-
-    if (code)
-        return code;
-    json_object_set_new(doc, PFC_JOB_TASKS_LABEL, json_string(PFC_JOB_TASKS_BLOCKS));
-    free(*labels);
-    *labels = json_dumps(doc, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(doc);
     return PFC_OK;
 }

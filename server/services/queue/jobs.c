@@ -5,7 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/parse.h"
-#include "core/wire/wire.h"
+#include "server/repo/documents/labels.h"
 #include "server/services/queue/queue.h"
 #include "server/services/service.h"
 
@@ -40,6 +40,7 @@ pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err)
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
                      pfc_err *err)
 {
+    char *labels = pfc_labels_text(row->labels);
     pfc_code code;
 
     code = pfc_sql_job_insert(tx,
@@ -50,7 +51,7 @@ pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int
                                                           .branch = row->branch,
                                                           .suite = row->suite,
                                                           .source = row->source,
-                                                          .labels = row->labels,
+                                                          .labels = labels,
                                                           .run_id = row->run_id,
                                                           .dedupe = row->dedupe,
                                                           .task = row->task,
@@ -58,6 +59,7 @@ pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int
                                                           .parent_ids = row->parents,
                                                           .parent_ids_len = row->parents_len },
                               id, err);
+    free(labels);
     return code || !*id || strcmp(row->kind, "detect") == 0 ? code : pfc_job_announce(tx, *id, err);
 }
 
@@ -73,29 +75,18 @@ pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, cons
     return code;
 }
 
-pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err)
+pfc_code pfc_labels_check(const pfc_labels *labels, pfc_err *err)
 {
-    json_t *labels = NULL;
-    const char *name;
-    json_t *value;
-    pfc_code code = pfc_json_parse(text ? text : "{}", text ? strlen(text) : 2, &labels, err);
-
-    if (code)
-        return code;
-    if (!json_is_object(labels) || json_object_size(labels) > PFC_WIRE_MAX_FINGERPRINT)
-        code = pfc_err_set_field(err, PFC_EINVAL, "labels", "labels: expected an object of texts");
-    json_object_foreach(labels, name, value)
-    {
-        if (!code && (!json_is_string(value) || json_string_length(value) > PFC_WIRE_MAX_NAME ||
-                      strlen(name) > PFC_WIRE_MAX_NAME))
-            code =
-                pfc_err_set_field(err, PFC_EINVAL, "labels",
-                                  "labels: expected texts of at most %d bytes", PFC_WIRE_MAX_NAME);
-    }
-    if (!code)
-        *out = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(labels);
-    return code;
+    if (labels && labels->len > PFC_WIRE_MAX_FINGERPRINT)
+        return pfc_err_set_field(err, PFC_EINVAL, "labels", "labels: expected at most %d, got %zu",
+                                 PFC_WIRE_MAX_FINGERPRINT, labels->len);
+    for (size_t i = 0; labels && i < labels->len; i++)
+        if (strlen(labels->items[i].name) > PFC_WIRE_MAX_NAME ||
+            strlen(labels->items[i].value) > PFC_WIRE_MAX_NAME)
+            return pfc_err_set_field(err, PFC_EINVAL, "labels",
+                                     "labels: expected texts of at most %d bytes",
+                                     PFC_WIRE_MAX_NAME);
+    return PFC_OK;
 }
 
 static const struct urgency {
@@ -189,9 +180,9 @@ static pfc_code check_parents(pfc_tx *tx, int64_t project_id, const pfc_job_spec
 }
 
 /* Hash of the properties that make two open jobs duplicates. */
-static void dedupe_of(const pfc_job_spec *spec, const char *labels, const char *task,
-                      char out[PFC_SHA256_HEX])
+static void dedupe_of(const pfc_job_spec *spec, const char *task, char out[PFC_SHA256_HEX])
 {
+    char *labels = pfc_labels_text(spec->labels);
     pfc_buf text;
 
     pfc_buf_init(&text, DEDUPE_MAX);
@@ -206,30 +197,21 @@ static void dedupe_of(const pfc_job_spec *spec, const char *labels, const char *
         pfc_buf_printf(&text, "\nsource %s", spec->source);
     pfc_sha256_hex(text.data, text.len, out);
     pfc_buf_clear(&text);
+    free(labels);
 }
 
-/* Options for the runner in addition to commit and suite, as JSON; NULL: none. Caller frees. */
+/* Options for the runner in addition to commit and suite; NULL: none. Caller frees. */
 static char *task_of(const pfc_job_spec *spec)
 {
-    json_t *doc, *backends = NULL;
-    char *text;
-
-    if (!spec->config && !spec->filter && !spec->backends_len && !spec->blocks)
-        return NULL;
-    if (spec->backends_len)
-        backends = json_array();
-    for (size_t i = 0; i < spec->backends_len; i++)
-        json_array_append_new(backends, json_string(spec->backends[i]));
-    doc = json_pack("{s:s*, s:s*, s:o*, s:o*}", "config", spec->config, "filter", spec->filter,
-                    "backends", backends, "blocks",
-                    spec->blocks ? pfc_job_blocks_task(spec->blocks) : NULL);
-    text = json_dumps(doc, JSON_COMPACT);
-    json_decref(doc);
-    return text;
+    return pfc_job_options_text(&(pfc_job_options){ .config = spec->config,
+                                                    .filter = spec->filter,
+                                                    .backends = spec->backends,
+                                                    .backends_len = spec->backends_len,
+                                                    .blocks = spec->blocks });
 }
 
 static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spec *spec,
-                               const char *labels, int64_t *id, bool *created, pfc_err *err)
+                               int64_t *id, bool *created, pfc_err *err)
 {
     char dedupe[PFC_SHA256_HEX];
     char *task = task_of(spec);
@@ -238,7 +220,7 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
                               .branch = spec->branch,
                               .suite = spec->suite,
                               .source = spec->source,
-                              .labels = labels,
+                              .labels = spec->labels,
                               .dedupe = dedupe,
                               .task = task,
                               .parents = spec->parents,
@@ -246,7 +228,7 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
                               .priority = spec->priority };
     pfc_code code = check_parents(tx, project_id, spec, err);
 
-    dedupe_of(spec, labels, task, dedupe);
+    dedupe_of(spec, task, dedupe);
     *id = 0;
     /* The open job may end between the two statements; the next iteration then inserts. */
     for (int round = 0; round < 3 && !*id && !code; round++) {
@@ -268,7 +250,8 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
                          const pfc_job_spec *spec, bool *created, pfc_jobs *out, pfc_err *err)
 {
     pfc_job_spec own = *spec;
-    char *labels = NULL, *what = NULL;
+    pfc_labels labels = { 0 };
+    char *what = NULL;
     bool fresh = false;
     pfc_tx *tx = NULL;
     int64_t id = 0;
@@ -277,13 +260,16 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
     if (own.priority == PFC_JOB_BY_KIND)
         own.priority = pfc_job_priority(own.kind);
     if (!code)
-        code = pfc_labels_canonical(spec->labels_json, &labels, err);
-    if (!code && spec->blocks)
-        code = pfc_job_blocks_labels(&labels, err);
+        code = pfc_labels_check(spec->labels, err);
+    if (!code && spec->blocks) {
+        pfc_labels_set_all(&labels, spec->labels);
+        pfc_labels_set(&labels, PFC_JOB_TASKS_LABEL, PFC_JOB_TASKS_BLOCKS);
+        own.labels = &labels;
+    }
     if (!code)
         code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = insert_or_find(tx, project_id, &own, labels, &id, &fresh, err);
+        code = insert_or_find(tx, project_id, &own, &id, &fresh, err);
     if (!code && fresh) {
         what = pfc_format("job %lld", (long long)id);
         code = pfc_audit_add(tx, actor, "enqueue", project_id, what, spec->kind, err);
@@ -292,7 +278,7 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
     free(what);
-    free(labels);
+    pfc_labels_clear(&labels);
     if (!code)
         code = pfc_jobs_get(db, id, out, err);
     if (!code)

@@ -11,6 +11,7 @@
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "core/base/rng.h"
+#include "server/repo/documents/labels.h"
 #include "server/repo/sql/fleet.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/runners.h"
@@ -234,13 +235,13 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
 pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out,
                        char lease[PFC_LEASE_SIZE], pfc_err *err)
 {
-    char *labels = NULL;
+    char *labels = pfc_labels_text(request->labels);
     char fresh[33], token_hash[PFC_SHA256_HEX];
     ticket t = { 0 };
     pfc_tx *tx = NULL;
     int64_t id = 0;
     bool late = false;
-    pfc_code code = pfc_labels_canonical(request->labels_json, &labels, err);
+    pfc_code code = pfc_labels_check(request->labels, err);
 
     if (!code && (!request->runner || !*request->runner || !request->machine_class))
         code = pfc_err_set_field(err, PFC_EINVAL, "runner", "runner: expected a name and a class");

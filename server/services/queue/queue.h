@@ -5,9 +5,9 @@
 #ifndef PFC_SERVER_SERVICES_QUEUE_QUEUE_H
 #define PFC_SERVER_SERVICES_QUEUE_QUEUE_H
 
-#include <jansson.h>
-
 #include "core/base/config/rerun.h"
+#include "core/wire/wire.h"
+#include "server/repo/documents/job_task.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/tables/repo.h"
 
@@ -32,26 +32,11 @@
  *  nightly 50, measure 40, backfill 10; other kinds 0. */
 int pfc_job_priority(const char *kind);
 
-/** Builds that one runner measures together in blocks, as one session (core/blocks/blocks.h). */
-typedef struct pfc_job_blocks {
-    const char *const *commits; /* new commits in the order of history; 40 digits, all different */
-    size_t commits_len;         /* 1..PFC_JOB_MAX_COMMITS; the last one is the job's commit */
-    const char *base;           /* the last judged commit; not among `commits` */
-    /* Subset of `commits` that was judged before; measured for comparison with later commits. */
-    const char *const *known;
-    size_t known_len;
-    const char *const *anchors; /* the first that builds is the anchor; not among `commits` */
-    size_t anchors_len;         /* at most PFC_JOB_MAX_ANCHORS; 0: the base is the anchor */
-    double budget_s;            /* measuring time, 1..PFC_JOB_MAX_BUDGET_S */
-    double margin;              /* relative change to tolerate; 0: the runner's default */
-    int64_t rounds;             /* fixed number of rounds; 0: until all builds are decided */
-} pfc_job_blocks;
-
 typedef struct pfc_job_spec {
     const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
     const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
-    const char *labels_json;      /* object of labels a runner must have; NULL: any runner */
-    int priority;                 /* 0..100; PFC_JOB_BY_KIND: pfc_job_priority's */
+    const pfc_labels *labels;                     /* that a runner must have; NULL: any runner */
+    int priority;                                 /* 0..100; PFC_JOB_BY_KIND: pfc_job_priority's */
     const int64_t *parents;       /* jobs of the project that must be done before this one */
     size_t parents_len;           /* at most PFC_JOB_MAX_PARENTS */
     const char *config;           /* perfci.yaml to use instead of the repository's; NULL */
@@ -71,7 +56,7 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
 
 typedef struct pfc_lease_request {
     const char *runner, *machine_class;
-    const char *labels_json; /* JSON object of strings; NULL: none */
+    const pfc_labels *labels; /* NULL: none */
     const char *const *backends;
     size_t backends_len;
     int64_t project_id; /* the token's project; 0: any */
@@ -166,10 +151,12 @@ pfc_code pfc_backfill_next(pfc_db *db, const pfc_backfill_opts *opts, int64_t *j
 #define PFC_JOB_BROKEN    "broken: "
 #define PFC_JOB_TIMED_OUT "timed out: "
 
-/** One row of the queue; texts may be NULL, labels and task are JSON. */
+/** One row of the queue; pointers may be NULL. */
 typedef struct pfc_job_row {
-    const char *kind, *commit, *branch, *suite, *source, *labels, *dedupe, *task, *avoid_runner;
-    const int64_t *parents; /* jobs of the project that must be done before this one */
+    const char *kind, *commit, *branch, *suite, *source, *dedupe, *avoid_runner;
+    const char *task;         /* as made by server/repo/documents/job_task.h */
+    const pfc_labels *labels; /* that a runner must have */
+    const int64_t *parents;   /* jobs of the project that must be done before this one */
     size_t parents_len;
     int64_t run_id;
     int priority;
@@ -184,15 +171,11 @@ pfc_code pfc_job_announce(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_jobs_announce(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err) PFC_MUSTCHECK;
 /** Cancels the jobs that wait for this job (0: for any job) if it ended without being done. */
 pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
-/** Normalizes labels, a JSON object of strings (NULL: none), so that equal ones compare equal as
- *  text; the caller frees *out. PFC_EINVAL: the text is not such an object. */
-pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err) PFC_MUSTCHECK;
+/** PFC_OK: there are no more labels and no longer ones than a job and a runner may have. NULL: none.
+ */
+pfc_code pfc_labels_check(const pfc_labels *labels, pfc_err *err) PFC_MUSTCHECK;
 /** Checks the blocks of a job; PFC_OK: they are valid, or there are none. */
 pfc_code pfc_job_blocks_check(const pfc_job_spec *spec, pfc_err *err) PFC_MUSTCHECK;
-/** The blocks as JSON for the job's task; caller decrefs. */
-json_t *pfc_job_blocks_task(const pfc_job_blocks *blocks);
-/** Adds the label that runners of such jobs must have to *labels, which is replaced. */
-pfc_code pfc_job_blocks_labels(char **labels, pfc_err *err) PFC_MUSTCHECK;
 
 /** Expected wait and duration of a job if it were queued now. */
 typedef struct pfc_job_prospect {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/log.h"
-#include "core/wire/rerun_json.h"
+#include "server/repo/documents/rerun_rules.h"
 #include "server/repo/sql/reruns.h"
 #include "server/services/history/compare.h"
 #include "server/services/queue/queue.h"
@@ -21,21 +21,6 @@ typedef struct decision {
     pfc_rerun_rules rules;
     const pfc_rerun_rule *rule; /* NULL: none */
 } decision;
-
-static pfc_code read_rules(const char *text, pfc_rerun_rules *out, pfc_err *err)
-{
-    json_t *doc = NULL;
-    pfc_code code;
-
-    *out = (pfc_rerun_rules){ 0 };
-    if (!text)
-        return PFC_OK;
-    code = pfc_json_parse(text, strlen(text), &doc, err);
-    if (!code)
-        code = pfc_rerun_from_json(doc, out, err);
-    json_decref(doc);
-    return code;
-}
 
 /* ---- which rule ---- */
 
@@ -247,7 +232,7 @@ static pfc_code decide_one(pfc_db *db, const pfc_sql_rerun_next_row *job, bool *
     decision d = { .job = job };
     outcome o = { .d = &d };
     pfc_err why = { 0 };
-    pfc_code code = read_rules(job->rules_json, &d.rules, &why);
+    pfc_code code = pfc_rerun_rules_parse(job->rules_json, &d.rules, &why);
 
     if (!code)
         code = choose_rule(db, &d, &why);
@@ -301,7 +286,7 @@ static pfc_code load_rules(pfc_tx *tx, int64_t project_id, pfc_rerun_rules *out,
 
     *out = (pfc_rerun_rules){ 0 };
     if (!code && rows.len)
-        code = read_rules(rows.items[0].rules_json, out, err);
+        code = pfc_rerun_rules_parse(rows.items[0].rules_json, out, err);
     pfc_rows_clear(&rows);
     return code;
 }
@@ -351,8 +336,7 @@ pfc_code pfc_reruns_keep(pfc_tx *tx, const char *actor, int64_t job_id,
                          const pfc_rerun_rules *rules, pfc_err *err)
 {
     pfc_sql_rerun_rules_set_rows rows = { 0 };
-    json_t *doc = pfc_rerun_to_json(rules);
-    char *text = json_dumps(doc, JSON_COMPACT);
+    char *text = pfc_rerun_rules_text(rules);
     pfc_code code = pfc_sql_rerun_rules_set(
         tx, &(pfc_sql_rerun_rules_set_args){ .job_id = job_id, .rules_json = text }, &rows, err);
 
@@ -361,6 +345,5 @@ pfc_code pfc_reruns_keep(pfc_tx *tx, const char *actor, int64_t job_id,
             pfc_audit_add(tx, actor, "rerun_rules", rows.items[0].project_id, "project", text, err);
     pfc_rows_clear(&rows);
     free(text);
-    json_decref(doc);
     return code;
 }

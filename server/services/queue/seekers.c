@@ -7,7 +7,7 @@
 
 struct pfc_job_seeker {
     char *runner, *machine_class;
-    json_t *labels; /* NULL: none */
+    pfc_labels labels;
     char **backends;
     size_t backends_len;
     int64_t project_id; /* 0: any */
@@ -19,8 +19,7 @@ pfc_job_seeker *pfc_job_seeker_new(const pfc_lease_request *request)
 
     s->runner = pfc_strdup(request->runner);
     s->machine_class = pfc_strdup(request->machine_class);
-    if (request->labels_json)
-        s->labels = json_loads(request->labels_json, 0, NULL);
+    pfc_labels_set_all(&s->labels, request->labels);
     s->backends_len = request->backends_len;
     s->backends = pfc_calloc(s->backends_len + 1, sizeof(*s->backends));
     for (size_t i = 0; i < s->backends_len; i++)
@@ -38,7 +37,7 @@ void pfc_job_seeker_free(void *seeker)
     for (size_t i = 0; i < s->backends_len; i++)
         free(s->backends[i]);
     free(s->backends);
-    json_decref(s->labels);
+    pfc_labels_clear(&s->labels);
     free(s->machine_class);
     free(s->runner);
     free(s);
@@ -60,23 +59,21 @@ static bool has_label(const pfc_job_seeker *s, const char *name, const char *val
         return has_backend(s, value);
     if (strcmp(name, "machine_class") == 0)
         return strcmp(s->machine_class, value) == 0;
-    own = json_string_value(json_object_get(s->labels, name));
+    own = pfc_labels_get(&s->labels, name);
     return own && strcmp(own, value) == 0;
 }
 
-bool pfc_job_seeker_suits(const void *seeker, const void *need)
+bool pfc_job_seeker_suits(const void *seeker, const void *of_job)
 {
     const pfc_job_seeker *s = seeker;
-    json_t *labels = json_object_get(need, "labels"), *value;
-    const char *avoid = json_string_value(json_object_get(need, "avoid")), *name;
+    const pfc_job_need *need = of_job;
 
-    if (s->project_id && json_integer_value(json_object_get(need, "project_id")) != s->project_id)
+    if (s->project_id && need->project_id != s->project_id)
         return false;
-    if (avoid && strcmp(avoid, s->runner) == 0)
+    if (need->avoid && strcmp(need->avoid, s->runner) == 0)
         return false;
-    json_object_foreach(labels, name, value)
-    {
-        if (!json_is_string(value) || !has_label(s, name, json_string_value(value)))
+    for (size_t i = 0; need->labels_known && i < need->labels.len; i++) {
+        if (!has_label(s, need->labels.items[i].name, need->labels.items[i].value))
             return false;
     }
     return true;

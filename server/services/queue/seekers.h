@@ -5,8 +5,6 @@
 #ifndef PFC_SERVER_SERVICES_QUEUE_SEEKERS_H
 #define PFC_SERVER_SERVICES_QUEUE_SEEKERS_H
 
-#include <jansson.h>
-
 #include "server/services/queue/queue.h"
 
 typedef struct pfc_job_seeker pfc_job_seeker;
@@ -16,10 +14,17 @@ typedef struct pfc_job_seeker pfc_job_seeker;
 pfc_job_seeker *pfc_job_seeker_new(const pfc_lease_request *request);
 void pfc_job_seeker_free(void *seeker);
 
-/** True when the runner may take a job with this need, the member of the same name in events of
- *  queued jobs: {"project_id": N, "labels": {...}, "avoid": RUNNER}. Without "labels" they are not
- *  known, and the project decides. As the function job_fits of the database, except that "avoid"
- *  excludes the runner: the database lets it have the job after a while. Thread-safe. */
+/** What a runner must have and be, to take a job that became ready. */
+typedef struct pfc_job_need {
+    int64_t project_id;
+    pfc_labels labels;
+    bool labels_known; /* false: they are too many for an event, and the project decides */
+    const char *avoid; /* runner that must not take it; NULL: none */
+} pfc_job_need;
+
+/** True when the runner may take a job with this need, a pfc_job_need. As the function job_fits of
+ *  the database, except that `avoid` excludes the runner: the database lets it have the job after
+ *  a while. Thread-safe. */
 bool pfc_job_seeker_suits(const void *seeker, const void *need);
 
 #endif

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <jansson.h>
-
+#include "server/repo/documents/session.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/session_judge.h"
 #include "server/services/alerts/alerts.h"
@@ -41,27 +40,24 @@ static place place_of(const applying *a, const pfc_session_boundary *b)
                     .high = a->j->builds[b->b->place_to].position };
 }
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static char *evidence_of(const applying *a, const pfc_session_boundary *b)
 {
     const pfc_boundary *e = b->b;
-    json_t *doc = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "kind", "blocks",
-        "session", a->j->session, "against", a->j->builds[e->from].commit, "commit",
-        a->j->builds[e->to].commit, "place_after", a->j->builds[e->place_from].commit,
-        "place_until", a->j->builds[e->place_to].commit, "test", pfc_session_test_name(b),
-        "verdict", b->verdict == PFC_VERDICT_DIFFERENT ? "different" : "same", "rounds",
-        (json_int_t)e->rounds, "rel_low", number(e->rel_low), "rel_high", number(e->rel_high),
-        "margin", number(a->series->margin), "p", number(e->p), "p_adjusted",
-        number(b->p_adjusted));
-    char *text = json_dumps(doc, JSON_COMPACT);
 
-    json_decref(doc);
-    return text;
+    return pfc_blocks_evidence_text(
+        &(pfc_blocks_evidence){ .session = a->j->session,
+                                .against = a->j->builds[e->from].commit,
+                                .commit = a->j->builds[e->to].commit,
+                                .place_after = a->j->builds[e->place_from].commit,
+                                .place_until = a->j->builds[e->place_to].commit,
+                                .test = pfc_session_test_name(b),
+                                .different = b->verdict == PFC_VERDICT_DIFFERENT,
+                                .rounds = e->rounds,
+                                .rel_low = e->rel_low,
+                                .rel_high = e->rel_high,
+                                .margin = a->series->margin,
+                                .p = e->p,
+                                .p_adjusted = b->p_adjusted });
 }
 
 /* ---- different ---- */
@@ -200,11 +196,11 @@ static void apply_undecided(const applying *a, const pfc_session_boundary *b)
             pfc_streq(k->withheld, PFC_WITHHELD_BUDGET))
             pfc_withheld_add(
                 a->withheld, k->id, PFC_WITHHELD_BUDGET,
-                pfc_format("{\"against\": \"%s\", \"commit\": \"%s\", \"rounds\": %zu, "
-                           "\"rel_low\": %.4g, \"rel_high\": %.4g}",
-                           a->j->builds[e->from].commit, a->j->builds[e->to].commit, e->rounds,
-                           isfinite(e->rel_low) ? e->rel_low : -1.0,
-                           isfinite(e->rel_high) ? e->rel_high : 1.0));
+                &(pfc_withheld_detail){ .against = a->j->builds[e->from].commit,
+                                        .commit = a->j->builds[e->to].commit,
+                                        .rounds = (double)e->rounds,
+                                        .rel_low = isfinite(e->rel_low) ? e->rel_low : -1.0,
+                                        .rel_high = isfinite(e->rel_high) ? e->rel_high : 1.0 });
     }
 }
 

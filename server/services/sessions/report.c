@@ -153,18 +153,22 @@ pfc_session_verdict *pfc_session_verdicts(const pfc_session_row *session,
     return out;
 }
 
-json_t *pfc_session_worst(const pfc_session_verdict *v)
+bool pfc_session_worst_of(const pfc_session_verdict *v, pfc_session_worst *out)
 {
     const pfc_session_series *s = v->worst_series;
     const pfc_boundary *b = v->worst ? v->worst->b : NULL;
 
     if (!b || !isfinite(b->rel_change) || !isfinite(b->rel_low) || !isfinite(b->rel_high))
-        return json_null();
-    return json_pack("{s:I, s:s, s:s, s:s, s:f, s:f, s:f, s:o}", "series_id", (json_int_t)s->id,
-                     "benchmark", s->benchmark, "metric", s->metric, "backend", s->backend,
-                     "rel_change", b->rel_change, "rel_low", b->rel_low, "rel_high", b->rel_high,
-                     "alert_id",
-                     v->worst->alert_id ? json_integer(v->worst->alert_id) : json_null());
+        return false;
+    *out = (pfc_session_worst){ .series_id = s->id,
+                                .benchmark = s->benchmark,
+                                .metric = s->metric,
+                                .backend = s->backend,
+                                .rel_change = b->rel_change,
+                                .rel_low = b->rel_low,
+                                .rel_high = b->rel_high,
+                                .alert_id = v->worst->alert_id };
+    return true;
 }
 
 /* ---- whole ---- */
@@ -207,15 +211,14 @@ pfc_code pfc_session_verdicts_store(pfc_tx *tx, const pfc_session_report *report
     pfc_code code;
 
     for (size_t i = 0; i < n; i++) {
-        json_t *json = pfc_session_worst(&report->verdicts[i]);
+        pfc_session_worst found;
 
         ids[i] = report->commits.items[i].commit_id;
         words[i] = report->verdicts[i].word;
         within[i] = report->verdicts[i].within;
         needs[i] = report->verdicts[i].needs_s;
-        if (!json_is_null(json))
-            worst[i] = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(17));
-        json_decref(json);
+        if (pfc_session_worst_of(&report->verdicts[i], &found))
+            worst[i] = pfc_session_worst_text(&found);
     }
     code = pfc_sql_session_verdicts_set(
         tx,

@@ -13,6 +13,7 @@
 #ifndef PFC_SERVER_SERVICES_SESSIONS_REPORT_H
 #define PFC_SERVER_SERVICES_SESSIONS_REPORT_H
 
+#include "server/repo/documents/session.h"
 #include "server/services/sessions/judge.h"
 #include "server/services/sessions/sessions.h"
 
@@ -46,9 +47,9 @@ pfc_session_verdict *pfc_session_verdicts(const pfc_session_row *session,
 /** The commit that shows the boundary of a build: builds[to], or the first one identical to it. */
 const char *pfc_session_owner(const pfc_session_commit_rows *commits,
                               const pfc_session_judgement *judgement, size_t build);
-/** {"series_id", "benchmark", "metric", "backend", "rel_change", "rel_low", "rel_high",
- * "alert_id"}; null: none. */
-json_t *pfc_session_worst(const pfc_session_verdict *verdict);
+/** The boundary that decided, or that changed most; the texts are those of the judgement. False:
+ *  there is none, or its interval is open. */
+bool pfc_session_worst_of(const pfc_session_verdict *verdict, pfc_session_worst *out);
 /** As pfc_anchored_refresh, for the verdicts of the sessions' commits. Call it after alerts were
  *  opened: the verdicts refer to them. */
 pfc_code pfc_session_reports_refresh(pfc_db *db, int64_t project_id, const int64_t *runs,

@@ -4,6 +4,7 @@
 #include "server/services/sessions/sessions.h"
 
 #include "core/base/hash.h"
+#include "server/repo/documents/session.h"
 #include "server/repo/sql/projects.h"
 #include "server/repo/sql/sessions.h"
 #include "server/services/history/history.h"
@@ -27,12 +28,10 @@ typedef struct storing {
 /* Hashes the parsed content: blanks and the order of members do not count. */
 static void hash_session(const pfc_session *session, char out[PFC_SHA256_HEX])
 {
-    json_t *doc = pfc_session_document(session);
-    char *text = json_dumps(doc, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    char *text = pfc_session_text(session);
 
     pfc_sha256_hex(text, strlen(text), out);
     free(text);
-    json_decref(doc);
 }
 
 static void forget(storing *s)
