@@ -2,7 +2,8 @@
 """Holds the tree to its floors: an #include names a folder below, never one above or beside.
 
 Usage: check_layers.py ROOT     prints each include that breaks the order, and each public type that two headers
-                                define, and each service that binds a statement by position; exit 1 if there is any.
+                                define, and each service that binds a statement by position or works on JSON; exit 1
+                                if there is any.
        check_layers.py ROOT --headers CC FLAG...   also compiles every header alone.
 """
 
@@ -64,6 +65,12 @@ MUTE = {
 # schema/statements.py makes of schema/queries.
 BY_POSITION = re.compile(r"\bpfc_args_\w+|\bpfc_args\b|\bpfc_res_(?!free\b)\w+|\bpfc_tx_(?:query|copy)\w*|"
                          r"\bpfc_rows_(?:query|read|page|one)\b|\bpfc_query_id\b")
+# Services take and return structs: handlers decode and encode JSON, server/repo/documents reads and writes the columns
+# of type jsonb.
+JSON = re.compile(r"<jansson\.h>|\bjson_\w+|\bJSON_[A-Z_]+\b|\bpfc_json_\w+|\bpfc_\w+_from_json\b|\bpfc_\w+_json\(|"
+                  r'\\"\w+\\"\s*:')
+# Runs arrive as text in a ticket, so that a thread of the writer parses them and not the request's.
+JSON_ALLOWED = {"server/services/ingest/writer.c": "pfc_run_from_json"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # Files made by the build are in build/PRESET/generated and belong to the folder they are named for.
 # A header for one instruction set is compiled as the files that include it are.
@@ -156,6 +163,9 @@ def check_statements(root):
                 match = BY_POSITION.search(line)
                 if match:
                     faults.append(f"{path}:{number}: {match.group()}: a statement is called by its function")
+                match = JSON.search(line)
+                if match and match.group() != JSON_ALLOWED.get(path):
+                    faults.append(f"{path}:{number}: {match.group()}: services hold no JSON (server/repo/documents)")
     return faults
 
 

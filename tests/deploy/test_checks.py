@@ -98,6 +98,21 @@ class Checks(unittest.TestCase):
             out = check("check_layers.py", self.tree)[1]
             self.assertEqual("server/services/queue/a.c:1: " in out, found, line)
 
+    def test_a_service_that_works_on_json_is_found_and_a_struct_is_not(self):
+        for line, found in (("#include <jansson.h>", True), ("json_t *doc = NULL;", True), ("x(json_dumps(doc, 0));", True),
+                            ("char *text = y(doc, JSON_COMPACT);", True), ("pfc_json_parse(t, n, &doc, err);", True),
+                            ("pfc_detector_from_json(doc, &d, err);", True), ("pfc_labels_to_json(&labels);", True),
+                            ("pfc_culprit_json(c, ids);", True), ('pfc_format("{\\"p\\": %g}", p);', True),
+                            ("row.labels_json = text;", False), ("pfc_labels_text(&labels);", False)):
+            for folder in ("services/queue", "handlers/queue", "repo/documents"):
+                path = self.tree / "server" / folder / "a.c"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(line + "\n", encoding="utf-8")
+            out = check("check_layers.py", self.tree)[1]
+            self.assertEqual("server/services/queue/a.c:1: " in out, found, line)
+            self.assertNotIn("server/handlers/queue/a.c", out)
+            self.assertNotIn("server/repo/documents/a.c", out)
+
 
 if __name__ == "__main__":
     unittest.main()
