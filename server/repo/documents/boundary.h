@@ -23,7 +23,7 @@ void pfc_boundary_fields_add(pfc_boundary_fields *fields, const char *name, cons
                              const char *now);
 /** The text of the column; the caller frees it. */
 char *pfc_boundary_fields_text(const pfc_boundary_fields *fields);
-/** What the column has; empty for NULL and for another document. Clear *out. */
+/** Reads the column; *out is empty for NULL and for another document. Clear it. */
 void pfc_boundary_fields_parse(const char *text, pfc_boundary_fields *out);
 void pfc_boundary_fields_clear(pfc_boundary_fields *fields);
 

@@ -15,7 +15,7 @@ typedef struct pfc_session_worst {
     int64_t alert_id;                     /* 0: none */
 } pfc_session_worst;
 
-/** What a session decided about a change. Ids of commits have 40 digits. */
+/** Decision of a session about a change. Ids of commits have 40 digits. */
 typedef struct pfc_blocks_evidence {
     const char *session;
     const char *against, *commit; /* the builds that were compared */

@@ -33,8 +33,8 @@ typedef struct pfc_withheld_detail {
 /** The text of the column: the members of the code. "{}" for NULL and for a code without any. The
  *  caller frees it. */
 char *pfc_withheld_detail_text(const char *code, const pfc_withheld_detail *detail);
-/** What the column has; nothing of it for NULL and for another document. `texts` owns what the
- *  members of *out point to; clear it. */
+/** Reads the column; for NULL and for another document nothing is stored. `texts` owns the texts
+ *  that *out points to; clear it. */
 void pfc_withheld_detail_parse(const char *text, pfc_withheld_detail *out, pfc_texts *texts);
 
 #endif

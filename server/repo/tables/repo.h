@@ -38,9 +38,9 @@ pfc_code pfc_projects_get(pfc_db *db, const char *name, pfc_projects *out,
 
 /* ---- commits ---- */
 
-/** position: along first parents of the branch, from 1; 0: not on that line. parents: ids, the first
- *  parent first. tags: names of releases. stub: known from a run only, until its POST /commits
- *  comes. */
+/** position: along first parents of the branch, from 1; 0: not on that line. parents: ids, the
+ *  first parent first. tags: names of releases. stub: known from a run only, until its POST
+ *  /commits comes. */
 typedef pfc_sql_commit_row pfc_commit_row;
 typedef pfc_sql_commit_rows pfc_commit_rows;
 

@@ -154,7 +154,7 @@ pfc_code pfc_backfill_next(pfc_db *db, const pfc_backfill_opts *opts, int64_t *j
 /** One row of the queue; pointers may be NULL. */
 typedef struct pfc_job_row {
     const char *kind, *commit, *branch, *suite, *source, *dedupe, *avoid_runner;
-    const char *task;         /* as made by server/repo/documents/job_task.h */
+    const char *task;         /* a text of server/repo/documents/job_task.h */
     const pfc_labels *labels; /* that a runner must have */
     const int64_t *parents;   /* jobs of the project that must be done before this one */
     size_t parents_len;
@@ -171,8 +171,7 @@ pfc_code pfc_job_announce(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_jobs_announce(pfc_tx *tx, const pfc_sql_job_id_rows *jobs, pfc_err *err) PFC_MUSTCHECK;
 /** Cancels the jobs that wait for this job (0: for any job) if it ended without being done. */
 pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
-/** PFC_OK: there are no more labels and no longer ones than a job and a runner may have. NULL: none.
- */
+/** PFC_OK: a job or a runner may have so many labels, of this length. NULL: none. */
 pfc_code pfc_labels_check(const pfc_labels *labels, pfc_err *err) PFC_MUSTCHECK;
 /** Checks the blocks of a job; PFC_OK: they are valid, or there are none. */
 pfc_code pfc_job_blocks_check(const pfc_job_spec *spec, pfc_err *err) PFC_MUSTCHECK;

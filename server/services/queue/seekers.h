@@ -14,7 +14,7 @@ typedef struct pfc_job_seeker pfc_job_seeker;
 pfc_job_seeker *pfc_job_seeker_new(const pfc_lease_request *request);
 void pfc_job_seeker_free(void *seeker);
 
-/** What a runner must have and be, to take a job that became ready. */
+/** Requirements of a job that became ready on the runner that takes it. */
 typedef struct pfc_job_need {
     int64_t project_id;
     pfc_labels labels;
