@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "kernels/accel/analytic/pairs.h"
 #include "kernels/accel/analytic/products.h"
 
 static uint64_t div_up(uint64_t a, uint64_t b)
@@ -216,6 +217,17 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
     out->compute = beside(out->array, out->vector, 2 * pairs * d / chip->vector_lanes);
     out->loads = (heads * queries + 2 * groups * len) * d * s->es;
     out->bytes = out->distinct = out->loads + heads * queries * d * s->es;
+    if (out->bytes == 0 || pairs == 0)
+        return;
+    out->tiles = pfc_accel_pairs_cycles(&(pfc_accel_pairs){ .heads = heads,
+                                                            .groups = groups,
+                                                            .keys = len,
+                                                            .queries = queries,
+                                                            .d = d,
+                                                            .causal = p->p[3] != 0,
+                                                            .passes = s->passes,
+                                                            .own = out->vector },
+                                        chip);
 }
 
 static void norm(const pfc_accel_problem *p, const pfc_accel_chip *chip, const shape *s,
@@ -303,6 +315,8 @@ pfc_accel_ceiling pfc_accel_ceiling_of(const pfc_accel_problem *problem, const p
     }
     out.memory = memory_cycles(chip, out.bytes, out.distinct);
     out.fixed = chip->dma_setup + chip->hbm_latency + burst_cycles(chip);
+    if (scope == PFC_ACCEL_TILINGS)
+        out.compute = PFC_MAX(out.compute, out.tiles);
     out.cycles = whole_cycles(chip, &out);
     if (scope == PFC_ACCEL_TILINGS && out.products)
         out.cycles = PFC_MAX(out.cycles, tiled_cycles(chip, &out));

@@ -27,6 +27,7 @@ typedef struct pfc_accel_ceiling {
     uint64_t array;    /* cycles if the array alone computed; UINT64_MAX: it cannot */
     uint64_t vector;   /* cycles if the vector unit alone did; for a GEMM its multiply-adds */
     uint64_t compute;  /* both units at once, the work split as suits them best */
+    uint64_t tiles;    /* the same of attention's tiles; 0 for other kernels */
     uint64_t products; /* of a GEMM's tiles, from the first command to the last result; else 0 */
     uint64_t first;    /* the same for a single result */
     uint64_t last;     /* from the arrival of the last operand to the last result */

@@ -146,6 +146,63 @@ Test(ceiling, no_tiling_of_a_small_gemm_is_faster)
     cr_assert(gt(sz, compared, 1000));
 }
 
+Test(ceiling, no_tiling_of_attention_is_faster)
+{
+    size_t compared = 0;
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 29);
+    for (size_t i = 0; i < 150; i++) {
+        pfc_accel_problem p = { .kernel = PFC_ACCEL_ATTENTION,
+                                .dtype = (pfc_accel_dtype)pfc_rng_below(&rng, 2) };
+        const pfc_accel_case_opts opts = { .timing_only = true };
+        const int64_t share = 1 + (int64_t)pfc_rng_below(&rng, 4);
+        pfc_accel_case *c = NULL;
+        pfc_accel_result r;
+        pfc_accel_chip chip;
+        pfc_err err = { 0 };
+
+        p.p[5] = 1 + (int64_t)pfc_rng_below(&rng, 6);
+        p.p[0] = p.p[5] * share;
+        p.p[1] = some(&rng, 150);
+        p.p[2] = some(&rng, 60);
+        p.p[3] = (int64_t)pfc_rng_below(&rng, 2);
+        p.p[4] = i % 3 ? some(&rng, p.p[1]) : 0;
+        cr_assert(eq(int, pfc_accel_chip_load("pfc-edge", &chip, &err), PFC_OK));
+        change_units(&chip, &rng);
+        if (i % 2)
+            chip.hbm_mbps *= 50; /* the units decide */
+        if (pfc_accel_case_new(&c, &p, &chip, chip.mode, &opts, &err) == PFC_ETOOBIG)
+            continue;
+        cr_assert(eq(int, pfc_accel_case_run(c, &r, &err), PFC_OK), "%s", err.msg);
+        cr_assert(le(u64, r.ceiling_cycles, r.cycles), "%s: %lld %lld %lld %lld %lld %lld",
+                  pfc_accel_dtype_name(p.dtype), (long long)p.p[0], (long long)p.p[1],
+                  (long long)p.p[2], (long long)p.p[3], (long long)p.p[4], (long long)p.p[5]);
+        pfc_accel_case_free(c);
+        compared++;
+    }
+    cr_assert(gt(sz, compared, 100));
+}
+
+/* Eight heads of 8,192 keys with four queries each on an array of 512 x 512. */
+Test(ceiling, decode_leaves_lanes_idle)
+{
+    const pfc_accel_problem p = { PFC_ACCEL_ATTENTION, PFC_ACCEL_BF16, { 32, 8192, 128, 0, 1, 8 } };
+    pfc_accel_chip chip;
+    pfc_accel_ceiling c;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-xf", &chip, &err), PFC_OK));
+    c = pfc_accel_ceiling_of(&p, &chip, chip.mode, PFC_ACCEL_TILINGS);
+    /* Each product has 128 folds, each as long as its weights load: 128 cycles. The scores of all
+     * keys fill the lanes: 4,096 steps. The sums fill 1,024 of 8,192 lanes: 32,768 steps. Beside
+     * 128 cycles of softmax for 4 passes, the vector unit has all scores, and s of the sums:
+     * 16,384 (1 - s) = 128 + 4,096 + 32,768 s. */
+    cr_assert(eq(u64, c.vector, 128));
+    cr_assert(ge(u64, c.tiles, 12330));
+    cr_assert(le(u64, c.tiles, 12331));
+}
+
 /* A product of two columns: the vector unit takes a step for each row and each of the depth. */
 Test(ceiling, narrow_products_leave_lanes_idle)
 {
