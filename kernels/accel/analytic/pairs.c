@@ -1,8 +1,6 @@
 /* Least cycles of attention's products: see pairs.h. */
 #include "kernels/accel/analytic/pairs.h"
 
-#include <stdlib.h>
-
 /* Rows whose last fold is used by up to 1, 2, ... PARTS PARTS-ths of its keys are looked at
  * together. */
 #define PARTS    8
@@ -14,15 +12,28 @@ typedef struct share {
     double array, vector; /* cycles */
 } share;
 
+/* In the order in which the vector unit takes them. */
 typedef struct shares {
     share all[SHARES];
     size_t len;
 } shares;
 
+/* What saves the array most for a cycle of the vector unit comes first; of equals, what was first. */
+static bool before(const share *x, const share *y)
+{
+    return x->array * y->vector > y->array * x->vector;
+}
+
 static void add(shares *s, double passes, double array, double keys, double vector)
 {
-    if (passes > 0)
-        s->all[s->len++] = (share){ passes * array, keys * vector };
+    const share new = { passes * array, keys * vector };
+    size_t i;
+
+    if (passes <= 0)
+        return;
+    for (i = s->len++; i > 0 && before(&new, &s->all[i - 1]); i--)
+        s->all[i] = s->all[i - 1];
+    s->all[i] = new;
 }
 
 /* One product. Its folds hold `fold` keys; a pass of a row costs `array` cycles of the array, a
@@ -50,17 +61,6 @@ static void add_product(shares *s, const pfc_accel_pairs *p, uint64_t fold, doub
     for (size_t part = 0; part < PARTS; part++)
         add(s, (double)rows[part] * (double)p->heads, array,
             (double)(rows[part] * seen[part]) * (double)p->heads, vector);
-}
-
-/* What saves the array most for a cycle of the vector unit comes first. */
-static int by_saving(const void *a, const void *b)
-{
-    const share *x = a;
-    const share *y = b;
-    const double left = x->array * y->vector;
-    const double right = y->array * x->vector;
-
-    return left > right ? -1 : left < right;
 }
 
 /* Both units are busy until both have done all shares. */
@@ -95,7 +95,5 @@ uint64_t pfc_accel_pairs_cycles(const pfc_accel_pairs *p, const pfc_accel_chip *
                 d / (double)PFC_MIN(chip->vector_lanes, p->groups * p->keys));
     add_product(&s, p, chip->array_rows, pass * wide,
                 d / (double)PFC_MIN(chip->vector_lanes, p->groups * p->d));
-    if (s.len > 1)
-        qsort(s.all, s.len, sizeof(*s.all), by_saving);
     return balanced(&s, (double)p->own);
 }

@@ -4,28 +4,11 @@
  * the scores of another. Heads that share keys are rows of the same tile where queries are few.
  * Source: Dao et al., arXiv 2205.14135 (the tiling), arXiv 1805.02867 (the running softmax).
  */
+#include "kernels/accel/compiler/attention.h"
+
 #include <math.h>
-#include <stdio.h>
 
-#include "kernels/accel/compiler/ir.h"
-
-#define ARG_Q 0
-#define ARG_K 1
-#define ARG_V 2
-#define ARG_O 3
-
-#define MAX_LANES 4
-#define MAX_DEPTH 8
-#define MAX_HEADS 32
-
-typedef struct shape {
-    uint64_t groups; /* heads of keys and values */
-    uint64_t share;  /* heads a group */
-    uint64_t s;
-    uint64_t queries;
-    uint64_t d;
-    bool causal;
-} shape;
+typedef pfc_accel_attention_shape shape;
 
 /* A tile of queries in flight; two of each buffer, and `depth` of those of a tile of keys, used in
  * turn. */
@@ -40,7 +23,8 @@ typedef struct lane {
     uint64_t k0;
     size_t tile; /* 0 or 1: changes with the tile of queries */
     size_t step; /* of the tiles of keys, modulo the depth */
-    uint16_t q[2], out[2], stats[2], sum[2], scores[MAX_DEPTH], p[MAX_DEPTH];
+    uint16_t q[2], out[2], stats[2], sum[2], scores[PFC_ACCEL_ATTENTION_MAX_DEPTH],
+        p[PFC_ACCEL_ATTENTION_MAX_DEPTH];
 } lane;
 
 typedef struct lowering {
@@ -48,13 +32,13 @@ typedef struct lowering {
     shape x;
     pfc_accel_attention_tiles t;
     float scale;
-    lane lanes[MAX_LANES];
+    lane lanes[PFC_ACCEL_ATTENTION_MAX_LANES];
     uint64_t steps; /* tiles of keys so far, of all lanes */
     pfc_accel_ring k, v;
     uint8_t line_q, line_k, line_v, line_score, line_weigh, line_sum, line_end, line_store;
 } lowering;
 
-static shape shape_of(const pfc_accel_problem *problem)
+pfc_accel_attention_shape pfc_accel_attention_shape_of(const pfc_accel_problem *problem)
 {
     const uint64_t heads = (uint64_t)problem->p[0];
     const uint64_t kv = problem->p[5] ? (uint64_t)problem->p[5] : heads;
@@ -73,32 +57,14 @@ static uint64_t div_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* ---- sizes ---- */
-
-static bool fits(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t)
-{
-    const pfc_accel_chip *chip = ir->chip;
-    const uint64_t rows = t->q * t->heads;
-    const uint64_t keys = t->k * t->heads;
-    const uint64_t sram =
-        t->lanes * (4 * pfc_accel_sram_rounded(chip, rows * x->d * ir->es) +
-                    2 * t->depth * pfc_accel_sram_rounded(chip, keys * x->d * ir->es) +
-                    t->depth * pfc_accel_sram_rounded(chip, rows * t->k * ir->es) +
-                    2 * pfc_accel_sram_rounded(chip, rows * 8));
-
-    return sram <= chip->sram_bytes &&
-           t->lanes * (t->depth * rows * t->k + 2 * rows * x->d) * 4 <= chip->acc_bytes;
-}
-
-/* Rows of whole heads where a tile has room for several, else rows of one. */
-static uint64_t tile_rows(const shape *x, uint64_t room)
+uint64_t pfc_accel_attention_tile_rows(const pfc_accel_attention_shape *x, uint64_t room)
 {
     if (room < x->queries)
         return room;
     return PFC_MIN(room / x->queries, x->share) * x->queries;
 }
 
-static uint64_t tiles_a_group(const shape *x, uint64_t rows)
+uint64_t pfc_accel_attention_tiles_a_group(const pfc_accel_attention_shape *x, uint64_t rows)
 {
     if (rows < x->queries)
         return x->share * div_up(x->queries, rows);
@@ -169,7 +135,7 @@ static pfc_accel_tile keys_at(const lowering *l, const lane *n, uint8_t arg, uin
 /* Starts tile number i of all. */
 static void begin(lowering *l, lane *n, uint64_t i)
 {
-    const uint64_t each = tiles_a_group(&l->x, l->t.q);
+    const uint64_t each = pfc_accel_attention_tiles_a_group(&l->x, l->t.q);
     const uint64_t in = i % each;
     uint64_t first = 0; /* query within its head */
     uint64_t head = 0;
@@ -195,7 +161,7 @@ static void begin(lowering *l, lane *n, uint64_t i)
     n->k0 = 0;
     n->active = true;
     n->tile ^= 1;
-    q = rows_at(l, ARG_Q, n->row, n->heads * n->rows);
+    q = rows_at(l, PFC_ACCEL_ATTENTION_Q, n->row, n->heads * n->rows);
     pfc_accel_ir_move(l->ir, PFC_ACCEL_OP_LOAD, &q, n->q[n->tile], l->line_q);
 }
 
@@ -247,7 +213,7 @@ static void weigh(lowering *l, const lane *n, uint64_t cols)
 static void finish(lowering *l, lane *n)
 {
     pfc_accel_tile_op *op = pfc_accel_ir_op(l->ir, PFC_ACCEL_OP_ATT_END, l->line_end);
-    const pfc_accel_tile o = rows_at(l, ARG_O, n->row, n->heads * n->rows);
+    const pfc_accel_tile o = rows_at(l, PFC_ACCEL_ATTENTION_O, n->row, n->heads * n->rows);
 
     op->cmd.m = (uint32_t)(n->heads * n->rows);
     op->cmd.k = (uint32_t)l->x.d;
@@ -264,8 +230,8 @@ static void step(lowering *l, lane *n)
     const uint64_t loaded = PFC_MIN(l->t.k, l->x.s - n->k0);
     const uint64_t cols = PFC_MIN(loaded, n->end - n->k0); /* the rest is masked for every row */
     const uint64_t tag = n->group * div_up(l->x.s, l->t.k) + n->k0 / l->t.k;
-    const pfc_accel_tile k = keys_at(l, n, ARG_K, loaded);
-    const pfc_accel_tile v = keys_at(l, n, ARG_V, loaded);
+    const pfc_accel_tile k = keys_at(l, n, PFC_ACCEL_ATTENTION_K, loaded);
+    const pfc_accel_tile v = keys_at(l, n, PFC_ACCEL_ATTENTION_V, loaded);
     uint16_t buf;
 
     n->step = (n->step + 1) % l->t.depth;
@@ -282,7 +248,8 @@ static void step(lowering *l, lane *n)
 
 static void all_tiles(lowering *l)
 {
-    const uint64_t tiles = div_up(l->x.groups, l->t.heads) * tiles_a_group(&l->x, l->t.q);
+    const uint64_t tiles =
+        div_up(l->x.groups, l->t.heads) * pfc_accel_attention_tiles_a_group(&l->x, l->t.q);
     uint64_t next = 0;
     bool any = true;
 
@@ -304,286 +271,18 @@ static void all_tiles(lowering *l)
     }
 }
 
-/* ---- choice ---- */
-
-#define CHOICES   12
-#define TRY_HEADS 4
-#define TRY_PAIRS (1u << 22) /* of query and key, a head */
-
-typedef struct choice {
-    pfc_accel_attention_tiles tiles;
-    uint64_t cost;
-} choice;
-
-/* A command's cycles on a unit, to its last result in *last. */
-static uint64_t cycles_of(const pfc_accel_ir *ir, pfc_accel_op op, const uint64_t mnk[3],
-                          uint64_t heads, uint64_t *last)
+void pfc_accel_attention_emit(pfc_accel_ir *ir, const pfc_accel_attention_shape *x,
+                              const pfc_accel_attention_tiles *t)
 {
-    const pfc_accel_cmd cmd = { .unit = op == PFC_ACCEL_OP_MATMUL ? PFC_ACCEL_UNIT_TENSOR
-                                                                  : PFC_ACCEL_UNIT_VECTOR,
-                                .op = (uint8_t)op,
-                                .batch = op == PFC_ACCEL_OP_MATVEC ? (uint32_t)heads : 0,
-                                .m = (uint32_t)mnk[0],
-                                .n = (uint32_t)mnk[1],
-                                .k = (uint32_t)mnk[2] };
-    uint64_t cycles = pfc_accel_cmd_cycles(ir->chip, ir->p, &cmd, last);
+    lowering l = { .ir = ir, .x = *x, .t = *t };
 
-    if (op == PFC_ACCEL_OP_MATMUL)
-        cycles *= heads;
-    *last += cycles;
-    return cycles;
-}
-
-/* Cycles of the two products of a tile, by unit. */
-typedef struct products {
-    uint64_t array[2], vector[2]; /* that the scores, and the sums of values, take of the unit */
-    uint64_t array_last, vector_last; /* from the begin of the sums to the last of them */
-} products;
-
-/* The shares of the vector unit with which both units end soonest; returns their cycles. */
-static uint64_t best_split(const products *p, uint64_t weighing, pfc_accel_attention_tiles *t)
-{
-    uint64_t best = UINT64_MAX;
-
-    for (uint8_t i = 0; i < 81; i++) {
-        const uint64_t scores = i % 9;
-        const uint64_t sums = i / 9;
-        const uint64_t array = p->array[0] * (8 - scores) + p->array[1] * (8 - sums);
-        const uint64_t vector = 8 * weighing + p->vector[0] * scores + p->vector[1] * sums;
-
-        if (PFC_MAX(array, vector) >
-            best) /* of equals most sums: a tile waits for those of the last */
-            continue;
-        best = PFC_MAX(array, vector);
-        t->scores = (uint8_t)scores;
-        t->sums = (uint8_t)sums;
-    }
-    return best / 8;
-}
-
-/* Both units for one tile: with products that either may take, as the better of them ends. With
- * t->split, sets the shares of the units. */
-static void step_cycles(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *t,
-                        uint64_t *units, uint64_t *chain)
-{
-    const uint64_t score[] = { t->q, t->k, x->d };
-    const uint64_t sum[] = { t->q, x->d, t->k };
-    uint64_t unused, weighed;
-    const uint64_t weigh[] = { t->heads * t->q, t->k, x->d };
-    const uint64_t weighing = cycles_of(ir, PFC_ACCEL_OP_ATT_STEP, weigh, 1, &weighed);
-    products p;
-    uint64_t array, lanes;
-
-    p.array[0] = cycles_of(ir, PFC_ACCEL_OP_MATMUL, score, t->heads, &unused);
-    p.array[1] = cycles_of(ir, PFC_ACCEL_OP_MATMUL, sum, t->heads, &p.array_last);
-    p.vector[0] = cycles_of(ir, PFC_ACCEL_OP_MATVEC, score, t->heads, &unused);
-    p.vector[1] = cycles_of(ir, PFC_ACCEL_OP_MATVEC, sum, t->heads, &p.vector_last);
-    array = p.array[0] + p.array[1];
-    lanes = p.vector[0] + p.vector[1];
-    if (t->split) {
-        *units = best_split(&p, weighing, t);
-        *chain = weighed + (p.array_last * (8u - t->sums) + p.vector_last * t->sums) / 8;
-        return;
-    }
-    *units = PFC_MAX(array, weighing);
-    *chain = weighed + p.array_last;
-    if (!pfc_accel_either_unit(ir, t->q, x->d, t->k))
-        return;
-    if (array > weighing)
-        *units = array * (lanes + weighing) / (array + lanes);
-    *chain = weighed + PFC_MIN(p.array_last, p.vector_last);
-}
-
-/* Cycles for 2^20 pairs of query and key: the busier unit, or memory, or what one tile waits for
- * itself. */
-static uint64_t cost_of(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *t)
-{
-    const uint64_t average = x->s - (x->causal ? x->queries / 2 : 0);
-    /* a causal tile also computes half of what its rows have beyond the diagonal; the first tile of
-     * keys and the last of queries have nothing to overlap with */
-    const uint64_t waste = x->causal ? PFC_MIN(t->q, x->queries) / 2 : 0;
-    const uint64_t tiles =
-        div_up(x->groups, t->heads) * tiles_a_group(x, t->q) * div_up(x->s, t->k);
-    const uint64_t memory =
-        2 * t->heads * t->k * x->d * ir->es * ir->chip->clock_mhz / ir->chip->hbm_mbps;
-    uint64_t units = 0;
-    uint64_t chain = 0;
-    uint64_t most;
-
-    step_cycles(ir, x, t, &units, &chain);
-    most = PFC_MAX(PFC_MAX(chain / t->lanes, units), t->q < x->queries ? 0 : memory);
-    return most * ((average + waste) * 1024 / average) / 1024 * (1u << 20) /
-           (t->heads * t->q * t->k) * (tiles + t->lanes) / tiles;
-}
-
-static void keep(choice *best, size_t *len, const choice *c)
-{
-    size_t at = *len;
-
-    if (*len == CHOICES && c->cost >= best[CHOICES - 1].cost)
-        return;
-    if (*len < CHOICES)
-        (*len)++;
-    else
-        at--;
-    for (; at > 0 && c->cost < best[at - 1].cost; at--)
-        best[at] = best[at - 1];
-    best[at] = *c;
-}
-
-static uint64_t tried(const pfc_accel_ir *like, const shape *x, const pfc_accel_attention_tiles *t)
-{
-    lowering l = { .x = *x, .t = *t };
-    pfc_accel_ir ir;
-    uint64_t cycles;
-
-    pfc_accel_ir_fork(&ir, like);
-    l.ir = &ir;
-    l.x.groups = PFC_MIN(x->groups, t->mixed ? 8 * TRY_HEADS : TRY_HEADS);
-    while (l.x.s * l.x.queries > TRY_PAIRS) {
-        if (l.x.queries == l.x.s)
-            l.x.queries = div_up(l.x.queries, 2);
-        l.x.s = PFC_MAX(div_up(l.x.s, 2), l.x.queries);
-    }
     all_tiles(&l);
-    cycles = pfc_accel_ir_cycles(&ir);
-    pfc_accel_program_free(ir.p);
-    pfc_accel_ir_free(&ir);
-    return cycles;
-}
-
-/* Kinds of choices; the form for the cost leaves out open rows and the scheduler's decisions, so
- * that the best of each kind are tried. */
-enum { ALONE, HEADS, SPLIT, KINDS };
-
-#define SPLIT_DEPTH 4
-
-/* A tile size alone, and, where all queries of a head of keys are in it, of several heads; the same
- * with the products split between the units, where the vector unit is to have some of them. */
-static void consider(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles t,
-                     choice best[KINDS][CHOICES], size_t len[KINDS])
-{
-    const bool whole = t.mixed && t.q == x->share * x->queries;
-
-    for (; t.heads <= (whole ? PFC_MIN(x->groups, MAX_HEADS) : 1); t.heads *= 2) {
-        const size_t kind = t.heads == 1 ? ALONE : HEADS;
-        choice c = { .tiles = t };
-
-        if (fits(ir, x, &c.tiles)) {
-            c.cost = cost_of(ir, x, &c.tiles);
-            keep(best[kind], &len[kind], &c);
-        }
-        c.tiles.split = true;
-        c.tiles.depth = SPLIT_DEPTH;
-        if (!t.mixed || !fits(ir, x, &c.tiles))
-            continue;
-        c.cost = cost_of(ir, x, &c.tiles);
-        if (c.tiles.scores + c.tiles.sums > 0)
-            keep(best[SPLIT], &len[SPLIT], &c);
-    }
-}
-
-/* Of those that are as fast within 1/256, the one with most queries: it loads keys least often. */
-static bool fastest(const pfc_accel_ir *ir, const shape *x, choice *all, size_t len,
-                    pfc_accel_attention_tiles *out)
-{
-    uint64_t best = UINT64_MAX;
-    const choice *chosen = NULL;
-
-    for (size_t i = 0; i < len; i++) {
-        all[i].cost = len > 1 ? tried(ir, x, &all[i].tiles) : 0;
-        best = PFC_MIN(best, all[i].cost);
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (all[i].cost == UINT64_MAX || all[i].cost > best + best / 256)
-            continue;
-        if (!chosen || all[i].tiles.q > chosen->tiles.q ||
-            (all[i].tiles.q == chosen->tiles.q && all[i].cost < chosen->cost))
-            chosen = &all[i];
-    }
-    if (chosen)
-        *out = chosen->tiles;
-    return chosen != NULL;
-}
-
-static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *out)
-{
-    choice best[KINDS][CHOICES], all[KINDS * CHOICES];
-    size_t len[KINDS] = { 0 };
-    size_t all_len = 0;
-    uint64_t rows_before = 0;
-    const bool few = x->queries * x->share <= 32; /* memory decides: every engine loads */
-
-    for (uint64_t room = 1; room <= 512; room *= 2) {
-        const uint64_t rows = tile_rows(x, PFC_MIN(room, x->queries * x->share));
-
-        if (rows == rows_before)
-            continue;
-        rows_before = rows;
-        for (uint64_t keys = 1;; keys *= 2) {
-            for (uint64_t lanes = 1; lanes <= MAX_LANES; lanes++)
-                consider(ir, x,
-                         (pfc_accel_attention_tiles){ .q = rows,
-                                                      .k = PFC_MIN(keys, x->s),
-                                                      .heads = 1,
-                                                      .lanes = lanes,
-                                                      .depth = 2,
-                                                      .mixed = few },
-                         best, len);
-            if (keys >= x->s || keys >= 4096)
-                break;
-        }
-    }
-    for (size_t kind = 0; kind < KINDS; kind++)
-        for (size_t i = 0; i < len[kind]; i++)
-            all[all_len++] = best[kind][i];
-    return fastest(ir, x, all, all_len, out);
-}
-
-static void say_choice(const pfc_accel_attention_tiles *t, char *out, size_t cap)
-{
-    const int len =
-        snprintf(out, cap,
-                 "tiles of %llu queries, %llu keys of %llu heads; %llu tiles of queries in flight; "
-                 "%s",
-                 (unsigned long long)t->q, (unsigned long long)t->k, (unsigned long long)t->heads,
-                 (unsigned long long)t->lanes, pfc_accel_queues_text(t->mixed));
-
-    if (t->split && len > 0 && (size_t)len < cap)
-        snprintf(out + len, cap - (size_t)len, "; %u/8 scores, %u/8 sums on the vector unit",
-                 t->scores, t->sums);
-}
-
-pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *problem,
-                                    pfc_accel_plan *out, bool *empty, pfc_err *err)
-{
-    const shape x = shape_of(problem);
-    pfc_accel_attention_tiles *t = &out->attention;
-    const uint64_t rows = x.d * ir->es;
-
-    ir->p->args_len = 4;
-    ir->p->arg_bytes[ARG_Q] = ir->p->arg_bytes[ARG_O] = x.groups * x.share * x.queries * rows;
-    ir->p->arg_bytes[ARG_K] = ir->p->arg_bytes[ARG_V] = x.groups * x.s * rows;
-    *empty = ir->p->arg_bytes[ARG_O] == 0 || ir->p->arg_bytes[ARG_K] == 0;
-    if (*empty)
-        return PFC_OK;
-    if (ir->p->ideal_memory)
-        *t = (pfc_accel_attention_tiles){ .q = tile_rows(&x, PFC_MIN(x.queries * x.share, 128)),
-                                          .k = PFC_MIN(x.s, 128),
-                                          .heads = 1,
-                                          .lanes = 1,
-                                          .depth = 2 };
-    else if (!choose(ir, &x, t))
-        return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this attention fits its scratchpad",
-                           ir->chip->name);
-    say_choice(t, ir->p->choice, sizeof(ir->p->choice));
-    return PFC_OK;
 }
 
 void pfc_accel_tile_attention(pfc_accel_ir *ir, const pfc_accel_problem *problem,
                               const pfc_accel_plan *plan)
 {
-    lowering l = { .ir = ir, .x = shape_of(problem), .t = plan->attention };
+    const shape x = pfc_accel_attention_shape_of(problem);
 
-    all_tiles(&l);
+    pfc_accel_attention_emit(ir, &x, &plan->attention);
 }
