@@ -18,7 +18,7 @@ typedef struct shares {
     size_t len;
 } shares;
 
-/* What saves the array most for a cycle of the vector unit comes first; of equals, what was first. */
+/* The share that saves the array most for a cycle of the vector unit comes first. */
 static bool before(const share *x, const share *y)
 {
     return x->array * y->vector > y->array * x->vector;
