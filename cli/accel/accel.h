@@ -88,7 +88,8 @@ typedef struct accel_outcome {
 } accel_outcome;
 
 /** Writes the run as a run document with everything that perfci explain reads: counters, constants
- *  of the chip, critical path. Runs the case once more, with a trace. (document.c) */
+ *  of the chip, critical path; "-" is standard output. Runs the case once more, with a trace.
+ *  (document.c) */
 pfc_code accel_document_write(const accel_plan *p, pfc_accel_case *c,
                               const pfc_accel_result *result, const char *path,
                               pfc_err *err) PFC_MUSTCHECK;

@@ -121,6 +121,7 @@ static json_t *schedule_json(const accel_plan *p)
     set(doc, "buffers", whole(t->slots));
     set(doc, "group", whole(t->group));
     set(doc, "queues", json_string(t->mixed ? "shared" : "split"));
+    set(doc, "fuse", json_string(t->unfused ? "off" : "on"));
     return doc;
 }
 

@@ -2,10 +2,21 @@
 #include "cli/accel/accel.h"
 #include "cli/output/output.h"
 
+typedef struct command {
+    const char *text; /* a chip whose file is printed; NULL: the list */
+} command;
+
+static const pfc_option options[] = {
+    PFC_OPT_TEXT("text", "NAME", command, text,
+                 "Print the file of this chip, to be changed and given to accel run --chip"),
+    { 0 },
+};
+
 static const char chips_doc[] = "Lists the built-in chips."
                                 "\vExamples:\n"
                                 "  perfci accel chips\n"
-                                "  perfci accel chips --json\n";
+                                "  perfci accel chips --json\n"
+                                "  perfci accel chips --text pfc-server > wider.chip\n";
 
 static json_t *chip_json(const pfc_accel_chip *c)
 {
@@ -21,8 +32,27 @@ static json_t *chip_json(const pfc_accel_chip *c)
 static int accel_chips(pfc_cli *cli, int argc, char **argv);
 
 const pfc_subcommand accel_part_chips = {
-    .name = "chips", .summary = "the built-in chips", .run = accel_chips, .doc = chips_doc
+    .name = "chips",
+    .summary = "the built-in chips",
+    .run = accel_chips,
+    .options = options,
+    .doc = chips_doc,
 };
+
+static int print_text(pfc_cli *cli, const char *name)
+{
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; pfc_accel_chip_name(i); i++) {
+        if (!pfc_streq(pfc_accel_chip_name(i), name))
+            continue;
+        pfc_out("%s", pfc_accel_chip_text(i));
+        return PFC_EXIT_OK;
+    }
+    (void)pfc_err_set(&err, PFC_EINVAL, "--text: expected a built-in chip, got \"%.60s\"", name);
+    pfc_err_hint(&err, "perfci accel chips lists them");
+    return pfc_cli_fail(cli, &err);
+}
 
 static int accel_chips(pfc_cli *cli, int argc, char **argv)
 {
@@ -31,10 +61,13 @@ static int accel_chips(pfc_cli *cli, int argc, char **argv)
     };
     json_t *list = NULL;
     pfc_table *table = NULL;
+    command cmd = { 0 };
     pfc_accel_chip chip;
     pfc_err err = { 0 };
 
-    pfc_cli_parse(cli, &accel_part_chips, argc, argv, NULL);
+    pfc_cli_parse(cli, &accel_part_chips, argc, argv, &cmd);
+    if (cmd.text)
+        return print_text(cli, cmd.text);
     if (cli->json)
         list = json_array();
     else

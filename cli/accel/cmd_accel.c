@@ -86,7 +86,8 @@ static const pfc_option run_options[] = {
     PFC_OPT_TEXT("dump-pca", "FILE", command, text,
                  "Write the command stream as text, which runs as FILE.pca; - is standard output"),
     PFC_OPT_TEXT("document", "FILE", command, document,
-                 "Write the run as a run document, which perfci explain, compare and push take"),
+                 "Write the run as a run document, which perfci explain, compare and push take; - "
+                 "is standard output, in place of the answer"),
     PFC_OPT_INTEGER("seed", "N", command, req.seed, 0, INT64_MAX, "Of the input", .fallback = "0"),
     PFC_OPT_FLAG("timing-only", command, req.timing_only, "Count cycles, compute no result"),
     PFC_OPT_TEXT("trace", "FILE", command, trace,
@@ -125,6 +126,7 @@ static const char run_doc[] =
     "  perfci accel run gemm --m 64 --n 64 --k 64 --dump-after schedule\n"
     "  perfci accel run gemm --m 256 --n 256 --k 256 --schedule tiles.schedule\n"
     "  perfci accel run tile.pca --chip pfc-edge --json\n"
+    "  perfci accel run gemm --m 256 --n 256 --k 256 --document -\n"
     "  perfci accel run --batch cases.jsonl\n";
 
 static const char accel_usage[] = "Usage: perfci accel run OP|FILE.pca [OPTION...]\n"
@@ -362,7 +364,9 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
     code = accel_plan_of(&cmd.req, &p, &err);
     if (!code)
         code = run_plan(&cmd, &p, &out, &err);
-    if (!code && cli->json)
+    if (!code && pfc_streq(cmd.document, "-"))
+        ; /* the document is the answer */
+    else if (!code && cli->json)
         pfc_cli_print_json(accel_answer_json(&p, &out));
     else if (!code)
         accel_answer_print(cli, &p, &out);

@@ -6,6 +6,7 @@
 
 #include "cli/accel/accel.h"
 #include "cli/accel/grade/grade.h"
+#include "cli/output/output.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/rng.h"
@@ -41,6 +42,31 @@ static void add_extra(pfc_measurement *m, const pfc_profile *profile)
         pfc_labels_set(&m->extra, profile->facts[i].name, profile->facts[i].text);
 }
 
+/* Parameters as a suite's run has them, and the tiles, which guidance and the comparison of streams
+ * start from. */
+static void add_problem(pfc_measurement *m, const accel_plan *p, const pfc_accel_case *c,
+                        const pfc_profile *profile)
+{
+    const char *choice = pfc_profile_fact_of(profile, "choice");
+    pfc_accel_gemm_tiles tiles;
+    const char *name;
+    uint64_t number;
+    char text[32];
+
+    pfc_labels_set(&m->params, "dtype", pfc_accel_dtype_name(pfc_accel_case_program(c)->dtype));
+    for (size_t i = 0; p->has_problem && (name = pfc_accel_param_name(p->problem.kernel, i)); i++) {
+        snprintf(text, sizeof(text), "%lld", (long long)p->problem.p[i]);
+        if (p->problem.p[i] || !pfc_accel_param_optional(p->problem.kernel, i))
+            pfc_labels_set(&m->params, name, text);
+    }
+    if (p->text || !choice || !pfc_accel_choice_tiles(choice, &tiles))
+        return;
+    for (size_t i = 0; (name = pfc_accel_tile_number(&tiles, i, &number)); i++) {
+        snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+        pfc_labels_set(&m->extra, name, text);
+    }
+}
+
 static pfc_run *document_of(const accel_plan *p, const pfc_accel_case *c,
                             const pfc_profile *profile)
 {
@@ -69,6 +95,7 @@ static pfc_run *document_of(const accel_plan *p, const pfc_accel_case *c,
     m->blocks[0] = 1;
     m->blocks_len = 1;
     add_extra(m, profile);
+    add_problem(m, p, c, profile);
     return run;
 }
 
@@ -92,7 +119,10 @@ pfc_code accel_document_write(const accel_plan *p, pfc_accel_case *c,
     if (!code) {
         run = document_of(p, c, &profile);
         text = pfc_run_to_text(run);
-        code = pfc_fs_write_atomic(path, text, strlen(text), 0644, err);
+        if (strcmp(path, "-") == 0)
+            pfc_out("%s\n", text);
+        else
+            code = pfc_fs_write_atomic(path, text, strlen(text), 0644, err);
         free(text);
     }
     pfc_run_free(run);

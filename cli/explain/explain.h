@@ -11,6 +11,7 @@
 
 /** The values of the options; NULL where an option was not given. */
 typedef struct explain_opts {
+    const pfc_cli *cli;   /* set by explain_command */
     const char *sides[2]; /* A and B */
     size_t sides_len;
     const char *run, *alert;
@@ -18,7 +19,11 @@ typedef struct explain_opts {
     const char *rules;  /* folder */
     const char *format; /* "text", "markdown", "html", "json" */
     const char *out;    /* file; NULL: stdout */
+    const char *trace;  /* folder for traces; NULL: none is made */
     bool suite;         /* rank the benchmarks of --run */
+    bool commands;      /* compare the command streams */
+    bool callgrind;     /* count instructions by function */
+    bool perf;          /* sample call stacks */
     const char *project, *url, *data;
 } explain_opts;
 

@@ -75,6 +75,7 @@ int explain_command(pfc_cli *cli, const pfc_subcommand *command, int argc, char 
     pfc_code code;
 
     pfc_cli_parse(cli, command, argc, argv, &o);
+    o.cli = cli;
     o.format = explain_format(cli, &o);
     code = pfc_explain_rules_load(o.rules, &rules, &err);
     if (!code)

@@ -15,6 +15,8 @@ enum { KEY_BACKEND = 1, KEY_CLASS };
 
 enum { POLL_MS = 200 };
 
+#define MAX_EXPLAINED 8 /* regressions of a round */
+
 typedef struct nightly_opts {
     pfc_take_opts take;
     pfc_night_opts night;
@@ -266,6 +268,30 @@ static pfc_code take_new_alerts(pfc_night *n, int64_t after, pfc_err *err)
     return code;
 }
 
+/* Why the benchmarks of the new regressions changed, as "explanation" of each alert; none where the
+ * service has no stored run on both sides, or knows no explanations. */
+static void explain_alerts(pfc_night *n)
+{
+    size_t asked = 0;
+
+    for (size_t i = 0; i < json_array_size(n->alerts) && asked < MAX_EXPLAINED; i++) {
+        json_t *alert = json_array_get(n->alerts, i);
+        json_t *answer = NULL;
+        pfc_err ignored = { 0 };
+        char *path;
+
+        if (!pfc_night_is_regression(alert))
+            continue;
+        asked++;
+        path = pfc_format("/api/v1/alerts/%lld/explanation",
+                          (long long)json_integer_value(json_object_get(alert, "id")));
+        if (!pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, &ignored))
+            json_object_set(alert, "explanation", answer);
+        json_decref(answer);
+        free(path);
+    }
+}
+
 static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
 {
     const int64_t wait_ns = (int64_t)(o->wait_s * (double)PFC_NS_PER_S);
@@ -286,6 +312,8 @@ static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
         code = pfc_night_take_verdicts(n, err);
     if (!code)
         code = take_new_alerts(n, newest_id(before), err);
+    if (!code)
+        explain_alerts(n);
     for (size_t i = 0; i < n->len && !code; i++)
         if (n->commits[i].measured)
             code = take_broken(n, &n->commits[i], err);

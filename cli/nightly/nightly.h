@@ -76,7 +76,8 @@ typedef struct pfc_night {
     json_t *judged_session; /* as the service judged it; NULL: not known; owned */
     bool local;             /* the verdicts are this program's, as the service has no sessions */
     char *note;             /* of the session; NULL */
-    json_t *alerts;         /* those that this round brought; array, owned */
+    json_t *alerts; /* those that this round brought, "explanation" of the first regressions as
+                       GET /alerts/{id}/explanation answers it; array, owned */
     json_t *broken;   /* {commit, benchmark, metric, backend, machine_class, reason, run_id}; array,
                          owned */
     json_t *standing; /* of the project afterwards, as the service says; NULL: not asked; owned */
@@ -114,6 +115,9 @@ typedef struct pfc_night_jobs {
 /** Queues the jobs and waits for them; what came of each commit is in night->commits. */
 pfc_code pfc_night_measure_by_jobs(pfc_night *night, const pfc_night_jobs *jobs,
                                    pfc_err *err) PFC_MUSTCHECK;
+/** Whether an alert is a regression. A benchmark that broke has lost its values: it is reported
+ * with its reason and is no regression. (report.c) */
+bool pfc_night_is_regression(const json_t *alert);
 /** Prints as table and sentences, Markdown or JSON. */
 void pfc_night_print(const pfc_night *night, bool markdown);
 /** 1 a regression or a slower commit, 4 the newest commit or a benchmark of any is broken, 5 the

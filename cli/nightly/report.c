@@ -10,9 +10,7 @@
 #include "cli/output/output.h"
 #include "core/forge/forge.h"
 
-/* A benchmark that broke has lost its values: it is reported with its reason and is no regression.
- */
-static bool is_regression(const json_t *alert)
+bool pfc_night_is_regression(const json_t *alert)
 {
     return !pfc_streq(json_string_value(json_object_get(alert, "kind")), "broken") &&
            pfc_streq(json_string_value(json_object_get(alert, "direction")), "regression");
@@ -28,7 +26,7 @@ static size_t regressions(const pfc_night *n)
     size_t count = 0;
 
     for (size_t i = 0; i < json_array_size(n->alerts); i++)
-        count += is_regression(json_array_get(n->alerts, i));
+        count += pfc_night_is_regression(json_array_get(n->alerts, i));
     return count;
 }
 
@@ -288,6 +286,20 @@ static void put_notes(const pfc_night *n, pfc_buf *out)
         pfc_buf_printf(out, "\n%s\n", local_note);
 }
 
+/* Folded; the service's answers, which the alerts carry. */
+static void put_explanations(const pfc_night *n, pfc_buf *out)
+{
+    for (size_t i = 0; i < json_array_size(n->alerts); i++) {
+        const json_t *explanation =
+            json_object_get(json_array_get(n->alerts, i), "explanation");
+
+        if (!explanation)
+            continue;
+        pfc_buf_putc(out, '\n'); /* Markdown ends the list of alerts at a blank line */
+        pfc_comment_explanation(explanation, out);
+    }
+}
+
 static void print_markdown(const pfc_night *n)
 {
     pfc_buf out;
@@ -319,6 +331,7 @@ static void print_markdown(const pfc_night *n)
         pfc_markdown_text(&out, text_of(alert, "title"));
         pfc_buf_putc(&out, '\n');
     }
+    put_explanations(n, &out);
     for (size_t i = 0; i < json_array_size(n->broken); i++) {
         const json_t *b = json_array_get(n->broken, i);
 
@@ -394,10 +407,25 @@ static void print_alerts(const pfc_night *n)
         pfc_table_set(table, 2, text_of(alert, "metric"));
         pfc_table_set(table, 3, text_of(alert, "backend"));
         pfc_table_set(table, 4, change);
-        pfc_table_color(table, 4, is_regression(alert) ? "red" : "green");
+        pfc_table_color(table, 4, pfc_night_is_regression(alert) ? "red" : "green");
         pfc_table_set(table, 5, text_of(alert, "title"));
     }
     pfc_table_print(table);
+}
+
+/* The first cause of each explained alert. */
+static void print_causes(const pfc_night *n)
+{
+    for (size_t i = 0; i < json_array_size(n->alerts); i++) {
+        const json_t *alert = json_array_get(n->alerts, i);
+        const json_t *causes =
+            json_object_get(json_object_get(alert, "explanation"), "causes");
+
+        if (json_array_size(causes))
+            pfc_out("alert %lld: %s\n",
+                    (long long)json_integer_value(json_object_get(alert, "id")),
+                    text_of(json_array_get(causes, 0), "text"));
+    }
 }
 
 static void print_broken(const pfc_night *n)
@@ -444,6 +472,7 @@ void pfc_night_print(const pfc_night *n, bool markdown)
         pfc_out("%s\n", text_of(n->standing, "sentence"));
     if (json_array_size(n->alerts))
         print_alerts(n);
+    print_causes(n);
     if (json_array_size(n->broken))
         print_broken(n);
     if (n->len)

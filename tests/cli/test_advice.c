@@ -61,7 +61,8 @@ Test(advice, a_wrong_action_is_refused)
 Test(advice, tiles_are_read_from_the_choice_of_a_program)
 {
     for (unsigned i = 0; i < 8; i++) {
-        const pfc_accel_problem problem = { .kernel = PFC_ACCEL_GEMM,
+        const pfc_accel_problem problem = { .kernel = i & 1 ? PFC_ACCEL_GEMM
+                                                            : PFC_ACCEL_GEMM_BIAS_ACT,
                                             .dtype = PFC_ACCEL_BF16,
                                             .p = { 100, 90, 80 } };
         pfc_accel_gemm_tiles t = tiles, back = { 0 };
@@ -74,6 +75,7 @@ Test(advice, tiles_are_read_from_the_choice_of_a_program)
 
         t.m_outer = i & 1;
         t.mixed = i & 2;
+        t.unfused = !(i & 1);
         t.group = i & 4 ? 2 : 1;
         t.slots = 2 + i;
         cr_assert(eq(int, pfc_accel_chip_load("pfc-server", &chip, &err), PFC_OK));

@@ -20,6 +20,7 @@ typedef enum delta_change {
     DELTA_TILE,     /* m, n or k */
     DELTA_ORDER,    /* loops, or result tiles that pass through k together */
     DELTA_BUFFERS,  /* buffers an operand, use of the engines */
+    DELTA_FUSION,   /* bias and activation fused or in a second pass */
     DELTA_CHANGES
 } delta_change;
 
@@ -49,7 +50,7 @@ typedef struct delta_outcome {
 
 /** Draws a pair: `constants` 1 or 2 for the chip, 0 for a schedule of a product. (draw.c) */
 void delta_draw(pfc_rng *rng, size_t constants, delta_case *out);
-/** "constant", "tile", "order", "buffers"; static text. */
+/** "constant", "tile", "order", "buffers", "fusion"; static text. */
 const char *delta_change_name(delta_change change);
 
 /** Pair number `index` of a seed; PFC_EBUG when no drawn pair counts. (measure.c) */

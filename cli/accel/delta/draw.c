@@ -9,7 +9,8 @@
 
 const char *delta_change_name(delta_change change)
 {
-    static const char *const names[DELTA_CHANGES] = { "constant", "tile", "order", "buffers" };
+    static const char *const names[DELTA_CHANGES] = { "constant", "tile", "order", "buffers",
+                                                        "fusion" };
 
     return names[change];
 }
@@ -83,6 +84,17 @@ static bool is_switch(const char *name)
     return strcmp(name, "tile_m_outer") == 0 || strcmp(name, "tile_mixed") == 0;
 }
 
+/* Half of the changes lose the fusion, the others bring it. */
+static bool change_fusion(pfc_rng *rng, delta_case *c)
+{
+    const bool lost = pfc_rng_below(rng, 2);
+
+    c->tiles_after = c->tiles_before;
+    c->tiles_before.unfused = !lost;
+    c->tiles_after.unfused = lost;
+    return true;
+}
+
 /* False when the drawn number cannot be changed. */
 static bool change_schedule(pfc_rng *rng, delta_case *c)
 {
@@ -128,6 +140,9 @@ static bool try_draw(pfc_rng *rng, size_t wanted, delta_case *out)
         return true;
     out->tiled = true;
     out->change = (delta_change)(DELTA_TILE + pfc_rng_below(rng, DELTA_CHANGES - DELTA_TILE));
+    if (out->change == DELTA_FUSION)
+        return out->base.problem.kernel == PFC_ACCEL_GEMM_BIAS_ACT && choose_tiles(rng, out) &&
+               change_fusion(rng, out);
     return out->base.problem.kernel == PFC_ACCEL_GEMM && choose_tiles(rng, out) &&
            change_schedule(rng, out);
 }

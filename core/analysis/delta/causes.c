@@ -10,6 +10,8 @@
 
 /* A second resource is named when it goes with at least this share of the difference. */
 #define SECOND_SHARE 0.2
+/* Traffic with device memory is named when it changed by at least this share. */
+#define LEAST_TRAFFIC 0.01
 
 pfc_resource pfc_delta_resource_of_constant(const char *key)
 {
@@ -47,7 +49,8 @@ pfc_resource pfc_delta_resource_of_constant(const char *key)
 
 /* By resource: ticks of the difference that vanish with the resource, in the direction of the
  * difference. Where both runs have projections, recoverable ticks after minus before: without the
- * resource the totals differ by that much less. Else the contributions. */
+ * resource the totals differ by that much less. Else the contributions; also where no run would
+ * gain by the projection, which is clipped at 0 there and cannot tell the runs apart. */
 static void amounts_of(const pfc_profile *before, const pfc_profile *after, const pfc_delta *d,
                        double out[PFC_RESOURCES_LEN])
 {
@@ -60,7 +63,8 @@ static void amounts_of(const pfc_profile *before, const pfc_profile *after, cons
 
         snprintf(name, sizeof(name), "recoverable_%s_cycles", pfc_resource_name(r));
         out[r] = sign * d->by_resource[r];
-        if (pfc_profile_number_of(before, name, &a) && pfc_profile_number_of(after, name, &b))
+        if (pfc_profile_number_of(before, name, &a) && pfc_profile_number_of(after, name, &b) &&
+            (a != 0 || b != 0))
             out[r] = sign * (b - a);
     }
 }
@@ -155,8 +159,21 @@ static void only_in(const char *of, const char *other, char *out, size_t size)
     }
 }
 
+/* The traffic that a schedule causes; "" where it moves as much as the other. */
+static void traffic(const pfc_profile *before, const pfc_profile *after, char *out, size_t size)
+{
+    const double a = pfc_profile_or(before, "hbm_read_bytes", 0) +
+                     pfc_profile_or(before, "hbm_write_bytes", 0);
+    const double b =
+        pfc_profile_or(after, "hbm_read_bytes", 0) + pfc_profile_or(after, "hbm_write_bytes", 0);
+
+    out[0] = '\0';
+    if (a > 0 && b > 0 && fabs(b / a - 1) >= LEAST_TRAFFIC)
+        snprintf(out, size, " Device memory moves %.4g MB instead of %.4g MB.", b / 1e6, a / 1e6);
+}
+
 static void add_choice(pfc_delta *d, pfc_resource resource, const double *amounts,
-                       const char *before, const char *after)
+                       const char *before, const char *after, const char *more)
 {
     char was[120];
     char is[120];
@@ -164,11 +181,11 @@ static void add_choice(pfc_delta *d, pfc_resource resource, const double *amount
     only_in(before, after, was, sizeof(was));
     only_in(after, before, is, sizeof(is));
     if (was[0] && is[0])
-        add(d, PFC_DELTA_CHOICE, resource, amounts, "The schedule has \"%s\" instead of \"%s\".",
-            is, was);
+        add(d, PFC_DELTA_CHOICE, resource, amounts, "The schedule has \"%s\" instead of \"%s\".%s",
+            is, was, more);
     else
-        add(d, PFC_DELTA_CHOICE, resource, amounts, "The schedule %s \"%s\".",
-            is[0] ? "now also has" : "no longer has", is[0] ? is : was);
+        add(d, PFC_DELTA_CHOICE, resource, amounts, "The schedule %s \"%s\".%s",
+            is[0] ? "now also has" : "no longer has", is[0] ? is : was, more);
 }
 
 static void add_schedule(const pfc_profile *before, const pfc_profile *after, pfc_delta *d,
@@ -180,9 +197,11 @@ static void add_schedule(const pfc_profile *before, const pfc_profile *after, pf
     const char *b = pfc_profile_fact_of(after, "choice");
     const bool choice = a && b && strcmp(a, b) != 0;
     const pfc_delta_kind kind = choice ? PFC_DELTA_CHOICE : PFC_DELTA_STREAM;
+    char more[100];
 
+    traffic(before, after, more, sizeof(more));
     if (choice)
-        add_choice(d, first, amounts, a, b);
+        add_choice(d, first, amounts, a, b, more);
     else
         add(d, kind, first, amounts,
             "The command stream is another one, although the compiler's choice is the same.");

@@ -11,8 +11,9 @@
  * cause. Times of the measuring program differ in every run. */
 static bool derived(const char *name)
 {
-    return strncmp(name, "path.", 5) == 0 || strncmp(name, "recoverable_", 12) == 0 ||
-           strncmp(name, "whatif_", 7) == 0 || strncmp(name, "metric_", 7) == 0 ||
+    return strncmp(name, "path.", 5) == 0 || strncmp(name, "edge.", 5) == 0 ||
+           strncmp(name, "recoverable_", 12) == 0 || strncmp(name, "whatif_", 7) == 0 ||
+           strncmp(name, "metric_", 7) == 0 ||
            (strstr(name, "_seconds") && strlen(strstr(name, "_seconds")) == strlen("_seconds"));
 }
 

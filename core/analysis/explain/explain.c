@@ -46,6 +46,7 @@ static void clear_side(pfc_explain_side *s)
     free(s->run);
     free(s->commit);
     free(s->machine_class);
+    free(s->trace.file);
     pfc_profile_clear(&s->profile);
 }
 
@@ -58,6 +59,11 @@ void pfc_explanation_clear(pfc_explanation *e)
     clear_side(&e->before);
     clear_side(&e->after);
     free(e->delta);
+    free(e->stream);
+    free(e->functions);
+    if (e->flame)
+        pfc_flame_clear(e->flame);
+    free(e->flame);
     for (size_t i = 0; i < e->warnings_len; i++)
         free(e->warnings[i]);
     for (size_t i = 0; i < e->repeat_len; i++)

@@ -10,6 +10,8 @@
 #define PFC_CORE_ANALYSIS_EXPLAIN_EXPLAIN_H
 
 #include "core/analysis/delta/delta.h"
+#include "core/analysis/flame/flame.h"
+#include "core/analysis/functions/functions.h"
 #include "core/analysis/guidance/guidance.h"
 #include "core/analysis/limiter/limiter.h"
 #include "core/analysis/metrics/metrics.h"
@@ -31,6 +33,28 @@ pfc_code pfc_explain_rules_load(const char *dir, pfc_explain_rules *out,
                                 pfc_err *err) PFC_MUSTCHECK;
 void pfc_explain_rules_clear(pfc_explain_rules *rules);
 
+/** A trace of a run that was made again from what the run recorded. */
+typedef struct pfc_explain_trace {
+    char *file;            /* NULL: there is none; owned */
+    char unavailable[300]; /* why it was asked for and is not there; "": it was not asked for, or
+                              is there */
+} pfc_explain_trace;
+
+/** One command of a stream. */
+typedef struct pfc_stream_command {
+    uint64_t commands; /* of the whole stream */
+    char text[200];    /* in words; "": the stream has ended */
+    char line[80];     /* of the schedule that it comes from; "": not known */
+} pfc_stream_command;
+
+/** The first command that two streams do not share. */
+typedef struct pfc_stream_difference {
+    char unavailable[300]; /* why it is not known; "": it is */
+    bool equal;            /* there is none */
+    uint64_t at;           /* number of the command, from 0 */
+    pfc_stream_command before, after;
+} pfc_stream_difference;
+
 /** One benchmark of one run. */
 typedef struct pfc_explain_side {
     char *run;    /* id of the run */
@@ -43,6 +67,7 @@ typedef struct pfc_explain_side {
     pfc_limiter_verdict verdict;
     pfc_metric_value metrics[PFC_METRICS_MAX];
     size_t metrics_len;
+    pfc_explain_trace trace;
 } pfc_explain_side;
 
 /** How the metric of two runs was judged, by who compares runs. */
@@ -63,6 +88,10 @@ typedef struct pfc_explanation {
     pfc_delta *delta;          /* of a pair; NULL where it cannot be made, a warning says why */
     pfc_advice advice[PFC_GUIDANCE_MAX]; /* for `after` */
     size_t advice_len;
+    /* Added by a caller that can measure or simulate again; NULL: not asked for. Owned. */
+    pfc_stream_difference *stream;
+    pfc_function_delta *functions;
+    pfc_flame *flame;
     char
         *warnings[PFC_EXPLAIN_MAX_WARNINGS]; /* what the reader has to know first: fingerprints that
                                                  differ, counters that contradict each other */

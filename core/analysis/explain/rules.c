@@ -25,7 +25,7 @@ pfc_code pfc_explain_rules_load(const char *dir, pfc_explain_rules *out, pfc_err
     if (!code)
         code = pfc_metrics_load(with(dir, "cpu.yaml"), "cpu", &out->cpu, err);
     if (!code)
-        code = pfc_limiter_rules_load(with(dir, "limiter.yaml"), &out->limiter, err);
+        code = pfc_limiter_rules_load(dir, &out->limiter, err);
     if (!code)
         code = pfc_guidance_load(with(dir, "guidance.yaml"), &out->guidance, err);
     return code;

@@ -32,6 +32,19 @@ static int compare_ranks(const void *a, const void *b)
     return name ? name : strcmp(x->backend, y->backend);
 }
 
+/* Of a kernel its bound; of a region, whose bound is not known, that of its kernels and the
+ * rest. */
+static double ceiling_of(const pfc_profile *p)
+{
+    const double kernel = pfc_profile_or(p, "ceiling_cycles", 0);
+    const double launches = pfc_profile_or(p, "launches", 1);
+    const double total = pfc_profile_or(p, "cycles", 0);
+
+    if (kernel == 0)
+        return 0;
+    return total - pfc_profile_or(p, "kernel_cycles", total) + kernel * launches;
+}
+
 /* False when the benchmark has no total, as headlines and broken benchmarks have none. */
 static bool rank_one(const pfc_explain_rules *rules, const pfc_run *run, const pfc_measurement *m,
                      pfc_explain_rank *out)
@@ -50,7 +63,7 @@ static bool rank_one(const pfc_explain_rules *rules, const pfc_run *run, const p
         out->limiter = verdict.first;
         if (verdict.first != PFC_RESOURCE_NONE)
             out->recoverable = verdict.saving[verdict.first] * out->total;
-        out->ceiling = pfc_profile_or(&profile, "ceiling_cycles", 0);
+        out->ceiling = ceiling_of(&profile);
         if (pfc_guidance_advise(rules->guidance, &profile, &verdict, advice))
             snprintf(out->advice, sizeof(out->advice), "%s", advice[0].change);
     }

@@ -226,15 +226,27 @@ static pfc_code load_one(const char *dir, const char *name, pfc_limiter_rules **
     return finish(&f, code, out, err);
 }
 
+/* The folder's file; the built-in one where the folder has none. */
+static pfc_code load_either(const char *dir, const char *name, pfc_limiter_rules **out,
+                            pfc_err *err)
+{
+    pfc_err first = { 0 };
+    pfc_code code = load_one(dir, name, out, &first);
+
+    if (code == PFC_ENOTFOUND && dir)
+        return load_one(NULL, name, out, err);
+    if (code && err)
+        *err = first;
+    return code;
+}
+
 pfc_code pfc_limiter_rules_load(const char *dir, pfc_limiter_rules **out, pfc_err *err)
 {
     pfc_limiter_rules *cpu = NULL;
-    pfc_code code = load_one(dir, "limiter_cpu", &cpu, err);
+    pfc_code code = load_either(dir, "limiter_cpu", &cpu, err);
 
-    if (code == PFC_ENOTFOUND && dir)
-        code = load_one(NULL, "limiter_cpu", &cpu, err);
     if (!code)
-        code = load_one(dir, "limiter", out, err);
+        code = load_either(dir, "limiter", out, err);
     if (code)
         pfc_limiter_rules_free(cpu);
     else

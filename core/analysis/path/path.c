@@ -114,6 +114,19 @@ static pfc_code widen(pfc_path_region *r, pfc_path *path, pfc_err *err)
     return PFC_OK;
 }
 
+static void count_edges(const pfc_path_graph *g, pfc_path *out)
+{
+    for (size_t i = 0; i < g->len; i++) {
+        const pfc_path_node *n = &g->nodes[i];
+
+        for (size_t w = 0; w < n->waits_len; w++) {
+            const pfc_path_node *by = &g->nodes[g->slots[g->waits[n->waits + w]]];
+
+            out->edges[by->phase][n->phase]++;
+        }
+    }
+}
+
 pfc_code pfc_path_builder_finish(pfc_path_builder *b, pfc_path *out, pfc_err *err)
 {
     pfc_code code = pfc_path_close(b, err);
@@ -122,6 +135,7 @@ pfc_code pfc_path_builder_finish(pfc_path_builder *b, pfc_path *out, pfc_err *er
         return code;
     pfc_path_walk(&b->graph, b->path);
     project(&b->graph, b->path);
+    count_edges(&b->graph, b->path);
     if (pfc_path_has_region(&b->region))
         code = widen(&b->region, b->path, err);
     if (!code)
@@ -159,6 +173,15 @@ pfc_code pfc_path_store(const pfc_path *path, pfc_profile *p, pfc_err *err)
             snprintf(name, sizeof(name), "path.%s.%s", path->phases[i], pfc_resource_name(r));
             code = pfc_profile_set(p, name, (double)path->blocking[i][r], err);
         }
+    for (size_t i = 0; i < path->phases_len * path->phases_len && !code; i++) {
+        const size_t from = i / path->phases_len;
+        const size_t to = i % path->phases_len;
+
+        if (!path->edges[from][to])
+            continue;
+        snprintf(name, sizeof(name), "edge.%s.%s", path->phases[from], path->phases[to]);
+        code = pfc_profile_set(p, name, (double)path->edges[from][to], err);
+    }
     for (pfc_resource r = 0; r < PFC_RESOURCES_LEN && !code; r++) {
         snprintf(name, sizeof(name), "recoverable_%s_cycles", pfc_resource_name(r));
         code = pfc_profile_set(p, name, (double)path->recoverable[r], err);

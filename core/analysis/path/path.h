@@ -43,6 +43,8 @@ typedef struct pfc_path {
     size_t phases_len;
     char phases[PFC_PATH_MAX_PHASES][48];
     uint64_t blocking[PFC_PATH_MAX_PHASES][PFC_RESOURCES_LEN]; /* sums to `total` */
+    /* [a][b]: waits of commands of phase b that a command of phase a ended, on the path or not */
+    uint64_t edges[PFC_PATH_MAX_PHASES][PFC_PATH_MAX_PHASES];
     uint64_t hidden[PFC_RESOURCES_LEN];      /* ticks that the resource worked off the path */
     uint64_t recoverable[PFC_RESOURCES_LEN]; /* ticks saved when the resource takes no time */
     /* In order of time, from 0 to `total`. When there are too many, short ones are joined and have
@@ -80,8 +82,8 @@ const pfc_trace_consumer *pfc_path_builder_consumer(pfc_path_builder *b);
  *  once. */
 pfc_code pfc_path_builder_finish(pfc_path_builder *b, pfc_path *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** Adds "path.PHASE.RESOURCE" (parts of 0 are left out), "recoverable_RESOURCE_cycles" and
- *  "projection_cycles" (path->model) to a profile. */
+/** Adds "path.PHASE.RESOURCE" (parts of 0 are left out), "edge.PHASE.PHASE" (likewise),
+ *  "recoverable_RESOURCE_cycles" and "projection_cycles" (path->model) to a profile. */
 pfc_code pfc_path_store(const pfc_path *path, pfc_profile *p, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

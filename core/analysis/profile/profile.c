@@ -2,6 +2,7 @@
 #include "core/analysis/profile/profile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +177,33 @@ size_t pfc_profile_parts(const pfc_profile *p, pfc_profile_part *out, size_t cap
         memcpy(out[len].phase, name + 5, phase_len);
         out[len].phase[phase_len] = '\0';
         out[len].ticks = p->numbers[at].value;
+        len++;
+    }
+    return len;
+}
+
+size_t pfc_profile_edges(const pfc_profile *p, pfc_profile_edge *out, size_t cap)
+{
+    size_t len = 0;
+    size_t at;
+
+    find(p->numbers, p->numbers_len, sizeof(*p->numbers), "edge.", &at);
+    for (; at < p->numbers_len && len < cap; at++) {
+        const char *from = p->numbers[at].name + 5;
+        const char *to;
+        size_t from_len;
+
+        if (strncmp(p->numbers[at].name, "edge.", 5) != 0)
+            break;
+        from_len = strcspn(from, ".");
+        to = from + from_len + 1;
+        if (from_len == 0 || from_len >= sizeof(out[len].from) || from[from_len] == '\0' ||
+            strlen(to) == 0 || strlen(to) >= sizeof(out[len].to))
+            continue;
+        memcpy(out[len].from, from, from_len);
+        out[len].from[from_len] = '\0';
+        snprintf(out[len].to, sizeof(out[len].to), "%s", to);
+        out[len].waits = p->numbers[at].value;
         len++;
     }
     return len;

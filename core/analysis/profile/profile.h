@@ -10,6 +10,8 @@
  *   chip_KEY                           constants of the chip's file
  *   path.PHASE.RESOURCE                critical path: ticks of the phase in which RESOURCE blocked;
  *                                      all of them together are the total
+ *   edge.PHASE.PHASE                   waits of the second phase's commands that a command of the
+ *                                      first one ended; a phase's name has no dot
  *   recoverable_RESOURCE_cycles        ticks that are saved when RESOURCE takes no time, projected
  *                                      from the trace of the run
  *   kernel_cycles, launches            of a region (copies and launches around kernels): cycles of
@@ -78,6 +80,17 @@ typedef struct pfc_profile_part {
 } pfc_profile_part;
 
 #define PFC_PROFILE_MAX_PARTS 512
+
+/** A dependence between phases: "edge.PHASE.PHASE" of a profile. */
+typedef struct pfc_profile_edge {
+    char from[48], to[48];
+    double waits; /* of commands of `to` that a command of `from` ended */
+} pfc_profile_edge;
+
+#define PFC_PROFILE_MAX_EDGES 256
+
+/** The dependences, in the order of their names; returns how many there are, at most `cap`. */
+size_t pfc_profile_edges(const pfc_profile *p, pfc_profile_edge *out, size_t cap);
 
 /** The parts of the critical path, in the order of their names; returns how many there are, at most
  *  `cap`. Names that are no resource are left out. */

@@ -109,6 +109,12 @@ void pfc_report_cell_link(const pfc_report *r, pfc_report_part *b, size_t col, c
     newest(b, col)->link = pfc_format("%s/%s/%s", r->link_base, kind, id);
 }
 
+void pfc_report_cell_href(pfc_report_part *b, size_t col, const char *href)
+{
+    free(newest(b, col)->link);
+    newest(b, col)->link = pfc_strdup(href);
+}
+
 void pfc_report_number(double v, char out[32])
 {
     if (isnan(v))

@@ -49,6 +49,9 @@ void pfc_report_cell_set(pfc_report_part *b, size_t col, const char *fmt, ...) P
 void pfc_report_cell_link(const pfc_report *r, pfc_report_part *b, size_t col, const char *kind,
                           const char *id);
 
+/** Links a cell of the newest row to a file beside the report. */
+void pfc_report_cell_href(pfc_report_part *b, size_t col, const char *href);
+
 /** An amount: whole numbers from 1,000 on, else four digits; "?" for NAN. */
 void pfc_report_number(double v, char out[32]);
 /** "+5.2 %"; "?" for NAN. */
@@ -63,6 +66,10 @@ void pfc_report_html_escape(pfc_buf *out, const char *text);
 void pfc_picture_waterfall(const pfc_explanation *e, pfc_buf *out);
 void pfc_picture_strip(const pfc_explanation *e, pfc_buf *out);
 void pfc_picture_shares(const pfc_explanation *e, pfc_buf *out);
+/** Nothing is appended where the run recorded no dependences. (picture_phases.c) */
+void pfc_picture_phases(const pfc_explanation *e, pfc_buf *out);
+/** Nothing is appended where there are no stacks. (picture_flame.c) */
+void pfc_picture_flame(const pfc_explanation *e, pfc_buf *out);
 /** Nothing is appended when the runs did not record what a roofline needs. */
 void pfc_picture_roofline(const pfc_explanation *e, pfc_buf *out);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/analysis/report/blocks.h"
+#include "core/analysis/report/further.h"
 #include "core/base/base.h"
 
 #define BAR_COLUMNS 24 /* of a bar in text */
@@ -131,8 +131,8 @@ static void add_contributions(pfc_report *r, const pfc_explanation *e)
     pfc_report_cell_set(b, 2, "%s%s", d->delta > 0 ? "+" : "", number);
 }
 
-static void add_picture(pfc_report *r, const pfc_explanation *e,
-                        void (*draw)(const pfc_explanation *, pfc_buf *))
+void pfc_report_add_picture(pfc_report *r, const pfc_explanation *e,
+                            void (*draw)(const pfc_explanation *, pfc_buf *))
 {
     pfc_buf svg;
 
@@ -172,15 +172,29 @@ static void add_causes(pfc_report *r, const pfc_explanation *e)
             "simulator.");
 }
 
+/* The functions that changed most are the causes that instructions show. */
+static void add_function_causes(pfc_report *r, const pfc_explanation *e)
+{
+    char text[320];
+
+    for (size_t i = 0; e->functions && pfc_function_sentence(e->functions, i, text); i++)
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH, "- %s", text);
+}
+
 static void add_delta(pfc_report *r, const pfc_explanation *e)
 {
-    if (!e->delta)
+    if (!e->delta) {
+        if (e->functions && e->functions->len)
+            pfc_report_add_part(r, PFC_REPORT_HEADING, "Why");
+        add_function_causes(r, e);
         return;
+    }
     add_causes(r, e);
+    add_function_causes(r, e);
     if (e->delta->contributions_len == 0)
         return;
     pfc_report_add_part(r, PFC_REPORT_HEADING, "Where the difference is");
-    add_picture(r, e, pfc_picture_waterfall);
+    pfc_report_add_picture(r, e, pfc_picture_waterfall);
     add_contributions(r, e);
 }
 
@@ -215,7 +229,7 @@ static void add_limiter(pfc_report *r, const pfc_explanation *e)
     if (e->pair)
         add_verdict(r, "Before: ", &e->before.verdict);
     add_verdict(r, e->pair ? "After: " : "", &e->after.verdict);
-    add_picture(r, e, pfc_picture_strip);
+    pfc_report_add_picture(r, e, pfc_picture_strip);
 }
 
 /* ---- guidance ---- */
@@ -274,9 +288,17 @@ static void add_metrics(pfc_report *r, const pfc_explanation *e)
 {
     pfc_report_part *b;
     char number[32];
+    bool any = false;
 
+    for (size_t i = 0; i < e->after.metrics_len; i++)
+        any |= e->after.metrics[i].available;
     pfc_report_add_part(r, PFC_REPORT_HEADING, "Utilisation");
-    add_picture(r, e, pfc_picture_shares);
+    if (!any) {
+        pfc_report_add_part(r, PFC_REPORT_PARAGRAPH,
+                            "Not available: the run recorded no counters.");
+        return;
+    }
+    pfc_report_add_picture(r, e, pfc_picture_shares);
     b = pfc_report_add_part(r, PFC_REPORT_TABLE, "Metrics");
     pfc_report_column(b, "metric", false);
     if (e->pair)
@@ -303,7 +325,7 @@ static void add_metrics(pfc_report *r, const pfc_explanation *e)
         if (isfinite(m->share))
             pfc_report_cell_set(b, col, "%.1f %%", 100 * m->share);
     }
-    add_picture(r, e, pfc_picture_roofline);
+    pfc_report_add_picture(r, e, pfc_picture_roofline);
 }
 
 /* ---- evidence ---- */
@@ -344,7 +366,9 @@ void pfc_report_add(pfc_report *r, const pfc_explanation *e)
     free(claim);
     add_runs(r, e);
     add_delta(r, e);
+    pfc_report_add_further(r, e);
     add_limiter(r, e);
+    pfc_report_add_phases(r, e);
     add_guidance(r, e);
     add_metrics(r, e);
     add_differences(r, e);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/analysis/report/report.h"
+#include "core/analysis/report/further.h"
 #include "core/base/base.h"
 
 static json_t *number(double v)
@@ -108,15 +108,20 @@ static json_t *contributions_json(const pfc_explanation *e)
     return out;
 }
 
-static json_t *causes_json(const pfc_delta *d)
+static json_t *causes_json(const pfc_explanation *e)
 {
+    const pfc_delta *d = e->delta;
     json_t *out = json_array();
+    char text[320];
 
     for (size_t i = 0; d && i < d->causes_len; i++)
         json_array_append_new(out, json_pack("{s:s, s:o, s:f, s:s}", "kind",
                                              pfc_delta_kind_name(d->causes[i].kind), "resource",
                                              resource(d->causes[i].resource), "ticks",
                                              d->causes[i].ticks, "text", d->causes[i].text));
+    for (size_t i = 0; e->functions && pfc_function_sentence(e->functions, i, text); i++)
+        json_array_append_new(out, json_pack("{s:s, s:n, s:f, s:s}", "kind", "function",
+                                             "resource", "ticks", 0.0, "text", text));
     return out;
 }
 
@@ -214,7 +219,7 @@ json_t *pfc_explanation_json(const pfc_explanation *e)
                                       number(e->judged.rel_high), "p", number(e->judged.p)));
     json_object_set_new(out, "contributions", contributions_json(e));
     json_object_set_new(out, "limiter", limiter_json(e));
-    json_object_set_new(out, "causes", causes_json(e->delta));
+    json_object_set_new(out, "causes", causes_json(e));
     json_object_set_new(out, "guidance", guidance_json(e));
     json_object_set_new(out, "evidence", evidence_json(e));
     json_object_set_new(out, "repeat", texts_json(e->repeat, e->repeat_len));
@@ -224,6 +229,7 @@ json_t *pfc_explanation_json(const pfc_explanation *e)
                         json_pack("{s:o, s:o}", "before",
                                   e->pair ? side_json(&e->before) : json_null(), "after",
                                   side_json(&e->after)));
+    pfc_report_further_json(e, out);
     return out;
 }
 

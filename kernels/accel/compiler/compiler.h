@@ -73,6 +73,8 @@ typedef struct pfc_accel_gemm_tiles {
     uint64_t group; /* result tiles that pass through k together */
     uint64_t slots; /* buffers an operand */
     bool mixed;     /* each DMA engine loads and stores; else a quarter of them stores */
+    bool unfused;   /* sums are stored, and a second pass adds bias and activation; else they are
+                       added before the results leave the chip. GEMM_BIAS_ACT only */
 } pfc_accel_gemm_tiles;
 
 /** How to compile; zero is the default. */
@@ -98,7 +100,8 @@ size_t pfc_accel_gemm_tiles_all(const pfc_accel_problem *problem, const pfc_acce
 
 /**
  * The i-th number of the tiles: its name, and *value. "tile_m", "tile_n", "tile_k", "tile_group",
- * "tile_buffers"; "tile_m_outer" and "tile_mixed" are 1 or 0. NULL past the last.
+ * "tile_buffers"; "tile_m_outer" and "tile_mixed" are 1 or 0; "tile_unfused" is there where it is
+ * 1. NULL past the last.
  */
 const char *pfc_accel_tile_number(const pfc_accel_gemm_tiles *t, size_t i, uint64_t *value);
 /** Sets the number of that name. PFC_ENOTFOUND when there is none, PFC_EINVAL out of range. */

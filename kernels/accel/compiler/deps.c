@@ -1,4 +1,5 @@
-/* Dependences between tile operations: what each buffer's last writer and readers say. */
+/* Dependences between tile operations: what each buffer's last writer and readers say, and what is
+ * read back from device memory. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -62,6 +63,8 @@ void pfc_accel_deps_find(const pfc_accel_ir *ir, pfc_accel_deps *out)
         const size_t len = pfc_accel_cmd_accesses(ir->p, &ir->ops[i].cmd, parts);
 
         out->of[i] = (uint32_t)out->len;
+        if (ir->ops[i].after)
+            depend(out, out->of[i], ir->ops[i].after - 1, true);
         for (size_t j = 0; j < len; j++) {
             const history *h = &all[buffer_of(&ir->ops[i], parts[j].field)];
 

@@ -2,12 +2,17 @@
  * GEMM: rings of buffers for both operands, accumulators for a group of result tiles; tiles that
  * are still resident are not loaded again. Few rows pass all of k with every column tile of a group
  * in the accumulators, so that both units always have a product that waits for no other.
+ *
+ * Bias and activation are added before results leave the chip, or, unfused, in a second pass that
+ * loads the stored sums again, tile by tile.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kernels/accel/compiler/ir.h"
 
 #define MAX_GROUP 256
+#define MAX_OUT   8 /* result tiles in flight in the second pass */
 
 typedef struct lowering {
     pfc_accel_ir *ir;
@@ -17,14 +22,17 @@ typedef struct lowering {
     uint64_t k;
     uint64_t a_cols; /* elements from row to row in HBM */
     uint64_t b_cols;
-    bool fused; /* bias and activation */
+    bool fused;    /* bias and activation */
+    bool unfused;  /* the same in a second pass */
+    uint8_t result; /* argument */
     uint8_t act;
     pfc_accel_ring a, b, bias;
     uint16_t acc[2 * MAX_GROUP];
     size_t acc_len;
-    uint16_t out[2];
+    uint16_t out[MAX_OUT];
+    size_t out_len;
     uint64_t stored;
-    uint8_t line_a, line_b, line_mul, line_bias, line_act, line_store;
+    uint8_t line_a, line_b, line_mul, line_bias, line_act, line_store, line_sum, line_again;
 } lowering;
 
 static uint64_t count(uint64_t dim, uint64_t tile)
@@ -83,33 +91,39 @@ static void multiply(lowering *g, uint64_t t, uint64_t ki)
     op->either = pfc_accel_either_unit(g->ir, a.rows, b.cols, depth);
 }
 
-static void store(lowering *g, uint64_t t)
+static pfc_accel_tile result_of(const lowering *g, uint64_t t)
 {
-    const uint16_t acc = g->acc[t % g->acc_len];
     uint64_t mi = 0;
     uint64_t ni = 0;
-    pfc_accel_tile result, bias;
-    pfc_accel_tile_op *op;
-    uint16_t in_bias, out;
 
     indices(g, t, &mi, &ni);
-    result = (pfc_accel_tile){ .arg = g->fused ? 3 : 2,
-                               .offset = (mi * g->t.m * g->b_cols + ni * g->t.n) * g->ir->out_es,
-                               .stride = g->b_cols * g->ir->out_es,
-                               .rows = extent(g->m, g->t.m, mi),
-                               .cols = extent(g->n, g->t.n, ni) };
-    if (!g->fused) {
-        pfc_accel_ir_move(g->ir, PFC_ACCEL_OP_STORE_ACC, &result, acc, g->line_store);
-        return;
-    }
+    return (pfc_accel_tile){ .arg = g->result,
+                             .offset = (mi * g->t.m * g->b_cols + ni * g->t.n) * g->ir->out_es,
+                             .stride = g->b_cols * g->ir->out_es,
+                             .rows = extent(g->m, g->t.m, mi),
+                             .cols = extent(g->n, g->t.n, ni) };
+}
+
+/* out = act(sums + bias), stored. acc: where the sums are; PFC_ACCEL_NO_BUF: in `out`. */
+static void finish(lowering *g, uint64_t t, uint16_t out, uint16_t acc)
+{
+    const pfc_accel_tile result = result_of(g, t);
+    uint64_t mi = 0;
+    uint64_t ni = 0;
+    pfc_accel_tile bias;
+    uint16_t in_bias;
+    pfc_accel_tile_op *op;
+
+    indices(g, t, &mi, &ni);
     bias = (pfc_accel_tile){ .arg = 2,
                              .offset = ni * g->t.n * g->ir->es,
                              .stride = result.cols * g->ir->es,
                              .rows = 1,
                              .cols = result.cols };
     in_bias = pfc_accel_ring_fetch(g->ir, &g->bias, ni, &bias, g->line_bias);
-    out = g->out[g->stored++ % 2];
-    op = pfc_accel_ir_op(g->ir, PFC_ACCEL_OP_BIAS_ACT, g->line_act);
+    op = pfc_accel_ir_op(
+        g->ir, acc == PFC_ACCEL_NO_BUF ? PFC_ACCEL_OP_BIAS_ROWS : PFC_ACCEL_OP_BIAS_ACT,
+        g->line_act);
     op->cmd.m = (uint32_t)result.rows;
     op->cmd.n = (uint32_t)result.cols;
     op->cmd.act = g->act;
@@ -117,6 +131,54 @@ static void store(lowering *g, uint64_t t)
     op->b = in_bias;
     op->acc = acc;
     pfc_accel_ir_move(g->ir, PFC_ACCEL_OP_STORE, &result, out, g->line_store);
+}
+
+static void store(lowering *g, uint64_t t)
+{
+    const uint16_t acc = g->acc[t % g->acc_len];
+    const pfc_accel_tile result = result_of(g, t);
+
+    if (g->fused)
+        finish(g, t, g->out[g->stored++ % g->out_len], acc);
+    else
+        pfc_accel_ir_move(g->ir, PFC_ACCEL_OP_STORE_ACC, &result, acc,
+                          g->unfused ? g->line_sum : g->line_store);
+}
+
+/* sums: by tile 1 + the operation that stored it. */
+static void second_pass(lowering *g, const uint32_t *sums, uint64_t tiles)
+{
+    for (uint64_t t = 0; t < tiles && !g->ir->overflow; t++) {
+        const pfc_accel_tile result = result_of(g, t);
+        const uint16_t out = g->out[t % g->out_len];
+
+        pfc_accel_ir_move(g->ir, PFC_ACCEL_OP_LOAD, &result, out, g->line_again);
+        g->ir->ops[g->ir->ops_len - 1].after = sums[t];
+        finish(g, t, out, PFC_ACCEL_NO_BUF);
+    }
+}
+
+/* Lines, bias and tiles of results: two are enough where they leave at once; in the second pass as
+ * many as there is room for. */
+static void prepare_results(lowering *g, uint64_t tiles)
+{
+    pfc_accel_ir *ir = g->ir;
+    const uint64_t tile = pfc_accel_sram_rounded(ir->chip, g->t.m * g->t.n * ir->es);
+    uint64_t used = 0;
+
+    g->line_store = pfc_accel_ir_line(ir, g->fused || g->unfused ? "store c[mi, ni]"
+                                                                 : "store sum[mi, ni]");
+    if (!g->fused && !g->unfused)
+        return;
+    pfc_accel_ring_init(ir, &g->bias, 2, g->t.n * ir->es);
+    for (size_t i = 0; i < ir->bufs_len; i++)
+        if (ir->bufs[i].space == PFC_ACCEL_SRAM)
+            used += pfc_accel_sram_rounded(ir->chip, ir->bufs[i].bytes);
+    g->out_len = g->unfused ? PFC_MIN(MAX_OUT, tiles) : 2;
+    while (g->out_len > 1 && g->unfused && used + g->out_len * tile > ir->chip->sram_bytes)
+        g->out_len--;
+    for (size_t i = 0; i < g->out_len; i++)
+        g->out[i] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, g->t.m * g->t.n * ir->es);
 }
 
 static void prepare(lowering *g)
@@ -129,11 +191,14 @@ static void prepare(lowering *g)
     g->line_a = pfc_accel_ir_line(ir, "load a[mi, ki]");
     g->line_b = pfc_accel_ir_line(ir, "load b[ki, ni]");
     g->line_mul = pfc_accel_ir_line(ir, "sum[mi, ni] += a[mi, ki] b[ki, ni]");
-    if (g->fused) {
+    if (g->unfused) {
+        g->line_sum = pfc_accel_ir_line(ir, "store sum[mi, ni]");
+        g->line_again = pfc_accel_ir_line(ir, "load sum[mi, ni]");
+    }
+    if (g->fused || g->unfused) {
         g->line_bias = pfc_accel_ir_line(ir, "load bias[ni]");
         g->line_act = pfc_accel_ir_line(ir, "c[mi, ni] = act(sum[mi, ni] + bias[ni])");
     }
-    g->line_store = pfc_accel_ir_line(ir, g->fused ? "store c[mi, ni]" : "store sum[mi, ni]");
     pfc_accel_ring_init(ir, &g->a, PFC_MIN(g->t.slots, PFC_MAX(count(g->m, g->t.m) * nk, least)),
                         g->t.m * g->t.k * ir->es);
     pfc_accel_ring_init(ir, &g->b, PFC_MIN(g->t.slots, PFC_MAX(count(g->n, g->t.n) * nk, least)),
@@ -144,17 +209,14 @@ static void prepare(lowering *g)
                                             ir->chip->acc_bytes / (g->t.m * g->t.n * 4)));
     for (size_t i = 0; i < g->acc_len; i++)
         g->acc[i] = pfc_accel_ir_buffer(ir, PFC_ACCEL_ACC, g->t.m * g->t.n * 4);
-    if (!g->fused)
-        return;
-    pfc_accel_ring_init(ir, &g->bias, 2, g->t.n * ir->es);
-    for (size_t i = 0; i < 2; i++)
-        g->out[i] = pfc_accel_ir_buffer(ir, PFC_ACCEL_SRAM, g->t.m * g->t.n * ir->es);
+    prepare_results(g, tiles);
 }
 
 static void all_tiles(lowering *g)
 {
     const uint64_t tiles = count(g->m, g->t.m) * count(g->n, g->t.n);
     const uint64_t nk = count(g->k, g->t.k);
+    uint32_t *sums = pfc_calloc(g->unfused ? tiles : 1, sizeof(*sums));
 
     g->ir->mixed = g->t.mixed;
     prepare(g);
@@ -164,20 +226,30 @@ static void all_tiles(lowering *g)
         for (uint64_t ki = 0; ki < nk && !g->ir->overflow; ki++)
             for (uint64_t t = first; t < end; t++)
                 multiply(g, t, ki);
-        for (uint64_t t = first; t < end; t++)
+        for (uint64_t t = first; t < end; t++) {
             store(g, t);
+            if (g->unfused)
+                sums[t] = (uint32_t)g->ir->ops_len;
+        }
     }
+    if (g->unfused)
+        second_pass(g, sums, tiles);
+    free(sums);
 }
 
-static lowering lowering_of(pfc_accel_ir *ir, const pfc_accel_problem *problem)
+static lowering lowering_of(pfc_accel_ir *ir, const pfc_accel_problem *problem, bool unfused)
 {
+    const bool epilogue = problem->kernel == PFC_ACCEL_GEMM_BIAS_ACT;
+
     return (lowering){ .ir = ir,
                        .m = (uint64_t)problem->p[0],
                        .n = (uint64_t)problem->p[1],
                        .k = (uint64_t)problem->p[2],
                        .a_cols = (uint64_t)problem->p[2],
                        .b_cols = (uint64_t)problem->p[1],
-                       .fused = problem->kernel == PFC_ACCEL_GEMM_BIAS_ACT,
+                       .fused = epilogue && !unfused,
+                       .unfused = epilogue && unfused,
+                       .result = epilogue ? 3 : 2,
                        .act = (uint8_t)problem->p[3] };
 }
 
@@ -325,20 +397,23 @@ static bool valid(const pfc_accel_gemm_tiles *t)
 pfc_code pfc_accel_choose_gemm(pfc_accel_ir *ir, const pfc_accel_problem *problem,
                                pfc_accel_plan *out, bool *empty, pfc_err *err)
 {
-    const lowering g = lowering_of(ir, problem);
     pfc_accel_gemm_tiles *t = &out->gemm;
+    const lowering g = lowering_of(ir, problem, t->unfused);
     pfc_accel_program *p = ir->p;
     size_t args = 0;
 
     p->arg_bytes[args++] = g.m * g.k * ir->es;
     p->arg_bytes[args++] = g.k * g.n * ir->es;
-    if (g.fused)
+    if (g.fused || g.unfused)
         p->arg_bytes[args++] = g.n * ir->es;
     p->arg_bytes[args++] = g.m * g.n * ir->out_es;
     p->args_len = args;
     *empty = g.m == 0 || g.n == 0;
     if (*empty)
         return PFC_OK;
+    if (t->unfused && !g.unfused)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "gemm tiles: expected fuse = on, since gemm has no bias and activation");
     if (p->ideal_memory)
         *t = (pfc_accel_gemm_tiles){
             .m = g.m, .n = g.n, .k = PFC_MAX(g.k, 1), .group = 1, .slots = 1
@@ -351,19 +426,20 @@ pfc_code pfc_accel_choose_gemm(pfc_accel_ir *ir, const pfc_accel_problem *proble
     else if (t->m == 0 && !choose(ir, &g, problem, t))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this gemm fits its scratchpad",
                            ir->chip->name);
+    t->unfused = g.unfused;
     snprintf(p->choice, sizeof(p->choice),
              "tiles of m %llu, n %llu, k %llu; %s outermost, %llu tiles together; %llu buffers; "
-             "%s",
+             "%s%s",
              (unsigned long long)t->m, (unsigned long long)t->n, (unsigned long long)t->k,
              t->m_outer ? "m" : "n", (unsigned long long)t->group, (unsigned long long)t->slots,
-             pfc_accel_queues_text(t->mixed));
+             pfc_accel_queues_text(t->mixed), g.unfused ? PFC_ACCEL_UNFUSED_TEXT : "");
     return PFC_OK;
 }
 
 void pfc_accel_tile_gemm(pfc_accel_ir *ir, const pfc_accel_problem *problem,
                          const pfc_accel_plan *plan)
 {
-    lowering g = lowering_of(ir, problem);
+    lowering g = lowering_of(ir, problem, plan->gemm.unfused);
 
     g.t = plan->gemm;
     all_tiles(&g);

@@ -26,6 +26,7 @@ typedef struct pfc_accel_tile_op {
     bool either;                 /* MATMUL: may run on the vector unit */
     uint32_t batch;              /* products; the array takes them one command each */
     uint64_t start;              /* after schedule: the cycle in which it is expected to start */
+    uint32_t after; /* 1 + the operation that stores what this one loads again; 0: none */
 } pfc_accel_tile_op;
 
 typedef struct pfc_accel_ir {
@@ -87,6 +88,8 @@ void pfc_accel_ring_init(pfc_accel_ir *ir, pfc_accel_ring *ring, size_t len, uin
 uint16_t pfc_accel_ring_fetch(pfc_accel_ir *ir, pfc_accel_ring *ring, uint64_t tag,
                               const pfc_accel_tile *tile, uint8_t line);
 
+/** The end of a choice of tiles when bias and activation are not fused. */
+#define PFC_ACCEL_UNFUSED_TEXT "; second pass for bias and activation"
 /** How transfers are spread, in words. */
 const char *pfc_accel_queues_text(bool mixed);
 

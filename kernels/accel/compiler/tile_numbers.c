@@ -6,14 +6,16 @@
 
 static const char *const names[] = {
     "tile_m", "tile_n", "tile_k", "tile_group", "tile_buffers", "tile_m_outer", "tile_mixed",
+    "tile_unfused",
 };
 
 const char *pfc_accel_tile_number(const pfc_accel_gemm_tiles *t, size_t i, uint64_t *value)
 {
-    const uint64_t values[PFC_ARRAY_LEN(names)] = { t->m,     t->n,       t->k,    t->group,
-                                                    t->slots, t->m_outer, t->mixed };
+    const uint64_t values[PFC_ARRAY_LEN(names)] = { t->m,     t->n,       t->k,     t->group,
+                                                    t->slots, t->m_outer, t->mixed, t->unfused };
 
-    if (i >= PFC_ARRAY_LEN(names))
+    /* The last one is left out where it is 0, as it is for all kernels but one. */
+    if (i >= PFC_ARRAY_LEN(names) - !t->unfused)
         return NULL;
     *value = values[i];
     return names[i];
@@ -22,7 +24,7 @@ const char *pfc_accel_tile_number(const pfc_accel_gemm_tiles *t, size_t i, uint6
 pfc_code pfc_accel_tile_set(pfc_accel_gemm_tiles *t, const char *name, uint64_t value, pfc_err *err)
 {
     uint64_t *const numbers[] = { &t->m, &t->n, &t->k, &t->group, &t->slots };
-    bool *const flags[] = { &t->m_outer, &t->mixed };
+    bool *const flags[] = { &t->m_outer, &t->mixed, &t->unfused };
     const size_t first_flag = PFC_ARRAY_LEN(numbers);
     size_t i = 0;
 
@@ -54,13 +56,16 @@ bool pfc_accel_choice_tiles(const char *choice, pfc_accel_gemm_tiles *out)
                &m, &n, &k, &outer, &group, &slots, &end) != 6 ||
         end == 0)
         return false;
-    *out =
-        (pfc_accel_gemm_tiles){ .m = m,
-                                .n = n,
-                                .k = k,
-                                .m_outer = outer == 'm',
-                                .group = group,
-                                .slots = slots,
-                                .mixed = strcmp(choice + end, pfc_accel_queues_text(true)) == 0 };
+    choice += end;
+    *out = (pfc_accel_gemm_tiles){
+        .m = m,
+        .n = n,
+        .k = k,
+        .m_outer = outer == 'm',
+        .group = group,
+        .slots = slots,
+        .mixed = strncmp(choice, pfc_accel_queues_text(true), strcspn(choice, ";")) == 0,
+        .unfused = strstr(choice, PFC_ACCEL_UNFUSED_TEXT),
+    };
     return true;
 }

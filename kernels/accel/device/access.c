@@ -10,6 +10,7 @@ static const char *const names[] = {
     [PFC_ACCEL_OP_RMSNORM] = "rmsnorm",     [PFC_ACCEL_OP_ATT_STEP] = "att_step",
     [PFC_ACCEL_OP_ATT_END] = "att_end",     [PFC_ACCEL_OP_MATVEC] = "matvec",
     [PFC_ACCEL_OP_BIAS_ACT] = "bias_act",   [PFC_ACCEL_OP_RES_NORM] = "res_norm",
+    [PFC_ACCEL_OP_BIAS_ROWS] = "bias_rows",
 };
 
 const char *pfc_accel_op_name(uint8_t op)
@@ -77,6 +78,7 @@ size_t pfc_accel_cmd_accesses(const pfc_accel_program *p, const pfc_accel_cmd *c
         ADD(b, READS, 2 * n * es);
         break;
     case PFC_ACCEL_OP_RMSNORM:
+    case PFC_ACCEL_OP_BIAS_ROWS:
         ADD(a, BOTH, m * n * es);
         ADD(b, READS, n * es);
         break;

@@ -155,10 +155,11 @@ typedef enum pfc_accel_op {
     PFC_ACCEL_OP_MATVEC,    /* MATMULs on the vector unit: the same sums in the same order */
     PFC_ACCEL_OP_BIAS_ACT,  /* a = act(acc + bias) of m x n sums; b: bias of a row */
     PFC_ACCEL_OP_RES_NORM,  /* c += a, then a = RMS norm of c; b: gamma */
+    PFC_ACCEL_OP_BIAS_ROWS, /* a = act(a + bias) of m x n in place; b: bias of a row */
 } pfc_accel_op;
 
-/** Activation of BIAS_ACT: x; max(x, 0); x / (1 + e^-2u) with u = 0.7978845608 (x + 0.044715 x^3);
- *  x / (1 + e^-x). */
+/** Activation of BIAS_ACT and BIAS_ROWS: x; max(x, 0); x / (1 + e^-2u) with u = 0.7978845608 (x +
+ *  0.044715 x^3); x / (1 + e^-x). */
 typedef enum pfc_accel_act {
     PFC_ACCEL_ACT_NONE,
     PFC_ACCEL_ACT_RELU,
@@ -177,7 +178,7 @@ typedef struct pfc_accel_cmd {
     bool transpose_b; /* MATMUL */
     bool first;       /* ATT_STEP: no earlier step */
     uint8_t arg;      /* DMA: which argument */
-    uint8_t act;      /* BIAS_ACT: pfc_accel_act */
+    uint8_t act;      /* BIAS_ACT, BIAS_ROWS: pfc_accel_act */
     uint8_t line;     /* of the schedule, from 1; 0: none */
     uint32_t token;   /* signalled */
     uint32_t waits[PFC_ACCEL_MAX_WAITS];

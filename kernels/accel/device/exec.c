@@ -188,6 +188,25 @@ static void bias_act(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_
     }
 }
 
+/* Results that were stored before are rounded already. */
+static void bias_rows(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
+{
+    const pfc_accel_dtype dtype = run->program->dtype;
+    const size_t n = cmd->n;
+    float *x = mem->scratch;
+    float *bias = x + n;
+
+    load_floats(bias, mem->sram + cmd->b, n, dtype);
+    for (size_t i = 0; i < cmd->m; i++) {
+        uint8_t *row = mem->sram + cmd->a + i * n * pfc_accel_dtype_bytes(dtype);
+
+        load_floats(x, row, n, dtype);
+        for (size_t j = 0; j < n; j++)
+            x[j] = pfc_accel_activate(x[j] + bias[j], cmd->act);
+        store_floats(row, x, n, dtype);
+    }
+}
+
 /* The norm is of the rounded sums, those that are stored. */
 static void residual_norm(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
 {
@@ -264,6 +283,9 @@ void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_a
         return;
     case PFC_ACCEL_OP_RES_NORM:
         residual_norm(run, mem, cmd);
+        return;
+    case PFC_ACCEL_OP_BIAS_ROWS:
+        bias_rows(run, mem, cmd);
         return;
     }
 }

@@ -81,7 +81,7 @@ static pfc_code check_compute(const checker *c, const pfc_accel_cmd *cmd)
         return bad(c, "the vector unit has no int8 but for products");
     if (cmd->batch > (cmd->op == PFC_ACCEL_OP_MATVEC ? 1024u : 0u))
         return bad(c, "expected at most 1024 products, on the vector unit alone");
-    if (cmd->op > PFC_ACCEL_OP_RES_NORM || cmd->act > PFC_ACCEL_ACT_SILU ||
+    if (cmd->op > PFC_ACCEL_OP_BIAS_ROWS || cmd->act > PFC_ACCEL_ACT_SILU ||
         cmd->line > c->p->lines_len)
         return bad(c, "no such operation, activation or line of the schedule");
     if ((cmd->op == PFC_ACCEL_OP_ATT_STEP || cmd->op == PFC_ACCEL_OP_ATT_END) && cmd->b % 4 != 0)

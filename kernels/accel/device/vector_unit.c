@@ -36,6 +36,7 @@ static uint64_t passes_of(const pfc_accel_chip *chip, pfc_accel_op op, uint8_t a
         *trees = 1;
         return 4;
     case PFC_ACCEL_OP_BIAS_ACT:
+    case PFC_ACCEL_OP_BIAS_ROWS:
         return 1 + act_passes(chip, act);
     case PFC_ACCEL_OP_ATT_END:
     case PFC_ACCEL_OP_LOAD:

@@ -24,6 +24,7 @@ typedef struct judge {
     uint64_t col;
     double got;
     double want;
+    bool rounded; /* sums were stored as bf16 before the bias was added: not fused */
 } judge;
 
 static double sum_bound(double n)
@@ -60,12 +61,23 @@ static void compare(judge *j, uint64_t row, uint64_t col, double got, double wan
     }
 }
 
+static bool rounded_sums(const pfc_accel_case *c)
+{
+    const pfc_accel_program *p = c->program;
+
+    for (size_t i = 0; i < p->len; i++)
+        if (p->cmds[i].op == PFC_ACCEL_OP_BIAS_ROWS)
+            return c->problem.dtype == PFC_ACCEL_BF16;
+    return false;
+}
+
 /* A sum that is off by `error` before the bias and the activation, whose slope is at most 1.2. */
 static void fused_element(judge *j, uint64_t row, uint64_t col, double sum, double error)
 {
     const pfc_accel_case *c = j->c;
     const uint64_t n = (uint64_t)c->problem.p[1];
     const double x = sum + value(c, 2, col);
+    const double again = j->rounded ? V * fabs(sum) : 0; /* of the sum, before the bias */
     const double u = 0.7978845608 * (x + 0.044715 * x * x * x);
     double want = x;
 
@@ -76,7 +88,7 @@ static void fused_element(judge *j, uint64_t row, uint64_t col, double sum, doub
     else if (c->problem.p[3] == PFC_ACCEL_ACT_SILU)
         want = x / (1.0 + exp(-x));
     compare(j, row, col, value(c, 3, row * n + col), want,
-            1.2 * error + (fabs(x) + 1.0) * 32 * U + 1e-38);
+            1.2 * (error + again) + (fabs(x) + 1.0) * 32 * U + 1e-38);
 }
 
 static void gemm_row(judge *j, uint64_t i)
@@ -267,7 +279,7 @@ pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err)
         [PFC_ACCEL_GEMM_BIAS_ACT] = gemm_row,
         [PFC_ACCEL_RESIDUAL_RMSNORM] = residual_row,
     };
-    judge j = { .c = c };
+    judge j = { .c = c, .rounded = rounded_sums(c) };
     const uint64_t rows = rows_of(&c->problem);
     uint64_t want = rows;
     pfc_rng rng;

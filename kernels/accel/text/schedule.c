@@ -8,9 +8,20 @@
 #include "core/base/parse.h"
 #include "kernels/accel/text/text.h"
 
-typedef enum key { KEY_M, KEY_N, KEY_K, KEY_GROUP, KEY_BUFFERS, KEY_ORDER, KEY_QUEUES, KEYS } key;
+typedef enum key {
+    KEY_M,
+    KEY_N,
+    KEY_K,
+    KEY_GROUP,
+    KEY_BUFFERS,
+    KEY_ORDER,
+    KEY_QUEUES,
+    KEY_FUSE,
+    KEYS
+} key;
 
-static const char *const keys[KEYS] = { "m", "n", "k", "group", "buffers", "order", "queues" };
+static const char *const keys[KEYS] = { "m",       "n",     "k",      "group",
+                                        "buffers", "order", "queues", "fuse" };
 static const int64_t most[] = { [KEY_M] = PFC_ACCEL_MAX_DIM,
                                 [KEY_N] = PFC_ACCEL_MAX_DIM,
                                 [KEY_K] = PFC_ACCEL_MAX_DIM,
@@ -50,6 +61,8 @@ static pfc_code set(reader *r, key which, const char *value)
         return choice(r, which, value, "m", "n", &t->m_outer);
     if (which == KEY_QUEUES)
         return choice(r, which, value, "shared", "split", &t->mixed);
+    if (which == KEY_FUSE)
+        return choice(r, which, value, "off", "on", &t->unfused);
     if (pfc_parse_i64(value, which == KEY_BUFFERS ? 2 : 1, most[which], keys[which], &v, r->err)) {
         (void)pfc_err_wrap(r->err, "%s:%zu", r->file, r->line);
         return PFC_EINVAL;
@@ -77,7 +90,8 @@ static pfc_code read_line(reader *r, char *line)
         which++;
     if (which == KEYS)
         return pfc_err_set(r->err, PFC_EINVAL,
-                           "%s:%zu: expected m, n, k, group, buffers, order or queues, got \"%s\"",
+                           "%s:%zu: expected m, n, k, group, buffers, order, queues or fuse, got "
+                           "\"%s\"",
                            r->file, r->line, name);
     if (r->seen[which])
         return pfc_err_set(r->err, PFC_EINVAL, "%s:%zu: expected %s once, got it twice", r->file,

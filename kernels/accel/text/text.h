@@ -65,7 +65,8 @@ typedef struct pfc_accel_schedule {
  * Reads lines `key = value`, `#` begins a comment, every key at most once: m, n, k (elements,
  * 1..65536; required), order (m or n: the outer loop; default n), buffers (of each operand, 2..32;
  * default 2), group (result tiles that pass through k together, 1..256; default 1), queues (split:
- * a part of the DMA engines only stores, or shared; default split). PFC_EINVAL as above.
+ * a part of the DMA engines only stores, or shared; default split), fuse (on: bias and activation
+ * are added before results leave the chip, or off; default on). PFC_EINVAL as above.
  */
 pfc_code pfc_accel_schedule_parse(const char *text, size_t len, const char *name,
                                   pfc_accel_schedule *out, pfc_err *err) PFC_MUSTCHECK;

@@ -153,13 +153,14 @@ explanation = members("judged", "judged: of two runs; before, delta and total ar
                       judged=members(verdict=VERDICT, rel_change=null(NUMBER), rel_low=null(NUMBER), rel_high=null(NUMBER), p=null(NUMBER)),
                       contributions=each(members(resource=resource, phase=TEXT, value=NUMBER, ticks=NUMBER)),
                       limiter=members(before=resource, after=resource),
-                      causes=each(members(kind=one_of("chip", "choice", "stream", "simulator", "unknown"), resource=resource, ticks=NUMBER, text=TEXT)),
+                      causes=each(members(kind=one_of("chip", "choice", "stream", "simulator", "unknown", "function"), resource=resource, ticks=NUMBER, text=TEXT)),
                       guidance=each(members(id=TEXT, symptom=TEXT, change=TEXT, action=TEXT, gain=NUMBER, low=NUMBER, high=NUMBER, risk=TEXT, effort=TEXT)),
                       evidence=each(members(run=RUN_ID, what=TEXT)), repeat=each(TEXT), warnings=each(TEXT),
                       total=null(members(basis=one_of("path", "units", "total"), before=NUMBER, after=NUMBER, delta=NUMBER, same_chip=TRUTH,
                                          same_stream=TRUTH, same_simulator=TRUTH,
                                          differences=each(members(name=TEXT, before=TEXT, after=TEXT, rel_change=null(NUMBER))),
                                          differences_more=COUNT)),
+                      phases=each(members(from_=TEXT, to=TEXT, waits=NUMBER)),
                       runs=members(before=null(explained_side), after=explained_side))
 
 covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT, machine_class=TEXT, missing=COUNT,

@@ -8,7 +8,7 @@
 
 #include "core/base/base.h"
 
-#define OPS (PFC_ACCEL_OP_RES_NORM + 1)
+#define OPS (PFC_ACCEL_OP_BIAS_ROWS + 1)
 
 static size_t key_of(const pfc_accel_cmd *cmd)
 {

@@ -102,7 +102,7 @@ Test(text_law, programs_of_the_compiler_return_from_text)
 /* Any value in any field: what an operation does not use is in the digest, too. */
 static pfc_accel_cmd any_command(pfc_rng *rng, uint32_t i)
 {
-    const uint64_t op = pfc_rng_below(rng, PFC_ACCEL_OP_RES_NORM + 1);
+    const uint64_t op = pfc_rng_below(rng, PFC_ACCEL_OP_BIAS_ROWS + 1);
     pfc_accel_cmd c = { .op = (uint8_t)op, .unit = PFC_ACCEL_UNIT_VECTOR, .token = i };
 
     if (op <= PFC_ACCEL_OP_STORE_ACC)
@@ -177,6 +177,6 @@ Test(text_law, an_operation_without_a_row_is_refused)
     cr_assert(eq(int, pfc_accel_text_print(&p, NULL, &text, &err), PFC_EINVAL));
     cr_assert(strstr(err.msg, "number 200") != NULL, "%s", err.msg);
     pfc_buf_clear(&text);
-    for (uint8_t op = 0; op <= PFC_ACCEL_OP_RES_NORM; op++)
+    for (uint8_t op = 0; op <= PFC_ACCEL_OP_BIAS_ROWS; op++)
         cr_assert(ne(str, (char *)(uintptr_t)pfc_accel_op_name(op), "?"), "operation %u", op);
 }
