@@ -42,6 +42,8 @@ static void add_exact(pfc_run *run, const char *benchmark, double cycles, double
     number(m, "cycles", cycles);
     number(m, "path.matmul.compute", cycles - memory);
     number(m, "path.load.memory", memory);
+    number(m, "edge.load.matmul", 12);
+    number(m, "edge.matmul.load", 9);
     number(m, "recoverable_compute_cycles", (cycles - memory) / 2);
     number(m, "recoverable_memory_cycles", memory / 2);
     number(m, "ceiling_cycles", 450);

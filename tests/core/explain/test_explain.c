@@ -7,6 +7,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/base.h"
+#include "core/base/buf.h"
+#include "core/base/fs.h"
 
 #include "tests/core/explain/explain_case.h"
 
@@ -224,6 +226,24 @@ Test(explain, a_profile_has_counters_parameters_and_other_metrics)
     cr_assert(eq(str, (char *)pfc_profile_fact_of(&p, "choice"), "tiles of m 16"));
     cr_assert(eq(str, (char *)pfc_profile_fact_of(&p, "backend"), CASE_CHIP));
     pfc_profile_clear(&p);
+}
+
+/* Each file of the folder counts, whichever others are there. */
+Test(explain, a_folder_may_hold_the_rules_of_cpus_alone)
+{
+    char dir[] = "/tmp/pfc-rules-XXXXXX";
+    pfc_explain_rules own = { 0 };
+    char *path;
+
+    cr_assert(mkdtemp(dir) != NULL);
+    path = pfc_format("%s/limiter_cpu.yaml", dir);
+    cr_assert(eq(int, pfc_fs_write_atomic(path, "nonsense: 1\n", 12, 0644, &err), PFC_OK));
+    cr_assert(eq(int, pfc_explain_rules_load(dir, &own, &err), PFC_EINVAL));
+    cr_assert(strstr(err.msg, "limiter_cpu.yaml") != NULL, "%s", err.msg);
+    pfc_explain_rules_clear(&own);
+    free(path);
+    cr_assert(eq(int, pfc_fs_remove_tree(dir, &err), PFC_OK), "%s", err.msg);
+    err = (pfc_err){ 0 };
 }
 
 Test(explain, a_folder_of_rules_has_to_be_one)

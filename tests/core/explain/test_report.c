@@ -1,5 +1,6 @@
 /* Written forms: the same values everywhere, text of others escaped, contributions that sum. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,56 @@ Test(report, text_of_others_is_escaped)
     has(text, "&lt;script&gt;alert(1)&lt;/script&gt;&amp;&quot;&#39;??[31m");
     text = written(pfc_report_markdown, hostile, NULL);
     cr_assert(strstr(text, "<script>") == NULL, "%s", text);
+}
+
+/* Sections that others add to an explanation are shown in every form, and escaped. */
+Test(report, added_sections_are_shown_and_escaped)
+{
+    static const char stacks[] = "p\n\t 1 <b>hot+0x1 (x)\n\t 2 main (x)\n";
+    const char *text;
+    json_t *doc;
+
+    explain("cycles");
+    e->stream = pfc_calloc(1, sizeof(*e->stream));
+    e->stream->at = 41;
+    snprintf(e->stream->after.text, sizeof(e->stream->after.text), "load <b>");
+    e->functions = pfc_calloc(1, sizeof(*e->functions));
+    e->functions->before = 100;
+    e->functions->after = 150;
+    e->functions->len = 1;
+    e->functions->changes[0] = (pfc_function_change){ "dot<b>", 100, 150, 1, 2 };
+    e->flame = pfc_calloc(1, sizeof(*e->flame));
+    cr_assert(eq(int, pfc_flame_read(e->flame, false, stacks, strlen(stacks), "a", &err), PFC_OK));
+    cr_assert(eq(int, pfc_flame_read(e->flame, true, stacks, strlen(stacks), "b", &err), PFC_OK));
+    e->after.trace.file = pfc_strdup("traces/\"x.json");
+    text = written(pfc_report_html, "T", NULL);
+    cr_assert(strstr(text, "<b>") == NULL, "%s", text);
+    has(text, "<a href=\"traces/&quot;x.json\">");
+    has(text, "Command 41 is the first one that differs");
+    has(text, "dot&lt;b&gt; executes 150 instructions instead of 100");
+    has(text, "aria-label=\"Flame graph of the difference\"");
+    text = written(pfc_report_text, "T", NULL);
+    has(text, "the stream has ended");
+    has(text, "It is called 2 times instead of 1.");
+    doc = pfc_explanation_json(e);
+    cr_assert(eq(sz, json_array_size(json_object_get(doc, "phases")), 2));
+    cr_assert(
+        eq(i64, json_integer_value(json_object_get(json_object_get(doc, "stream"), "at")), 41));
+    cr_assert(json_object_get(doc, "functions") && json_object_get(doc, "stacks"));
+    json_decref(doc);
+}
+
+/* Loads stand left of the work that waits for them: one line forward, one dashed line back. */
+Test(report, phases_are_a_graph_with_a_table)
+{
+    const char *text;
+
+    explain("cycles");
+    text = written(pfc_report_html, "T", NULL);
+    has(text, "aria-label=\"Phases and what they wait for\"");
+    has(text, "stroke-dasharray");
+    has(written(pfc_report_markdown, "T", NULL), "| matmul | load | 12 |");
+    has(pfc_buf_text(&out), "| load | matmul | 9 |");
 }
 
 Test(report, pictures_have_a_table_of_their_values)

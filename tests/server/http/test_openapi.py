@@ -158,7 +158,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
-        "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", *(
+        "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", "phases", *(
             f"runs.{side}.{member}" for side in ("before", "after") for member in (
                 "limiter.causes", "limiter.first", "limiter.second", "metrics[].achievable", "metrics[].share", "metrics[].value", "path")))}
     # Objects of which nothing is said: what a run holds is run.schema.json's, the rest others' words, given on.

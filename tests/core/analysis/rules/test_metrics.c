@@ -231,6 +231,24 @@ Test(metrics, each_of_the_accelerator_is_its_hand_computed_value)
     pfc_profile_clear(&p);
 }
 
+/* A region of 4 launches that takes 9000 cycles, 4000 of them in its kernels: 4 ceilings of 750
+ * cycles are 3/4 of the kernels' time. */
+Test(metrics, the_ceiling_of_a_region_bounds_its_kernels)
+{
+    pfc_metric_value values[PFC_METRICS_MAX];
+    pfc_profile p;
+    pfc_err err = { 0 };
+    size_t len;
+
+    fill(&p, accelerator, PFC_ARRAY_LEN(accelerator));
+    cr_assert(eq(int, pfc_profile_set(&p, "cycles", 9000, &err), PFC_OK));
+    cr_assert(eq(int, pfc_profile_set(&p, "kernel_cycles", 4000, &err), PFC_OK));
+    cr_assert(eq(int, pfc_profile_set(&p, "launches", 4, &err), PFC_OK));
+    len = evaluate("accelerator", &p, values);
+    cr_expect(epsilon_eq(dbl, pfc_metric_find(values, len, "ceiling_reached")->value, 0.75, 1e-12));
+    pfc_profile_clear(&p);
+}
+
 Test(metrics, each_of_the_cpu_is_its_hand_computed_value)
 {
     pfc_profile p;
