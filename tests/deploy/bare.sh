@@ -3,16 +3,23 @@
 # namespaces of its own (mounts, processes, IPC), with the machine's network and package sources.
 # usage: bare.sh NAME FOLDER COMMAND...   NAME is Debian's (bookworm, trixie); the commands are run one after the other
 #                                         in the clone, each by bash -c
+#        bare.sh --copy DIR ...           copies DIR into the system first, as /src/NAME-of-DIR
 #        bare.sh --keep ...               leaves the system in FOLDER/NAME for the next call
 # Ends with 2 and a sentence where something is missing, with the status of the first command that fails.
 set -euo pipefail
 here=$(realpath "$0")
 source_root=$(realpath "$(dirname "$here")/../..")
 keep=0
-if [ "${1:-}" = --keep ]; then
-    keep=1
+copy=
+while [ "${1:-}" = --keep ] || [ "${1:-}" = --copy ]; do
+    if [ "$1" = --copy ]; then
+        copy=$(realpath "$2")
+        shift
+    else
+        keep=1
+    fi
     shift
-fi
+done
 
 die() {
     echo "bare.sh: $1" >&2
@@ -95,6 +102,10 @@ if [ -d "$root/src/perfci/.git" ]; then
     git -C "$root/src/perfci" reset -q --hard FETCH_HEAD
 else
     git clone -q --no-hardlinks "$source_root" "$root/src/perfci"
+fi
+if [ -n "$copy" ]; then
+    rm -rf "$root/src/${copy##*/}"
+    cp -r "$copy" "$root/src/"
 fi
 settings=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8)
 [ ! -r /etc/ssl/certs/ca-certificates.crt ] || settings+=(NODE_EXTRA_CA_CERTS=/usr/local/share/host-certificates.crt)

@@ -1,0 +1,18 @@
+# Man pages from PAGES/man/*.scd by SCDOC, compressed without a time. Without scdoc there are none.
+file(GLOB sources ${PAGES}/man/*.scd)
+if(NOT SCDOC)
+  message("scdoc was not found: no man pages (deploy/install.sh package installs it)")
+  return()
+endif()
+find_program(GZIP gzip REQUIRED)
+set(ENV{SOURCE_DATE_EPOCH} 0) # the page's header has a date
+foreach(source ${sources})
+  get_filename_component(page ${source} NAME_WLE)
+  string(REGEX REPLACE ".*\\." "" section ${page})
+  file(MAKE_DIRECTORY ${PAGES}/man${section})
+  execute_process(COMMAND ${SCDOC} INPUT_FILE ${source} OUTPUT_FILE ${PAGES}/man${section}/${page} RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "scdoc: ${source} is not accepted")
+  endif()
+  execute_process(COMMAND ${GZIP} -9nf ${PAGES}/man${section}/${page} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()

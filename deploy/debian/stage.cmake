@@ -1,0 +1,23 @@
+# Run by cpack when the files of all packages are staged: copyright and changelog of each, and one time for every file,
+# that of SOURCE_DATE_EPOCH, so that two builds have equal bytes.
+find_program(GZIP gzip REQUIRED)
+set(epoch $ENV{SOURCE_DATE_EPOCH})
+if(NOT epoch)
+  string(TIMESTAMP epoch "%s" UTC)
+endif()
+file(READ ${CPACK_PERFCI_SOURCE}/docs/CHANGELOG.md changes)
+set(ENV{LC_ALL} C.UTF-8)
+foreach(component ${CPACK_COMPONENTS_ALL})
+  set(root ${CPACK_TEMPORARY_DIRECTORY}/${component})
+  if(NOT EXISTS ${root})
+    continue()
+  endif()
+  set(doc ${root}/usr/share/doc/${component})
+  file(MAKE_DIRECTORY ${doc})
+  configure_file(${CPACK_PERFCI_SOURCE}/deploy/debian/copyright ${doc}/copyright COPYONLY)
+  execute_process(COMMAND python3 -B ${CPACK_PERFCI_SOURCE}/deploy/debian/changelog.py ${component} ${CPACK_PACKAGE_VERSION}
+    ${epoch} ${CPACK_PERFCI_SOURCE}/docs/CHANGELOG.md OUTPUT_FILE ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${GZIP} -9nf ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND chmod -R u=rwX,go=rX ${root} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND find ${root} -exec touch -h -d @${epoch} {} + COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
