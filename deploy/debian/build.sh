@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds the Debian packages perfci, perfci-server, perfci-runner, libperfci1, libperfci-dev and python3-perfci of this tree.
-# Usage: deploy/debian/build.sh [--out DIR] [--build DIR] [--version V]
+# Usage: deploy/debian/build.sh [--out DIR] [--build DIR] [--version V] [--component NAME]...
 #   --out DIR      where the packages go; default: build/packages
 #   --build DIR    build folder, configured with the prefix /usr; default: build/package
 #   --version V    version of the packages; default: that of the programs
+#   --component N  that package alone, of what it needs (may be repeated)
 # Two builds of a commit have equal bytes, wherever their folders are: one time for every file (SOURCE_DATE_EPOCH, by
 # default that of the commit), and no path of the build in a program.
 set -euo pipefail
@@ -11,6 +12,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=$root/build/packages
 build=$root/build/package
 version=
+components=()
 
 die() {
     echo "build.sh: $1" >&2
@@ -24,7 +26,13 @@ while [ $# -gt 0 ]; do
         declare "${1#--}=$2"
         shift
         ;;
-    *) die "unknown argument \"$1\": expected --out, --build or --version" ;;
+    --component)
+        [[ $# -ge 2 && " perfci perfci-server perfci-runner libperfci1 libperfci-dev python3-perfci " == *" $2 "* ]] ||
+            die "--component: expected the name of a package"
+        components+=("$2")
+        shift
+        ;;
+    *) die "unknown argument \"$1\": expected --out, --build, --version or --component" ;;
     esac
     shift
 done
@@ -42,9 +50,22 @@ build=$(cd "$build" && pwd)
 maps="-ffile-prefix-map=$build=. -ffile-prefix-map=$root=."
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DPERFCI_TESTS=OFF \
     -DCMAKE_C_FLAGS="$maps" >&2
-ninja -C "$build" >&2
+targets=()
+for component in ${components[@]+"${components[@]}"}; do
+    case "$component" in
+    libperfci*) targets+=(libperfci) ;;
+    python3-perfci) ;;
+    perfci-server) targets+=(pages docs) ;;
+    *) targets+=(pages) ;;
+    esac
+done
+if [ ${#components[@]} -eq 0 ] || [ ${#targets[@]} -gt 0 ]; then
+    ninja -C "$build" ${targets[@]+"${targets[@]}"} >&2
+fi
+list=$(IFS=';' && echo "${components[*]-}")
 rm -rf "$build/_CPack_Packages"
-(cd "$build" && cpack -G DEB -B "$build/cpack" ${version:+-D "CPACK_PACKAGE_VERSION=$version"}) >&2
+(cd "$build" && cpack -G DEB -B "$build/cpack" ${version:+-D "CPACK_PACKAGE_VERSION=$version"} \
+    ${list:+-D "CPACK_COMPONENTS_ALL=$list"}) >&2
 for package in "$build"/cpack/*.deb; do
     mv "$package" "$out/"
     echo "$out/${package##*/}"
