@@ -17,6 +17,9 @@
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
+#   packages  the Debian packages in a bare Debian 12: from apt to a verdict in at most five commands, upgrade with data,
+#           purge; lintian without errors (root, debootstrap)
+#   reproducible  two builds of the packages in two folders, without a cache: equal bytes
 #   aarch64 core cross-built for AArch64 in a bare Debian 12, and its unit tests under qemu-user (root, debootstrap)
 #   digests cycles and results of the simulated accelerator, built by gcc and clang, -O0 and -O3: equal, with a trace too
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
@@ -37,7 +40,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue slurm faults points crowd drain units distributions aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue slurm faults points crowd drain units distributions packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -294,6 +297,22 @@ prove_distributions() {
         fi
     done
     return "$failed"
+}
+
+prove_packages() {
+    local out=$logs/packages
+    mkdir -p "$out"
+    say "packages: log in $out/log"
+    deploy/debian/build.sh --out "$out/built" >"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; return 1; }
+    lintian --allow-root --no-cfg --fail-on error "$out"/built/*.deb >>"$out/log" 2>&1 ||
+        { grep '^E: ' "$out/log" >&2; return 1; }
+    tests/deploy/packages.sh "$out" "$out/built" >>"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; return 1; }
+    grep '^packages: a verdict' "$out/log"
+}
+
+prove_reproducible() {
+    say "reproducible: logs in $logs/reproducible"
+    tests/deploy/reproducible.sh "$logs/reproducible"
 }
 
 prove_aarch64() {

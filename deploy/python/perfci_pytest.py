@@ -52,10 +52,19 @@ class _Perf:
 
 
 class _Plugin:
-    def __init__(self, config, session, run_, fail):
-        self.config, self.session, self.run, self.fail, self.lines = config, session, run_, fail, []
+    def __init__(self, config, fail):
+        self.config, self.fail, self.lines, self.session, self.begun = config, fail, [], None, None
         path = config.getoption("--perfci-baseline")
         self.baseline = json.loads(open(path, encoding="utf-8").read())["measurements"] if path else []
+
+    @property
+    def run(self):
+        """Begun with the first measurement: a session of tests without one costs nothing."""
+        if self.begun is None:
+            option = self.config.getoption
+            self.session = perfci.run(option("--perfci-project"), file=option("--perfci-save"), suite="pytest")
+            self.begun = self.session.__enter__()
+        return self.begun
 
     def judge(self, benchmark, metric, margin):
         find = lambda rows: next((m for m in rows if (m["benchmark"], m["metric"]) == (benchmark, metric)), None)
@@ -84,7 +93,7 @@ class _Plugin:
         return True
 
     def pytest_sessionfinish(self):
-        if self.run.document["measurements"]:
+        if self.begun is not None and self.begun.document["measurements"]:
             self.session.__exit__(None, None, None)
 
     def pytest_terminal_summary(self, terminalreporter):
@@ -95,8 +104,7 @@ class _Plugin:
 def pytest_configure(config):
     import pytest
     config.addinivalue_line("markers", "perf(benchmark=NAME, margin=R, samples=N): measure this test; a regression fails it")
-    session = perfci.run(config.getoption("--perfci-project"), file=config.getoption("--perfci-save"), suite="pytest")
-    plugin = _Plugin(config, session, session.__enter__(), pytest.fail)
+    plugin = _Plugin(config, pytest.fail)
     # A fixture is found on an object by its class.
     type(plugin).perf = pytest.fixture(lambda self, request: self.perf_of(request.node), name="perf")
     config.pluginmanager.register(plugin, "perfci-run")
