@@ -12,9 +12,11 @@ for component in "$@"; do
     options+=(--component "$component")
 done
 export CCACHE_DISABLE=1
+commit=$(git -C "$root" rev-parse HEAD)
 for name in first a-second-folder; do
     rm -rf "${work:?}/$name"
-    git clone -q --no-hardlinks "$root" "$work/$name/perfci"
+    git clone -q --no-hardlinks --no-checkout "$root" "$work/$name/perfci"
+    git -C "$work/$name/perfci" checkout -q --detach "$commit"
     echo "reproducible: build in $work/$name" >&2
     "$work/$name/perfci/deploy/debian/build.sh" --out "$work/$name/debs" ${options[@]+"${options[@]}"} >"$work/$name.log" 2>&1 ||
         { echo "reproducible.sh: the build failed, see $work/$name.log" >&2; exit 1; }
