@@ -178,6 +178,34 @@ Test(waits, only_runners_that_may_take_it_count)
     fx_end(&g);
 }
 
+/* The other runner is awaited; where there is none, the time for which the first is avoided. */
+Test(waits, a_runner_to_avoid_counts_only_where_no_other_fits)
+{
+    fx_ground g = fx_begin(2);
+    pfc_job_wait wait;
+    int64_t id;
+
+    ended(&g, "measure", 1, 60, 600);
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), 0));
+    id = enqueue(&g, 1, "measure", NULL);
+    cr_assert(eq(i64, ask(&g, "r2", "test-cpu", 0), id));
+    pfc_test_sql(
+        g.url, "UPDATE jobs SET leased_at = now() - interval '200 seconds' WHERE state = 'leased'");
+    id = enqueue(&g, 2, "measure", NULL);
+    assert_wait(&g, id, 0); /* r1 is idle */
+    pfc_test_sql(g.url, "UPDATE jobs SET avoid_runner = 'r1', avoid_until = now() + interval "
+                        "'1 hour' WHERE state = 'queued'");
+    assert_wait(&g, id, 400);
+    pfc_test_sql(g.url, "UPDATE jobs SET state = 'done', lease_until = NULL, finished_at = now() "
+                        "WHERE runner = 'r2';"
+                        "UPDATE runners SET drained_at = now() WHERE name = 'r2'");
+    wait = wait_of(&g, id);
+    cr_expect(epsilon_eq(dbl, wait.middle_s, 3600, 60), "%g", wait.middle_s);
+    cr_expect(eq(int, strncmp(wait.reason, "it may be taken in 3", 20), 0), "%s", wait.reason);
+    free(wait.reason);
+    fx_end(&g);
+}
+
 Test(waits, a_runner_bound_to_a_project_is_known_as_that)
 {
     fx_ground g = fx_begin(2);

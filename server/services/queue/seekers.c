@@ -72,7 +72,7 @@ bool pfc_job_seeker_suits(const void *seeker, const void *of_job)
         return false;
     if (need->avoid && strcmp(need->avoid, s->runner) == 0)
         return false;
-    for (size_t i = 0; need->labels_known && i < need->labels.len; i++) {
+    for (size_t i = 0; i < need->labels.len; i++) {
         if (!has_label(s, need->labels.items[i].name, need->labels.items[i].value))
             return false;
     }

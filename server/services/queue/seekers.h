@@ -18,7 +18,7 @@ void pfc_job_seeker_free(void *seeker);
 typedef struct pfc_job_need {
     int64_t project_id;
     pfc_labels labels;
-    bool labels_known; /* false: they are too many for an event, and the project decides */
+    bool labels_known; /* false: too many for an event, so that `labels` is empty */
     const char *avoid; /* runner that must not take it; NULL: none */
 } pfc_job_need;
 
