@@ -1,5 +1,4 @@
--- Storing many runs in one transaction: every statement takes arrays, one element a run or a
--- measurement. They only insert; what needs more is stored run by run (runs.sql).
+-- Storing runs, one or many in one transaction: every statement takes arrays, one element a run or a measurement.
 
 -- name: group_resolve
 -- In the order of the arrays; without a row for a project that does not exist. branches: NULL for the project's
@@ -80,28 +79,29 @@ FROM u JOIN u e ON e.project_id = u.project_id AND e.commit_id = u.commit_id AND
     AND e.fingerprint = u.fingerprint AND e.place < u.place AND e.value <> u.value
 ORDER BY 1;
 
--- name: group_store
--- Stores the new runs with their part, their detect job where they have results, their row in the audit log and their
--- event. place: index in the arrays, from 1. Sorted, so that two groups with the same runs do not deadlock. job_ids:
--- 0 for none; a number that is no runner's job of the project is dropped, because another job may get it later.
+-- name: runs_store
+-- Stores the runs with their part, their detect job where they have results, their row in the audit log and their
+-- event. ids: 0 for a new run, else the stored one that gets a further part. A new run whose run_id is stored already
+-- has no row. place: index in the arrays, from 1. Sorted, so that two groups with the same runs do not deadlock.
+-- job_ids: 0 for none; a number that is no runner's job of the project is dropped, because another job may get it later.
 -- job_fences: 0 for none. sessions, session_anchors, session_bases: NULL for none.
 -- arrays: len
 -- in: project_ids i64[], run_ids text[], header_hashes text[], commit_ids i64[], branches text[], suites text[],
 --    suite_hashes text[], machine_ids i64[], job_ids i64[], infra bool[], started_at f64[], finished_at f64[],
 --    body_hashes text[], keys text[], measurements i64[], series i64[], samples i64[], actors text[],
 --    projects text[], shas text[], job_fences i64[], sessions text[], session_anchors text[], session_bases text[],
---    unsandboxed bool[]
+--    unsandboxed bool[], ids i64[]
 -- out: place i64, id i64, count void, pg_notify void
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
                          $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],
                          $12::float8[], $13::text[], $14::text[], $15::bigint[], $16::bigint[],
                          $17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[], $22::text[],
-                         $23::text[], $24::text[], $25::boolean[])
+                         $23::text[], $24::text[], $25::boolean[], $26::bigint[])
          WITH ORDINALITY
          AS t (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
                infra, started, finished, body, key, measurements, series, samples, actor, project,
-               sha, job_fence, session, session_anchor, session_base, unsandboxed, place)),
+               sha, job_fence, session, session_anchor, session_base, unsandboxed, stored_id, place)),
 made AS (
     INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,
                       machine_id, job_id, infra, started_at, finished_at, job_fence, session_id,
@@ -111,11 +111,13 @@ made AS (
                                       AND j.id = u.job_id AND j.kind NOT IN ('detect', 'notify')) END,
            infra, to_timestamp(started), to_timestamp(finished), nullif(job_fence, 0), session,
            session_anchor, session_base, unsandboxed
-    FROM u ORDER BY project_id, run_id
+    FROM u WHERE stored_id = 0 ORDER BY project_id, run_id
     ON CONFLICT (project_id, run_id) DO NOTHING
     RETURNING id, project_id, run_id),
 r AS MATERIALIZED (
-    SELECT m.id, u.* FROM made m JOIN u ON u.project_id = m.project_id AND u.run_id = m.run_id),
+    SELECT m.id, u.* FROM made m JOIN u ON u.project_id = m.project_id AND u.run_id = m.run_id
+    UNION ALL
+    SELECT u.stored_id, u.* FROM u WHERE u.stored_id > 0),
 parts AS (
     INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
     SELECT project_id, id, body, key, measurements, series, samples FROM r),
@@ -136,12 +138,6 @@ SELECT r.place, r.id,
        (SELECT pg_notify('perfci', json_build_object('type', 'detect', 'id', max(id))::text)
         FROM judged HAVING count(*) > 0)
 FROM r;
-
--- name: run_notify
--- The event of a run that was stored alone.
--- in: project text, run_id i64, id text, commit text
-SELECT pg_notify('perfci', json_build_object('type', 'run', 'project', $1::text, 'run_id', $2::bigint, 'id', $3::text,
-                                             'commit', $4::text)::text);
 
 -- name: measurements_copy
 -- copy: project_id i64, series_id i64, run_id i64, commit_id i64, n i32, median f64, low f64, high f64, min f64,

@@ -64,21 +64,6 @@ ON CONFLICT DO NOTHING;
 -- in: id i64
 UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
 
--- name: run_insert
--- No row when the run exists. job_id: as in group_store. session, session_anchor, session_base NULL: none.
--- in: project_id i64, run_id text, header_hash text, commit_id i64, branch text, suite text, suite_hash text,
---    machine_id i64, job_id id, infra bool, started_at f64, finished_at f64, job_fence id, session text,
---    session_anchor text, session_base text, unsandboxed bool
--- value: id i64
-INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
-                  job_id, infra, started_at, finished_at, job_fence, session_id, session_anchor, session_base,
-                  unsandboxed)
-VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint,
-        (SELECT j.id FROM jobs j WHERE j.project_id = $1::bigint AND j.id = $9::bigint
-         AND j.kind NOT IN ('detect', 'notify')), $10::boolean,
-        to_timestamp($11::float8), to_timestamp($12::float8), $13::bigint, $14, $15, $16, $17::boolean)
-ON CONFLICT (project_id, run_id) DO NOTHING RETURNING id;
-
 -- name: run_lock
 -- in: project_id i64, run_id text
 -- out: id i64, header_hash text
@@ -98,11 +83,6 @@ WHERE project_id = $1::bigint AND run_id = $2::bigint AND body_hash = $3;
 SELECT q.run_id, r.run_id AS id, q.body_hash, q.series, q.samples
 FROM run_parts q JOIN runs r ON r.project_id = q.project_id AND r.id = q.run_id
 WHERE q.project_id = $1::bigint AND q.key = $2;
-
--- name: run_part_insert
--- in: project_id i64, run_id i64, body_hash text, key text, measurements i64, series i64, samples i64
-INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
-VALUES ($1::bigint, $2::bigint, $3, $4, $5::bigint, $6::bigint, $7::bigint);
 
 -- name: benchmarks_ensure
 -- In the order of names, so that transactions do not deadlock.

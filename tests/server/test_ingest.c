@@ -110,6 +110,10 @@ Test(ingest, parts_of_a_split_run_come_together)
     cr_assert(eq(int, pfc_run_load(db, p, id, &whole, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, whole->measurements_len, 3));
     ASSERT_COUNT(url, "runs", "1");
+    /* each part is judged and recorded */
+    ASSERT_COUNT(url, "run_parts q JOIN runs r ON r.id = q.run_id", "2");
+    ASSERT_COUNT(url, "jobs j JOIN runs r ON r.id = j.run_id WHERE j.kind = 'detect'", "2");
+    ASSERT_COUNT(url, "audit WHERE action = 'ingest'", "2");
     pfc_run_free(whole);
     pfc_run_free(run);
     pfc_run_free(part);

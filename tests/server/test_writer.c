@@ -202,6 +202,55 @@ Test(writer, those_who_wait_share_one_transaction)
                  N));
 }
 
+/* Of the two runs of commit 2: rows of a table that differ in more than these columns. */
+static void expect_equal_rows(const char *table, const char *rows, const char *but)
+{
+    char *sql = pfc_format("SELECT count(*) * 100 + count(DISTINCT to_jsonb(t) - "
+                           "ARRAY['id', 'run_id', %s]) FROM %s t WHERE %s",
+                           but, table, rows);
+
+    cr_expect(eq(long, number(sql), 201), "%s", table);
+    free(sql);
+}
+
+Test(writer, a_run_leaves_the_same_rows_alone_and_in_a_group)
+{
+#define OF_COMMIT_2                                                                                \
+    "IN (SELECT r.id FROM runs r JOIN commits c ON c.id = r.commit_id AND "                        \
+    "right(c.sha, 1) = '2')"
+    pfc_run *alone = one_benchmark(2, 9);
+    pfc_ingest_ticket *ticket = ticket_of(one_benchmark(2, 9), NULL);
+    pfc_writer_counts counts = { 0 };
+    pfc_ingest_result result = { 0 }, grouped = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    cr_assert(eq(int, pfc_run_ingest(db, "test", project, alone, NULL, &result, &err), PFC_OK),
+              "%s", err.msg);
+    hold(&b);
+    submit(ticket);
+    let_go(&b);
+    wait_for(&counter, 2);
+    cr_assert(eq(int, take(ticket, &grouped, &err), PFC_OK), "%s", err.msg);
+    pfc_writer_figures(writer, &counts);
+    cr_assert(eq(u64, counts.grouped, 1));
+    cr_expect(eq(i64, grouped.series, result.series));
+    cr_expect(eq(i64, grouped.samples, result.samples));
+    expect_equal_rows("runs", "t.id " OF_COMMIT_2,
+                      "'header_hash', 'received_at', 'started_at', 'finished_at'");
+    expect_equal_rows("run_parts", "t.run_id " OF_COMMIT_2, "'body_hash', 'received_at'");
+    expect_equal_rows("measurements", "t.run_id " OF_COMMIT_2, "'stored_at'");
+    expect_equal_rows("jobs", "t.kind = 'detect' AND t.run_id " OF_COMMIT_2, "'created_at'");
+    expect_equal_rows(
+        "audit",
+        "t.action = 'ingest' AND t.object IN (SELECT 'run ' || x.id FROM runs x WHERE "
+        "x.id " OF_COMMIT_2 ")",
+        "'at', 'object', 'detail'");
+    pfc_ingest_ticket_free(ticket);
+    pfc_run_free(alone);
+}
+
 Test(writer, a_refused_run_does_not_take_its_neighbours_with_it)
 {
     pfc_run *bad = fx_run(2), *fresh = fx_run(3), *other_way = one_benchmark(4, 2);

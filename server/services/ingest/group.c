@@ -1,5 +1,5 @@
 /*
- * Storing many runs in one transaction. The commit's fsync is what storing costs, so runs that wait
+ * Storing many runs in one transaction, by the functions of rows.c. The commit's fsync is what storing costs, so runs that wait
  * at the same time share one, and each statement carries all of them as arrays.
  *
  * Only the common case goes this way: project, commit, machine and series are known and the run is
@@ -21,69 +21,6 @@ typedef struct group {
     size_t at[PFC_INGEST_GROUP_MAX]; /* place of in[i] in all */
     size_t len;
 } group;
-
-/* ---- columns of a group ---- */
-
-typedef const char *(*text_of)(const pfc_ingest *in);
-typedef int64_t (*i64_of)(const pfc_ingest *in);
-
-#define COLUMN(type, name, expression)                                                             \
-    static type name(const pfc_ingest *in)                                                         \
-    {                                                                                              \
-        return expression;                                                                         \
-    }
-
-COLUMN(const char *, sha_of, in->run->commit)
-COLUMN(const char *, class_of, in->run->machine.machine_class)
-COLUMN(const char *, host_of, in->run->machine.name ? in->run->machine.name : "")
-COLUMN(const char *, fingerprint_of, in->run->machine.fingerprint_hash)
-COLUMN(const char *, key_of, in->key)
-COLUMN(const char *, asked_branch_of, in->run->branch)
-COLUMN(const char *, branch_of, in->branch)
-COLUMN(const char *, project_name_of, in->project)
-COLUMN(const char *, id_of, in->run->id)
-COLUMN(const char *, header_of, in->header)
-COLUMN(const char *, body_of, in->body)
-COLUMN(const char *, suite_of, in->run->suite ? in->run->suite : "")
-COLUMN(const char *, suite_hash_of, in->run->suite_hash ? in->run->suite_hash : "")
-COLUMN(const char *, session_of, in->run->session_id)
-COLUMN(const char *, session_anchor_of, in->run->session_anchor)
-COLUMN(const char *, session_base_of, in->run->session_base)
-COLUMN(const char *, actor_of, in->actor)
-COLUMN(int64_t, project_of, in->project_id)
-COLUMN(int64_t, commit_of, in->commit_id)
-COLUMN(int64_t, machine_of, in->machine_id)
-COLUMN(int64_t, job_of, in->run->job_id)
-COLUMN(int64_t, fence_of, in->run->job_fence)
-COLUMN(int64_t, measurements_of, (int64_t)in->run->measurements_len)
-COLUMN(int64_t, series_of, (int64_t)in->ok.len)
-COLUMN(int64_t, samples_of, in->ok.samples_total)
-
-/* The parameters of a statement over the whole group: a text or a number of each run. */
-enum { TEXT_COLUMNS = 16, NUMBER_COLUMNS = 8 };
-typedef struct columns {
-    const char *texts[TEXT_COLUMNS][PFC_INGEST_GROUP_MAX];
-    int64_t numbers[NUMBER_COLUMNS][PFC_INGEST_GROUP_MAX];
-    size_t texts_len, numbers_len;
-} columns;
-
-static const char *const *texts(columns *c, const group *g, text_of get)
-{
-    const char **values = c->texts[c->texts_len++];
-
-    for (size_t i = 0; i < g->len; i++)
-        values[i] = get(g->in[i]);
-    return values;
-}
-
-static const int64_t *numbers(columns *c, const group *g, i64_of get)
-{
-    int64_t *values = c->numbers[c->numbers_len++];
-
-    for (size_t i = 0; i < g->len; i++)
-        values[i] = get(g->in[i]);
-    return values;
-}
 
 /* Keeps the runs whose `keep` is true, in order. */
 static void sift(group *g, const bool *keep)
@@ -120,6 +57,7 @@ static void gather(group *g, pfc_ingest *const *runs, size_t len)
                      same_text(g->in[k]->key, runs[i]->key));
         if (alone)
             continue;
+        runs[i]->run_id = 0;
         g->at[g->len] = i;
         g->in[g->len++] = runs[i];
     }
@@ -140,21 +78,9 @@ static bool take_resolved(pfc_ingest *in, const pfc_sql_group_resolve_rows *rows
 static pfc_code resolve(group *g, pfc_err *err)
 {
     bool keep[PFC_INGEST_GROUP_MAX] = { false };
-    columns *c = pfc_alloc(sizeof(*c));
     pfc_sql_group_resolve_rows rows = { 0 };
-    pfc_code code;
+    pfc_code code = pfc_ingest_resolve(g->tx, g->in, g->len, &rows, err);
 
-    code = pfc_sql_group_resolve(
-        g->tx,
-        &(pfc_sql_group_resolve_args){ .project_ids = numbers(c, g, project_of),
-                                       .branches = texts(c, g, asked_branch_of),
-                                       .shas = texts(c, g, sha_of),
-                                       .machine_classes = texts(c, g, class_of),
-                                       .machine_names = texts(c, g, host_of),
-                                       .fingerprint_hashes = texts(c, g, fingerprint_of),
-                                       .keys = texts(c, g, key_of),
-                                       .len = g->len },
-        &rows, err);
     for (size_t row = 0; !code && row < rows.len; row++) {
         size_t i = (size_t)rows.items[row].ordinal - 1;
 
@@ -163,7 +89,6 @@ static pfc_code resolve(group *g, pfc_err *err)
     if (!code)
         sift(g, keep);
     pfc_rows_clear(&rows);
-    free(c);
     return code;
 }
 
@@ -271,61 +196,14 @@ static pfc_code check_exact(group *g, pfc_err *err)
 
 /* ---- rows ---- */
 
-/* Stores all but the numbers; runs that were there before leave the group. */
-static pfc_code insert_runs(group *g, pfc_err *err)
+/* Stores all but the results; runs that were there before leave the group. */
+static pfc_code store_runs(group *g, pfc_err *err)
 {
-    bool keep[PFC_INGEST_GROUP_MAX] = { false }, infra[PFC_INGEST_GROUP_MAX];
-    bool unsandboxed[PFC_INGEST_GROUP_MAX];
-    double started[PFC_INGEST_GROUP_MAX], finished[PFC_INGEST_GROUP_MAX];
-    columns *c = pfc_alloc(sizeof(*c));
-    pfc_sql_group_store_rows rows = { 0 };
-    pfc_code code;
+    bool keep[PFC_INGEST_GROUP_MAX];
+    pfc_code code = pfc_ingest_store(g->tx, g->in, g->len, keep, err);
 
-    for (size_t i = 0; i < g->len; i++) {
-        infra[i] = g->in[i]->run->infra;
-        unsandboxed[i] = g->in[i]->run->unsandboxed;
-        started[i] = g->in[i]->run->started_at;
-        finished[i] = g->in[i]->run->finished_at;
-    }
-    code = pfc_sql_group_store(
-        g->tx,
-        &(pfc_sql_group_store_args){ .project_ids = numbers(c, g, project_of),
-                                     .run_ids = texts(c, g, id_of),
-                                     .header_hashes = texts(c, g, header_of),
-                                     .commit_ids = numbers(c, g, commit_of),
-                                     .branches = texts(c, g, branch_of),
-                                     .suites = texts(c, g, suite_of),
-                                     .suite_hashes = texts(c, g, suite_hash_of),
-                                     .machine_ids = numbers(c, g, machine_of),
-                                     .job_ids = numbers(c, g, job_of),
-                                     .infra = infra,
-                                     .started_at = started,
-                                     .finished_at = finished,
-                                     .body_hashes = texts(c, g, body_of),
-                                     .keys = texts(c, g, key_of),
-                                     .measurements = numbers(c, g, measurements_of),
-                                     .series = numbers(c, g, series_of),
-                                     .samples = numbers(c, g, samples_of),
-                                     .actors = texts(c, g, actor_of),
-                                     .projects = texts(c, g, project_name_of),
-                                     .shas = texts(c, g, sha_of),
-                                     .job_fences = numbers(c, g, fence_of),
-                                     .sessions = texts(c, g, session_of),
-                                     .session_anchors = texts(c, g, session_anchor_of),
-                                     .session_bases = texts(c, g, session_base_of),
-                                     .unsandboxed = unsandboxed,
-                                     .len = g->len },
-        &rows, err);
-    for (size_t row = 0; !code && row < rows.len; row++) {
-        const size_t i = (size_t)rows.items[row].place - 1;
-
-        g->in[i]->run_id = rows.items[row].id;
-        keep[i] = true;
-    }
     if (!code)
         sift(g, keep);
-    pfc_rows_clear(&rows);
-    free(c);
     return code;
 }
 
@@ -351,7 +229,7 @@ static pfc_code store_group(group *g, pfc_err *err)
     if (!code && g->len)
         code = check_exact(g, err);
     if (!code && g->len)
-        code = insert_runs(g, err);
+        code = store_runs(g, err);
     if (!code && g->len)
         code = insert_unmeasured(g, err);
     if (code || !g->len)
@@ -378,8 +256,8 @@ pfc_code pfc_ingest_group(pfc_db *db, pfc_ingest *const *runs, size_t len, pfc_g
 
         states[g->at[i]] = PFC_GROUP_STORED;
         *out = (pfc_ingest_result){ .run_id = g->in[i]->run_id,
-                                    .series = series_of(g->in[i]),
-                                    .samples = samples_of(g->in[i]) };
+                                    .series = (int64_t)g->in[i]->ok.len,
+                                    .samples = g->in[i]->ok.samples_total };
         (void)snprintf(out->id, sizeof(out->id), "%s", g->in[i]->run->id);
     }
     free(g);

@@ -125,38 +125,28 @@ static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *ou
     return code;
 }
 
-/* Inserts the run's row, or locks the existing one. */
+/* Stores the run, or a further part of it; *made false: the run is there already. */
+static pfc_code store_run(pfc_ingest *in, bool *made, pfc_err *err)
+{
+    pfc_code code = pfc_ingest_store(in->tx, &in, 1, made, err);
+
+    if (code == PFC_ECONFLICT && in->key) /* after check_key, for example by another server */
+        return key_conflict(err);
+    return code;
+}
+
+/* Stores a new run, or locks the existing one. */
 static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
     const pfc_run *run = in->run;
     pfc_sql_run_lock_rows rows = { 0 };
-    pfc_code code;
+    bool made = false;
+    pfc_code code = store_run(in, &made, err); /* waits while another transaction stores this run */
 
-    /* Waits while another transaction is storing the same run. */
-    code = pfc_sql_run_insert(
-        in->tx,
-        &(pfc_sql_run_insert_args){ .project_id = in->project_id,
-                                    .run_id = run->id,
-                                    .header_hash = in->header,
-                                    .commit_id = in->commit_id,
-                                    .branch = in->branch,
-                                    .suite = run->suite ? run->suite : "",
-                                    .suite_hash = run->suite_hash ? run->suite_hash : "",
-                                    .machine_id = in->machine_id,
-                                    .job_id = run->job_id,
-                                    .infra = run->infra,
-                                    .started_at = run->started_at,
-                                    .finished_at = run->finished_at,
-                                    .job_fence = run->job_fence,
-                                    .session = run->session_id,
-                                    .session_anchor = run->session_anchor,
-                                    .session_base = run->session_base,
-                                    .unsandboxed = run->unsandboxed },
-        &in->run_id, err);
-    if (!code && in->run_id)
+    if (!code && made)
         code = pfc_environment_note(in->tx, in->project_id, in->machine_id, in->run_id, run->infra,
                                     err);
-    if (code || in->run_id)
+    if (code || made)
         return code;
     code = pfc_sql_run_lock(
         in->tx, &(pfc_sql_run_lock_args){ .project_id = in->project_id, .run_id = run->id }, &rows,
@@ -277,105 +267,13 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
     return pfc_sql_measurements_copy(in->tx, &rows, err);
 }
 
-/* Stores broken and skipped measurements, so that the complete document can be returned later. */
-pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
+static pfc_code store(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
-    const pfc_run *run = in->run;
-    size_t cap = run->measurements_len - in->ok.len, n = 0;
-    const char **text[5];
-    char **params = pfc_calloc(cap, sizeof(char *));
-    bool *higher = pfc_calloc(cap, sizeof(bool)), *exact = pfc_calloc(cap, sizeof(bool));
-    bool *broken = pfc_calloc(cap, sizeof(bool));
-    pfc_code code = PFC_OK;
-
-    for (size_t t = 0; t < PFC_ARRAY_LEN(text); t++)
-        text[t] = pfc_calloc(cap, sizeof(char *));
-    for (size_t i = 0; i < run->measurements_len; i++) {
-        const pfc_measurement *m = &run->measurements[i];
-
-        if (m->status == PFC_STATUS_OK)
-            continue;
-        text[0][n] = m->benchmark;
-        text[1][n] = m->metric;
-        text[2][n] = m->backend;
-        text[3][n] = m->unit;
-        text[4][n] = m->reason ? m->reason : "";
-        params[n] = pfc_labels_text(&m->params);
-        higher[n] = m->higher_is_better;
-        exact[n] = m->exact;
-        broken[n++] = m->status == PFC_STATUS_BROKEN;
-    }
-    if (n)
-        code = pfc_sql_unmeasured_insert(
-            in->tx,
-            &(pfc_sql_unmeasured_insert_args){ .project_id = in->project_id,
-                                               .run_id = in->run_id,
-                                               .benchmarks = text[0],
-                                               .metrics = text[1],
-                                               .backends = text[2],
-                                               .units = text[3],
-                                               .higher_is_better = higher,
-                                               .exact = exact,
-                                               .broken = broken,
-                                               .reasons = text[4],
-                                               .params = (const char *const *)params,
-                                               .len = n },
-            err);
-    for (size_t t = 0; t < PFC_ARRAY_LEN(text); t++)
-        free(text[t]);
-    pfc_texts_free(params, n);
-    free(broken);
-    free(exact);
-    free(higher);
-    return code;
-}
-
-static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
-                           pfc_ingest_result *out, pfc_err *err)
-{
-    char *what;
-    pfc_code code;
-
-    out->series = (int64_t)in->ok.len;
-    out->samples = in->ok.samples_total;
-    code = pfc_sql_run_part_insert(
-        in->tx,
-        &(pfc_sql_run_part_insert_args){ .project_id = in->project_id,
-                                         .run_id = in->run_id,
-                                         .body_hash = in->body,
-                                         .key = key,
-                                         .measurements = (int64_t)in->run->measurements_len,
-                                         .series = out->series,
-                                         .samples = out->samples },
-        err);
-    if (code == PFC_ECONFLICT && key) /* after check_key, for example by another server */
-        return key_conflict(err);
-    /* In the same transaction: a run that is stored but never judged looks like one without
-     * changes. */
-    if (!code && in->run->measurements_len)
-        code = pfc_detect_enqueue(in->tx, in->project_id, in->run_id, NULL, err);
-    if (code)
-        return code;
-    what = pfc_format("run %lld", (long long)in->run_id);
-    code = pfc_audit_add(in->tx, actor, "ingest", in->project_id, what, in->run->id, err);
-    free(what);
-    if (!code)
-        code = pfc_sql_run_notify(in->tx,
-                                  &(pfc_sql_run_notify_args){ .project = in->project,
-                                                              .run_id = in->run_id,
-                                                              .id = in->run->id,
-                                                              .commit = in->run->commit },
-                                  err);
-    return code;
-}
-
-static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_ingest_result *out,
-                      pfc_err *err)
-{
+    bool made = false;
     pfc_code code = find_project(in, err);
 
     if (!code)
-        code = check_key(in, key, out, err);
+        code = check_key(in, in->key, out, err);
     if (code || out->repeated)
         return code;
     /* History before machines before runs before series: one lock order prevents deadlocks. */
@@ -389,12 +287,12 @@ static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_in
         code = claim_run(in, out, err);
     if (code || out->repeated)
         return code;
+    out->series = (int64_t)in->ok.len;
+    out->samples = in->ok.samples_total;
     code = store_measured(in, err);
     if (!code)
         code = pfc_ingest_unmeasured(in, err);
-    if (!code)
-        code = store_part(in, actor, key, out, err);
-    return code;
+    return !code && in->further ? store_run(in, &made, err) : code;
 }
 
 /* Frees the state of an attempt that failed. */
@@ -420,7 +318,7 @@ static pfc_code try_to_store(pfc_tx *tx, void *into, pfc_err *err)
     forget_attempt(a->in);
     a->answer = (pfc_ingest_result){ 0 };
     a->in->tx = tx;
-    code = store(a->in, a->in->actor, a->in->key, &a->answer, err);
+    code = store(a->in, &a->answer, err);
     a->in->tx = NULL;
     return code;
 }

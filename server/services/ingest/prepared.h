@@ -3,8 +3,8 @@
  *
  * Preparing needs no database: it checks the document, derives the figures that are stored beside
  * the samples, and hashes header and body. ingest.c stores one run in a transaction of its own;
- * group.c stores many in one, as long as they need nothing but inserts. rows.c makes
- * the parameters of both.
+ * group.c stores many in one, as long as they need nothing but inserts. Both store by
+ * the functions of rows.c.
  */
 #ifndef PFC_SERVER_SERVICES_INGEST_PREPARED_H
 #define PFC_SERVER_SERVICES_INGEST_PREPARED_H
@@ -50,6 +50,15 @@ void pfc_ingest_clear(pfc_ingest *in);
 /** Stores a prepared run in a transaction of its own; may be called again after it failed. */
 pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out,
                         pfc_err *err) PFC_MUSTCHECK;
+/** Looks up what the runs need, in the order of the runs; see group_resolve. */
+pfc_code pfc_ingest_resolve(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
+                            pfc_sql_group_resolve_rows *out, pfc_err *err) PFC_MUSTCHECK;
+/** Stores runs with their part, detect job, audit row and event, but without results. A run whose
+ *  run_id is 0 is new and gets its number; another one is stored and gets a further part. Projects,
+ *  branches, commits and machines are known; len is 1..PFC_INGEST_GROUP_MAX. stored[i] false: a run
+ *  with this id is there already, and nothing of runs[i] was stored. */
+pfc_code pfc_ingest_store(pfc_tx *tx, pfc_ingest *const *runs, size_t len, bool *stored,
+                          pfc_err *err) PFC_MUSTCHECK;
 /** Stores what was broken or skipped; in->tx, in->project_id and in->run_id are set. */
 pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
 /** Measurements with samples, of all the runs together. */
