@@ -1,6 +1,7 @@
 /*
- * Storing many runs in one transaction, by the functions of rows.c. The commit's fsync is what storing costs, so runs that wait
- * at the same time share one, and each statement carries all of them as arrays.
+ * Storing many runs in one transaction, by the functions of rows.c. The commit's fsync is what
+ * storing costs, so runs that wait at the same time share one, and each statement carries all of
+ * them as arrays.
  *
  * Only the common case goes this way: project, commit, machine and series are known and the run is
  * new. A run that needs more, or is there already, is left to pfc_ingest_one, which knows every
