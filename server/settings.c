@@ -75,7 +75,7 @@ static const char more_help[] =
     "                            of its range; default 1h (PERFCI_BACKFILL_DELAY)\n"
     "  --backfill-budget N       such jobs of one project per day; 0: none, default 24\n"
     "                            (PERFCI_BACKFILL_BUDGET)\n"
-    "  --notify F                receivers of notices: webhooks, chats, GitHub; the format is in\n"
+    "  --notify F                receivers of notices: webhooks, chats, GitHub, mail; format in\n"
     "                            docs/how-to/notices.md (PERFCI_NOTIFY)\n"
     "  --notify-networks LIST    private networks of receivers, which may use http, too\n"
     "                            (PERFCI_NOTIFY_NETWORKS)\n"

@@ -6,12 +6,11 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include <curl/curl.h>
+#include "core/http/transfer.h"
 
 #define DEFAULT_CONNECT_S 10.0
 #define DEFAULT_TIMEOUT_S 60.0
@@ -26,21 +25,9 @@ struct pfc_http {
     double connect_timeout_s;
     double timeout_s;
     size_t max_answer_bytes;
-    bool (*cancelled)(void *arg);
-    void *cancelled_arg;
-    bool (*may_reach)(void *arg, const struct sockaddr *address);
-    void *may_reach_arg;
+    transfer_guard guard;
     char *name;
-    bool refused; /* by may_reach, in this call */
 };
-
-static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
-
-static void curl_start(void)
-{
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        pfc_die("libcurl does not start");
-}
 
 /* http(s)://host[:port][/prefix]: no user or password, which would end up in logs, and no query. */
 static pfc_code check_url(const char *url, pfc_err *err)
@@ -92,12 +79,8 @@ pfc_code pfc_http_new(const pfc_http_opts *opts, pfc_http **out, pfc_err *err)
         code = check_token(opts->token, err);
     if (code)
         return code;
-    (void)pthread_once(&curl_once, curl_start);
-
     http = pfc_alloc(sizeof(*http));
-    http->curl = curl_easy_init();
-    if (!http->curl)
-        pfc_die("libcurl gives no handle");
+    http->curl = transfer_open();
     len = strlen(opts->url);
     while (len > 0 && opts->url[len - 1] == '/')
         len--;
@@ -110,10 +93,10 @@ pfc_code pfc_http_new(const pfc_http_opts *opts, pfc_http **out, pfc_err *err)
     http->max_answer_bytes = opts->max_answer_bytes
                                  ? PFC_MIN(opts->max_answer_bytes, (size_t)PFC_HTTP_MAX_ANSWER)
                                  : DEFAULT_ANSWER;
-    http->cancelled = opts->cancelled;
-    http->cancelled_arg = opts->cancelled_arg;
-    http->may_reach = opts->may_reach;
-    http->may_reach_arg = opts->may_reach_arg;
+    http->guard = (transfer_guard){ .cancelled = opts->cancelled,
+                                    .cancelled_arg = opts->cancelled_arg,
+                                    .may_reach = opts->may_reach,
+                                    .may_reach_arg = opts->may_reach_arg };
     http->name = opts->name ? pfc_strdup(opts->name) : NULL;
     *out = http;
     return PFC_OK;
@@ -142,29 +125,6 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *arg)
     (void)size; /* libcurl promises 1 */
     pfc_buf_append(body, bytes, count);
     return body->overflow ? 0 : count;
-}
-
-static int ask_cancelled(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal,
-                         curl_off_t ulnow)
-{
-    const pfc_http *http = arg;
-
-    (void)dltotal, (void)dlnow, (void)ultotal, (void)ulnow;
-    return http->cancelled && http->cancelled(http->cancelled_arg) ? 1 : 0;
-}
-
-/* The address is the one that is connected to, so no name can mean another one between check and
- * use. */
-static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
-{
-    pfc_http *http = arg;
-
-    (void)purpose;
-    if (http->may_reach && !http->may_reach(http->may_reach_arg, &address->addr)) {
-        http->refused = true;
-        return CURL_SOCKET_BAD;
-    }
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 static struct curl_slist *add_header(struct curl_slist *list, const char *line)
@@ -211,11 +171,6 @@ static struct curl_slist *make_headers(const pfc_http *http, const pfc_http_req 
     return list;
 }
 
-static long to_ms(double seconds)
-{
-    return (long)fmin(fmax(ceil(seconds * 1000.0), 1.0), 86400e3);
-}
-
 static void set_options(pfc_http *http, const pfc_http_req *req, const char *url,
                         struct curl_slist *headers, char *reason, pfc_buf *body)
 {
@@ -226,21 +181,13 @@ static void set_options(pfc_http *http, const pfc_http_req *req, const char *url
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "perfci/" PFC_VERSION);
     curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask_cancelled);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, http);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, http);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, to_ms(http->connect_timeout_s));
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-                     to_ms(req->timeout_s > 0 ? req->timeout_s : http->timeout_s));
+    transfer_guard_set(curl, &http->guard, reason, http->connect_timeout_s,
+                       req->timeout_s > 0 ? req->timeout_s : http->timeout_s);
     if (req->body || strcmp(method, "POST") == 0) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, req->body ? req->body : "");
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
@@ -284,26 +231,6 @@ static void keep_headers(CURL *curl, const char *const *names, pfc_http_answer *
     }
 }
 
-/* The code for callers to branch on: EUNAVAIL for faults that a retry can solve, EIO for those that
- * a person must solve. */
-static pfc_code code_of(CURLcode rc, bool overflow)
-{
-    if (overflow)
-        return PFC_ETOOBIG;
-    if (rc == CURLE_OPERATION_TIMEDOUT)
-        return PFC_ETIMEOUT;
-    if (rc == CURLE_ABORTED_BY_CALLBACK)
-        return PFC_ECONFLICT;
-    if (rc == CURLE_COULDNT_RESOLVE_HOST || rc == CURLE_COULDNT_RESOLVE_PROXY ||
-        rc == CURLE_COULDNT_CONNECT || rc == CURLE_GOT_NOTHING || rc == CURLE_SEND_ERROR ||
-        rc == CURLE_RECV_ERROR || rc == CURLE_PARTIAL_FILE || rc == CURLE_WEIRD_SERVER_REPLY ||
-        rc == CURLE_HTTP2 || rc == CURLE_HTTP2_STREAM)
-        return PFC_EUNAVAIL;
-    if (rc == CURLE_URL_MALFORMAT || rc == CURLE_UNSUPPORTED_PROTOCOL)
-        return PFC_EINVAL;
-    return PFC_EIO;
-}
-
 static pfc_code explain(const pfc_http *http, CURLcode rc, const char *reason, const pfc_buf *body,
                         pfc_err *err)
 {
@@ -312,16 +239,7 @@ static pfc_code explain(const pfc_http *http, CURLcode rc, const char *reason, c
     if (body->overflow)
         return pfc_err_set(err, PFC_ETOOBIG, "the answer of %s is over %zu bytes", url,
                            body->max_bytes);
-    if (rc == CURLE_ABORTED_BY_CALLBACK)
-        return pfc_err_set(err, PFC_ECONFLICT, "the call to %s was cancelled", url);
-    if (http->refused && rc == CURLE_COULDNT_CONNECT)
-        return pfc_err_set(err, PFC_EDENIED, "the address of %s must not be connected to", url);
-    if (rc == CURLE_COULDNT_CONNECT)
-        return pfc_err_set(err, PFC_EUNAVAIL, "no service answers at %s: connection failed", url);
-    if (rc == CURLE_OPERATION_TIMEDOUT)
-        return pfc_err_set(err, PFC_ETIMEOUT, "%s did not answer in time", url);
-    return pfc_err_set(err, code_of(rc, false), "the call to %s failed: %s", url,
-                       reason[0] ? reason : curl_easy_strerror(rc));
+    return transfer_failure(&http->guard, rc, url, reason, err);
 }
 
 static pfc_code send_once(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
@@ -337,10 +255,8 @@ static pfc_code send_once(pfc_http *http, const pfc_http_req *req, pfc_http_answ
 
     *answer = (pfc_http_answer){ 0 };
     pfc_buf_init(&answer->body, http->max_answer_bytes);
-    http->refused = false;
     set_options(http, req, url, headers, reason, &answer->body);
-    rc =
-        ask_cancelled(http, 0, 0, 0, 0) ? CURLE_ABORTED_BY_CALLBACK : curl_easy_perform(http->curl);
+    rc = transfer_perform(http->curl, &http->guard);
     if (rc != CURLE_OK) {
         code = explain(http, rc, reason, &answer->body, err);
         pfc_http_answer_clear(answer);

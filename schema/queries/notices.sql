@@ -8,6 +8,64 @@ WITH made AS (
     RETURNING id)
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
+-- name: notice_group
+-- Announces a group once, at its first alert, unless a person has set that alert's state already. The commit is the
+-- place of the change, and not blamed.
+-- in: project_id i64, alert_ids i64[]
+WITH first AS (
+    SELECT a.id, a.event_id, a.group_summary, c.sha
+    FROM alerts a
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
+    WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND a.state IN ('untriaged', 'infrastructure')
+      AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.project_id = $1::bigint AND n.alert_id = ANY ($2::bigint[])
+                      AND n.kind IN ('regression', 'infrastructure'))
+    ORDER BY a.id LIMIT 1),
+made AS (
+    INSERT INTO notices (project_id, kind, alert_id, sha, text)
+    SELECT $1::bigint, CASE WHEN event_id IS NULL THEN 'regression' ELSE 'infrastructure' END, id, sha,
+           format('%s, first measured at %s', group_summary, left(sha, 12))
+    FROM first
+    ON CONFLICT (project_id, alert_id, kind, sha) DO NOTHING
+    RETURNING id)
+SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
+
+-- name: notice_recovered
+-- Announces once that the last open alert of a group recovered, when the group itself was announced.
+-- in: project_id i64, alert_id i64
+WITH this AS (
+    SELECT a.group_id, a.group_summary, c.sha
+    FROM alerts a
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    JOIN commits c ON c.project_id = x.project_id AND c.id = coalesce(x.undone_commit_id, x.commit_id)
+    WHERE a.project_id = $1::bigint AND a.id = $2::bigint),
+members AS (
+    SELECT a.id, a.state FROM alerts a JOIN this t ON a.group_id = t.group_id WHERE a.project_id = $1::bigint),
+made AS (
+    INSERT INTO notices (project_id, kind, alert_id, sha, text)
+    SELECT $1::bigint, 'recovered', (SELECT min(id) FROM members), t.sha,
+           format('recovered at %2$s: %1$s', t.group_summary, left(t.sha, 12))
+    FROM this t
+    WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.state IN ('untriaged', 'acknowledged', 'investigating',
+                                                                'fixed', 'backed_out'))
+      AND EXISTS (SELECT 1 FROM notices n JOIN members m ON n.alert_id = m.id
+                  WHERE n.project_id = $1::bigint AND n.kind = 'regression')
+    ON CONFLICT (project_id, alert_id, kind, sha) DO NOTHING
+    RETURNING id)
+SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
+
+-- name: notices_recent
+-- The newest first, closed ones, too.
+-- in: project_id i64, limit i64
+-- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
+--    created_at f64
+SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
+       extract(epoch FROM n.created_at)::float8 AS created_at
+FROM notices n JOIN projects p ON p.id = n.project_id
+LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
+WHERE n.project_id = $1::bigint
+ORDER BY n.id DESC LIMIT $2::int;
+
 -- name: notices_open
 -- The oldest first. A parameter that is NULL does not restrict. deliveries: a JSON array.
 -- in: project_id id, cursor id, limit i64
@@ -43,28 +101,43 @@ UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_
 RETURNING project_id;
 
 -- name: notices_dispatch
--- The number of new delivery jobs. Older notices are not delivered; a notice without receivers stays for readers of
--- the outbox. projects: of each receiver, '' for all.
+-- The number of new delivery jobs. Older notices are not delivered. A notice that no receiver takes stays for readers
+-- of the outbox, except announcements, which are closed. Of each receiver: projects: '' for all; kinds: ',a,b,'; benchmarks: a regular expression, '' for all,
+-- which a notice without a benchmark passes; delays: seconds until the delivery is due.
 -- arrays: len
--- in: receivers text[], projects text[], days i64
+-- in: receivers text[], projects text[], kinds text[], benchmarks text[], delays f64[], days i64
 -- value: count i64
 WITH receivers AS MATERIALIZED (
-    SELECT * FROM unnest($1::text[], $2::text[]) AS r (name, project)),
-picked AS MATERIALIZED (
-    SELECT n.project_id, n.id, n.sha, p.name FROM notices n JOIN projects p ON p.id = n.project_id
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[])
+        AS r (name, project, kinds, benchmarks, delay)),
+wanted AS MATERIALIZED (
+    SELECT n.project_id, n.id, n.sha, r.name, r.delay
+    FROM notices n JOIN projects p ON p.id = n.project_id
+    JOIN receivers r ON r.project IN ('', p.name) AND position(',' || n.kind || ',' IN r.kinds) > 0
+    LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
+    LEFT JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+    LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
     WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
-      AND n.created_at > now() - make_interval(days => $3::int)
-      AND EXISTS (SELECT 1 FROM receivers r WHERE r.project IN ('', p.name))
+      AND n.created_at > now() - make_interval(days => $6::int)
+      AND (r.benchmarks = '' OR b.name IS NULL OR b.name ~ r.benchmarks)),
+picked AS MATERIALIZED (
+    SELECT n.project_id, n.id FROM notices n
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
+      AND EXISTS (SELECT 1 FROM wanted w WHERE w.project_id = n.project_id AND w.id = n.id)
     ORDER BY n.id LIMIT 100 FOR UPDATE OF n SKIP LOCKED),
 made AS (
     INSERT INTO jobs (project_id, kind, sha, dedupe, task, not_before)
-    SELECT k.project_id, 'notify', k.sha, format('notify:%s:%s', k.id, r.name),
-           jsonb_build_object('notice', k.id, 'receiver', r.name), now()
-    FROM picked k JOIN receivers r ON r.project IN ('', k.name)
-    ORDER BY k.id),
+    SELECT w.project_id, 'notify', w.sha, format('notify:%s:%s', w.id, w.name),
+           jsonb_build_object('notice', w.id, 'receiver', w.name), now() + make_interval(secs => w.delay)
+    FROM picked k JOIN wanted w ON w.project_id = k.project_id AND w.id = k.id
+    ORDER BY w.id),
 marked AS (
     UPDATE notices n SET dispatched_at = now() FROM picked k
-    WHERE n.project_id = k.project_id AND n.id = k.id RETURNING n.id)
+    WHERE n.project_id = k.project_id AND n.id = k.id RETURNING n.id),
+closed AS (
+    UPDATE notices n SET done_at = now(), done_by = 'notify: no receiver'
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL AND n.kind IN ('regression', 'infrastructure', 'recovered')
+      AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.project_id = n.project_id AND w.id = n.id))
 SELECT count(*) FROM marked;
 
 -- name: notify_take

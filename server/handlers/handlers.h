@@ -278,6 +278,7 @@ PFC_HANDLER(session_delete);
 PFC_HANDLER(browser_sessions_list);
 PFC_HANDLER(browser_sessions_delete);
 PFC_HANDLER(audit_list);   /* access/audit.c */
+PFC_HANDLER(feed);         /* alerts/feed.c */
 PFC_HANDLER(notices_list); /* alerts/notices.c */
 PFC_HANDLER(notices_delete);
 PFC_HANDLER(notices_send);

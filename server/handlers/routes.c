@@ -208,6 +208,8 @@ const pfc_route pfc_routes[] = {
       "Every change, newest first", "200", "AuditAnswer" },
     { "GET", API "/notices", PFC_MAY_READ, pfc_handle_notices_list, "project:string " PAGE, NULL,
       "Notices that are not delivered yet, oldest first", "200", "NoticesAnswer" },
+    { "GET", API "/projects/{p}/feed", PFC_MAY_READ, pfc_handle_feed, NULL, NULL,
+      "The newest notices of the project as an Atom feed, delivered ones, too", "200", NULL },
     { "DELETE", API "/notices/{id}", PFC_SCOPE_TRIAGE, pfc_handle_notices_delete, NULL, NULL,
       "Closes a notice; repeated: the same answer", "204", NULL },
     { "POST", API "/notices/{id}/send", PFC_SCOPE_TRIAGE, pfc_handle_notices_send, NULL, NULL,

@@ -12,6 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "core/forge/provider.h"
+#include "core/http/mail.h"
 #include "server/notify/internal.h"
 #include "server/services/explain/explain.h"
 #include "server/services/queue/queue.h"
@@ -31,7 +32,6 @@ struct pfc_notifier {
     pfc_nets networks;
     char *link; /* of the dashboard, without a slash at its end; NULL: none */
     pfc_receivers receivers;
-    const char *names[PFC_NOTIFY_MAX_RECEIVERS], *projects[PFC_NOTIFY_MAX_RECEIVERS];
     atomic_bool stopping;
 };
 
@@ -73,10 +73,6 @@ pfc_code pfc_notifier_open(pfc_notifier **out, const pfc_notifier_opts *opts, pf
         code = pfc_err_set(err, PFC_EINVAL, "%s: expected text", opts->file);
     if (!code)
         code = pfc_receivers_parse(text, opts->file, opts->networks, &n->receivers, err);
-    for (size_t i = 0; i < n->receivers.len; i++) {
-        n->names[i] = n->receivers.items[i].name;
-        n->projects[i] = n->receivers.items[i].project;
-    }
     free(text);
     if (code)
         pfc_notifier_close(n);
@@ -289,9 +285,48 @@ static pfc_code comment(sending *s, const pfc_notices *all, const pfc_notice *no
     return code;
 }
 
+static pfc_code send_mail(sending *s, const pfc_notices *all, const pfc_notice *notice,
+                          pfc_err *err)
+{
+    const pfc_receiver *r = s->receiver;
+    char *name = pfc_format("receiver %s", r->name);
+    char *user = r->secret ? pfc_strndup(r->secret, strcspn(r->secret, ":")) : NULL;
+    char *id = pfc_format("notice-%lld-%s", (long long)notice->id, r->name);
+    char *subject = pfc_format("[perfci] %s: %s", notice->project, notice->text);
+    char *text = notify_mail(all, notice->id, s->notifier->link);
+    const pfc_code code =
+        pfc_mail_send(&(pfc_mail_opts){ .url = r->url,
+                                        .user = user,
+                                        .password = user ? r->secret + strlen(user) + 1 : NULL,
+                                        .clear = r->local,
+                                        .timeout_s = s->notifier->opts.timeout_s,
+                                        .cancelled = must_end,
+                                        .cancelled_arg = s,
+                                        .may_reach = may_reach,
+                                        .may_reach_arg = s,
+                                        .name = name },
+                      &(pfc_mail){ .from = r->from,
+                                   .to = (const char *const *)r->to,
+                                   .to_len = r->to_len,
+                                   .subject = subject,
+                                   .id = id,
+                                   .text = text,
+                                   .date_unix_s = (int64_t)time(NULL) },
+                      err);
+
+    free(text);
+    free(name);
+    free(subject);
+    free(id);
+    free(user);
+    return code;
+}
+
 static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *notice,
                         double *retry_after_s, pfc_err *err)
 {
+    if (s->receiver->kind == PFC_RECEIVER_EMAIL)
+        return send_mail(s, all, notice, err);
     if (s->receiver->kind != PFC_RECEIVER_GITHUB)
         return call_receiver(s, all, notice, retry_after_s, err);
     /* Only a confirmed culprit gets a comment on its commit. */
@@ -390,21 +425,37 @@ static pfc_code finish(pfc_notifier *n, const pfc_delivery *d, pfc_delivery_end 
     return code;
 }
 
+static pfc_code dispatch(pfc_notifier *n, pfc_err *err)
+{
+    pfc_notice_route routes[PFC_NOTIFY_MAX_RECEIVERS];
+    const int64_t now = (int64_t)time(NULL);
+    size_t notices = 0;
+
+    for (size_t i = 0; i < n->receivers.len; i++) {
+        const pfc_receiver *r = &n->receivers.items[i];
+
+        routes[i] = (pfc_notice_route){ .receiver = r->name,
+                                        .project = r->project,
+                                        .kinds = r->events,
+                                        .benchmarks = r->benchmarks,
+                                        .delay_s = pfc_receiver_quiet_s(r, now) };
+    }
+    return pfc_notices_dispatch(n->opts.db, routes, n->receivers.len, NEWS_DAYS, &notices, err);
+}
+
 pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
 {
     pfc_err why = { 0 };
     pfc_delivery d;
     pfc_delivery_end end;
     double retry_after_s = 0, wait_s = 0;
-    size_t notices = 0;
     bool read;
     pfc_code code;
 
     *due_s = INFINITY;
     if (is_stopping(n))
         return pfc_err_set(err, PFC_ENOTFOUND, "the notifier is stopping");
-    code = pfc_notices_dispatch(n->opts.db, n->names, n->projects, n->receivers.len, NEWS_DAYS,
-                                &notices, err);
+    code = dispatch(n, err);
     if (!code)
         code = pfc_delivery_take(n->opts.db, n->opts.lease_s, &d, err);
     if (code == PFC_ENOTFOUND && pfc_delivery_due(n->opts.db, due_s, NULL))

@@ -13,6 +13,8 @@
  * first; `id`: the one to send; link: the dashboard's URL or NULL. */
 char *notify_webhook(const pfc_notices *all, int64_t id, const char *link);
 char *notify_slack(const pfc_notices *all, int64_t id, const char *link);
+/** Plain text. */
+char *notify_mail(const pfc_notices *all, int64_t id, const char *link);
 /** explanation: the answer of GET /alerts/{id}/explanation for one of the alerts; NULL: none is
  *  known. */
 char *notify_github(const pfc_notices *all, const json_t *explanation, const char *link);

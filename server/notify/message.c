@@ -122,6 +122,47 @@ char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
     return text;
 }
 
+/* The texts come from strangers' commits: a control character could hide a part of the message. */
+static void put_plain(pfc_buf *out, const char *text)
+{
+    for (const char *p = text ? text : ""; *p; p++)
+        pfc_buf_putc(out, (unsigned char)*p < 0x20 || *p == 0x7F ? ' ' : *p);
+}
+
+char *notify_mail(const pfc_notices *all, int64_t id, const char *link)
+{
+    const pfc_notice *n = find(all, id);
+    char *url = alert_link(link, n->alert_id);
+    pfc_buf out;
+
+    pfc_buf_init(&out, TEXT_MAX);
+    pfc_buf_puts(&out, "Project:   ");
+    put_plain(&out, n->project);
+    pfc_buf_puts(&out, "\nWhat:      ");
+    put_plain(&out, n->text);
+    if (!blames_nobody(n)) {
+        pfc_buf_printf(&out, "\nCommit:    %.12s ", n->commit);
+        put_plain(&out, n->subject);
+        pfc_buf_puts(&out, "\nAuthor:    ");
+        put_plain(&out, n->author ? n->author : "not known");
+    }
+    if (n->benchmark) {
+        pfc_buf_puts(&out, "\nBenchmark: ");
+        put_plain(&out, n->benchmark);
+        pfc_buf_puts(&out, "\nMetric:    ");
+        put_plain(&out, n->metric);
+        pfc_buf_puts(&out, "\nBackend:   ");
+        put_plain(&out, n->backend);
+        if (isfinite(n->rel_change))
+            pfc_buf_printf(&out, "\nChange:    %+.2f %%", 100 * n->rel_change);
+    }
+    if (url)
+        pfc_buf_printf(&out, "\nAlert:     %s", url);
+    pfc_buf_printf(&out, "\nRepeat:    perfci repro alert:%lld\n", (long long)n->alert_id);
+    free(url);
+    return pfc_buf_take(&out);
+}
+
 char *notify_github(const pfc_notices *all, const json_t *explanation, const char *link)
 {
     char marker[PFC_COMMENT_MARKER_MAX];

@@ -18,6 +18,7 @@ typedef enum pfc_receiver_kind {
     PFC_RECEIVER_WEBHOOK, /* a signed JSON document */
     PFC_RECEIVER_SLACK,   /* {"text"}, as Slack's and Mattermost's incoming webhooks take it */
     PFC_RECEIVER_GITHUB,  /* one comment on the culprit, edited for later notices */
+    PFC_RECEIVER_EMAIL,   /* one message, by SMTP */
 } pfc_receiver_kind;
 
 typedef struct pfc_receiver {
@@ -26,9 +27,17 @@ typedef struct pfc_receiver {
     char *url;     /* scheme, host and port */
     char *path;    /* the rest of it */
     char *project; /* "": all projects */
-    char *secret;  /* webhook: signs; github: the token; slack: NULL */
-    char *repo;    /* github: "owner/name" */
-    bool local;    /* the URL has a loopback address */
+    char *
+        secret; /* webhook: signs; github: the token; email: "USER:PASSWORD" or NULL; slack: NULL */
+    char *repo; /* github: "owner/name" */
+    char *from; /* email: the sender's address */
+    char **to;  /* email: addresses */
+    size_t to_len;    /* 0..PFC_MAIL_MAX_RECIPIENTS */
+    char *events;     /* kinds of notices, ",a,b," */
+    char *benchmarks; /* regular expression; "": all */
+    int quiet_from_min,
+        quiet_to_min; /* of the day, in the server's time zone; equal: never quiet */
+    bool local;       /* the URL has a loopback address */
 } pfc_receiver;
 
 typedef struct pfc_receivers {
@@ -37,15 +46,21 @@ typedef struct pfc_receivers {
 } pfc_receivers;
 
 /**
- * Lines "NAME kind=webhook url=https://... secret=FILE [project=P]"; blank lines and lines that
- * begin with # are ignored. url may be the absolute path of a file that contains it. Secrets are
- * always files; a webhook's has at least 16 bytes. `where` is the file in messages; `networks`:
- * networks that receivers may be in, by http, too, as for pfc_nets_parse. PFC_EINVAL names the
- * line. Clear *out, also on failure.
+ * Lines "NAME kind=webhook url=https://... secret=FILE [project=P] [events=K,...]
+ * [benchmarks=GLOB,...] [quiet=HH:MM-HH:MM]", for email also from=A and to=A,...; a backslash at
+ * the end of a line joins the next line to it; blank lines and those that begin with # are
+ * ignored. url may be the absolute path of a file that contains it. Secrets are always files; a
+ * webhook's has at least 16 bytes. `where` is the file in messages; `networks`: networks that
+ * receivers may be in, by http, too, as for pfc_nets_parse. PFC_EINVAL names the line. Clear *out,
+ * also on failure.
  */
 pfc_code pfc_receivers_parse(const char *text, const char *where, const char *networks,
                              pfc_receivers *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_receivers_clear(pfc_receivers *receivers);
+
+/** Seconds from `unix_s` until the receiver's quiet hours end, by the process's time zone (also
+ * when the clocks change in between); 0 outside them. */
+double pfc_receiver_quiet_s(const pfc_receiver *receiver, int64_t unix_s);
 
 typedef struct pfc_notifier pfc_notifier;
 

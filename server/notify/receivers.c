@@ -2,26 +2,31 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/address.h"
 #include "core/base/config/conf.h"
 #include "core/base/parse.h"
 #include "core/http/client.h"
+#include "core/http/mail.h"
 #include "server/notify/internal.h"
 
-#define SECRET_MIN  16
-#define LINE_MAX_   8192
-#define GITHUB_API  "https://api.github.com"
-#define KNOWN_WORDS "kind, url, secret, project, repo"
+#define SECRET_MIN     16
+#define LINE_MAX_      8192
+#define GITHUB_API     "https://api.github.com"
+#define KNOWN_WORDS    "kind, url, secret, project, repo, from, to, events, benchmarks, quiet"
+#define DEFAULT_EVENTS "culprit_confirmed,toolchain,harness"
 
-static const char *const kinds[] = { "webhook", "slack", "github" };
+static const char *const kinds[] = { "webhook", "slack", "github", "email" };
+static const char *const events[] = { "culprit_confirmed", "toolchain",      "harness",
+                                      "regression",        "infrastructure", "recovered" };
 
 /* One line, while it is read. */
 typedef struct line {
     const char *where;
     size_t number;
     const char *networks;
-    char *kind, *url, *secret;
+    char *kind, *url, *secret, *to, *events, *benchmarks, *quiet;
 } line;
 
 static void receiver_clear(pfc_receiver *r)
@@ -34,6 +39,12 @@ static void receiver_clear(pfc_receiver *r)
     free(r->project);
     free(r->secret);
     free(r->repo);
+    free(r->from);
+    for (size_t i = 0; i < r->to_len; i++)
+        free(r->to[i]);
+    free(r->to);
+    free(r->events);
+    free(r->benchmarks);
 }
 
 void pfc_receivers_clear(pfc_receivers *receivers)
@@ -93,12 +104,16 @@ static bool is_listed(const char *host, size_t len, const char *networks)
 /* Messages never hold it: the path of a chat's webhook is its password. */
 static pfc_code take_url(const line *l, const char *text, pfc_receiver *r, pfc_err *err)
 {
+    const bool mail = r->kind == PFC_RECEIVER_EMAIL;
     const bool plain = strncmp(text, "http://", 7) == 0;
     const char *host;
     size_t len, base;
 
-    if (!plain && strncmp(text, "https://", 8) != 0)
-        return bad(l, err, "url: expected https://HOST..., or the path of a file that holds it");
+    if (mail ? strncmp(text, "smtp://", 7) != 0 && strncmp(text, "smtps://", 8) != 0
+             : !plain && strncmp(text, "https://", 8) != 0)
+        return bad(l, err,
+                   mail ? "url: expected smtp://HOST[:PORT] or smtps://HOST[:PORT]"
+                        : "url: expected https://HOST..., or the path of a file that holds it");
     for (const char *at = text; *at; at++) {
         if (!isgraph((unsigned char)*at) || *at == '#')
             return bad(l, err, "url: expected printable characters without spaces and #");
@@ -119,6 +134,143 @@ static pfc_code take_url(const line *l, const char *text, pfc_receiver *r, pfc_e
     if (strchr(r->url, '@'))
         return bad(l, err, "url: expected no user or password in it");
     r->path = pfc_format("%s%s", text[base] == '/' ? "" : "/", text + base);
+    if (mail && r->path[1])
+        return bad(l, err, "url: expected nothing after the port of a mail server");
+    return PFC_OK;
+}
+
+/* ---- what it takes, and when ---- */
+
+/* "a,b" as ",a,b,", in which a kind is searched. */
+static pfc_code take_events(const line *l, pfc_receiver *r, pfc_err *err)
+{
+    const char *list = l->events                        ? l->events
+                       : r->kind == PFC_RECEIVER_GITHUB ? "culprit_confirmed"
+                                                        : DEFAULT_EVENTS;
+    pfc_buf out;
+    pfc_code code = PFC_OK;
+
+    pfc_buf_init(&out, LINE_MAX_);
+    pfc_buf_putc(&out, ',');
+    for (const char *at = list; *at && !code;) {
+        const size_t len = strcspn(at, ",");
+        size_t i = 0;
+
+        while (i < PFC_ARRAY_LEN(events) &&
+               !(strlen(events[i]) == len && strncmp(at, events[i], len) == 0))
+            i++;
+        if (len == 3 && strncmp(at, "all", 3) == 0)
+            for (size_t k = 0; k < PFC_ARRAY_LEN(events); k++)
+                pfc_buf_printf(&out, "%s,", events[k]);
+        else if (i == PFC_ARRAY_LEN(events))
+            code = pfc_err_set(err, PFC_EINVAL,
+                               "%s:%zu: events: \"%.*s\" is none; known: all, culprit_confirmed, "
+                               "toolchain, harness, regression, infrastructure, recovered",
+                               l->where, l->number, (int)PFC_MIN(len, (size_t)40), at);
+        else
+            pfc_buf_printf(&out, "%s,", events[i]);
+        at += len + (at[len] == ',');
+    }
+    if (!code && r->kind == PFC_RECEIVER_GITHUB && !pfc_streq(list, "culprit_confirmed"))
+        code = bad(l, err, "events: kind=github comments on commits: culprit_confirmed alone");
+    r->events = pfc_buf_take(&out);
+    return code;
+}
+
+/* Globs as one regular expression of PostgreSQL, because the database chooses the receivers. */
+static void take_benchmarks(const line *l, pfc_receiver *r)
+{
+    pfc_buf out;
+
+    if (!l->benchmarks) {
+        r->benchmarks = pfc_strdup("");
+        return;
+    }
+    pfc_buf_init(&out, 4 * LINE_MAX_);
+    pfc_buf_puts(&out, "^(?:");
+    for (const char *at = l->benchmarks; *at; at++) {
+        if (*at == '*')
+            pfc_buf_puts(&out, ".*");
+        else if (*at == '?')
+            pfc_buf_putc(&out, '.');
+        else if (*at == ',')
+            pfc_buf_putc(&out, '|');
+        else if (isalnum((unsigned char)*at) || (unsigned char)*at >= 0x80)
+            pfc_buf_putc(&out, *at);
+        else
+            pfc_buf_printf(&out, "\\%c", *at);
+    }
+    pfc_buf_puts(&out, ")$");
+    r->benchmarks = pfc_buf_take(&out);
+}
+
+static bool read_minute(const char *text, int *minute)
+{
+    if (!isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1]) || text[2] != ':' ||
+        !isdigit((unsigned char)text[3]) || !isdigit((unsigned char)text[4]))
+        return false;
+    *minute = ((text[0] - '0') * 10 + text[1] - '0') * 60 + (text[3] - '0') * 10 + text[4] - '0';
+    return *minute < 24 * 60 && text[3] < '6';
+}
+
+static pfc_code take_quiet(const line *l, pfc_receiver *r, pfc_err *err)
+{
+    if (!l->quiet)
+        return PFC_OK;
+    if (strlen(l->quiet) != 11 || l->quiet[5] != '-' ||
+        !read_minute(l->quiet, &r->quiet_from_min) ||
+        !read_minute(l->quiet + 6, &r->quiet_to_min) || r->quiet_from_min == r->quiet_to_min)
+        return bad(l, err, "quiet: expected two different times, HH:MM-HH:MM");
+    return PFC_OK;
+}
+
+/* localtime and mktime, so that a change of the clocks in the night is counted. */
+double pfc_receiver_quiet_s(const pfc_receiver *r, int64_t unix_s)
+{
+    const time_t now = (time_t)unix_s;
+    struct tm local = { 0 };
+    int minute;
+    bool over_midnight = r->quiet_from_min > r->quiet_to_min, quiet;
+
+    localtime_r(&now, &local);
+    minute = local.tm_hour * 60 + local.tm_min;
+    quiet = over_midnight ? minute >= r->quiet_from_min || minute < r->quiet_to_min
+                          : minute >= r->quiet_from_min && minute < r->quiet_to_min;
+    if (!quiet)
+        return 0;
+    if (over_midnight && minute >= r->quiet_from_min)
+        local.tm_mday++;
+    local.tm_hour = r->quiet_to_min / 60;
+    local.tm_min = r->quiet_to_min % 60;
+    local.tm_sec = 0;
+    local.tm_isdst = -1;
+    return difftime(mktime(&local), now);
+}
+
+/* ---- mail ---- */
+
+static pfc_code take_mail(const line *l, pfc_receiver *r, pfc_err *err)
+{
+    const char *colon = r->secret ? strchr(r->secret, ':') : NULL;
+
+    if (!r->from || !pfc_mail_is_address(r->from))
+        return bad(l, err, "from: expected the sender's address");
+    if (!l->to)
+        return bad(l, err, "expected to=ADDRESS[,ADDRESS...]");
+    if (r->secret && (!colon || colon == r->secret || !colon[1]))
+        return bad(l, err, "secret: expected the user, a colon and the password in the file");
+    r->to = pfc_calloc(PFC_MAIL_MAX_RECIPIENTS, sizeof(*r->to));
+    for (const char *at = l->to; *at;) {
+        const size_t len = strcspn(at, ",");
+
+        if (r->to_len == PFC_MAIL_MAX_RECIPIENTS)
+            return bad(l, err, "to: expected at most 20 addresses");
+        r->to[r->to_len++] = pfc_strndup(at, len);
+        if (!pfc_mail_is_address(r->to[r->to_len - 1]))
+            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: to: \"%.100s\" is no address", l->where,
+                               l->number, r->to[r->to_len - 1]);
+        at += len + (at[len] == ',');
+    }
     return PFC_OK;
 }
 
@@ -139,11 +291,12 @@ static pfc_code take_word(line *l, pfc_receiver *r, char *word, pfc_err *err)
     const struct {
         const char *name;
         char **to;
-    } words[] = { { "kind", &l->kind },
-                  { "url", &l->url },
-                  { "secret", &l->secret },
-                  { "project", &r->project },
-                  { "repo", &r->repo } };
+    } words[] = {
+        { "kind", &l->kind },       { "url", &l->url },       { "secret", &l->secret },
+        { "project", &r->project }, { "repo", &r->repo },     { "from", &r->from },
+        { "to", &l->to },           { "events", &l->events }, { "benchmarks", &l->benchmarks },
+        { "quiet", &l->quiet }
+    };
 
     if (!value || !value[1])
         return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected NAME WORD=VALUE..., got \"%.60s\"",
@@ -171,7 +324,7 @@ static pfc_code check_receiver(line *l, pfc_receiver *r, pfc_err *err)
     while (kind < PFC_ARRAY_LEN(kinds) && !(l->kind && strcmp(l->kind, kinds[kind]) == 0))
         kind++;
     if (kind == PFC_ARRAY_LEN(kinds))
-        return bad(l, err, "expected kind=webhook, kind=slack or kind=github");
+        return bad(l, err, "expected kind=webhook, kind=slack, kind=github or kind=email");
     r->kind = (pfc_receiver_kind)kind;
     if (r->project && !pfc_is_slug(r->project))
         return bad(l, err, "project: expected a project's name");
@@ -181,7 +334,10 @@ static pfc_code check_receiver(line *l, pfc_receiver *r, pfc_err *err)
         return bad(l, err, "repo: expected OWNER/NAME");
     if (r->kind != PFC_RECEIVER_GITHUB && r->repo)
         return bad(l, err, "repo is for kind=github");
-    if (r->kind == PFC_RECEIVER_SLACK ? l->secret != NULL : l->secret == NULL)
+    if (r->kind != PFC_RECEIVER_EMAIL && (r->from || l->to))
+        return bad(l, err, "from and to are for kind=email");
+    if (r->kind != PFC_RECEIVER_EMAIL &&
+        (r->kind == PFC_RECEIVER_SLACK ? l->secret != NULL : l->secret == NULL))
         return bad(l, err,
                    l->secret
                        ? "kind=slack signs nothing: its secret is the URL, which may be a file"
@@ -190,13 +346,20 @@ static pfc_code check_receiver(line *l, pfc_receiver *r, pfc_err *err)
         return bad(l, err, "expected url=");
     if (l->secret)
         code = read_line(l, l->secret, &r->secret, err);
-    if (!code && r->secret && strlen(r->secret) < SECRET_MIN)
+    if (!code && r->secret && r->kind != PFC_RECEIVER_EMAIL && strlen(r->secret) < SECRET_MIN)
         code = bad(l, err, "the secret is under 16 bytes");
     if (!code && l->url && l->url[0] == '/')
         code = read_line(l, l->url, &url, err);
     if (!code)
         code = take_url(l, url ? url : l->url ? l->url : GITHUB_API, r, err);
     free(url);
+    if (!code && r->kind == PFC_RECEIVER_EMAIL)
+        code = take_mail(l, r, err);
+    if (!code)
+        code = take_events(l, r, err);
+    if (!code)
+        code = take_quiet(l, r, err);
+    take_benchmarks(l, r);
     return code;
 }
 
@@ -241,6 +404,12 @@ pfc_code pfc_receivers_parse(const char *text, const char *where, const char *ne
     for (char *at = strsep(&rest, "\n"); at && !code; at = strsep(&rest, "\n")) {
         line l = { .where = where, .number = ++number, .networks = networks };
 
+        for (size_t len = strlen(at); len && at[len - 1] == '\\' && rest; len = strlen(at)) {
+            at[len - 1] = ' ';
+            rest[-1] = ' '; /* the line feed, which strsep has overwritten */
+            (void)strsep(&rest, "\n");
+            number++;
+        }
         if (strlen(at) > LINE_MAX_)
             code = bad(&l, err, "the line is over 8192 bytes");
         else
@@ -248,6 +417,10 @@ pfc_code pfc_receivers_parse(const char *text, const char *where, const char *ne
         free(l.kind);
         free(l.url);
         free(l.secret);
+        free(l.to);
+        free(l.events);
+        free(l.benchmarks);
+        free(l.quiet);
     }
     if (!code && out->len == 0)
         code = pfc_err_set(err, PFC_EINVAL, "%s: it names no receiver", where);

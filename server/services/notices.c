@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/rng.h"
@@ -114,24 +115,73 @@ pfc_code pfc_notice_again(pfc_db *db, const char *actor, int64_t project_id, int
     return code;
 }
 
+pfc_code pfc_notices_recent(pfc_db *db, int64_t project_id, int limit, pfc_notices *out,
+                            pfc_err *err)
+{
+    pfc_sql_notices_recent_rows rows = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code)
+        code = pfc_sql_notices_recent(
+            tx, &(pfc_sql_notices_recent_args){ .project_id = project_id, .limit = limit }, &rows,
+            err);
+    pfc_tx_free(tx);
+    if (code)
+        return code;
+    *out = (pfc_notices){ .items = pfc_calloc(rows.len, sizeof(*out->items)), .len = rows.len };
+    for (size_t i = 0; i < rows.len; i++) {
+        const pfc_sql_notices_recent_row *row = &rows.items[i];
+
+        out->items[i] = (pfc_notice){ .id = row->id,
+                                      .project = row->project,
+                                      .kind = row->kind,
+                                      .alert_id = row->alert_id,
+                                      .commit = row->commit,
+                                      .subject = row->subject,
+                                      .author = row->author,
+                                      .text = row->text,
+                                      .created_at = row->created_at,
+                                      .rel_change = (double)NAN };
+    }
+    pfc_rows_keep_texts(&rows, &out->hold);
+    return PFC_OK;
+}
+
 /* ---- sending ---- */
 
-pfc_code pfc_notices_dispatch(pfc_db *db, const char *const *receivers, const char *const *projects,
-                              size_t len, int days, size_t *notices, pfc_err *err)
+pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t len, int days,
+                              size_t *notices, pfc_err *err)
 {
+    const char **texts = pfc_calloc(4 * len + 1, sizeof(*texts));
+    double *delays = pfc_calloc(len + 1, sizeof(*delays));
     pfc_tx *tx = NULL;
     int64_t made = 0;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
+    for (size_t i = 0; i < len; i++) {
+        texts[i] = routes[i].receiver;
+        texts[len + i] = routes[i].project;
+        texts[2 * len + i] = routes[i].kinds;
+        texts[3 * len + i] = routes[i].benchmarks;
+        delays[i] = routes[i].delay_s;
+    }
     if (!code)
         code = pfc_sql_notices_dispatch(
             tx,
-            &(pfc_sql_notices_dispatch_args){
-                .receivers = receivers, .projects = projects, .days = days, .len = len },
+            &(pfc_sql_notices_dispatch_args){ .receivers = texts,
+                                              .projects = texts + len,
+                                              .kinds = texts + 2 * len,
+                                              .benchmarks = texts + 3 * len,
+                                              .delays = delays,
+                                              .days = days,
+                                              .len = len },
             &made, err);
     if (!code)
         *notices = (size_t)made;
     pfc_tx_free(tx);
+    free(texts);
+    free(delays);
     return code;
 }
 

@@ -28,6 +28,9 @@ PFC_ROWS(pfc_notices, pfc_notice);
 /** Lists open notices, oldest first; project_id 0: of all projects. */
 pfc_code pfc_notices_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_notices *out,
                           pfc_err *err) PFC_MUSTCHECK;
+/** Lists the newest notices of a project, closed ones, too, newest first; at most `limit`. */
+pfc_code pfc_notices_recent(pfc_db *db, int64_t project_id, int limit, pfc_notices *out,
+                            pfc_err *err) PFC_MUSTCHECK;
 /** Returns the project of a notice. PFC_ENOTFOUND: no such notice. */
 pfc_code pfc_notice_project(pfc_db *db, int64_t id, int64_t *project_id,
                             pfc_err *err) PFC_MUSTCHECK;
@@ -54,10 +57,20 @@ typedef enum pfc_delivery_end {
     PFC_DELIVERY_DROPPED, /* not sent: the notice was closed before */
 } pfc_delivery_end;
 
-/** Queues, once, a delivery of each open notice of the last `days` days to each receiver of its
- *  project (projects[i] "": all projects). *notices: how many, at most 100 per call. */
-pfc_code pfc_notices_dispatch(pfc_db *db, const char *const *receivers, const char *const *projects,
-                              size_t len, int days, size_t *notices, pfc_err *err) PFC_MUSTCHECK;
+/* The notices that a receiver takes, and the delay. */
+typedef struct pfc_notice_route {
+    const char *receiver;
+    const char *project;    /* "": of all projects */
+    const char *kinds;      /* ",culprit_confirmed,recovered," */
+    const char *benchmarks; /* POSIX regular expression; "": all. A notice about none passes. */
+    double delay_s;         /* until the delivery is due; >= 0 */
+} pfc_notice_route;
+
+/** Queues, once, a delivery of each open notice of the last `days` days to each receiver that takes
+ *  it. *notices: how many, at most 100 per call. Announcements (not culprits) that no receiver
+ *  takes are closed. */
+pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t len, int days,
+                              size_t *notices, pfc_err *err) PFC_MUSTCHECK;
 /** Leases the delivery that has been due longest. PFC_ENOTFOUND: none is due. When the lease
  *  expires, the delivery returns to the queue. */
 pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out,

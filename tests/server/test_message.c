@@ -49,3 +49,32 @@ Test(message, a_change_of_toolchain_is_sent_without_a_commit)
     cr_assert(ne(ptr, strstr(text, "`012345678901` faster tables"), NULL), "%s", text);
     free(text);
 }
+
+Test(message, a_mail_names_what_is_known_and_no_more)
+{
+    pfc_notice culprit = notice("culprit_confirmed"), recovered = notice("recovered");
+    const pfc_notices blaming = { .items = &culprit, .len = 1 };
+    const pfc_notices blameless = { .items = &recovered, .len = 1 };
+    char *text;
+
+    culprit.subject = "a\nBcc: b@x.org";
+    culprit.benchmark = "gemm/a";
+    culprit.metric = "time_ns";
+    culprit.backend = "cpu-avx2";
+    text = notify_mail(&blaming, 3, "https://perf.example");
+    cr_assert(eq(str, text,
+                 "Project:   p\n"
+                 "What:      toolchain: compiler gcc 12.2.0 -> 13.1.0; 1 series, no commit's\n"
+                 "Commit:    012345678901 a Bcc: b@x.org\n"
+                 "Author:    Ada\n"
+                 "Benchmark: gemm/a\nMetric:    time_ns\nBackend:   cpu-avx2\n"
+                 "Change:    +10.00 %\n"
+                 "Alert:     https://perf.example/alerts/7\n"
+                 "Repeat:    perfci repro alert:7\n"));
+    free(text);
+    text = notify_mail(&blameless, 3, NULL);
+    cr_assert(eq(ptr, strstr(text, "Commit"), NULL));
+    cr_assert(eq(ptr, strstr(text, "Benchmark"), NULL));
+    cr_assert(eq(ptr, strstr(text, "Alert:"), NULL));
+    free(text);
+}

@@ -22,14 +22,22 @@ static int64_t plant_notice(const char *url, int64_t project, unsigned n)
                         (long long)project, (long long)alert, fx_sha(n));
 }
 
+static pfc_notice_route all_of(const char *receiver, const char *project)
+{
+    return (pfc_notice_route){ .receiver = receiver,
+                               .project = project,
+                               .kinds = ",culprit_confirmed,toolchain,recovered,",
+                               .benchmarks = "" };
+}
+
 static size_t dispatch(pfc_db *db, const char *receiver, const char *project, int days)
 {
     pfc_err err = { 0 };
     size_t notices = 99;
+    const pfc_notice_route route = all_of(receiver, project);
 
-    cr_assert(
-        eq(int, pfc_notices_dispatch(db, &receiver, &project, 1, days, &notices, &err), PFC_OK),
-        "%s", err.msg);
+    cr_assert(eq(int, pfc_notices_dispatch(db, &route, 1, days, &notices, &err), PFC_OK), "%s",
+              err.msg);
     return notices;
 }
 
@@ -236,8 +244,8 @@ Test(outbox, a_delivery_ends_as_it_went_and_closes_its_notice_when_it_was_sent)
 
 Test(outbox, a_notice_is_closed_when_all_have_it_and_its_dead_letters_alone_are_tried_again)
 {
-    static const char *const receivers[] = { "chat", "hook", "mail" };
-    static const char *const projects[] = { "", "p", "" };
+    const pfc_notice_route routes[] = { all_of("chat", ""), all_of("hook", "p"),
+                                        all_of("mail", "") };
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);
     const int64_t p = plant_project(db, 9), q = plant_other(db, "q", 9);
@@ -249,7 +257,7 @@ Test(outbox, a_notice_is_closed_when_all_have_it_and_its_dead_letters_alone_are_
 #define CLOSED(id)                                                                                 \
     plant_number(url, "SELECT count(*) FROM notices WHERE id = %lld AND done_at IS NOT NULL",      \
                  (long long)(id))
-    cr_assert(eq(int, pfc_notices_dispatch(db, receivers, projects, 3, 7, &n, &err), PFC_OK));
+    cr_assert(eq(int, pfc_notices_dispatch(db, routes, 3, 7, &n, &err), PFC_OK));
     cr_assert(eq(sz, n, 2));
     cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM jobs WHERE kind = 'notify'"), 6));
     plant_sql(url,
@@ -308,6 +316,87 @@ Test(outbox, a_message_holds_what_is_said_of_the_same_commit_in_the_project)
     cr_assert(eq(int, pfc_notice_content(db, &d, &list, &err), PFC_OK), "%s", err.msg);
     cr_expect(eq(sz, list.len, 0));
     pfc_rows_clear(&list);
+    free(url);
+    pfc_db_close(db);
+}
+
+/* Which of the receivers have a delivery of the notice, as "a b ". */
+static char *takers(const char *url, int64_t notice)
+{
+    static const char *const names[] = { "culprits", "gemm", "late", "recoveries" };
+    char *out = pfc_strdup("");
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++) {
+        char *longer;
+
+        if (!plant_number(url,
+                          "SELECT count(*) FROM jobs WHERE kind = 'notify' AND (task ->> 'notice')"
+                          "::bigint = %lld AND task ->> 'receiver' = '%s'",
+                          (long long)notice, names[i]))
+            continue;
+        longer = pfc_format("%s%s ", out, names[i]);
+        free(out);
+        out = longer;
+    }
+    return out;
+}
+
+Test(outbox, a_receiver_takes_its_kinds_and_its_benchmarks_when_it_is_not_quiet)
+{
+    const pfc_notice_route routes[] = {
+        { "culprits", "", ",culprit_confirmed,", "", 0 },
+        { "gemm", "", ",culprit_confirmed,recovered,", "^(?:gemm/a|x)$", 0 },
+        { "late", "", ",toolchain,culprit_confirmed,", "^(?:.*/b)$", 3600 },
+        { "recoveries", "", ",recovered,", "", 0 },
+    };
+    static const struct {
+        const char *benchmark, *kind, *takers;
+        int closed;
+    } rows[] = {
+        { "gemm/a", "culprit_confirmed", "culprits gemm ", 0 },
+        { "gemm/b", "culprit_confirmed", "culprits late ", 0 },
+        { "gemm/a", "recovered", "gemm recoveries ", 0 },
+        { "gemm/b", "toolchain", "late ", 0 },
+        { "gemm/a", "harness", "", 0 }, /* stays for readers of the outbox */
+        { "gemm/a", "regression", "", 1 } /* an announcement that no receiver takes */,
+        { "gemm/a", "infrastructure", "", 1 },
+    };
+    int64_t ids[PFC_ARRAY_LEN(rows)];
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 9);
+    size_t n = 0;
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const int64_t alert =
+            plant_alert(url, p, &(planted){ .benchmark = rows[i].benchmark, .low = 2, .high = 2 });
+
+        ids[i] = plant_number(url,
+                              "INSERT INTO notices (project_id, kind, alert_id, sha, text) VALUES"
+                              " (%lld, '%s', %lld, '%s', 'x') RETURNING id",
+                              (long long)p, rows[i].kind, (long long)alert, fx_sha(2));
+    }
+    cr_assert(eq(int, pfc_notices_dispatch(db, routes, 4, 7, &n, &err), PFC_OK), "%s", err.msg);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        char *got = takers(url, ids[i]);
+
+        cr_expect(eq(str, got, (char *)rows[i].takers), "%zu", i);
+        cr_expect(eq(i64,
+                     plant_number(url,
+                                  "SELECT count(*) FROM notices WHERE id = %lld AND done_by ="
+                                  " 'notify: no receiver'",
+                                  (long long)ids[i]),
+                     rows[i].closed),
+                  "%zu", i);
+        free(got);
+    }
+    cr_expect(
+        eq(i64,
+           plant_number(url, "SELECT count(*) FROM jobs WHERE task ->> 'receiver' = 'late' AND"
+                             " not_before BETWEEN now() + interval '59 minutes' AND now() +"
+                             " interval '61 minutes'"),
+           2));
     free(url);
     pfc_db_close(db);
 }

@@ -1,6 +1,7 @@
 /* The file of receivers: every word of a line, at its limits, and no secret in any message. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -112,7 +113,7 @@ Test(receivers, each_fault_is_named_with_its_line)
         { "\n\nA kind=slack url=URLFILE", "f:3: a line begins with the receiver's name" },
         { "a kind=slack url=URLFILE\na kind=slack url=URLFILE\n",
           "f:2: another receiver has this name" },
-        { "a", "f:1: expected kind=webhook, kind=slack or kind=github" },
+        { "a", "f:1: expected kind=webhook, kind=slack, kind=github or kind=email" },
         { "a kind=mail url=URLFILE", "f:1: expected kind=webhook" },
         { "a kind", "f:1: expected NAME WORD=VALUE..., got \"kind\"" },
         { "a kind=", "f:1: expected NAME WORD=VALUE..." },
@@ -146,6 +147,23 @@ Test(receivers, each_fault_is_named_with_its_line)
         { HOOK "http://example.org/x", "f:1: url: expected https; http only to this machine" },
         { HOOK "http://10.1.2.3/x", "f:1: url: expected https; http only to this machine" },
         { HOOK "http://localhosts/x", "f:1: url: expected https; http only to this machine" },
+        { HOOK "https://h from=a@x", "f:1: from and to are for kind=email" },
+        { HOOK "https://h to=a@x", "f:1: from and to are for kind=email" },
+        { HOOK "https://h events=recover", "f:1: events: \"recover\" is none; known: all" },
+        { HOOK "https://h events=recovered,,", "f:1: events: \"\" is none" },
+        { HOOK "https://h quiet=22:00", "f:1: quiet: expected two different times" },
+        { HOOK "https://h quiet=24:00-01:00", "f:1: quiet: expected two different times" },
+        { HOOK "https://h quiet=23:60-01:00", "f:1: quiet: expected two different times" },
+        { HOOK "https://h quiet=07:00-07:00", "f:1: quiet: expected two different times" },
+        { "a kind=github secret=SECRET repo=o/n events=all", "f:1: events: kind=github comments" },
+        { "a kind=email url=https://h from=a@x to=a@x", "f:1: url: expected smtp://HOST" },
+        { "a kind=email url=smtp://h/x from=a@x to=a@x", "f:1: url: expected nothing after" },
+        { "a kind=email url=smtp://h to=a@x", "f:1: from: expected the sender's address" },
+        { "a kind=email url=smtp://h from=a to=a@x", "f:1: from: expected the sender's address" },
+        { "a kind=email url=smtp://h from=a@x", "f:1: expected to=ADDRESS" },
+        { "a kind=email url=smtp://h from=a@x to=a@x,b", "f:1: to: \"b\" is no address" },
+        { "a kind=email url=smtp://h from=a@x to=a@x secret=SECRET",
+          "f:1: secret: expected the user, a colon" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
@@ -156,6 +174,126 @@ Test(receivers, each_fault_is_named_with_its_line)
         cr_assert(eq(ptr, strstr(err.msg, "u:p"), NULL));
     }
     pfc_receivers_clear(&all);
+}
+
+Test(receivers, a_backslash_joins_lines_and_faults_keep_their_number)
+{
+    cr_assert(
+        eq(int,
+           parse("a kind=slack \\\n  url=URLFILE \\\n project=p\nb kind=slack url=URLFILE\\", NULL),
+           PFC_EINVAL)); /* the last line has no next one */
+    cr_assert(eq(int, parse("a kind=slack \\\n  url=URLFILE \\\n project=p\n\nB kind=slack", NULL),
+                 PFC_EINVAL));
+    cr_assert(eq(int, strncmp(err.msg, "f:5: ", 5), 0), "%s", err.msg);
+    cr_assert(
+        eq(int,
+           parse("a kind=slack \\\n  url=URLFILE \\\n project=p\nb kind=slack url=URLFILE", NULL),
+           PFC_OK),
+        "%s", err.msg);
+    cr_assert(eq(sz, all.len, 2));
+    cr_assert(eq(str, all.items[0].project, "p"));
+    cr_assert(eq(str, all.items[1].project, ""));
+}
+
+#define MAIL "a kind=email url=smtps://h from=ci@x.org to=a@x.org "
+
+Test(receivers, a_mailbox_has_a_sender_recipients_and_a_login)
+{
+    char *login = put("login", "me@x.org:pass:word\n");
+    char *text = pfc_format("a kind=email url=smtp://127.0.0.1:2525 from=ci@x.org "
+                            "to=a@x.org,b@y.example secret=%s",
+                            login);
+    char *many, *one_more;
+
+    cr_assert(eq(int, parse(text, NULL), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, all.items[0].kind, PFC_RECEIVER_EMAIL));
+    cr_assert(eq(str, all.items[0].url, "smtp://127.0.0.1:2525"));
+    cr_assert(eq(str, all.items[0].from, "ci@x.org"));
+    cr_assert(eq(sz, all.items[0].to_len, 2));
+    cr_assert(eq(str, all.items[0].to[1], "b@y.example"));
+    cr_assert(eq(str, all.items[0].secret, "me@x.org:pass:word"));
+    cr_assert(eq(int, all.items[0].local, 1));
+    free(text);
+    cr_assert(eq(int, parse(MAIL, NULL), PFC_OK), "%s", err.msg);
+    cr_assert(eq(ptr, all.items[0].secret, NULL));
+    cr_assert(eq(int, all.items[0].local, 0));
+    many = pfc_strdup("a kind=email url=smtp://h from=a@x to=a@x");
+    for (int i = 2; i <= 21; i++) {
+        one_more = pfc_format("%s,a@x", many);
+        free(many);
+        many = one_more;
+        if (i == 20)
+            cr_assert(eq(int, parse(many, NULL), PFC_OK), "%s", err.msg);
+    }
+    cr_assert(eq(int, parse(many, NULL), PFC_EINVAL));
+    cr_assert(eq(str, err.msg, "f:1: to: expected at most 20 addresses"));
+    free(many);
+    free(login);
+}
+
+Test(receivers, what_a_receiver_takes_and_when)
+{
+    const pfc_receiver *r;
+
+    cr_assert(eq(int,
+                 parse("a kind=slack url=URLFILE\n"
+                       "b kind=slack url=URLFILE events=all benchmarks=gemm/*,norm/f?2|(x) "
+                       "quiet=22:00-07:30\n"
+                       "c kind=github secret=SECRET repo=o/n events=culprit_confirmed\n" MAIL
+                       "events=recovered,regression",
+                       NULL),
+                 PFC_EINVAL));
+    cr_assert(eq(str, err.msg, "f:4: another receiver has this name"));
+    cr_assert(eq(int,
+                 parse("a kind=slack url=URLFILE\n"
+                       "b kind=slack url=URLFILE events=all benchmarks=gemm/*,norm/f?2|(x) "
+                       "quiet=22:00-07:30\n"
+                       "c kind=github secret=SECRET repo=o/n events=culprit_confirmed\n"
+                       "d kind=slack url=URLFILE events=recovered,regression",
+                       NULL),
+                 PFC_OK),
+              "%s", err.msg);
+    r = all.items;
+    cr_assert(eq(str, r[0].events, ",culprit_confirmed,toolchain,harness,"));
+    cr_assert(eq(str, r[0].benchmarks, ""));
+    cr_assert(eq(int, r[0].quiet_from_min, r[0].quiet_to_min));
+    cr_assert(eq(str, r[1].events,
+                 ",culprit_confirmed,toolchain,harness,regression,infrastructure,recovered,"));
+    cr_assert(eq(str, r[1].benchmarks, "^(?:gemm\\/.*|norm\\/f.2\\|\\(x\\))$"));
+    cr_assert(eq(int, r[1].quiet_from_min, 22 * 60));
+    cr_assert(eq(int, r[1].quiet_to_min, 7 * 60 + 30));
+    cr_assert(eq(str, r[2].events, ",culprit_confirmed,"));
+    cr_assert(eq(str, r[3].events, ",recovered,regression,"));
+}
+
+/* Seconds until 07:30 at that local time, as `date -d` reads it, in Berlin. */
+static double quiet_at(const char *quiet, int64_t unix_s)
+{
+    char *text = pfc_format("b kind=slack url=URLFILE quiet=%s", quiet);
+    double s;
+
+    cr_assert(eq(int, parse(text, NULL), PFC_OK), "%s", err.msg);
+    s = pfc_receiver_quiet_s(&all.items[0], unix_s);
+    free(text);
+    return s;
+}
+
+Test(receivers, quiet_hours_end_by_the_clock_on_the_wall)
+{
+    /* 2026-03-28 22:00 in Berlin, the night before the clocks go forward at 02:00. */
+    const int64_t night = 1774731600;
+
+    setenv("TZ", "Europe/Berlin", 1);
+    tzset();
+    cr_expect(eq(dbl, quiet_at("22:00-07:30", night - 1), 0.0));
+    cr_expect(eq(dbl, quiet_at("22:00-07:30", night), 8.5 * 3600)); /* not 9.5: one hour is lost */
+    cr_expect(eq(dbl, quiet_at("22:00-07:30", night + 3600 * 8), 1800.0));
+    cr_expect(eq(dbl, quiet_at("22:00-07:30", night + (int64_t)(3600 * 8.5)), 0.0));
+    cr_expect(eq(dbl, quiet_at("12:00-14:00", night), 0.0));
+    cr_expect(eq(dbl, quiet_at("12:00-14:00", night - 10 * 3600), 2.0 * 3600));
+    cr_expect(eq(dbl, quiet_at("12:00-14:00", night - 8 * 3600), 0.0));
+    /* 2026-10-24 23:00, the night in which an hour comes twice. */
+    cr_expect(eq(dbl, quiet_at("22:00-07:30", 1792875600), 9.5 * 3600));
 }
 
 Test(receivers, http_goes_to_this_machine_and_to_listed_networks)

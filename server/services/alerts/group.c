@@ -11,6 +11,7 @@
 #include "core/changepoint/fdr.h"
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/groups.h"
+#include "server/repo/sql/notices.h"
 #include "server/repo/sql/shifts.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/alerts/group_summary.h"
@@ -200,6 +201,12 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_sql_group_slices_ro
                                                             .measured = (int64_t)measured,
                                                             .summary = summary },
                                  err);
+        if (!code)
+            code = pfc_sql_notice_group(g->tx,
+                                        &(pfc_sql_notice_group_args){ .project_id = g->project_id,
+                                                                      .alert_ids = ids,
+                                                                      .alert_ids_len = n },
+                                        err);
         if (!code)
             code =
                 pfc_evidence_set(g->tx, g->project_id, ids, PFC_MIN(n, (size_t)EVIDENCE_MAX), err);

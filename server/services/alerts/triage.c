@@ -4,6 +4,7 @@
 #include "core/base/parse.h"
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/groups.h"
+#include "server/repo/sql/notices.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/service.h"
 
@@ -84,6 +85,10 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
                              err);
         free(what);
     }
+    if (!code && pfc_streq(to, "verified_fixed") && !pfc_streq(from, "verified_fixed"))
+        code = pfc_sql_notice_recovered(
+            tx, &(pfc_sql_notice_recovered_args){ .project_id = project_id, .alert_id = alert_id },
+            err);
     if (!code)
         code = pfc_sql_alert_notify(tx, &(pfc_sql_alert_notify_args){ .alert_id = alert_id }, err);
     return code;

@@ -2,7 +2,6 @@
 import concurrent.futures
 import hmac
 import http.client
-import http.server
 import json
 import os
 import pathlib
@@ -11,9 +10,9 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 import unittest
 
+import receiver
 import support
 
 
@@ -77,85 +76,6 @@ class Restart(unittest.TestCase):
             self.assertEqual([w.result(timeout=support.DEADLINE_S).status for w in waiting], [204] * 3)
 
 
-class Receiver(http.server.ThreadingHTTPServer):
-    """Hears what is posted to it; `script` says for each path what the calls get, the last for ever."""
-
-    daemon_threads = True
-
-    def __init__(self, script=None, port=0):
-        super().__init__(("127.0.0.1", port), Hears)
-        self.script, self.calls, self.lock = script or {}, [], threading.Lock()
-        self.comments = []  # of GitHub
-        self.left = 0       # callers that gave up
-        self.port = self.server_address[1]
-        self.thread = threading.Thread(target=self.serve_forever, daemon=True)
-        self.thread.start()
-
-    def to(self, path):
-        with self.lock:
-            return [c for c in self.calls if c["path"] == path]
-
-    def close(self):
-        self.shutdown()
-        self.server_close()
-        self.thread.join()
-
-    def handle_error(self, request, client_address):
-        pass  # a client that gives up is what some of the tests are about
-
-
-class Hears(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-    def reply(self, status, document=None, **headers):
-        body = json.dumps(document).encode() if document is not None else b""
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def handle_call(self):
-        path, _, _ = self.path.partition("?")
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        server = self.server
-        with server.lock:
-            number = len([c for c in server.calls if c["path"] == path])
-            server.calls.append({"method": self.command, "path": path, "headers": dict(self.headers), "body": body})
-        if path == "/user" or path.startswith("/repos/"):
-            return self.github(path, body)
-        script = server.script.get(path, [204])
-        action = script[min(number, len(script) - 1)]
-        if action == "close":
-            return self.connection.shutdown(socket.SHUT_RDWR)
-        if action == "hang":
-            self.connection.recv(1)  # until the caller gives up
-            with server.lock:
-                server.left += 1
-            return None
-        if action == "redirect":
-            return self.reply(302, Location=f"http://127.0.0.1:{server.port}/elsewhere")
-        return self.reply(action)
-
-    def github(self, path, body):
-        if self.headers.get("Authorization") != "Bearer token-of-16-bytes":
-            return self.reply(401, {"message": "Bad credentials"})
-        if path == "/user":
-            return self.reply(200, {"id": 1, "login": "bot"})
-        if self.command == "GET":
-            return self.reply(200, self.server.comments)
-        text = json.loads(body)["body"]
-        if self.command == "POST":
-            self.server.comments.append({"id": 5, "body": text, "html_url": "http://x", "user": {"id": 1}})
-        else:
-            self.server.comments[0]["body"] = text
-        return self.reply(201, self.server.comments[0])
-
-    do_GET = do_POST = do_PATCH = handle_call
-
-
 class Notices(unittest.TestCase):
     """The notice of a confirmed culprit reaches every receiver."""
 
@@ -163,7 +83,7 @@ class Notices(unittest.TestCase):
     NAMES = ("gemm/f32/m64n64k64", "norm/f32/<b>&@all")
 
     def setUp(self):
-        self.receiver = Receiver({"/slow": ["hang", 204], "/broken": [500, 503, 204], "/closing": ["close", "close", 204],
+        self.receiver = receiver.Receiver({"/slow": ["hang", 204], "/broken": [500, 503, 204], "/closing": ["close", "close", 204],
                                   "/moved": ["redirect"], "/denied": [401], "/always-500": [500]})
         self.addCleanup(self.receiver.close)
         self.folder = tempfile.mkdtemp(prefix="pfc-notify-")
@@ -278,7 +198,7 @@ class Notices(unittest.TestCase):
         self.assertIn("perfci_notices_dead 5\n", figures)
         self.assertIn("perfci_notices_open 1\n", figures)
         self.receiver.script.update({"/moved": [204], "/denied": [204], "/always-500": [204]})
-        later = Receiver(port=port)
+        later = receiver.Receiver(port=port)
         self.addCleanup(later.close)
         answer = server.as_admin("POST", f"/api/v1/notices/{notice['id']}/send")
         self.assertEqual((answer.status, answer.json), (200, {"deliveries": 5}))
@@ -409,7 +329,7 @@ class Notices(unittest.TestCase):
                            (f"a kind=webhook url=https://h/ secret={short}", "under 16 bytes"),
                            ("a kind=webhook url=https://h/ secret=/nowhere", "/nowhere"),
                            ("a kind=webhook url=https://h/", "expected secret=FILE"),
-                           (f"a kind=mail url=https://h/ secret={self.secret}", "kind=webhook, kind=slack or kind=github"),
+                           (f"a kind=mail url=https://h/ secret={self.secret}", "kind=webhook, kind=slack, kind=github or kind=email"),
                            (f"a kind=github repo=x secret={self.secret}", "OWNER/NAME"),
                            (f"A! kind=slack url=https://h/", "receiver's name"),
                            ("a kind=slack url=https://h/ colour=red", 'unknown word "colour"'),
