@@ -50,6 +50,7 @@ get_project_commit GET /api/v1/projects/{project}/commits/{id} - - - | One commi
 get_project_commits GET /api/v1/projects/{project}/commits - branch,limit,cursor - | Commits along first parents, newest first
 get_project_coverage GET /api/v1/projects/{project}/coverage - branch,commits,benchmark,backend,machine_class,limit,cursor - | Which of the newest commits have results of which benchmarks, and which results are missing
 get_project_detector GET /api/v1/projects/{project}/detector - - - | The detector configuration of the project
+get_project_feed GET /api/v1/projects/{project}/feed - - - | The newest notices of the project as an Atom feed, delivered ones, too
 get_project_runs GET /api/v1/projects/{project}/runs - commit,limit,cursor - | Runs of a project, newest first
 get_project_series GET /api/v1/projects/{project}/series - metric,benchmark,backend,machine_class,branch,headline,q,spark,limit,cursor - | Series of a project
 get_project_session GET /api/v1/projects/{project}/sessions/{id} - - - | One session, judged from its stored visits: every build against its predecessor

@@ -115,7 +115,7 @@ class Answers(unittest.TestCase):
         text = SPOOL_AGE.sub(lambda m: m.group(1) + "@two_hours" if 7200 <= int(m.group(2)) < 7200 + support.DEADLINE_S else m.group(), text)
         # How far the workers have come with a search or a group is a matter of moments.
         text = re.sub(r'("timed_out": \d+, "waiting": )\d+', r"\1@n", text)
-        text = re.sub(r'("summary": "[^"]*; )[+-]\d+\.\d %"', r'\1@change"', text)
+        text = re.sub(r'("(?:summary|text)": "[^"]*; )[+-]\d+\.\d %', r'\1@change', text)
         return [f"= {answer.status}", *transcript.shown("|", text, {})]
 
     def post_run(self, project, commit, value, more):
