@@ -73,7 +73,8 @@ BASE = {("GET", "/api/v1/projects/p"): {"name": "p", "repo_url": None, "standing
         ("DELETE", "/api/v1/tokens/3"): {}, ("POST", "/api/v1/runs"): (201, {"run_id": 1}), ("POST", "/api/v1/bisections"): (201, SEARCHED),
         ("GET", "/api/v1/bisections/3"): SEARCHED, ("GET", "/readyz"): {"status": "ok"}, ("GET", "/version"): {"version": "1"},
         ("GET", "/api/v1/runners"): {"runners": []}, ("GET", "/api/v1/bisections/4"): {"steps": [{"n": 1, "commit": "slow"}], "benchmark": ""},
-        ("DELETE", "/api/v1/jobs/7"): {"id": 7}}
+        ("DELETE", "/api/v1/jobs/7"): {"id": 7}, ("GET", "/api/v1/notices"): {"notices": []},
+        ("POST", "/api/v1/notices/7/send"): {"deliveries": 1}, ("DELETE", "/api/v1/notices/7"): {}}
 
 
 class Statuses(support.Case):
@@ -470,19 +471,21 @@ ROWS = [
     # what the service knows
     *[(command, 0, "an answer", lambda t, args=args: t.plain(*args)) for command, args in (
         ("series", ["series", "--project", "p"]), ("alerts", ["alerts"]), ("alerts", ["alerts", "7"]), ("jobs", ["jobs"]),
-        ("jobs", ["jobs", "cancel", "7"]), ("events", ["events"]), ("audit", ["audit"]), ("coverage", ["coverage", "--project", "p"]),
+        ("jobs", ["jobs", "cancel", "7"]), ("notices", ["notices"]), ("notices", ["notices", "send", "7"]),
+        ("notices", ["notices", "close", "7"]), ("events", ["events"]), ("audit", ["audit"]), ("coverage", ["coverage", "--project", "p"]),
         ("why", ["why", "7"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
         ("token", ["token", "create", "--scope", "read"]), ("token", ["token", "rotate", "3"]), ("token", ["token", "revoke", "3"]),
         ("project", ["project", "list"]), ("project", ["project", "create", "q"]), ("project", ["project", "delete", "p", "--yes"]),
         ("repro", ["repro", "7", "--print"]), ("runner", ["runner", "list"]))],
     *[(args[0], 2, "not found or refused", lambda t, args=args: t.plain(*args)) for args in (
-        ["series", "99"], ["alerts", "99"], ["jobs", "99"], ["events", "99"], ["audit", "stray"], ["coverage", "--project", "q"], ["why", "99"],
+        ["series", "99"], ["alerts", "99"], ["jobs", "99"], ["notices", "send", "99"], ["notices", "close", "99"],
+        ["notices", "send"], ["notices", "7"], ["notices", "send", "7", "8"], ["events", "99"], ["audit", "stray"], ["coverage", "--project", "q"], ["why", "99"],
         ["accept", "99"], ["accept"], ["accept", "1", "2"], ["replay", "--show", "--project", "q"], ["token", "revoke", "99"],
         ["token", "create"], ["project", "delete", "q", "--yes"], ["project", "delete", "p"], ["project", "create", "No Name"],
         ["repro", "99", "--print"], ["repro", "alert:7/1", "--print"], ["runner"], ["runner", "drain"], ["runner", "drain", "rack-99"])],
     *[(args[0], 5, "no service", lambda t, args=args: t.away(*args)) for args in (
-        ["series", "--project", "p"], ["alerts"], ["jobs"], ["events"], ["audit"], ["coverage", "--project", "p"], ["why", "7"], ["accept", "7"],
-        ["explain", "--alert", "7"], ["explain", "--run", "7"], ["report", "7", "8"],
+        ["series", "--project", "p"], ["alerts"], ["jobs"], ["notices"], ["notices", "send", "7"], ["events"], ["audit"], ["coverage", "--project", "p"],
+        ["why", "7"], ["accept", "7"], ["explain", "--alert", "7"], ["explain", "--run", "7"], ["report", "7", "8"],
         ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"])],
     *[("jobs", status, f"the service answers {code}", lambda t, code=code: t.refused(("GET", "/api/v1/jobs"), "jobs", status=code))
       for status, code in ((2, 400), (2, 401), (2, 403), (2, 409), (2, 413), (5, 500), (5, 502), (5, 503))],
