@@ -131,7 +131,8 @@ static void strip(const pfc_explain_side *s, const char *name, double y, double 
 
             bar(out, x, y, width, pfc_resource_name(r));
             if (width > 60)
-                label(out, x + 4, y + 12, "start", pfc_resource_name(r));
+                pfc_buf_printf(out, "<text class=\"in\" x=\"%.1f\" y=\"%.1f\">%s</text>", x + 4,
+                               y + 12, pfc_resource_name(r));
             x += width;
             total += ticks;
         }

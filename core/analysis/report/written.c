@@ -313,7 +313,7 @@ static const char style[] =
     "white-space:pre}\n"
     "svg{display:block;width:100%;height:auto;margin:.6rem 0}svg "
     "text{fill:var(--fg);font-size:12px}"
-    "svg .soft{fill:var(--soft)}svg .line{stroke:var(--line);fill:none}"
+    "svg .in{fill:var(--bg)}svg .soft{fill:var(--soft)}svg .line{stroke:var(--line);fill:none}"
     "svg .dot{stroke:var(--bg);stroke-width:1.5}a{color:var(--compute)}\n";
 
 static void html_block(const pfc_report_part *b, pfc_buf *out)
