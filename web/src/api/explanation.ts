@@ -10,6 +10,7 @@ export interface ExplainedMetric {
   share: number | null; reason: string;
 }
 export interface PathPart { resource: string | null; phase: string; ticks: number }
+export interface PhaseEdge { from: string; to: string; waits: number }
 export interface ExplainedSide {
   run: string; commit: string | null; machine: string; value: number; low: number | null; high: number | null;
   samples: number; limiter: LimiterVerdict; metrics: ExplainedMetric[]; path: PathPart[];
@@ -30,5 +31,6 @@ export interface Explanation {
     same_simulator: boolean; differences: { name: string; before: string; after: string; rel_change: number | null }[];
     differences_more: number;
   } | null;
+  phases?: PhaseEdge[]; /* absent: of a service that is older */
   runs: { before: ExplainedSide | null; after: ExplainedSide };
 }

@@ -1,6 +1,7 @@
 /* Why a benchmark changed, and what limits it: the same values as `perfci explain`. */
 import type { ExplainedMetric, ExplainedSide, Explanation, LimiterVerdict } from "../api/explanation";
 import { useApi } from "../api/use";
+import { Phases } from "../charts/phases";
 import { PathStrip } from "../charts/path_strip";
 import { Waterfall } from "../charts/waterfall";
 import { formatChange, formatShare, formatValue, shortId } from "../base/format";
@@ -89,6 +90,23 @@ function Differences(props: { explanation: Explanation }) {
   );
 }
 
+function PhaseGraph(props: { explanation: Explanation }) {
+  const edges = props.explanation.phases ?? [];
+  if (edges.length === 0) return null;
+  return (
+    <>
+      <h3>Phases and what they wait for</h3>
+      <div class="chart-card"><Phases explanation={props.explanation} /></div>
+      <details><summary>The waits as a table</summary>
+        <Table caption="Waits between phases" rows={edges} keyOf={(x) => `${x.from} ${x.to}`} columns={[
+          { name: "Phase", head: true, cell: (x) => x.to },
+          { name: "Waits for", cell: (x) => x.from },
+          { name: "Waits", numeric: true, cell: (x) => formatValue(x.waits, "") },
+        ]} /></details>
+    </>
+  );
+}
+
 function Guidance(props: { explanation: Explanation }) {
   const list = props.explanation.guidance;
   if (list.length === 0) return <p class="muted">No entry of the catalogue fits this run.</p>;
@@ -115,6 +133,7 @@ export function Explained(props: { explanation: Explanation; report: string }) {
       {before && <Verdict name="Limiter before" verdict={before.limiter} />}
       <Verdict name={before ? "Limiter after" : "Limiter"} verdict={after.limiter} />
       <PathStrip sides={[...(before ? [{ name: "before", path: before.path }] : []), { name: before ? "after" : "critical path", path: after.path }]} />
+      <PhaseGraph explanation={e} />
       <h3>What would help</h3>
       <Guidance explanation={e} />
       <Metrics before={before} after={after} />
