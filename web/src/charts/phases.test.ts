@@ -9,7 +9,7 @@ const explained = {
     { phase: "matmul_sum", resource: "weights", ticks: 5 }, { phase: "matmul_sum", resource: "compute", ticks: 40 }, { phase: "load_b", resource: "dma", ticks: 7 }] } },
 } as unknown as Explanation;
 
-test("phases stand in the columns of loads, work and stores, with their ticks and their largest resource", () => {
+test("phases are in the columns of loads, work and stores, with their ticks and their largest resource", () => {
   assert.deepEqual(phasesOf(explained).map((p) => [p.name, p.column, p.row, p.ticks, p.resource]), [
     ["matmul_sum", 1, 0, 45, "compute"], ["load_b", 0, 0, 7, "dma"], ["load_a", 0, 1, 0, "none"], ["store_sum", 2, 0, 0, "none"]]);
 });
