@@ -66,6 +66,8 @@ static void usage(FILE *to)
         "                    (PERFCI_SANDBOX)\n"
         "  --sandbox-path D  a folder that jobs see, read-only, besides /usr, such as /opt/rocm;\n"
         "                    may be repeated (PERFCI_SANDBOX_PATHS, separated by colons)\n"
+        "  --sandbox-socket S  perfci-sandbox listens there and starts the jobs' commands, so that\n"
+        "                    this process needs no namespaces (PERFCI_SANDBOX_SOCKET)\n"
         "  --build-network   builds may use the network where perfci.yaml of the project's branch\n"
         "                    says so (build_network); measurements never may\n"
         "                    (PERFCI_BUILD_NETWORK=1)\n"
@@ -102,6 +104,7 @@ enum {
     OPT_JOB,
     OPT_SANDBOX,
     OPT_SANDBOX_PATH,
+    OPT_SANDBOX_SOCKET,
     OPT_JOB_ENV,
     OPT_BUILD_NETWORK,
     OPT_ONCE,
@@ -227,6 +230,9 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
                    ? add_name(more->paths, optarg, "--sandbox-path", err)
                    : pfc_err_set(err, PFC_EINVAL,
                                  "--sandbox-path: expected an absolute path, got '%s'", optarg);
+    case OPT_SANDBOX_SOCKET:
+        opts->sandbox_socket = optarg;
+        return PFC_OK;
     case OPT_BUILD_NETWORK:
         opts->build_network = true;
         return PFC_OK;
@@ -276,6 +282,7 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
         { "job", required_argument, NULL, OPT_JOB },
         { "sandbox", required_argument, NULL, OPT_SANDBOX },
         { "sandbox-path", required_argument, NULL, OPT_SANDBOX_PATH },
+        { "sandbox-socket", required_argument, NULL, OPT_SANDBOX_SOCKET },
         { "build-network", no_argument, NULL, OPT_BUILD_NETWORK },
         { "job-env", required_argument, NULL, OPT_JOB_ENV },
         { "once", no_argument, NULL, OPT_ONCE },
@@ -342,6 +349,8 @@ static pfc_code read_sandbox(pfc_agent_opts *opts, flags *more, pfc_err *err)
                                                             : PFC_OK;
     if (!code)
         code = read_names("PERFCI_SANDBOX_PATHS", more->paths, &more->stored[0], err);
+    if (!opts->sandbox_socket)
+        opts->sandbox_socket = getenv("PERFCI_SANDBOX_SOCKET");
     if (pfc_streq(getenv("PERFCI_BUILD_NETWORK"), "1"))
         opts->build_network = true;
     if (!code)

@@ -2,10 +2,11 @@
 # packages (packages.cmake); `source` is left out of them, and what is EXCLUDE_FROM_ALL is in them alone.
 install(TARGETS perfci perfci-bench RUNTIME DESTINATION bin COMPONENT perfci)
 install(TARGETS perfci-server RUNTIME DESTINATION bin COMPONENT perfci-server)
-install(TARGETS perfci-runner RUNTIME DESTINATION bin COMPONENT perfci-runner)
+install(TARGETS perfci-runner perfci-sandbox RUNTIME DESTINATION bin COMPONENT perfci-runner)
 
 # The units name the programs where they are only now: --prefix may have been given just then.
-foreach(part "perfci;perfci-nightly@*" "perfci-server;perfci-server*" "perfci-runner;perfci-runner*" "perfci-runner;perfci-dispatcher*")
+foreach(part "perfci;perfci-nightly@*" "perfci-server;perfci-server*" "perfci-runner;perfci-runner*"
+    "perfci-runner;perfci-sandbox*" "perfci-runner;perfci-dispatcher*")
   list(POP_FRONT part component)
   install(CODE "set(perfci_units \"${PROJECT_SOURCE_DIR}/deploy/systemd\")
   set(perfci_work \"${PROJECT_BINARY_DIR}/units\")

@@ -290,6 +290,7 @@ static pfc_code open_sandbox(pfc_agent *a, pfc_err *err)
 {
     const pfc_sandbox_opts opts = { .dir = a->opts->dir,
                                     .read_only = a->opts->sandbox_paths,
+                                    .socket = a->opts->sandbox_socket,
                                     .variables = a->opts->sandbox_variables };
     pfc_code code;
 
@@ -316,7 +317,9 @@ static void open_cgroups(pfc_agent *a)
     pfc_err err = { 0 };
     const char *walls = a->sandbox ? pfc_sandbox_description(a->sandbox) : "none";
 
-    if (pfc_cgroups_open(NULL, &a->cgroups, &err) == PFC_OK)
+    if (a->sandbox && a->opts->sandbox_socket)
+        pfc_log(PFC_INFO, "jobs_in_cgroups_of", "by", "perfci-sandbox");
+    else if (pfc_cgroups_open(NULL, &a->cgroups, &err) == PFC_OK)
         pfc_log(PFC_INFO, "jobs_in_cgroups", "by", pfc_cgroups_description(a->cgroups));
     else
         pfc_log(PFC_INFO, "jobs_without_cgroups", "reason", err.msg, "consequence",

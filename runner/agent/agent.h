@@ -32,6 +32,7 @@ typedef struct pfc_agent_opts {
     const char *bench;         /* perfci-bench; NULL: as in pfc_commit_measure_opts */
     pfc_sandbox_mode sandbox;
     const char *const *sandbox_paths; /* as pfc_sandbox_opts.read_only; NULL: none */
+    const char *sandbox_socket;       /* as pfc_sandbox_opts.socket; NULL: none */
     bool
         build_network; /* a build has the machine's network where the project's perfci.yaml asks for
                            it; measurements never have */

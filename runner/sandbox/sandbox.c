@@ -9,40 +9,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "core/base/process/proc.h"
+#include "runner/sandbox/sandbox_priv.h"
 #include "runner/sandbox/seccomp.h"
 
 #define PROBE_TIMEOUT_S 20.0
+#define REAP_S          2 /* that the kernel has to end the processes of a namespace */
 #define OPEN_FOLDERS    16 /* of nftw at a time */
-#define MAX_ARGS        384
 
 extern char **environ;
 
-struct pfc_sandbox {
-    char *bwrap, *setpriv, *prlimit;
-    char *etc; /* folder with the accounts that commands see */
-    char *read_only[PFC_SANDBOX_MAX_PATHS + 1];
-    char *variables[PFC_SANDBOX_MAX_PATHS + 1];
-    uid_t uid; /* that commands run as */
-    bool root; /* the runner is root: the uid is dropped inside */
-    char description[120];
-};
-
 /* ---- arguments ---- */
 
-typedef struct args {
-    char **items;
-    size_t len;
-    bool full;
-} args;
-
-static void add_owned(args *a, char *text)
+void pfc_words_add_owned(pfc_words *a, char *text)
 {
-    if (a->len + 1 >= MAX_ARGS) {
+    if (a->len + 1 >= PFC_WORDS_MAX) {
         a->full = true;
         free(text);
         return;
@@ -50,31 +38,31 @@ static void add_owned(args *a, char *text)
     a->items[a->len++] = text;
 }
 
-static void add(args *a, const char *text)
+void pfc_words_add(pfc_words *a, const char *text)
 {
-    add_owned(a, pfc_strdup(text));
+    pfc_words_add_owned(a, pfc_strdup(text));
 }
 
-static void add2(args *a, const char *flag, const char *value)
+void pfc_words_add2(pfc_words *a, const char *flag, const char *value)
 {
-    add(a, flag);
-    add(a, value);
+    pfc_words_add(a, flag);
+    pfc_words_add(a, value);
 }
 
-static void add3(args *a, const char *flag, const char *from, const char *to)
+static void add3(pfc_words *a, const char *flag, const char *from, const char *to)
 {
-    add2(a, flag, from);
-    add(a, to);
+    pfc_words_add2(a, flag, from);
+    pfc_words_add(a, to);
 }
 
 /* bubblewrap makes the folders above a mount for root alone; the job's uid must get through them.
  */
-static void add_parents(args *a, const char *path)
+static void add_parents(pfc_words *a, const char *path)
 {
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        add2(a, "--perms", "0755");
-        add(a, "--dir");
-        add_owned(a, pfc_strndup(path, (size_t)(slash - path)));
+        pfc_words_add2(a, "--perms", "0755");
+        pfc_words_add(a, "--dir");
+        pfc_words_add_owned(a, pfc_strndup(path, (size_t)(slash - path)));
     }
 }
 
@@ -87,29 +75,32 @@ static void free_args(char **items)
 
 /* ---- what every command sees ---- */
 
-static void add_namespaces(const pfc_sandbox *s, bool network, args *a)
+static void add_namespaces(const pfc_sandbox *s, bool network, pfc_words *a)
 {
-    static const char *const each[] = { "--unshare-pid",     "--unshare-ipc",
-                                        "--unshare-uts",     "--unshare-cgroup-try",
-                                        "--die-with-parent", "--new-session" };
+    static const char *const each[] = { "--unshare-pid", "--unshare-ipc", "--die-with-parent",
+                                        "--new-session" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(each); i++)
-        add(a, each[i]);
+        pfc_words_add(a, each[i]);
     if (!network)
-        add(a, "--unshare-net");
-    add2(a, "--hostname", "perfci-job");
-    add2(a, "--cap-drop", "ALL");
+        pfc_words_add(a, "--unshare-net");
+    if (!s->few_namespaces) {
+        pfc_words_add(a, "--unshare-uts");
+        pfc_words_add(a, "--unshare-cgroup-try");
+        pfc_words_add2(a, "--hostname", "perfci-job");
+    }
+    pfc_words_add2(a, "--cap-drop", "ALL");
     if (s->root) { /* what setpriv needs to drop the uid and these themselves */
-        add2(a, "--cap-add", "CAP_SETUID");
-        add2(a, "--cap-add", "CAP_SETGID");
-        add2(a, "--cap-add", "CAP_SETPCAP");
+        pfc_words_add2(a, "--cap-add", "CAP_SETUID");
+        pfc_words_add2(a, "--cap-add", "CAP_SETGID");
+        pfc_words_add2(a, "--cap-add", "CAP_SETPCAP");
     } else {
-        add(a, "--unshare-user");
-        add(a, "--disable-userns");
+        pfc_words_add(a, "--unshare-user");
+        pfc_words_add(a, "--disable-userns");
     }
 }
 
-static void add_system(const pfc_sandbox *s, args *a)
+static void add_system(const pfc_sandbox *s, pfc_words *a)
 {
     /* Folders that are symbolic links into /usr on a merged system, else folders of their own. */
     static const char *const merged[] = { "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32" };
@@ -146,30 +137,30 @@ static void add_system(const pfc_sandbox *s, args *a)
          name++) {
         char *from = pfc_fs_join(s->etc, *name);
 
-        add2(a, "--ro-bind", from);
-        add_owned(a, pfc_fs_join("/etc", *name));
+        pfc_words_add2(a, "--ro-bind", from);
+        pfc_words_add_owned(a, pfc_fs_join("/etc", *name));
         free(from);
     }
     add3(a, "--ro-bind-try", "/sys", "/sys"); /* the CPU's description and hwloc's */
-    add2(a, "--proc", "/proc");
-    add2(a, "--dev", "/dev");
+    pfc_words_add2(a, "--proc", "/proc");
+    pfc_words_add2(a, "--dev", "/dev");
     for (size_t i = 0; i < PFC_ARRAY_LEN(devices); i++)
         add3(a, "--dev-bind-try", devices[i], devices[i]);
-    add2(a, "--perms", "1777");
-    add2(a, "--tmpfs", "/dev/shm");
+    pfc_words_add2(a, "--perms", "1777");
+    pfc_words_add2(a, "--tmpfs", "/dev/shm");
     for (size_t i = 0; s->read_only[i]; i++) {
         add_parents(a, s->read_only[i]);
         add3(a, "--ro-bind-try", s->read_only[i], s->read_only[i]);
     }
-    add(a, "--perms");
-    add2(a, "1777", "--size");
-    add_owned(a, pfc_format("%llu", (unsigned long long)PFC_SANDBOX_TMP_BYTES));
-    add2(a, "--tmpfs", "/tmp");
+    pfc_words_add(a, "--perms");
+    pfc_words_add2(a, "1777", "--size");
+    pfc_words_add_owned(a, pfc_format("%llu", (unsigned long long)PFC_SANDBOX_TMP_BYTES));
+    pfc_words_add2(a, "--tmpfs", "/tmp");
 }
 
 /* ---- environment ---- */
 
-static bool passes(const pfc_sandbox *s, const char *name)
+bool pfc_sandbox_passes(const pfc_sandbox *s, const char *name)
 {
     static const char *const names[] = { "PATH", "LANG", "LANGUAGE", "TZ", "PERFCI_MEMORY_LIMIT" };
 
@@ -184,24 +175,24 @@ static bool passes(const pfc_sandbox *s, const char *name)
     return false;
 }
 
-static void set_variable(args *a, const char *assignment)
+static void set_variable(pfc_words *a, const char *assignment)
 {
     const size_t len = strcspn(assignment, "=");
 
     if (assignment[len] != '=') /* a bare name removes: nothing is there */
         return;
-    add(a, "--setenv");
-    add_owned(a, pfc_strndup(assignment, len));
-    add(a, assignment + len + 1);
+    pfc_words_add(a, "--setenv");
+    pfc_words_add_owned(a, pfc_strndup(assignment, len));
+    pfc_words_add(a, assignment + len + 1);
 }
 
-static void add_environment(const pfc_sandbox *s, const char *const *more, args *a)
+static void add_environment(const pfc_sandbox *s, const char *const *more, pfc_words *a)
 {
-    add(a, "--clearenv");
+    pfc_words_add(a, "--clearenv");
     for (size_t i = 0; environ[i]; i++) {
         char *name = pfc_strndup(environ[i], strcspn(environ[i], "="));
 
-        if (passes(s, name))
+        if (pfc_sandbox_passes(s, name))
             set_variable(a, environ[i]);
         free(name);
     }
@@ -216,48 +207,53 @@ static void add_environment(const pfc_sandbox *s, const char *const *more, args 
 /* ---- the command ---- */
 
 /* A hard limit is only ever lowered: raising it is a privilege that the sandbox has not. */
-static void add_limit(args *a, const char *name, __rlimit_resource_t what, uint64_t value)
+static void add_limit(pfc_words *a, const char *name, __rlimit_resource_t what, uint64_t value)
 {
     struct rlimit now;
 
     if (getrlimit(what, &now) == 0 && now.rlim_max < value)
         value = now.rlim_max;
-    add_owned(a, pfc_format("--%s=%llu:%llu", name, (unsigned long long)value,
+    pfc_words_add_owned(a, pfc_format("--%s=%llu:%llu", name, (unsigned long long)value,
                             (unsigned long long)value));
 }
 
 /* Limits and the uid are set inside, by programs of the system: RLIMIT_NPROC would otherwise count
  * against the runner's own processes. */
-static void add_limits(const pfc_sandbox *s, args *a)
+static void add_limits(const pfc_sandbox *s, pfc_words *a)
 {
-    add(a, s->prlimit);
-    add(a, "--core=0");
+    pfc_words_add(a, s->prlimit);
+    pfc_words_add(a, "--core=0");
     add_limit(a, "nofile", RLIMIT_NOFILE, PFC_SANDBOX_MAX_OPEN);
     add_limit(a, "nproc", RLIMIT_NPROC, PFC_SANDBOX_MAX_THREADS);
     add_limit(a, "fsize", RLIMIT_FSIZE, PFC_SANDBOX_FILE_BYTES);
     if (!s->root)
         return;
-    add(a, s->setpriv);
-    add_owned(a, pfc_format("--reuid=%u", (unsigned)s->uid));
-    add_owned(a, pfc_format("--regid=%u", (unsigned)s->uid));
-    add(a, "--clear-groups");
-    add(a, "--inh-caps=-all");
-    add(a, "--ambient-caps=-all");
-    add(a, "--bounding-set=-all");
-    add(a, "--no-new-privs");
+    pfc_words_add(a, s->setpriv);
+    pfc_words_add_owned(a, pfc_format("--reuid=%u", (unsigned)s->uid));
+    pfc_words_add_owned(a, pfc_format("--regid=%u", (unsigned)s->uid));
+    pfc_words_add(a, "--clear-groups");
+    pfc_words_add(a, "--inh-caps=-all");
+    pfc_words_add(a, "--ambient-caps=-all");
+    pfc_words_add(a, "--bounding-set=-all");
+    pfc_words_add(a, "--no-new-privs");
 }
 
 pfc_code pfc_sandbox_wrap(const pfc_sandbox *s, const pfc_sandbox_command *command,
                           pfc_sandbox_start *out, pfc_err *err)
 {
-    args a = { .items = pfc_calloc(MAX_ARGS, sizeof(char *)) };
+    pfc_words a = { .items = pfc_calloc(PFC_WORDS_MAX, sizeof(char *)) };
     pfc_code code;
 
-    *out = (pfc_sandbox_start){ .argv = a.items, .seccomp_fd = -1 };
-    code = pfc_seccomp_program(&out->seccomp_fd, err);
+    if (s->socket) {
+        free(a.items);
+        return pfc_sandbox_wrap_remote(s, command, out, err);
+    }
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see reap */
+    *out = (pfc_sandbox_start){ .argv = a.items, .keep_fd = -1 };
+    code = pfc_seccomp_program(&out->keep_fd, err);
     if (code)
         goto done;
-    add(&a, s->bwrap);
+    pfc_words_add(&a, s->bwrap);
     add_namespaces(s, command->network, &a);
     add_system(s, &a);
     if (command->network)
@@ -267,30 +263,78 @@ pfc_code pfc_sandbox_wrap(const pfc_sandbox *s, const pfc_sandbox_command *comma
         add3(&a, command->mounts[i].writable ? "--bind" : "--ro-bind", command->mounts[i].path,
              command->mounts[i].path);
     }
-    add2(&a, "--remount-ro", "/"); /* the folders above the mounts are not to be written */
+    pfc_words_add2(&a, "--remount-ro", "/"); /* the folders above the mounts are not to be written */
     add_environment(s, command->env, &a);
-    add2(&a, "--chdir", command->cwd);
-    add(&a, "--seccomp");
-    add_owned(&a, pfc_format("%d", out->seccomp_fd));
-    add(&a, "--");
+    pfc_words_add2(&a, "--chdir", command->cwd);
+    pfc_words_add(&a, "--seccomp");
+    pfc_words_add_owned(&a, pfc_format("%d", out->keep_fd));
+    pfc_words_add(&a, "--");
     add_limits(s, &a);
-    add(&a, "--");
+    pfc_words_add(&a, "--");
     for (size_t i = 0; command->argv[i]; i++)
-        add(&a, command->argv[i]);
+        pfc_words_add(&a, command->argv[i]);
     if (a.full)
-        code = pfc_err_set(err, PFC_ETOOBIG, "sandbox: expected at most %d arguments", MAX_ARGS);
+        code = pfc_err_set(err, PFC_ETOOBIG, "sandbox: expected at most %d arguments", PFC_WORDS_MAX);
 done:
     if (code)
         pfc_sandbox_start_clear(out);
     return code;
 }
 
+/* bubblewrap ends with 128 + N where its command was ended by signal N, as a shell does. */
+static void restore_signal(pfc_proc_result *res)
+{
+    if (res->exit_status > 128 && res->exit_status < 128 + 65) {
+        res->signal = res->exit_status - 128;
+        res->exit_status = -1;
+    }
+}
+
+static double seconds(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+/* bubblewrap ends without a wait for the first process of the namespace, which this process then
+ * inherits (PR_SET_CHILD_SUBREAPER): what the command used is known from there, and all of its
+ * processes have ended when it has. */
+static void reap(pfc_proc_result *res)
+{
+    const struct timespec pause = { .tv_nsec = PFC_NS_PER_MS };
+    const int64_t until = pfc_clock_ns() + REAP_S * PFC_NS_PER_S;
+    struct rusage used;
+    pid_t pid;
+
+    while ((pid = wait4(-1, NULL, WNOHANG, &used)) > 0 || (pid == 0 && pfc_clock_ns() < until)) {
+        if (pid == 0) {
+            (void)nanosleep(&pause, NULL);
+            continue;
+        }
+        res->cpu_seconds += seconds(&used.ru_utime) + seconds(&used.ru_stime);
+        if ((uint64_t)used.ru_maxrss * 1024 > res->max_rss_bytes)
+            res->max_rss_bytes = (uint64_t)used.ru_maxrss * 1024;
+    }
+}
+
+pfc_code pfc_sandbox_ended(const pfc_sandbox_start *start, pfc_proc_result *res, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    if (start->reported)
+        code = pfc_sandbox_read_report(start, res, err);
+    else
+        reap(res);
+    if (!code)
+        restore_signal(res);
+    return code;
+}
+
 void pfc_sandbox_start_clear(pfc_sandbox_start *start)
 {
     free_args(start->argv);
-    if (start->seccomp_fd >= 0)
-        close(start->seccomp_fd);
-    *start = (pfc_sandbox_start){ .seccomp_fd = -1 };
+    if (start->keep_fd >= 0)
+        close(start->keep_fd);
+    *start = (pfc_sandbox_start){ .keep_fd = -1 };
 }
 
 /* ---- opening ---- */
@@ -307,6 +351,23 @@ static char *find_program(const char *name)
         free(path);
     }
     return NULL;
+}
+
+/* perfci-sandbox is beside this program, as perfci-bench is. */
+static pfc_code find_starter(pfc_sandbox *s, const pfc_sandbox_opts *opts, pfc_err *err)
+{
+    char *dir = NULL;
+    pfc_code code = opts->starter ? PFC_OK : pfc_fs_program_dir(&dir, err);
+
+    if (code)
+        return code;
+    s->socket = pfc_strdup(opts->socket);
+    s->starter =
+        opts->starter ? pfc_strdup(opts->starter) : pfc_fs_join(dir, "perfci-sandbox");
+    if (access(s->starter, X_OK) != 0)
+        code = pfc_err_set(err, PFC_EUNAVAIL, "%s: %s", s->starter, strerror(errno));
+    free(dir);
+    return code;
 }
 
 static pfc_code find_programs(pfc_sandbox *s, pfc_err *err)
@@ -378,17 +439,20 @@ static pfc_code probe(const pfc_sandbox *s, pfc_err *err)
 
     if (!code) {
         opts.argv = (const char *const *)start.argv;
-        opts.inherit_fd = start.seccomp_fd;
+        opts.inherit_fd = start.keep_fd;
         code = pfc_proc_run(&opts, &res, err);
-        pfc_sandbox_start_clear(&start);
-        if (!code && (res.exit_status != 0 || !pfc_streq(pfc_buf_text(&res.out), expected))) {
-            const char *said = pfc_buf_text(&res.err);
+        if (!code) {
+            code = pfc_sandbox_ended(&start, &res, err);
+            if (!code && (res.exit_status != 0 || !pfc_streq(pfc_buf_text(&res.out), expected))) {
+                const char *said = pfc_buf_text(&res.err);
 
-            code = pfc_err_set(err, PFC_EUNAVAIL, "bubblewrap cannot isolate a command here: %.*s",
-                               (int)strcspn(said, "\n"), *said ? said : "no output");
-        }
-        if (code != PFC_EUNAVAIL || res.out.len > 0 || res.err.len > 0)
+                code =
+                    pfc_err_set(err, PFC_EUNAVAIL, "bubblewrap cannot isolate a command here: %.*s",
+                                (int)strcspn(said, "\n"), *said ? said : "no output");
+            }
             pfc_proc_result_clear(&res);
+        }
+        pfc_sandbox_start_clear(&start);
     }
     free(expected);
     return code;
@@ -402,12 +466,13 @@ pfc_code pfc_sandbox_open(const pfc_sandbox_opts *opts, pfc_sandbox **out, pfc_e
     *out = NULL;
     s->root = geteuid() == 0;
     s->uid = !s->root ? geteuid() : opts->job_uid ? opts->job_uid : PFC_SANDBOX_JOB_UID;
-    code = find_programs(s, err);
+    s->few_namespaces = opts->few_namespaces;
+    code = opts->socket ? find_starter(s, opts, err) : find_programs(s, err);
     if (!code)
         code = copy_names(opts->read_only, "read-only folders", s->read_only, err);
     if (!code)
         code = copy_names(opts->variables, "variables", s->variables, err);
-    if (!code)
+    if (!code && !s->socket)
         code = write_accounts(s, opts->dir, err);
     if (!code)
         code = probe(s, err);
@@ -415,7 +480,8 @@ pfc_code pfc_sandbox_open(const pfc_sandbox_opts *opts, pfc_sandbox **out, pfc_e
         pfc_sandbox_close(s);
         return code;
     }
-    (void)snprintf(s->description, sizeof(s->description), "bubblewrap, uid %u", (unsigned)s->uid);
+    (void)snprintf(s->description, sizeof(s->description), "bubblewrap%s, uid %u",
+                   s->socket ? " by perfci-sandbox" : "", (unsigned)s->uid);
     *out = s;
     return PFC_OK;
 }
@@ -432,6 +498,8 @@ void pfc_sandbox_close(pfc_sandbox *s)
     free(s->setpriv);
     free(s->prlimit);
     free(s->etc);
+    free(s->socket);
+    free(s->starter);
     free(s);
 }
 

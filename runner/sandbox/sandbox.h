@@ -10,6 +10,9 @@
  * owns nothing that the command can see. A runner that is root runs commands as `job_uid`, an id
  * without files, because uid 0 reads every file that is mounted, also in a user namespace.
  *
+ * Who starts it: this process, or perfci-sandbox (launcher.h), a process that needs no network and
+ * no secret. With it, the runner needs no right to make namespaces.
+ *
  * Not contained: CPU time of the other cores, caches and memory bandwidth (a command is measured,
  * so it runs at full speed), and GPUs, whose device files are passed through.
  *
@@ -21,6 +24,7 @@
 #include <sys/types.h>
 
 #include "core/base/err.h"
+#include "core/base/process/proc.h"
 
 #define PFC_SANDBOX_JOB_UID     59999 /* no account of Debian; see job_uid */
 #define PFC_SANDBOX_MAX_PATHS   32    /* further read-only folders, further variables */
@@ -38,6 +42,11 @@ typedef struct pfc_sandbox_opts {
                                      absolute, NULL-terminated; NULL: none */
     const char *const *variables; /* further names of variables that pass; NULL-terminated */
     uid_t job_uid;                /* with root; 0: PFC_SANDBOX_JOB_UID */
+    const char *socket; /* of perfci-sandbox, which then starts the commands; NULL: this process
+                           starts them */
+    const char *starter;    /* with a socket: perfci-sandbox; NULL: beside this program */
+    bool few_namespaces; /* commands see the host's name and this process's control group: where
+                            the namespaces for these are not to be had */
 } pfc_sandbox_opts;
 
 /**
@@ -63,17 +72,28 @@ typedef struct pfc_sandbox_command {
     const char *const *env;  /* "NAME=value" besides the allow-list; NULL-terminated; NULL: none */
     pfc_sandbox_mount mounts[PFC_SANDBOX_MAX_MOUNTS];
     size_t mounts_len;
+    uint64_t memory_bytes; /* with a socket: limit of memory of all its processes; 0: none */
 } pfc_sandbox_command;
 
 /** The program to start instead of the command. */
 typedef struct pfc_sandbox_start {
-    char **argv;    /* NULL-terminated */
-    int seccomp_fd; /* the program must inherit this descriptor; -1: no filter */
+    char **argv;   /* NULL-terminated */
+    int keep_fd;   /* the program must inherit this descriptor; -1: none */
+    bool reported; /* perfci-sandbox writes to keep_fd how the command ended */
 } pfc_sandbox_start;
 
 /** Fills *out; clear it after the program was started. */
 pfc_code pfc_sandbox_wrap(const pfc_sandbox *sandbox, const pfc_sandbox_command *command,
                           pfc_sandbox_start *out, pfc_err *err) PFC_MUSTCHECK;
+/**
+ * Completes *res, the result of pfc_proc_run for `start`: the command's own status, signal, and
+ * what it used, in place of bubblewrap's or perfci-sandbox's. Waits for every child of this process,
+ * so that the command's processes have ended: the caller has no other child.
+ *
+ * PFC_EUNAVAIL or PFC_EINVAL with the reason when perfci-sandbox did not start the command.
+ */
+pfc_code pfc_sandbox_ended(const pfc_sandbox_start *start, pfc_proc_result *res,
+                           pfc_err *err) PFC_MUSTCHECK;
 void pfc_sandbox_start_clear(pfc_sandbox_start *start);
 
 /** Gives a tree to the uid that commands run as (root only, else nothing is done). Symbolic links

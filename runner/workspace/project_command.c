@@ -91,20 +91,12 @@ static void add_mount(pfc_sandbox_command *box, const char *path, bool writable)
         box->mounts[box->mounts_len++] = (pfc_sandbox_mount){ path, writable };
 }
 
-/* bubblewrap ends with 128 + N where its command was ended by signal N, as a shell does. */
-static void restore_signal(pfc_proc_result *res)
-{
-    if (res->exit_status > 128 && res->exit_status < 128 + 65) {
-        res->signal = res->exit_status - 128;
-        res->exit_status = -1;
-    }
-}
-
 static pfc_code run_sandboxed(const pfc_command *cmd, pfc_proc_opts *opts, pfc_proc_result *res,
                               pfc_err *err)
 {
     pfc_sandbox_command box = {
-        .argv = opts->argv, .cwd = cmd->dir, .network = cmd->network, .env = opts->env
+        .argv = opts->argv, .cwd = cmd->dir, .network = cmd->network, .env = opts->env,
+        .memory_bytes = opts->tree_limit_bytes
     };
     pfc_sandbox_start start;
     pfc_code code;
@@ -120,14 +112,17 @@ static pfc_code run_sandboxed(const pfc_command *cmd, pfc_proc_opts *opts, pfc_p
     if (code)
         return code;
     opts->argv = (const char *const *)start.argv;
-    opts->inherit_fd = start.seccomp_fd;
+    opts->inherit_fd = start.keep_fd;
     opts->disk_path = cmd->dir;
     opts->disk_free_bytes = MIN_DISK_FREE_BYTES;
     opts->cwd = NULL;
     code = pfc_proc_run(opts, res, err);
+    if (!code) {
+        code = pfc_sandbox_ended(&start, res, err);
+        if (code)
+            pfc_proc_result_clear(res);
+    }
     pfc_sandbox_start_clear(&start);
-    if (!code)
-        restore_signal(res);
     return code;
 }
 

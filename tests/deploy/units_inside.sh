@@ -45,7 +45,7 @@ echo "  ready, by credential and as its own user: $(systemd-analyze security --n
 
 sed -i 's/^PERFCI_LOG_LEVEL=.*/PERFCI_LOG_LEVEL=debug/' /etc/perfci/server.env
 systemctl reload perfci-server
-until_true "a reload" sh -c 'journalctl -o cat -u perfci-server | grep -q "\"event\":\"reloaded\""'
+until_true "a reload" sh -c 'journalctl -o cat -u perfci-server | grep -q "\"event\":\"settings_reloaded\""'
 echo "  reloaded"
 
 mkdir -p /run/systemd/system/perfci-server.service.d

@@ -1,4 +1,5 @@
-/* Every probe of escapes.txt, as a job of the runner; and that nothing of a job survives it. */
+/* Every probe of escapes.txt, as a job of the runner; and that nothing of a job survives it. With
+ * PERFCI_TEST_LAUNCHER the commands are started by perfci-sandbox. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -16,11 +17,13 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "runner/workspace/workspace_priv.h"
+#include "tests/runner/launcher.h"
 
 #define PLANTED "perfci-planted-secret"
 
 static char *dir, *tree, *other;
 static pfc_sandbox *sandbox;
+static pfc_test_launcher launcher;
 static int listener = -1, named = -1, hidden = -1;
 static unsigned short port;
 static int shared_key; /* of a segment of System V memory */
@@ -58,7 +61,7 @@ static void open_world(void)
     pfc_sandbox_opts opts = { 0 };
 
     cr_assert(eq(int, pfc_fs_temp_dir("perfci-escapes", &dir, &err), PFC_OK), "%s", err.msg);
-    tree = pfc_fs_join(dir, "tree");
+    tree = pfc_fs_join(dir, "cache-tree");
     other = pfc_fs_join(dir, "other");
     cr_assert(eq(int, pfc_fs_mkdirs(tree, 0755, &err), PFC_OK));
     cr_assert(eq(int, pfc_fs_mkdirs(other, 0755, &err), PFC_OK));
@@ -74,6 +77,11 @@ static void open_world(void)
     setenv("AWS_ACCESS_KEY_ID", PLANTED, 1);
     setenv("SSH_AUTH_SOCK", PLANTED, 1);
     opts.dir = dir;
+    if (getenv("PERFCI_TEST_LAUNCHER")) {
+        launcher = pfc_test_launcher_start(dir);
+        opts.socket = launcher.socket;
+        opts.starter = launcher.program;
+    }
     if (pfc_sandbox_open(&opts, &sandbox, &err) == PFC_EUNAVAIL)
         cr_skip_test("this machine cannot isolate jobs: %s", err.msg);
     cr_assert(ne(ptr, sandbox, NULL), "%s", err.msg);
@@ -83,6 +91,7 @@ static void open_world(void)
 static void close_world(void)
 {
     pfc_sandbox_close(sandbox);
+    pfc_test_launcher_stop(&launcher);
     if (dir)
         cr_expect(eq(int, pfc_fs_remove_tree(dir, NULL), PFC_OK));
     close(listener);

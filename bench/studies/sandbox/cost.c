@@ -112,7 +112,7 @@ static pfc_code start(const pfc_cost_opts *opts, int side, double *ms, pfc_err *
     const char *const argv[] = { "/bin/true", NULL };
     const pfc_sandbox_command command = { .argv = argv, .cwd = "/tmp" };
     pfc_proc_opts how = { .argv = argv, .timeout_s = START_S };
-    pfc_sandbox_start wrapped = { .seccomp_fd = -1 };
+    pfc_sandbox_start wrapped = { .keep_fd = -1 };
     const int64_t begun = pfc_clock_ns();
     pfc_cgroup group = { 0 };
     pfc_proc_result res = { 0 };
@@ -124,7 +124,7 @@ static pfc_code start(const pfc_cost_opts *opts, int side, double *ms, pfc_err *
         code = pfc_sandbox_wrap(opts->sandbox, &command, &wrapped, err);
     if (!code && side == INSIDE) {
         how.argv = (const char *const *)wrapped.argv;
-        how.inherit_fd = wrapped.seccomp_fd;
+        how.inherit_fd = wrapped.keep_fd;
         how.join_fd = group.path ? group.procs_fd : 0;
     }
     if (!code)
