@@ -66,7 +66,7 @@ static void usage(FILE *to)
         "                    (PERFCI_SANDBOX)\n"
         "  --sandbox-path D  a folder that jobs see, read-only, besides /usr, such as /opt/rocm;\n"
         "                    may be repeated (PERFCI_SANDBOX_PATHS, separated by colons)\n"
-        "  --sandbox-socket S  perfci-sandbox listens there and starts the jobs' commands, so that\n"
+        "  --sandbox-socket S  of perfci-sandbox, which then starts the jobs' commands, so that\n"
         "                    this process needs no namespaces (PERFCI_SANDBOX_SOCKET)\n"
         "  --build-network   builds may use the network where perfci.yaml of the project's branch\n"
         "                    says so (build_network); measurements never may\n"

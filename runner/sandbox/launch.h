@@ -1,5 +1,5 @@
 /*
- * What the runner, `perfci-sandbox run` and `perfci-sandbox serve` say to each other.
+ * Messages between the runner, `perfci-sandbox run` and `perfci-sandbox serve`.
  *
  * The runner starts `perfci-sandbox run --socket S --report FD REQUEST...`. That program connects
  * to S (SOCK_SEQPACKET), and sends one message: the words of REQUEST, each with its NUL, and its
@@ -48,7 +48,7 @@ typedef struct pfc_launch_request {
  */
 pfc_code pfc_launch_parse(pfc_launch_request *request, size_t len, pfc_err *err) PFC_MUSTCHECK;
 
-/** What a server allows. */
+/** Limits of a server. */
 typedef struct pfc_launch_rules {
     const char *work; /* work folder of the runner */
     bool network;     /* requests with --network */

@@ -1,4 +1,4 @@
-/* What the files of the sandbox share: the opened sandbox, and lists of words for a command line. */
+/* Shared by the files of the sandbox: the opened sandbox, and lists of words for a command line. */
 #ifndef PFC_RUNNER_SANDBOX_SANDBOX_PRIV_H
 #define PFC_RUNNER_SANDBOX_SANDBOX_PRIV_H
 

@@ -19,7 +19,7 @@ SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
 BUILD = BIN.parent
 PRODUCT = ("core", "kernels", "bench", "runner", "server", "cli", "schema", "web")
-PROGRAMS = ("perfci", "perfci-server", "perfci-runner", "perfci-bench")
+PROGRAMS = ("perfci", "perfci-server", "perfci-runner", "perfci-sandbox", "perfci-bench")
 X86 = platform.machine() == "x86_64"
 
 

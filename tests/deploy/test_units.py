@@ -1,17 +1,13 @@
 """The systemd units: readable by systemd, hardened, and naming flags that the programs have."""
-import fcntl
-import http.server
-import json
 import os
 import pathlib
-import queue
 import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 import unittest
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
@@ -20,38 +16,6 @@ UNITS = sorted((ROOT / "deploy/systemd").glob("*.service")) + [ROOT / "deploy/sl
 SOCKETS = sorted((ROOT / "deploy/systemd").glob("*.socket")) + sorted((ROOT / "deploy/systemd").glob("*.timer"))
 sys.path.insert(0, str(ROOT / "tests/server/http"))
 import sandbox  # noqa: E402
-
-
-class Jobs:
-    """A service with one job; what its runner says of it goes into a queue: (what, progress or reason)."""
-
-    def __init__(self, job, told):
-        waiting = [job]
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-                leased, what = self.path.startswith("/api/v1/jobs/lease"), self.path.rpartition("/")[2]
-                if what in ("heartbeat", "complete"):
-                    told.put((what, body.get("progress") or body.get("reason")))
-                reply = json.dumps({"job": waiting.pop()} if leased and waiting else {}).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
-
-            def log_message(self, *args):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-        self.thread.start()
-
-    def close(self):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
 
 
 class Units(unittest.TestCase):
@@ -64,19 +28,28 @@ class Units(unittest.TestCase):
                   "SystemCallArchitectures": "native", "SystemCallErrorNumber": "EPERM", "UMask": "0077", "DynamicUser": "yes",
                   "StateDirectoryMode": "0700", "PrivateDevices": "yes", "DevicePolicy": "closed", "PrivateUsers": "yes",
                   "MemoryDenyWriteExecute": "yes"}
-    # Accelerators, benchmarks that write their code as they go, and what the sandbox of each job needs: namespaces, a
-    # host's name of its own, and a /proc without covered places (else the kernel refuses a new one in the sandbox).
-    OPEN = {"perfci-runner.service": {"MemoryDenyWriteExecute", "RestrictNamespaces", "ProtectHostname", "ProtectKernelTunables",
-                                      "ProtectKernelLogs"},
+    # Benchmarks that write their code as they go, and what the sandbox of each job needs: namespaces, and a /proc without
+    # covered places (else the kernel refuses a new one in the sandbox).
+    OPEN = {"perfci-sandbox.service": {"MemoryDenyWriteExecute", "RestrictNamespaces", "ProtectKernelTunables", "ProtectKernelLogs"},
             # Its user has the same uid on the nodes, and munge must see it.
             "perfci-dispatcher.service": {"DynamicUser", "PrivateUsers"}}
-    # systemd's own measure, 0 to 10; the rest is the network, and for the runner also namespaces, mounts and /proc.
-    EXPOSURE = {"perfci-server.service": 1.2, "perfci-nightly@.service": 1.5, "perfci-runner.service": 2.8,
-                "perfci-dispatcher.service": 1.2}
+    # systemd's own measure, 0 to 10; the rest is the network, and for the sandbox namespaces, mounts and /proc instead.
+    EXPOSURE = {"perfci-server.service": 1.2, "perfci-nightly@.service": 1.5, "perfci-runner.service": 1.2,
+                "perfci-sandbox.service": 1.7, "perfci-dispatcher.service": 1.2}
 
-    def test_there_are_four(self):
-        self.assertEqual([u.name for u in UNITS], ["perfci-nightly@.service", "perfci-runner.service", "perfci-server.service",
-                                                   "perfci-dispatcher.service"])
+    def test_there_are_five(self):
+        self.assertEqual([u.name for u in UNITS], ["perfci-nightly@.service", "perfci-runner.service", "perfci-sandbox.service",
+                                                   "perfci-server.service", "perfci-dispatcher.service"])
+
+    def test_what_starts_commits_has_no_network_and_no_secret(self):
+        text = (ROOT / "deploy/systemd/perfci-sandbox.service").read_text()
+        for line in ("PrivateNetwork=yes", "IPAddressDeny=any", "User=perfci-runner",
+                     "InaccessiblePaths=-/var/lib/private/perfci-runner/spool -/var/lib/perfci-runner/spool"):
+            self.assertIn("\n" + line + "\n", text)
+        self.assertNotRegex(text, "LoadCredential|EnvironmentFile|AF_INET")
+        socket_unit = (ROOT / "deploy/systemd/perfci-sandbox.socket").read_text()
+        for line in ("SocketMode=0600", "SocketUser=perfci-runner"):
+            self.assertIn("\n" + line + "\n", socket_unit)
 
     def test_each_says_what_a_hardened_unit_says(self):
         for unit in UNITS:
@@ -97,8 +70,8 @@ class Units(unittest.TestCase):
                                   timeout=120, stdin=subprocess.DEVNULL, check=False)
             self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr)
 
-    def test_a_build_runs_under_the_runners_filter_of_system_calls(self):
-        allowed = sandbox.allowed_calls((ROOT / "deploy/systemd/perfci-runner.service").read_text())
+    def test_a_build_runs_under_the_sandboxs_filter_of_system_calls(self):
+        allowed = sandbox.allowed_calls((ROOT / "deploy/systemd/perfci-sandbox.service").read_text())
         self.assertFalse(allowed & {"init_module", "kexec_load", "reboot", "swapon", "settimeofday", "bpf"})
         with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
             pathlib.Path(folder, "a.c").write_text(
@@ -109,97 +82,37 @@ class Units(unittest.TestCase):
                                   stdin=subprocess.DEVNULL, check=False, preexec_fn=lambda: sandbox.restrict(allowed))
             self.assertEqual((done.returncode, done.stdout), (0, "built\nbuilt\n"), done.stderr)
 
-    def test_jobs_are_isolated_under_the_runners_filter_of_system_calls(self):
-        unit = (ROOT / "deploy/systemd/perfci-runner.service").read_text()
-        self.assertIn(" --sandbox require\n", unit)
-        allowed = sandbox.allowed_calls(unit)
+    def test_jobs_are_isolated_under_the_filters_of_system_calls_of_both_units(self):
+        units = {name: (ROOT / f"deploy/systemd/perfci-{name}.service").read_text() for name in ("sandbox", "runner")}
+        self.assertIn(" --sandbox require --sandbox-socket /run/perfci/sandbox.sock\n", units["runner"])
+        self.assertIn(" --few-namespaces\n", units["sandbox"])
+        allowed = {name: sandbox.allowed_calls(text) for name, text in units.items()}
+        self.assertFalse(allowed["runner"] & {"mount", "pivot_root", "chroot", "ptrace", "perf_event_open"})
 
-        def become():
-            os.setgroups([])
-            os.setgid(1000)
-            os.setuid(1000)
-            sandbox.restrict(allowed)
+        def become(name):
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(1000)
+                os.setuid(1000)
+            sandbox.restrict(allowed[name])
 
         with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
             if os.geteuid() == 0:
                 os.chown(folder, 1000, 1000)
+            words = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "cwd": "/",
+                     "env": {"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64}}
+            launcher = subprocess.Popen([BIN / "perfci-sandbox", "serve", "--work", f"{folder}/work", "--socket", f"{folder}/socket",
+                                         "--few-namespaces"], preexec_fn=lambda: become("sandbox"), **words)
+            self.addCleanup(launcher.stderr.close)
+            self.addCleanup(launcher.wait)
+            self.addCleanup(launcher.kill)
+            while not pathlib.Path(folder, "socket").exists():
+                self.assertIsNone(launcher.poll())
+                time.sleep(0.02)
             done = subprocess.run([BIN / "perfci-runner", "--url", "http://127.0.0.1:1", "--work", f"{folder}/work", "--once",
-                                   "--sandbox", "require"], capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL,
-                                  check=False, cwd="/", env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64},
-                                  preexec_fn=become if os.geteuid() == 0 else lambda: sandbox.restrict(allowed))
-        self.assertIn('"jobs_isolated"', done.stderr)
-
-    # As the unit's PrivateUsers, ProtectProc, PrivateDevices and ProtectSystem make them: the kernel allows a new /proc in the
-    # sandbox only while the old one is not covered anywhere.
-    SURROUNDINGS = """
-        mount -t proc -o hidepid=invisible proc /proc && mount -t tmpfs -o mode=755 tmpfs "$1" || exit 9
-        for d in null zero full random urandom tty; do touch "$1/$d"; mount --bind /dev/$d "$1/$d"; done
-        mkdir "$1/pts" "$1/shm" && mount --bind /dev/pts "$1/pts" && ln -s pts/ptmx "$1/ptmx" && mount --rbind "$1" /dev || exit 9
-        shift
-        exec setpriv --reuid=1000 --regid=1000 --clear-groups unshare --user --map-current-user "$@" """
-
-    @unittest.skipUnless(os.geteuid() == 0, "mounting /proc as the unit does needs root")
-    def test_jobs_are_isolated_among_the_units_users_processes_and_devices(self):
-        unit = (ROOT / "deploy/systemd/perfci-runner.service").read_text()
-        for line in ("PrivateUsers=yes", "ProtectProc=invisible", "PrivateDevices=yes"):
-            self.assertIn("\n" + line + "\n", unit)
-        with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
-            devices, work = pathlib.Path(folder, "dev"), pathlib.Path(folder, "work")
-            devices.mkdir()
-            work.mkdir()
-            os.chmod(folder, 0o755)
-            os.chown(work, 1000, 1000)
-            done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", self.SURROUNDINGS, "sh", devices,
-                                   BIN / "perfci-runner", "--url", "http://127.0.0.1:1", "--work", f"{work}/runner", "--once", "--sandbox", "require"],
-                                  capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=False, cwd="/",
-                                  env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64})
-        if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr and "jobs_isolated" not in done.stderr and done.returncode == 9:
-            self.skipTest("no namespace can be made here: " + done.stderr)
-        self.assertIn('"jobs_isolated"', done.stderr)
-
-    # /run is read-only to a unit with ProtectSystem=strict.
-    READ_ONLY_RUN = """
-        mount --rbind /run /run && mount -o remount,bind,ro /run && mount -o remount,bind,ro /run/lock 2>/dev/null
-        ! touch /run/lock/perfci-units 2>/dev/null && exec setpriv --reuid=1000 --regid=1000 --clear-groups "$@" """
-
-    @unittest.skipUnless(os.geteuid() == 0, "making /run read-only as the unit does needs root")
-    def test_a_unit_and_another_user_take_turns_by_the_file_that_the_package_makes(self):
-        rule = (ROOT / "deploy/systemd/perfci.tmpfiles").read_text()
-        self.assertIn(" lib/tmpfiles.d RENAME perfci.conf", (ROOT / "deploy/cmake/install.cmake").read_text())
-        self.assertIn("\nProtectSystem=strict\n", (ROOT / "deploy/systemd/perfci-runner.service").read_text())
-        place, = re.findall(r"^f (\S+) 0444 root root -$", rule, re.M)
-        self.assertIn(f'#define PFC_MACHINE_LOCK "{place}"', (ROOT / "runner/agent/machine_lock.h").read_text())
-        lock = pathlib.Path(f"{place}.test-{os.getpid()}")  # other runners of this machine go on
-        with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
-            pathlib.Path(folder, "perfci.conf").write_text(rule.replace(place, str(lock)))
-            made = subprocess.run(["systemd-tmpfiles", "--create", f"{folder}/perfci.conf"], capture_output=True, text=True, timeout=120,
-                                  stdin=subprocess.DEVNULL, check=False)
-            self.addCleanup(lock.unlink, missing_ok=True)
-            self.assertEqual((made.returncode, lock.stat().st_mode & 0o777, lock.stat().st_uid), (0, 0o444, 0), made.stderr)
-            os.chmod(folder, 0o755)
-            work = pathlib.Path(folder, "work")
-            work.mkdir()
-            os.chown(work, 1000, 1000)
-            told = queue.SimpleQueue()
-            service = Jobs({"id": 7, "lease": "0" * 32 + "-1", "fence": 1, "lease_s": 1, "kind": "measure", "project": "demo",
-                            "commit": "main", "branch": "main", "source": "/nowhere"}, told)
-            self.addCleanup(service.close)
-            with open(lock, "rb") as other:  # as a runner of another user does; the name of the socket stays free
-                fcntl.flock(other, fcntl.LOCK_EX)
-                runner = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c", self.READ_ONLY_RUN, "sh",
-                                           BIN / "perfci-runner", "--url", service.url, "--work", work / "runner", "--once", "--sandbox", "off"],
-                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/",
-                                          env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64, "PERFCI_MACHINE_LOCK": str(lock)})
-                self.addCleanup(runner.wait)
-                self.addCleanup(runner.kill)
-                said = told.get(timeout=120)  # or "complete", with the reason, when it does not wait
-                self.assertEqual(said, ("heartbeat", "waiting for another runner of this machine"))
-            while said[0] == "heartbeat":
-                said = told.get(timeout=120)
-            self.assertEqual(said[0], "complete", said)
-            self.assertIn("/nowhere", said[1])
-            output, _ = runner.communicate(timeout=120)
-            self.assertNotIn("machine_lock_file_unavailable", output)
+                                   "--sandbox", "require", "--sandbox-socket", f"{folder}/socket"],
+                                  preexec_fn=lambda: become("runner"), timeout=240, check=False, **words)
+        self.assertIn('"jobs_isolated","by":"bubblewrap by perfci-sandbox, uid', re.sub(r'"program":"[a-z-]+",', "", done.stderr))
 
     def test_the_server_tells_the_manager_how_it_is(self):
         text = (ROOT / "deploy/systemd/perfci-server.service").read_text()
@@ -246,7 +159,9 @@ class Units(unittest.TestCase):
 
     def test_the_sockets_of_the_server_are_told_apart_by_the_name_that_it_knows(self):
         said = {unit.name: unit.read_text() for unit in SOCKETS if unit.suffix == ".socket"}
-        self.assertEqual(set(said), {"perfci-server.socket", "perfci-server-ops.socket"})
+        self.assertEqual(set(said), {"perfci-server.socket", "perfci-server-ops.socket", "perfci-sandbox.socket"})
+        path = re.search(r"^ListenSequentialPacket=(.*)$", said.pop("perfci-sandbox.socket"), re.M).group(1)
+        self.assertIn(f" --sandbox-socket {path}\n", (ROOT / "deploy/systemd/perfci-runner.service").read_text())
         name, = re.findall(r'strcmp\(names\[i\], "(\w+)"\)', (ROOT / "server/manager.c").read_text())
         self.assertIn(f"\nFileDescriptorName={name}\nService=perfci-server.service\n", said["perfci-server-ops.socket"])
         self.assertNotIn("FileDescriptorName", said["perfci-server.socket"])

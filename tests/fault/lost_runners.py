@@ -17,20 +17,13 @@ import os
 import random
 import shutil
 import signal
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server", "http"))
-import support  # noqa: E402
+import ledger
+from ledger import TELL_S, one, support, want
 
 TOGETHER = 8  # stopped at once; the others go on
-TELL_S = 30
-
-
-def want(condition, what):
-    if not condition:
-        raise AssertionError(what)
 
 
 class Client:
@@ -183,10 +176,6 @@ def overdue(database):
                                        " WHERE state = 'leased' AND lease_until > '-infinity'"))
 
 
-def one(database, text):
-    return support.sql(database, text).strip()
-
-
 def runs_of(server):
     """What the service says of each run: is it extra? By their ids."""
     found, cursor = {}, ""
@@ -212,10 +201,7 @@ def judge_runs(database, runs, late):
 
 def judge(database, jobs):
     """Checks the invariants of every job after all faults. Returns how many are done, failed, cancelled."""
-    want(one(database, "SELECT count(*) FROM work WHERE state IN ('queued', 'leased')") == "0", "jobs are left")
-    want(one(database, "SELECT count(*) FROM work WHERE tries > 3") == "0", "more than three tries")
-    want(one(database, "SELECT count(*) FROM work j WHERE state = 'done' AND 1 <> (SELECT count(*) FROM audit a"
-                       " WHERE a.action = 'complete' AND a.object = 'job ' || j.id)") == "0", "done, and not once")
+    counts = ledger.judge(database)
     want(one(database, "SELECT count(*) FROM audit a JOIN work j ON a.object = 'job ' || j.id WHERE a.action = 'complete'"
                        " AND j.state <> 'done'") == "0", "completed, and something else was made of it")
     want(one(database, "SELECT count(*) FROM work WHERE state = 'done' AND run_ids <> ARRAY[lpad(to_hex(id), 16, '0') ||"
@@ -228,10 +214,8 @@ def judge(database, jobs):
                           " c.started_at < p.finished_at)")
     want(not early, f"a child before its parent: {early}")
     want(one(database, "SELECT count(*) FROM work WHERE state = 'cancelled' AND parents = '{}'") == "0", "a job without parents is cancelled")
-    counts = dict(line.split("|") for line in one(database, "SELECT state, count(*) FROM work GROUP BY state").splitlines())
-    done, failed, cancelled = (int(counts.get(state, 0)) for state in ("done", "failed", "cancelled"))
-    want(done + failed + cancelled == jobs, counts)
-    return done, failed, cancelled
+    want(sum(counts.values()) == jobs, counts)
+    return counts["done"], counts["failed"], counts["cancelled"]
 
 
 def harass(fleet, database, end):
@@ -279,13 +263,11 @@ def main():
     try:
         want(servers[0].as_admin("POST", "/api/v1/projects", {"name": "queue"}).status == 201, "no project")
         token = servers[0].as_admin("POST", "/api/v1/tokens", {"scopes": ["runner", "ingest"]}).json["token"]
-        # the server's own jobs, those of the commits that runs name, are no runner's
-        support.sql(database, "CREATE VIEW work AS SELECT * FROM jobs WHERE kind NOT IN ('detect', 'notify')")
+        ledger.open_ledger(database)
         fleet = Fleet(args, servers, token)
         jobs, kills, stops, worst = harass(fleet, database, begin + 60 * args.minutes)
         fleet.go_on(everyone=True)
-        support.until("every job has ended", lambda: one(
-            database, "SELECT count(*) FROM work WHERE state IN ('queued', 'leased')") == "0", 1800)
+        support.until("every job has ended", lambda: ledger.waiting(database) == 0, 1800)
         worst = max(worst, overdue(database))
         late = fleet.late()
         runs = runs_of(servers[0])

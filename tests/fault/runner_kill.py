@@ -4,8 +4,8 @@ runner_kill.py [--kills N] [--runners N] [--lease SECONDS] [--minutes M] [--seed
 
 The real programs: a server, runners with a spool and a work folder each, a repository, a benchmark that takes a random time. Every second
 kill is of the runner with all that it started left behind, the others are of a process below a runner that measures. A killed runner starts
-again at once, in its folder. Runners of one machine measure one after the other, so a kill may also hit one that waits for its turn. At the
-end every job is done or failed with a reason, a done job has exactly one result that counts, every result whose upload was acknowledged is
+again at once, in its folder. Two runners each share the lock of a machine and measure one after the other, so a kill may also hit one that
+waits for its turn; the pairs measure at the same time. At the end every job is done or failed with a reason, a done job has exactly one result that counts, every result whose upload was acknowledged is
 stored, and no spool holds a document.
 
 --outage: in place of the kills the server is away for one hour of the runners' clock, which runs 120 times as fast (libfaketime). Runners
@@ -19,24 +19,17 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server", "http"))
-import support  # noqa: E402
+import ledger
+from ledger import TELL_S, one, support, waiting, want
 
-TELL_S = 30
 FASTER = 120
 FAKETIME = "/usr/lib/*/faketime/libfaketimeMT.so.1"
 COMMITS = 8
 # A random time, by the job's own process id, so that kills meet every state of the runner.
 MEASURE = "#!/bin/sh\nsleep 0.$(($$ % 4))\nexec awk 'BEGIN { print 2.5 }'\n"
-
-
-def want(condition, what):
-    if not condition:
-        raise AssertionError(what)
 
 
 def git(folder, *args):
@@ -63,8 +56,8 @@ def repository(folder):
     return ids
 
 
-def below(pid):
-    """Processes that descend from this one."""
+def below(pids):
+    """Processes that descend from these."""
     parents = {}
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
@@ -73,7 +66,7 @@ def below(pid):
         except OSError:
             continue  # it has ended
         parents.setdefault(int(text.rpartition(")")[2].split()[1]), []).append(int(text.split()[0]))
-    found, left = [], [pid]
+    found, left = [], list(pids)
     while left:
         found += parents.get(left[-1], [])
         left += parents.get(left.pop(), [])
@@ -81,11 +74,14 @@ def below(pid):
 
 
 class Runner:
-    def __init__(self, folder, name, server, token, environment):
+    def __init__(self, folder, number, server, token, environment):
+        name = f"r{number}"
         self.name, self.work, self.log = name, os.path.join(folder, name), os.path.join(folder, name + ".log")
         self.words = [support.BIN / "perfci-runner", "--url", f"http://127.0.0.1:{server.port}", "--token-file", token, "--work", self.work,
                       "--name", name, "--class", "test", "--poll", "1", "--sandbox", "off"]
-        self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}, **environment}
+        machine = {"PERFCI_MACHINE_LOCK": os.path.join(folder, f"machine{number // 2}.lock")}
+        open(machine["PERFCI_MACHINE_LOCK"], "ab").close()  # a runner does not make it
+        self.environment = {**{k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}, **machine, **environment}
         self.start()
 
     def start(self):
@@ -96,17 +92,6 @@ class Runner:
         self.process.kill()
         self.process.wait()
         self.start()
-
-    def kill_below(self, rng):
-        """A process that the runner started, itself or another one of its job; False: it has none."""
-        there = below(self.process.pid)
-        if not there:
-            return False
-        try:
-            os.kill(rng.choice(there), signal.SIGKILL)
-        except ProcessLookupError:
-            return False
-        return True
 
     def spooled(self, folder="."):
         """Documents that wait for upload; in `sent` those that the server acknowledged, in `rejected` those that it refused."""
@@ -121,32 +106,36 @@ class Runner:
             self.process.wait()
 
 
-def one(database, text):
-    return support.sql(database, text).strip()
-
-
 def fill(database, ids, count):
     support.sql(database, f"""INSERT INTO jobs (project_id, kind, sha, branch, priority)
         SELECT p.id, 'measure', (ARRAY['{"','".join(ids)}'])[1 + i % {len(ids)}], 'main', 40 FROM projects p, generate_series(1, {count}) i""")
 
 
-def waiting(database):
-    return int(one(database, "SELECT count(*) FROM work WHERE state IN ('queued', 'leased')"))
+def kill_below(runners, rng):
+    """A process that one of the runners started, of its job or the job's own; False: there is none."""
+    there = below(runner.process.pid for runner in runners)
+    try:
+        if there:
+            os.kill(rng.choice(there), signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return bool(there)
 
 
 def harass(args, database, runners, ids, rng):
-    end, told = time.monotonic() + 60 * args.minutes, time.monotonic()
+    end, told, looked = time.monotonic() + 60 * args.minutes, time.monotonic(), 0.0
     kills = {"runner": 0, "benchmark": 0}
     while sum(kills.values()) < args.kills and time.monotonic() < end:
-        if waiting(database) < 3 * len(runners):
-            fill(database, ids, 10 * len(runners))
-        time.sleep(rng.uniform(0, 0.4))  # a random instant of the runners
-        runner = rng.choice(runners)
+        if time.monotonic() > looked + 1:
+            looked = time.monotonic()
+            if waiting(database) < 10 * len(runners):
+                fill(database, ids, 10 * len(runners))
+        time.sleep(rng.uniform(0, 0.8 / len(runners)))  # a random instant of the runners; each of them is hit as often
         if kills["runner"] <= kills["benchmark"]:
-            runner.kill()
+            rng.choice(runners).kill()
             kills["runner"] += 1
         else:
-            kills["benchmark"] += runner.kill_below(rng)
+            kills["benchmark"] += kill_below(runners, rng)
         if time.monotonic() > told + TELL_S:
             told = time.monotonic()
             print(f"  {kills['runner']} kills of runners, {kills['benchmark']} of benchmarks", flush=True)
@@ -155,14 +144,11 @@ def harass(args, database, runners, ids, rng):
 
 def judge(database, runners):
     """The invariants of every job and result. Returns the numbers of done and failed jobs and of results that count for none."""
-    want(one(database, "SELECT count(*) FROM work WHERE tries > 3") == "0", "more than three tries")
-    want(one(database, "SELECT string_agg(id || ' ' || state || ' ' || tries, ', ') FROM work WHERE state <> 'done' AND"
-                       " (state <> 'failed' OR coalesce(reason, '') = '')") == "", "a job is neither done nor failed with a reason")
+    counts = ledger.judge(database)
+    want(counts["cancelled"] == 0, counts)
     # Done: its results, each stored once, and one of the last lease.
     want(one(database, "SELECT string_agg(id::text, ', ') FROM work j WHERE state = 'done' AND 1 <> (SELECT count(*) FROM runs r"
                        " WHERE r.project_id = j.project_id AND r.job_id = j.id AND r.job_fence = j.fence)") == "", "done without one result")
-    want(one(database, "SELECT string_agg(id::text, ', ') FROM work j WHERE state = 'done' AND 1 <> (SELECT count(*) FROM audit a"
-                       " WHERE a.action = 'complete' AND a.object = 'job ' || j.id)") == "", "done, and not once")
     want(one(database, "SELECT count(*) FROM work j CROSS JOIN unnest(j.run_ids) AS named WHERE NOT EXISTS (SELECT 1 FROM runs r"
                        " WHERE r.project_id = j.project_id AND r.run_id = named)") == "0", "a job names a result that is lost")
     want(one(database, "SELECT count(*) FROM runs r WHERE 1 <> (SELECT count(*) FROM measurements m JOIN series s ON s.project_id ="
@@ -173,9 +159,9 @@ def judge(database, runners):
     stored = set(one(database, "SELECT run_id FROM runs").split())
     sent = {os.path.basename(path).split("-")[1] for runner in runners for path in runner.spooled("sent")}
     want(sent and sent <= stored, f"acknowledged and lost: {sent - stored}")
-    return (int(one(database, f"SELECT count(*) FROM {text}")) for text in (
-        "work WHERE state = 'done'", "work WHERE state = 'failed'",
-        "runs r JOIN work j ON j.project_id = r.project_id AND j.id = r.job_id WHERE r.job_fence < j.fence OR j.state <> 'done'"))
+    extra = one(database, "SELECT count(*) FROM runs r JOIN work j ON j.project_id = r.project_id AND j.id = r.job_id"
+                          " WHERE r.job_fence < j.fence OR j.state <> 'done'")
+    return counts["done"], counts["failed"], int(extra)
 
 
 def outage(server, database, runners, ids):
@@ -216,8 +202,8 @@ def main():
         token = os.path.join(folder, "token")
         with open(token, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
             file.write(server.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"])
-        support.sql(database, "CREATE VIEW work AS SELECT * FROM jobs WHERE kind NOT IN ('detect', 'notify')")
-        runners = [Runner(folder, f"r{n}", server, token, faster() if args.outage else {}) for n in range(args.runners)]
+        ledger.open_ledger(database)
+        runners = [Runner(folder, n, server, token, faster() if args.outage else {}) for n in range(args.runners)]
         held, kills = 0, {"runner": 0, "benchmark": 0}
         if args.outage:
             held = outage(server, database, runners, ids)

@@ -4,70 +4,26 @@ The disk is a small file system in memory, in a mount namespace of the runner's 
 It is filled with files, of which it holds a fixed number: that needs no memory.
 """
 import errno
-import http.server
 import json
 import os
 import queue
 import shutil
 import subprocess
+import sys
 import threading
 import unittest
 
 import test_hostile
-from test_hostile import FILE, PATIENCE_S, RUNNER, YAML
+from test_hostile import FILE, PATIENCE_S, RUNNER, YAML, JobsService
 
 FILES = 24_000  # more than a runner wants to find free, runner/workspace/workspace_priv.h
 FILL = b"i=0; while true; do true > f$i; i=$((i + 1)); done 2> /dev/null"
 
 
-class Service:
-    """Hands out jobs as they are put into `jobs`; what the runner asks and sends goes into `told`, in its order."""
-
-    def __init__(self):
-        self.jobs, self.told = queue.SimpleQueue(), queue.SimpleQueue()
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-                what, job = self.path.split("?")[0].rpartition("/")[2], None
-                if what == "lease" and not outer.jobs.empty():
-                    job = outer.jobs.get()
-                if what != "heartbeat":
-                    outer.told.put((what, job["id"] if job else body))
-                reply = json.dumps({"job": job} if job else {}).encode()
-                self.send_response(204 if what == "lease" and not job else 200)
-                self.send_header("Content-Length", "0" if what == "lease" and not job else str(len(reply)))
-                self.end_headers()
-                if what != "lease" or job:
-                    self.wfile.write(reply)
-
-            def log_message(self, *args):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-        self.thread.start()
-
-    def close(self):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
-    def next(self, *whats):
-        """The next message of one of these kinds."""
-        while True:
-            what, detail = self.told.get(timeout=PATIENCE_S)
-            if what in whats:
-                return what, detail
-
-
-@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "a file system of the test's own needs root and unshare")
 class FullDisk(test_hostile.Hostile):
     def setUp(self):
         super().setUp()
-        self.service = Service()
+        self.service = JobsService()
         self.addCleanup(self.service.close)
         os.mkdir(self.work)
         script = f'mount -t tmpfs -o size=4g,nr_inodes={FILES},mode=700 tmpfs "{self.work}" || exit 9; exec "$@"'
@@ -170,4 +126,7 @@ def load_tests(loader, _tests, _pattern):
 
 
 if __name__ == "__main__":
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        print("skipped: a file system of the test's own needs root and unshare")
+        sys.exit(77)
     unittest.main()

@@ -4,15 +4,16 @@ The objects are written by hand, because git makes none of them. The runner is t
 """
 import glob
 import hashlib
-import http.server
-import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
-import threading
 import unittest
 import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from jobs_service import JobsService  # noqa: E402
 
 BIN = os.environ.get("PERFCI_BIN_DIR") or os.path.join(os.path.dirname(__file__), "../../build/release/bin")
 RUNNER = os.path.join(BIN, "perfci-runner")
@@ -57,41 +58,6 @@ class Repository:
         return name
 
 
-class Service:
-    """Hands out one job and keeps what comes back."""
-
-    def __init__(self, job):
-        self.runs, self.ends = [], []
-        outer, waiting = self, [job]
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
-                leased = self.path.startswith("/api/v1/jobs/lease")
-                if self.path == "/api/v1/runs":
-                    outer.runs.append(body)
-                elif self.path.endswith("/complete"):
-                    outer.ends.append(body)
-                reply = json.dumps({"job": waiting.pop()} if leased and waiting else {}).encode()
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(reply)))
-                self.end_headers()
-                self.wfile.write(reply)
-
-            def log_message(self, *args):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-        self.thread.start()
-
-    def close(self):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-
-
 class Hostile(unittest.TestCase):
     cases = 0
 
@@ -112,7 +78,7 @@ class Hostile(unittest.TestCase):
     def run_job(self, commit, flags=(), **more):
         job = {"id": 7, "lease": "0" * 32 + "-1", "fence": 1, "lease_s": 60, "kind": "measure", "project": "demo", "commit": commit,
                "branch": "main", "source": self.repo.folder, **more}
-        service = Service(job)
+        service = JobsService(job)
         self.addCleanup(service.close)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}
         done = subprocess.run([RUNNER, "--once", "--url", service.url, "--work", self.work, "--class", "lab", "--timeout", "60s", *flags],
