@@ -12,8 +12,8 @@
 #define PFC_LAUNCHER_MAX_COMMANDS 8 /* at a time; a runner has one */
 
 typedef struct pfc_launcher_opts {
-    const char *socket;      /* path to listen on; NULL: the socket that systemd passes */
-    pfc_launch_rules rules;  /* see there */
+    const char *socket;       /* path to listen on; NULL: the socket that systemd passes */
+    pfc_launch_rules rules;   /* see there */
     pfc_sandbox_opts sandbox; /* `dir` is set to the work folder */
 } pfc_launcher_opts;
 

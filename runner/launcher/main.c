@@ -33,7 +33,7 @@ static void usage(FILE *to)
                 "                    group, for a unit that may not make namespaces for these\n"
                 "  --version, --help\n"
                 "\n"
-                "Example: perfci-sandbox serve --work /var/lib/perfci-runner --socket sandbox.sock\n"
+                "Example: perfci-sandbox serve --work /var/lib/perfci-runner --socket s.sock\n"
                 "Ends with 0 when stopped, 2 on wrong usage, 5 when it cannot work.\n",
                 to);
 }

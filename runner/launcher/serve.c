@@ -19,7 +19,7 @@
 #include "runner/launcher/launcher.h"
 #include "runner/sandbox/cgroup.h"
 
-#define PASSED_FD       3  /* of systemd: SD_LISTEN_FDS_START */
+#define PASSED_FD       3 /* of systemd: SD_LISTEN_FDS_START */
 #define REQUEST_WAIT_MS 5000
 
 typedef struct server {
@@ -223,9 +223,8 @@ static void open_walls(server *s, pfc_err *err)
 
 static void reap(server *s)
 {
-    while (s->running > 0 && waitpid(-1, NULL, s->running >= PFC_LAUNCHER_MAX_COMMANDS
-                                                   ? 0
-                                                   : WNOHANG) > 0)
+    while (s->running > 0 &&
+           waitpid(-1, NULL, s->running >= PFC_LAUNCHER_MAX_COMMANDS ? 0 : WNOHANG) > 0)
         s->running--;
 }
 

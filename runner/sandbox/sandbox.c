@@ -21,7 +21,7 @@
 #include "runner/sandbox/seccomp.h"
 
 #define PROBE_TIMEOUT_S 20.0
-#define REAP_S          2 /* that the kernel has to end the processes of a namespace */
+#define REAP_S          2  /* that the kernel has to end the processes of a namespace */
 #define OPEN_FOLDERS    16 /* of nftw at a time */
 
 extern char **environ;
@@ -214,7 +214,7 @@ static void add_limit(pfc_words *a, const char *name, __rlimit_resource_t what, 
     if (getrlimit(what, &now) == 0 && now.rlim_max < value)
         value = now.rlim_max;
     pfc_words_add_owned(a, pfc_format("--%s=%llu:%llu", name, (unsigned long long)value,
-                            (unsigned long long)value));
+                                      (unsigned long long)value));
 }
 
 /* Limits and the uid are set inside, by programs of the system: RLIMIT_NPROC would otherwise count
@@ -263,7 +263,8 @@ pfc_code pfc_sandbox_wrap(const pfc_sandbox *s, const pfc_sandbox_command *comma
         add3(&a, command->mounts[i].writable ? "--bind" : "--ro-bind", command->mounts[i].path,
              command->mounts[i].path);
     }
-    pfc_words_add2(&a, "--remount-ro", "/"); /* the folders above the mounts are not to be written */
+    pfc_words_add2(&a, "--remount-ro",
+                   "/"); /* the folders above the mounts are not to be written */
     add_environment(s, command->env, &a);
     pfc_words_add2(&a, "--chdir", command->cwd);
     pfc_words_add(&a, "--seccomp");
@@ -274,7 +275,8 @@ pfc_code pfc_sandbox_wrap(const pfc_sandbox *s, const pfc_sandbox_command *comma
     for (size_t i = 0; command->argv[i]; i++)
         pfc_words_add(&a, command->argv[i]);
     if (a.full)
-        code = pfc_err_set(err, PFC_ETOOBIG, "sandbox: expected at most %d arguments", PFC_WORDS_MAX);
+        code =
+            pfc_err_set(err, PFC_ETOOBIG, "sandbox: expected at most %d arguments", PFC_WORDS_MAX);
 done:
     if (code)
         pfc_sandbox_start_clear(out);
@@ -362,8 +364,7 @@ static pfc_code find_starter(pfc_sandbox *s, const pfc_sandbox_opts *opts, pfc_e
     if (code)
         return code;
     s->socket = pfc_strdup(opts->socket);
-    s->starter =
-        opts->starter ? pfc_strdup(opts->starter) : pfc_fs_join(dir, "perfci-sandbox");
+    s->starter = opts->starter ? pfc_strdup(opts->starter) : pfc_fs_join(dir, "perfci-sandbox");
     if (access(s->starter, X_OK) != 0)
         code = pfc_err_set(err, PFC_EUNAVAIL, "%s: %s", s->starter, strerror(errno));
     free(dir);

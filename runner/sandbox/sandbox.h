@@ -42,9 +42,9 @@ typedef struct pfc_sandbox_opts {
                                      absolute, NULL-terminated; NULL: none */
     const char *const *variables; /* further names of variables that pass; NULL-terminated */
     uid_t job_uid;                /* with root; 0: PFC_SANDBOX_JOB_UID */
-    const char *socket; /* of perfci-sandbox, which then starts the commands; NULL: this process
+    const char *socket;  /* of perfci-sandbox, which then starts the commands; NULL: this process
                            starts them */
-    const char *starter;    /* with a socket: perfci-sandbox; NULL: beside this program */
+    const char *starter; /* with a socket: perfci-sandbox; NULL: beside this program */
     bool few_namespaces; /* commands see the host's name and this process's control group: where
                             the namespaces for these are not to be had */
 } pfc_sandbox_opts;
@@ -87,8 +87,8 @@ pfc_code pfc_sandbox_wrap(const pfc_sandbox *sandbox, const pfc_sandbox_command 
                           pfc_sandbox_start *out, pfc_err *err) PFC_MUSTCHECK;
 /**
  * Completes *res, the result of pfc_proc_run for `start`: the command's own status, signal, and
- * what it used, in place of bubblewrap's or perfci-sandbox's. Waits for every child of this process,
- * so that the command's processes have ended: the caller has no other child.
+ * what it used, in place of bubblewrap's or perfci-sandbox's. Waits for every child of this
+ * process, so that the command's processes have ended: the caller has no other child.
  *
  * PFC_EUNAVAIL or PFC_EINVAL with the reason when perfci-sandbox did not start the command.
  */

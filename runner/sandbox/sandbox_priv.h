@@ -14,7 +14,7 @@ struct pfc_sandbox {
     uid_t uid; /* that commands run as */
     bool root; /* the runner is root: the uid is dropped inside */
     bool few_namespaces;
-    char *socket, *starter; /* of perfci-sandbox, and the program; NULL: commands are started here */
+    char *socket, *starter; /* of perfci-sandbox, and the program; NULL: none */
     char description[160];
 };
 

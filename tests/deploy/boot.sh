@@ -5,10 +5,7 @@
 set -euo pipefail
 build=$(realpath "$1") work=$2 here=$(realpath "$0")
 
-skip() {
-    echo "skipped: $1"
-    exit 77
-}
+. "$(dirname "$here")/boot_root.sh"
 
 # ---- process 1 of the namespaces: mounts, then systemd ----
 if [ "${3:-}" = boot ]; then
@@ -41,7 +38,7 @@ fi
 
 # ---- outside ----
 [ "$(id -u)" = 0 ] || skip "root alone can make the namespaces"
-for program in debootstrap unshare nsenter; do
+for program in unshare nsenter; do
     [ -n "$(type -P "$program")" ] || skip "there is no $program"
 done
 cgroups=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)
@@ -60,13 +57,7 @@ ended() {
 }
 trap ended EXIT
 
-mkdir -p "$work"
-rm -rf --one-file-system "${work:?}/root"
-libraries=$(ldd "$build"/bin/perfci* | awk '$2 == "=>" { print $3 }' | sort -u |
-    while read -r file; do dpkg -S "$(realpath "$file")" 2>/dev/null || true; done | sed 's/:.*//' | sort -u | paste -sd,)
-debootstrap --variant=minbase --include="systemd,systemd-sysv,dbus,procps,postgresql,curl,$libraries" bookworm "$work/root" \
-    http://deb.debian.org/debian >"$work/debootstrap.log" 2>&1 || skip "debootstrap failed, see $work/debootstrap.log"
-DESTDIR=$(realpath "$work")/root cmake --install "$build" --prefix /usr/local >"$work/install.log"
+make_root "$build" "$work" util-linux
 # Services that the units do not need, or that would affect the host machine.
 for unit in systemd-sysctl.service systemd-modules-load.service systemd-random-seed.service systemd-logind.service systemd-pstore.service \
     getty.target timers.target sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount dev-hugepages.mount \
@@ -92,5 +83,4 @@ done
 inside() {
     nsenter -t "$first" -m -u -i -n -p -C -- env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 }
-cp "$(dirname "$here")/units_inside.sh" "$work/root/root/inside.sh"
 inside bash /root/inside.sh

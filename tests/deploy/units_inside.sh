@@ -5,7 +5,7 @@ set -euo pipefail
 fail() {
     echo "  FAILED: $1"
     systemctl status --no-pager -n 0 perfci-server perfci-runner || true
-    journalctl --no-pager -o cat -u perfci-server -u perfci-runner | tail -n 20
+    journalctl --no-pager -o cat -u perfci-server -u perfci-runner -u perfci-sandbox -u perfci-delegated | tail -n 40
     exit 1
 }
 until_true() { # until_true WHAT COMMAND...
@@ -40,7 +40,7 @@ curl -fsS http://127.0.0.1:7420/readyz >/dev/null || fail "it is not ready when 
 [ "$(stat -c %U /proc/"$(of MainPID)")" = perfci-server ] || fail "it runs as another user"
 grep -Eq '^CapBnd:\s0+$' /proc/"$(of MainPID)"/status || fail "it has capabilities"
 export PERFCI_TOKEN_FILE=/var/lib/perfci/admin.token
-perfci project create kernels --branch main >/dev/null || fail "the first token does not work"
+perfci project create kernels --branch main --repo-url /srv/kernels >/dev/null || fail "the first token does not work"
 echo "  ready, by credential and as its own user: $(systemd-analyze security --no-pager perfci-server | tail -n 1 | sed 's/^[^O]*//')"
 
 sed -i 's/^PERFCI_LOG_LEVEL=.*/PERFCI_LOG_LEVEL=debug/' /etc/perfci/server.env
@@ -76,6 +76,61 @@ systemctl start perfci-runner
 until_true "the runner is registered" sh -c 'curl -fsS http://127.0.0.1:7421/metrics | grep -q "^perfci_runners 1$"'
 echo "  the runner is registered"
 
+# A job: its source belongs to the runner's user, because git reads no repository of another.
+make_repository() { # make_repository MEASURE : a commit in /srv/kernels
+    install -d -o perfci-runner -g perfci-runner /srv/kernels
+    printf '%s\n' 'project: kernels' 'branch: main' 'measure: exec sh ./measure.sh' 'metric: time_ns' 'unit: ns' 'better: lower' >/srv/kernels/perfci.yaml
+    printf '%s\n' "$1" >/srv/kernels/measure.sh
+    chown -R perfci-runner: /srv/kernels
+    runuser -u perfci-runner -- sh -c "cd /srv/kernels && git init -q -b main . && git add -A && git -c user.name=A -c user.email=a@b commit -q -m change && git rev-parse HEAD"
+}
+post_job() { # post_job COMMIT : its number
+    curl -fsS -H "Authorization: Bearer $(cat "$PERFCI_TOKEN_FILE")" -H 'Content-Type: application/json' http://127.0.0.1:7420/api/v1/jobs \
+        -d "{\"project\": \"kernels\", \"kind\": \"measure\", \"commit\": \"$1\", \"branch\": \"main\"}" | sed -n 's/.*"id": *\([0-9]*\).*/\1/p'
+}
+job() { curl -fsS -H "Authorization: Bearer $(cat "$PERFCI_TOKEN_FILE")" "http://127.0.0.1:7420/api/v1/jobs/$1"; }
+is() { job "$1" | grep -Eq "\"state\": ?\"$2\""; }
+pid_of() { systemctl show --value -p MainPID "$1"; }
+# In the sandbox: no network but its own loopback, no service's socket, no token, no process of the machine.
+commit=$(make_repository 'test "$(cat /proc/1/comm)" = bwrap && test ! -e /run/perfci && test ! -e /run/credentials && test ! -e /var/lib/perfci-runner/spool || exit 1
+test "$(tail -n +3 /proc/net/dev | wc -l)" = 1 || exit 1
+echo 2.5')
+number=$(post_job "$commit")
+until_true "job $number is over" sh -c "! curl -fsS -H 'Authorization: Bearer $(cat $PERFCI_TOKEN_FILE)' http://127.0.0.1:7420/api/v1/jobs/$number | grep -Eq '\"state\": ?\"(queued|leased)\"'"
+is "$number" done || fail "job $number: $(job "$number")"
+! job "$number" | grep -Eq '"unsandboxed": ?true' || fail "job $number ran without isolation"
+[ "$(pid_of perfci-sandbox)" != 0 ] || fail "perfci-sandbox did not start the commands"
+[ "$(readlink "/proc/$(pid_of perfci-sandbox)/ns/net")" != "$(readlink "/proc/$(pid_of perfci-runner)/ns/net")" ] || fail "perfci-sandbox has the network"
+for unit in perfci-runner perfci-sandbox; do
+    [ "$(stat -c %U "/proc/$(pid_of $unit)")" = perfci-runner ] || fail "$unit runs as another user"
+    grep -Eq '^CapBnd:\s0+$' "/proc/$(pid_of $unit)/status" || fail "$unit has capabilities"
+done
+[ -n "$(ls -A /var/lib/perfci-runner/spool)" ] || fail "the runner has no spool"
+[ -z "$(nsenter -t "$(pid_of perfci-sandbox)" -m -- sh -c 'ls -A /var/lib/perfci-runner/spool /run/credentials/perfci-runner.service' 2>/dev/null)" ] ||
+    fail "perfci-sandbox reads the spool or the token"
+echo "  a job was measured by both units: $(systemd-analyze security --no-pager perfci-runner | tail -n 1 | sed 's/^[^O]*//'), $(
+    systemd-analyze security --no-pager perfci-sandbox | tail -n 1 | sed 's/^[^O]*//')"
+
+# Limits of a control group: with Delegate=yes the runner makes one for each command, where the system has the controllers.
+if grep -qw memory /sys/fs/cgroup/cgroup.controllers && grep -qw pids /sys/fs/cgroup/cgroup.controllers; then
+    systemctl stop perfci-runner
+    commit=$(make_repository 'head -c 200000000 /dev/zero >/tmp/big; echo 2.5')
+    number=$(post_job "$commit")
+    systemd-run --quiet --unit=perfci-delegated -p Delegate=yes -p User=perfci-runner -p StateDirectory=perfci-delegated \
+        -p LoadCredential=token:/etc/perfci/runner-token -E PERFCI_URL=http://127.0.0.1:7420 -E PERFCI_MEMORY_LIMIT=64M -- \
+        /bin/sh -c 'exec perfci-runner --once --token-file "$CREDENTIALS_DIRECTORY/token" --work /var/lib/perfci-delegated --sandbox require --poll 5'
+    until_true "job $number failed" is "$number" failed
+    journalctl --no-pager -o cat -u perfci-delegated | grep -q 'cgroup v2: memory, processes, kill' || fail "no controllers for the runner"
+    job "$number" | grep -q 'PERFCI_MEMORY_LIMIT' || fail "job $number: $(job "$number")"
+    journalctl --no-pager -k -o cat | grep -q 'constraint=CONSTRAINT_MEMCG.*perfci-job-' || fail "the kernel did not hold the limit of memory"
+    echo "  in control groups of its own: $(journalctl --no-pager -k -o cat | grep -o 'CONSTRAINT_MEMCG.*task_memcg=[^,]*' | tail -n 1)"
+    until_true "the runner has ended" sh -c '! systemctl is-active --quiet perfci-delegated'
+    [ -z "$(find /sys/fs/cgroup -name 'perfci-job-*')" ] || fail "control groups are left"
+    systemctl start perfci-runner
+else
+    echo "  not available: memory and processes of control groups (the controllers are cgroup v1's here)"
+fi
+
 for _ in 1 2 3 4; do
     (
         while [ ! -e /run/enough ]; do
@@ -90,6 +145,6 @@ touch /run/enough
 wait
 [ "$(sort -u /run/answers)" = 200 ] || fail "requests that were not answered: $(sort /run/answers | uniq -c | paste -sd,)"
 echo "  12 restarts, all of $(wc -l </run/answers) requests answered"
-systemctl stop perfci-server.socket perfci-server-ops.socket perfci-runner perfci-server
+systemctl stop perfci-server.socket perfci-server-ops.socket perfci-runner perfci-sandbox.socket perfci-server
 [ "$(of Result)" = success ] || fail "it ended as $(of Result)"
 ! journalctl --no-pager | grep -Eq 'SIGSYS|code=killed, (status=)?31' || fail "a system call was punished"

@@ -17,6 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "runner/workspace/workspace_priv.h"
+
 #include "tests/runner/launcher.h"
 
 #define PLANTED "perfci-planted-secret"

@@ -1,4 +1,4 @@
-/* perfci-sandbox: what requests it takes, what it mounts, and how it reports the end of a command. */
+/* perfci-sandbox: the requests that it takes, its mounts, and its reports of a command's end. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "core/base/fs.h"
 #include "runner/sandbox/launch.h"
 #include "runner/workspace/workspace_priv.h"
+
 #include "tests/runner/launcher.h"
 
 static char *dir, *tree;
@@ -154,10 +155,10 @@ Test(launcher, a_network_is_given_where_the_server_has_one)
     cr_assert(eq(int, parse("--network|--cwd|/tmp|--|true", &err), PFC_OK));
     cr_expect(eq(int, pfc_launch_allowed(&(pfc_launch_rules){ .work = dir }, &request, &err),
                  PFC_EDENIED));
-    cr_expect(eq(int,
-                 pfc_launch_allowed(&(pfc_launch_rules){ .work = dir, .network = true }, &request,
-                                    &err),
-                 PFC_OK));
+    cr_expect(
+        eq(int,
+           pfc_launch_allowed(&(pfc_launch_rules){ .work = dir, .network = true }, &request, &err),
+           PFC_OK));
 }
 
 static void open_sandbox(bool by_launcher)
