@@ -16,6 +16,8 @@
 #   crowd   2,000 slow clients, 2,000 event streams, 2,000 waiting leases for 60 s each: pages are answered meanwhile
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
+#   units-boot  the same on a virtual machine with Debian's kernel (QEMU; root, packages boot): also the limits of
+#           control groups; else it says "not available" and why
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
 #   packages  the Debian packages in a bare Debian 12: from apt to a verdict in at most five commands, upgrade with data,
 #           purge; lintian without errors (root, debootstrap)
@@ -40,7 +42,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue slurm faults points crowd drain units distributions packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue slurm faults points crowd drain units units-boot distributions packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -94,7 +96,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,39s/^# \{0,1\}//p' "$0"
+        sed -n '2,42s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -251,7 +253,7 @@ prove_kill() {
     built || return 1
     say "kill: 1,000 of server and database, 1,000 of runner and benchmark, an hour without a server, the restarts of the suite"
     script faults.py --seed "$$" --only kill_server --only kill_database --trials 500 "${most[@]}" || return 1
-    script runner_kill.py --seed "$$" --kills 1000 "${most[@]}" || return 1
+    script runner_kill.py --seed "$$" --kills 1000 --runners 8 "${most[@]}" || return 1
     script runner_kill.py --seed "$$" --outage "${most[@]}" || return 1
     until_over kill_round
 }
@@ -276,6 +278,15 @@ prove_units() {
     build release || return 1
     say "units"
     tests/deploy/boot.sh build/release "$logs/boot" || status=$?
+    [ "$status" -eq 77 ] || return "$status"
+}
+
+prove_units-boot() {
+    local status=0
+    build release || return 1
+    say "units-boot"
+    tests/deploy/boot_vm.sh build/release "$logs/boot-vm" || status=$?
+    [ "$status" -ne 77 ] || echo "  not available here: see the line above; deploy/install.sh boot brings the packages"
     [ "$status" -eq 77 ] || return "$status"
 }
 

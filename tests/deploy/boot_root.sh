@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # A Debian with what is built installed into it, for boot.sh and boot_vm.sh, which read this file.
 
 skip() {

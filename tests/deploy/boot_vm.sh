@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The units on a machine of their own: a Debian with its kernel, booted by QEMU (with KVM where /dev/kvm works, else by
-# emulation). There, all controllers of cgroup v2 are the system's, and nothing of this machine is used but a folder.
+# The units on a machine of their own: a Debian with its kernel, booted by QEMU (emulation; PERFCI_BOOT_ACCELERATOR=kvm where
+# that works). There, all controllers of cgroup v2 are the system's, and nothing of this machine is used but a folder.
 # usage: boot_vm.sh BUILD FOLDER; ends with 77 and the reason where that cannot be had.
 set -euo pipefail
 build=$(realpath "$1") work=$2
@@ -39,11 +39,11 @@ truncate -s 4G "$work/disk"
 mkfs.ext4 -q -d "$root" "$work/disk"
 rm -rf --one-file-system "${work:?}/root"
 
-accelerator=tcg
-! dd if=/dev/kvm count=0 2>/dev/null || accelerator=kvm:tcg
+# Emulation by default: a /dev/kvm that opens may still run nothing where the machine is itself a virtual one.
+accelerator=${PERFCI_BOOT_ACCELERATOR:-tcg}
 : >"$work/proof.log"
 echo "  booting (accelerator $accelerator)"
-timeout "${PERFCI_BOOT_SECONDS:-3600}" qemu-system-x86_64 -accel "${accelerator%%:*}" -cpu max -m 2048 -smp 2 -nodefaults -no-reboot \
+timeout "${PERFCI_BOOT_SECONDS:-3600}" qemu-system-x86_64 -accel "$accelerator" -cpu max -m 2048 -smp 2 -nodefaults -no-reboot \
     -display none -kernel "$work/kernel" -initrd "$work/initrd" -append "root=/dev/vda rw console=ttyS0 panic=-1" \
     -drive "file=$work/disk,format=raw,if=virtio,cache=unsafe" \
     -serial "file:$work/boot.log" -serial "file:$work/proof.log" </dev/null || {
