@@ -499,7 +499,8 @@ int main(int argc, char **argv)
 
 done:
     if (code)
-        (void)fprintf(stderr, "perfci-runner: %s\n", err.msg);
+        (void)fprintf(stderr, "perfci-runner: %s\n%s%s%s", err.msg, err.hint[0] ? "hint: " : "",
+                      err.hint, err.hint[0] ? "\n" : "");
     pfc_signs_close(&signs);
     free(token);
     free(job);

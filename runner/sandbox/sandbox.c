@@ -445,11 +445,11 @@ static pfc_code probe(const pfc_sandbox *s, pfc_err *err)
         if (!code) {
             code = pfc_sandbox_ended(&start, &res, err);
             if (!code && (res.exit_status != 0 || !pfc_streq(pfc_buf_text(&res.out), expected))) {
-                const char *said = pfc_buf_text(&res.err);
+                const char *said = res.err.len ? pfc_buf_text(&res.err) : "no output";
 
                 code =
                     pfc_err_set(err, PFC_EUNAVAIL, "bubblewrap cannot isolate a command here: %.*s",
-                                (int)strcspn(said, "\n"), *said ? said : "no output");
+                                (int)strcspn(said, "\n"), said);
             }
             pfc_proc_result_clear(&res);
         }

@@ -50,6 +50,16 @@ class Surroundings(unittest.TestCase):
                                   env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64})
         self.assertIn('"jobs_isolated"', done.stderr)
 
+    def test_a_machine_that_cannot_isolate_gets_one_sentence(self):
+        for stand_in, sentence in (("/dev/null", "bubblewrap (bwrap) is not installed\nhint: on Debian: apt install bubblewrap"),
+                                   ("/bin/false", "bubblewrap cannot isolate a command here: no output")):
+            with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
+                done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                                       'mount --bind "$0" /usr/bin/bwrap && exec "$@"', stand_in, BIN / "perfci-runner", "--url", "http://127.0.0.1:1",
+                                       "--work", folder, "--once", "--sandbox", "require"], capture_output=True, text=True, timeout=240, check=False,
+                                      stdin=subprocess.DEVNULL, cwd="/", env={"PATH": os.environ["PATH"], "PERFCI_TOKEN": "pfc_" + "0" * 64})
+            self.assertEqual((done.returncode, done.stderr.split("\nperfci-runner: ")[-1]), (5, f"sandbox: {sentence}\n"))
+
     # /run is read-only to a unit with ProtectSystem=strict.
     READ_ONLY_RUN = """
         mount --rbind /run /run && mount -o remount,bind,ro /run && mount -o remount,bind,ro /run/lock 2>/dev/null

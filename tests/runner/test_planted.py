@@ -13,7 +13,7 @@ VARIABLES = [*("DEPLOY_KEY NPM_AUTH NPM_TOKEN AWS_ACCESS_KEY_ID AWS_SECRET_ACCES
                "GITLAB_TOKEN CI_JOB_TOKEN CI_JOB_JWT ACTIONS_RUNTIME_TOKEN DOCKER_AUTH_CONFIG DOCKER_HOST KUBECONFIG PGPASSWORD PGPASSFILE "
                "DATABASE_URL MYSQL_PWD REDIS_URL MONGODB_URI GOOGLE_APPLICATION_CREDENTIALS AZURE_CLIENT_SECRET HF_TOKEN OPENAI_API_KEY "
                "SLACK_WEBHOOK SENTRY_DSN VAULT_TOKEN CARGO_REGISTRY_TOKEN PYPI_PASSWORD TWINE_PASSWORD GPG_PASSPHRASE NETRC HTTP_PROXY "
-               "https_proxy LD_PRELOAD_X PERL5LIB BASH_ENV X_COMPANY_INTERNAL").split()]
+               "https_proxy LD_PRELOAD_X PERL5LIB NODE_AUTH_TOKEN X_COMPANY_INTERNAL").split()]
 
 
 class Planted(test_hostile.Hostile):
@@ -29,7 +29,6 @@ class Planted(test_hostile.Hostile):
         before = dict(os.environ)
         self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
         os.environ.update({name: SECRET for name in VARIABLES}, HOME=str(home))
-        del os.environ["BASH_ENV"]  # of the shells of this test, too
         self.branch(YAML.replace(b"'true'", b">-\n  (" + look + b") 2>&1").replace(b"cat value", b">-\n  (" + look + b") >&2; cat value"))
         commit = self.repo.commit(self.repo.tree(self.value), branch="refs/pull/1/head")
         service, end, log = self.run_job(commit, token="pfl_" + "a" * 64)

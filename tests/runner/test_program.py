@@ -171,6 +171,12 @@ class Program(unittest.TestCase):
         self.expect(self.run_it("--url", "http://127.0.0.1:1", "--token-file", self.token, "--once", "--work",
                                 os.path.join(self.dir, "file", "work")), 5, "perfci-runner: ")
 
+    def test_a_machine_without_slurm_gets_one_sentence(self):
+        done = self.run_it("--url", "http://127.0.0.1:1", "--token-file", self.token, "--work", self.work, "--once", "--executor", "slurm",
+                           env={"PATH": self.dir})
+        self.expect(done, 5, "perfci-runner: sinfo: not found: --executor slurm needs Slurm's client programs here"
+                             " (Debian: apt-get install slurm-client)\n")
+
     def test_a_second_runner_in_a_folder_has_status_5(self):
         os.mkdir(self.work)
         with open(os.path.join(self.work, "lock"), "w", encoding="utf-8") as lock:
