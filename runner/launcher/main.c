@@ -137,6 +137,7 @@ int main(int argc, char **argv)
     int status;
 
     pfc_fs_open_standard();
+    pfc_log_set_program("perfci-sandbox");
     if (argc > 1 && pfc_streq(argv[1], "run")) {
         status = run(argc, argv, &err);
         if (status >= 0)

@@ -121,23 +121,29 @@ static bool is_for_commands(const char *rest)
     return found;
 }
 
-/* Below `work`, which may itself be reached by a link, and the same text when links are followed.
- */
+/* The part of `path` behind `folder` and a slash, or NULL. */
+static const char *part_below(const char *folder, const char *path)
+{
+    const size_t len = folder ? strlen(folder) : 0;
+
+    return len && strncmp(path, folder, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
+}
+
+/* Below `work`, which may itself be reached by a link (systemd's DynamicUser=yes makes one) and then
+ * be named by either name; below it no link is followed. */
 static bool is_in_work(const char *work, const char *path)
 {
-    const size_t len = strlen(work);
-    char *real_work, *real_path;
-    bool same = false;
+    char *const real_work = realpath(work, NULL), *const real_path = realpath(path, NULL);
+    const char *rest = real_path ? part_below(real_work, real_path) : NULL;
+    const char *said = part_below(work, path);
+    bool inside;
 
-    if (strncmp(path, work, len) != 0 || path[len] != '/')
-        return false;
-    real_work = realpath(work, NULL);
-    real_path = realpath(path, NULL);
-    if (real_work && real_path && strncmp(real_path, real_work, strlen(real_work)) == 0)
-        same = strcmp(real_path + strlen(real_work), path + len) == 0;
+    if (!said)
+        said = part_below(real_work, path);
+    inside = rest && said && strcmp(rest, said) == 0 && is_for_commands(rest);
     free(real_work);
     free(real_path);
-    return same && is_for_commands(path + len + 1);
+    return inside;
 }
 
 pfc_code pfc_launch_allowed(const pfc_launch_rules *rules, const pfc_launch_request *r,

@@ -82,7 +82,7 @@ make_repository() { # make_repository MEASURE : a commit in /srv/kernels
     printf '%s\n' 'project: kernels' 'branch: main' 'measure: exec sh ./measure.sh' 'metric: time_ns' 'unit: ns' 'better: lower' >/srv/kernels/perfci.yaml
     printf '%s\n' "$1" >/srv/kernels/measure.sh
     chown -R perfci-runner: /srv/kernels
-    runuser -u perfci-runner -- sh -c "cd /srv/kernels && git init -q -b main . && git add -A && git -c user.name=A -c user.email=a@b commit -q -m change && git rev-parse HEAD"
+    runuser -u perfci-runner -- env HOME=/srv/kernels sh -c "cd /srv/kernels && git init -q -b main . && git add -A && git -c user.name=A -c user.email=a@b commit -q -m change && git rev-parse HEAD"
 }
 post_job() { # post_job COMMIT : its number
     curl -fsS -H "Authorization: Bearer $(cat "$PERFCI_TOKEN_FILE")" -H 'Content-Type: application/json' http://127.0.0.1:7420/api/v1/jobs \

@@ -1,5 +1,6 @@
 /* perfci-sandbox: the requests that it takes, its mounts, and its reports of a command's end. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,6 +118,7 @@ Test(launcher, mounts_are_folders_that_the_runner_gives_to_commands)
 {
     char *temp = pfc_fs_join(dir, "tmp"), *spool = pfc_fs_join(dir, "spool");
     char *up = pfc_format("%s/../spool", tree), *link = pfc_fs_join(tree, "link");
+    char *real = pfc_format("%s-real", dir), *real_tree = pfc_format("%s-real/cache-tree", dir);
     char *beside = pfc_format("%s-other/cache-x", dir), *absent = pfc_fs_join(tree, "absent");
     pfc_err err;
 
@@ -140,6 +142,17 @@ Test(launcher, mounts_are_folders_that_the_runner_gives_to_commands)
         cr_expect(eq(int, allowed(how, "/usr/../etc", &err), PFC_EDENIED));
     }
     cr_expect(eq(int, allowed("--rw", "/usr/bin", &err), PFC_EDENIED));
+    /* The work folder by a link, as systemd makes it: either name will do. */
+    cr_assert(eq(int, rename(dir, real), 0));
+    cr_assert(eq(int, symlink(real, dir), 0));
+    cr_expect(eq(int, allowed("--rw", tree, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(int, allowed("--rw", real_tree, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(int, allowed("--rw", spool, &err), PFC_EDENIED));
+    cr_expect(eq(int, allowed("--rw", link, &err), PFC_EDENIED));
+    cr_assert(eq(int, unlink(dir), 0));
+    cr_assert(eq(int, rename(real, dir), 0));
+    free(real);
+    free(real_tree);
     free(temp);
     free(spool);
     free(up);
