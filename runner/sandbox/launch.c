@@ -129,8 +129,8 @@ static const char *part_below(const char *folder, const char *path)
     return len && strncmp(path, folder, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
 }
 
-/* Below `work`, which may itself be reached by a link (systemd's DynamicUser=yes makes one) and then
- * be named by either name; below it no link is followed. */
+/* Below `work`, which may itself be reached by a link (systemd's DynamicUser=yes makes one) and
+ * then be named by either name; below it no link is followed. */
 static bool is_in_work(const char *work, const char *path)
 {
     char *const real_work = realpath(work, NULL), *const real_path = realpath(path, NULL);
