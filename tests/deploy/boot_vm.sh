@@ -48,7 +48,7 @@ timeout "${PERFCI_BOOT_SECONDS:-3600}" qemu-system-x86_64 -accel "$accelerator" 
     -display none -kernel "$work/kernel" -initrd "$work/initrd" -append "root=/dev/vda rw console=ttyS0 panic=-1 no_timer_check" \
     -drive "file=$work/disk,format=raw,if=virtio,cache=unsafe" \
     -serial "file:$work/boot.log" -serial "file:$work/proof.log" </dev/null || {
-    echo "the machine did not end by itself, see $work/boot.log"
+    echo "the machine did not shut down, see $work/boot.log"
     exit 1
 }
 rm -f "$work/disk"
