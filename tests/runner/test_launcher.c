@@ -118,6 +118,7 @@ Test(launcher, mounts_are_folders_that_the_runner_gives_to_commands)
 {
     char *temp = pfc_fs_join(dir, "tmp"), *spool = pfc_fs_join(dir, "spool");
     char *up = pfc_format("%s/../spool", tree), *link = pfc_fs_join(tree, "link");
+    char *other = pfc_fs_join(dir, "cache-other"), *across = pfc_fs_join(tree, "across");
     char *real = pfc_format("%s-real", dir), *real_tree = pfc_format("%s-real/cache-tree", dir);
     char *beside = pfc_format("%s-other/cache-x", dir), *absent = pfc_fs_join(tree, "absent");
     pfc_err err;
@@ -125,6 +126,8 @@ Test(launcher, mounts_are_folders_that_the_runner_gives_to_commands)
     cr_assert(eq(int, pfc_fs_mkdirs(temp, 0700, &err), PFC_OK));
     cr_assert(eq(int, pfc_fs_mkdirs(spool, 0700, &err), PFC_OK));
     cr_assert(eq(int, symlink(spool, link), 0));
+    cr_assert(eq(int, pfc_fs_mkdirs(other, 0700, &err), PFC_OK));
+    cr_assert(eq(int, symlink(other, across), 0));
     cr_expect(eq(int, allowed("--rw", tree, &err), PFC_OK), "%s", err.msg);
     cr_expect(eq(int, allowed("--ro", tree, &err), PFC_OK), "%s", err.msg);
     cr_expect(eq(int, allowed("--rw", temp, &err), PFC_OK), "%s", err.msg);
@@ -136,6 +139,7 @@ Test(launcher, mounts_are_folders_that_the_runner_gives_to_commands)
         cr_expect(eq(int, allowed(how, spool, &err), PFC_EDENIED));
         cr_expect(eq(int, allowed(how, up, &err), PFC_EDENIED));
         cr_expect(eq(int, allowed(how, link, &err), PFC_EDENIED));
+        cr_expect(eq(int, allowed(how, across, &err), PFC_EDENIED));
         cr_expect(eq(int, allowed(how, beside, &err), PFC_EDENIED));
         cr_expect(eq(int, allowed(how, absent, &err), PFC_EDENIED));
         cr_expect(eq(int, allowed(how, "/etc", &err), PFC_EDENIED));
@@ -151,6 +155,8 @@ Test(launcher, mounts_are_folders_that_the_runner_gives_to_commands)
     cr_expect(eq(int, allowed("--rw", link, &err), PFC_EDENIED));
     cr_assert(eq(int, unlink(dir), 0));
     cr_assert(eq(int, rename(real, dir), 0));
+    free(other);
+    free(across);
     free(real);
     free(real_tree);
     free(temp);
