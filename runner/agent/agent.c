@@ -345,6 +345,8 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
     code = pfc_fs_mkdirs(opts->dir, 0700, &own);
     if (code == PFC_OK)
         code = take_lock(&a, &own);
+    if (code == PFC_OK) /* before perfci-sandbox starts, whose unit closes this folder to it */
+        code = pfc_fs_mkdirs(spool_dir, 0700, &own);
     if (code == PFC_OK)
         code = open_sandbox(&a, &own);
     if (code == PFC_OK)

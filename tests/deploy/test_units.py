@@ -44,7 +44,7 @@ class Units(unittest.TestCase):
     def test_what_starts_commits_has_no_network_and_no_secret(self):
         text = (ROOT / "deploy/systemd/perfci-sandbox.service").read_text()
         for line in ("PrivateNetwork=yes", "IPAddressDeny=any", "User=perfci-runner",
-                     "InaccessiblePaths=-/var/lib/private/perfci-runner/spool -/var/lib/perfci-runner/spool"):
+                     "InaccessiblePaths=-/var/lib/private/perfci-runner/spool -/var/lib/perfci-runner/spool -/run/credentials"):
             self.assertIn("\n" + line + "\n", text)
         self.assertNotRegex(text, "LoadCredential|EnvironmentFile|AF_INET")
         socket_unit = (ROOT / "deploy/systemd/perfci-sandbox.socket").read_text()
