@@ -69,7 +69,8 @@ class Packages(unittest.TestCase):
         self.assertLessEqual({"/etc/perfci/server.env", "/usr/bin/perfci-server", "/usr/lib/sysusers.d/perfci-server.conf",
                               "/usr/lib/systemd/system/perfci-server.service"}, self.paths("perfci-server"))
         self.assertLessEqual({"/usr/bin/perfci-runner", "/usr/lib/sysusers.d/perfci-runner.conf", "/usr/lib/tmpfiles.d/perfci-runner.conf",
-                              "/usr/lib/systemd/system/perfci-runner.service"}, self.paths("perfci-runner"))
+                              "/usr/lib/systemd/system/perfci-runner.service", "/usr/bin/perfci-sandbox",
+                              "/usr/lib/systemd/system/perfci-sandbox.service", "/usr/lib/systemd/system/perfci-sandbox.socket"}, self.paths("perfci-runner"))
         self.assertLessEqual({"/usr/lib/python3/dist-packages/perfci.py", "/usr/lib/python3/dist-packages/perfci_pytest.py"},
                              self.paths("python3-perfci"))
         self.assertIn(f"libperfci.so.1.{VERSION}", {pathlib.Path(path).name for path in self.paths("libperfci1")})
