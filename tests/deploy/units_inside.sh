@@ -117,7 +117,7 @@ if grep -qw memory /sys/fs/cgroup/cgroup.controllers && grep -qw pids /sys/fs/cg
     commit=$(make_repository 'head -c 200000000 /dev/zero >/tmp/big; echo 2.5')
     number=$(post_job "$commit")
     systemd-run --quiet --unit=perfci-delegated -p Delegate=yes -p User=perfci-runner -p StateDirectory=perfci-delegated \
-        -p LoadCredential=token:/etc/perfci/runner-token -E PERFCI_URL=http://127.0.0.1:7420 -E PERFCI_MEMORY_LIMIT=64M -- \
+        -p LoadCredential=token:/etc/perfci/runner-token -E PERFCI_URL=http://127.0.0.1:7420 -E PERFCI_MEMORY_LIMIT=64M -E HOME=/var/lib/perfci-delegated -- \
         /bin/sh -c 'exec perfci-runner --once --token-file "$CREDENTIALS_DIRECTORY/token" --work /var/lib/perfci-delegated --sandbox require --poll 5'
     until_true "job $number failed" is "$number" failed
     journalctl --no-pager -o cat -u perfci-delegated | grep -q 'cgroup v2: memory, processes, kill' || fail "no controllers for the runner"
