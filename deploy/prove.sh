@@ -16,7 +16,7 @@
 #   crowd   2,000 slow clients, 2,000 event streams, 2,000 waiting leases for 60 s each: pages are answered meanwhile
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
-#   units-boot  the same on a virtual machine with Debian's kernel (QEMU; root, packages boot): also the limits of
+#   units-boot  the same on a virtual machine with Debian's kernel (QEMU; root): also the limits of
 #           control groups; else it says "not available" and why
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
 #   packages  the Debian packages in a bare Debian 12: from apt to a verdict in at most five commands, upgrade with data,
@@ -286,7 +286,7 @@ prove_units-boot() {
     build release || return 1
     say "units-boot"
     tests/deploy/boot_vm.sh build/release "$logs/boot-vm" || status=$?
-    [ "$status" -ne 77 ] || echo "  not available here: see the line above; deploy/install.sh boot brings the packages"
+    [ "$status" -ne 77 ] || echo "  not available here: see the line above; deploy/install.sh package boot brings the packages"
     [ "$status" -eq 77 ] || return "$status"
 }
 
