@@ -20,7 +20,7 @@
 #           control groups; else it says "not available" and why
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
 #   packages  the Debian packages in a bare Debian 12: from apt to a verdict in at most five commands, upgrade with data,
-#           purge; lintian without errors (root, debootstrap)
+#           purge; lintian without errors; action and list of components by their published schemas (root, debootstrap)
 #   reproducible  two builds of the packages in two folders, without a cache: equal bytes
 #   aarch64 core cross-built for AArch64 in a bare Debian 12, and its unit tests under qemu-user (root, debootstrap)
 #   digests cycles and results of the simulated accelerator, built by gcc and clang, -O0 and -O3: equal, with a trace too
@@ -315,6 +315,13 @@ prove_packages() {
     mkdir -p "$out"
     say "packages: log in $out/log"
     deploy/debian/build.sh --out "$out/built" >"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; return 1; }
+    # The action and the list of components, by the descriptions that their publishers give.
+    mkdir -p "$out/schemas"
+    cp tests/deploy/schemas/package.json tests/deploy/schemas/package-lock.json "$out/schemas/"
+    deploy/debian/sbom.py --installed >"$out/bom.json"
+    { (cd "$out/schemas" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) &&
+        node tests/deploy/schemas/check.mjs "$out/schemas" deploy/action/action.yml "$out/bom.json"; } >>"$out/log" 2>&1 ||
+        { tail -n 20 "$out/log" >&2; return 1; }
     lintian --allow-root --no-cfg --fail-on error "$out"/built/*.deb >>"$out/log" 2>&1 ||
         { grep '^E: ' "$out/log" >&2; return 1; }
     tests/deploy/packages.sh "$out" "$out/built" >>"$out/log" 2>&1 || { tail -n 20 "$out/log" >&2; return 1; }
@@ -480,7 +487,9 @@ prove_repeat() {
 
 if [ "$install" -eq 1 ]; then
     say "packages"
-    ./deploy/install.sh build runtime test >&2
+    lists=(build runtime test)
+    [[ ! " ${only[*]-} " =~ \ (packages|reproducible)\  ]] || lists+=(package)
+    ./deploy/install.sh "${lists[@]}" >&2
 fi
 failed=0
 early=0 # a signal that came before the proof had its number
