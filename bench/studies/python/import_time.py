@@ -40,7 +40,7 @@ def main():
                     inside += own[:1]
                     cpu += own[1:]
     medians = {name: 1e3 * statistics.median(values) for name, values in sides.items()}
-    print(f"python_import_ms {1e3 * statistics.median(inside):.1f} (largest {1e3 * max(inside):.1f}) cpu_ms {1e3 * statistics.median(cpu):.1f} "
+    print(f"python_import_ms {1e3 * statistics.median(inside):.1f} (least {1e3 * min(inside):.1f}, largest {1e3 * max(inside):.1f}) cpu_ms {1e3 * statistics.median(cpu):.1f} "
           f"process_without_ms {medians['without']:.1f} process_with_ms {medians['with']:.1f} pairs {options.pairs}")
 
 
