@@ -10,6 +10,7 @@
 
 #include "cli/options.h"
 #include "core/base/buf.h"
+#include "core/base/show.h"
 #include "core/base/err.h"
 
 /* Exit statuses; scripts branch on them. */
@@ -56,8 +57,6 @@ void pfc_cli_note(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
 void pfc_cli_warn(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
 /** Rewrites the progress line on stderr when it is a terminal; "" wipes it. */
 void pfc_cli_progress(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
-/** Appends a word as it is typed in a shell: in single quotes when it holds anything special. */
-void pfc_shell_word(pfc_buf *out, const char *word);
 /** The member of `names` (NULL-terminated) that was probably meant by `typed`; NULL: none near. */
 const char *pfc_cli_nearest(const char *typed, const char *const *names);
 /** From now on SIGINT and SIGTERM set a flag instead of ending the process; a second one ends it.

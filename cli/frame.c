@@ -231,23 +231,6 @@ void pfc_cli_progress(const pfc_cli *cli, const char *fmt, ...)
     fflush(stderr);
 }
 
-void pfc_shell_word(pfc_buf *out, const char *word)
-{
-    const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:@%+";
-
-    if (word[0] && word[strspn(word, plain)] == '\0') {
-        pfc_buf_puts(out, word);
-        return;
-    }
-    pfc_buf_putc(out, '\'');
-    for (const char *p = word; *p; p++)
-        if (*p == '\'')
-            pfc_buf_puts(out, "'\\''");
-        else
-            pfc_buf_putc(out, *p);
-    pfc_buf_putc(out, '\'');
-}
-
 static volatile sig_atomic_t caught;
 
 static void on_signal(int sig)

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/compare/comment.h"
+#include "cli/compare/compare.h"
 #include "cli/output/output.h"
 #include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
+#include "core/comment/comment.h"
 #include "core/forge/provider.h"
 
 enum { COMPARISON_MAX_BYTES = 16 * 1024 * 1024 };
@@ -77,20 +78,9 @@ static const struct {
     [PFC_FORGE_GITEA] = { "GITHUB_REPOSITORY", "GITHUB_API_URL", "GITEA_TOKEN" },
 };
 
-/* It lands between '<' and '>' of a Markdown link. */
-static bool is_link(const char *text)
-{
-    if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
-        return false;
-    for (const char *p = text; *p; p++)
-        if (*p <= ' ' || *p > '~' || strchr("<>\"`\\", *p))
-            return false;
-    return strlen(text) < 2000;
-}
-
 static pfc_code check_opts(const comment_opts *o, pfc_err *err)
 {
-    if (o->link && !is_link(o->link))
+    if (o->link && !pfc_comment_is_link(o->link))
         return pfc_err_set(err, PFC_EINVAL, "--link: expected http(s)://..., got \"%.100s\"",
                            o->link);
     if (!pfc_is_slug(o->key))
@@ -106,23 +96,6 @@ static pfc_code check_opts(const comment_opts *o, pfc_err *err)
     return PFC_OK;
 }
 
-/* {"error": {"status", "message"}}: what `check --json` prints when there is no comparison. */
-static pfc_code read_failure(const json_t *doc, pfc_cmp *out, pfc_err *err)
-{
-    const pfc_json_at at = { .key = "error" };
-    json_t *failure = NULL;
-    int64_t status = 0;
-    pfc_code code = pfc_json_object(doc, NULL, "error", true, &failure, err);
-
-    if (!code)
-        code = pfc_json_i64(failure, &at, "status", true, 2, 5, &status, err);
-    if (!code)
-        code =
-            pfc_json_string(failure, &at, "message", true, PFC_WIRE_MAX_TEXT, &out->failure, err);
-    out->failure_status = (int)status;
-    return code;
-}
-
 static pfc_code read_comparison(const char *file, pfc_cmp *out, pfc_err *err)
 {
     char *text = NULL;
@@ -133,8 +106,7 @@ static pfc_code read_comparison(const char *file, pfc_cmp *out, pfc_err *err)
     if (!code)
         code = pfc_json_parse(text, len, &doc, err);
     if (!code)
-        code = json_object_get(doc, "error") ? read_failure(doc, out, err)
-                                             : pfc_cmp_from_json(doc, out, err);
+        code = pfc_cmp_from_document(doc, out, err);
     if (code)
         pfc_err_wrap(err, "%.200s", pfc_streq(file, "-") ? "standard input" : file);
     json_decref(doc);
@@ -197,11 +169,24 @@ static pfc_code complete_opts(comment_opts *o, pfc_err *err)
     return code;
 }
 
+/* Where a commit's page is, with the id left out; NULL: not known. */
+static char *commit_page(const comment_opts *o)
+{
+    const char *project = getenv("CI_PROJECT_URL"), *server = getenv("GITHUB_SERVER_URL");
+
+    if (o->kind == PFC_FORGE_GITLAB)
+        return project ? pfc_format("%s/-/commit/", project) : NULL;
+    if (!server && o->kind == PFC_FORGE_GITHUB && !o->api)
+        server = "https://github.com";
+    return server && o->repo ? pfc_format("%s/%s/commit/", server, o->repo) : NULL;
+}
+
 static int cmd_comment(pfc_cli *cli, int argc, char **argv)
 {
     comment_opts o = { .key = "pull-request" };
     pfc_cmp cmp = { 0 };
     int status = PFC_EXIT_OK;
+    char *commit_url = NULL;
     pfc_buf body;
     pfc_err err = { 0 };
     pfc_code code;
@@ -212,9 +197,13 @@ static int cmd_comment(pfc_cli *cli, int argc, char **argv)
     if (!code)
         code = check_opts(&o, &err);
     if (!code)
+        commit_url = commit_page(&o);
+    if (!code)
         code = read_comparison(o.file ? o.file : "-", &cmp, &err);
     if (!code) {
-        pfc_comment_markdown(&cmp, o.key, o.link, &body);
+        pfc_comment_markdown(
+            &cmp, &(pfc_comment_opts){ .key = o.key, .link = o.link, .commit_url = commit_url },
+            &body);
         code = pfc_buf_check(&body, "the comment", &err);
     }
     if (!code && o.dry_run && cli->json)
@@ -225,6 +214,7 @@ static int cmd_comment(pfc_cli *cli, int argc, char **argv)
         code = post(cli, &o, pfc_buf_text(&body), &err);
     if (o.exit_status)
         status = pfc_cmp_exit(&cmp);
+    free(commit_url);
     pfc_buf_clear(&body);
     pfc_cmp_clear(&cmp);
     return code ? pfc_cli_fail(cli, &err) : status;

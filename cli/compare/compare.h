@@ -1,6 +1,6 @@
 /*
  * Comparisons: two runs judged benchmark by benchmark, or the service's own judgement of stored
- * ones, in one shape; as table, JSON and (comment.h) Markdown.
+ * ones, in one shape; as table.
  */
 #ifndef PFC_CLI_COMPARE_COMPARE_H
 #define PFC_CLI_COMPARE_COMPARE_H
@@ -15,17 +15,10 @@
 void pfc_cmp_explain(pfc_cmp *cmp, const pfc_run *a, const pfc_run *b);
 /** The explanation in one line on stdout; nothing without one. */
 void pfc_cmp_print_explanation(const pfc_cmp *cmp);
-/** Reads the JSON of pfc_cmp_to_json or of GET /compare. */
-pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
-/** In the shape of GET /compare; caller decrefs. */
-json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
 /** Removes the rows that are not asked for, and their verdicts from the counts. Errors as of
  *  pfc_run_filter; the comparison is then unchanged. */
 pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_benchmark_filter *what, pfc_err *err) PFC_MUSTCHECK;
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
-/** Appends the command that makes the comparison again, as it is typed; false: it cannot be written
- * in a line. *whole false: without commands that were given by --measure or --build. */
-bool pfc_cmp_repeat_line(const pfc_cmp *cmp, pfc_buf *out, bool *whole);
 /** 4 broken, 1 regression, 3 inconclusive (or nothing to compare, or stored results of different
  *  machines or compilers without `across`), 0. */
 int pfc_cmp_exit(const pfc_cmp *cmp);

@@ -65,10 +65,6 @@ void pfc_table_color(pfc_table *table, size_t col, const char *color);
 /** Prints to stdout and frees. */
 void pfc_table_print(pfc_table *table);
 
-/** A value with a fitting number of digits: "0.1234", "12.35", "1.235e+09" into out[32]. */
-void pfc_show_value(double v, char out[32]);
-/** "+5.2 %", "-0.1 %" into out[32]; NAN gives "?". */
-void pfc_show_percent(double rel, char out[32]);
 /** "1.2 s", "3 min 5 s", "2 h 4 min" into out[32]. */
 void pfc_show_seconds(double s, char out[32]);
 

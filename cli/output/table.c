@@ -423,29 +423,6 @@ void pfc_table_print(pfc_table *table)
     free(table);
 }
 
-void pfc_show_value(double v, char out[32])
-{
-    const double size = fabs(v);
-
-    if (!isfinite(v))
-        snprintf(out, 32, "?");
-    else if (size != 0 && (size >= 1e9 || size < 1e-3))
-        snprintf(out, 32, "%.4g", v);
-    else if (size >= 10000)
-        snprintf(out, 32, "%.0f", v);
-    else
-        snprintf(out, 32, "%.5g", v);
-}
-
-void pfc_show_percent(double rel, char out[32])
-{
-    if (!isfinite(rel))
-        snprintf(out, 32, "?");
-    else
-        snprintf(out, 32, "%+.*f %%", fabs(rel) < 0.001 && rel != 0 ? 3 : 1,
-                 rel * 100 + 0.0); /* a negative zero loses its sign */
-}
-
 void pfc_show_seconds(double s, char out[32])
 {
     if (!isfinite(s))

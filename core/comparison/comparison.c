@@ -63,6 +63,8 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     free(cmp->nothing);
     json_decref(cmp->repeat);
     json_decref(cmp->explanation);
+    json_decref(cmp->functions);
+    free(cmp->object_code);
     free(cmp->failure);
     for (size_t i = 0; i < cmp->differs_len; i++) {
         free(cmp->differs[i].field);

@@ -71,6 +71,9 @@ typedef struct pfc_cmp {
     /* explanation of the row with the largest regression, in the shape of GET /explain; NULL: not
        known */
     json_t *explanation;
+    char *object_code; /* "identical" or "different" on both sides; NULL: not known */
+    json_t *functions; /* array of {"name", "before", "after"}: instructions of the functions whose
+                           number changed; NULL: not known */
     double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
 } pfc_cmp;
 
@@ -93,6 +96,13 @@ void pfc_cmp_count(pfc_cmp *cmp);
  * also without a row that shows anything, and for stored results of different machines or compilers
  * without `across`. Else improvement with one, else same. */
 pfc_cmp_verdict pfc_cmp_overall(const pfc_cmp *cmp);
+/** Reads the JSON of pfc_cmp_to_json or of GET /compare. Clear *out, also on failure. */
+pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
+/** The same, or {"error": {"status", "message"}}, which `check --json` prints when there is no
+ * comparison: out->failure. */
+pfc_code pfc_cmp_from_document(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
+/** In the shape of GET /compare; caller decrefs. */
+json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
 /** "regression", "improvement", "same", "inconclusive", "broken". */
 const char *pfc_cmp_name(pfc_cmp_verdict verdict);
 

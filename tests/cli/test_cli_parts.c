@@ -12,7 +12,8 @@
 #include <criterion/new/assert.h>
 
 #include "cli/bisect/commits.h"
-#include "cli/compare/comment.h"
+#include "cli/compare/compare.h"
+#include "core/forge/forge.h"
 #include "cli/detect/series_read.h"
 #include "cli/local/stack.h"
 #include "core/comparison/document_pairs.h"

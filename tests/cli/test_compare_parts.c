@@ -10,6 +10,7 @@
 #include <criterion/new/assert.h>
 
 #include "cli/compare/compare.h"
+#include "core/comment/comment.h"
 
 static pfc_run *a, *b;
 static pfc_cmp cmp;
@@ -332,7 +333,7 @@ static void check_line(const char *const *words, size_t len, const char *expecte
     check_line((const char *const[]){ __VA_ARGS__ },                                               \
                sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), expected, whole)
 
-Test(compare_parts, the_line_has_flags_that_are_known_and_no_commands)
+Test(compare_parts, the_line_has_flags_that_are_known_and_the_commands)
 {
     LINE("perfci compare a b", true, "perfci", "compare", "a", "b");
     LINE("perfci compare a b --stored --across --filter 'x y'", true, "perfci", "compare", "a", "b",
@@ -340,16 +341,19 @@ Test(compare_parts, the_line_has_flags_that_are_known_and_no_commands)
     LINE("perfci compare a b --margin 0.02 --rounds 9 --project p --suite s --config c --backend e",
          true, "perfci", "compare", "a", "b", "--margin", "0.02", "--rounds", "9", "--project", "p",
          "--suite", "s", "--config", "c", "--backend", "e");
-    LINE("perfci compare a b --stored", false, "perfci", "compare", "a", "b", "--measure",
-         "rm -r /", "--stored");
-    LINE("perfci compare a b", false, "perfci", "compare", "a", "b", "--build", "make");
+    LINE("perfci compare a b --measure './run 2>&1' --stored", true, "perfci", "compare", "a", "b",
+         "--measure", "./run 2>&1", "--stored");
+    LINE("perfci compare a b --build make", true, "perfci", "compare", "a", "b", "--build", "make");
+    LINE("perfci compare a b --stored", false, "perfci", "compare", "a", "b", "--other", "x",
+         "--stored");
     /* No such command: the sides that the comparison names. */
     LINE("perfci compare old new", true, "perfci", "check", "a", "b");
     LINE("perfci compare old new", true, "rm", "compare", "a", "b");
     LINE("perfci compare old new", true, "perfci", "compare", "-a", "b");
     LINE("perfci compare old new", true, "perfci", "compare", "a", "-b");
     LINE("perfci compare old new", true, "perfci", "compare", "a");
-    LINE(NULL, true, "perfci", "compare", "a`b", "b");
-    LINE(NULL, true, "perfci", "compare", "a\nb", "b");
+    LINE("perfci compare 'a`b' b", true, "perfci", "compare", "a`b", "b");
+    LINE("perfci compare 'a\nb' b", true, "perfci", "compare", "a\nb", "b");
+    LINE(NULL, true, "perfci", "compare", "a\x1b[0m", "b");
     LINE(NULL, true, "perfci", "compare", "a\x7f", "b");
 }

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare/compare.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
+#include "core/comparison/comparison.h"
 
 #define MAX_NAMES     65536
 #define MAX_DIFFERING 1000
@@ -127,6 +127,10 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
         json_object_set_new(doc, "nothing", json_string(cmp->nothing));
     if (cmp->explanation)
         json_object_set(doc, "explanation", cmp->explanation);
+    if (cmp->object_code)
+        json_object_set_new(doc, "object_code", json_string(cmp->object_code));
+    if (cmp->functions)
+        json_object_set(doc, "functions", cmp->functions);
     put_differences(doc, cmp);
     return doc;
 }
@@ -336,6 +340,7 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
 {
     const pfc_json_at root = { .key = "rows" };
     json_t *rows = NULL;
+    int64_t rounds = 0;
     pfc_code code;
 
     *out = (pfc_cmp){ 0 };
@@ -348,10 +353,17 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
         out->repeat = json_incref(json_object_get(doc, "repeat"));
     if (json_is_object(json_object_get(doc, "explanation")))
         out->explanation = json_incref(json_object_get(doc, "explanation"));
+    if (json_is_array(json_object_get(doc, "functions")))
+        out->functions = json_incref(json_object_get(doc, "functions"));
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "rounds", false, 0, INT32_MAX, &rounds, err);
+    out->rounds = (size_t)rounds;
     out->only_a = read_only(doc, "only_in_a", "only_a");
     out->only_b = read_only(doc, "only_in_b", "only_b");
     if (!code)
         code = pfc_json_string(doc, NULL, "nothing", false, PFC_WIRE_MAX_TEXT, &out->nothing, err);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "object_code", false, 16, &out->object_code, err);
     if (!code)
         code = pfc_json_array(doc, NULL, "rows", true, PFC_CMP_MAX_ROWS, &rows, err);
     for (size_t i = 0; !code && i < json_array_size(rows); i++) {
@@ -362,4 +374,27 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
     if (!code)
         pfc_cmp_count(out);
     return code;
+}
+
+static pfc_code read_failure(const json_t *doc, pfc_cmp *out, pfc_err *err)
+{
+    const pfc_json_at at = { .key = "error" };
+    json_t *failure = NULL;
+    int64_t status = 0;
+    pfc_code code = pfc_json_object(doc, NULL, "error", true, &failure, err);
+
+    *out = (pfc_cmp){ 0 };
+    if (!code)
+        code = pfc_json_i64(failure, &at, "status", true, 2, 5, &status, err);
+    if (!code)
+        code =
+            pfc_json_string(failure, &at, "message", true, PFC_WIRE_MAX_TEXT, &out->failure, err);
+    out->failure_status = (int)status;
+    return code;
+}
+
+pfc_code pfc_cmp_from_document(const json_t *doc, pfc_cmp *out, pfc_err *err)
+{
+    return json_object_get(doc, "error") ? read_failure(doc, out, err)
+                                         : pfc_cmp_from_json(doc, out, err);
 }

@@ -1,19 +1,21 @@
 /* The command that makes a comparison again, as words in its document and as a line to be typed. */
 #include <string.h>
 
-#include "cli/compare/compare.h"
+#include "core/base/show.h"
+#include "core/comment/comment.h"
 
 enum { MAX_WORDS = 64 };
 
-/* The flags that a comment prints, each with a value or none. Commands are no part of it: who can
- * change the document would choose what readers of the comment execute. */
+/* The flags that a comment prints, each with a value or none. The commands of --measure and --build
+ * are the repository's own, as they ran; each is one quoted word, visible in whole before it is
+ * typed. */
 static const struct {
     const char *flag;
     bool value;
 } printed[] = {
-    { "--config", true },  { "--suite", true },   { "--filter", true },
-    { "--backend", true }, { "--margin", true },  { "--rounds", true },
-    { "--project", true }, { "--stored", false }, { "--across", false },
+    { "--config", true }, { "--suite", true },   { "--filter", true },  { "--backend", true },
+    { "--margin", true }, { "--rounds", true },  { "--project", true }, { "--measure", true },
+    { "--build", true },  { "--stored", false }, { "--across", false },
 };
 
 /* -1: none of them. */
@@ -72,9 +74,10 @@ bool pfc_cmp_repeat_line(const pfc_cmp *cmp, pfc_buf *out, bool *whole)
         }
     }
     json_decref(own);
-    /* A code span cannot hold these, and a line without them would be another command. */
+    /* A terminal obeys these, and a line without them would be another command. A newline is safe in
+     * its quotes. */
     for (const char *p = pfc_buf_text(&line); *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '`')
+        if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
             line.overflow = true;
     good = !line.overflow;
     if (good)
