@@ -339,14 +339,31 @@ void pfc_comment_markdown(const pfc_cmp *cmp, const pfc_comment_opts *opts, pfc_
     pfc_buf_clear(&words);
 }
 
-pfc_code pfc_comment_from_json(const json_t *document, const pfc_comment_opts *opts, pfc_buf *out,
-                               pfc_err *err)
+/* A failure is not the code's fault, unless the build or the benchmark is broken. */
+static pfc_cmp_verdict overall(const pfc_cmp *cmp)
 {
+    if (cmp->failure)
+        return cmp->failure_status == 4 ? PFC_CMP_BROKEN : PFC_CMP_INCONCLUSIVE;
+    return cmp->nothing ? PFC_CMP_INCONCLUSIVE : pfc_cmp_overall(cmp);
+}
+
+pfc_code pfc_comment_from_text(const char *document, size_t len, const pfc_comment_opts *opts,
+                               pfc_buf *out, pfc_comment_result *result, pfc_err *err)
+{
+    json_t *doc = NULL;
     pfc_cmp cmp = { 0 };
-    pfc_code code = pfc_cmp_from_document(document, &cmp, err);
+    pfc_code code = len <= PFC_WIRE_MAX_BODY_BYTES
+                        ? pfc_json_parse(document, len, &doc, err)
+                        : pfc_err_set(err, PFC_ETOOBIG, "comparison: expected at most %u bytes",
+                                      PFC_WIRE_MAX_BODY_BYTES);
 
     if (!code)
+        code = pfc_cmp_from_document(doc, &cmp, err);
+    if (!code)
         pfc_comment_markdown(&cmp, opts, out);
+    if (!code && result)
+        *result = (pfc_comment_result){ overall(&cmp), pfc_comment_verdict(&cmp) };
     pfc_cmp_clear(&cmp);
+    json_decref(doc);
     return code;
 }

@@ -24,11 +24,18 @@ typedef struct pfc_comment_opts {
  * out, and counted, rather than the limit passed. `out` is empty and holds as many.
  */
 void pfc_comment_markdown(const pfc_cmp *cmp, const pfc_comment_opts *opts, pfc_buf *out);
+typedef struct pfc_comment_result {
+    pfc_cmp_verdict verdict; /* inconclusive: also when nothing was measured */
+    char *title;             /* as of pfc_comment_verdict; the caller frees it */
+} pfc_comment_result;
+
 /**
- * The same from a document: of `perfci compare --json`, of `check --json` (which may hold {"error"}
- * alone), or of GET /compare. PFC_EINVAL names the member that is wrong.
+ * The same from the text of a document: of `perfci compare --json`, of `check --json` (which may
+ * hold {"error"} alone), or of GET /compare. At most 16 MiB. *result, may be NULL: for a check.
+ * PFC_EINVAL names the member that is wrong.
  */
-pfc_code pfc_comment_from_json(const json_t *document, const pfc_comment_opts *opts, pfc_buf *out,
+pfc_code pfc_comment_from_text(const char *document, size_t len, const pfc_comment_opts *opts,
+                               pfc_buf *out, pfc_comment_result *result,
                                pfc_err *err) PFC_MUSTCHECK;
 /** The verdict alone, one line without markup: the title of a check. Caller frees. */
 char *pfc_comment_verdict(const pfc_cmp *cmp);

@@ -74,8 +74,8 @@ bool pfc_cmp_repeat_line(const pfc_cmp *cmp, pfc_buf *out, bool *whole)
         }
     }
     json_decref(own);
-    /* A terminal obeys these, and a line without them would be another command. A newline is safe in
-     * its quotes. */
+    /* A terminal obeys these, and a line without them would be another command. A newline is safe
+     * in its quotes. */
     for (const char *p = pfc_buf_text(&line); *p; p++)
         if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
             line.overflow = true;
