@@ -10,7 +10,6 @@
 
 #include "cli/options.h"
 #include "core/base/buf.h"
-#include "core/base/show.h"
 #include "core/base/err.h"
 
 /* Exit statuses; scripts branch on them. */

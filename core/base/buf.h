@@ -32,4 +32,13 @@ char *pfc_buf_take(pfc_buf *buf);
 /** PFC_OK, or PFC_ETOOBIG with a sentence naming `what` when an append did not fit. */
 pfc_code pfc_buf_check(const pfc_buf *buf, const char *what, pfc_err *err) PFC_MUSTCHECK;
 
+/* ---- numbers and words as people read and type them ---- */
+
+/** A value with a fitting number of digits: "0.1234", "12.35", "1.235e+09" into out[32]. */
+void pfc_show_value(double v, char out[32]);
+/** "+5.2 %", "-0.1 %" into out[32]; NAN gives "?". */
+void pfc_show_percent(double rel, char out[32]);
+/** Appends a word as it is typed in a shell: in single quotes when it holds anything special. */
+void pfc_shell_word(pfc_buf *out, const char *word);
+
 #endif

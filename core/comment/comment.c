@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/show.h"
 #include "core/comment/comment_priv.h"
 
 enum {

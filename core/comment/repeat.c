@@ -1,7 +1,6 @@
 /* The command that makes a comparison again, as words in its document and as a line to be typed. */
 #include <string.h>
 
-#include "core/base/show.h"
 #include "core/comment/comment.h"
 
 enum { MAX_WORDS = 64 };

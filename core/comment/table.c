@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/show.h"
 #include "core/comment/comment_priv.h"
 
 enum { ROW_BYTES = 4096, EVIDENCE = 3, SLICES = 12, FUNCTIONS = 10, SLICE_BYTES = 64 };
