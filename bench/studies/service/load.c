@@ -120,7 +120,7 @@ static void make_request(const load *l, client *c)
 {
     const bench_load_opts *o = l->opts;
 
-    char *head = pfc_format("POST /api/v1/runs HTTP/1.1\r\nHost: bench\r\n"
+    char *head = pfc_format("POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\n"
                             "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
                             "Content-Length: %zu\r\n\r\n",
                             o->token, strlen(o->body));
@@ -248,7 +248,7 @@ static pfc_code run_load(load *l, pfc_err *err)
 static bool ask_health(const struct sockaddr_in *to)
 {
     static const char request[] =
-        "GET /healthz HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     char answer[ANSWER_BYTES];
     size_t got = 0;
     ssize_t n = -1;

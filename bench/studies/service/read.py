@@ -136,11 +136,11 @@ def idle(server):
     """All at once on one server: threads and memory before and after, and that each of them receives the event."""
     token = server.admin
     threads, rss = status_of(server, "Threads"), status_of(server, "VmRSS")
-    streams = [connect(server, b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n") for _ in range(STREAMS)]
+    streams = [connect(server, b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n") for _ in range(STREAMS)]
     for s in streams:
         hear(s, b": open")
     body = b'{"runner":"idle","machine_class":"idle"}'
-    ask = (f"POST /api/v1/jobs/lease?wait=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    ask = (f"POST /api/v1/jobs/lease?wait=30 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
            f"Content-Length: {len(body)}\r\n\r\n").encode() + body
     runners = [connect(server, ask) for _ in range(RUNNERS)]
     support.until("all runners wait", lambda: f"perfci_http_waiting {RUNNERS}\n".encode() in server.call("GET", "/metrics").body)
