@@ -183,6 +183,40 @@ Test(delta, a_second_resource_is_named_from_a_fifth_of_the_difference_on)
     cr_assert(eq(dbl, d->causes[1].ticks, 8.0));
 }
 
+/* Without DMA the projection saves nothing in either run: 25 ticks of its path replace it, against
+ * 15 of memory by projection. Where one run would gain, the projections decide. */
+Test(delta, a_resource_without_projected_gain_is_compared_by_its_path)
+{
+    fact(&after, "stream_digest", "s2");
+    set(&after, "cycles", 140);
+    set(&after, "path.load a.memory", 45);
+    set(&after, "path.load a.dma", 25);
+    set(&after, "recoverable_memory_cycles", 35);
+    set(&before, "recoverable_dma_cycles", 0);
+    set(&after, "recoverable_dma_cycles", 0);
+    compare();
+    cr_assert(eq(int, d->causes[0].resource, PFC_RESOURCE_DMA));
+    cr_assert(epsilon_eq(dbl, d->causes[0].ticks, 25, 1e-9));
+    set(&after, "recoverable_dma_cycles", 1);
+    compare();
+    cr_assert(eq(int, d->causes[0].resource, PFC_RESOURCE_MEMORY));
+}
+
+/* 1 MB read and 1 MB written before, 3 MB after: the sentence names the traffic. */
+Test(delta, a_schedule_names_its_traffic_with_device_memory)
+{
+    slower_by_memory();
+    fact(&after, "stream_digest", "s2");
+    fact(&after, "choice", "tiles of m 16, n 64, k 64; m outermost; 2 buffers");
+    for (int i = 0; i < 2; i++) {
+        set(i ? &after : &before, "hbm_read_bytes", i ? 2e6 : 1e6);
+        set(i ? &after : &before, "hbm_write_bytes", 1e6);
+    }
+    compare();
+    cr_assert(strstr(d->causes[0].text, "Device memory moves 3 MB instead of 2 MB.") != NULL, "%s",
+              d->causes[0].text);
+}
+
 Test(delta, an_improvement_is_the_mirror_image)
 {
     pfc_profile swap;
