@@ -171,25 +171,9 @@ static void attention_end(const pfc_accel_run *run, pfc_accel_memory *mem, const
     }
 }
 
+/* Of sums in the accumulators, or (BIAS_ROWS) of results that were stored before and are rounded
+ * already. */
 static void bias_act(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
-{
-    const pfc_accel_dtype dtype = run->program->dtype;
-    const size_t n = cmd->n;
-    float *x = mem->scratch;
-    float *bias = x + n;
-
-    load_floats(bias, mem->sram + cmd->b, n, dtype);
-    for (size_t i = 0; i < cmd->m; i++) {
-        const float *acc = (const float *)(const void *)(mem->acc + cmd->acc) + i * n;
-
-        for (size_t j = 0; j < n; j++)
-            x[j] = pfc_accel_activate(acc[j] + bias[j], cmd->act);
-        store_floats(mem->sram + cmd->a + i * n * pfc_accel_dtype_bytes(dtype), x, n, dtype);
-    }
-}
-
-/* Results that were stored before are rounded already. */
-static void bias_rows(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_accel_cmd *cmd)
 {
     const pfc_accel_dtype dtype = run->program->dtype;
     const size_t n = cmd->n;
@@ -200,7 +184,10 @@ static void bias_rows(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc
     for (size_t i = 0; i < cmd->m; i++) {
         uint8_t *row = mem->sram + cmd->a + i * n * pfc_accel_dtype_bytes(dtype);
 
-        load_floats(x, row, n, dtype);
+        if (cmd->op == PFC_ACCEL_OP_BIAS_ROWS)
+            load_floats(x, row, n, dtype);
+        else
+            memcpy(x, mem->acc + cmd->acc + i * n * sizeof(*x), n * sizeof(*x));
         for (size_t j = 0; j < n; j++)
             x[j] = pfc_accel_activate(x[j] + bias[j], cmd->act);
         store_floats(row, x, n, dtype);
@@ -279,13 +266,11 @@ void pfc_accel_exec(const pfc_accel_run *run, pfc_accel_memory *mem, const pfc_a
         attention_end(run, mem, cmd);
         return;
     case PFC_ACCEL_OP_BIAS_ACT:
+    case PFC_ACCEL_OP_BIAS_ROWS:
         bias_act(run, mem, cmd);
         return;
     case PFC_ACCEL_OP_RES_NORM:
         residual_norm(run, mem, cmd);
-        return;
-    case PFC_ACCEL_OP_BIAS_ROWS:
-        bias_rows(run, mem, cmd);
         return;
     }
 }
