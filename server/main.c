@@ -262,50 +262,6 @@ static pfc_code migrate(server *s, pfc_err *err)
     return PFC_OK;
 }
 
-/* True when the file's first line is a valid admin token. */
-static bool token_file_works(server *s, const char *path)
-{
-    pfc_principal who = { 0 };
-    char *text = NULL;
-    size_t len = 0;
-    bool works = false;
-
-    if (pfc_fs_read(path, 4096, &text, &len, NULL) == PFC_OK) {
-        text[strcspn(text, "\r\n")] = '\0';
-        works = pfc_token_verify(s->app.db, text, &who, NULL) == PFC_OK &&
-                (who.scopes & PFC_SCOPE_ADMIN) && who.project_id == 0;
-    }
-    free(text);
-    return works;
-}
-
-static pfc_code bootstrap_token(server *s, pfc_err *err)
-{
-    const char *path = s->settings.bootstrap_token;
-    char secret[PFC_TOKEN_TEXT] = "";
-    char *line;
-    int64_t id = 0;
-    pfc_code code;
-
-    if (!path || token_file_works(s, path))
-        return PFC_OK;
-    code = pfc_token_create(s->app.db, "perfci-server", "bootstrap", PFC_SCOPE_ALL, 0, 0, &id,
-                            secret, err);
-    if (code)
-        return code;
-    line = pfc_format("%s\n", secret);
-    code = pfc_fs_write_atomic(path, line, strlen(line), 0600, err);
-    free(line);
-    if (!code) {
-        pfc_log(PFC_INFO, "admin_token_written", "file", path, "token_id", id);
-        return PFC_OK;
-    }
-    /* The token is in no file, so it cannot be used; without this every start would add one. */
-    if (pfc_token_revoke(s->app.db, "perfci-server", id, NULL) != PFC_OK)
-        pfc_log(PFC_WARN, "unused_token_not_revoked", "token_id", id);
-    return pfc_err_wrap(err, "--bootstrap-token-file");
-}
-
 static void on_stored(void *context, const uint64_t *tags, size_t len)
 {
     const server *s = context;
@@ -340,6 +296,7 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .backfill_delay_s = s->settings.backfill_delay_s,
         .backfill_budget = s->settings.backfill_budget,
         .notifier = s->notifier,
+        .bot = s->bot,
         .thread_health = &s->app.thread_health,
     };
 
@@ -403,14 +360,15 @@ static bool is_alive(void *context)
 
 static pfc_code start(server *s, pfc_err *err)
 {
-    /* One connection for each thread that uses the database, so that none waits for another's. */
+    /* One connection for each thread that uses the database, so that none waits for another's; the
+     * bot's thread has two. */
     const pfc_db_opts db = {
         .url = s->settings.database,
         .read_url = s->settings.read_database,
         .unprepared = !s->settings.prepare,
         .durable = !s->settings.unsafe,
         .connections =
-            (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 4),
+            (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 6),
     };
     pfc_code code;
 
@@ -425,6 +383,8 @@ static pfc_code start(server *s, pfc_err *err)
     if (!code)
         code = server_open_notifier(&s->settings, s->app.db, &s->notifier, err);
     if (!code)
+        code = server_open_bot(s, err);
+    if (!code)
         code = pfc_listener_open(&s->listener, events_url(s), err);
     if (!code)
         code = start_signals(s, err);
@@ -433,7 +393,7 @@ static pfc_code start(server *s, pfc_err *err)
     if (!code)
         code = when_there(s, migrate, err);
     if (!code && !atomic_load(&s->stop))
-        code = when_there(s, bootstrap_token, err);
+        code = when_there(s, server_bootstrap_token, err);
     if (!code && !atomic_load(&s->stop))
         code = start_workers(s, err);
     if (!code && !atomic_load(&s->stop))
@@ -510,6 +470,7 @@ static void stop(server *s)
     }
     pfc_workers_stop(s->workers);
     pfc_notifier_close(s->notifier);
+    pfc_bot_close(s->bot);
     /* After HTTP, which waits for the runs that are being stored. */
     pfc_writer_stop(s->app.writer);
     if (s->signals_running) {
@@ -522,6 +483,7 @@ static void stop(server *s)
     if (s->listener)
         pfc_listener_close(s->listener);
     pfc_db_close(s->app.db);
+    pfc_forge_accounts_clear(&s->accounts);
     pfc_cache_free(s->app.cache);
     pfc_rows_clear(&s->app.snapshot.jobs);
     free(atomic_load(&s->app.description));

@@ -48,6 +48,21 @@ pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, p
     return settings->notify ? pfc_notifier_open(out, &opts, err) : PFC_OK;
 }
 
+pfc_code server_open_bot(server *s, pfc_err *err)
+{
+    const pfc_bot_opts opts = { .db = s->app.db,
+                                .accounts = &s->accounts,
+                                .public_url = s->settings.public_url,
+                                .poll_s = s->settings.pull_poll_s,
+                                .retry_s = s->settings.pull_retry_s };
+    pfc_code code = pfc_forge_accounts_read(s->settings.forges, &s->accounts, err);
+
+    if (code || s->accounts.len == 0)
+        return code;
+    s->app.accounts = &s->accounts;
+    return pfc_bot_open(&s->bot, &opts, err);
+}
+
 /* Replaces the certificate when its files changed. */
 static pfc_code reload_tls(server *s, pfc_err *err)
 {

@@ -12,107 +12,6 @@
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
-static const char help[] =
-    "perfci-server: stores benchmark runs, finds regressions, answers over HTTP\n"
-    "\n"
-    "usage: perfci-server --database URL [options]\n"
-    "\n"
-    "  --database URL            PostgreSQL, as a libpq URI or conninfo (PERFCI_DATABASE_URL,\n"
-    "                            PERFCI_DATABASE_URL_FILE; prefer these when it has a password)\n"
-    "  PERFCI_DATABASE_READ_URL  a replica (or a file with it: _FILE) that answers series,\n"
-    "                            compare and suspects while it is at most 5 s behind\n"
-    "  PERFCI_DATABASE_DIRECT_URL  bypasses a connection pooler, for LISTEN\n"
-    "  --database-prepare 0|1    0: no prepared statements, for a pooler that pools transactions\n"
-    "                            and cannot follow them; default 1 (PERFCI_DATABASE_PREPARE)\n"
-    "  --database-unsafe         accepts a database whose fsync or synchronous_commit is off,\n"
-    "                            which loses results in a crash (PERFCI_DATABASE_UNSAFE=1)\n"
-    "  --listen ADDRESS:PORT     default 127.0.0.1:7420; port 0: any free port (PERFCI_LISTEN)\n"
-    "  --ops-listen ADDRESS:PORT another port, in plain HTTP, with threads of its own, for\n"
-    "                            /healthz, /readyz, /metrics and /version only; default: none\n"
-    "                            (PERFCI_OPS_LISTEN)\n"
-    "  --data DIR                folder for `endpoint`, the server's URL, and "
-    "`ops-endpoint`\n"
-    "                            (PERFCI_DATA)\n"
-    "  --bootstrap-token-file F  writes an admin token to F (0600) unless F holds a valid one\n"
-    "  --public-read             reading needs no token (PERFCI_PUBLIC_READ=1)\n"
-    "  --workers N               threads that judge runs, default 1; 0: this server only answers\n"
-    "                            (PERFCI_WORKERS)\n"
-    "  --threads N               threads that answer requests, default 8 (PERFCI_HTTP_THREADS)\n"
-    "  --request-timeout T       a request must be complete within T, default 30s\n"
-    "                            (PERFCI_REQUEST_TIMEOUT)\n"
-    "  --lease T                 a job whose runner sends no heartbeat for T is queued again,\n"
-    "                            default 60s (PERFCI_LEASE)\n"
-    "  --database-wait T         how long to wait for the database at start, default 60s\n"
-    "                            (PERFCI_DATABASE_WAIT)\n"
-    "  --rate-address N          requests a second of one address, then 429; 0: no limit. Default "
-    "0\n"
-    "                            on a loopback address, else 100 (PERFCI_RATE_ADDRESS)\n"
-    "  --rate-token N            likewise of one token; default 0 or 500 (PERFCI_RATE_TOKEN)\n"
-    "  --connections N           at once, default 1024 (PERFCI_CONNECTIONS)\n"
-    "  --connections-per-address N  0: no limit; default 0 on a loopback address, else a quarter\n"
-    "                            of all (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
-    "  --waiting-per-token N     event streams and waiting requests; 0: no limit; default 32\n"
-    "                            (PERFCI_WAITING_PER_TOKEN); of all: half of --connections\n"
-    "  --uploads-per-token N     bodies over 64 KiB that it sends at the same time; 0: no limit;\n"
-    "                            default 64 (PERFCI_UPLOADS_PER_TOKEN)\n"
-    "  --trusted-proxies LIST    addresses and networks (10.0.0.0/8, ::1) of proxies: limits\n"
-    "                            apply to the last other address of their X-Forwarded-For.\n"
-    "                            Default: this machine, unless the server listens on a loopback\n"
-    "                            address (PERFCI_TRUSTED_PROXIES)\n"
-    "  --tls-cert F --tls-key F  PEM files: HTTPS; SIGHUP reads renewed ones (PERFCI_TLS_CERT,\n"
-    "                            PERFCI_TLS_KEY)\n"
-    "  --plain-http              allows plain HTTP on other addresses than loopback, for a\n"
-    "                            proxy or a tunnel that encrypts (PERFCI_PLAIN_HTTP=1)\n"
-    "  --retain-raw N            months with all measurements; of older ones, one for each series\n"
-    "                            and day is kept, and those that a change, an alert or a\n"
-    "                            bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
-    "  --retain-days N           months after which these are deleted; default 0: never\n"
-    "                            (PERFCI_RETAIN_DAYS)\n";
-
-/* Two strings: C compilers need not accept literals over 4095 bytes. */
-static const char more_help[] =
-    "  --backfill-delay T        age of an alert at which the server begins to measure commits\n"
-    "                            of its range; default 1h (PERFCI_BACKFILL_DELAY)\n"
-    "  --backfill-budget N       such jobs of one project per day; 0: none, default 24\n"
-    "                            (PERFCI_BACKFILL_BUDGET)\n"
-    "  --notify F                receivers of notices: webhooks, chats, GitHub, mail; format in\n"
-    "                            docs/how-to/notices.md (PERFCI_NOTIFY)\n"
-    "  --notify-networks LIST    private networks of receivers, which may use http, too\n"
-    "                            (PERFCI_NOTIFY_NETWORKS)\n"
-    "  --notify-timeout T        for one call, default 10s (PERFCI_NOTIFY_TIMEOUT)\n"
-    "  --notify-retry T          before the second try, doubled up to an hour; default 30s\n"
-    "                            (PERFCI_NOTIFY_RETRY)\n"
-    "  --notify-tries N          after which a delivery is given up, default 10 "
-    "(PERFCI_NOTIFY_TRIES)\n"
-    "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
-    "  --hosts LIST              names of this server besides localhost and its addresses; other\n"
-    "                            names get 421. Default: that of --public-url; any off loopback\n"
-    "                            (PERFCI_HOSTS)\n"
-    "  --sources LIST            patterns of repositories that jobs may name besides their "
-    "project's\n"
-    "                            own, such as https://git.example/team/* (PERFCI_SOURCES)\n"
-    "  --docs DIR                built documentation, served at /docs/; default: next to the\n"
-    "                            programs (PERFCI_DOCS)\n"
-    "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
-    "  --migrate                 migrates the database to this program's schema, then exits;\n"
-    "                            run it as the owner of the tables if the server is not\n"
-    "  --server-role NAME        with --migrate: grants NAME the rights that a server needs\n"
-    "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
-    "                            SIGHUP, which changes rates, public reading, log level,\n"
-    "                            retention, and receivers of notices (PERFCI_SETTINGS)\n"
-    "  --openapi                 prints the OpenAPI document of the HTTP API, then exits\n"
-    "  --version, --help\n"
-    "\n"
-    "examples:\n"
-    "  perfci-server --database 'host=/run/postgresql dbname=perfci' --public-read\n"
-    "  perfci-server --database postgresql://perfci@db/perfci --listen 0.0.0.0:7420 --tls-cert "
-    "c.pem "
-    "--tls-key k.pem\n"
-    "\n"
-    "SIGHUP reads the settings file, receivers, certificates and tokens again.\n"
-    "SIGTERM and SIGINT stop the server in order within 10 s, a second one at once.\n"
-    "Exit status: 0 stopped, 2 usage, 5 port, database, or stopped at once.\n";
-
 enum {
     OPT_DATABASE = 1000,
     OPT_LISTEN,
@@ -154,6 +53,9 @@ enum {
     OPT_NOTIFY_TIMEOUT,
     OPT_NOTIFY_RETRY,
     OPT_NOTIFY_TRIES,
+    OPT_FORGES,
+    OPT_PULL_POLL,
+    OPT_PULL_RETRY,
     OPT_PUBLIC_URL,
     OPT_VERSION,
     OPT_HELP,
@@ -200,6 +102,9 @@ static const struct option options[] = {
     { "notify-timeout", required_argument, NULL, OPT_NOTIFY_TIMEOUT },
     { "notify-retry", required_argument, NULL, OPT_NOTIFY_RETRY },
     { "notify-tries", required_argument, NULL, OPT_NOTIFY_TRIES },
+    { "forges", required_argument, NULL, OPT_FORGES },
+    { "pull-poll", required_argument, NULL, OPT_PULL_POLL },
+    { "pull-retry", required_argument, NULL, OPT_PULL_RETRY },
     { "public-url", required_argument, NULL, OPT_PUBLIC_URL },
     { "settings", required_argument, NULL, OPT_SETTINGS },
     { "version", no_argument, NULL, OPT_VERSION },
@@ -246,6 +151,9 @@ static const char *const known[] = {
     "PERFCI_NOTIFY_TIMEOUT",
     "PERFCI_NOTIFY_RETRY",
     "PERFCI_NOTIFY_TRIES",
+    "PERFCI_FORGES",
+    "PERFCI_PULL_POLL",
+    "PERFCI_PULL_RETRY",
     "PERFCI_PUBLIC_URL",
     NULL,
 };
@@ -281,8 +189,8 @@ static pfc_code read_flags(int argc, char **argv, pfc_server_settings *s, pfc_er
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         if (option == OPT_HELP || option == OPT_VERSION) {
-            fputs(option == OPT_HELP ? help : "perfci-server " PFC_VERSION "\n", stdout);
-            fputs(option == OPT_HELP ? more_help : "", stdout);
+            fputs(option == OPT_HELP ? pfc_server_help : "perfci-server " PFC_VERSION "\n", stdout);
+            fputs(option == OPT_HELP ? pfc_server_more_help : "", stdout);
             s->done = true;
             return PFC_OK;
         }
@@ -412,6 +320,23 @@ static pfc_code read_notify(pfc_server_settings *out, pfc_err *err)
     return code;
 }
 
+static pfc_code read_pulls(pfc_server_settings *out, pfc_err *err)
+{
+    pfc_code code;
+
+    out->forges = pick(out, OPT_FORGES, "PERFCI_FORGES", NULL);
+    code = pfc_parse_duration_s(pick(out, OPT_PULL_POLL, "PERFCI_PULL_POLL", "5m"), "--pull-poll",
+                                &out->pull_poll_s, err);
+    if (!code)
+        code = pfc_parse_duration_s(pick(out, OPT_PULL_RETRY, "PERFCI_PULL_RETRY", "30"),
+                                    "--pull-retry", &out->pull_retry_s, err);
+    if (!code && !(out->pull_poll_s >= 1))
+        code = pfc_err_set(err, PFC_EINVAL, "--pull-poll: expected 1 second or more");
+    if (!code && !(out->pull_retry_s > 0))
+        code = pfc_err_set(err, PFC_EINVAL, "--pull-retry: expected more than 0 seconds");
+    return code;
+}
+
 static pfc_code read_switch(const pfc_server_settings *s, int option, const char *env,
                             const char *fallback, bool *out, pfc_err *err)
 {
@@ -499,6 +424,8 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
         code = read_guard(out, err);
     if (!code)
         code = read_notify(out, err);
+    if (!code)
+        code = read_pulls(out, err);
     if (!code)
         code = read_switch(out, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0", &out->public_read, err);
     if (!code)

@@ -54,6 +54,9 @@ typedef struct pfc_server_settings {
     double notify_timeout_s;     /* --notify-timeout, PERFCI_NOTIFY_TIMEOUT */
     double notify_retry_s;       /* --notify-retry, PERFCI_NOTIFY_RETRY */
     int64_t notify_tries;        /* --notify-tries, PERFCI_NOTIFY_TRIES */
+    const char *forges;          /* --forges, PERFCI_FORGES: file of accounts; NULL: none */
+    double pull_poll_s;          /* --pull-poll, PERFCI_PULL_POLL */
+    double pull_retry_s;         /* --pull-retry, PERFCI_PULL_RETRY */
     const char *public_url;      /* --public-url, PERFCI_PUBLIC_URL; NULL: no links */
     double database_wait_s;      /* --database-wait, PERFCI_DATABASE_WAIT */
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
@@ -64,6 +67,9 @@ typedef struct pfc_server_settings {
     pfc_settings_file lines_now;         /* the file that was adopted last */
     const char *flags[PFC_SERVER_FLAGS]; /* as given, for reading the settings again */
 } pfc_server_settings;
+
+/** The text of --help, in two parts (settings_help.c). */
+extern const char pfc_server_help[], pfc_server_more_help[];
 
 /** Clear *out, also on failure. PFC_EINVAL for a usage error. */
 pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *out,

@@ -1,5 +1,5 @@
 /*
- * perfci project: makes, lists and deletes the projects of a service.
+ * perfci project: makes, lists, links and deletes the projects of a service.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,25 +10,45 @@
 #include "cli/commands.h"
 #include "cli/output/output.h"
 #include "cli/service/browse.h"
+#include "cli/service/project_forge.h"
 #include "core/base/parse.h"
 
 typedef struct project_opts {
     const char *branch, *repo_url, *url, *data;
+    pfc_project_forge forge;
     pfc_browse_words words; /* the verb, and the project */
     bool yes;
 } project_opts;
 
+static const char *const forges[] = { "github", "gitlab", "gitea", "forgejo", "none", NULL };
+static const char *const policies[] = { "always", "on_change", "on_regression", NULL };
+
 static const pfc_option project_options[] = {
     PFC_OPT_TEXT("branch", "B", project_opts, branch, "Its main branch", .fallback = "main"),
     PFC_OPT_TEXT("repo-url", "U", project_opts, repo_url, "Where its repository is"),
+    PFC_OPT_WORD("forge", "F", forges, project_opts, forge.forge,
+                 "With set: where pull requests are; none: they are no longer measured"),
+    PFC_OPT_TEXT("repo", "R", project_opts, forge.repo, "With set: OWNER/NAME at the forge"),
+    PFC_OPT_WORD("policy", "P", policies, project_opts, forge.policy,
+                 "With set: when a comment is written", .fallback = "on_change"),
+    PFC_OPT_SECONDS("budget", "T", project_opts, forge.budget_s,
+                    "With set: measuring time of one push", .fallback = "5m"),
+    PFC_OPT_SECONDS("patience", "T", project_opts, forge.patience_s,
+                    "With set: without a verdict, the check is neutral after it",
+                    .fallback = "1h"),
+    PFC_OPT_TEXT("machine-class", "C", project_opts, forge.machine_class,
+                 "With set: the machines that measure pull requests", .fallback = "any"),
     PFC_OPT_FLAG("yes", project_opts, yes, "Delete without typing the name"),
     PFC_SERVICE_OPTIONS(project_opts, ),
     { 0 },
 };
 
 static const char project_doc[] =
-    "Makes, lists and deletes the projects of the service."
+    "Makes, lists, links and deletes the projects of the service."
     "\v"
+    "`set` links a project to a repository of a forge, whose webhooks then have its pull requests "
+    "measured; options that are not given stay as they are. `pulls` lists the open ones.\n"
+    "\n"
     "`delete` removes the project with its commits, runs, series, alerts, jobs and tokens. It asks "
     "for the name again, or requires --yes. While jobs of the project run it does nothing. The "
     "audit "
@@ -37,6 +57,8 @@ static const char project_doc[] =
     "Examples:\n"
     "  perfci project create kernels --branch main --repo-url https://example.org/k.git\n"
     "  perfci project list --json\n"
+    "  perfci project set kernels --forge github --repo me/kernels\n"
+    "  perfci project pulls kernels\n"
     "  perfci project delete old-kernels --yes\n";
 
 static error_t parse_project(int key, char *arg, struct argp_state *state)
@@ -44,7 +66,8 @@ static error_t parse_project(int key, char *arg, struct argp_state *state)
     project_opts *o = state->input;
 
     return pfc_browse_parse_words(key, arg, state, &o->words,
-                                  "expected create NAME, list or delete NAME");
+                                  "expected create NAME, list, set NAME, pulls NAME or delete "
+                                  "NAME");
 }
 
 static pfc_code create(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
@@ -148,9 +171,21 @@ static pfc_code remove_project(const pfc_cli *cli, const project_opts *o, pfc_ht
     return code;
 }
 
+/* `set` and `pulls`. */
+static pfc_code with_forge(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
+{
+    const char *name = o->words.items[1];
+
+    if (!name || !pfc_is_slug(name))
+        return pfc_err_set(err, PFC_EINVAL, "expected the name of the project");
+    if (strcmp(o->words.items[0], "pulls") == 0)
+        return pfc_project_pulls(cli, http, name, err);
+    return pfc_project_set(cli, http, name, &o->forge, err);
+}
+
 static int cmd_project(pfc_cli *cli, int argc, char **argv)
 {
-    static const char *const known[] = { "create", "list", "delete", NULL };
+    static const char *const known[] = { "create", "list", "set", "pulls", "delete", NULL };
     project_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
@@ -164,6 +199,9 @@ static int cmd_project(pfc_cli *cli, int argc, char **argv)
         code = list(cli, http, &err);
     else if (!code && strcmp(o.words.items[0], "delete") == 0)
         code = remove_project(cli, &o, http, &err);
+    else if (!code && (strcmp(o.words.items[0], "set") == 0 ||
+                       strcmp(o.words.items[0], "pulls") == 0))
+        code = with_forge(cli, &o, http, &err);
     else if (!code)
         code = pfc_browse_unknown("", o.words.items[0], known, &err);
     pfc_http_free(http);
@@ -172,10 +210,10 @@ static int cmd_project(pfc_cli *cli, int argc, char **argv)
 
 const pfc_subcommand pfc_cmd_project = {
     .name = "project",
-    .summary = "make, list and delete projects",
+    .summary = "make, list, link and delete projects",
     .run = cmd_project,
     .options = project_options,
     .parse = parse_project,
-    .args_doc = "create NAME | list | delete NAME",
+    .args_doc = "create NAME | list | set NAME | pulls NAME | delete NAME",
     .doc = project_doc,
 };

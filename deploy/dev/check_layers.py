@@ -41,9 +41,10 @@ ALLOWED = {
     "server/repo": ["core", "schema"],
     "server/services": ["core", "server/repo"],
     "server/http": ["core", "server/services", "server/repo"],
-    "server/handlers": ["core", "server/services", "server/http", "server/repo"],
+    "server/bot": ["core", "server/services", "server/repo"],
+    "server/handlers": ["core", "server/services", "server/bot", "server/http", "server/repo"],
     "server/notify": ["core", "server/services", "server/repo"],
-    "server/workers": ["core", "server/notify", "server/services", "server/repo"],
+    "server/workers": ["core", "server/bot", "server/notify", "server/services", "server/repo"],
     "server": ["core", "schema"],  # main.c and its settings: above all of the server
     "runner": ["core"],
     "bench": ["core", "kernels"],

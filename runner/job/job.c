@@ -103,10 +103,11 @@ static pfc_code find_tip(const pfc_leased_job *job, pfc_repo *repo, pfc_commit_i
                          pfc_err *err)
 {
     static const char *const folders[] = { "refs/heads/", "refs/remotes/origin/" };
-    const bool plain = job->branch && job->branch[0] && !strpbrk(job->branch, "~^:@{}");
+    const char *branch = job->task.settings_branch ? job->task.settings_branch : job->branch;
+    const bool plain = branch && branch[0] && !strpbrk(branch, "~^:@{}");
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(folders) && plain; i++) {
-        char *ref = pfc_format("%s%s", folders[i], job->branch);
+        char *ref = pfc_format("%s%s", folders[i], branch);
         const pfc_code code = pfc_repo_resolve(repo, ref, tip, NULL);
 
         free(ref);

@@ -35,6 +35,7 @@ typedef struct pfc_task {
     char *backends[PFC_TASK_MAX_BACKENDS]; /* as --backend; none: everything */
     size_t backends_len;
     char *config;     /* perfci.yaml that replaces the repository's; NULL: none */
+    char *settings_branch; /* whose perfci.yaml counts; NULL: that of the job's branch */
     int64_t layout;   /* PERFCI_BUILD: the n-th rebuild with another layout */
     int64_t launches; /* starts of the measuring command; 0: the runner's default, 5 */
     char

@@ -26,6 +26,7 @@ void pfc_task_clear(pfc_task *task)
     free(task->pair);
     free(task->filter);
     free(task->config);
+    free(task->settings_branch);
     for (size_t i = 0; i < task->backends_len; i++)
         free(task->backends[i]);
     if (task->blocks) {
@@ -126,6 +127,9 @@ pfc_code pfc_task_from_json(const json_t *obj, const pfc_json_at *up, pfc_task *
         code = pfc_json_string(doc, &at, "filter", false, PFC_WIRE_MAX_TEXT, &task->filter, err);
     if (!code)
         code = pfc_json_string(doc, &at, "config", false, PFC_CONF_MAX_BYTES, &task->config, err);
+    if (!code)
+        code = pfc_json_string(doc, &at, "settings_branch", false, PFC_WIRE_MAX_NAME,
+                               &task->settings_branch, err);
     if (!code)
         code = read_backends(doc, &at, task, err);
     if (!code)

@@ -67,7 +67,7 @@ good_run AS MATERIALIZED (
         AND m.series_id IN (SELECT id FROM own)
     JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id AND NOT r.infra
     WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-                      AND (j.kind IN ('bisect', 'verify') OR j.fence > r.job_fence))
+                      AND (j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > r.job_fence))
     ORDER BY r.started_at DESC, r.run_id DESC LIMIT 1),
 bad AS MATERIALIZED (
     SELECT p.position, r.commit_id, r.started_at, r.run_id, u.reason
@@ -78,7 +78,7 @@ bad AS MATERIALIZED (
         AND p.position IS NOT NULL
     WHERE u.project_id = $1::bigint AND u.benchmark = $3 AND u.backend = $4 AND u.broken
       AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-                      AND (j.kind IN ('bisect', 'verify') OR j.fence > r.job_fence))),
+                      AND (j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > r.job_fence))),
 now AS MATERIALIZED (
     SELECT b.* FROM bad b LEFT JOIN good g ON true LEFT JOIN good_run q ON true
     WHERE g.position IS NULL OR b.position > g.position

@@ -421,10 +421,11 @@ JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
 JOIN machines k ON k.id = r.machine_id
 WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
   AND b.position >= $5::bigint AND NOT r.infra
-  -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series, nor is
+  -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series, nor is what a
+  -- pull request proposes, nor
   -- what a lease brought that another one has overtaken (retention_apply counts in the same way).
   AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-                  AND (j.kind IN ('bisect', 'verify') OR j.fence > r.job_fence))
+                  AND (j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > r.job_fence))
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: detect_size

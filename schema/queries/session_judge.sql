@@ -59,12 +59,14 @@ WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.kind = 'step' AND x.
 ORDER BY x.series_id, b.position, x.id;
 
 -- name: detect_sessions
--- The sessions of these runs that are stored completely.
+-- The sessions of these runs that are stored completely. Those of pull requests decide nothing about a branch.
 -- in: project_id i64, run_ids i64[]
 -- out: id text
 SELECT DISTINCT s.id FROM runs r
 JOIN sessions s ON s.project_id = r.project_id AND s.id = r.session_id
-WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) AND r.quarantine_id IS NULL ORDER BY s.id;
+WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) AND r.quarantine_id IS NULL
+  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id AND j.kind = 'pull_request')
+ORDER BY s.id;
 
 -- name: session_when
 -- received_at: by the server's clock, as gone_at is; the runner's clock may step.

@@ -58,7 +58,7 @@ CROSS JOIN LATERAL (
             JOIN measurements v ON v.project_id = r.project_id AND v.run_id = r.id AND v.series_id = p.series_id
             WHERE r.project_id = q.project_id AND r.commit_id = q.commit_id AND NOT r.infra
               AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-                              AND (j.kind IN ('bisect', 'verify') OR j.fence > r.job_fence))
+                              AND (j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > r.job_fence))
             OFFSET 0) m ON true
         WHERE q.project_id = $1::bigint AND q.branch = $2
           AND q.position BETWEEN p.position_low - 1 AND p.position_high

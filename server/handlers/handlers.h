@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "server/bot/accounts.h"
 #include "server/handlers/fields.h"
 #include "server/http/http.h"
 #include "server/services/access/access.h"
@@ -58,6 +59,8 @@ struct pfc_app {
     pfc_refusals *refusals; /* counts refused writes; NULL: none are recorded */
     pfc_writer *writer;     /* stores runs in groups; NULL: one transaction for each run */
     const char *sources;    /* patterns of repositories that any job may use; NULL: none */
+    /* at forges, whose secrets verify webhooks; NULL: none is received */
+    const pfc_forge_accounts *accounts;
     double lease_s;         /* length of a lease, whole seconds; 0: PFC_LEASE_S */
     atomic_bool ready;      /* the schema is in place */
     atomic_int schema_version;
@@ -290,5 +293,13 @@ void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json
 /** POST /bisections with mode remote. */
 pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *reply,
                                   pfc_err *err) PFC_MUSTCHECK;
+PFC_HANDLER(webhooks_github); /* pulls/webhooks.c */
+PFC_HANDLER(webhooks_gitlab);
+PFC_HANDLER(webhooks_gitea);
+PFC_HANDLER(webhooks_list);
+PFC_HANDLER(pulls_list); /* pulls/pulls.c */
+PFC_HANDLER(forge_get);  /* pulls/forge.c */
+PFC_HANDLER(forge_post);
+PFC_HANDLER(forge_delete);
 
 #endif

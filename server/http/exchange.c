@@ -237,6 +237,7 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
         .method = method_of(x),
         .idempotency_key = x->key_text,
         .accept = x->types_text,
+        .headers = x->mhd,
         .address = x->address,
         .session = x->cookie_text,
         .own_page = x->own_page,
@@ -278,7 +279,7 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
     if (err.code == PFC_OK)
         err.code = code;
     if (status == 0)
-        status = httpd_status_of(code);
+        status = reply->status == 401 ? 401 : httpd_status_of(code);
     if (status >= 500)
         pfc_log(status == 500 ? PFC_ERROR : PFC_WARN, "request_failed", "status", status, "reason",
                 (const char *)err.msg);

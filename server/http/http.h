@@ -41,7 +41,8 @@
 #define PFC_HTTPD_MAX_WAIT_S 30
 
 /** Routes name scopes (PFC_SCOPE_*, any of them opens it); 0: no token is needed. */
-#define PFC_HTTPD_OPEN 0
+#define PFC_HTTPD_OPEN   0
+#define PFC_HTTPD_SIGNED ""
 
 typedef struct pfc_app pfc_app;     /* what handlers share; defined in server/handlers/handlers.h */
 typedef struct pfc_httpd pfc_httpd; /* the running server */
@@ -75,6 +76,7 @@ typedef struct pfc_req {
     double waited_s;             /* since the first call, for handlers that wait */
     bool again;                  /* the handler ran before and waited for a topic */
     bool stopping;               /* the server is shutting down: do not wait */
+    void *headers;               /* for pfc_req_header; NULL: none */
     void *later;                 /* second call after pfc_reply_later: its ticket; else NULL */
 } pfc_req;
 
@@ -95,7 +97,7 @@ typedef struct pfc_wish {
 } pfc_wish;
 
 typedef struct pfc_reply {
-    int status;
+    int status; /* 401, when the handler fails: its own check of the sender failed */
     char *body; /* owned */
     size_t body_len;
     const char *content_type; /* static */
@@ -129,7 +131,9 @@ typedef struct pfc_route {
     /* "limit:integer(1..1000) project!:string sort:(new|worth)": `!` where it is required, bounds
      * that the handler holds to; NULL: none */
     const char *query;
-    const char *body;    /* name of the body's schema in openapi.json, NULL: none */
+    /* name of the body's schema in openapi.json; NULL: none; PFC_HTTPD_SIGNED: no schema describes
+     * it, and the handler checks its sender itself */
+    const char *body;
     const char *summary; /* one sentence for openapi.json */
     const char
         *statuses;      /* what it answers beside the errors that every route has: "200 201 409" */
@@ -276,6 +280,8 @@ pfc_code pfc_req_query_bool(const pfc_req *req, const char *name, bool *out,
 pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, const char *what,
                                pfc_err *err) PFC_MUSTCHECK;
 
+/** The first header of that name, as sent; NULL: there is none. */
+const char *pfc_req_header(const pfc_req *req, const char *name);
 /** Takes `json` (also on failure). PFC_EBUG when it is NULL: a value could not be encoded. */
 pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err) PFC_MUSTCHECK;
 /** Takes `text`. */

@@ -450,3 +450,10 @@ pfc_code httpd_request_body(httpd_exchange *x, pfc_req *req, pfc_err *err)
     req->body_len = x->body.len;
     return PFC_OK;
 }
+
+const char *pfc_req_header(const pfc_req *req, const char *name)
+{
+    struct MHD_Connection *mhd = req->headers;
+
+    return mhd ? MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name) : NULL;
+}

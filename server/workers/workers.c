@@ -18,6 +18,7 @@
 #include "core/base/log.h"
 #include "server/services/access/lease_tokens.h"
 #include "server/services/bisect/bisect.h"
+#include "server/services/bot/bot.h"
 #include "server/services/detect/detect.h"
 #include "server/services/history/history.h"
 #include "server/services/ingest/ingest.h"
@@ -42,7 +43,8 @@ enum {
     KEEPER,
     MESSENGER,
     FIRST_DETECTOR
-}; /* entries of thread_health; upkeep has none, because a month may take hours */
+}; /* entries of thread_health; upkeep has none, because a month may take hours, nor has the bot,
+      because a forge may be slow */
 
 struct pfc_workers {
     pfc_db *db;
@@ -53,8 +55,9 @@ struct pfc_workers {
     pfc_backfill_opts backfill;
     pfc_retention retention; /* guarded by lock */
     pfc_listener *listener;
-    pthread_t keeper, messenger, upkeep;
-    bool keeper_runs, messenger_runs, upkeep_runs;
+    pthread_t keeper, messenger, upkeep, looker;
+    bool keeper_runs, messenger_runs, upkeep_runs, looker_runs;
+    pfc_bot *bot;
     pfc_notifier *notifier; /* used by the messenger; NULL: none; set under lock */
     pfc_notifier *next;     /* replaces it; guarded by lock */
     bool renew;             /* `next` is set, even to NULL; guarded by lock */
@@ -199,11 +202,29 @@ static void *messenger_main(void *arg)
     return NULL;
 }
 
-/* True for events that mean work: runs to judge, bisections and their jobs, notices. */
+/* Pull requests are looked at one after another. */
+static void *looker_main(void *arg)
+{
+    pfc_workers *w = arg;
+    uint64_t seen = 0;
+
+    while (!is_stopping(w)) {
+        pfc_err err = { 0 };
+        double due_s = INFINITY;
+
+        if (!go_on(pfc_bot_next(w->bot, &due_s, &err), "pull requests", &err))
+            wait_for_work(w, &seen, (unsigned)fmin(w->idle_ms, 1 + 1000 * due_s));
+    }
+    return NULL;
+}
+
+/* True for events that mean work: runs to judge, bisections and their jobs, notices, webhooks and
+ * jobs of pull requests. */
 static bool means_work(const char *event)
 {
-    static const char *const words[] = { "\"detect\"", "\"bisection\"", "\"bisect\"",
-                                         "\"verify\"", "\"notice\"",    "\"notify\"" };
+    static const char *const words[] = { "\"detect\"",   "\"bisection\"",   "\"bisect\"",
+                                         "\"verify\"",   "\"notice\"",      "\"notify\"",
+                                         "\"delivery\"", "\"pull_request\"" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++)
         if (strstr(event, words[i]))
@@ -260,11 +281,15 @@ static bool prune_jobs(pfc_workers *w)
 static void tidy_up(pfc_workers *w)
 {
     pfc_err err = { 0 };
+    size_t deliveries = PRUNE_LIMIT;
 
     if (pfc_lease_tokens_prune(w->db, &err) != PFC_OK)
         pfc_log(PFC_WARN, "lease_tokens_not_pruned", "reason", err.msg);
     if (pfc_questions_prune(w->db, QUESTION_DAYS, &err) != PFC_OK)
         pfc_log(PFC_WARN, "lease_requests_not_pruned", "why", err.msg);
+    while (deliveries == PRUNE_LIMIT && !is_stopping(w) && !err.code)
+        if (pfc_webhooks_prune(w->db, PRUNE_DAYS, PRUNE_LIMIT, &deliveries, &err) != PFC_OK)
+            pfc_log(PFC_WARN, "deliveries_not_pruned", "why", err.msg);
     if (pfc_tallies_fold(w->db, &err) != PFC_OK)
         pfc_log(PFC_WARN, "tallies_not_folded", "why", err.msg);
 }
@@ -413,6 +438,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
                                        .budget = opts->backfill_budget,
                                        .narrowest = BACKFILL_NARROWEST };
     w->notifier = opts->notifier;
+    w->bot = opts->bot;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -428,6 +454,9 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     if (!code && pthread_create(&w->upkeep, NULL, upkeep_main, w))
         code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
     w->upkeep_runs = !code;
+    if (!code && w->bot && pthread_create(&w->looker, NULL, looker_main, w))
+        code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
+    w->looker_runs = !code && w->bot;
     while (!code && w->detectors_len < detectors) {
         if (pthread_create(&w->detectors[w->detectors_len], NULL, detector_main, w))
             code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
@@ -450,6 +479,8 @@ void pfc_workers_halt(pfc_workers *w)
     pthread_cond_broadcast(&w->wake);
     if (w->notifier)
         pfc_notifier_stop(w->notifier);
+    if (w->bot)
+        pfc_bot_stop(w->bot);
     pthread_mutex_unlock(&w->lock);
     if (w->listener)
         pfc_listener_wake(w->listener);
@@ -466,6 +497,8 @@ void pfc_workers_stop(pfc_workers *w)
         (void)pthread_join(w->messenger, NULL);
     if (w->upkeep_runs)
         (void)pthread_join(w->upkeep, NULL);
+    if (w->looker_runs)
+        (void)pthread_join(w->looker, NULL);
     for (size_t i = 0; i < w->detectors_len; i++)
         (void)pthread_join(w->detectors[i], NULL);
     pfc_notifier_close(w->notifier);

@@ -1,12 +1,14 @@
 /*
  * Background threads of the server: they judge runs (detect jobs of the queue), send notices
- * (notify jobs), return jobs with expired leases to the queue, and create partitions in advance.
+ * (notify jobs), look at pull requests, return jobs with expired leases to the queue, and create
+ * partitions in advance.
  * Any number of servers may run them on one database. They wake on the database's events and,
  * because an event can be missed, every few seconds.
  */
 #ifndef PFC_SERVER_WORKERS_WORKERS_H
 #define PFC_SERVER_WORKERS_WORKERS_H
 
+#include "server/bot/bot.h"
 #include "server/notify/notify.h"
 #include "server/repo/connection/db.h"
 #include "server/services/thread_health.h"
@@ -25,6 +27,7 @@ typedef struct pfc_workers_opts {
     pfc_thread_health *thread_health; /* outlives the workers; NULL: not recorded */
     pfc_notifier
         *notifier; /* owned by the workers once they start; NULL: notices stay in the outbox */
+    pfc_bot *bot;  /* outlives the workers; NULL: no pull request is looked at */
 } pfc_workers_opts;
 
 pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts,

@@ -131,7 +131,7 @@ Test(job_blocks, what_is_refused_is_refused_with_a_sentence)
                  "blocks.commits: expected the job's commit 000000000000 as the last one, got "
                  "000000000000"));
     cr_assert(eq(int, enqueue(db, p, "bisect", ids[12], &b, &id, &created, &err), PFC_EINVAL));
-    cr_assert(eq(str, err.msg, "blocks: expected kind nightly, got bisect"));
+    cr_assert(eq(str, err.msg, "blocks: expected kind nightly or pull_request, got bisect"));
     /* Nothing of these was stored; the base may be the anchor. */
     anchors[0] = b.base;
     cr_assert(eq(int, enqueue(db, p, "nightly", ids[12], &b, &id, &created, &err), PFC_OK), "%s",

@@ -21,8 +21,8 @@ Test(plans, every_table_that_grows_with_a_project_has_it_first_in_its_key)
 {
     char *url = pfc_test_db_url(false);
 
-    /* machines, runners, their questions, leases and quarantines, tokens, sign-ins and audit are of
-     * the service */
+    /* machines, runners, their questions, leases and quarantines, tokens, sign-ins, webhooks and
+     * audit are of the service */
     expect(url, "tables without",
            "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c"
            " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
@@ -30,7 +30,7 @@ Test(plans, every_table_that_grows_with_a_project_has_it_first_in_its_key)
            "  ON a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = 'project_id'"
            "  WHERE i.indrelid = c.oid AND i.indisprimary)",
            "audit browser_sessions lease_questions lease_tokens machines projects quarantines "
-           "readiness retention runners schema_migrations tokens");
+           "readiness retention runners schema_migrations tokens webhook_deliveries");
     free(url);
 }
 
@@ -87,6 +87,15 @@ static const char rows[] =
     " 'step' ELSE 'drift' END FROM generate_series(1, 5000) g;"
     "INSERT INTO alerts (project_id, change_point_id, series_id, state) SELECT 1, g, 1 + g % 400,"
     " CASE WHEN g % 100 > 0 THEN 'fixed' ELSE 'untriaged' END FROM generate_series(1, 5000) g;"
+    "INSERT INTO pulls (project_id, number, head_sha, due_at)"
+    " SELECT 1, g, lpad(to_hex(g), 40, '0'),"
+    " CASE WHEN g % 100 = 0 THEN now() END FROM generate_series(1, 5000) g;"
+    "INSERT INTO pull_measurements (project_id, number, head_sha, base_sha, asked_by, verdict)"
+    " SELECT 1, 1 + g % 5000, lpad(to_hex(g), 40, '0'), repeat('0', 40), 'a',"
+    " CASE WHEN g % 100 > 0 THEN 'same' END FROM generate_series(1, 10000) g;"
+    "INSERT INTO webhook_deliveries (forge, account, delivery, event, kind, state, project_id)"
+    " SELECT 'github', 'a', g, 'e', 'pull', CASE WHEN g % 1000 > 0 THEN 'done' ELSE 'new' END,"
+    " CASE WHEN g % 100 = 0 THEN 1 ELSE 2 END FROM generate_series(1, 20000) g;"
     "INSERT INTO projects (name) VALUES ('q');"
     "INSERT INTO audit (actor, action, object, project_id) SELECT 'a', 'ingest', 'x',"
     " CASE WHEN g % 100 > 0 THEN 2 ELSE 1 END FROM generate_series(1, 30000) g;";

@@ -170,6 +170,14 @@ static const struct {
           "INSERT INTO quarantined_unmeasured SELECT * FROM unmeasured;"
           "INSERT INTO quarantined_changes (quarantine_id, project_id, change_point_id, gone)"
           " VALUES (1, 1, 1, false)" },
+    { 52, "INSERT INTO forge_links (project_id, forge, repo) VALUES (1, 'github', 'a/b');"
+          "INSERT INTO webhook_deliveries (forge, account, delivery, event, kind)"
+          " VALUES ('github', 'a', 'd', 'e', 'pull');"
+          "INSERT INTO pulls (project_id, number) VALUES (1, 7);"
+          "INSERT INTO pull_measurements (project_id, number, head_sha, base_sha, asked_by)"
+          " VALUES (1, 7, repeat('1', 40), repeat('2', 40), 'a');"
+          "INSERT INTO pull_commands (project_id, number, comment_id, command, author)"
+          " VALUES (1, 7, 1, 'why', 'a')" },
 };
 
 /* ---- one connection ---- */

@@ -10,6 +10,7 @@ COUNT, NUMERAL = {"type": "integer", "minimum": 0}, {"type": "integer", "minimum
 SHARE = {"type": "number", "minimum": 0, "maximum": 1}
 ANYTHING = {"type": "object"}
 TEXTS = {"type": "object", "additionalProperties": TEXT}
+FORGE = {"enum": ["github", "gitlab", "gitea"]}
 HASH = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
@@ -354,4 +355,17 @@ SCHEMAS = {
     "AuditAnswer": page("audit", audit),
     "NoticesAnswer": page("notices", notice),
     "DeliveriesAnswer": members(deliveries=COUNT),
+    "WebhookAnswer": members(repeated=TRUTH, description="repeated: a delivery of this id is stored already"),
+    "WebhooksAnswer": page("deliveries", members(
+        id=NUMERAL, project=null(TEXT), forge=FORGE, delivery=TEXT, event=TEXT,
+        kind=one_of("ignored", "ping", "push", "pull", "closed", "comment", "again", "installed"), repo=TEXT, sender=TEXT,
+        pull=null(NUMERAL), state=one_of("new", "done", "ignored"), note=TEXT, received_at=null(TIME), done_at=null(TIME))),
+    "PullsAnswer": page("pulls", members(
+        number=NUMERAL, title=TEXT, author=TEXT, url=TEXT, head=null(COMMIT), base=null(COMMIT), base_branch=null(TEXT),
+        fork=TRUTH, draft=TRUTH, open=TRUTH, allowed=TRUTH,
+        verdict=null(one_of("regression", "improvement", "same", "identical", "inconclusive", "broken", "nothing", "outage")),
+        reason=null(TEXT), job_id=null(NUMERAL), job_state=null(TEXT), session=null(TEXT), accepted_by=null(TEXT),
+        accepted_reason=null(TEXT), trouble=null(TEXT), updated_at=null(TIME))),
+    "ForgeAnswer": members(forge=FORGE, repo=TEXT, policy=one_of("always", "on_change", "on_regression"), budget_s=NUMBER,
+                           patience_s=NUMBER, machine_class=null(TEXT), created_at=null(TIME)),
 }

@@ -35,5 +35,6 @@ EXAMPLES = {
     "BisectionOrder": {"project": "kernels", "mode": "remote", "metric": "time_ns", "good": BEFORE, "bad": COMMIT, "dry_run": True},
     "Token": {"name": "nightly", "scopes": ["ingest", "read"], "project": "kernels", "expires_at": "2030-01-01T00:00:00Z"},
     "Rotation": {"overlap_s": 86400},
+    "Forge": {"forge": "github", "repo": "me/kernels", "policy": "on_change", "budget_s": 300},
     "Detector": {"fdr": 0.05, "rules": [{"metric": "*", "min_change": 0.01}, {"benchmark": "startup/*", "judged": False}]},
 }

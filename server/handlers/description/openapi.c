@@ -191,7 +191,7 @@ static json_t *encode_operation(const pfc_route *route)
                   "security", encode_security(route));
 
     free(id);
-    if (route->body) {
+    if (route->body && route->body[0]) {
         char *ref = pfc_format("#/components/schemas/%s", route->body);
 
         json_object_set_new(operation, "requestBody",

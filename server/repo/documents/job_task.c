@@ -38,11 +38,11 @@ char *pfc_job_options_text(const pfc_job_options *o)
 {
     json_t *backends = o->backends_len ? texts_of(o->backends, o->backends_len) : NULL;
 
-    if (!o->config && !o->filter && !backends && !o->blocks)
+    if (!o->config && !o->settings_branch && !o->filter && !backends && !o->blocks)
         return NULL;
-    return text_of(json_pack("{s:s*, s:s*, s:o*, s:o*}", "config", o->config, "filter", o->filter,
-                             "backends", backends, "blocks",
-                             o->blocks ? blocks_of(o->blocks) : NULL));
+    return text_of(json_pack("{s:s*, s:s*, s:s*, s:o*, s:o*}", "config", o->config,
+                             "settings_branch", o->settings_branch, "filter", o->filter, "backends",
+                             backends, "blocks", o->blocks ? blocks_of(o->blocks) : NULL));
 }
 
 char *pfc_job_search_text(const pfc_job_search *s)

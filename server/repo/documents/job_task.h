@@ -25,6 +25,7 @@ typedef struct pfc_job_blocks {
 /** Options of a job that a client ordered. */
 typedef struct pfc_job_options {
     const char *config;          /* perfci.yaml instead of the repository's; NULL */
+    const char *settings_branch; /* whose perfci.yaml counts; NULL: that of the job's branch */
     const char *filter;          /* benchmarks to measure; NULL: all */
     const char *const *backends; /* empty: all */
     size_t backends_len;

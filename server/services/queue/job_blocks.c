@@ -60,8 +60,9 @@ pfc_code pfc_job_blocks_check(const pfc_job_spec *spec, pfc_err *err)
 
     if (!b)
         return PFC_OK;
-    if (!pfc_streq(spec->kind, "nightly"))
-        return pfc_err_set_field(err, PFC_EINVAL, "blocks", "blocks: expected kind nightly, got %s",
+    if (!pfc_streq(spec->kind, "nightly") && !pfc_streq(spec->kind, "pull_request"))
+        return pfc_err_set_field(err, PFC_EINVAL, "blocks",
+                                 "blocks: expected kind nightly or pull_request, got %s",
                                  spec->kind);
     if (b->commits_len < 1 || b->commits_len > PFC_JOB_MAX_COMMITS)
         return pfc_err_set_field(err, PFC_EINVAL, "blocks.commits",

@@ -204,6 +204,7 @@ static void dedupe_of(const pfc_job_spec *spec, const char *task, char out[PFC_S
 static char *task_of(const pfc_job_spec *spec)
 {
     return pfc_job_options_text(&(pfc_job_options){ .config = spec->config,
+                                                    .settings_branch = spec->settings_branch,
                                                     .filter = spec->filter,
                                                     .backends = spec->backends,
                                                     .backends_len = spec->backends_len,

@@ -35,15 +35,16 @@ int pfc_job_priority(const char *kind);
 typedef struct pfc_job_spec {
     const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
     const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
-    const pfc_labels *labels;                     /* that a runner must have; NULL: any runner */
-    int priority;                                 /* 0..100; PFC_JOB_BY_KIND: pfc_job_priority's */
+    const char *settings_branch;  /* whose perfci.yaml counts; NULL: that of `branch` */
+    const pfc_labels *labels;     /* that a runner must have; NULL: any runner */
+    int priority;                 /* 0..100; PFC_JOB_BY_KIND: pfc_job_priority's */
     const int64_t *parents;       /* jobs of the project that must be done before this one */
     size_t parents_len;           /* at most PFC_JOB_MAX_PARENTS */
     const char *config;           /* perfci.yaml to use instead of the repository's; NULL */
     const char *filter;           /* benchmarks to measure, as --filter; NULL: all */
     const char *const *backends;  /* as --backend; empty: all */
     size_t backends_len;          /* at most PFC_JOB_MAX_BACKENDS */
-    const pfc_job_blocks *blocks; /* of kind nightly; NULL: the commit alone is measured */
+    const pfc_job_blocks *blocks; /* nightly, pull_request; NULL: the commit alone is measured */
 } pfc_job_spec;
 
 /** Queues a job. If an open job has the same kind, commit, suite, labels, task and parents, returns

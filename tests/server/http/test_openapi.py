@@ -13,6 +13,7 @@ import unittest
 import jsonschema
 
 import description
+import pull_rows
 import schema_walk
 import strangers
 import support
@@ -25,7 +26,7 @@ SCOPES = ["read", "ingest", "runner", "triage", "admin"]
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = support.Server(cluster.database(), "--public-read")
+    server = support.Server(cluster.database(), "--public-read", environment=pull_rows.ENVIRONMENT)
 
 
 def tearDownModule():
@@ -99,6 +100,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         notice = server.call("GET", "/api/v1/notices").json["notices"][0]
         assert notice["commit"] == support.commit_id(8), notice
         event = support.moved_machine(server, "moved")["id"]
+        pull_rows.plant(server)
         return {"/api/v1/environment/{id}": event,
                 "/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/projects/{p}/sessions/{id}": f"{6:032x}", "/api/v1/series/{id}": series,
@@ -128,6 +130,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ("post", "/api/v1/projects/{p}/sources"): {"commit": support.commit_id(4), "files": ["a.c"],
                                                    "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1),
+        ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE,
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
         ("patch", "/api/v1/environment/{id}"): {"dismissed": False, "reason": "it is the machine's"},
         ("post", "/api/v1/jobs"): {"project": "demo", "kind": "measure", "commit": support.commit_id(4),
@@ -192,7 +195,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         return self.BODIES.get((method, pattern), self.REFUSED.get(pattern))
 
     def good(self, pattern, method):
-        return server.as_admin(method.upper(), self.spare(pattern, method) + self.QUERIES.get(pattern, ""), self.body_of(pattern, method))
+        return pull_rows.webhook(server, pattern) if (method, pattern) in writes.WEBHOOKS else server.as_admin(method.upper(), self.spare(pattern, method) + self.QUERIES.get(pattern, ""), self.body_of(pattern, method))
 
     def checker(self, name):
         return jsonschema.Draft202012Validator({"components": self.api["components"], "$ref": "#/components/schemas/" + name})
@@ -270,10 +273,10 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("post", "/api/v1/bisections", order)
         ask("post", "/api/v1/bisections", {**order, "dry_run": False})
         for limit in ("?limit=1", "?limit=1000"):
-            for pattern in ("commits", "series", "runs"):
+            for pattern in ("commits", "series", "runs", "pulls"):
                 ask("get", "/api/v1/projects/{p}/" + pattern, query=limit)
             ask("get", "/api/v1/projects/{p}/sessions", query=limit.replace("1000", "100"))
-            for pattern in ("alerts", "projects", "environment", "jobs", "machines", "bisections", "tokens", "browser-sessions", "audit", "notices"):
+            for pattern in ("alerts", "projects", "environment", "jobs", "machines", "bisections", "tokens", "browser-sessions", "audit", "notices", "webhooks/deliveries"):
                 ask("get", "/api/v1/" + pattern, query=limit)
         while lease().status == 200:  # jobs without labels
             pass
@@ -486,7 +489,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             page = server.as_admin("GET", f"{self.path(pattern)}?limit={limit}{cursor}").json
             rows = page["rows"] if "rows" in page else next(page[n] for n in page if n != "next_cursor")
             self.assertLessEqual(len(rows), limit)
-            items += [row.get("id", row.get("series_id", row.get("name"))) for row in rows]
+            items += [row.get("id", row.get("series_id", row.get("number", row.get("name")))) for row in rows]
             cursor = page["next_cursor"] and f"&cursor={page['next_cursor']}"
         return items
 

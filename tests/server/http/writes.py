@@ -18,6 +18,8 @@ TAKEN = (200, 201, 204)
 REFUSED = (400, 404, 409, 413)
 
 # Operations that change nothing (a replay, signing out without a session) or whose trace is the job itself, as server/API.md says.
+# Signed by a forge in place of a token: test_webhooks.py.
+WEBHOOKS = {("post", "/api/v1/webhooks/" + forge) for forge in ("github", "gitlab", "gitea")}
 NO_ROW = {("post", "/api/v1/projects/{p}/replay"), ("delete", "/api/v1/session"),
           ("post", "/api/v1/jobs/lease"), ("post", "/api/v1/jobs/{id}/heartbeat"), ("post", "/api/v1/jobs/{id}/release"),
           ("post", "/api/v1/jobs/{id}/restart")}
@@ -81,7 +83,11 @@ class Writes:
     """Mixed into OpenApi, which has operations(), path(), body_of() and the service."""
 
     def spare(self, pattern, method):
-        """The path to ask; what deletes a project gets one of its own, not that of all others."""
+        """The path to ask; what deletes a project, or its link, gets one of its own."""
+        if (method, pattern) == ("delete", "/api/v1/projects/{p}/forge"):
+            self.service().as_admin("POST", "/api/v1/projects", {"name": "linked"})
+            self.service().as_admin("POST", "/api/v1/projects/linked/forge", self.BODIES["post", "/api/v1/projects/{p}/forge"])
+            return "/api/v1/projects/linked/forge"
         if (method, pattern) != ("delete", "/api/v1/projects/{p}"):
             return self.path(pattern)
         self.service().as_admin("POST", "/api/v1/projects", {"name": "spare"})
@@ -106,6 +112,10 @@ class Writes:
         yield "post", demo + "/detector", detector, 1
         yield "post", demo + "/detector", detector, 0
         yield "post", demo + "/replay", detector, 0
+        link = self.BODIES["post", "/api/v1/projects/{p}/forge"]
+        yield "post", demo + "/forge", {**link, "policy": "on_change"}, 1
+        yield "delete", demo + "/forge", None, 1
+        yield "post", demo + "/forge", link, 1
         yield "post", demo + "/sources", sources, 1
         yield "post", "/api/v1/runs", run, 1
         yield "post", "/api/v1/runs", run, 0
@@ -205,7 +215,7 @@ class Writes:
                 seen[operation] = seen.get(operation, 0) + rows
         self.assertGreater(refused, 80)
         writing = {(method, pattern) for pattern, method, _ in self.operations() if method != "get"}
-        self.assertEqual(writing - set(seen), {("post", "/api/v1/jobs/lease")}, "an operation without a test")
+        self.assertEqual(writing - set(seen), {("post", "/api/v1/jobs/lease"), *WEBHOOKS}, "an operation without a test")
         self.assertEqual({operation for operation, rows in seen.items() if rows == 0}, NO_ROW - {("post", "/api/v1/jobs/lease")})
         actors = support.sql(server.database, "SELECT DISTINCT actor FROM audit WHERE object LIKE 'token %'")
         self.assertTrue(all(a.startswith(("token ", "perfci-server")) for a in actors.split("\n") if a), actors)

@@ -1,0 +1,38 @@
+/*
+ * The bot: works on the deliveries of webhooks, looks at the pull requests that are due, and posts
+ * what it finds: a check, a comment, answers to commands.
+ *
+ * A look asks the forge for the pull request, measures a new head (base and head together, in one
+ * lease of a runner), and posts the verdict when its job has ended. Everything posted is remembered
+ * with a hash, so that a look that changes nothing posts nothing. A look that fails is repeated at
+ * growing intervals. Any number of servers may run bots on one database: each pull request is
+ * looked at by one at a time (server/services/bot/bot.h).
+ */
+#ifndef PFC_SERVER_BOT_BOT_H
+#define PFC_SERVER_BOT_BOT_H
+
+#include "server/bot/accounts.h"
+#include "server/repo/connection/db.h"
+
+typedef struct pfc_bot pfc_bot;
+
+typedef struct pfc_bot_opts {
+    pfc_db *db;                         /* outlives the bot */
+    const pfc_forge_accounts *accounts; /* likewise */
+    const char *public_url;             /* of the dashboard, for links; NULL: none */
+    double poll_s;                      /* between two looks at an open one; 0: 300 */
+    double retry_s; /* before the second try of a look, doubled up to an hour; 0: 30 */
+} pfc_bot_opts;
+
+/** PFC_EINVAL: the URL is none. */
+pfc_code pfc_bot_open(pfc_bot **out, const pfc_bot_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+/** Accepts NULL. */
+void pfc_bot_close(pfc_bot *bot);
+/** Cancels the call under way and every later one; any thread. */
+void pfc_bot_stop(pfc_bot *bot);
+/** Works on waiting deliveries, then looks at one pull request. PFC_ENOTFOUND: none is due; the
+ *  next one is in *due_s (INFINITY: none waits). A forge that fails is not an error of this call.
+ *  One thread per server. */
+pfc_code pfc_bot_next(pfc_bot *bot, double *due_s, pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,123 @@
+"""Pull requests on one machine: a bare repository, a stand-in for GitHub, the real server, runner and database.
+
+The measuring command's value depends on the commit alone (stack.py).
+"""
+
+import os
+import unittest
+
+from hub import GitHub
+from stack import Stack, git, make_repository, wait_for
+
+GOOD, BAD = 2.0, 1.7
+SECRET, TOKEN = "a secret of webhooks, long enough", "ghp_0123456789012345678901234567890123456789"
+
+
+class Pulls(unittest.TestCase):
+    def setUp(self):
+        self.stack = Stack(runner=True)
+        self.addCleanup(self.stack.down)
+        self.repo = os.path.join(self.stack.dir, "tiny")
+        self.base = make_repository(self.repo, [GOOD] * 2)[-1]
+        self.bare = os.path.join(self.stack.dir, "tiny.git")
+        git(self.stack.dir, "clone", "-q", "--bare", self.repo, self.bare)
+        self.hub = GitHub("octo/tiny", self.bare, TOKEN, SECRET)
+        self.addCleanup(self.hub.close)
+        self.hub.permissions = {"maintainer": "write", "author": "read"}
+        # jobs of pull requests are isolated; the counters of launches are then in the tree of the job
+        self.stack.env.update(PERFCI_GITHUB_WEBHOOK_SECRET=SECRET, PERFCI_GITHUB_TOKEN=TOKEN, PERFCI_GITHUB_API_URL=self.hub.url,
+                              PERFCI_SANDBOX="require")
+        self.stack.up()
+        self.stack.perfci("project", "create", "tiny", "--branch", "main", "--repo-url", "file://" + self.bare)
+        self.stack.api("/projects/tiny/forge", "POST", {"forge": "github", "repo": "octo/tiny", "budget_s": 20})
+
+    def commit(self, name, level=None, parent=None, **files):
+        """A commit on top of `parent`, in the bare repository; its id."""
+        git(self.repo, "checkout", "-q", "--detach", parent or self.base)
+        if level is not None:
+            files["level.txt"] = f"{level}\n"
+        for path, text in {**files, "notes.txt": name}.items():
+            with open(os.path.join(self.repo, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        git(self.repo, "add", "-A")
+        git(self.repo, "commit", "-q", "-m", name, date=1760100000)
+        head = git(self.repo, "rev-parse", "HEAD")
+        git(self.repo, "push", "-q", self.bare, f"HEAD:refs/tmp/{name}")
+        return head
+
+    def send(self, delivery):
+        self.assertEqual(self.hub.deliver(self.stack.url, delivery), 202)
+
+    def pull(self, number):
+        rows = self.stack.api("/projects/tiny/pulls")["pulls"]
+        return next((row for row in rows if row["number"] == number), None)
+
+    def judged(self, number, head):
+        def look():
+            row = self.pull(number)
+            return row if row and row["head"] == head and row["verdict"] else None
+
+        return wait_for(f"a verdict on {head[:12]}", look)
+
+    def settled(self, head):
+        """The check of the head has its last state."""
+        return wait_for("the check has ended", lambda: (self.hub.status(head) or ("pending",))[0] != "pending" and self.hub.status(head))
+
+    def test_a_slowdown_is_said_and_its_fix_turns_the_same_comment_green(self):
+        slow = self.commit("slow", BAD)
+        self.send(self.hub.push_pull(7, slow))
+        row = self.judged(7, slow)
+        self.assertEqual((row["verdict"], row["base"], row["fork"]), ("regression", self.base, False), row)
+        state, title = self.settled(slow)
+        self.assertEqual(state, "failure", title)
+        comment, = wait_for("the comment", lambda: self.hub.ours(7))
+        self.assertRegex(comment["body"], r"### \S+ 1 regression, the largest 1[45]\.\d %\n")
+        self.assertIn(f"Compared `{slow[:12]}` with its merge base `{self.base[:12]}`", comment["body"])
+        session = self.stack.api(f"/projects/tiny/sessions/{row['session']}")
+        boundary, = [b for s in session["series"] for b in s["boundaries"] if s["metric"] == "gemm_tflops"]
+        self.assertEqual((boundary["commit"], boundary["against"], boundary["verdict"]), (slow, self.base, "regression"))
+        self.assertAlmostEqual(boundary["rel_change"], BAD / GOOD - 1, delta=0.01)
+        self.assertLess(boundary["rel_high"], -0.13)
+        self.assertIn(f"**{100 * boundary['rel_change']:+.1f} %** | {100 * boundary['rel_low']:+.1f} % to", comment["body"])
+        # nothing of it is on the project's branch, and there is no alert
+        self.assertEqual(self.stack.api("/alerts?project=tiny")["alerts"], [])
+        branches = {s["branch"] for s in self.stack.api("/projects/tiny/series")["series"]}
+        self.assertNotIn("main", branches)
+
+        self.send(self.hub.say(7, "/perfci why"))
+        answer, = wait_for("the answer", lambda: self.hub.answers(7))
+        self.assertIn(f"{100 * boundary['rel_change']:+.1f} %, 95 % interval", answer)
+
+        fixed = self.commit("fixed", GOOD, slow)
+        self.send(self.hub.push_pull(7, fixed))
+        self.assertIn(self.judged(7, fixed)["verdict"], ("same", "inconclusive", "identical"))
+        self.assertEqual(self.settled(fixed)[0], "success")
+        wait_for("the comment is edited", lambda: fixed[:12] in self.hub.ours(7)[0]["body"])
+        now, = self.hub.ours(7)
+        self.assertEqual(now["id"], comment["id"])
+        self.assertNotIn("regression, the largest", now["body"])
+        self.assertEqual(self.hub.strange, [])
+
+    def test_a_fork_is_refused_until_a_maintainer_allows_it(self):
+        head = self.commit("fork", BAD, **{"perfci.yaml": "project: tiny\nmeasure: cat /etc/shadow\n"})
+        self.send(self.hub.push_pull(8, head, fork=True))
+        state, title = self.settled(head)
+        self.assertEqual(state, "error")
+        self.assertIn("/perfci allow", title)
+        self.assertEqual(self.stack.api("/jobs?project=tiny")["jobs"], [])
+        self.send(self.hub.say(8, "/perfci allow", user="author"))
+        answer, = wait_for("the refusal", lambda: self.hub.answers(8))
+        self.assertIn("Only people who may write", answer)
+        self.assertEqual(self.stack.api("/jobs?project=tiny")["jobs"], [])
+        self.send(self.hub.say(8, "/perfci allow"))
+        row = self.judged(8, head)
+        self.assertEqual(row["verdict"], "regression", row)  # by the base's command, not the fork's
+        self.assertTrue(row["allowed"])
+        pushed = self.commit("again", GOOD, head)
+        self.send(self.hub.push_pull(8, pushed, fork=True))
+        self.assertEqual(self.settled(pushed)[0], "error")
+        self.assertEqual(len(self.stack.api("/jobs?project=tiny")["jobs"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
