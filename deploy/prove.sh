@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The long proofs, which are no part of test.sh. Each says how far it is and ends with one line: "proof NAME: passed|FAILED".
+# The long proofs, which are no part of test.sh. Each says how far it is and ends with one line: "proof NAME:
+# passed|FAILED|not available".
 #   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, of runners and benchmarks at 1,000, then an hour of
@@ -19,6 +20,7 @@
 #   units-boot  the same on a virtual machine with Debian's kernel (QEMU; root): also the limits of
 #           control groups; else it says "not available" and why
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
+#   tutorial  docs/tutorial/first-hour.md and README's commands, typed to the letter in a bare Debian 12 (root, debootstrap)
 #   packages  the Debian packages in a bare Debian 12: from apt to a verdict in at most five commands, upgrade with data,
 #           purge; lintian without errors; action and list of components by their published schemas (root, debootstrap)
 #   reproducible  two builds of the packages in two folders, without a cache: equal bytes
@@ -42,7 +44,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue slurm faults points crowd drain units units-boot distributions packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue slurm faults points crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -278,7 +280,7 @@ prove_units() {
     build release || return 1
     say "units"
     tests/deploy/boot.sh build/release "$logs/boot" || status=$?
-    [ "$status" -eq 77 ] || return "$status"
+    return "$status"
 }
 
 prove_units-boot() {
@@ -287,14 +289,17 @@ prove_units-boot() {
     say "units-boot"
     tests/deploy/boot_vm.sh build/release "$logs/boot-vm" || status=$?
     [ "$status" -ne 77 ] || echo "  not available here: see the line above; deploy/install.sh package boot brings the packages"
-    [ "$status" -eq 77 ] || return "$status"
+    return "$status"
 }
 
-# Both commands as README prints them; another port where the machine's own service has theirs.
+# port_taken : whether a service of this machine listens on the port of README's first command.
+port_taken() { (exec 3<>/dev/tcp/127.0.0.1/7420) 2>/dev/null; }
+
+# Both commands as README prints them; another port if theirs is taken.
 prove_distributions() {
     local name port=7420 test=./deploy/test.sh failed=0 out=$logs/distributions
     [ "$quick" -eq 0 ] || test="./deploy/test.sh --fast"
-    ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || port=0
+    ! port_taken || port=0
     mkdir -p "$out"
     [ ${#chosen[@]} -gt 0 ] || chosen=("${debians[@]}")
     for name in "${chosen[@]}"; do
@@ -308,6 +313,36 @@ prove_distributions() {
         fi
     done
     return "$failed"
+}
+
+# bare_available : 77 and the reason where no bare Debian can be made here.
+bare_available() {
+    local program
+    [ "$(id -u)" = 0 ] || {
+        echo "  not available: making a bare Debian needs root"
+        return 77
+    }
+    for program in debootstrap unshare; do
+        [ -n "$(type -P "$program")" ] || {
+            echo "  not available: $program is not installed"
+            return 77
+        }
+    done
+}
+
+prove_tutorial() {
+    local out=$logs/tutorial port='' lines
+    bare_available || return $?
+    needs python3 python3 || return 1
+    ! port_taken || port=0
+    lines=$(python3 tests/deploy/tutorial.py $port) || return 1
+    mkdir -p "$out"
+    say "tutorial: log in $out/log"
+    tests/deploy/bare.sh bookworm "$out" "$lines" >"$out/log" 2>&1 || {
+        tail -n 40 "$out/log" >&2
+        return 1
+    }
+    echo "  $(grep -c '^   (status ' "$out/log") lines typed, each ended as the page says"
 }
 
 prove_packages() {
@@ -508,17 +543,21 @@ for name in "${only[@]}"; do
     set -m
     {
         trap 'exit 143' TERM # once what runs has ended
-        "prove_$name" || exit 1
+        "prove_$name" || exit $?
     } &
     child=$!
     trap cut INT TERM HUP
     set +m
     [ "$early" -eq 0 ] || cut
-    if wait "$child"; then
-        echo "proof $name: passed ($((SECONDS - proof_start)) s)"
-    else
+    status=0
+    wait "$child" || status=$?
+    case "$status" in
+    0) echo "proof $name: passed ($((SECONDS - proof_start)) s)" ;;
+    77) echo "proof $name: not available" ;;
+    *)
         echo "proof $name: FAILED ($((SECONDS - proof_start)) s)"
         failed=1
-    fi
+        ;;
+    esac
 done
 exit "$failed"
