@@ -28,7 +28,8 @@ void pfc_buf_reset(pfc_buf *buf)
         buf->data[0] = '\0';
 }
 
-/* Room for `more` bytes and the terminator; false (and overflow) when that passes the limit. */
+/* Reserves room for `more` bytes and the terminator. Returns false and marks the overflow when the
+ * limit would be exceeded. */
 static bool buf_reserve(pfc_buf *buf, size_t more)
 {
     size_t wanted;

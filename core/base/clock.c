@@ -32,7 +32,8 @@ void pfc_clock_rfc3339(double unix_s, char out[32])
     unsigned year;
 
     gmtime_r(&seconds, &utc);
-    /* The remainders tell the compiler (and the reader) that each field keeps its width. */
+    /* The remainders show the compiler that each field keeps its width; without them it warns that
+     * the text may be cut. */
     year = (unsigned)(utc.tm_year + 1900) % 10000u;
     snprintf(out, 32, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", year,
              (unsigned)(utc.tm_mon + 1) % 100u, (unsigned)utc.tm_mday % 100u,

@@ -73,7 +73,8 @@ pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out
     return code;
 }
 
-/* The folder of the last component, for openat; -1 with errno. *name: that component. */
+/* Opens the folder of the path's last component, for openat. Returns -1 with errno on failure;
+ * *name points to the component. */
 static int open_parent(const char *dir, const char *path, const char **name)
 {
     int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -155,7 +156,7 @@ static bool write_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
-/* The rename is only durable when the folder is, too. */
+/* The folder is synchronised, too: without that the rename could be lost in a crash. */
 static bool sync_folder_of(const char *path)
 {
     char *folder = pfc_strdup(path);
@@ -223,12 +224,13 @@ pfc_code pfc_fs_mkdirs(const char *path, unsigned mode, pfc_err *err)
     return code;
 }
 
-#define MAX_OPEN_FOLDERS 100 /* of a chain: each holds a descriptor */
+/* depth of the chain; bounded, because each level holds a descriptor */
+#define MAX_OPEN_FOLDERS 100
 
 /* A removal under way. Folders below MAX_OPEN_FOLDERS are moved to `top` and removed from there. */
 typedef struct removal {
     const char *path;
-    int top; /* the first folder, -1: not yet */
+    int top; /* the first folder, -1 until it is opened */
     unsigned long moved;
 } removal;
 
@@ -264,7 +266,7 @@ static pfc_code move_up(removal *r, int dir, const char *name, pfc_err *err)
     return renameat(dir, name, r->top, other) == 0 ? PFC_OK : io_error(err, "remove", r->path);
 }
 
-/* Its owner may have removed its own rights. */
+/* The owner may have removed its own rights, without which the folder cannot be listed. */
 static int open_folder(int dir, const char *name)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -286,7 +288,7 @@ static pfc_code remove_in(removal *r, int dir, const char *name, int depth, pfc_
         return io_error(err, "remove", r->path);
     if (depth > MAX_OPEN_FOLDERS)
         return move_up(r, dir, name, err);
-    /* Again while folders from below were moved into it. */
+    /* Repeats while deeper folders were moved into this one: otherwise it would not be empty. */
     while (code == PFC_OK && unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
         const unsigned long moved = r->moved;
         struct stat st;

@@ -21,19 +21,21 @@
 
 #define VALUE_MAX_BYTES 1024
 #define SECRET_DIGITS   16
-#define LINE_MAX_BYTES  (64u * 1024) /* eight values of which every byte is escaped */
-#define STALL_MS        1000         /* a reader is waited for, at most once in CALM_NS */
+#define LINE_MAX_BYTES  (64u * 1024) /* room for eight values in which every byte is escaped */
+/* how long to wait for a slow reader, at most once in CALM_NS: a stopped reader must not stop the
+ * program */
+#define STALL_MS        1000
 #define CALM_NS         (60 * PFC_NS_PER_S)
 
 /* Where lines go. A line that could be written in part only is finished before the next one. */
 static struct {
     pthread_mutex_t lock;
     int fd;
-    bool socket, patient; /* patient: wait for the reader, however long */
+    bool socket, patient; /* patient: wait for the reader without a limit */
     int64_t stall_ns;  /* when waiting for the reader last timed out; 0: never; guarded by lock */
-    char *rest;        /* of a line; guarded by lock */
+    char *rest;        /* the rest of a line that was cut; guarded by lock */
     size_t rest_len;   /* guarded by lock */
-    uint64_t reported; /* of `lost`; guarded by lock */
+    uint64_t reported; /* how many of `lost` a line has stated; guarded by lock */
 } sink = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .patient = true };
 static atomic_uint_fast64_t lost;
 
@@ -86,7 +88,7 @@ static size_t secret_len(const char *text, size_t len)
     return digits >= SECRET_DIGITS ? 4 + PFC_MIN(digits, len - 4) : 0;
 }
 
-/* As JSON: two units of UTF-16 beyond the first plane. */
+/* Writes the character as JSON; a character beyond the first plane needs two units of UTF-16. */
 static void put_escaped(pfc_buf *line, uint32_t code)
 {
     if (code >= 0x10000)
@@ -105,7 +107,7 @@ static void put_quoted(pfc_buf *line, const char *text)
 
     if (len == VALUE_MAX_BYTES) {
         while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-            len--; /* do not cut a character in two */
+            len--; /* a character must not be cut, or the line would not be UTF-8 */
     }
     clean = pfc_is_utf8(text, len);
     pfc_buf_putc(line, '"');
@@ -194,7 +196,7 @@ static ssize_t put_some(const char *text, size_t len)
     return n;
 }
 
-/* Bytes that were taken. Called with the lock held. */
+/* Returns the number of bytes that the reader accepted. Called with the lock held. */
 static size_t put_bytes(const char *text, size_t len)
 {
     size_t done = 0;
@@ -208,7 +210,7 @@ static size_t put_bytes(const char *text, size_t len)
             continue;
         }
         if (n == 0 || errno != EAGAIN)
-            return done; /* the reader stopped, or no space is left */
+            return done; /* the reader stopped, or the disk has no space left */
         if (sink.patient) {
             (void)poll(&reader, 1, -1);
             continue;
@@ -223,8 +225,8 @@ static size_t put_bytes(const char *text, size_t len)
     return done;
 }
 
-/* All of it, now or (a rest that is kept) before the next; false: nothing of it. Called with the
- * lock held. */
+/* Writes the whole line; a rest that does not fit is kept and written before the next line, so that
+ * no line is torn. Returns false if nothing was written. Called with the lock held. */
 static bool put_line(const char *text, size_t len)
 {
     size_t done;
@@ -300,7 +302,7 @@ void pfc_log_write(pfc_log_level level, const char *event, const pfc_log_arg *ar
     pfc_buf_puts(&line, plain ? "\n" : "}\n");
     pthread_mutex_lock(&sink.lock);
     tell_lost(plain);
-    /* Lines come in order: while those before it are lost, this one is, too. */
+    /* Lines must stay in order: while earlier ones are still dropped, this one is dropped, too. */
     if (sink.reported != atomic_load(&lost) || !put_line(pfc_buf_text(&line), line.len))
         atomic_fetch_add(&lost, 1);
     pthread_mutex_unlock(&sink.lock);

@@ -133,7 +133,7 @@ bad:
                        text == NULL ? "" : text);
 }
 
-/* Exactly n digits at *p to *out, moving *p on. */
+/* Reads exactly n digits at *p into *out and advances *p. */
 static bool take_digits(const char **p, int n, int *out)
 {
     int value = 0;
@@ -213,7 +213,7 @@ pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_
     tm.tm_year = year - 1900;
     tm.tm_mon = month - 1;
     seconds = timegm(&tm) - offset_s;
-    /* The offset may lead out of the years that can be written again. */
+    /* The offset can move the time out of the range of years that can be written again. */
     if (seconds < 0 || seconds > PFC_CLOCK_LAST_S)
         goto bad;
     *out_unix_s = (double)seconds + fraction;
@@ -251,7 +251,7 @@ bool pfc_is_slug(const char *text)
            (islower((unsigned char)text[0]) || isdigit((unsigned char)text[0]));
 }
 
-/* The length of the character that begins here, 0 where none does. */
+/* Returns the length of the UTF-8 character that begins here, or 0 if none does. */
 static size_t utf8_character(const unsigned char *p, const unsigned char *end)
 {
     uint32_t c = *p;
@@ -284,7 +284,8 @@ bool pfc_is_utf8(const char *bytes, size_t len)
         uint64_t eight;
         size_t size;
 
-        /* Nearly all text is ASCII: eight bytes at once, as long as none has its highest bit. */
+        /* Nearly all text is ASCII, so eight bytes are tested at once as long as none has its
+         * highest bit set. */
         for (; end - p >= 8; p += 8) {
             memcpy(&eight, p, 8);
             if (eight & UINT64_C(0x8080808080808080))

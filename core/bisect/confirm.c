@@ -20,8 +20,8 @@ struct pfc_confirm {
     pfc_seq seq;
     pfc_rng rng;
     bool after_first; /* order of the pair in progress */
-    bool half;        /* its first run has a value */
-    double first;     /* its value */
+    bool half;        /* the first run of the pair has a value */
+    double first;     /* value of that run */
     size_t pairs;
     double *d; /* differences of logarithms, room for max_pairs; owned */
     pfc_confirm_verdict verdict;
@@ -130,7 +130,8 @@ pfc_code pfc_confirm_add_value(pfc_confirm *c, double value, pfc_err *err)
         return code;
     c->half = false;
     c->d[c->pairs++] = log(after) - log(before);
-    /* The second pair of a block has the reverse order; the order of the next block is drawn. */
+    /* The second pair of a block has the reverse order, which cancels a linear drift; the order of
+     * the next block is drawn. */
     c->after_first = c->pairs % 2 ? !c->after_first : pfc_rng_below(&c->rng, 2) == 1;
     if (c->opts.exact) {
         judge_exact(c, before, after);

@@ -8,7 +8,7 @@
 
 #include "core/bisect/plan.h"
 
-#define END_PENDING 4 /* pending runs of both ends together, before either has a value */
+#define END_PENDING 4 /* limit of pending runs of both ends together before either has a value */
 
 pfc_code pfc_bisect_add_result(pfc_bisect_plan *plan, const pfc_bisect_result *r, pfc_err *err)
 {
@@ -30,7 +30,7 @@ pfc_code pfc_bisect_add_result(pfc_bisect_plan *plan, const pfc_bisect_result *r
     return PFC_OK;
 }
 
-/* Mean logarithm of the values of a commit; NAN: it has none. */
+/* Returns the mean logarithm of the values of a commit, or NAN if it has none. */
 static double level_at(const pfc_bisect_plan *plan, size_t commit)
 {
     double sum = 0;

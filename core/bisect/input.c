@@ -111,7 +111,8 @@ pfc_code plan_input_init(plan_input *input, const pfc_bisect_opts *opts, pfc_err
     input->cumulative = cumulate(opts);
     input->opts.prior = NULL;
     input->sign = opts->higher_is_better ? -1 : 1;
-    /* delta_rel is the change that was seen, good against bad: its sign says which way is worse. */
+    /* delta_rel is the change from the good to the bad commit; its sign states which direction is
+     * worse. */
     if (opts->delta_rel != 0)
         input->sign = opts->delta_rel > 0 ? 1 : -1;
     if (input->opts.run_cost <= 0)

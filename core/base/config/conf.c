@@ -113,7 +113,8 @@ const char *pfc_conf_pick(const char *flag, const char *env, const char *yaml, c
 
     if (value == NULL && env != NULL)
         value = getenv(env);
-    /* An empty variable is how shells unset one for a command. */
+    /* An empty variable counts as unset, because a shell unsets a variable for one command by
+     * `NAME= command`. */
     if (value != NULL && flag == NULL && value[0] == '\0')
         value = NULL;
     if (value == NULL)
@@ -191,7 +192,7 @@ bool pfc_conf_url_has_password(const char *url)
 {
     const char *at = strstr(url, "://"), *end, *colon;
 
-    /* "password=x", also among spaces, also sslpassword. */
+    /* Matches "password=x" and "sslpassword=x", with or without blanks before the equals sign. */
     for (const char *word = strstr(url, "password"); word; word = strstr(word, "password")) {
         word += strlen("password");
         word += strspn(word, " \t\r\n");

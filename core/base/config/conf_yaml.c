@@ -37,7 +37,8 @@ static bool nested_too_deep(const char *text, size_t len)
     return false;
 }
 
-/* Blanks and comments only: libfyaml has no document for that, and calls it a fault. */
+/* The text has only blanks and comments. libfyaml has no document for that and would report a
+ * fault. */
 static bool is_empty(const char *text, size_t len)
 {
     bool comment = false;
@@ -286,7 +287,7 @@ static pfc_code mapping(const reader *r, struct fy_node *root)
     void *iter = NULL;
 
     if (fy_node_is_null(root))
-        return PFC_OK; /* "---" alone sets nothing */
+        return PFC_OK; /* a file with only "---" sets nothing */
     if (!fy_node_is_mapping(root))
         return pfc_err_set(r->err, PFC_EINVAL, "%.200s: expected a mapping of keys to values",
                            r->name);

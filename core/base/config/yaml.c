@@ -25,7 +25,8 @@ size_t pfc_yaml_depth(const char *text, size_t len, size_t limit, int *line)
         const size_t end = eol ? (size_t)(eol - text) : len;
         size_t pos = at;
 
-        /* Each "- " (or "? ") before the content opens a level of its own. */
+        /* Each "- " (or "? ") before the content opens one more level, so it must count towards the
+         * depth. */
         while (pos < end &&
                (text[pos] == ' ' || text[pos] == '\t' || text[pos] == '-' || text[pos] == '?')) {
             if (text[pos] == '-' || text[pos] == '?') {
@@ -62,7 +63,8 @@ size_t pfc_yaml_depth(const char *text, size_t len, size_t limit, int *line)
     return deepest;
 }
 
-/* libfyaml prints some summaries even when it collects errors; ours says the same and more. */
+/* libfyaml prints some summaries even when it collects errors. They are discarded, because our
+ * message has the same text with the place. */
 static void swallow(struct fy_diag *diag, void *user, const char *buf, size_t len)
 {
     (void)diag;
@@ -129,7 +131,7 @@ void pfc_yaml_clear(pfc_yaml *yaml)
     *yaml = (pfc_yaml){ 0 };
 }
 
-/* Where a node is named by its mapping; 0: it is in none. */
+/* Line of the key that names the node in its mapping; 0 if the node is in no mapping. */
 static int line_of_key(struct fy_node *node)
 {
     struct fy_node *parent = fy_node_get_parent(node);
@@ -144,8 +146,8 @@ static int line_of_key(struct fy_node *node)
     return 0;
 }
 
-/* Only scalars have a token of their own; a collection starts where its first scalar does, an empty
-   one where it is named. */
+/* Only scalars have a token. A collection therefore starts at its first scalar, and an empty one at
+ * its key. */
 int pfc_yaml_line(struct fy_node *node)
 {
     struct fy_node *first = node;

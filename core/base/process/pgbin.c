@@ -32,7 +32,7 @@ static bool has_programs(const char *bin)
     return all;
 }
 
-/* The first line that the program prints; NULL when it fails. Caller frees. */
+/* Returns the first line that the program prints, or NULL when it fails. Caller frees. */
 static char *ask(const char *program, const char *flag)
 {
     static const char *const env[] = { "LC_ALL=C", "LD_PRELOAD", NULL };
@@ -52,7 +52,8 @@ static char *ask(const char *program, const char *flag)
     return line;
 }
 
-/* "postgres (PostgreSQL) 17.5 (Debian 17.5-1)" -> 17; 0 when it is not such a line. */
+/* Reads the major version: "postgres (PostgreSQL) 17.5 (Debian 17.5-1)" gives 17. Returns 0 for any
+ * other line. */
 static int major_of(const char *bin)
 {
     static const char mark[] = "(PostgreSQL) ";
@@ -66,7 +67,8 @@ static int major_of(const char *bin)
     return major > 0 && major < 1000 ? (int)major : 0;
 }
 
-/* Adds a folder that has the programs; major 0: to be asked. */
+/* Adds a folder that has the programs. With major 0 the version is unknown, and the program must be
+ * run for it. */
 static void add(found *all, const char *bin, int major)
 {
     pfc_pg *item = &all->items[all->len];
@@ -123,7 +125,7 @@ static const pfc_pg *choose(const found *all, int major)
     return best;
 }
 
-/* "17 in /usr/lib/postgresql/17/bin, 16 in ...". */
+/* Lists what was found: "17 in /usr/lib/postgresql/17/bin, 16 in ...". */
 static void list(const found *all, char *out, size_t cap)
 {
     size_t used = 0;
@@ -202,7 +204,7 @@ bool pfc_pg_install_command(int major, char *out, size_t cap)
 {
     static const struct {
         const char *id, *version;
-        int major; /* the one that the distribution offers */
+        int major; /* the version that the distribution offers */
     } offers[] = { { "debian", "12", 15 }, { "debian", "13", 17 }, { "ubuntu", "24.04", 16 } };
     const char *file = getenv("PERFCI_OS_RELEASE");
     char id[32], like[64], version[32], number[16] = "";

@@ -29,7 +29,7 @@ static void set_ended(pfc_proc_result *res, int status, const struct rusage *usa
     res->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     res->cpu_seconds = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
                        (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
-    res->max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024; /* Linux counts it in KiB */
+    res->max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024; /* Linux reports it in KiB */
 }
 
 static int open_pidfd(pid_t pid)
@@ -54,7 +54,7 @@ typedef struct watch {
     size_t in_done;
     int64_t started_ns;
     int64_t kill_at_ns; /* when SIGTERM was sent plus the grace; 0: not yet */
-    int64_t weighed_ns; /* when memory was last looked at */
+    int64_t weighed_ns; /* time of the last memory check */
     bool killed;
     bool ended;
 } watch;
@@ -98,12 +98,13 @@ static bool disk_is_short(const pfc_proc_opts *opts)
 
     if (opts->disk_free_bytes == 0 || statvfs(opts->disk_path, &fs) != 0)
         return false;
-    /* Some file systems have no fixed number of files and say 0. */
+    /* Some file systems have no fixed number of files and report 0, which must not count as
+     * full. */
     return (uint64_t)fs.f_bavail * fs.f_frsize < opts->disk_free_bytes ||
            (fs.f_files > 0 && fs.f_favail < PFC_PROC_MIN_FILES);
 }
 
-/* No grace: a process that takes memory or disk space takes more of it until it is killed. */
+/* No grace period: a process over its memory or disk limit would take more until it is killed. */
 static void weigh(watch *w, int64_t now)
 {
     const pfc_proc_opts *opts = w->opts;
@@ -142,7 +143,8 @@ static void enforce(watch *w)
     }
 }
 
-/* One turn of waiting; what is left in the pipes is read after the end, too. */
+/* Waits once. The pipes are also read after the process ended, because they can still hold
+ * output. */
 static void watch_turn(watch *w)
 {
     struct pollfd fds[4] = {
@@ -185,7 +187,8 @@ static void watch_to_end(watch *w)
         if (!w->ended)
             enforce(w);
     }
-    /* A grandchild may hold the pipes open: take what is there, then leave, and end the group. */
+    /* A grandchild may hold the pipes open, so waiting for EOF could last for ever: read what is
+     * there, then end the group. */
     while (pipe_has_more(w->out))
         collect(&w->out, &w->res->out, &w->res->truncated);
     while (pipe_has_more(w->err))
@@ -361,7 +364,7 @@ pfc_code pfc_proc_spawn(const pfc_proc_spawn_opts *opts, pid_t *pid, pfc_err *er
     return code;
 }
 
-/* True when the process behind the pidfd ended within timeout_s (< 0: no limit). */
+/* Returns true when the process of the pidfd ended within timeout_s (negative: no limit). */
 static bool wait_pidfd(int pidfd, double timeout_s)
 {
     int64_t end = pfc_clock_ns() + (int64_t)(timeout_s * (double)PFC_NS_PER_S);
@@ -422,6 +425,6 @@ void pfc_proc_stop(pid_t pid, double grace_s)
         wait_pidfd(pidfd, -1);
     }
     close(pidfd);
-    /* Reaps the process when it is a child of this one; another parent reaps its own. */
+    /* Reaps the process if it is a child of this one; otherwise its own parent must do that. */
     waitpid(pid, NULL, WNOHANG);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_FAMILY 4096 /* processes that are looked at; more are a fault of their own */
+#define MAX_FAMILY 4096 /* limit of processes; a family with more is refused */
 
 typedef struct family {
     pid_t *pids;
@@ -24,7 +24,7 @@ static void add(family *f, pid_t pid)
     f->pids[f->len++] = pid;
 }
 
-/* "12 13 14": the children of one thread. */
+/* Reads the children of one thread from text such as "12 13 14". */
 static void add_children_of(family *f, pid_t pid, const char *thread)
 {
     char path[64 + sizeof(((struct dirent *)0)->d_name)];
@@ -80,8 +80,9 @@ static uint64_t resident(pid_t pid)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Proportional set size: each page divided by the number of processes that map it. Where
- * smaps_rollup is not readable, the resident set size. */
+/* Proportional set size: each page divided by the number of processes that map it, because a sum of
+ * resident sizes would count shared pages more than once. Where smaps_rollup is not readable, the
+ * resident set size is used. */
 static uint64_t proportional(pid_t pid)
 {
     char path[64];
@@ -122,7 +123,8 @@ uint64_t pfc_proc_default_memory_limit(void)
 {
     uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     unsigned long long group = 0;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re"); /* "max": no number, no limit */
+    /* "max" is not a number and means no limit */
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
 
     if (file && fscanf(file, "%llu", &group) == 1 && group < all)
         all = group;

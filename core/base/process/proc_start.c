@@ -1,4 +1,5 @@
-/* A child's way from fork to exec. Between the two only async-signal-safe calls are made. */
+/* Starts a child: from fork to exec. Between the two only async-signal-safe calls are made, because
+ * another thread may hold a lock at the time of fork. */
 #include "core/base/process/proc_start.h"
 
 #include <errno.h>
@@ -93,7 +94,8 @@ static void limit(int what, uint64_t value)
     struct rlimit old;
     struct rlimit wanted = { .rlim_cur = value, .rlim_max = value };
 
-    /* Raising is not ours to do; only ever tighten. */
+    /* A limit is only lowered: raising it would need a privilege and would undo the caller's
+     * limit. */
     if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < wanted.rlim_max)
         wanted.rlim_cur = wanted.rlim_max = old.rlim_max;
     setrlimit((__rlimit_resource_t)what, &wanted);
@@ -102,7 +104,8 @@ static void limit(int what, uint64_t value)
 /* Raising it needs no privilege; async-signal-safe. */
 static void volunteer_for_oom(void)
 {
-    /* The files of a process that hides its memory are root's; exec sets this back, too. */
+    /* The /proc files of a non-dumpable process belong to root, who alone could write them; exec
+     * sets the flag again. */
     const int changed = prctl(PR_SET_DUMPABLE, 1);
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     ssize_t done = -1;
@@ -111,7 +114,7 @@ static void volunteer_for_oom(void)
         done = write(fd, "800", 3);
         close(fd);
     }
-    (void)changed, (void)done; /* a kernel without it kills whom it likes */
+    (void)changed, (void)done; /* without the file the kernel chooses by size */
 }
 
 /* Descriptors of libraries that did not set close-on-exec would be open in programs that we do not

@@ -17,20 +17,21 @@
 
 #define REPRODUCED   0.99  /* probability of a step at which the search begins */
 #define NO_STEP      0.985 /* probability of no step at which it ends */
-#define LIKELY_NONE  0.90  /* likewise, once both ends have the SEPARATING runs */
+#define LIKELY_NONE  0.90  /* the same, once both ends have SEPARATING runs */
 #define SEPARATING   16    /* 2 (z / size)^2 runs of either end, z = 2.8 */
-#define REST         0.5   /* a part with less probability of a step is not searched: rest_of */
+/* a part with less probability of a step is not searched (see rest_of) */
+#define REST         0.5
 #define REST_MOST    0.10
 #define SPENT        12   /* runs of either border that suffice to detect a step */
 #define LIKELY       0.90 /* a part is searched inside from this probability on, else its borders */
-#define END_SHARE    0.14 /* of the runs that each side's level gets */
+#define END_SHARE    0.14 /* share of the runs that each side's level gets */
 #define END_RUNS     2
 #define END_RUNS_NEW 4 /* when the noise itself must come from the ends */
 #define SMALL_GAIN   0.01
-#define LITTLE       0.02 /* bits: runs of the borders first */
+#define LITTLE       0.02 /* below this many bits the borders are measured first */
 #define KNOWN        0.05 /* one more run of a known build adds less, relative to a new build */
 #define ODD_FIT      0.5  /* log likelihood ratio at which an outlying commit is measured again */
-#define ODD_CLEAR    -2   /* likewise, where one run separates the levels in most cases */
+#define ODD_CLEAR    -2   /* the same, where one run separates the levels in most cases */
 
 typedef struct part {
     size_t from, to; /* nodes */
@@ -83,8 +84,8 @@ static bool known_builds(const plan_model *m, size_t a, size_t b)
            plan_precision(&m->scales, fewest) < KNOWN * plan_precision(&m->scales, 0);
 }
 
-/* There is probably no step. That becomes the verdict once the interval of the ends' difference
- * shows it. */
+/* There is probably no step. That must not become the verdict before the interval of the ends'
+ * difference shows it. */
 static plan_reason show_no_step(const plan_model *m, pfc_bisect_step *out)
 {
     const size_t last = m->chain.len - 1;
@@ -155,7 +156,7 @@ static double part_size(const plan_model *m, const part *p)
     return p->up > 0 ? size / p->up : m->scales.step;
 }
 
-/* Narrows a part to where its jumps may be: all but 2 % of them. */
+/* Narrows a part to the commits that hold all but 2 % of the probability of its jumps. */
 static part core_of(const plan_model *m, const part *p)
 {
     part core = *p;
@@ -196,8 +197,8 @@ static bool anchor(const plan_model *m, const part *p, double size, pfc_bisect_s
     return true;
 }
 
-/* Does the likeliest jump lie in its gap or beside it? The alternative is too rare to occur among
- * the drawn courses. */
+/* Checks whether the likeliest jump lies in its gap or beside it. The drawn courses cannot answer
+ * that, because the alternative is too rare to occur among them. */
 static void beside_likeliest(const plan_model *m, const part *p, double size, plan_best *best)
 {
     size_t at = p->from;
@@ -208,8 +209,8 @@ static void beside_likeliest(const plan_model *m, const part *p, double size, pl
     plan_consider_node(m, at + 1, elsewhere, size, best);
 }
 
-/* Does the best run give enough, compared with a first run of a commit in the middle of a step's
- * gap? */
+/* Checks whether the best run gives enough information, compared with a first run of a commit in
+ * the middle of a step's gap. */
 static bool pays(const plan_model *m, const plan_best *best, double size)
 {
     double first = plan_side_bits(0.5, size * sqrt(plan_precision(&m->scales, 0)));
@@ -218,7 +219,7 @@ static bool pays(const plan_model *m, const plan_best *best, double size)
 }
 
 /* After one step is found, a doubtful further one gets no more runs once both its sides have enough
- * to detect a step of the size that is searched for. */
+ * to detect a step of the requested size: more runs would hardly change its probability. */
 static bool spent_on(const plan_model *m, const part *core)
 {
     return plan_any_settled(m) && PFC_MIN(node_runs(m, core->from), node_runs(m, core->to)) > SPENT;

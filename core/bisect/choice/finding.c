@@ -10,8 +10,8 @@
 
 #define Z95         1.959963984540054
 #define TAIL        0.025
-#define LEAST       4 /* values a side from which ranks give a 95 % interval */
-#define LEAST_PAIRS 6 /* ratios, likewise */
+#define LEAST       4 /* values on a side that a rank test needs for a 95 % interval */
+#define LEAST_PAIRS 6 /* ratios that the test needs for the same */
 #define MORE_MOST   1e5
 /* Runs of either end, in units of (noise / margin)^2, after which the interval of two equal ends
  * lies within the margin on its worse side with probability 0.99: 2 (1.96 + 2.33)^2. */
@@ -56,7 +56,7 @@ static bool enough(const plan_model *m, const ends *e)
                : e->len[0] && e->len[1] && pfc_ranktest_cut(e->len[0], e->len[1], TAIL) >= 1;
 }
 
-/* Logarithmic. */
+/* The values are logarithms. */
 static double margin_of(const plan_model *m)
 {
     const pfc_bisect_opts *o = &m->input->opts;
@@ -78,10 +78,10 @@ static double layout_half(const plan_model *m, const ends *e)
            sqrt((m->input->opts.paired ? 0 : 1 / (double)e->builds[0]) + 1 / (double)e->builds[1]);
 }
 
-/* Runs that bring the half width from `half` to `target`, both ends together. */
+/* Returns the runs, of both ends together, that reduce the half width from `half` to `target`. */
 static double runs_for(const plan_model *m, const ends *e, double half, double fixed, double target)
 {
-    /* The offsets average out over further builds, where these can be made. */
+    /* The offsets average out only over further builds, which not every repository can make. */
     const double stays = m->input->opts.relink ? 0 : fixed;
     const double falls = sqrt(fmax(half * half - stays * stays, 0));
     const double room = sqrt(fmax(target * target - stays * stays, 0));
@@ -115,7 +115,7 @@ static void without_noise(const plan_model *m, const ends *e, pfc_finding *out)
     out->known = true;
     out->rel_change = out->rel_low = out->rel_high = e->values[1][0] / e->values[0][0] - 1;
     out->within = x <= plan_exact_tolerance(m->input);
-    out->more_runs = 0; /* a step is there, and the search has it */
+    out->more_runs = 0; /* there is a step, and the search finds it */
 }
 
 void plan_finding(const plan_model *m, pfc_finding *out)
@@ -140,7 +140,7 @@ void plan_finding(const plan_model *m, pfc_finding *out)
     out->margin = expm1(margin);
     if (!enough(m, &e) ||
         pfc_stats_compare(e.values[0], e.len[0], e.values[1], e.len[1], &opts, &r, NULL)) {
-        /* Where every run of the bad commit timed out, there is no value to compare. */
+        /* If every run of the bad commit timed out, there is no value that could be compared. */
         if (e.len[0] && e.len[1])
             out->more_runs = (double)((least - PFC_MIN(e.len[0], least)) * !m->input->opts.paired +
                                       (least - PFC_MIN(e.len[1], least)));
@@ -182,7 +182,7 @@ bool plan_finding_pays(const plan_model *m, const pfc_finding *f)
            (double)fewest < ALIKE_RUNS / (m->input->opts.paired ? 2.0 : 1.0) * sd * sd;
 }
 
-/* One decimal, or two digits of what is smaller. */
+/* Prints one decimal, or two significant digits of a smaller number. */
 static void say_percent(double rel, pfc_buf *out)
 {
     const double percent = 100 * rel;

@@ -14,11 +14,12 @@
 
 #include "core/bisect/choice/choose.h"
 
-#define BIN      0.25 /* of the noise of the run that is considered */
+#define BIN      0.25 /* width of a bin, as a share of the noise of the run that is considered */
 #define BINS     160
 #define KERNEL   16   /* bins on either side: four standard deviations */
 #define SHARES   3    /* commits considered in a gap */
-#define UNLIKELY 0.02 /* in a gap with less probability of a jump only the middle is considered */
+/* in a gap with a smaller probability of a jump only the middle commit is considered */
+#define UNLIKELY 0.02
 
 /* Means and variances of the level of each node, in each course. */
 typedef struct courses {
@@ -106,7 +107,7 @@ static void find_common(const plan_model *m, size_t from, size_t to, courses *s)
 typedef struct spread {
     double low, pitch;
     size_t bins;
-    double mass[2][BINS + 1]; /* of the common courses, of the others */
+    double mass[2][BINS + 1]; /* sums of the common courses and of the others */
 } spread;
 
 static void spread_levels(const double *level, const bool *common, double low, double high,
@@ -133,7 +134,7 @@ static void blur(const courses *s, const spread *p, size_t which, double *densit
             density[b + j] += p->mass[which][b] * s->kernel[j];
 }
 
-/* Nats, of a density that sums to `all`, times that sum. */
+/* Entropy in nats of a density that sums to `all`, multiplied by that sum. */
 static double entropy_of(const double *density, double all)
 {
     double sum = 0;
@@ -164,7 +165,8 @@ static double information(const courses *s, const double *level, const bool *com
         mean += (level[k] - low) / PLAN_DRAWS;
         square += (level[k] - low) * (level[k] - low) / PLAN_DRAWS;
     }
-    /* The capacity of a Gaussian channel is an upper bound. */
+    /* The capacity of a Gaussian channel is an upper bound (C. Shannon, 1948), so a worse candidate
+     * can be skipped without the exact sum. */
     if (log2(1 + fmax(0, square - mean * mean) / noise) / 2 <= least)
         return 0;
     spread_levels(level, common, low, high, noise, &p);
@@ -220,7 +222,8 @@ static void consider_gap(const plan_model *m, const courses *s, size_t i, double
         return;
     double in = (m->input->cumulative[at] - m->input->cumulative[a]) / m->chain.gaps[i].weight;
     for (size_t k = 0; k < PLAN_DRAWS; k++) {
-        /* Evenly spread; 79 is prime to PLAN_DRAWS, so the order differs from that of the draws. */
+        /* The places are spread evenly. 79 is prime to PLAN_DRAWS, so that their order does not
+         * follow that of the draws. */
         double place = (double)((k * 79) % PLAN_DRAWS) / PLAN_DRAWS + 0.5 / PLAN_DRAWS;
         const unsigned char *here = m->posterior.courses + i * PLAN_DRAWS + k;
         level[k] = place < in ? right[k] : left[k];

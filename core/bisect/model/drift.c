@@ -13,9 +13,9 @@
 #include "core/bisect/model/fit.h"
 #include "core/stats/stats.h"
 
-#define MIN_PAIRS 14  /* of consecutive runs */
-#define MIN_CORR  0.3 /* lag-1 correlation from which runs are corrected */
-#define MIN_Z     2.6 /* and its distance from 0 in standard errors */
+#define MIN_PAIRS 14  /* pairs of consecutive runs */
+#define MIN_CORR  0.3 /* lag-1 correlation above which runs are corrected */
+#define MIN_Z     2.6 /* and the distance from 0, in standard errors, that it must have */
 #define DIFFUSE   1e4 /* variance of the state before the first run, in runs' variances */
 
 typedef struct track {

@@ -12,16 +12,17 @@
 #define NOISE_SHARE 0.87 /* scale of the t / standard deviation of the same runs */
 #define FINE        0.2  /* distance of grid points in standard deviations */
 #define HINT_LOW                                                                                   \
-    0.7 /* share of the given step that still counts where the noise hides smaller ones */
-#define VISIBLE_SD    1.3  /* steps from this many standard deviations on take few runs to detect */
+    0.7 /* share of the given step that still counts if the noise hides smaller ones */
+/* steps of this many standard deviations and more need few runs to be detected */
+#define VISIBLE_SD    1.3
 #define SMALL_SIZE    0.36 /* a step below this share of the one searched for never counts */
 /* Prior of a further step against none. */
-#define FURTHER_FIRST 0.30 /* while none is found */
+#define FURTHER_FIRST 0.30 /* weight while no step is found */
 #define FURTHER_NEXT  0.70 /* once one is found, another one is more probable */
 #define NOISE_MIN     1e-7
 
-/* A run that timed out counts as one at the bad commit's level; far above the good one's when the
- * bad commit has no value either. */
+/* A run that timed out has no value but is evidence of slowness: it counts as one at the bad
+ * commit's level, or far above the good one's level if the bad commit has no value either. */
 static void place_timed_out(plan_model *m, double noise)
 {
     const double good = plan_node_median(&m->chain, 0);
@@ -156,7 +157,7 @@ static void add_runs(const plan_model *m, size_t i, size_t end, double *e)
 /* The normal offset of a build in grid points: weights of 0..half, and the sum of the weights of
  * both sides. */
 typedef struct offsets {
-    long half; /* below PLAN_GRID_MAX; 0: none */
+    long half; /* below PLAN_GRID_MAX; 0 if the build has no offset */
     double weight[PLAN_GRID_MAX];
     double all;
 } offsets;
@@ -176,7 +177,7 @@ static void make_offsets(const plan_model *m, offsets *o)
     }
 }
 
-/* Blurs a log likelihood by the offset of a build. */
+/* Convolves a log likelihood with the distribution of a build's offset. */
 static void blur(const plan_model *m, const offsets *o, double *e)
 {
     double work[3 * PLAN_GRID_MAX];
