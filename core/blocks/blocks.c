@@ -11,11 +11,14 @@
 #include "core/blocks/pair_rounds.h"
 #include "core/stats/dist.h"
 
-#define LEVEL      0.95 /* of the fit's intervals */
+#define LEVEL      0.95 /* confidence level of the fit's intervals */
 #define ALPHA      0.01
-#define TESTS      2.0 /* of a boundary that divides a stretch: each has half of alpha */
+/* tests of a boundary that divides a stretch; each gets half of alpha, so that both together keep
+ * it */
+#define TESTS      2.0
 #define BISECTIONS 10
-#define FAR        4.0 /* times the step by the fit: as far as its interval is looked for */
+/* limit of the search for an interval's end, in multiples of the fitted step */
+#define FAR        4.0
 
 /* ---- input ---- */
 
@@ -112,7 +115,7 @@ pfc_code pfc_spots_sort(const pfc_visit *visits, size_t n, const pfc_blocks_opts
 
 /* ---- rounds ---- */
 
-/* The visits of one round in [i, next); false: not two of each build. */
+/* Finds the visits of one round, [i, next). Returns false if a build does not have two of them. */
 static bool fill_round(const pfc_spot *spots, size_t i, size_t next, uint32_t from, uint32_t to,
                        pfc_round *out)
 {
@@ -128,8 +131,8 @@ static bool fill_round(const pfc_spot *spots, size_t i, size_t next, uint32_t fr
         sides[side]++;
         out->y[place] = spots[at].y;
         out->to[place] = side;
-        /* How long ago the pair was visited before this round is no matter: it starts next to it.
-         */
+        /* The time since the pair's last visit does not matter, because this round starts next to
+         * it. */
         out->gap[place] = place ? (uint32_t)(at - last) : 1;
         last = at;
     }
@@ -172,7 +175,7 @@ static double known_p(const pfc_boundary_test *look, const pfc_boundary_test *kn
     return (double)NAN;
 }
 
-/* A gap stays one when its build has no values. */
+/* A gap stays a gap if its build has no values. */
 static bool gap_between(const pfc_blocks_opts *opts, size_t from, size_t to)
 {
     bool any = false;
@@ -307,7 +310,7 @@ static void stretch_of(const session *s, size_t k, uint32_t *low, uint32_t *high
     *high = (uint32_t)s->looks[to].to;
 }
 
-/* Is a step of that size excluded at look k? */
+/* Returns true if a step of that size is excluded at look k. */
 static bool excluded(const session *s, size_t k, double shift)
 {
     pfc_orders *orders = pfc_orders_new();
@@ -338,7 +341,7 @@ static double last_possible(const session *s, size_t k, double in, double out)
     return out;
 }
 
-/* The order's interval at all looks cuts the one of the pair. */
+/* Intersects the pair's interval with that of the order test over all looks. */
 static void cut_by_order(const session *s, size_t k, pfc_boundary *out)
 {
     const double at = s->looks[k].step.rel;
@@ -351,8 +354,8 @@ static void cut_by_order(const session *s, size_t k, pfc_boundary *out)
     out->any_high = fmin(out->any_high, expm1(fmax(near, end)));
 }
 
-/* The pair of builds leaves it open or decides it, too: the stretches say more about size and
- * place. */
+/* Whether the test of the pair is open or decided, the stretches hold more visits and therefore
+ * give the size and the place. */
 static void take_order(const session *s, size_t k, pfc_boundary *out)
 {
     const pfc_step *step = &s->looks[k].step;
@@ -400,7 +403,8 @@ static pfc_code judge_boundary(const session *s, size_t k, pfc_boundary *out, pf
         .rounds = len,
         .more = r.more,
     };
-    /* Two builds that were shown to be the same are not the place of a step between stretches. */
+    /* A boundary whose two builds were shown to be the same cannot be the place of a step between
+     * stretches. */
     if (!look->gap && TESTS * look->order_p <= alpha_of(s->opts) &&
         r.cmp.verdict != PFC_VERDICT_SAME)
         take_order(s, k, out);

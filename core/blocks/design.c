@@ -15,12 +15,13 @@
 #define TEST_MARGIN PFC_COMPARE_MARGIN
 #define ALPHA       0.01
 #define MOST_ROUNDS 200
-#define ROUNDS      2    /* of all builds, before anything is chosen */
+#define ROUNDS      2    /* rounds of all builds before any boundary is chosen */
 #define SUSPECT     0.02 /* screening p below which a boundary is measured until it is decided */
-#define ANEW        4    /* builds from which on a round's second block has an order of its own */
+#define ANEW        4    /* with fewer builds the second block of a round reverses the first */
 #define LEVEL                                                                                      \
-    0.85 /* of the fit's intervals that lie within the margin: a night's stop, no claim \
-                          */
+    /* confidence level of the fit's intervals that end a night within the margin; no verdict rests
+     * on it */
+    0.85
 
 typedef pfc_design_one series;
 
@@ -117,8 +118,8 @@ void pfc_design_forget(pfc_design *design, size_t at)
 
 static pfc_blocks_opts blocks_opts(const pfc_design *d, const series *s)
 {
-    /* The margin of a night says when a boundary is left alone. Its test knows smaller changes,
-     * too. */
+    /* A boundary within a night's margin is not measured further, although its test could show
+     * smaller changes. */
     const double margin = d->opts.all ? d->opts.margin : fmin(d->opts.margin, TEST_MARGIN);
 
     return (pfc_blocks_opts){ .builds = d->opts.builds,
@@ -186,7 +187,7 @@ static bool different(const pfc_design *d, const series *s, size_t k)
     return s->looks[k].p <= d->opts.alpha && s->adjusted[k] <= PFC_BLOCKS_FDR;
 }
 
-/* By the test alone. */
+/* Decides by the test alone. */
 static bool decided(const pfc_design *d, const series *s, const pfc_boundary_test *at)
 {
     const pfc_seq_opts opts = { .alpha = d->opts.alpha, .margin = d->opts.margin };
@@ -211,7 +212,7 @@ static bool within(const pfc_design *d, const series *s, const pfc_boundary_test
     return fabs(at->log_change) + s->wide * at->log_se <= log1p(d->opts.margin);
 }
 
-/* The order of many builds decides that there is a step, but not yet which build brought it. */
+/* The order test of many builds shows that there is a step, but not yet which build caused it. */
 static bool has_no_place(const series *s, size_t k)
 {
     const pfc_boundary_test *at = &s->looks[k];
@@ -452,7 +453,7 @@ void pfc_design_drop(pfc_design *design, size_t build)
         }
         s->len = len;
         s->stale = true;
-        clear_look(s); /* its p-values may count rounds that are gone */
+        clear_look(s); /* its p-values may include rounds that were removed */
         pfc_orders_free(s->orders);
         s->orders = pfc_orders_new();
     }

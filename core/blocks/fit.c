@@ -15,15 +15,17 @@
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 
-#define INNER     10   /* reweightings */
-#define BREAK     1.5  /* scales by which the level changes within a block */
-#define APART     4.0  /* squares, in the noise's variance, that joining two groups may add */
-#define LEAST     8    /* visits for the model with states */
-#define NEAR      2.0  /* scales with full weight; beyond it falls with the distance */
-#define FAR       6.0  /* without weight */
-#define FLOOR     1e-5 /* noise that a visit has at least, as in sequential.h */
+#define INNER     10   /* iterations of the weights */
+#define BREAK     1.5  /* change of level within a block, in scales, that counts as a break */
+/* increase of the sum of squares, in noise variances, up to which two groups are joined */
+#define APART     4.0
+#define LEAST     8    /* visits that the model with states needs */
+/* residuals up to this many scales have full weight; beyond, the weight falls with the distance */
+#define NEAR      2.0
+#define FAR       6.0  /* residuals beyond this many scales have no weight */
+#define FLOOR     1e-5 /* lower bound of a visit's noise, as in sequential.h */
 #define TINY      1e-9
-#define TO_NORMAL 1.4826 /* median of absolute values to a standard deviation */
+#define TO_NORMAL 1.4826 /* factor from a median of absolute values to a standard deviation */
 
 typedef struct work {
     const pfc_spot *spots;
@@ -87,7 +89,7 @@ static void arrange(work *w)
     w->starts[0] = 0;
 }
 
-/* Weighted mean of what `effect` (NULL: 0) leaves of a group's values. */
+/* Weighted mean of a group's values less their `effect` (NULL: 0). */
 static double level_of(const work *w, size_t group, const double *effect, double *mass)
 {
     double sum = 0.0;
@@ -198,7 +200,7 @@ static void residuals(work *w, const double *effect)
 
 static double freedom(const work *w, const pfc_twoway *out)
 {
-    /* A break is a parameter, too: its place was looked for. */
+    /* A break counts as a parameter, because its place was chosen from the data. */
     double parameters = (double)(w->groups + w->moves);
 
     for (size_t i = 0; i < w->builds; i++)
@@ -343,7 +345,8 @@ static void settle(work *w, pfc_twoway *out)
     }
 }
 
-/* Noise of a visit of full weight: what makes the weighted equations' covariance right. */
+/* Noise of a visit with full weight, by which the covariance of the weighted equations must be
+ * scaled. */
 static void noise(work *w, pfc_twoway *out)
 {
     double squares = 0.0;

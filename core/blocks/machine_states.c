@@ -14,25 +14,26 @@
 #include "core/blocks/blocks_priv.h"
 #include "core/stats/sort.h"
 
-#define CELLS     256  /* most of the grid */
-#define A_SIGMA   2.0  /* cells */
+#define CELLS     256  /* limit of the grid's cells */
+#define A_SIGMA   2.0  /* width of a standard deviation, in cells */
 #define PAD       6    /* cells beyond the smallest and largest residual */
 #define WINDOW    1024 /* visits that are filtered together: bounds the memory */
 #define TRIAL     4    /* iterations from each guess */
 #define GUESSES   2   /* beside the blocks' fit: all builds alike, and each build's fastest visit */
 #define FEW       200 /* visits */
-#define LEAPS     3   /* times that builds may leave a local optimum, each with TRIAL iterations */
+#define LEAPS     3   /* attempts to leave a local optimum, each of TRIAL iterations */
 #define REACH     128 /* cells of a leap, at most */
-#define FARTHEST  0.2 /* of a leap */
+#define FARTHEST  0.2 /* limit of a leap, as a relative change */
 #define WORTH     3.0 /* log likelihood that a leap must promise */
-#define OVER      1.6 /* times the step of the maximisation: it is a short one */
-#define FREEDOM   4.0 /* of the noise's t */
-#define JUMP      0.1 /* between two visits, at first */
+#define OVER      1.6 /* factor on the step of the maximisation, which converges slowly otherwise */
+#define FREEDOM   4.0 /* degrees of freedom of the noise's t distribution */
+#define JUMP      0.1 /* initial probability of a jump between two visits */
 #define JUMP_MOST 0.5
-#define RE_ENTRY  0.2 /* share of jumps that go anywhere */
+#define RE_ENTRY  0.2 /* share of jumps that lead to any level */
 #define CREEP     0.01
 #define FLOOR     1e-4
-#define QUANTILE  0.35 /* of the differences between neighbours: below, few hold a jump */
+/* quantile of the differences between neighbours; few below it contain a jump */
+#define QUANTILE  0.35
 #define OF_NORMAL 0.45376
 
 typedef struct hmm {
@@ -104,7 +105,7 @@ static void likelihoods(const hmm *h, double r, float *out)
     }
 }
 
-/* Returns what the sum was. */
+/* Returns the sum before the division. */
 static float scale_to_one(float *x, int len)
 {
     float sum = 0.0F;
@@ -270,7 +271,8 @@ static void improve(hmm *h, size_t anchor, double *effect, int times)
     expect(h, NULL);
 }
 
-/* Each build's fastest visit: where states are short, each build meets the fast one. */
+/* The guess is each build's fastest visit: if states are short, each build was visited in the fast
+ * one. */
 static void fastest(const hmm *h, size_t anchor, double *effect)
 {
     double reference;

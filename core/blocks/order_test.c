@@ -7,24 +7,26 @@
 
 #include "core/stats/sort.h"
 
-#define CELLS       192  /* most of the grid */
-#define A_SIGMA     2.0  /* cells */
+#define CELLS       192  /* limit of the grid's cells */
+#define A_SIGMA     2.0  /* width of a standard deviation, in cells */
 #define PAD         8    /* cells beyond the smallest and largest value */
 #define REACH       24   /* cells of the largest shift, at most */
-#define COVERED     0.95 /* share of the values that the grid holds; slower ones say nothing */
+#define COVERED     0.95 /* share of the values that the grid covers; slower ones are ignored */
 #define VISITS      (2 * PFC_BLOCK_BUILDS)
 #define SHIFTS      8
 #define SCALES      3
 #define JUMPS       3
 #define MODELS      (SHIFTS * SCALES * JUMPS)
-#define KEPT        3   /* tests of one series that go on when rounds come */
-#define ROUNDS_MOST 512 /* that are bet on: later ones are left out, which bounds the work */
+#define KEPT        3   /* tests of one series that are kept and continued with new rounds */
+#define ROUNDS_MOST 512 /* limit of the rounds that are used, which bounds the work */
 #define RE_ENTRY    0.15F
 #define CREEP       0.02F
 #define FLOOR       1e-4
-#define QUANTILE    0.35    /* of the differences of neighbours: below, few hold a jump or a step */
+/* quantile of the differences of neighbours; few below it contain a jump or a step */
+#define QUANTILE    0.35
 #define OF_NORMAL   0.45376 /* that quantile of |N(0, 1)| */
-#define MOST        30.0 /* largest logarithm of a build's weight: sums of products stay finite */
+/* largest logarithm of a build's weight, so that sums of products stay finite */
+#define MOST        30.0
 
 /* Shifts in units of the estimated noise; ratios of the true to the estimated noise; probability of
  * a jump between two visits. The last jump model is for programs with several speed modes, one
@@ -54,10 +56,10 @@ typedef struct grid {
 typedef struct bettor bettor;
 
 struct pfc_orders {
-    bettor *kept[KEPT]; /* tests as far as they went, the one that was asked for last in front */
+    bettor *kept[KEPT]; /* tests with their state, the most recently used first */
     round_of *rounds;
     size_t len, cap;
-    uint32_t next; /* round number from which on rounds are not taken in yet */
+    uint32_t next; /* number of the first round that is not yet included */
     uint32_t shift_from, shift_to;
     double shift;
 };
@@ -104,7 +106,8 @@ void pfc_orders_shift(pfc_orders *orders, uint32_t from, uint32_t to, double shi
 
 /* ---- rounds ---- */
 
-/* Is the second block the first in reverse, as far as both hold a build? */
+/* Returns true if the second block is the reverse of the first, restricted to the builds of
+ * both. */
 static bool mirrored(round_of *r)
 {
     size_t after = r->visits;
@@ -305,7 +308,7 @@ static void weigh(bettor *b, size_t model, const round_of *r, const float *re_en
     }
 }
 
-/* A round that is past: builds of the stretch have their sides. */
+/* A past round: the builds of the stretch have known sides. */
 static void pass(bettor *b, size_t model, const round_of *r, const float *re_entry)
 {
     const grid *g = &b->grids[model / JUMPS % SCALES];
@@ -478,7 +481,7 @@ static double log_mean(const double *x, size_t n)
     return most + log(sum / (double)n);
 }
 
-/* All models bet on the round, and then take it in. Returns what the bet is worth beside the
+/* All models bet on the round and are then updated with it. Returns the ratio of payoff to
  * stakes. */
 static double take(bettor *b, const round_of *r)
 {
@@ -509,8 +512,8 @@ static double take(bettor *b, const round_of *r)
     return any && len > 1 ? of_two_orders(r->builds) : 0.0;
 }
 
-/* The test of that stretch, in front of those that are kept; the one that was not asked for the
- * longest goes. */
+/* Moves the test of that stretch to the front of those that are kept; the least recently used one
+ * is dropped. */
 static bettor *bettor_of(pfc_orders *o, const stretch *s)
 {
     bettor *b;
@@ -537,7 +540,8 @@ double pfc_orders_p(pfc_orders *o, uint32_t low, uint32_t high, uint32_t split)
     bettor *b = bettor_of(o, &s);
 
     for (; b->done < o->len && b->most < -log(PFC_P_MIN); b->done++) {
-        /* Anew at every power of two: often enough, and no more than twice the work. */
+        /* The scale is computed again at every power of two, which costs at most twice the work of
+         * one pass. */
         if (((b->done + 1) & b->done) == 0)
             begin(b, b->done + 1);
         b->left += take(b, &o->rounds[b->done]);

@@ -9,23 +9,24 @@
 #include "core/stats/stats.h"
 
 #define CELLS_A_SIGMA 2.0
-#define SHIFTS        6 /* that are bet on */
+#define SHIFTS        6 /* number of shifts that are tried */
 #define SCALES        4
 #define JUMPS         2
 #define MODELS        (SHIFTS * SCALES * JUMPS)
-#define ROUNDS_MOST   512 /* that are bet on: later ones are left out, which bounds the work */
-#define CELLS         192 /* most of the grid */
+#define ROUNDS_MOST   512 /* limit of the rounds that are used, which bounds the work */
+#define CELLS         192 /* limit of the grid's cells */
 #define REACH         24  /* cells of the largest shift, at most */
 #define LANES         8
 #define PAD           8     /* cells beyond the smallest and largest value */
 #define RE_ENTRY      0.15F /* share of jumps to any level; the others return to an earlier one */
 #define CREEP         0.02F /* chance that the level moves to a neighbouring cell: drift */
 #define FLOOR         1e-4
-#define QUANTILE      0.35    /* of differences of a build within a round: few below hold a jump */
+/* quantile of the differences of a build within a round; few below it contain a jump */
+#define QUANTILE      0.35
 #define OF_NORMAL     0.45376 /* that quantile of |N(0, 1)| */
 
-/* In units of the noise as it is estimated; how wrong that may be; chance of a jump between two
- * visits. */
+/* Shifts in units of the estimated noise, factors by which that estimate may be wrong, and
+ * probabilities of a jump between two visits. */
 static const double shifts[SHIFTS] = { 0.7, -0.7, 1.5, -1.5, 3.0, -3.0 };
 static const double scales[SCALES] = { 0.35, 0.6, 1.0, 1.6 };
 static const double jumps[JUMPS] = { 0.04, 0.3 };
@@ -33,9 +34,9 @@ static const double jumps[JUMPS] = { 0.04, 0.3 };
 typedef struct filter {
     int shift, scale; /* numbers of them */
     double jump;
-    float at[CELLS];   /* where the machine is, given the past */
-    float been[CELLS]; /* sum of that over all visits: where it was before */
-    double log_weight; /* of this model, given the past */
+    float at[CELLS];   /* distribution of the machine's level, given the past */
+    float been[CELLS]; /* sum of that distribution over all visits */
+    double log_weight; /* logarithm of this model's probability, given the past */
 } filter;
 
 typedef struct grid {
@@ -134,7 +135,7 @@ static void densities(bettor *b, int scale, size_t round)
     }
 }
 
-/* Sum of x[0..len), in LANES parts: these can be added side by side. */
+/* Sum of x[0..len) in LANES parts, so that the compiler can use vector additions. */
 static float sum_of(const float *x, int len)
 {
     float parts[LANES] = { 0.0F };
@@ -149,8 +150,8 @@ static float sum_of(const float *x, int len)
     return sum;
 }
 
-/* One visit: the level may have moved, the value is seen. Returns the value's likelihood. `len`
- * is a multiple of LANES. */
+/* Advances the filter by one visit: predicts the level, then updates it by the value. Returns the
+ * value's likelihood. `len` must be a multiple of LANES. */
 static double step(float *restrict at, const float *restrict re_entry, const float *restrict likely,
                    float stay, int len)
 {
@@ -213,8 +214,8 @@ static double log_sum(const double *x, int n)
     return most + log(sum);
 }
 
-/* All models take the round in. `bet`: and money is put on its order by all of them together, each
- * with the weight that the past gives it. */
+/* Updates all models with the round. With `bet` set, all of them first bet on its order, each with
+ * its weight from the past. */
 static void take(bettor *b, size_t round, bool bet)
 {
     float re_entry[CELLS];
@@ -274,7 +275,8 @@ double pfc_oriented_p(const pfc_round *rounds, size_t n, double shift)
     b->shift = shift;
     n = PFC_MIN(n, (size_t)ROUNDS_MOST);
     for (size_t i = 0; i < n && most < enough; i++) {
-        /* Anew at every power of two: often enough, and no more than twice the work. */
+        /* The scale is computed again at every power of two, which costs at most twice the work of
+         * one pass. */
         if (((i + 1) & i) == 0)
             begin(b, i + 1);
         take(b, i, true);

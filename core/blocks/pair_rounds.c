@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEED_MOST 100000 /* rounds: more than that is "not in any time" */
+#define NEED_MOST 100000 /* rounds; a longer estimate is reported as never */
 
 /* The rounds of the turns; caller frees. */
 static pfc_code rounds_of(const double *a, size_t na, const double *b, size_t nb, const char *order,
@@ -110,7 +110,7 @@ static bool excluded(const evidence *e, double shift)
            pfc_oriented_p(e->rounds, e->n, shift) < e->alpha / ORDER;
 }
 
-/* The shift next to zero, on the side of `from`, that is not excluded. */
+/* Returns the shift closest to zero, on the side of `from`, that is not excluded. */
 static double nearest(const evidence *e, double from)
 {
     double out = 0.0;
@@ -127,7 +127,7 @@ static double nearest(const evidence *e, double from)
     return out;
 }
 
-/* Lets these two tests decide where the normal test is inconclusive. */
+/* Uses these two tests if the normal test is inconclusive. */
 static void decide(const evidence *e, double margin, bool zero, pfc_compare_result *out)
 {
     const double at = pfc_stats_median(e->d, e->n);
@@ -164,7 +164,7 @@ static void cut(const evidence *e, bool zero, pfc_compare_result *out)
     low = fmax(out->rel_low, expm1(by_sign.low));
     high = fmin(out->rel_high, expm1(by_sign.high));
     if (low > high)
-        return; /* the shift itself moves: no common answer */
+        return; /* the shift itself changes over time: there is no common answer */
     out->rel_low = low;
     out->rel_high = high;
 }

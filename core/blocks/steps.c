@@ -13,9 +13,9 @@
 #include "core/blocks/blocks_priv.h"
 #include "core/stats/dist.h"
 
-#define ENTER 0.05 /* chance of any step at all being chosen where there is none */
+#define ENTER 0.05 /* probability of choosing a step although there is none */
 #define PLACE                                                                                      \
-    6.0 /* fall of the explained squares, in variances, within which another place is likely */
+    6.0 /* decrease of the explained squares, in variances, within which another place is likely */
 #define TINY 1e-7
 
 typedef struct table {
@@ -75,7 +75,8 @@ static void fill(table *t, const pfc_twoway *fit, const size_t *present)
     const size_t m = t->m;
     const size_t k = fit->builds;
 
-    /* Tails of the precision's sums: a step raises all builds from its place on. */
+    /* A step raises all builds from its place on, so its terms are the tail sums of the precision
+     * matrix. */
     for (size_t i = m; i-- > 0;) {
         double row = 0.0;
         double right = 0.0;

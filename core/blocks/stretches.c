@@ -16,7 +16,7 @@ typedef struct part {
     size_t low, high; /* looks */
 } part;
 
-/* May a decided step also lie at look k? */
+/* Returns true if a decided step can also be at look k. */
 static bool taken(const pfc_boundary_test *looks, size_t len, size_t k)
 {
     for (size_t i = 0; i < len; i++) {
@@ -26,7 +26,7 @@ static bool taken(const pfc_boundary_test *looks, size_t len, size_t k)
     return false;
 }
 
-/* The look of the part whose step is the clearest; false: there is none. */
+/* Finds the look of the part with the clearest step. Returns false if there is none. */
 static bool clearest(const pfc_boundary_test *looks, size_t len, const part *p, size_t *out)
 {
     bool any = false;

@@ -8,13 +8,14 @@
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 
-#define FLOOR_REL   0.005 /* smaller changes are not worth acting on */
+/* relative changes below this are not reported: nobody would act on them */
+#define FLOOR_REL   0.005
 #define FLOOR_NOISE 1.0   /* ... unless the noise is so low that the change is evident */
 #define PLACE_NATS  12.0  /* log-likelihood loss beyond which a location has no weight */
 /* A set of whole places that just reaches 0.9 holds more: with this share the sets of the
  * development corpus hold the truth in 93 % of its changes. */
 #define PLACE_SHARE 0.70
-#define OFF_LEVEL   3.0 /* sigma */
+#define OFF_LEVEL   3.0 /* distance from a level, in sigma, beyond which a point is off it */
 #define WATCH_MOST  7
 
 /* The value at a level of y, back in the caller's unit. */
@@ -79,8 +80,8 @@ static double relative(const pfc_clean_series *track, double shift, double befor
     return before != 0.0 ? shift / fabs(before) : 0.0;
 }
 
-/* Of a settled change a sparing look tells no more than that it is there: its place and levels were
- * told when it was settled. */
+/* For a confirmed change the light pass only checks that it still exists: its location and levels
+ * were reported when it was confirmed. */
 static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, bool sparing,
                      pfc_found_change *seen)
 {
@@ -120,7 +121,7 @@ static double mean_of(const double *x, size_t n)
     return mean;
 }
 
-/* A change of the states' shares moves the mean, not the states. */
+/* A change of the states' shares must not move the levels: it changes the mean, not the states. */
 static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_found_change *seen)
 {
     pfc_change *out = &seen->change;
@@ -185,7 +186,7 @@ static void keep_level(const pfc_fit *f, pfc_detect_pass *out)
     level->period = f->period;
     level->degree = f->degree;
     memcpy(level->wave, f->wave, sizeof level->wave);
-    /* The trend stays where it is: a polynomial tells nothing beyond its ends. */
+    /* The trend is held constant beyond the data, because a polynomial cannot be extrapolated. */
     double trend = track->y[last] - f->a[last] - pfc_wave_at(level, last);
     level->at = f->centre + f->mean[f->changes] * f->unit + trend;
 }
@@ -289,8 +290,7 @@ static void look_exact(const pfc_clean_series *track, const pfc_detect_opts *opt
     move(out, offset);
 }
 
-/* Levels in noise that is known; what stands of them tells whether a look of its own is worth it.
- */
+/* Fits levels with the known noise. The remaining changes decide whether a full pass is needed. */
 static void look_light(const pfc_clean_series *track, const pfc_detect_opts *opts,
                        pfc_confirmed_starts fixed, const pfc_stretch *stretch,
                        pfc_segment_space *space, pfc_detect_pass *out)

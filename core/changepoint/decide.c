@@ -10,22 +10,25 @@
 
 #define HUBER          1.5
 #define GAP_SLACK      1.0  /* sigma by which a change may differ from the gap of the states */
-#define NEARBY         2000 /* points to each side whose spikes a short level is compared with */
+/* range in points, on each side, whose spikes a short level is compared with */
+#define NEARBY         2000
 #define ALTERNATIONS   4
 #define CAUTION        4.0
 #define CAUTION_NEWEST 2.8
 #define CAUTION_SHORT  7.0
 #define CAUTION_HEAVY  3.0
-#define SHORT          8   /* points under which a level is compared with the runs of spikes */
+#define SHORT          8   /* a level of fewer points is compared with the runs of spikes */
 #define HELD_JUMP      4.0 /* sigma */
 #define HELD_SHARE     (2.0 / 3.0)
 #define ALONE          4.5 /* sigma that a single point must have moved */
 
 #define LANES                                                                                      \
-    4 /* sums side by side: what a vector takes at a time, in this order on every machine */
+    /* partial sums, added in this order on every machine, so that vector code gives the same result
+     * everywhere */
+    4
 
 typedef struct bounded {
-    double sum, inside; /* of distances, bounded; how many were not */
+    double sum, inside; /* sum of the distances, bounded, and the count of those below the bound */
 } bounded;
 
 WIDEST static bounded bounded_sum(const double *z, size_t n, double centre)
@@ -160,7 +163,7 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
     for (size_t i = from; i < to; i++)
         far += is_far(f->z[i] - f->mean[other], half);
     size_t longest = pfc_runs_longest(f->runs, f, k, half);
-    /* Where spikes come in pairs, two pairs may meet. */
+    /* If spikes come in pairs, two pairs can be adjacent and look like a short level. */
     return longest < 2 ? far > longest : far > 2 * longest;
 }
 

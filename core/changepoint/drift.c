@@ -8,7 +8,8 @@
 #include "core/stats/sort.h"
 
 #define BLOCKS_MOST 60
-#define BLOCK_LEAST 3 /* points: neighbours hang together, medians of blocks hardly */
+/* points of a block, because neighbouring points are correlated and medians of blocks hardly are */
+#define BLOCK_LEAST 3
 
 typedef struct blocks {
     double y[BLOCKS_MOST], t[BLOCKS_MOST];
@@ -39,8 +40,8 @@ static void make_blocks(double *y, size_t n, blocks *b)
     }
 }
 
-/* Of Kendall's sum of signs when there is no trend; 0 when all are equal. A coarse clock makes
- * ties. */
+/* Variance of Kendall's sum of signs without a trend, corrected for ties, which a coarse clock
+ * causes; 0 if all values are equal. */
 static double deviation_of(const blocks *b)
 {
     const double n = (double)b->len;

@@ -10,16 +10,17 @@
 #include "core/stats/sort.h"
 
 #define TREND_MIN_POINTS 30
-#define TREND_PRICE      4.0 /* nats of the first coefficient */
-#define TREND_PRICE_MORE 3.0 /* nats of each further one */
+#define TREND_PRICE      4.0 /* penalty of the first coefficient, in nats */
+#define TREND_PRICE_MORE 3.0 /* penalty of each further one, in nats */
 #define NEWEST           12  /* points of the newest level that a trend may not explain away */
-#define TREND_HOPE       8.0 /* nats that a dropped change is worth */
-#define TREND_SLACK      2.0 /* nats by which what a trend explains is known before it is tried */
+#define TREND_HOPE       8.0 /* gain of a dropped change, in nats */
+/* error, in nats, of the estimate of a trend's gain before the trend is fitted */
+#define TREND_SLACK      2.0
 #define TREND_DEGREE     PFC_TREND_DEGREE
 
-#define HIGH_STEP         3.5 /* sigma */
+#define HIGH_STEP         3.5 /* height of a high step, in sigma */
 #define WAVE_MIN_POINTS   60
-#define WAVE_MAX_POINTS   16384 /* a prefix of longer series shows the wave */
+#define WAVE_MAX_POINTS   16384 /* for longer series a prefix is enough to find the wave */
 #define WAVE_PRICE        12.0
 #define WAVE_MIN_PERIODS  3.0
 #define WAVE_MIN_PERIOD   4.0
@@ -136,7 +137,8 @@ static void keep_high_steps(pfc_fit *f)
         f->mean[k] = pfc_stats_median_spend(f->scratch, len);
     }
     for (size_t k = 0; k < f->changes; k++) {
-        /* A polynomial bends to a few new points at the end: they stay a level of their own. */
+        /* A polynomial would bend to a few new points at the end, so they stay a level of their
+         * own. */
         bool newest = k + 1 == f->changes && f->n - f->starts[k] < NEWEST;
         if (newest || pfc_is_confirmed_start(f, f->starts[k]) ||
             fabs(f->mean[k + 1] - f->mean[k]) >= HIGH_STEP)
@@ -145,7 +147,7 @@ static void keep_high_steps(pfc_fit *f)
     f->changes = kept;
 }
 
-/* Half the sum of squares around the levels, bounded: what they leave unexplained, in nats. */
+/* Half the bounded sum of squares around the levels: the unexplained part, in nats. */
 static double unexplained(const pfc_fit *f)
 {
     double sum = 0.0;
@@ -224,7 +226,7 @@ static void try_trends(pfc_fit *f, pfc_fit *other)
     f->basis = other->basis = NULL;
 }
 
-/* Residual of a moving mean over one period: the levels go, the wave stays. */
+/* Residual of a moving mean over one period, which removes the levels and keeps the wave. */
 static void fit_wave(pfc_fit *f, double period, const double *residual)
 {
     double w = 2.0 * M_PI / period;
@@ -341,7 +343,8 @@ static double gap_of_bins(const double *bin, double all, double *share)
             double x = (double)i + 0.5;
             double none = (1.0 - w) * 2.0 * exp(-0.5 * x * x / s2);
             double one = w * exp(-0.5 * (x - gap) * (x - gap) / s2);
-            /* A few differences belong to neither: spikes, changes. */
+            /* A few differences come from spikes and changes and must not count for either
+             * state. */
             double r = one / (none + one + 1e-4);
             double r0 = none / (none + one + 1e-4);
             wide += r * bin[i];
@@ -400,7 +403,8 @@ static bool try_states(pfc_fit *f, pfc_fit *other)
 
 void pfc_fit_explain(pfc_fit *f)
 {
-    /* Nothing found and nothing that hides: the quiet series, which most are. */
+    /* There is no change and no sign of a hidden one. Most series are like this, so the later
+     * stages would only cost time. */
     size_t found = pfc_free_changes(f);
     if (found == 0 && f->noise.inflate <= 1.5 && f->noise.freedom > 4.0)
         return;

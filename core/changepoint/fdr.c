@@ -21,7 +21,7 @@
 #define ALIKE_MOST        0.6
 #define INTERVAL          1.96 /* standard errors to each side, of rel_low..rel_high */
 
-/* As the detector saw it: jump over its standard error. */
+/* The evidence of the detector: the jump divided by its standard error. */
 static double clearness(const pfc_change *c)
 {
     double jump = c->rel_change;
@@ -38,8 +38,8 @@ static double clearness(const pfc_change *c)
     return PFC_MAX(z, fabs(jump) / width * 2.0 * INTERVAL);
 }
 
-/* How much longer a standard error may be than it looks, with neighbours as alike as they may be.
- */
+/* Factor by which a standard error can be larger than its estimate, with the highest correlation
+ * that cannot be ruled out. */
 static double stretch(double n)
 {
     const double alike = PFC_MIN(UNKNOWN / sqrt(n), ALIKE_MOST);

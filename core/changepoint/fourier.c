@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define CLIP   4.0
-#define CHANCE 1e-4 /* of the strongest line of white noise passing for a wave */
+#define CHANCE 1e-4 /* probability that the strongest line of white noise counts as a wave */
 
 static void transform(double *re, double *im, size_t n)
 {

@@ -10,7 +10,7 @@
 #define CLIP        2.5 /* sigma at which residuals are cut for the correlation */
 #define SEGMENT_MIN 8   /* points of a level that the correlation is read from */
 #define INFLATE_MAX 8.0
-#define LANES       4 /* sums side by side: what a vector takes at a time */
+#define LANES       4 /* partial sums, one for each element of a vector */
 
 typedef struct tails {
     double freedom;
@@ -58,7 +58,8 @@ static double fit_freedom(const double *r, size_t n, double sigma, double *log_n
         double half = 0.5 * (shapes[s].freedom + 1.0);
         double likelihood = -half * sum_of_logs(r, n, unit, shapes[s].freedom) +
                             (double)n * (shapes[s].log_norm - log(unit / sigma));
-        /* Few residuals look heavy by chance: the normal's neighbour gets a head start. */
+        /* A few residuals look heavy-tailed by chance, so the distribution closest to the normal
+         * one gets an initial advantage. */
         if (shapes[s].freedom >= 30.0)
             likelihood += HEAD_START;
         if (likelihood > best) {
@@ -115,7 +116,7 @@ typedef struct sums {
     double levels;
 } sums;
 
-/* Residuals in sigma, cut: spikes say nothing of correlation. */
+/* Residuals in sigma, clipped, because spikes would hide the correlation. */
 WIDEST static void clip(const double *r, size_t n, double sigma, double *restrict out)
 {
     for (size_t i = 0; i < n; i++) {

@@ -7,7 +7,8 @@
 #include "core/stats/sort.h"
 
 #define DIFFERENCE_TO_SIGMA (1.482602218505602 * M_SQRT1_2)
-#define REPEATS_MAX         1024 /* of one point; what is beyond adds nothing to its location */
+/* repeats of one point that are used; more add hardly anything to its location */
+#define REPEATS_MAX         1024
 #define REPEATS_SHARE       0.9  /* of the points must carry repeats before they are used */
 #define EXACT_SHARE         0.8  /* of neighbours must be equal in a series without noise */
 #define EXACT_MIN           6

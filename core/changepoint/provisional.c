@@ -5,8 +5,9 @@
 #include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
-#define GATE          0.5 /* of the watched points' distance: beyond it, others are like them */
-#define REPEATS_LEAST 5   /* of a run, for its quarters to say something */
+/* share of the watched points' distance beyond which other points count as similar */
+#define GATE          0.5
+#define REPEATS_LEAST 5   /* repeats that a run needs for a usable quartile */
 
 typedef struct tally {
     double changes;    /* that lasted */
@@ -83,8 +84,8 @@ double pfc_stats_change_or_spike(const pfc_point *points, size_t n, const pfc_de
         count_stretch(points, from, start, gate, side, room, &t);
         for (size_t i = start; i < n; i++)
             reached += isfinite(points[i].v) && backed(&points[i], level, gate, side);
-        /* Half a case of each kind beforehand (Jeffreys): a series that has seen neither knows
-         * neither. */
+        /* Half a case of each kind is added (Jeffreys' prior), because a series without any case
+         * has no information. */
         ratio = (t.changes + 0.5) /
                 ((t.excursions + 0.5) *
                  pow((t.points - t.excursions + 0.5) / (t.points + 1.0), reached - 1.0));

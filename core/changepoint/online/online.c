@@ -7,12 +7,13 @@
 
 /* When a pass is due. */
 #define FIRST_LOOK   12
-#define KEEP         256  /* points a look has at least, when there are so many */
-#define STRETCH_MOST 1024 /* points after which a look begins later */
-#define FIND_POINTS  3    /* newest points that may make a find */
-#define FIND         5.0  /* standard errors off the level */
-#define REST         4u   /* points after a look that a find made */
-#define CLIP         4.0  /* sigma that one point counts for at most */
+#define KEEP         256  /* least number of points of a pass, if the series has as many */
+/* most points of a pass; with more, the pass begins later in the series */
+#define STRETCH_MOST 1024
+#define FIND_POINTS  3    /* number of newest points that are tested for a find */
+#define FIND         5.0  /* distance from the level, in standard errors, that counts as a find */
+#define REST         4u   /* points without a further pass after a find */
+#define CLIP         4.0  /* bound on the distance of one point, in sigma */
 #define RING_UNIT    1024.0
 #define LIGHT_SLACK  1.1
 #define NEW_SHARE                                                                                  \
@@ -88,7 +89,7 @@ static void push(pfc_online *o, double r)
     o->age = PFC_MIN(o->age + 1, (uint32_t)PFC_ONLINE_RING - 1);
 }
 
-/* Do the newest points lie off the level? Their sums over some lengths tell. */
+/* Tests whether the newest points lie off the level, by their sums over some lengths. */
 static bool finds(const pfc_online *o)
 {
     static const uint32_t lengths[] = { 3, 4, 6, 8, 12, 16, 24, 32, 48, 63 };

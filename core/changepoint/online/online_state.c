@@ -8,7 +8,7 @@
 #define MAGIC     0x32544350u /* "PCT2": the layout below */
 #define SUMMARIES 5
 
-/* One walk over the fields, either way. */
+/* Visits the fields in order, for writing and for reading, so that both use the same layout. */
 typedef struct walk {
     uint8_t *out;      /* writes here, or */
     const uint8_t *in; /* reads here */

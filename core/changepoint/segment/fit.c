@@ -9,7 +9,7 @@
 #include "core/stats/sort.h"
 
 #define LOSS_CAP_NATS 20.0
-#define SETTLED       0.04 /* change of the noise that is not worth another round */
+#define SETTLED       0.04 /* relative change of the noise below which no further round is made */
 #define GAP_MIN       2.5  /* sigma below which two states are one */
 
 /* The nearest whole number, as lrint gives it, of a small one: its lowest bits once a number is
@@ -86,7 +86,8 @@ static void segment(pfc_fit *f)
     }
 }
 
-/* All arrays of a fit are one piece of memory, which the next fit of as many points takes over. */
+/* All arrays of a fit are one allocation, which the next fit of as many points reuses to avoid page
+ * faults. */
 static void *take(uint8_t **at, size_t n, size_t size)
 {
     void *p = *at;

@@ -9,11 +9,13 @@
 #include "core/changepoint/segment/segment_walk.h"
 #include "core/changepoint/segment/vector_width.h"
 
-#define CHUNK         32768 /* points that are kept for walking back at a time */
+#define CHUNK         32768 /* points whose decisions are kept for the walk back */
 #define CHUNK_MIN     512
-#define CELLS_MAX     (16u << 20) /* points times levels of a chunk */
-#define OVERLAP_SHARE 8 /* of a chunk is shared with the next; each answers for its half */
-#define SPREAD        1 /* cells around a visited level that are levels too */
+/* limit of points times levels in a chunk, which bounds the memory */
+#define CELLS_MAX     (16u << 20)
+/* a chunk shares this fraction with the next one; each decides its half of it */
+#define OVERLAP_SHARE 8
+#define SPREAD        1 /* cells around a visited level that become levels, too */
 
 static const double *shape_of(pfc_shapes *shapes, double freedom)
 {

@@ -6,7 +6,7 @@
 #include "core/changepoint/segment/fit.h"
 #include "core/changepoint/segment/vector_width.h"
 
-#define LENGTHS 8 /* longer runs count as this long */
+#define LENGTHS 8 /* longer runs count as runs of this length */
 #define SIDES   2
 
 /* How far out the best run of each length lies, by side: its least far point decides. */
