@@ -112,10 +112,10 @@ def check(statement):
     if not text.endswith(";") or ";" in text[:-1]:
         fail(statement.file, statement.line, f"{statement.name}: expected exactly one statement, ended by a semicolon")
     used = {int(number) for number in re.findall(r"\$(\d+)", text)}
-    told = len(statement.lists.get("in", []))
-    if used != set(range(1, told + 1)):
+    declared = len(statement.lists.get("in", []))
+    if used != set(range(1, declared + 1)):
         numbers = ", ".join(f"${number}" for number in sorted(used)) or "none"
-        fail(statement.file, statement.line, f"{statement.name}: expected $1 to ${told} as `in` has it, got {numbers}")
+        fail(statement.file, statement.line, f"{statement.name}: expected $1 to ${declared} as `in` has it, got {numbers}")
     if statement.is_copy != ("copy" in statement.lists):
         fail(statement.file, statement.line, f"{statement.name}: a COPY, and no other statement, has a `copy` list")
     if sum(kind in statement.lists for kind in ("out", "value", "copy")) + statement.count > 1:

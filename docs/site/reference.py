@@ -89,12 +89,12 @@ def command_page(command, everywhere, above="perfci"):
 
 def write_commands(programs, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    told = json.loads(output(programs / "perfci", "help", "--json"))
-    if len(told["commands"]) < 20:
+    described = json.loads(output(programs / "perfci", "help", "--json"))
+    if len(described["commands"]) < 20:
         raise SystemExit("reference.py: perfci help lists fewer than 20 commands")
-    for command in told["commands"]:
+    for command in described["commands"]:
         (folder / f"{command['name']}.md").write_text(command_page(command, told["options"]), encoding="utf-8")
-    found = [(command["name"], command["summary"]) for command in told["commands"]]
+    found = [(command["name"], command["summary"]) for command in described["commands"]]
     others = {"perfci-server": "the service", "perfci-runner": "the agent that measures", "perfci-bench": "the kernel benchmarks"}
     for name in others:
         text = output(programs / name, "--help")

@@ -86,7 +86,7 @@ static json_t *encode_spark(const char *text, int spark)
 }
 
 /* The number of points that detect a change of 1 %, or the reason why that is not known. */
-static void encode_outlook(json_t *json, const pfc_series *s)
+static void encode_points_for_1pct(json_t *json, const pfc_series *s)
 {
     const double noise = s->exact && s->points > 0 ? 0 : s->noise_rel;
     const size_t n = pfc_points_for(noise, (size_t)s->points, (size_t)s->level_points, 0.01);
@@ -159,7 +159,7 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
     json_object_set_new(json, "watching", json_integer((json_int_t)s->watching));
     json_object_set_new(json, "watching_of", json_integer((json_int_t)s->watching_of));
     json_object_set_new(json, "detectable_rel", pfc_reply_number(s->detectable_rel));
-    encode_outlook(json, s);
+    encode_points_for_1pct(json, s);
     json_object_set_new(json, "judged", json_boolean(s->judged));
     json_object_set_new(json, "anchor", pfc_reply_string(s->anchor));
     json_object_set_new(json, "two_speeds", pfc_encode_json_text(s->two_speeds_json));

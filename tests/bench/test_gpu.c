@@ -58,7 +58,7 @@ Test(gpu, nvml_answers_name_clocks_temperature_power_ecc)
 }
 
 /* 0x4 power cap, 0x20 thermal slowdown; 0x1 idle and 0x2 application clocks slow no work. */
-Test(gpu, reasons_that_slow_the_work_are_told_from_those_that_do_not)
+Test(gpu, reasons_that_slow_the_work_are_distinguished_from_those_that_do_not)
 {
     pfc_gpus *gpus = open_nvml();
     char why[160];

@@ -286,7 +286,7 @@ Test(harness, an_exact_backend_that_differs_is_broken)
         eq(int, find("gemm/f32/m10n10k10", "time_ns", "accel:test")->status, PFC_STATUS_BROKEN));
 }
 
-Test(harness, selection_faults_are_told)
+Test(harness, selection_faults_are_reported)
 {
     pfc_measure_opts o = opts();
     const char *avx2[] = { "cpu-avx2" };

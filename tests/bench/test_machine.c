@@ -195,7 +195,7 @@ Test(machine, the_harness_hash_is_one)
 
 #define CPU "/sys/devices/system/cpu"
 
-Test(machine, cpus_that_differ_in_governor_are_told_and_newer_switches_are_found)
+Test(machine, cpus_that_differ_in_governor_are_reported_and_newer_switches_are_found)
 {
     const pfc_machine_opts opts = { .root = root };
     pfc_machine m;

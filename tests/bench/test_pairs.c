@@ -346,7 +346,7 @@ Test(pairs, a_difference_below_the_margin_is_not_called_one)
 
 /* Launches of 10 samples a side with sd 1 % within; levels of the machine differ by 5 %, which both
  * sides share; ratios by 2 % beyond that: each spread comes back, and what it allows. */
-Test(pairs, noise_of_samples_launches_and_ratios_is_told_apart)
+Test(pairs, noise_of_samples_launches_and_ratios_is_distinguished)
 {
     enum { LAUNCHES = 400, EACH = 10 };
     static double a[LAUNCHES * EACH], b[LAUNCHES * EACH], ratios[LAUNCHES];

@@ -355,7 +355,7 @@ Test(perfci_bench, a_machine_that_never_gets_quiet_ends_with_status_five_and_the
     pfc_proc_result_clear(&res);
 }
 
-Test(perfci_bench, an_output_without_a_folder_is_told_before_measuring)
+Test(perfci_bench, an_output_without_a_folder_is_refused_before_measuring)
 {
     cr_assert(eq(int,
                  RUN("--suite", suite_path, "--backend", "cpu-scalar", "--filter", "m8", "--out",

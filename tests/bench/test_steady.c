@@ -102,7 +102,7 @@ Test(steady, a_step_must_lie_back_far_enough)
 
 /* A cycle longer than a quarter of what is looked at is no steady state; one that samples see many
  * turns of is. Two neighbouring windows on a crest would have agreed. */
-Test(steady, a_slow_cycle_is_told_from_a_fast_one)
+Test(steady, a_slow_cycle_is_distinguished_from_a_fast_one)
 {
     for (size_t i = 0; i < N; i++)
         x[i] = 1000.0 * (1.0 + 0.1 * sin(2.0 * M_PI * (double)i / 160.0)) * noise(0.003);

@@ -94,7 +94,7 @@ Test(suite, cross_products_and_groups_expand_in_order)
 
 #define HEAD "suite: t\nbackends: [cpu-scalar]\nbenchmarks:\n"
 
-Test(suite, what_is_wrong_is_told_with_file_and_line)
+Test(suite, faults_are_reported_with_file_and_line)
 {
     refuse("suite: t\nbenchmark: []\n", "s.yaml:2: suite: unknown key 'benchmark' (known: suite, ");
     refuse(HEAD "  - op: gem\n", "s.yaml:4: op: unknown operation 'gem'");

@@ -149,7 +149,7 @@ Test(suite_include, circles_doubles_and_depth_are_refused)
     refuse("d0.yaml", "d8.yaml:2: include: deeper than 8 levels");
 }
 
-Test(suite_include, what_is_not_there_is_told_with_file_and_line)
+Test(suite_include, a_missing_file_is_reported_with_file_and_line)
 {
     put("main.yaml", "suite: m\ninclude:\n  - none.yaml\n");
     refuse("main.yaml", "main.yaml:3: include: ");

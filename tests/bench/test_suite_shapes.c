@@ -181,7 +181,7 @@ Test(suite_shapes, a_generated_shape_that_is_there_is_fine_but_two_wishes_for_on
            "s.yaml:5: benchmarks: softmax/f32/rows1cols8 is named twice, first at s.yaml:4");
 }
 
-Test(suite_shapes, contradictions_are_told)
+Test(suite_shapes, contradictions_are_reported)
 {
     refuse(HEAD "  - {op: attention, shapes: [{h: 4, s: 8, d: 4, q: 9}]}\n",
            "s.yaml:4: attention: q, the queries, is over s");

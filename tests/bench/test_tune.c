@@ -85,7 +85,7 @@ static bool said(const char *want)
 
 TestSuite(tune, .init = setup, .fini = teardown);
 
-Test(tune, every_change_is_told_and_undone_exactly)
+Test(tune, every_change_is_reported_and_undone_exactly)
 {
     cr_assert(eq(int, pfc_tune_host(root, say, &err), PFC_OK), "%s", err.msg);
     cr_assert(is(CPU "/cpu0/cpufreq/scaling_governor", "performance"));

@@ -248,7 +248,7 @@ class Accel(Case):
             run = self.perfci("accel", "run", "gemm", "--m", "8", "--n", "8", "--k", "8", "--chip", name, "--json")
             self.assertEqual(json.loads(run.stdout)["chip"], name)
 
-    def test_bad_input_is_told_in_a_sentence(self):
+    def test_bad_input_is_reported_in_a_sentence(self):
         for args, says in [(["run"], "operation is missing"), (["run", "conv"], "conv"),
                            (["run", "gemm", "--m", "8", "--n", "8"], "--k is missing"),
                            (["run", "gemm", "--m", "8", "--n", "8", "--k", "8", "--rows", "1"], "takes no --rows"),

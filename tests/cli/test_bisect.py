@@ -348,8 +348,8 @@ class Listed(support.Case):
         known = self.json_of(self.perfci(*[a for a in command if a != "--paired"], "--resume"), 1)
         self.assertEqual(known["evidence"]["pairs"], pairs)
         self.assertEqual(len(self.calls()), len(calls))
-        told = self.json_of(self.perfci(*command, "--dry-run"))
-        self.assertGreater(told["expected_runs"], 0)
+        shown = self.json_of(self.perfci(*command, "--dry-run"))
+        self.assertGreater(shown["expected_runs"], 0)
         self.expect(self.perfci("bisect", "--remote", "--paired", "--good", "c00", "--bad", "c15"), 2)
 
     def test_the_report_reads_as_markdown_too(self):

@@ -92,7 +92,7 @@ class Repository(support.Case):
         done = self.perfci("bisect", "--good", "side", "--bad", "HEAD", cwd=self.repo)
         self.assertIn("came in with the merge", self.expect(done, 2).stderr)
 
-    def test_ends_on_two_branches_and_swapped_ones_are_told_apart(self):
+    def test_ends_on_two_branches_and_swapped_ones_are_distinguished(self):
         done = self.expect(self.perfci("bisect", "--good", "HEAD", "--bad", "HEAD~3", cwd=self.repo), 2)
         self.assertIn("did you mean --good HEAD~3 --bad HEAD?", done.stderr)
         self.git("checkout", "-q", "-b", "other", "HEAD~4", cwd=self.repo)

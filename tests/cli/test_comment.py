@@ -139,7 +139,7 @@ class Comment(support.Case):
             self.assertEqual("world-readable; expected no access for others" in done.stderr, warned, done.stderr)
             self.assertNotIn("s3cret", done.stderr)
 
-    def test_a_comment_of_somebody_else_with_our_marker_stops_nothing(self):
+    def test_a_foreign_comment_with_our_marker_is_skipped(self):
         self.github.add(7, "<!-- perfci:pull-request -->\nmine, now")["foreign"] = True
         self.assertTrue(self.json_of(self.comment(SLOWER, "--json"))["created"])
         self.assertFalse(self.json_of(self.comment(FINE, "--json"))["created"])

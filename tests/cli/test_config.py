@@ -242,7 +242,7 @@ class Sent(Repository):
             self.assertIn("scope admin", done.stderr)
             self.assertIn("hint: commit this perfci.yaml", done.stderr)
 
-    def test_a_nightlys_jobs_are_told_which_benchmarks_are_wanted(self):
+    def test_a_nightlys_jobs_name_the_requested_benchmarks(self):
         service = self.serve()
         self.expect(self.here("nightly", "--jobs", "--filter", "^gemm", "--backend", "cpu", "--url", service.url), 0)
         job, = [body for path, body in service.bodies if path == "/api/v1/jobs"]

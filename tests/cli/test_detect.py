@@ -290,9 +290,9 @@ class Detect(support.Case):
 
     def test_explain_in_json_adds_a_member_and_changes_nothing_else(self):
         plain, = self.lines(self.perfci("detect", "--json", text=json.dumps(SLOWER)))
-        told, = self.lines(self.perfci("detect", "--json", "--explain", text=json.dumps(SLOWER)))
-        reasons = told.pop("explain")
-        self.assertEqual(plain, told)
+        reported, = self.lines(self.perfci("detect", "--json", "--explain", text=json.dumps(SLOWER)))
+        reasons = reported.pop("explain")
+        self.assertEqual(plain, reported)
         self.assertEqual([r["index"] for r in reasons if r["kept"]], [c["index"] for c in plain["changes"]])
         for r in reasons:
             self.assertEqual(set(r), {"index", "kept", "reason"})
@@ -366,7 +366,7 @@ class Results(support.Case):
         self.assertEqual([a["id"] for a in self.lines(done)], ["slower", "BenchmarkA-8 time_ns"])
         self.assertIn("bad.csv", done.stderr)
 
-    def test_a_direction_that_nothing_says_is_told(self):
+    def test_an_assumed_direction_is_reported(self):
         files = [self.write(f"{i}.json", json.dumps({"metrics": {"score": v}})) for i, v in enumerate(noisy(1, (100, 30), (130, 30)))]
         done = self.expect(self.perfci("detect", *files), 1)
         self.assertEqual(done.stderr.count('direction of "score" is not known: lower is taken'), 1)

@@ -27,7 +27,7 @@ class Init(support.Case):
     def init(self, *args, status=0):
         return self.expect(self.perfci("init", *args, cwd=self.repo), status)
 
-    def told(self, files):
+    def inspect(self, files):
         """build and measure of what it would write for these files."""
         for name, text in files.items():
             self.write("repo/" + name, text)
@@ -38,7 +38,7 @@ class Init(support.Case):
         return text, plain(value("build")), plain(value("measure"))
 
     def test_cmake_and_google_benchmark(self):
-        _, build, measure = self.told({"CMakeLists.txt": "project(x)\noption(X_BUILD_BENCHMARKS \"Build them\" OFF)\n"
+        _, build, measure = self.inspect({"CMakeLists.txt": "project(x)\noption(X_BUILD_BENCHMARKS \"Build them\" OFF)\n"
                                        "add_subdirectory(perf)\n", "perf/CMakeLists.txt": GOOGLE.format(name="sort_bench"),
                                        "third_party/g/CMakeLists.txt": GOOGLE.format(name="other_bench")})
         self.assertEqual(build, "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DX_BUILD_BENCHMARKS=ON && "
@@ -46,7 +46,7 @@ class Init(support.Case):
         self.assertEqual(measure, "./build/perf/sort_bench --benchmark_format=json")
 
     def test_of_several_programs_one_is_taken_and_the_others_are_named(self):
-        text, _, measure = self.told({"CMakeLists.txt": GOOGLE.format(name="alpha") + GOOGLE.format(name="my_bench")})
+        text, _, measure = self.inspect({"CMakeLists.txt": GOOGLE.format(name="alpha") + GOOGLE.format(name="my_bench")})
         self.assertEqual(measure, "./build/my_bench --benchmark_format=json")
         self.assertIn("# Other programs that measure: alpha.", text)
 
@@ -55,40 +55,40 @@ class Init(support.Case):
                              ("bench = 1\nxbench:\nbenchmark:\n\t./x\n", "benchmark"),
                              ("benchmarks:\n\t./x\n", "benchmarks"), ("bench:=1\nall:\n", None), ("mybench: x\n", None)):
             with self.subTest(text):
-                measure = self.told({"Makefile": text})[2]
+                measure = self.inspect({"Makefile": text})[2]
                 self.assertEqual(measure, f"make -s {target}" if target else measure)
                 if not target:
                     self.assertNotIn("make", measure or "")
 
     def test_cmake_and_catch2_nvbench(self):
         link = "add_executable(t t.cc)\ntarget_link_libraries(t {0})\n"
-        self.assertEqual(self.told({"CMakeLists.txt": link.format("Catch2::Catch2WithMain"),
+        self.assertEqual(self.inspect({"CMakeLists.txt": link.format("Catch2::Catch2WithMain"),
                                     "t.cc": "#include <catch2/catch_all.hpp>\nTEST_CASE(\"x\", \"[!benchmark]\") { BENCHMARK(\"a\") {}; }\n"})[2],
                          './build/t "[!benchmark]" --reporter xml')
-        self.assertEqual(self.told({"CMakeLists.txt": link.format("nvbench::main")})[2], "./build/t --json stdout --quiet")
+        self.assertEqual(self.inspect({"CMakeLists.txt": link.format("nvbench::main")})[2], "./build/t --json stdout --quiet")
 
     def test_meson(self):
-        _, build, measure = self.told({"meson.build": "project('x', 'cpp')\ndep = dependency('benchmark')\n"
+        _, build, measure = self.inspect({"meson.build": "project('x', 'cpp')\ndep = dependency('benchmark')\n"
                                        "b = executable('x_bench', 'b.cc', dependencies: dep)\nbenchmark('x', b)\n"})
         self.assertIn("ninja -C build", build)
         self.assertEqual(measure, "./build/x_bench --benchmark_format=json")
 
     def test_cargo_go_pytest_and_triton(self):
-        self.assertEqual(self.told({"Cargo.toml": "[dev-dependencies]\ncriterion = \"0.5\"\n[[bench]]\nname = \"parse\"\nharness = false\n"})[1:],
+        self.assertEqual(self.inspect({"Cargo.toml": "[dev-dependencies]\ncriterion = \"0.5\"\n[[bench]]\nname = \"parse\"\nharness = false\n"})[1:],
                          ("cargo bench --no-run", "cargo bench --bench parse"))
         os.remove(self.path("repo/Cargo.toml"))
-        self.assertEqual(self.told({"go.mod": "module x\n", "a/a_test.go": "package a\nfunc BenchmarkA(b *testing.B) {}\n"})[2],
+        self.assertEqual(self.inspect({"go.mod": "module x\n", "a/a_test.go": "package a\nfunc BenchmarkA(b *testing.B) {}\n"})[2],
                          "go test -run '^$' -bench . ./...")
         os.remove(self.path("repo/go.mod"))
-        self.assertIn("--benchmark-only", self.told({"tests/test_a.py": "def test_sum(benchmark):\n    benchmark(sum, [1])\n"})[2])
+        self.assertIn("--benchmark-only", self.inspect({"tests/test_a.py": "def test_sum(benchmark):\n    benchmark(sum, [1])\n"})[2])
         os.remove(self.path("repo/tests/test_a.py"))
-        text, _, measure = self.told({"soft.py": "import triton\n@triton.testing.perf_report(x)\ndef f(): pass\n"})
+        text, _, measure = self.inspect({"soft.py": "import triton\n@triton.testing.perf_report(x)\ndef f(): pass\n"})
         self.assertEqual(measure, "python3 soft.py")
         self.assertIn("# TODO: ", text)
 
-    def test_what_cannot_be_told_is_marked(self):
+    def test_what_cannot_be_found_is_marked(self):
         for files, build in (({"CMakeLists.txt": "project(x)\n"}, "cmake -S . -B build"), ({"Makefile": "all:\n\ttrue\n"}, "make"), ({}, None)):
-            text, found, measure = self.told(files)
+            text, found, measure = self.inspect(files)
             self.assertIn("# TODO: ", text)
             self.assertIsNone(measure)
             self.assertEqual(found and found[:len(build)], build)
@@ -96,7 +96,7 @@ class Init(support.Case):
                 os.remove(self.path("repo", name))
 
     def test_a_source_that_includes_a_library_says_so(self):
-        text = self.told({"Makefile": "all:\n", "b.cc": "#include <benchmark/benchmark.h>\n"})[0]
+        text = self.inspect({"Makefile": "all:\n", "b.cc": "#include <benchmark/benchmark.h>\n"})[0]
         self.assertIn("# TODO: name the program that uses Google Benchmark.", text)
 
     def test_what_it_writes_is_tried_and_names_the_metric(self):
@@ -139,7 +139,7 @@ class Init(support.Case):
     def test_links_and_large_trees_are_not_followed(self):
         os.symlink("/", self.path("repo/root"))
         self.write("repo/CMakeLists.txt", "#" * 200000 + "\n" + GOOGLE.format(name="late"))
-        self.assertIsNone(self.told({})[2])
+        self.assertIsNone(self.inspect({})[2])
 
     def test_a_clone_without_a_working_tree_is_refused(self):
         self.git("init", "-q", "--bare", self.path("bare.git"), cwd=self.dir)

@@ -181,7 +181,7 @@ class Mcp(support.Case):
             with Client(support.PERFCI, *args, env={**self.env, **env}, cwd=self.dir, check_outputs=False) as client:
                 self.assertEqual(self.sent(client, "project")[0][1], "/api/v1/projects/" + name)
 
-    def test_bad_arguments_are_told_to_the_assistant(self):
+    def test_bad_arguments_are_reported_to_the_assistant(self):
         with self.client() as client:
             for tool, arguments, said in (
                     ("alert", {}, 'missing argument "id"'), ("alert", {"id": "7"}, 'id: expected a whole number from 1 to .*, got "7"'),
@@ -199,7 +199,7 @@ class Mcp(support.Case):
                 self.assertEqual(client.receive()["error"]["code"], code, params)
         self.assertEqual(self.stub.calls, [])
 
-    def test_errors_of_the_service_are_told_with_the_next_step(self):
+    def test_errors_of_the_service_are_reported_with_the_next_step(self):
         def error(status, message):
             return status, {"error": {"code": "x", "message": message}}
 
@@ -257,8 +257,8 @@ class Mcp(support.Case):
         series = json.dumps({"id": "values", "unit": "ns", "points": [{"v": v} for v in values]})
         direct = self.json_of(self.perfci("detect", "--json", text=series), 1)
         with self.client() as client:
-            told = client.call("detect", values=values, unit="ns")
-            self.assertEqual((told["data"], told["exit_status"]), (direct, 1))
+            shown = client.call("detect", values=values, unit="ns")
+            self.assertEqual((shown["data"], shown["exit_status"]), (direct, 1))
             higher = client.call("detect", values=values, higher_is_better=True)
             self.assertEqual((higher["exit_status"], higher["data"]["changes"][0]["index"]), (0, 30))
             run = ["accel", "run", "attention", "--h=2", "--s=64", "--d=64", "--causal=1", "--timing-only", "--json"]

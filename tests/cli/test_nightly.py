@@ -336,7 +336,7 @@ class Choosing(Night):
         self.assertIn("--max-commits 9", left[0]["reason"])
         self.assertEqual([c["commit"] for c in service.sessions[-1]["commits"]], ids)
 
-    def test_identical_object_code_is_measured_once_and_told(self):
+    def test_identical_object_code_is_measured_once_and_reported(self):
         service = self.serve()
         config = "project: night\nmeasure: ./prog\nmetric: latency\nunit: ms\nbuild: cc -o prog main.c\nruntime_files: [table*]\n"
         base = self.commit(files={"main.c": C_MAIN % ("", 100), "perfci.yaml": config})

@@ -104,8 +104,8 @@ class Limits(support.Case):
     maxDiff = None
 
     def test_the_help_states_the_limits_of_every_option_with_a_number(self):
-        told = self.json_of(self.perfci("help", "--json"))
-        commands = [command for one in told["commands"] for command in
+        shown = self.json_of(self.perfci("help", "--json"))
+        commands = [command for one in shown["commands"] for command in
                     ([{**part, "name": f"{one['name']} {part['name']}"} for part in one["parts"]] if "parts" in one else [one])]
         stated = {(command["name"], f"--{option['name']}"): (option.get("min"), option.get("max")) for command in commands
                   for option in command["options"] if option["type"] in ("integer", "number", "duration")}

@@ -110,9 +110,9 @@ class Delete(Stack):
     def test_what_others_put_there_stays(self):
         self.start()
         mine = self.write("data/notes.txt", "mine\n")
-        told = self.json_of(self.perfci("down", "--delete", "--json", "--data", self.data))
-        self.assertEqual((told["was_running"], told["kept"]), (True, 1))
-        self.assertIn(self.path("data/pg"), told["removed"])
+        answer = self.json_of(self.perfci("down", "--delete", "--json", "--data", self.data))
+        self.assertEqual((answer["was_running"], answer["kept"]), (True, 1))
+        self.assertIn(self.path("data/pg"), answer["removed"])
         self.assertEqual(os.listdir(self.data), ["notes.txt"])
         # The rest is no longer a data folder.
         self.assertIn("is not a data folder of perfci", self.delete(2).stderr)

@@ -74,7 +74,7 @@ class Check(support.Case):
         done = self.expect(self.perfci("run", "--suite", path), 2)
         self.assertIn(f"{path}:4: op: unknown operation 'gem'", done.stderr)
 
-    def test_every_file_is_told(self):
+    def test_every_file_is_reported(self):
         bad = self.write("bad.yaml", BAD[0][0])
         done = self.expect(self.perfci("suite", "check", bad, "quick", "none"), 2)
         self.assertIn("quick: suite quick, ", done.stdout)

@@ -151,7 +151,7 @@ class Up(Stack):
             self.assertEqual(os.listdir(self.data), [])
             os.chown(self.data, 0, 0)
 
-    def test_a_record_that_names_a_strangers_process_harms_nobody(self):
+    def test_a_record_of_a_foreign_process_ends_no_process(self):
         self.start()
         pids = self.members()
         self.expect(self.perfci("down", "--data", self.data), 0)
@@ -334,10 +334,10 @@ class Service(Stack):
         # A history names its commits in short, and becomes a run a commit.
         history = self.write("history.csv", "time,commit,requests\n"
                              f"2026-01-01 10:00:00 +0100,{first[:12]},100\n2026-01-02 10:00:00 +0100,{second[:12]},101\n")
-        told = self.json_of(self.here("import", history, "--direction", "requests=higher", "--json"))
-        self.assertEqual([r["commit"] for r in told], [first, second])
-        told_again = self.json_of(self.here("import", history, "--direction", "requests=higher", "--json"))
-        self.assertEqual([(r["run_id"], r["repeated"]) for r in told_again], [(r["run_id"], True) for r in told])
+        shown = self.json_of(self.here("import", history, "--direction", "requests=higher", "--json"))
+        self.assertEqual([r["commit"] for r in shown], [first, second])
+        shown_again = self.json_of(self.here("import", history, "--direction", "requests=higher", "--json"))
+        self.assertEqual([(r["run_id"], r["repeated"]) for r in shown_again], [(r["run_id"], True) for r in shown])
 
         series = self.json_of(self.here("series", "--json", "--metric", "latency"))["series"]
         self.assertEqual([s["points"] for s in series if s["metric"] == "latency"], [5])  # the base twice

@@ -177,8 +177,8 @@ class Service(unittest.TestCase):
     def test_writing_is_stored_and_needs_the_scope(self):
         alert = self.values["/api/v1/alerts/{id}"]
         with self.client("--allow-write") as client:
-            told = client.call("alert_triage", id=alert, state="acknowledged", reason="looked at by an assistant")["data"]
-            self.assertEqual(told["state"], "acknowledged")
+            shown = client.call("alert_triage", id=alert, state="acknowledged", reason="looked at by an assistant")["data"]
+            self.assertEqual(shown["state"], "acknowledged")
             last = self.as_admin("GET", f"/alerts/{alert}")["history"][-1]
             self.assertEqual((last["to"], last["reason"]), ("acknowledged", "looked at by an assistant"))
             job = client.call("job_start", project="demo", kind="measure", commit=support.commit_id(9), machine_class="none")["data"]

@@ -83,9 +83,9 @@ class Operations(unittest.TestCase):
             self.assertEqual(shown, series["columns"]["reproducibility"])
             self.assertEqual(f"hidden: {series['hidden']} results of this series" in text, series["hidden"] > 0)
         args = ("compare", "--stored", "--project", project, COMMITS[0], COMMITS[1])
-        told = json.loads(self.stack.perfci(*args, "--json", status=None).stdout)
-        self.assertEqual(told["rows"], api["compare"]["rows"])
-        self.assertEqual([told[s]["hidden"] for s in "ab"], [api["compare"][s]["hidden"] for s in "ab"])
+        reported = json.loads(self.stack.perfci(*args, "--json", status=None).stdout)
+        self.assertEqual(reported["rows"], api["compare"]["rows"])
+        self.assertEqual([reported[s]["hidden"] for s in "ab"], [api["compare"][s]["hidden"] for s in "ab"])
         done = self.stack.perfci(*args, status=None)
         for row in api["compare"]["rows"]:
             line, = (t for t in done.stdout.splitlines() if t.startswith(row["benchmark"] + " "))
@@ -94,8 +94,8 @@ class Operations(unittest.TestCase):
         self.assertEqual(f"hidden: {hidden[0]} results of A and {hidden[1]} of B are in quarantine" in done.stderr, any(hidden))
         for alert in api["alerts"]:
             number = str(alert["id"])
-            told = self.said("alerts", number)
-            self.assertEqual({k: told[k] for k in ("reproducibility", "hidden")}, {k: alert[k] for k in ("reproducibility", "hidden")})
+            reported = self.said("alerts", number)
+            self.assertEqual({k: reported[k] for k in ("reproducibility", "hidden")}, {k: alert[k] for k in ("reproducibility", "hidden")})
             text = self.stack.perfci("alerts", number).stdout
             self.assertRegex(text, rf"reproduced +{alert['reproducibility']}\n")
             self.assertEqual(f"hidden: {alert['hidden']} results of its series" in text, alert["hidden"] > 0)

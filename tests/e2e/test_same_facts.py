@@ -133,8 +133,8 @@ class SameFacts(unittest.TestCase):
             with self.subTest(alert=a["id"], kind=a["kind"], project=a["project"]):
                 facts = self.facts_of_alert(a)
                 number = str(a["id"])
-                told = json.loads(self.stack.perfci("alerts", number, "--json").stdout)
-                self.assertEqual({k: told.get(k) for k in a}, a, "the command's JSON differs from the API's")
+                answer = json.loads(self.stack.perfci("alerts", number, "--json").stdout)
+                self.assertEqual({k: answer.get(k) for k in a}, a, "the command's JSON differs from the API's")
                 self.must(f"perfci alerts {number}", plain(self.stack.perfci("alerts", number).stdout), facts)
                 self.must(f"the page of alert {number}", self.pages[f"/alerts/{number}"], facts)
 
@@ -157,10 +157,10 @@ class SameFacts(unittest.TestCase):
         return 3 if "inconclusive" in verdicts else 0
 
     def check_comparison(self, p, api, args):
-        told = json.loads(self.stack.perfci(*args, "--json", status=self.status_of(api, False)).stdout)
+        answer = json.loads(self.stack.perfci(*args, "--json", status=self.status_of(api, False)).stdout)
         self.stack.perfci(*args, "--across", status=self.status_of(api, True))
         shown = self.stack.perfci(*args, status=None).stdout
-        rows = {(r["benchmark"], r["metric"], r["backend"]): r for r in told["rows"]}
+        rows = {(r["benchmark"], r["metric"], r["backend"]): r for r in answer["rows"]}
         page = self.pages[self.compare_path(p)]
         for r in api["rows"]:
             key = (r["benchmark"], r["metric"], r["backend"])

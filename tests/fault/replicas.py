@@ -126,7 +126,7 @@ def read_what_was_just_stored(server, number):
     want(server.call("GET", "/api/v1/projects").json["projects"][-1]["runs"] == 2, "counted by the primary")
 
 
-def step_that_nobody_judges(server, number):
+def step_without_a_judge(server, number):
     """A project with a step in its only series, and no alert as long as nothing there is judged; its name."""
     name = f"stepped{number}"
     server.as_admin("POST", "/api/v1/projects", {"name": name})
@@ -172,7 +172,7 @@ def replica(place, trials, seed):
             """While it is behind it still answers reads, and the primary answers the rest. False: that took so long that the
             replica was too far behind in the end, and nothing can be said."""
             number = next(numbers)
-            stepped = step_that_nobody_judges(server, number)
+            stepped = step_without_a_judge(server, number)
             begin = time.monotonic()
             ledger.again(ledger.numbers(1))
             support.until("the replica is in use", in_use)

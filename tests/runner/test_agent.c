@@ -235,7 +235,7 @@ static void expect_tries(const char *yaml, const char *status, const char *lines
     free(tries);
 }
 
-Test(agent, a_build_failure_is_told_as_broken_and_not_repeated)
+Test(agent, a_build_failure_is_reported_as_broken_and_not_repeated)
 {
     expect_tries(
         "build: 'echo x >> $TRIES; echo k.c:3: error: no such type; exit 1'\nmeasure: cat built\n",
@@ -256,7 +256,7 @@ Test(agent, a_measurement_that_fails_otherwise_each_time_is_tried_three_times)
                  "x\nx\nx\n");
 }
 
-Test(agent, nothing_to_measure_with_is_told)
+Test(agent, a_missing_program_is_reported)
 {
     pfc_agent_report report;
     pfc_err err = { 0 };
@@ -581,7 +581,7 @@ Test(agent, one_runner_a_work_folder)
     cr_assert(ne(ptr, strstr(two.err.msg, "another runner"), NULL), "%s", two.err.msg);
 }
 
-Test(agent, what_was_built_is_told_once_and_its_code_stands_beside_the_numbers)
+Test(agent, a_build_is_reported_once_and_its_object_code_is_in_the_run)
 {
     pfc_agent_report report;
     pfc_err err = { 0 };

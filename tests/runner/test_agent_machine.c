@@ -255,7 +255,7 @@ Test(agent_machine, an_isolated_run_carries_none)
 }
 
 /* There is no perfci-bench beside the tests to ask. */
-Test(agent_machine, a_command_is_not_measured_where_nobody_can_say_that_the_machine_is_quiet)
+Test(agent_machine, a_command_is_not_measured_if_quietness_cannot_be_checked)
 {
     pfc_agent_report report;
 

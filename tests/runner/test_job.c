@@ -378,7 +378,7 @@ Test(job, a_server_without_numbers_of_questions_is_asked_once_more)
 
 /* ---- verdicts ---- */
 
-Test(job, a_verdict_is_told_as_it_is)
+Test(job, a_verdict_is_sent_unchanged)
 {
     static const struct {
         const char *status, *reason, *session;
@@ -418,7 +418,7 @@ Test(job, a_verdict_is_told_as_it_is)
     }
 }
 
-Test(job, only_what_may_pass_is_told_again)
+Test(job, only_temporary_failures_are_sent_again)
 {
     static const struct {
         int status;

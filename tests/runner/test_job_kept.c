@@ -63,7 +63,7 @@ static int settle(clerk *c, pfc_question *q, pfc_code want)
     return c->calls;
 }
 
-Test(job_kept, a_verdict_is_told_by_the_next_process_until_it_is_settled)
+Test(job_kept, a_verdict_is_reported_by_the_next_process_until_it_is_settled)
 {
     const pfc_leased_job job = { .id = 17, .lease = (char *)"secret" };
     pfc_job_verdict v = { .status = "timed_out", .reason = "slow", .session = "s1" };

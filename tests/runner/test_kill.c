@@ -122,7 +122,7 @@ Test(kill, a_measured_run_survives_the_runner)
     fixture_clear(&f);
 }
 
-Test(kill, wrong_usage_is_told_with_status_2)
+Test(kill, wrong_usage_is_reported_with_status_2)
 {
     char *program = pfc_fs_join(PFC_TEST_BIN, "perfci-runner");
     const char *const no_work[] = { program, NULL };

@@ -274,7 +274,7 @@ Test(spool, a_kill_loses_no_acknowledged_document)
 }
 
 /* A document is durable before its adding is: its bytes, then its name. */
-Test(spool, a_result_is_synced_before_it_is_told)
+Test(spool, a_result_is_synced_before_it_is_reported)
 {
     disk.on = true;
     cr_assert(eq(int, add(1, 5, NULL), PFC_OK));

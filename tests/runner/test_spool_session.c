@@ -155,7 +155,7 @@ Test(spool_session, the_session_waits_for_a_run_that_the_server_has_an_error_wit
     cr_assert(eq(str, s.came, "23S"));
 }
 
-Test(spool_session, a_refused_document_is_told_of_the_session)
+Test(spool_session, a_refused_document_is_reported_of_the_session)
 {
     char reason[PFC_ERR_MAX] = "";
     pfc_spool_report report;

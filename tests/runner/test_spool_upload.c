@@ -89,7 +89,7 @@ Test(spool_upload, a_run_that_the_server_has_an_error_with_stops_no_other)
 
 /* Three of them are no broken server, when it takes others. */
 /* Such as an exact metric with another value than another run has: no try mends that. */
-Test(spool_upload, a_conflict_is_told_once_and_stops_no_other)
+Test(spool_upload, a_conflict_is_reported_once_and_stops_no_other)
 {
     clerk c = { .status = 201, .body = "{}", .odd = { 2 }, .odd_status = 409 };
     char reason[PFC_ERR_MAX];

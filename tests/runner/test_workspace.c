@@ -151,7 +151,7 @@ Test(workspace, a_failed_build_is_remembered_with_its_first_error)
     cr_assert(eq(sz, builds_done(), 1));
 }
 
-Test(workspace, another_build_command_builds_anew)
+Test(workspace, another_build_command_builds_again)
 {
     pfc_workspace *ws = open_ws((pfc_workspace_opts){ 0 });
 

@@ -253,7 +253,7 @@ Test(blocks_evidence, what_changed_between_two_nights_of_builds_is_no_new_change
 Test(blocks_evidence, a_step_that_many_builds_tell_has_the_place_that_the_fit_leaves_open)
 {
     static const unsigned commits[] = { 1, 20, 21, 22, 23, 24, 25, 26 };
-    size_t told = 0, open = 0;
+    size_t answer = 0, open = 0;
 
     for (unsigned number = 1; number <= 12; number++) {
         const night n = { .number = number,
@@ -275,7 +275,7 @@ Test(blocks_evidence, a_step_that_many_builds_tell_has_the_place_that_the_fit_le
         if (alerts.len) {
             const pfc_alert *a = &alerts.items[0];
 
-            told++;
+            answer++;
             open += strcmp(a->commit_low, a->commit_high) != 0;
             cr_assert(le(int, strcmp(a->commit_low, fx_sha(23)), 0), "night %u", number);
             cr_assert(ge(int, strcmp(a->commit_high, fx_sha(23)), 0), "night %u", number);
@@ -283,7 +283,7 @@ Test(blocks_evidence, a_step_that_many_builds_tell_has_the_place_that_the_fit_le
         pfc_rows_clear(&alerts);
         pfc_db_close(db);
     }
-    cr_assert(ge(sz, told, 1));
+    cr_assert(ge(sz, answer, 1));
     cr_assert(ge(sz, open, 1));
 }
 

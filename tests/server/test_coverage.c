@@ -150,7 +150,7 @@ static void expect_sizes(pfc_db *db, int64_t p, pfc_coverage_filter filter, size
     pfc_coverage_clear(&c);
 }
 
-Test(coverage, what_is_asked_for_is_what_is_told_and_no_more_than_there_is_room_for)
+Test(coverage, the_requested_rows_are_returned_up_to_the_limit)
 {
     const pfc_coverage_filter usual = { .branch = "main" },
                               all = { .branch = "main", .commits = 130 };

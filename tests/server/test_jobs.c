@@ -538,7 +538,7 @@ Test(jobs, threads_that_lease_at_once_never_share_a_job)
     pfc_db_close(db);
 }
 
-Test(jobs, whoever_leases_goes_past_a_row_that_another_is_at)
+Test(jobs, a_lease_skips_a_row_that_another_one_has_locked)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
     int64_t p = fx_project(db), first = enqueue(db, p, 1, 50, NULL),

@@ -141,7 +141,7 @@ Test(judging, an_accepted_level_stays_accepted_and_the_next_step_is_found)
 }
 
 /* 0.3 % a week over ten weeks, a point a day: one alert, which its acceptance ends. */
-Test(judging, slow_drift_opens_one_alert_and_begins_anew_once_accepted)
+Test(judging, slow_drift_opens_one_alert_and_starts_again_once_accepted)
 {
     const pfc_alert_change accept = { .accept = true, .state = "wont_fix", .reason = "agreed" };
     char *url = NULL;

@@ -35,7 +35,7 @@ static int64_t create(pfc_db *db, int ahead)
     "SELECT count(*) FROM measurements WHERE tableoid <> coalesce(to_regclass('measurements_' || " \
     "to_char(stored_at AT TIME ZONE 'UTC', 'YYYYMM')), 0)"
 
-Test(months, what_came_in_while_nobody_made_partitions_is_moved_into_its_months)
+Test(months, rows_without_a_partition_are_moved_into_their_months)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);

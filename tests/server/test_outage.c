@@ -116,7 +116,7 @@ static char *newest_backend(void)
 
 /* The plan that was too slow may be one made for tables that were empty: the next try must not have
  * it. */
-Test(outage, a_statement_that_ran_out_of_time_is_planned_anew)
+Test(outage, a_statement_that_ran_out_of_time_is_planned_again)
 {
     const struct {
         const char *state;

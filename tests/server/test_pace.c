@@ -43,7 +43,7 @@ Test(pace, it_has_a_least_and_a_most)
     cr_assert(eq(sz, pfc_pace_room(&still), PFC_PACE_ROOM_MAX));
 }
 
-Test(pace, a_group_that_left_nobody_waiting_tells_only_of_a_faster_one)
+Test(pace, a_group_without_waiting_requests_only_lowers_the_pace)
 {
     pfc_pace pace = pace_of(0);
 

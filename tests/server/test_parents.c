@@ -349,7 +349,7 @@ Test(back_off, grows_after_each_lost_lease_and_ends)
     fx_end(&g);
 }
 
-Test(back_off, whose_end_is_told_to_those_who_wait_for_jobs)
+Test(back_off, its_end_is_reported_to_waiting_leases)
 {
     fx_ground g = fx_begin(2);
     pfc_listener *listener = NULL;

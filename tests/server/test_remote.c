@@ -562,7 +562,7 @@ Test(verify, a_commit_is_blamed_once_fresh_pairs_agree)
     pfc_db_close(db);
 }
 
-Test(verify, nobody_is_blamed_for_what_fresh_pairs_do_not_show)
+Test(verify, no_commit_is_named_if_fresh_pairs_show_no_change)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
     fleet f = fleet_begin(db);

@@ -168,7 +168,7 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
 
 /* Also one that has not come to the month yet: with what it sees, the exchanged one would be empty.
  */
-Test(retention, whoever_reads_for_long_delays_the_month_and_nothing_is_half_done)
+Test(retention, a_long_read_delays_the_month_and_leaves_nothing_half_done)
 {
     pfc_args args = { 0 };
     char *url = NULL;

@@ -79,7 +79,7 @@ Test(session_fits, the_same_visits_are_answered_from_memory_with_the_same_values
     pfc_blocks_fit_clear(&second);
 }
 
-Test(session_fits, any_difference_of_visits_or_options_is_judged_anew)
+Test(session_fits, any_difference_of_visits_or_options_is_judged_again)
 {
     bool gap[BUILDS] = { false, false, true }, no_gap[BUILDS] = { false };
     pfc_blocks_opts other[7];

@@ -88,7 +88,7 @@ static void tell_sources(pfc_db *db, int64_t project)
               err.msg);
 }
 
-Test(suspects, a_commit_that_nobody_measured_is_named_by_what_it_touches)
+Test(suspects, an_unmeasured_commit_is_named_by_its_paths)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
     int64_t p = fx_project(db);
@@ -129,7 +129,7 @@ Test(suspects, the_same_object_code_throughout_leaves_none_of_these)
 }
 
 /* Results of a machine whose speed changed are no evidence for or against a commit. */
-Test(suspects, runs_of_a_machine_that_had_moved_clear_nobody)
+Test(suspects, runs_of_a_machine_that_moved_clear_no_commit)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
     int64_t p = fx_project(db);

@@ -233,7 +233,7 @@ static const char *when_undone(const char *state, bool own)
     return own && pfc_streq(state, "infrastructure") ? "verified_fixed" : state;
 }
 
-Test(triage, an_alert_follows_its_change_as_far_as_nobody_said_otherwise)
+Test(triage, an_alert_follows_its_change_unless_a_user_set_its_state)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);

@@ -381,7 +381,7 @@ static void cut(PGconn *pg, const char *url, int version, long at, bool client)
     free(after);
 }
 
-Test(upgrade, whoever_is_killed_in_the_middle_of_any_step_leaves_what_was_there)
+Test(upgrade, a_kill_during_any_step_leaves_the_old_schema)
 {
     char *url;
     PGconn *pg = open_empty(&url);

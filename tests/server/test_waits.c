@@ -219,7 +219,7 @@ Test(waits, a_runner_bound_to_a_project_is_known_as_that)
     fx_end(&g);
 }
 
-Test(waits, without_finished_jobs_nobody_knows)
+Test(waits, without_finished_jobs_the_wait_is_unknown)
 {
     fx_ground g = fx_begin(2);
     int64_t first, second;
@@ -308,7 +308,7 @@ Test(waits, are_in_the_order_in_which_jobs_are_taken)
     fx_end(&g);
 }
 
-Test(waits, whom_a_job_avoids_takes_it_when_there_is_nobody_else)
+Test(waits, an_avoided_runner_takes_the_job_if_there_is_no_other)
 {
     fx_ground g = fx_begin(2);
     int64_t id;

@@ -142,7 +142,7 @@ def one(perfci, name, values, title, said=""):
     d.write()
 
 
-def told(perfci, make):
+def summary_of_detection(perfci, make):
     """How often a change is reported in series like a simulated one."""
     like = [{c["status"] for c in answer["changes"]} for answer in perfci.ask([make(1000 + k) for k in range(LIKE)])]
     return (f"of {LIKE} like it, with other noise: {sum('confirmed' in s for s in like)} told to have a confirmed change, "
@@ -150,7 +150,7 @@ def told(perfci, make):
 
 
 def no_change(perfci, name, title, make, seed):
-    one(perfci, name, make(seed), title, told(perfci, make))
+    one(perfci, name, make(seed), title, summary_of_detection(perfci, make))
 
 
 def spikes(seed):
@@ -207,7 +207,7 @@ def drift_or_step(perfci):
     for k, (title, values) in enumerate((("Six per cent slower, bit by bit: no commit did it", drift(5)),
                                          ("Six per cent slower at one commit", step))):
         Panel(d, values, title, 174 * k, 150).answer(perfci.changes(values))
-    d.text(EDGE, 165, told(perfci, drift), "soft")
+    d.text(EDGE, 165, summary_of_detection(perfci, drift), "soft")
     d.write()
 
 

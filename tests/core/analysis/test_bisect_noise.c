@@ -40,7 +40,7 @@ Test(bisect_noise, two_sigma_over_64_commits_is_right_97_times_of_100)
     cr_assert(le(sz, runs, 44 * sessions), "mean runs: %.1f", (double)runs / (double)sessions);
 }
 
-Test(bisect_noise, no_step_blames_nobody_and_ends_soon)
+Test(bisect_noise, without_a_step_no_commit_is_named_and_the_search_ends_soon)
 {
     const size_t sessions = 300;
     size_t clean = 0;

@@ -51,7 +51,7 @@ static pfc_finding finding_of(const pfc_bisect_opts *opts, double change, double
     return f;
 }
 
-Test(finding, a_true_change_below_the_step_is_not_told_as_none)
+Test(finding, a_true_change_below_the_step_is_not_reported_as_none)
 {
     /* The case of the field: 1.8 % between the ends, an interval from below zero to above the
      * margin. */
@@ -195,7 +195,7 @@ static size_t verdicts(double change, pfc_bisect_opts opts, pfc_bisect_verdict v
 
 /* A change of one and a half margins is none in at most 5 of 100 searches, whichever way is better.
  */
-Test(finding, a_change_beyond_the_margin_is_hardly_ever_told_as_none)
+Test(finding, a_change_beyond_the_margin_is_hardly_ever_reported_as_none)
 {
     const pfc_bisect_opts lower = { .noise_rel = 0.02, .delta_rel = 0.04 };
     const pfc_bisect_opts higher = { .noise_rel = 0.02,

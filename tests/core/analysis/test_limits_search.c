@@ -137,7 +137,7 @@ Test(limits_search, a_prior_is_a_pull_and_five_per_cent_evenly)
     }
 }
 
-Test(limits_search, what_is_told_has_its_limits)
+Test(limits_search, reported_values_have_their_limits)
 {
     static const double bad[] = { 0, -1, (double)NAN, (double)INFINITY };
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 8 });

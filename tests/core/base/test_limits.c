@@ -453,7 +453,7 @@ Test(limits, numbers_of_perfci_yaml_have_both_ends)
         cr_expect(eq(int, parse(cases[i].text, NULL), cases[i].code), "%s", cases[i].text);
 }
 
-Test(limits, both_directions_and_answers_of_perfci_yaml_are_told_apart)
+Test(limits, both_directions_and_answers_of_perfci_yaml_are_distinguished)
 {
     static const struct {
         const char *text;

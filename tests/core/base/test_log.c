@@ -139,7 +139,7 @@ Test(log, a_reader_that_stands_still_costs_lines_and_no_time_and_hears_how_many)
     const int end = begin_pipe();
     char *text = pfc_alloc(4 << 20);
     char filler[900];
-    unsigned long long lines = 0, told = 0;
+    unsigned long long lines = 0, stated = 0;
     size_t len = 0;
     ssize_t n;
 
@@ -167,11 +167,11 @@ Test(log, a_reader_that_stands_still_costs_lines_and_no_time_and_hears_how_many)
         if (strcmp(json_string_value(json_object_get(line, "event")), "one") == 0)
             lines++;
         else
-            told += (unsigned long long)json_integer_value(json_object_get(line, "lines"));
+            stated += (unsigned long long)json_integer_value(json_object_get(line, "lines"));
         json_decref(line);
     }
-    cr_assert(ge(u64, told, 1000));
-    cr_assert(eq(u64, told, pfc_log_lost()));
+    cr_assert(ge(u64, stated, 1000));
+    cr_assert(eq(u64, stated, pfc_log_lost()));
     cr_assert(ge(u64, lines, 2000));
     free(text);
     close(end);

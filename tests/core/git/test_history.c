@@ -142,7 +142,7 @@ Test(history, the_last_commits_come_oldest_first)
     cr_assert(eq(int, pfc_repo_history(repo, &top, 0, &ids, &len, &err), PFC_EINVAL));
 }
 
-Test(history, a_merge_is_told_with_its_parents_and_paths)
+Test(history, a_merge_is_reported_with_its_parents_and_paths)
 {
     pfc_commit_id id = id_of(merge);
     pfc_commit commit;
@@ -258,7 +258,7 @@ Test(history, a_shallow_clone_says_how_to_get_the_rest)
     free(words);
 }
 
-Test(history, releases_are_told_from_other_tags)
+Test(history, releases_are_distinguished_from_other_tags)
 {
     static const char *const yes[] = { "v1.2",   "1.9.4",          "v2",          "r128",
                                        "V3.0.1", "release-2024.1", "lib/v3.0",    "liblz4-1.10.0",

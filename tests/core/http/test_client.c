@@ -147,7 +147,7 @@ Test(http, an_error_without_json_still_says_the_status)
     stop();
 }
 
-Test(http, something_that_is_no_json_is_told_apart)
+Test(http, something_that_is_no_json_is_distinguished)
 {
     json_t *doc = NULL;
     pfc_err err = { 0 };
@@ -257,7 +257,7 @@ Test(http, a_lost_connection_may_be_retried)
     stop();
 }
 
-Test(http, nobody_listening_may_be_retried)
+Test(http, a_refused_connection_may_be_retried)
 {
     char *url = pfc_format("http://127.0.0.1:%d", stand_in_free_port());
     pfc_http_opts opts = { .url = url };

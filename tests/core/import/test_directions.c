@@ -32,7 +32,7 @@ static void check(const row *rows, size_t len)
     }
 }
 
-Test(directions, a_rate_and_its_inverse_are_told_apart)
+Test(directions, a_rate_and_its_inverse_are_distinguished)
 {
     static const row rows[] = {
         { "tokens_per_s", NULL, HIGHER, "tokens/s" },

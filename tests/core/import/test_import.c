@@ -217,7 +217,7 @@ Test(google_benchmark, repetitions_are_samples_and_aggregates_are_left_out)
     pfc_run_free(run);
 }
 
-Test(google_benchmark, bare_nan_and_an_error_are_told_not_lost)
+Test(google_benchmark, bare_nan_and_an_error_are_reported_not_lost)
 {
     pfc_run *run = read_file("google-benchmark/nan-infinity-error.json");
     const pfc_measurement *m = find(run, "fails", "time_ns");

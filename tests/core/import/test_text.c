@@ -98,7 +98,7 @@ Test(text, a_number_is_read_with_the_separators_of_every_country)
     }
 }
 
-Test(text, what_stands_for_no_value_is_told_from_other_text)
+Test(text, words_for_a_missing_value_are_distinguished_from_other_text)
 {
     static const char *const none[] = { "",      "  ",     "nan",  "NaN",         "-nan",
                                         "inf",   "+inf",   "-inf", "Infinity",    "-Infinity",
@@ -339,7 +339,7 @@ Test(text, what_is_no_time_is_none)
 
 /* ---- columns ---- */
 
-Test(csv, a_columns_name_is_told_from_its_unit)
+Test(csv, a_columns_name_is_distinguished_from_its_unit)
 {
     static const struct {
         const char *column, *name, *unit;

@@ -369,7 +369,7 @@ Test(variants, utf_16_is_read_like_utf_8)
     }
 }
 
-Test(variants, a_second_document_that_is_cut_off_is_told)
+Test(variants, a_second_document_that_is_cut_off_is_reported)
 {
     static const char text[] = "{\"b\": {\"latency\": {\"value\": 12.5}}}\n{\"c\": {\"latency\": {";
     pfc_run *run = NULL;

@@ -385,11 +385,11 @@ Test(blocks, looks_at_equal_builds_are_below_alpha_no_more_often_than_alpha)
 
 /* 3.5 % at 1.8 % of noise in four rounds: the two builds beside the step cannot decide it, all
  * eight together can. */
-Test(blocks, a_step_is_told_by_all_builds_and_has_a_place)
+Test(blocks, a_step_is_found_by_all_builds_and_has_a_place)
 {
     static session s;
     const double factors[] = { 1.0, 1.0, 1.0, 1.0, 1.035, 1.035, 1.035, 1.035 };
-    size_t told = 0, exact = 0, covered = 0;
+    size_t decided = 0, exact = 0, covered = 0;
 
     for (uint64_t seed = 1; seed <= 20; seed++) {
         pfc_blocks_fit fit;
@@ -403,7 +403,7 @@ Test(blocks, a_step_is_told_by_all_builds_and_has_a_place)
 
             if (!b->by_order)
                 continue;
-            told++;
+            decided++;
             exact += b->to == 4;
             cr_assert(eq(int, (int)b->verdict, (int)PFC_VERDICT_DIFFERENT));
             cr_assert(le(sz, b->place_from, b->from));
@@ -415,14 +415,14 @@ Test(blocks, a_step_is_told_by_all_builds_and_has_a_place)
         }
         pfc_blocks_fit_clear(&fit);
     }
-    cr_assert(ge(sz, told, 12));
-    cr_assert(le(sz, told, 20));
-    cr_assert(ge(sz, exact, told - 2));
-    cr_assert(ge(sz, covered, told - 1));
+    cr_assert(ge(sz, decided, 12));
+    cr_assert(le(sz, decided, 20));
+    cr_assert(ge(sz, exact, decided - 2));
+    cr_assert(ge(sz, covered, decided - 1));
 }
 
 /* The same upside down: a build that is faster. */
-Test(blocks, a_step_downwards_is_told_as_one)
+Test(blocks, a_step_downwards_is_reported_as_one)
 {
     static session s;
     const double factors[] = { 1.0, 1.0, 1.0, 1.0, 0.96, 0.96, 0.96, 0.96 };

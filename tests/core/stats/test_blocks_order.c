@@ -73,7 +73,7 @@ static double p_of(const session *s, uint32_t low, uint32_t high, uint32_t split
 
 /* Bets lose money on average where nothing changed: p <= 0.05 in at most 5 % (of 150: 7.5 expected
  * at most, 16 would be three standard deviations more). */
-Test(blocks_order, equal_builds_are_rarely_told_apart_on_any_machine)
+Test(blocks_order, equal_builds_are_rarely_distinguished_on_any_machine)
 {
     static const machine machines[] = {
         { .noise = 0.012 },
@@ -83,7 +83,7 @@ Test(blocks_order, equal_builds_are_rarely_told_apart_on_any_machine)
     };
 
     for (size_t m = 0; m < PFC_ARRAY_LEN(machines); m++) {
-        size_t told = 0, surely = 0;
+        size_t detected = 0, surely = 0;
 
         for (uint64_t seed = 0; seed < 150; seed++) {
             static session s;
@@ -91,30 +91,30 @@ Test(blocks_order, equal_builds_are_rarely_told_apart_on_any_machine)
 
             measure(&s, &machines[m], seed, 5, BUILDS, 0.0);
             p = p_of(&s, 0, BUILDS - 1, 1 + (uint32_t)seed % (BUILDS - 1));
-            told += p <= 0.05;
+            detected += p <= 0.05;
             surely += p <= 0.001;
         }
-        cr_assert(le(sz, told, 16), "machine %zu: %zu", m, told);
+        cr_assert(le(sz, detected, 16), "machine %zu: %zu", m, detected);
         cr_assert(le(sz, surely, 2), "machine %zu: %zu", m, surely);
     }
 }
 
 /* 3 % at 1.2 % of noise in 48 visits, upwards and downwards; states of 8 % change little. */
-Test(blocks_order, a_step_of_three_per_cent_is_told_after_three_rounds)
+Test(blocks_order, a_step_of_three_per_cent_is_found_after_three_rounds)
 {
     static const machine machines[] = { { .noise = 0.012 }, { .noise = 0.012, .state = 0.08 } };
 
     for (size_t m = 0; m < PFC_ARRAY_LEN(machines); m++) {
         for (int sign = -1; sign <= 1; sign += 2) {
-            size_t told = 0;
+            size_t detected = 0;
 
             for (uint64_t seed = 0; seed < 40; seed++) {
                 static session s;
 
                 measure(&s, &machines[m], seed, 3, 4, sign * 0.03);
-                told += p_of(&s, 0, BUILDS - 1, 4) < 1e-3;
+                detected += p_of(&s, 0, BUILDS - 1, 4) < 1e-3;
             }
-            cr_assert(ge(sz, told, 34), "machine %zu, sign %d: %zu of 40", m, sign, told);
+            cr_assert(ge(sz, detected, 34), "machine %zu, sign %d: %zu of 40", m, sign, detected);
         }
     }
 }
@@ -124,15 +124,15 @@ Test(blocks_order, a_step_of_three_per_cent_is_told_after_three_rounds)
 Test(blocks_order, levels_that_each_visit_draws_are_learned)
 {
     static const machine m = { .noise = 0.003, .modes = 0.03 };
-    size_t told = 0;
+    size_t detected = 0;
 
     for (uint64_t seed = 0; seed < 40; seed++) {
         static session s;
 
         measure(&s, &m, seed, 8, 4, 0.015);
-        told += p_of(&s, 0, BUILDS - 1, 4) < 1e-3;
+        detected += p_of(&s, 0, BUILDS - 1, 4) < 1e-3;
     }
-    cr_assert(ge(sz, told, 32), "%zu of 40", told);
+    cr_assert(ge(sz, detected, 32), "%zu of 40", detected);
 }
 
 /* One order of a mirrored round: 4 of 8 builds are one of 70 choices. */

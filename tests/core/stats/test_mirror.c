@@ -348,7 +348,7 @@ Test(mirror, rounds_prefer_no_side_and_no_direction)
 /* A machine that changes its speed by 5 to 12 %: the normal test is blind, the order decides.
  * What it tells lies on the side of the estimate, up to the shift next to zero that one of the
  * two other tests does not exclude. */
-Test(mirror, a_difference_told_by_the_order_excludes_zero_on_its_own_side)
+Test(mirror, a_difference_found_by_the_order_excludes_zero_on_its_own_side)
 {
     size_t decided = 0;
     pfc_rng rng;

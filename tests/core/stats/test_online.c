@@ -401,7 +401,7 @@ Test(online, a_state_comes_back_from_its_bytes_whole)
 }
 
 /* Settled long ago, and not in reach of the newest look, or seen by it again as something new. */
-Test(online, what_was_settled_is_told_once_and_first)
+Test(online, a_confirmed_change_is_reported_once_and_first)
 {
     const pfc_change past[] = { { .index = 10, .confirmed = true, .p = 0.25 },
                                 { .index = 20, .confirmed = true } };

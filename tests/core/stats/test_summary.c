@@ -282,7 +282,7 @@ Test(fdr, a_stream_with_changes_accuses_few_innocent_commits)
     cr_assert(gt(dbl, (double)found / (double)planted, 0.7));
 }
 
-Test(fdr, a_stream_begins_anew_and_counts_a_commit_once)
+Test(fdr, a_stream_starts_again_and_counts_a_commit_once)
 {
     pfc_fdr_stream stream = { .fdr = 0.05 };
     const double first = pfc_fdr_level(&stream, 1);

@@ -45,7 +45,7 @@ Test(chip, built_in_chips_load_and_differ)
     cr_assert(pfc_accel_chip_text(n) == NULL);
 }
 
-Test(chip, faults_are_told_with_file_and_line)
+Test(chip, faults_are_reported_with_file_and_line)
 {
     static const struct {
         const char *from;

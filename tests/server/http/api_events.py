@@ -129,9 +129,9 @@ class Events(unittest.TestCase):
                   "good": support.commit_id(1), "bad": support.commit_id(12), "verdict": "found", "runs": 9, "builds": 4,
                   "culprits": [{"commits": [support.commit_id(8)], "probability": 0.99, "rel_change": 1.0, "rel_low": 0.9, "rel_high": 1.1}],
                   "commits_measured": 4, "seconds": 12.5, "steps": []}
-        told = server.as_admin("POST", "/api/v1/bisections", report)
-        self.assertEqual(told.status, 201, told)
-        self.hear(stream, "bisection", "searched", lambda e: (e["id"], e["verdict"]) == (told.json["id"], "found"))
+        shown = server.as_admin("POST", "/api/v1/bisections", report)
+        self.assertEqual(shown.status, 201, shown)
+        self.hear(stream, "bisection", "searched", lambda e: (e["id"], e["verdict"]) == (shown.json["id"], "found"))
 
     def test_a_stream_goes_on_where_it_was_and_ends_with_its_token(self):
         server.as_admin("POST", "/api/v1/projects", {"name": "events"})

@@ -97,7 +97,7 @@ class Strangers:
         self.assertEqual(re.findall(ADDRESS, body), [])
         self.assertEqual(re.findall(MAIL, body), [])
 
-    def test_strangers_to_a_project_see_runners_without_its_jobs_and_nobody_a_repositorys_password(self):
+    def test_strangers_to_a_project_see_runners_without_its_jobs_and_no_user_sees_a_password(self):
         server = self.service()
         job = {"project": "demo", "kind": "measure", "commit": support.commit_id(10), "labels": {"rack": "own"}, "priority": 100}
         self.assertEqual(server.as_admin("POST", "/api/v1/jobs", job).status, 201)
@@ -113,7 +113,7 @@ class Strangers:
         for n, url in enumerate(("ssh://git@example.org/x.git", "git@example.org:x.git", "https://example.org/a@b:c")):
             self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": f"open{n}", "repo_url": url}).status, 201)
 
-    def test_strangers_are_not_told_where_the_database_is(self):
+    def test_strangers_do_not_learn_where_the_database_is(self):
         away = support.Server("host=/nowhere/hidden user=hidden dbname=hidden", "--public-read", ready=False)
         self.addCleanup(away.close)
         support.until("it has tried the database", lambda: "database_unavailable" in away.log())

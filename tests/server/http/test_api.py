@@ -189,7 +189,7 @@ class Reading(unittest.TestCase):
         refused = server.as_admin("PATCH", f"/api/v1/environment/{events[0]['id']}", {"dismissed": True})
         self.assertEqual((refused.status, refused.json["error"]["code"]), (409, "conflict"))
 
-    def test_a_machine_is_told_apart_from_how_it_is_described(self):
+    def test_a_machine_is_identified_apart_from_its_description(self):
         now = {"cpu": "C (family 6 model 207 stepping 8)", "cpus": "2", "topology": "1 package", "microcode": "1", "smt": "off",
                "governor": "performance", "kernel": "Linux 6.1 x86_64", "libc": "l", "aslr": "2"}
         before = {"cpu": "C", "microcode": "1", "cpus": "2", "arch": "x86_64", "kernel": "Linux 6.1", "libc": "l",
@@ -203,10 +203,10 @@ class Reading(unittest.TestCase):
             machine = {"name": "worded", "class": "worded", "fingerprint": fingerprint}
             self.assertEqual(server.as_admin("POST", "/api/v1/runs", support.run_document(
                 7100 + n, n, project="worded", machine=machine)).status, 201)
-        told = [m for m in server.call("GET", "/api/v1/machines?limit=1000").json["machines"] if m["name"] == "worded"]
-        self.assertEqual([m["fingerprint"] for m in told], [before, now, suite, moved])
-        self.assertEqual([m["changed"] for m in told[:3]], [None, [], []])
-        self.assertEqual(sorted(told[3]["changed"], key=lambda c: c["name"]), [
+        shown = [m for m in server.call("GET", "/api/v1/machines?limit=1000").json["machines"] if m["name"] == "worded"]
+        self.assertEqual([m["fingerprint"] for m in shown], [before, now, suite, moved])
+        self.assertEqual([m["changed"] for m in shown[:3]], [None, [], []])
+        self.assertEqual(sorted(shown[3]["changed"], key=lambda c: c["name"]), [
             {"name": "aslr", "before": "2", "now": None},
             {"name": "kernel", "before": "Linux 6.1 x86_64", "now": "Linux 6.5 x86_64"},
             {"name": "suite", "before": "s", "now": "t"}])
@@ -467,7 +467,7 @@ class Tokens(unittest.TestCase):
         self.assertEqual(stat.S_IMODE(os.stat(server.token_path).st_mode), 0o600)
         self.assertTrue(server.admin.startswith("pfc_"))
 
-    def test_wrong_tokens_are_401_and_told_how(self):
+    def test_wrong_tokens_are_401_with_a_hint(self):
         for header in ("Bearer pfc_" + "1" * 64, "Bearer x", "Basic YTpi", "Bearer ", "pfc_1"):
             with self.subTest(header=header):
                 answer = server.call("GET", "/api/v1/tokens", headers={"Authorization": header})

@@ -151,7 +151,7 @@ class DatabaseDown(unittest.TestCase):
         self.assertEqual(status(made), 401)
         self.assertEqual(status({"token": server.admin}), 200)
 
-    def test_one_that_may_forget_is_refused_unless_told(self):
+    def test_one_that_may_forget_is_refused_unless_allowed(self):
         with unittest.mock.patch.dict(os.environ, PERFCI_TEST_FSYNC="on"):
             cluster = support.Cluster()
         self.addCleanup(cluster.close)

@@ -417,7 +417,7 @@ class Guard(guard_tls.Tls, unittest.TestCase):
         self.assertEqual(len(said), 1, done.stderr)
         return said[0]
 
-    def test_plain_http_leaves_this_machine_only_when_told(self):
+    def test_plain_http_leaves_this_machine_only_when_allowed(self):
         for address in ("0.0.0.0:0", "[::]:0"):
             said = self.refused("--database", "host=/nowhere", "--listen", address)
             for word in ("plain HTTP", "--tls-cert", "--plain-http"):

@@ -157,7 +157,7 @@ static void until_idle(pfc_httpd *http)
 Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
 {
     static const struct {
-        const char *method, *path, *token, *line, *told;
+        const char *method, *path, *token, *line, *expected;
         int status;
         bool kept;
     } cases[] = {
@@ -204,7 +204,7 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
             cr_assert(live_get_until(fd, out, sizeof(out), NULL));
             cr_assert(eq(int, live_status_of(out), cases[i].status), "%s %s: %s", cases[i].path,
                       cases[i].token, out);
-            cr_assert(ne(ptr, strstr(out, cases[i].told), NULL), "%s: %s", cases[i].path, out);
+            cr_assert(ne(ptr, strstr(out, cases[i].expected), NULL), "%s: %s", cases[i].path, out);
             close(fd);
             free(head);
             until_idle(http);
@@ -231,7 +231,7 @@ static size_t compress_zeros(size_t plain_len, char *out, size_t cap)
     return z.total_out;
 }
 
-Test(bodies, all_of_them_together_are_bounded_and_told_so)
+Test(bodies, all_bodies_together_are_bounded_with_a_reason)
 {
     static const char head[] = "POST /guarded HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                                "Authorization: Bearer pfc_good\r\nContent-Length: 1048576\r\n\r\n";

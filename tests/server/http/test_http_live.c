@@ -197,7 +197,7 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
     static const char *const methods[] = { "POST", "PATCH", "GET" };
     static const struct {
         int minor;
-        const char *text, *told;
+        const char *text, *expected;
     } lines[] = {
         { 1, "Content-Length : 39", "before the colon" },
         { 1, "Content-Length\t: 39", "before the colon" },
@@ -231,7 +231,7 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
         cr_assert(eq(int, live_status_of(out), 400), "%s: %s", lines[i].text, out);
         /* libmicrohttpd 1.0 refuses most of them itself, in words of its own. */
         if (MHD_VERSION < 0x01000000)
-            cr_assert(ne(ptr, strstr(out, lines[i].told), NULL), "%s: %s", lines[i].text, out);
+            cr_assert(ne(ptr, strstr(out, lines[i].expected), NULL), "%s: %s", lines[i].text, out);
         cr_assert(eq(ptr, strstr(out + 9, "HTTP/1.1"), NULL), "a second answer: %s", out);
     }
     live_ask(http, "POST /echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n",
@@ -258,7 +258,7 @@ static void post(const pfc_httpd *http, const char *headers, const void *body, s
     close(fd);
 }
 
-Test(live, a_body_over_the_limit_is_413_and_told)
+Test(live, a_body_over_the_limit_is_413_and_reported)
 {
     const size_t len = PFC_HTTPD_MAX_BODY + 1;
     char *body = pfc_alloc(len);

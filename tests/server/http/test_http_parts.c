@@ -261,7 +261,7 @@ Test(reply, an_error_names_code_message_and_field)
     httpd_reply_clear(&reply);
 }
 
-Test(reply, where_the_database_is_and_who_we_are_there_is_not_told)
+Test(reply, replies_do_not_name_the_database_or_its_role)
 {
     pfc_err err = {
         .code = PFC_EUNAVAIL,
@@ -281,7 +281,7 @@ Test(reply, where_the_database_is_and_who_we_are_there_is_not_told)
     httpd_reply_clear(&reply);
 }
 
-Test(reply, our_own_fault_is_not_told)
+Test(reply, our_own_fault_is_not_reported)
 {
     pfc_reply reply = { 0 };
     pfc_err err = { 0 };

@@ -362,7 +362,7 @@ Test(answers, a_type_has_the_weight_of_the_range_that_says_most)
 
 /* The wait after a refusal is what a whole request takes to fill: less than a second's part of
  * it. */
-Test(answers, a_limited_client_is_told_how_long_it_has_to_wait)
+Test(answers, a_limited_client_receives_its_waiting_time)
 {
     httpd_limits *limits = httpd_limits_new();
     const int64_t now = 1000000000;

@@ -262,7 +262,7 @@ static bool has_streams(pfc_httpd *http, const char *line)
     return has;
 }
 
-Test(waits, what_nobody_listens_to_is_not_kept_and_whoever_missed_it_begins_anew)
+Test(waits, events_without_a_reader_are_dropped_and_a_late_reader_starts_again)
 {
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
@@ -288,7 +288,7 @@ Test(waits, what_nobody_listens_to_is_not_kept_and_whoever_missed_it_begins_anew
 }
 
 /* It would hold its queue, its socket and its place for ever. */
-Test(waits, a_stream_that_nobody_reads_is_cut_off)
+Test(waits, a_stream_without_a_reader_is_closed)
 {
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);

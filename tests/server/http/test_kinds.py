@@ -106,7 +106,7 @@ class Drift(unittest.TestCase):
             self.assertEqual(refused.status, 400, wrong)
             self.assertIn("tags", refused.json["error"]["field"])
 
-    def test_nobody_is_suspected_and_why_says_so(self):
+    def test_without_suspects_why_says_so(self):
         reply = server.call("GET", f"/api/v1/alerts/{self.id}/suspects").json
         self.assertEqual((reply["kind"], reply["suspects"], reply["culprit"]), ("drift", [], None))
         self.assertEqual((reply["title"], reply["drift"]), (self.alert["title"], self.alert["drift"]))

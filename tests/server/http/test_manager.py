@@ -239,7 +239,7 @@ class Managed(unittest.TestCase):
             self.assertIn(wanted, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
 
-    def test_a_path_that_cannot_be_used_is_told_with_its_setting_and_leaves_no_token(self):
+    def test_a_path_that_cannot_be_used_is_reported_with_its_setting_and_leaves_no_token(self):
         database = self.cluster.database()
         for flags, wanted in ((("--settings", "/nonexistent/server.env"), "--settings: cannot open /nonexistent/server.env"),
                               (("--bootstrap-token-file", "/nonexistent/token"), "--bootstrap-token-file: cannot create"),
@@ -297,7 +297,7 @@ class Managed(unittest.TestCase):
             self.assertRegex(line["time"], r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
         self.assertNotIn(server.admin, server.log())
 
-    def test_a_log_that_nobody_takes_does_not_stop_the_service(self):
+    def test_a_log_without_a_reader_does_not_stop_the_service(self):
         for name in ("blocked", "closed", "full"):
             with self.subTest(name):
                 read_end, write_end = os.pipe()

@@ -226,20 +226,20 @@ class Metrics(unittest.TestCase):
             with concurrent.futures.ThreadPoolExecutor(20) as pool:
                 asked, figures = [pool.submit(server.call, "GET", "/readyz")], []
 
-                def told():
+                def unavailable():
                     asked.extend(pool.submit(server.call, "GET", "/readyz") for _ in range(10))
                     self.assertLessEqual(int(support.sql(url, waiting)), 2)
                     return any(a.done() and a.result().status == 503 and
                                "the database has not answered" in a.result().json["error"]["message"] for a in asked)
 
-                support.until("clients without a token get 503", told)
+                support.until("clients without a token get 503", unavailable)
 
-                def monitors_told():
+                def monitors_reported():
                     figures.append(pool.submit(server.call, "GET", "/metrics"))
                     self.assertLessEqual(int(support.sql(url, waiting)), 2)
                     return any(f.done() and b"perfci_database_up 0\n" in f.result().body for f in figures)
 
-                support.until("probes get 503", monitors_told)
+                support.until("probes get 503", monitors_reported)
                 # the other threads are there for other work
                 self.assertEqual(server.as_admin("GET", "/api/v1/projects").status, 200)
                 locker.communicate("ROLLBACK;\n", timeout=support.DEADLINE_S)

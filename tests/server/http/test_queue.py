@@ -210,8 +210,8 @@ class Jobs(unittest.TestCase):
             done = perfci("nightly", "--jobs", "--wait", "0s", cwd=folder)
         job, = server.call("GET", "/api/v1/jobs?state=queued&kind=nightly").json["jobs"]
         self.addCleanup(server.as_admin, "DELETE", f"/api/v1/jobs/{job['id']}")
-        told = "begins in about " if job["expected_wait"] else job["wait_reason"]
-        self.assertIn(f"job {job['id']} ({job['commit'][:12]}): number {job['position']} in the queue, {told}", done.stderr, done)
+        reported = "begins in about " if job["expected_wait"] else job["wait_reason"]
+        self.assertIn(f"job {job['id']} ({job['commit'][:12]}): number {job['position']} in the queue, {reported}", done.stderr, done)
 
     def test_the_command_line_lists_the_queue(self):
         """A row a job: where it waits and for how long, who works on it, what became of it."""
@@ -246,15 +246,15 @@ class Jobs(unittest.TestCase):
                          {n for n, job in known.items() if (job["state"], job["kind"]) == ("failed", "measure")})
         self.assertEqual(len(rows("--limit", "2")), 2)
         self.assertEqual(set(rows(str(never))), {never})
-        told = perfci("jobs", "--state", "leased", "--project", "jobs", "--json")
-        self.assertEqual((told.returncode, {job["id"] for job in json.loads(told.stdout)["jobs"]}),
-                         (0, {n for n, job in known.items() if job["state"] == "leased"}), told)
+        reported = perfci("jobs", "--state", "leased", "--project", "jobs", "--json")
+        self.assertEqual((reported.returncode, {job["id"] for job in json.loads(reported.stdout)["jobs"]}),
+                         (0, {n for n, job in known.items() if job["state"] == "leased"}), reported)
         none = perfci("jobs", "--kind", "verify")
         self.assertEqual((none.returncode, none.stdout, none.stderr), (0, "", "no jobs\n"), none)
         # a queued job is cancelled at once, a leased one at its runner's next heartbeat, a finished one not at all
         for job, state in ((soon, "cancelled"), (never, "cancelled"), (held["id"], "leased")):
-            told = perfci("jobs", "cancel", str(job), "--json")
-            self.assertEqual((told.returncode, json.loads(told.stdout)["state"]), (0, state), told)
+            reported = perfci("jobs", "cancel", str(job), "--json")
+            self.assertEqual((reported.returncode, json.loads(reported.stdout)["state"]), (0, state), reported)
         self.assertIn("is to stop", rows(str(held["id"]))[held["id"]])
         self.assertEqual(self.end(held).json["state"], "done")
         for words, status, why in ((("cancel", str(held["id"])), 2, f"job {held['id']} is done already"), (("cancel", "999999"), 2, "no such job"),
@@ -262,9 +262,9 @@ class Jobs(unittest.TestCase):
                                    (("stop", "1"), 2, 'expected cancel, got "stop"'), (("1", "2", "3"), 2, "one argument too many"),
                                    (("--state", "qeued"), 2, 'did you mean "queued"?'), (("--kind", "night"), 2, "--kind: expected measure"),
                                    (("--limit", "1001"), 2, "--limit: expected 1..1000")):
-            told = perfci("jobs", *words)
-            self.assertEqual((told.returncode, told.stdout), (status, ""), told)
-            self.assertIn(why, told.stderr)
+            reported = perfci("jobs", *words)
+            self.assertEqual((reported.returncode, reported.stdout), (status, ""), reported)
+            self.assertIn(why, reported.stderr)
 
     def test_a_waiting_job_tells_when_it_may_begin(self):
         self.assertEqual(self.lease("begins").status, 204)  # so there is a runner

@@ -184,15 +184,15 @@ class Notices(unittest.TestCase):
         self.blame(server)
         support.until("all are dead", lambda: set(self.states(server).values()) == {"dead"})
         notice, = self.notices(server)
-        told = {d["receiver"]: (d["tries"], d["reason"]) for d in notice["deliveries"]}
-        self.assertEqual({r: t for r, (t, _) in told.items()},
+        shown = {d["receiver"]: (d["tries"], d["reason"]) for d in notice["deliveries"]}
+        self.assertEqual({r: t for r, (t, _) in shown.items()},
                          {"moved": 1, "denied": 1, "never": 4, "private": 1, "away": 4})
-        self.assertIn("redirect", told["moved"][1])
+        self.assertIn("redirect", shown["moved"][1])
         self.assertEqual(self.receiver.to("/elsewhere"), [])
-        self.assertIn("401", told["denied"][1])
-        self.assertIn("500", told["never"][1])
-        self.assertIn("address", told["private"][1])
-        self.assertNotIn("hidden-path", told["private"][1] + server.log())
+        self.assertIn("401", shown["denied"][1])
+        self.assertIn("500", shown["never"][1])
+        self.assertIn("address", shown["private"][1])
+        self.assertNotIn("hidden-path", shown["private"][1] + server.log())
         self.assertNotIn(self.SECRET, server.log())
         figures = server.call("GET", "/metrics").body.decode()
         self.assertIn("perfci_notices_dead 5\n", figures)

@@ -375,10 +375,10 @@ class Store(unittest.TestCase):
                          f"{'(' + ', '.join(['NULL'] * count) + ')' if count else ''}; DEALLOCATE q;")
         done = subprocess.run(["psql", "-XAtq", "-d", limited], input="\n".join(lines), capture_output=True, text=True, check=False,
                               timeout=support.DEADLINE_S)
-        told = re.split(r"^== (\w+)\n", done.stderr, flags=re.M)
-        self.assertEqual(told[1::2], list(statements), "each was tried")
-        self.assertEqual({name: text for name, text in zip(told[1::2], told[2::2]) if "ERROR" in text and name != "migration_insert"}, {})
-        self.assertIn("permission denied", told[2::2][told[1::2].index("migration_insert")])
+        shown = re.split(r"^== (\w+)\n", done.stderr, flags=re.M)
+        self.assertEqual(shown[1::2], list(statements), "each was tried")
+        self.assertEqual({name: text for name, text in zip(shown[1::2], shown[2::2]) if "ERROR" in text and name != "migration_insert"}, {})
+        self.assertIn("permission denied", shown[2::2][shown[1::2].index("migration_insert")])
         # what a migration does after its own text, as the owner
         support.sql(url, f"SET ROLE {owner}; CREATE TABLE later (x int); {statements['server_grant_again']}")
         self.assertEqual(support.sql(url, f"SELECT string_agg(p, ' ') FROM unnest('{{SELECT,INSERT,UPDATE,DELETE,TRUNCATE}}'::text[]) p"
