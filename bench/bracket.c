@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIES 3 /* one look may fall into a bad moment: the machine has moved when all agree */
+/* the canary is read several times, because one reading may be disturbed; the machine has changed
+ * only if all agree */
+#define TRIES 3
 
 static void read_before(pfc_bracket *b)
 {
@@ -52,7 +54,7 @@ pfc_code pfc_bracket_block(void *arg, const pfc_block_spec *spec, pfc_block *out
     return code;
 }
 
-/* Within the run, and against all runs before it. */
+/* Compares the readings within the run, and with all earlier runs. */
 static bool moved(const pfc_bracket *b, const double *after)
 {
     const double first = pfc_canary_reading(b->before, PFC_CANARY_SAMPLES);
@@ -130,8 +132,8 @@ void pfc_bracket_finish(pfc_bracket *b, pfc_run *run, bool quiet)
     }
     run->infra = run->infra || gone || b->out_of_band;
     add_facts(b, after, &add_canary(run, b->before, after)->extra);
-    /* Readings out of the band are kept, too: a machine that changed for good is believed in the
-     * end. */
+    /* Readings outside of the band are kept, too, so that the band follows a machine that changed
+     * permanently. */
     if (pfc_band_add(b->band_path, pfc_canary_reading(after, PFC_CANARY_SAMPLES), &err) && !quiet)
         fprintf(stderr, "perfci-bench: note: %s\n", err.msg);
 }

@@ -9,6 +9,7 @@ int pfc_bench_fail(const pfc_err *err)
 
 int pfc_bench_flush(void)
 {
-    /* A write of more than the buffer fails before: then only the stream's error flag tells. */
+    /* A write larger than the buffer fails before the flush; then only the stream's error flag
+     * shows the failure. */
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : PFC_BENCH_EXIT_INFRA;
 }

@@ -123,7 +123,7 @@ static pfc_code check_backends(const pfc_bench_args *args, const pfc_backends *b
     return PFC_OK;
 }
 
-/* Checked before measuring, which takes a minute. */
+/* Checked before measuring, so that a fault is reported before a minute is spent. */
 static pfc_code check_out(const pfc_bench_args *args, pfc_err *err)
 {
     const char *slash = args->out ? strrchr(args->out, '/') : NULL;

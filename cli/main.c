@@ -13,7 +13,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 
-/* In the order in which a person meets them. */
+/* The commands are in the order in which a new user needs them. */
 static const pfc_subcommand *const commands[] = {
     &pfc_cmd_up,     &pfc_cmd_down,    &pfc_cmd_status,   &pfc_cmd_doctor, &pfc_cmd_config,
     &pfc_cmd_run,    &pfc_cmd_compare, &pfc_cmd_check,    &pfc_cmd_bisect, &pfc_cmd_init,
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     const pfc_subcommand *command;
 
     pfc_fs_open_standard();
-    /* Letters are the user's, numbers are everyone's: LC_NUMERIC stays "C". */
+    /* The locale applies to text only. LC_NUMERIC stays "C", because programs read the numbers. */
     if (!setlocale(LC_CTYPE, "") || strcmp(setlocale(LC_CTYPE, NULL), "C") == 0)
         setlocale(LC_CTYPE, "C.UTF-8");
     signal(SIGPIPE, SIG_IGN);

@@ -432,7 +432,7 @@ static pfc_code work(const pfc_agent_opts *opts, pfc_err *err)
     return code;
 }
 
-/* For the runner that works in that folder, or will. */
+/* The command is for the runner that uses that folder, now or later. */
 static pfc_code resend(const char *work, pfc_err *err)
 {
     char *dir = pfc_fs_join(work, PFC_AGENT_SPOOL);
@@ -446,8 +446,9 @@ static pfc_code resend(const char *work, pfc_err *err)
     return code;
 }
 
-/* Its memory and /proc/PID/environ hold the token: no other process of this user may read them, and
- * no core file is written. The leak checker of sanitizer builds has to. */
+/* The process's memory and /proc/PID/environ hold the token, so no other process of this user may
+ * read them and no core file is written. Sanitizer builds are exempt, because their leak checker
+ * must read them. */
 static void hide_memory(void)
 {
 #ifndef __SANITIZE_ADDRESS__

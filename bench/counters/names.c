@@ -42,7 +42,8 @@ void pfc_counter_defaults(pfc_counter_set *out)
 }
 
 #ifdef PFC_HAVE_PFM
-/* The library says "not supported" of a CPU it does not know, and then still knows the kernel's. */
+/* For an unknown CPU the library reports "not supported" but still knows the kernel's events, so
+ * this is not an error. */
 static pfc_code ask_pfm(const char *name, pfc_counter_event *out, pfc_err *err)
 {
     struct perf_event_attr attr;

@@ -103,7 +103,7 @@ static void add_throttled(pfc_measurement *m, const pfc_cell *c)
     pfc_labels_set(&m->extra, "throttled", why);
 }
 
-/* How the samples were taken: what a sceptic asks first. */
+/* Records how the samples were taken, so that a reader can judge them. */
 static void add_facts(pfc_measurement *m, const pfc_cell *c)
 {
     const pfc_block *first = &c->blocks[0];

@@ -83,7 +83,7 @@ static void add_group(pfc_run *run, const group *g)
     char text[32];
     pfc_measurement *m;
 
-    /* Before the append: it may move the measurements that the members point at. */
+    /* Computed before the append, which may move the measurements that the members point to. */
     for (size_t b = 0; g->measured == g->size && b < g->blocks; b++) {
         for (size_t i = 0; i < g->measured; i++)
             values[i] = block_median(g->members[i], b);

@@ -24,7 +24,7 @@ void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out)
     pfc_machine_hash(out);
 }
 
-/* The last one: interrupts and the rest of the system gather on the first. */
+/* Chooses the last CPU, because interrupts and other processes are mostly on the first. */
 int pfc_machine_pin_cpu(void)
 {
     cpu_set_t set;

@@ -20,7 +20,7 @@
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
 #include "kernels/cpu/kernel.h"
 
-#define SAMPLE_NS       400000.0 /* long against the 0.7 us of the clock's system call */
+#define SAMPLE_NS       400000.0 /* long in comparison with the 0.7 us of the clock's system call */
 #define SHAPE_BUDGET_NS 700e6
 #define MIN_ROUNDS      7
 #define MAX_ROUNDS      201
@@ -59,7 +59,7 @@ typedef struct problem {
     const pfc_peer *peer;
 } problem;
 
-/* CPU time of this thread: a sample that was preempted is not a slow sample. */
+/* CPU time of this thread, so that a preempted sample does not count as slow. */
 static double now_ns(void)
 {
     struct timespec t;

@@ -111,7 +111,8 @@ static void hold_to_one_thread(const library *wanted, const pfc_peer *peer)
     threads(1);
 }
 
-/* OpenBLAS falls back to kernels of 2004 on a CPU that is younger than itself. */
+/* On a CPU newer than the library, OpenBLAS uses kernels of 2004, which would make the comparison
+ * unfair. */
 static bool is_fallback(const pfc_peer *peer)
 {
     return strstr(peer->version, "Prescott") && !getenv("OPENBLAS_CORETYPE") &&

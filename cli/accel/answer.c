@@ -140,8 +140,8 @@ static json_t *metric_json(json_t *value, const char *unit, bool higher_is_bette
                      (int)higher_is_better, "exact", 1);
 }
 
-/* As a measuring command gives them: perfci run, compare and bisect read this answer as it is, and
- * one run of a commit is enough. */
+/* The format is that of a measuring command, so that perfci run, compare and bisect can read it.
+ * One run of a commit is enough. */
 static json_t *metrics_json(const pfc_accel_result *r, uint64_t cycles, double time_ns)
 {
     const uint64_t *v = r->counters.v;

@@ -160,7 +160,7 @@ static pfc_code load_side(const compare_opts *o, const pfc_take *t, const char *
     return code;
 }
 
-/* The service judges what it has. */
+/* The service compares only stored runs. */
 static pfc_code compare_stored(const compare_opts *o, const pfc_take *t, const char *const *ids,
                                pfc_cmp *out, pfc_err *err)
 {
@@ -196,7 +196,8 @@ typedef struct looking {
     const pfc_cli *cli;
 } looking;
 
-/* Every row that decides anything is decided; the tests behind it allow a look after each round. */
+/* Stops when every row that can affect the verdict is decided. The tests are sequential, so a check
+ * after each round does not raise the false alarm rate. */
 static pfc_code decided(void *arg, const pfc_run *a, const pfc_run *b, bool *done, pfc_err *err)
 {
     const looking *l = arg;
@@ -345,7 +346,8 @@ static pfc_code use_base_settings(pfc_take *t, const char *name, const pfc_commi
                         "where every author is trusted");
 }
 
-/* HEAD against where it left the base branch. Nothing is compared when HEAD is part of it. */
+/* Compares HEAD with its merge base with the base branch. Nothing is compared if HEAD is on that
+ * branch. */
 static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
 {
     const char *base = o->base ? o->base : t->conf.branch ? t->conf.branch : "main";
@@ -399,7 +401,7 @@ static json_t *repeat_words(const compare_opts *o, const pfc_cmp *cmp)
     char number[32];
 
     for (int i = 0; i < 2; i++)
-        /* A revision is written as the commit that it was. */
+        /* A revision is written as a commit id, because a branch can move. */
         json_array_append_new(words,
                               json_string((pfc_fs_exists(sides[i]) && !pfc_fs_is_dir(sides[i])) ||
                                                   !(i ? cmp->b : cmp->a)
@@ -455,7 +457,8 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
         code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
     if (code) {
         status = pfc_cli_fail(cli, &err);
-        /* A program that reads the comparison from a pipe gets the reason why there is none. */
+        /* A program that reads the comparison from a pipe must receive the reason when there is
+         * none. */
         if (o->check && cli->json)
             pfc_cli_print_json(json_pack("{s:{s:i,s:s}}", "error", "status", status, "message",
                                          err.msg[0] ? err.msg : pfc_code_name(err.code)));

@@ -36,7 +36,8 @@ typedef struct detect {
     pfc_points *points; /* of results; NULL: none were read */
 
     const char *name; /* of the input being read, for messages */
-    bool flush;       /* a reader of a pipe waits for each line */
+    /* a reader of the pipe waits for each line, so it must not stay in the buffer */
+    bool flush;
     pfc_buf line;
     pfc_table *table; /* NULL until the first change */
     bool commits;     /* it has a column of them */
@@ -235,7 +236,7 @@ static void put_rows(detect *d, const pfc_series_in *s, const pfc_detection *fou
     }
 }
 
-/* In words, a series after the other: there is no table then. */
+/* Prints the series one after the other in sentences, without a table. */
 static void put_words(const detect *d, const pfc_series_in *s, const pfc_detection *found,
                       const pfc_reasons *reasons)
 {

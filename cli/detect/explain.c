@@ -8,11 +8,14 @@
 #include "core/base/buf.h"
 #include "core/changepoint/changepoint.h"
 
-#define ANYTHING_ALPHA 0.5   /* a detector that believes nearly anything */
+/* thresholds of a detector that reports nearly every candidate, so that the dropped ones can be
+ * explained */
+#define ANYTHING_ALPHA 0.5
 #define ANYTHING_REL   1e-9  /* ... and has no floor */
 #define USUAL_FLOOR    0.005 /* as stats.h says of min_rel 0 */
 #define USUAL_ALPHA    0.01
-#define SPIKE_NOISE    6.0 /* a single point so many noises off its level is worth a word */
+/* a single point this many standard deviations off its level is mentioned */
+#define SPIKE_NOISE    6.0
 #define SPIKES_SHOWN   5
 
 static void add(pfc_reasons *out, size_t index, bool kept, char *text)

@@ -88,8 +88,8 @@ static bool parse_time(const char *text, double *out)
     return !pfc_parse_rfc3339(rfc, "time", out, NULL);
 }
 
-/* As other programs write that there is no value: infinite ones among them, for no time is
- * infinite. */
+/* Words that other programs write for a missing value. Infinite values are among them, because no
+ * duration is infinite. */
 static bool is_missing(const char *cell)
 {
     static const char *const words[] = { "null", "none", "nan", "na", "n/a", "inf", "infinity" };
@@ -134,7 +134,7 @@ static bool read_record(column *cols, char **cells, size_t n, char why[128])
     return true;
 }
 
-/* Ids of digits alone are no series of numbers. */
+/* A column of ids that consist of digits must not be read as a series of numbers. */
 static const char *const commit_names[] = { "commit",     "revision",    "sha",        "commit_id",
                                             "commit_sha", "commit_hash", "git_commit", NULL };
 static const char *const attributes[] = { "branch", "version", "tag", NULL };

@@ -22,8 +22,8 @@ typedef struct cursor {
 
 #define GOT_MAX 24 /* bytes of the offender that a message repeats */
 
-/* The word or number at the cursor, for people: what is not printable is left out, and what goes on
- * too. */
+/* The word or number at the cursor for a message, cut to a limit and without unprintable
+ * characters. */
 static size_t offender(const cursor *c)
 {
     size_t n = 0;
@@ -412,7 +412,7 @@ static pfc_code parse_points(cursor *c, pfc_series_in *out)
         if (!take(c, ']'))
             return fault(c, "\"points\": expected ',' or ']'");
     }
-    /* Only now: the array moved while it grew. */
+    /* The pointer is taken only now, because the array may move while it grows. */
     repeats = out->repeats;
     for (size_t i = 0; i < out->len; i++) {
         pfc_point *p = &out->points[i];

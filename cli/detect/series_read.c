@@ -122,7 +122,7 @@ static void emit(reader *r, size_t line)
     r->buf.overflow = false;
 }
 
-/* Does the text leave a bracket or a string open? */
+/* Returns true if the text ends within a bracket or a string. */
 static bool is_open(const char *text, size_t len)
 {
     size_t depth = 0;

@@ -1,5 +1,5 @@
 /*
- * perfci report: the story of all benchmarks that changed between two runs, as one document.
+ * perfci report: explains all benchmarks that changed between two runs, in one document.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static error_t parse_report(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* One metric stands for its benchmark: the others of an exact backend follow from it. */
+/* One metric of each benchmark is explained, because the others of an exact backend follow from
+ * it. */
 static bool chosen(const pfc_cmp *cmp, size_t at)
 {
     const pfc_cmp_row *row = &cmp->rows[at];

@@ -1,5 +1,5 @@
 /*
- * perfci doctor: what is wrong with this installation, each line with what mends it.
+ * perfci doctor: checks this installation; each line names the fault and the remedy.
  */
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void check_disk(json_t *list, const char *data)
     struct statvfs fs;
     double mib;
 
-    /* A folder that is not made yet will lie where its nearest parent is. */
+    /* For a folder that does not exist yet, the file system of its nearest parent is checked. */
     while (!pfc_fs_exists(at) && strrchr(at, '/') && strrchr(at, '/') != at)
         *strrchr(at, '/') = '\0';
     if (statvfs(at, &fs) != 0) {
@@ -106,7 +106,7 @@ static char *names_of_counters(const pfc_counters *counters, bool open)
     return pfc_buf_take(&names);
 }
 
-/* Each event is really opened: a virtual machine may allow them all and offer none. */
+/* Each event is opened, because a virtual machine may permit counters that it does not have. */
 static void check_counters(json_t *list)
 {
     pfc_counter_set set;
@@ -153,7 +153,7 @@ static double spin(void)
     return (double)(pfc_clock_ns() - start);
 }
 
-/* The same work again and again: how far its times lie apart is what the machine adds. */
+/* Repeats the same work: the spread of its times is the noise of the machine. */
 static void check_noise(const pfc_cli *cli, json_t *list)
 {
     const int64_t until = pfc_clock_ns() + (int64_t)(CANARY_LIMIT_S * (double)PFC_NS_PER_S);

@@ -157,7 +157,7 @@ static int cmd_status(pfc_cli *cli, int argc, char **argv)
     }
     if (code == PFC_OK)
         ready = pfc_member_alive(&s.server) && pfc_stack_ready(&s, why);
-    /* The server asks its database once a second: it may not know yet. */
+    /* The server checks its database once a second, so its state can be one second old. */
     if (ready && s.cluster && !pfc_member_alive(&s.postgres)) {
         ready = false;
         (void)snprintf(why, sizeof(why), "PostgreSQL is gone: run perfci up");

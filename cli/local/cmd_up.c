@@ -1,6 +1,6 @@
 /*
- * perfci up: brings the embedded service to the state "all of it runs", whatever was there before:
- * nothing, all of it, or the survivors of a kill -9.
+ * perfci up: starts all parts of the embedded service that do not run yet: all of them, none, or
+ * those that a kill -9 ended.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -268,7 +268,7 @@ done:
 
 static pfc_code start_runner(up *u, pfc_err *err)
 {
-    /* The runner runs other people's code: it inherits no secret. */
+    /* The runner executes foreign code, so it must not inherit a secret. */
     static const char *const env[] = { "PERFCI_TOKEN",
                                        "PERFCI_TOKEN_FILE",
                                        "PERFCI_GITHUB_WEBHOOK_SECRET",
@@ -306,7 +306,7 @@ static pfc_code start_runner(up *u, pfc_err *err)
     return code;
 }
 
-/* A runner whose token was revoked or has expired runs on and gets no job. */
+/* A runner whose token was revoked or has expired would continue to run without receiving a job. */
 static pfc_code mend_runner(up *u, pfc_err *err)
 {
     pfc_stack *s = &u->stack;
@@ -344,7 +344,8 @@ static pfc_code bring_up(up *u, pfc_err *err)
         pfc_member_stop(&s->runner, SIGTERM, 10);
         pfc_member_stop(&s->server, SIGTERM, 10);
     }
-    /* Before the cluster: a port in use should be said at once. */
+    /* The port is tested before the cluster is started, so that a port in use is reported at
+     * once. */
     if (!code && !pfc_member_alive(&s->server))
         code = settle_port(u, err);
     if (!code && !pfc_member_alive(&s->postgres)) {
@@ -464,7 +465,7 @@ static int stay(up *u)
     return status;
 }
 
-/* A first start that failed before there was a database leaves nothing behind. */
+/* If the first start fails before the database exists, everything that it made is removed. */
 static void forget_first_start(up *u)
 {
     json_t *removed = json_array();
@@ -511,7 +512,8 @@ static int cmd_up(pfc_cli *cli, int argc, char **argv)
     if (stop_what_is_stale(&u, was_running, &healing, &err) ||
         (!was_running || healing ? bring_up(&u, &err) : mend_runner(&u, &err))) {
         status = pfc_cli_fail(cli, &err);
-        /* Half a service is worse than none. */
+        /* A service without one of its parts would accept jobs that it cannot finish, so the rest
+         * is stopped. */
         if (u.started && pfc_stack_stop(&u.stack, cli, &err))
             pfc_cli_fail(cli, &err);
         forget_first_start(&u);

@@ -66,7 +66,7 @@ static pfc_code take(const char *path, json_t *removed, pfc_err *err)
 
 static pfc_code take_within(const pfc_stack *stack, json_t *removed, pfc_err *err)
 {
-    /* In this order: as long as stack.json is there, the command can be given again. */
+    /* stack.json is removed last: without it the command could not be repeated after a failure. */
     static const char *const names[] = { "endpoint.json", "endpoint",     "logs",   "runner",
                                          "demo",          "run",          "pg.new", "pg",
                                          "admin.token",   "runner.token", "lock",   "stack.json" };
@@ -94,7 +94,7 @@ static size_t entries(const char *path)
     return n;
 }
 
-/* Before anything is stopped: is it ours to remove? */
+/* Checks, before anything is stopped, that the folder belongs to a service of this user. */
 pfc_code pfc_stack_deletable(const pfc_stack *stack, pfc_err *err)
 {
     char *record = pfc_stack_path(stack, "stack.json");

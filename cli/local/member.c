@@ -108,8 +108,8 @@ pfc_code pfc_member_set(pfc_member *member, pid_t pid, pfc_err *err)
     return PFC_OK;
 }
 
-/* Has SIGKILL been sent to it? It may live on for a while, on a busy machine or in a system call.
- */
+/* Returns true if SIGKILL was sent. On a busy machine or in a system call the process may still
+ * exist for a while. */
 static bool is_doomed(pid_t pid)
 {
     static const char *const labels[] = { "\nSigPnd:", "\nShdPnd:" };
@@ -129,7 +129,7 @@ static bool is_doomed(pid_t pid)
     return doomed;
 }
 
-/* Ending: the signal was taken, the process is not gone yet. */
+/* The process received the signal but has not ended yet. */
 static bool is_exiting(uint64_t flags)
 {
     return flags & 4; /* PF_EXITING of linux/sched.h, as /proc/PID/stat shows it */

@@ -109,7 +109,7 @@ static pfc_code write_owned(const char *folder, const char *name, const pfc_buf 
     return code;
 }
 
-/* Written at every start: the socket may have moved with the data folder. */
+/* The file is written at every start, because the socket moves with the data folder. */
 static pfc_code write_settings(const pfc_stack *stack, const pfc_host *host, pfc_err *err)
 {
     const char *volatile_stack = getenv("PERFCI_UP_VOLATILE");
@@ -341,7 +341,8 @@ pfc_code pfc_cluster_start(pfc_stack *stack, const pfc_cli *cli, pfc_err *err)
                      stack->cluster);
         code = make_cluster(stack, &host, err);
     }
-    /* It may run although our record does not know: `up` was killed between start and record. */
+    /* The server may run although the record does not name it, if `up` was killed between the start
+     * and the record. */
     if (!code && !is_postmaster(stack, postmaster_pid(stack))) {
         code = write_settings(stack, &host, err);
         if (!code)

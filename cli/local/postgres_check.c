@@ -34,8 +34,8 @@ bool pfc_cluster_replaced(const pfc_stack *stack)
 
 pfc_code pfc_cluster_write(const pfc_stack *stack, pfc_err *err)
 {
-    /* In a new backend: PL/pgSQL is a library that it has to load, and a table is a file that it
-     * has to make. */
+    /* The check uses a new backend, which must load the library of PL/pgSQL and create the file of
+     * a table. */
     static const char text[] = "SET statement_timeout = '20s'; BEGIN; DO $$ BEGIN CREATE TABLE "
                                "public.perfci_up_probe (x int);"
                                " INSERT INTO public.perfci_up_probe VALUES (1); END $$; ROLLBACK";

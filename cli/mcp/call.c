@@ -218,7 +218,7 @@ static pfc_code failed(const running *r, const pfc_proc_result *res, pfc_err *er
     }
     if (res->exit_status < 0)
         return pfc_err_set(err, PFC_EBUG, "the command ended with %s", how);
-    /* The words of the command line are not the assistant's: its tool has a name of its own. */
+    /* The message names the tool instead of the subcommand, which the assistant cannot call. */
     if (strncmp(text, "perfci ", 7) == 0 && strstr(text, ": "))
         text = strstr(text, ": ") + 2;
     len = strcspn(text, "\n");

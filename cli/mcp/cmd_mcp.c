@@ -188,7 +188,7 @@ static void read_input(server *s, int timeout_ms)
     take_lines(s);
 }
 
-/* Asked while a tool runs: should it stop? */
+/* Called while a tool runs; returns true if it must stop. */
 static bool should_stop(void *arg)
 {
     server *s = arg;

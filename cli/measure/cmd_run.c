@@ -119,7 +119,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
         o->sizes[o->sizes_len++] = arg;
         return 0;
     case ARGP_KEY_ARGS:
-        /* Whatever stands after `--`; before it there is nothing but flags. */
+        /* The words after `--`; before it only flags are allowed. */
         if (!pfc_streq(state->argv[state->next - 1], "--"))
             pfc_cli_usage(state, "a command to measure goes after --, got \"%s\"",
                           state->argv[state->next]);

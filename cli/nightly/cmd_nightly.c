@@ -176,7 +176,8 @@ static pfc_code measure_all(pfc_night *n, const nightly_opts *o, int64_t until_n
 
 /* ---- the verdict ---- */
 
-/* Has the service looked at every run? detection_lag_s is the age of the oldest one it has not. */
+/* Returns true if the service has judged every run. detection_lag_s is the age of the oldest run
+ * that is not judged. */
 static pfc_code wait_judged(pfc_night *n, int64_t until_ns, pfc_err *err)
 {
     char *path = pfc_format("/api/v1/stats?project=%s", n->project);

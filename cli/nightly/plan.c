@@ -359,7 +359,8 @@ static void list_commits(pfc_night *n, const line *l, size_t max)
 
 static pfc_code ensure(const pfc_night *n, const pfc_night_opts *o, pfc_err *err)
 {
-    /* A name that was typed may be a typo; that of the repository is meant. */
+    /* A typed project name may contain an error, so it is created only with --create; the name of
+     * the repository is always created. */
     const bool typed = pfc_conf_pick(o->project, "PERFCI_PROJECT", NULL, NULL) != NULL;
     const pfc_ensure want = { .project = n->project,
                               .branch = n->branch,

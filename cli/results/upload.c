@@ -223,7 +223,7 @@ pfc_code pfc_upload_open(pfc_upload *up, const pfc_cli *cli, const pfc_upload_op
     return code;
 }
 
-/* A project that nothing came into goes as it came; what fails here leaves an empty project. */
+/* A new project that received no data is removed again; if that fails, an empty project remains. */
 static void unmake(const pfc_upload *up)
 {
     char *path = pfc_format("/api/v1/projects/%s", up->project);

@@ -169,7 +169,8 @@ static pfc_code backup(const char *url, const char *file, pfc_err *err)
     pfc_code code = run(argv, NULL, err);
 
     (void)umask(old);
-    /* A name that is there is a backup that is whole. */
+    /* The file gets its name only when it is complete, so an existing name means a complete
+     * backup. */
     if (!code && rename(partial, file))
         code = pfc_err_set(err, PFC_EIO, "%s: cannot be renamed to %s", partial, file);
     if (code)
@@ -194,7 +195,7 @@ static long newest_of(const char *rows)
     return newest;
 }
 
-/* Is it a backup of ours, and one that this program can serve? Said before anything is changed. */
+/* Checks that the file is a backup that this program can read, before anything is changed. */
 static pfc_code look_into(const char *file, pfc_err *err)
 {
     const char *const argv[] = { "pg_restore",        "--data-only", "-n", "public", "-t",

@@ -18,10 +18,9 @@
 #define ROUNDS      2    /* rounds of all builds before any boundary is chosen */
 #define SUSPECT     0.02 /* screening p below which a boundary is measured until it is decided */
 #define ANEW        4    /* with fewer builds the second block of a round reverses the first */
-#define LEVEL                                                                                      \
-    /* confidence level of the fit's intervals that end a night within the margin; no verdict rests
-     * on it */
-    0.85
+/* confidence level of the fit's intervals that end a night within the margin; no verdict rests
+ * on it */
+#define LEVEL 0.85
 
 typedef pfc_design_one series;
 

@@ -22,10 +22,9 @@
 #define HELD_SHARE     (2.0 / 3.0)
 #define ALONE          4.5 /* sigma that a single point must have moved */
 
-#define LANES                                                                                      \
-    /* partial sums, added in this order on every machine, so that vector code gives the same result
-     * everywhere */
-    4
+/* partial sums, added in this order on every machine, so that vector code gives the same result
+ * everywhere */
+#define LANES 4
 
 typedef struct bounded {
     double sum, inside; /* sum of the distances, bounded, and the count of those below the bound */

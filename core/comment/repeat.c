@@ -33,7 +33,7 @@ static const char *word_at(const json_t *list, size_t i)
     return word ? word : "";
 }
 
-/* Two sides that no flag can be mistaken for, then flags. */
+/* Two sides, then flags; neither side can be mistaken for a flag. */
 static bool is_compare(const json_t *list)
 {
     return json_array_size(list) >= 4 && json_array_size(list) <= MAX_WORDS &&

@@ -122,7 +122,8 @@ static double extra_number(const pfc_measurement *m, const char *name)
     return v;
 }
 
-/* Undecided, not interleaved: values that are missing on each side. n: of the smaller side. */
+/* Values that are missing on each side of an undecided comparison without interleaving. n: values
+ * of the smaller side. */
 static void estimate(pfc_cmp_row *row, size_t n, size_t least, double margin)
 {
     const double more =
@@ -247,7 +248,7 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
     if (pfc_document_pairs_same_canary(a, b))
         return PFC_OK;
     if (a->status == PFC_STATUS_SKIPPED || b->status == PFC_STATUS_SKIPPED)
-        return PFC_OK; /* not available on this machine: nothing to say */
+        return PFC_OK; /* the canary is not available on this machine */
     row = pfc_cmp_add_row(cmp);
     row->benchmark = pfc_strdup(b->benchmark);
     row->metric = pfc_strdup(b->metric);

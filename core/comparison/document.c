@@ -311,7 +311,7 @@ static pfc_code read_differences(const json_t *doc, pfc_cmp *out, pfc_err *err)
         code =
             read_difference(json_array_get(list, i), &at, &out->differs[out->differs_len++], err);
     }
-    /* The service says neither of itself: what it compares is stored. */
+    /* The service sends neither member, because it compares stored runs only. */
     out->stored = !json_object_get(json_object_get(doc, "a"), "name");
     if (!code)
         code = pfc_json_bool(doc, NULL, "stored", false, &out->stored, err);

@@ -30,7 +30,7 @@ static void id_list_reverse(id_list *list)
 }
 
 typedef struct walk_end {
-    size_t max;           /* stop after so many */
+    size_t max;           /* stop after this many commits */
     const git_oid *until; /* stop behind this commit; NULL: at the root */
     bool reached;         /* out: `until` was met */
     bool cut;             /* out: a parent is missing (shallow) */
@@ -122,7 +122,7 @@ static size_t entry_of(pfc_repo *repo, const id_list *line, const git_oid *good)
     return low;
 }
 
-/* `good` is not on the line below `bad`: says where they parted. */
+/* `good` is not a first-parent ancestor of `bad`: the message names their merge base. */
 static pfc_code explain_apart(pfc_repo *repo, const id_list *line, const pfc_commit_id *good,
                               const pfc_commit_id *bad, pfc_err *err)
 {

@@ -45,7 +45,7 @@ typedef struct safe_search {
     bool safe;          /* out */
 } safe_search;
 
-/* One value of safe.directory; an empty one forgets those before it, as in git. */
+/* Reads one value of safe.directory; an empty one clears the earlier values, as in git. */
 static int match_safe(const git_config_entry *entry, void *arg)
 {
     safe_search *search = arg;

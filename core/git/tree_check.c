@@ -76,7 +76,8 @@ static bool is_dot_git(const char *name)
     return strcasecmp(plain, ".git") == 0 || strcasecmp(plain, "git~1") == 0;
 }
 
-/* Characters that a terminal obeys, or that reorder text. */
+/* Control characters and characters that reorder text, with which a path could deceive a reader on
+ * a terminal. */
 static bool has_control(const char *name)
 {
     char *plain = pfc_strdup(name);

@@ -147,7 +147,8 @@ static bool names_accept(const pfc_http_req *req)
 
 static struct curl_slist *make_headers(const pfc_http *http, const pfc_http_req *req)
 {
-    /* Without this libcurl waits a second for "100 Continue" before it sends a large body. */
+    /* Without an empty "Expect" header libcurl waits a second for "100 Continue" before it sends a
+     * large body. */
     struct curl_slist *list = add_header(NULL, "Expect:");
     char *type, *bearer;
 

@@ -31,7 +31,8 @@ static pfc_code code_of_status(int status)
     }
 }
 
-/* A sentence from outside goes onto terminals and into logs: one line, no control characters. */
+/* The server's message is printed on terminals and in logs, so it must be one line without control
+ * characters. */
 static void one_line(const char *text, char *out, size_t cap)
 {
     size_t len = 0;

@@ -1,4 +1,4 @@
-/* Finds the format. */
+/* Detects the format of a text and calls its reader. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -6,7 +6,8 @@
 #include "core/base/parse.h"
 #include "core/import/reader/reader.h"
 
-enum { MAX_TALK = 100 }; /* lines with a bracket behind a document that are tried as another one */
+/* lines after a document that begin with a bracket and are tried as a further document */
+enum { MAX_TALK = 100 };
 
 /* In the order in which they are tried: the stricter a format, the earlier. Users' own CSV
  * and bare numbers accept the text that no other format recognises. */
@@ -40,7 +41,7 @@ static const pfc_import_format *const formats[] = {
 static const struct {
     const char *name;
     const char *format;
-    int direction; /* 1 higher is better, -1 lower, 0 not said */
+    int direction; /* 1: higher is better, -1: lower is better, 0: unknown */
 } aliases[] = { { "customBiggerIsBetter", "github-action", 1 },
                 { "customSmallerIsBetter", "github-action", -1 },
                 { "github-action-benchmark", "github-action", 0 },
@@ -173,8 +174,8 @@ static bool is_json_lines(const char *text, size_t len)
     return n == 2;
 }
 
-/* A JSON document behind what the program said before: the first line that begins with a bracket
- * and from which the rest parses. */
+/* A JSON document after other output of the program: it starts at the first line that begins with a
+ * bracket and from which the rest parses. */
 static const char *find_json(const char *text, size_t len)
 {
     pfc_lines lines;
@@ -196,7 +197,8 @@ static const char *find_json(const char *text, size_t len)
  * text is what was said around them. */
 static pfc_code read_more(pfc_import *in, const char *text, size_t len)
 {
-    const pfc_import_opts opts = in->opts; /* a document may say the benchmark, for itself alone */
+    /* a document may name its benchmark; the name must not apply to the next one */
+    const pfc_import_opts opts = in->opts;
     const char *at = find_json(text, len);
     size_t talk = 0;
     pfc_code code = PFC_OK;
@@ -372,8 +374,8 @@ static pfc_code read_any(pfc_import *in, const char *text, size_t len)
         json_t *doc = NULL;
         pfc_code code;
 
-        /* "[1/3] building" and "[ 50%] done" are talk, "[1, 2]" is a document: only parsing tells.
-         */
+        /* "[1/3] building" and "[ 50%] done" are progress lines, "[1, 2]" is a document: only a
+         * parser can distinguish them. */
         if (text[at] == '{' || !strchr("-0123456789 ", second) || second == '\0')
             return read_json(in, format, text + at, len - at);
         code = pfc_import_json(text + at, len - at, &doc, NULL);

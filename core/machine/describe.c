@@ -123,7 +123,7 @@ static char *governors(const char *root)
     return first;
 }
 
-/* Three drivers, three switches. */
+/* Each of the three frequency drivers has its own switch. */
 static char *turbo(const char *root)
 {
     char *out = on_off(root, CPU "/intel_pstate/no_turbo", true);

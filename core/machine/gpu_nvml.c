@@ -28,7 +28,8 @@ static const struct {
     bool slows;
 } reasons[] = {
     { 0x1, "idle", false },
-    { 0x2, "application clocks", false }, /* set by the administrator, and steady */
+    /* a limit set by the administrator is constant, so it does not count as throttling */
+    { 0x2, "application clocks", false },
     { 0x4, "power cap", true },
     { 0x8, "hardware slowdown", true },
     { 0x10, "sync boost", true },
@@ -91,7 +92,7 @@ static void read_ecc(const nvml *n, nvml_device device, pfc_gpu *out)
         out->ecc_errors = (double)errors;
 }
 
-/* A text that the library cut or left alone is terminated here; failing leaves what was there. */
+/* Copies a text of the library, terminated; after a failure `out` keeps its text. */
 static void read_text(char *out, size_t cap, const char *text, nvml_return rc)
 {
     if (rc == 0 && text[0])

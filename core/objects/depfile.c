@@ -16,7 +16,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Bytes of a line that goes on: a backslash at its end. 0: there is none. */
+/* Returns the bytes of a line continuation (a backslash before the newline), or 0 if there is
+ * none. */
 static size_t continuation(const reader *r)
 {
     if (r->end - r->at >= 2 && r->at[0] == '\\' && r->at[1] == '\n')
@@ -68,7 +69,7 @@ void pfc_objects_depfile(const char *text, size_t len, pfc_objects_sink sink, vo
 {
     reader r = { .at = text, .end = text + len };
     char target[PFC_OBJECTS_NAME] = "";
-    bool named = false; /* the targets are over */
+    bool named = false; /* end of the targets */
     token t;
 
     while ((t = next(&r)) != END) {

@@ -11,7 +11,7 @@
 
 #define ROUNDS_MOST  64
 #define ROUNDS_LEAST 16
-#define WORK         200000 /* jobs times rounds, about 0.2 s at the very most */
+#define WORK         200000 /* limit of jobs times rounds: about 0.2 s of processor time */
 #define FACTOR_SD    0.5    /* of a kind with one finished job */
 #define NONE         SIZE_MAX
 
@@ -142,7 +142,7 @@ static bool fits(const play *p, size_t fit, size_t slot)
     return p->q->fits[fit * p->q->slots_len + slot];
 }
 
-/* The slot takes the first job in order that it may; it may find none and stays idle. */
+/* The slot takes the first job that it is allowed to run. If there is none, it stays idle. */
 static void look_for_job(play *p, size_t round, size_t slot, double now)
 {
     size_t best = NONE;
@@ -157,8 +157,8 @@ static void look_for_job(play *p, size_t round, size_t slot, double now)
         start(p, round, pop_ready(p, best), slot, now);
 }
 
-/* One thing less that the job waits for. An idle slot had nothing that fits it, so it takes the
- * job. */
+/* Removes one condition that the job waits for. An idle slot had no suitable job until now, so it
+ * takes this one. */
 static void loosen(play *p, size_t round, size_t job, double now)
 {
     if (--p->left[job] > 0)
@@ -221,7 +221,7 @@ static void play_round(play *p, size_t round)
             loosen(p, round, e.index, e.at);
             continue;
         }
-        const size_t ended = p->holds[e.index]; /* held still: its children take their turn */
+        const size_t ended = p->holds[e.index]; /* it waits while its child jobs run */
 
         for (size_t c = p->child_start[ended]; c < p->child_start[ended + 1]; c++)
             loosen(p, round, p->children[c], e.at);

@@ -1,11 +1,12 @@
-/* Median of blocked samples: the spread between launches is not the spread within one. */
+/* Median of samples in blocks. Blocks are drawn as a whole, because the spread between launches is
+ * larger than the spread within one. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"
 
-/* Draws are what the work is bounded by: many rounds for few samples, fewer for many. */
+/* The number of draws is bounded, so there are many rounds for few samples and fewer for many. */
 #define DRAWS_MAX  8000000
 #define ROUNDS_MAX 2000
 #define ROUNDS_MIN 200

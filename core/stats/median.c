@@ -1,12 +1,12 @@
-/* Medians of values that are needed no more, which is where the detector's time goes: samples
- * narrow them down, and no branch depends on a single value. */
+/* Medians, with the values reordered in place. Most of the detector's time is spent here, so a
+ * sample narrows the range first, and no branch depends on a single value. */
 #include <math.h>
 
 #include "core/stats/sort.h"
 
-#define FEW    16 /* values in a sample */
-#define MARGIN 2  /* of its order statistics to each side */
-#define LEAST  32 /* values for which sampling pays */
+#define FEW    16 /* values in a sample of the input */
+#define MARGIN 2  /* order statistics of the sample on each side of the wanted one */
+#define LEAST  32 /* from this many values on, sampling is faster */
 
 /* Counting and moving are the same in vectors of any width, so the answer is that of the plain
  * loops on every machine. */
@@ -133,7 +133,7 @@ static void order(const double *x, size_t n, size_t a, size_t b, double *low, do
     }
 }
 
-/* Where the k-th lies, says a sample: two order statistics around it. */
+/* Finds, by a sample, two order statistics that probably enclose the k-th value. */
 static void bracket(const double *x, size_t n, size_t k, bool wide, double *low, double *high)
 {
     double few[FEW];
@@ -169,7 +169,7 @@ double pfc_stats_median_spend(double *x, size_t n)
             count_wide(x, n, low, high, &under, &upto);
         else
             count(x, n, low, high, &under, &upto);
-        if (l < under) { /* the sample misled */
+        if (l < under) { /* the range does not hold the k-th value */
             high = nextafter(low, -(double)INFINITY);
             low = -(double)INFINITY;
             upto = under;
@@ -180,7 +180,8 @@ double pfc_stats_median_spend(double *x, size_t n)
             under = upto;
             upto = n;
         }
-        /* Many values are equal, or the two lie apart: the sure way. */
+        /* If many values are equal or the range was wrong, sampling cannot succeed: use the plain
+         * selection. */
         if (k < under || l >= upto || 4 * (upto - under) > 3 * n) {
             low = pfc_stats_select(x, n, k);
             return middle(low, l > k ? pfc_stats_select(x + l, n - l, 0) : low);

@@ -16,7 +16,7 @@
  * standard deviations of a launch. With 1 instead of 0.1 no verdict at 0.01 could come before the
  * sixth pair; at 20 pairs the interval would be 7 % narrower. */
 #define PRIOR          0.1
-#define SPLITS         64 /* places where a minimum or maximum is looked for before it is refined */
+#define SPLITS         64 /* grid points at which an extremum is searched before it is refined */
 
 /* ---- one sample, normal ---- */
 
@@ -26,7 +26,8 @@ static double variance(const pfc_seq_sums *x, double floor_rel)
     return x->m2 / (double)x->n + floor_rel * floor_rel;
 }
 
-/* log of the e-process before any shift is seen: the price of not knowing it. */
+/* Logarithm of the e-process before any shift is seen: the cost of integrating over unknown
+ * shifts. */
 static double log_e_least(double n)
 {
     return 0.5 * log(PRIOR / (n + PRIOR));
@@ -130,7 +131,8 @@ static double log_e_coins(size_t k, size_t n)
            log(M_PI);
 }
 
-/* How many order statistics lie outside the interval at each end; false: not even the outermost. */
+/* Counts the order statistics outside the interval at each end. Returns false if even the outermost
+ * must be inside. */
 static bool coins_cut(size_t n, double log_e, size_t *cut)
 {
     size_t k = 0;
@@ -306,7 +308,8 @@ pfc_code pfc_seq_pair(pfc_seq *seq, double a, double b, pfc_err *err)
     return PFC_OK;
 }
 
-/* The value waits for the other side's next, or is the partner of the one that waits longest. */
+/* Pairs the value with the oldest unpaired value of the other side; if there is none, the value is
+ * kept until one comes. */
 static void match_up(pfc_seq *seq, pfc_seq_side side, double v)
 {
     bool ahead = side == PFC_SEQ_A ? seq->a.n > seq->b.n : seq->b.n > seq->a.n;
@@ -401,8 +404,8 @@ size_t pfc_seq_need(const pfc_seq *seq, size_t limit)
         return 0;
     double at = fabs(shift(seq));
     double margin = log1p(seq->opts.margin);
-    /* Excluding 0 takes a half-width below the shift, "same" one below what is left of the margin:
-     * whichever is the easier. */
+    /* To exclude 0 the half-width must fall below the shift; for "same" it must fall below the rest
+     * of the margin. The larger of the two is reached first. */
     double wanted = PFC_MAX(at, margin - at);
     size_t low = 1;
     size_t high = limit;

@@ -47,7 +47,7 @@ void pfc_seq_both(const pfc_seq *seq, const double *d, pfc_compare_result *out)
     rel_low = fmax(out->rel_low, expm1(by_sign.low));
     rel_high = fmin(out->rel_high, expm1(by_sign.high));
     if (rel_low > rel_high)
-        return; /* the shift itself moves: no common answer */
+        return; /* the shift itself changes over time: there is no common answer */
     out->rel_low = rel_low;
     out->rel_high = rel_high;
 }

@@ -14,8 +14,9 @@ static const struct guess {
                 { 0.674, 0.281 }, { 0.674, 0.135 }, { 0.674, 0.067 } };
 
 #define GUESSES    (sizeof guesses / sizeof guesses[0])
-#define FREEDOM    5.0 /* of the t densities that are bet with: what is far off says little */
-#define FARTHEST   1e6 /* scales */
+/* degrees of freedom of the t densities: with heavy tails an outlier changes the bet little */
+#define FREEDOM    5.0
+#define FARTHEST   1e6 /* farthest shift that is searched, in scales */
 #define BISECTIONS 40
 #define DOUBLINGS  60
 
@@ -71,7 +72,8 @@ double pfc_seq_symmetric_p(const double *d, size_t n, double shift)
     for (size_t k = 0; k < GUESSES; k++)
         b.up[k] = b.down[k] = 0.5 / (double)GUESSES;
     for (size_t i = 0; i < n && most < 1.0 / PFC_P_MIN; i++) {
-        /* Anew at every power of two: often enough for the bets, and cheap. */
+        /* The scale is computed again at every power of two: a sort for each value would cost n^2
+         * log n. */
         if (((i + 1) & i) == 0)
             b.scale = scale_of(d, i + 1, shift, scratch);
         most = fmax(most, bet(&b, d[i] - shift));

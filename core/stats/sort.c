@@ -138,7 +138,7 @@ static size_t split_up_to(double *x, size_t n, double pivot)
     return upto;
 }
 
-/* A value that is near the k-th of n: the k-th of a few. */
+/* Chooses a pivot near the k-th of n values: the corresponding one of a few samples. */
 static double guess(const double *x, size_t n, size_t k)
 {
     double few[SMALL];

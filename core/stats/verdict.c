@@ -12,7 +12,8 @@
 #define POWER           0.8
 #define RANK_EFFICIENCY 1.0233 /* sqrt(pi / 3): a rank test needs this much more than a z test */
 #define MORE_MOST       1e5
-#define WALSH_MAX       2000 /* pairs whose Walsh averages are written down */
+/* limit of the pairs whose Walsh averages are stored, which bounds the memory to 16 MB */
+#define WALSH_MAX       2000
 
 static pfc_code check_side(const char *name, const double *x, size_t n, pfc_err *err)
 {
@@ -54,7 +55,8 @@ static pfc_interval paired_shift(const double *d, size_t n, double alpha, bool *
     size_t used = PFC_MIN(n, (size_t)WALSH_MAX);
     size_t len = 0;
     double *walsh = pfc_calloc(used * (used + 1) / 2, sizeof *walsh);
-    /* Above the limit every n/used-th pair stands for its neighbours. */
+    /* Above the limit only every n/used-th pair is used, because the averages grow with the square
+     * of n. */
     for (size_t i = 0; i < used; i++) {
         for (size_t j = i; j < used; j++)
             walsh[len++] = 0.5 * d[i * n / used] + 0.5 * d[j * n / used];

@@ -218,7 +218,7 @@ static int exact_of(const table *t, size_t series)
     return answer;
 }
 
-/* Votes for the machine and for the commit. */
+/* Counts the votes for the machine and for the commit. */
 typedef struct votes {
     size_t machine, commit;
 } votes;

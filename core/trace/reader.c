@@ -30,7 +30,8 @@ struct pfc_trace_reader {
 
 /* ---- bytes ---- */
 
-/* Makes at least `want` bytes available when the file has them; want <= CHUNK_BYTES. */
+/* Buffers at least `want` bytes if the file has them; want <= CHUNK_BYTES, because the buffer does
+ * not grow. */
 static pfc_code fill(pfc_trace_reader *r, size_t want, pfc_err *err)
 {
     if (r->fd < 0 || r->len - r->at >= want)

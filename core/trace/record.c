@@ -1,4 +1,4 @@
-/* The tables of records.h as data, and one record: its bytes, and what it may contradict. */
+/* The tables of records.h as data; encodes, decodes and validates one record. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>

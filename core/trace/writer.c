@@ -19,8 +19,8 @@ typedef struct writer {
     pfc_err err;                        /* of the first refused record */
 } writer;
 
-/* The writer's copy of the header is made by reading what was written: one way to copy, and the
- * bytes are known to be readable. */
+/* The writer copies the header by reading the bytes that it wrote. This checks that a reader
+ * accepts them. */
 static pfc_code write_header(writer *w, const pfc_trace_header *header, bool json, pfc_err *err)
 {
     const pfc_trace_export_opts opts = { .format = PFC_TRACE_JSON };

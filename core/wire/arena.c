@@ -13,8 +13,9 @@
 #include <jansson.h>
 
 #define ALIGN 16
-#define CHUNK_MIN                                                                                  \
-    (32u * 1024) /* glibc tidies its whole heap when more than 64 KiB are freed at once */
+/* glibc consolidates its whole heap when more than 64 KiB are freed at once, so small
+ * documents stay below that */
+#define CHUNK_MIN (32u * 1024)
 #define CHUNK_MAX (4u * 1024 * 1024)
 
 typedef struct chunk {

@@ -61,7 +61,7 @@ static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, const char 
     return PFC_OK;
 }
 
-/* Tags go into sentences and onto terminals. */
+/* Tags are printed on terminals, so control characters must be refused. */
 static pfc_code read_tags(const json_t *obj, const pfc_json_at *at, pfc_commit *c, pfc_err *err)
 {
     const pfc_json_at list = { .up = at, .key = "tags" };
@@ -124,7 +124,8 @@ pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_
                                size_t *out_len, pfc_err *err)
 {
     static const char *const known[] = { "branch", "commits", NULL };
-    /* A commit is an object with three arrays; 16 MiB of paths as short as these are nobody's. */
+    /* A commit is an object with three arrays; no real commit has 16 MiB of paths as short as
+     * these. */
     static const pfc_json_limits limits = { 5 * PFC_WIRE_MAX_COMMITS, 2000000 };
     pfc_json_at root = { 0 };
     pfc_json_at list = { .up = &root, .key = "commits" };

@@ -217,7 +217,7 @@ pfc_code pfc_json_i64(const json_t *obj, const pfc_json_at *at, const char *key,
 {
     json_t *value = NULL;
     pfc_code code = member(obj, at, key, required, &value, err);
-    double real = json_real_value(value); /* 0 of what is no real */
+    double real = json_real_value(value); /* returns 0 for a value that is not a real */
     json_int_t number;
 
     if (code != PFC_OK || value == NULL)
@@ -304,7 +304,8 @@ pfc_code pfc_json_known(const json_t *obj, const pfc_json_at *at, const char *co
 
     if (!json_is_object(obj))
         return pfc_json_fault(at, NULL, err, "expected an object");
-    /* The iteration does not change the object; jansson's macro just is not const-correct. */
+    /* The iteration does not change the object; the cast is needed because jansson's macro is not
+     * const-correct. */
     json_object_foreach((json_t *)(uintptr_t)obj, key, value)
     {
         bool known = false;

@@ -25,7 +25,7 @@ static void skip_blanks(reader *r)
         r->at++;
 }
 
-/* Past this character and the blanks before it? */
+/* Skips blanks and then this character; returns false if another one follows. */
 static bool skip(reader *r, char c)
 {
     skip_blanks(r);
@@ -128,7 +128,7 @@ static json_t *read_object(reader *r)
 
         if (!read_text(r, &key, &key_len) || !skip(r, ':') ||
             json_object_setn_new_nocheck(object, key, key_len, read_value(r)) ||
-            json_object_size(object) != ++members) /* it was there already */
+            json_object_size(object) != ++members) /* the member occurs twice */
             goto failed;
     } while (skip(r, ','));
     if (skip(r, '}'))

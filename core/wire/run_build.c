@@ -238,7 +238,7 @@ static void join_samples(pfc_measurement *m, const pfc_measurement *more)
         return;
     }
     if (m->samples_len + more->samples_len > PFC_WIRE_MAX_SAMPLES)
-        return; /* there is more than enough already */
+        return; /* the limit is reached */
     if (m->visits != NULL || more->visits != NULL) {
         if (m->visits != NULL && more->visits != NULL && pfc_wire_join_visits(m, more))
             break_unequal(m);
@@ -280,7 +280,7 @@ void pfc_run_merge(pfc_run *run, pfc_run *more)
             join_samples(to, from);
         } else if (run->measurements_len < PFC_WIRE_MAX_MEASUREMENTS) {
             *pfc_run_add(run) = *from;
-            *from = (pfc_measurement){ 0 }; /* moved */
+            *from = (pfc_measurement){ 0 }; /* ownership has moved */
         }
     }
     run->infra = run->infra || more->infra;

@@ -93,7 +93,7 @@ def write_commands(programs, folder):
     if len(described["commands"]) < 20:
         raise SystemExit("reference.py: perfci help lists fewer than 20 commands")
     for command in described["commands"]:
-        (folder / f"{command['name']}.md").write_text(command_page(command, told["options"]), encoding="utf-8")
+        (folder / f"{command['name']}.md").write_text(command_page(command, described["options"]), encoding="utf-8")
     found = [(command["name"], command["summary"]) for command in described["commands"]]
     others = {"perfci-server": "the service", "perfci-runner": "the agent that measures", "perfci-bench": "the kernel benchmarks"}
     for name in others:

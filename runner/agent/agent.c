@@ -21,7 +21,7 @@
 #define DEFAULT_POLL_S 20.0
 #define COMPLETE_TRIES 5
 
-/* Asked for by the branch's perfci.yaml, and allowed by the operator, whose network it is. */
+/* The branch's perfci.yaml requests the network, and the operator must have allowed it. */
 static bool may_use_network(const pfc_agent *a, const pfc_leased_job *job, const pfc_conf *conf)
 {
     const bool stranger = pfc_streq(job->kind, "pull_request");
@@ -127,7 +127,7 @@ static json_t *report_of(void *arg)
                      (json_int_t)spool.disk_free_bytes);
 }
 
-/* A pull request may come from a fork, whose author is not known. */
+/* A pull request may come from a fork with an unknown author, so its commands must be isolated. */
 static pfc_code refuse_stranger(const pfc_agent *a, const pfc_leased_job *job, pfc_err *err)
 {
     if (a->sandbox || !pfc_streq(job->kind, "pull_request"))
@@ -202,11 +202,12 @@ static pfc_code ask_for_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc
     json_decref(a->question.status);
     a->question.status = NULL;
     if (code == PFC_ECONFLICT) {
-        renew_lease(a); /* its numbers and ours have parted: a work folder that was put back */
+        /* the server has a later request number: the work folder was restored from a backup */
+        renew_lease(a);
         code = PFC_EUNAVAIL;
     }
-    /* A server that does not hold the question open is not asked a thousand times a second; whether
-     * we are stopped meanwhile is looked at by the loop. */
+    /* Pauses, because a server that answers at once would otherwise receive thousands of requests a
+     * second. The loop checks for a stop. */
     if (code == PFC_OK && !*leased && !a->opts->once && pfc_clock_ns() - asked_ns < PFC_NS_PER_S)
         (void)pfc_stop_wait(a->opts->stop_fd, 1.0);
     return code;

@@ -52,7 +52,8 @@ static void warn_of_socket(void)
             "a runner that cannot open the file may measure meanwhile");
 }
 
-/* False: another runner has the name. Where the system refuses names, there is no socket. */
+/* Returns false if another runner has the name. Where the system refuses abstract names, no socket
+ * is opened. */
 static bool take_socket(const char *path, int *fd)
 {
     struct sockaddr_un name;
@@ -105,7 +106,8 @@ pfc_code pfc_machine_lock_take(const char *path, pfc_lease *lease, pfc_machine_l
         pfc_log(PFC_WARN, "machine_lock_file_unavailable", "file", path, "reason", why,
                 "consequence", "a runner in another network namespace may measure meanwhile");
     }
-    /* Nobody listens on it: only its name counts. */
+    /* The socket never listens; it is only needed because the kernel gives its name to one process
+     * at a time. */
     out->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (out->socket < 0)
         warn_of_socket();

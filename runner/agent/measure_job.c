@@ -24,8 +24,8 @@ void pfc_agent_label(const pfc_agent *a, const pfc_leased_job *job, pfc_run *run
     run->unsandboxed = !a->sandbox;
 }
 
-/* One launch, tried again when it failed for a reason that may pass; twice the same reason will not
- * pass. */
+/* Makes one launch, and tries again if the failure may be temporary. The same reason twice is taken
+ * as permanent. */
 static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                        const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
                        const pfc_leased_job *job, pfc_outcome *out, pfc_err *err)
@@ -39,8 +39,8 @@ static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
         if (code || (out->kind != PFC_OUTCOME_FAILED && out->kind != PFC_OUTCOME_TIMED_OUT))
             return code;
         pfc_log(PFC_WARN, "measurement_failed", "job", job->id, "try", n, "reason", out->reason);
-        /* A machine that was not quiet within the wait that the operator chose has had its chance.
-         */
+        /* A machine that did not become quiet within the operator's limit is not awaited again, or
+         * each commit would wait as long. */
         if (out->unavailable ||
             (n > 1 && out->kind == PFC_OUTCOME_FAILED && strcmp(before, out->reason) == 0))
             return code;
@@ -80,7 +80,8 @@ bool pfc_agent_whole_suite(const pfc_task *task)
     return !task->metric && !task->benchmark && !task->pair && !task->filter && !task->backends_len;
 }
 
-/* A build with another layout has other code, and says nothing of the commit's. */
+/* A build with another layout has other object code, which cannot be compared with that of other
+ * commits. */
 static void look_at_build(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
                           const pfc_commit_measure_opts *opts, const pfc_commit_id *id,
                           const pfc_leased_job *job, pfc_run *run)
@@ -181,7 +182,7 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     pfc_canary canary = { 0 };
     pfc_code code = PFC_OK;
 
-    /* A search names one benchmark, which of a command's output is read by who searches. */
+    /* A search names one benchmark; the service selects it from the command's output. */
     if (!conf->measure && !wanted.filter)
         wanted.filter = filter;
     if (!conf->measure && !wanted.backends_len && backend) {
@@ -249,7 +250,7 @@ pfc_code pfc_agent_measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf
         pfc_outcome built = { 0 };
         char *dir = NULL;
 
-        /* A build that breaks is found in the cache, and said, when its turn comes. */
+        /* A broken build is found in the cache and reported when its commit is measured. */
         lease->progress = "building both";
         code = pfc_workspace_prepare(ws, &sides[i], (unsigned)task->layout, &dir, &built, err);
         pfc_outcome_clear(&built);

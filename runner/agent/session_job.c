@@ -109,7 +109,8 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
     return code;
 }
 
-/* Broken commits are news of the session. The job is broken when no commit has a result. */
+/* Broken commits are part of the session's result. The job itself is broken only if no commit has a
+ * result. */
 static const char *status_of(const pfc_blocks_result *r, size_t first, const char **reason)
 {
     const char *status = "failed";

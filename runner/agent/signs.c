@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/parse.h"
 
-/* A path, or with "@" a name in the abstract namespace. */
+/* The socket is a path or, with "@", a name in the abstract namespace. */
 static int connect_to(const char *name)
 {
     struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -31,7 +31,7 @@ static int connect_to(const char *name)
     return fd;
 }
 
-/* A third of the manager's limit: two may be late. */
+/* A third of the manager's limit, so that two messages may be late. */
 static int64_t watchdog_period(void)
 {
     const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");

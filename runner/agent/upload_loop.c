@@ -44,7 +44,7 @@ bool pfc_agent_pause(pfc_agent *a, pfc_lease *lease, double at_least_s)
     return false;
 }
 
-/* Is there nothing more to wait for? */
+/* Returns true if nothing is left to wait for. */
 static bool is_settled(const pfc_agent *a, const char *id)
 {
     char reason[PFC_ERR_MAX];
@@ -86,7 +86,7 @@ static pfc_code put_into_spool(pfc_agent *a, const parcel *p, pfc_err *err)
                   : pfc_spool_add_session(a->spool, p->set, err);
 }
 
-/* The disk takes nothing: the result goes to the server straight from memory. */
+/* The disk accepts no data, so the result is sent from memory: without that it would be lost. */
 static pfc_code send_unspooled(pfc_agent *a, pfc_lease *lease, const parcel *p, pfc_err *err)
 {
     pfc_code code;
@@ -107,7 +107,8 @@ void pfc_agent_verdict(pfc_job_verdict *v, const char *status, const char *reaso
 {
     v->status = status;
     (void)snprintf(v->reason, sizeof(v->reason), "%s", reason);
-    pfc_text_plain(v->reason, false); /* a commit's author may have chosen the words */
+    /* a commit's author may have chosen the text, so control characters are escaped */
+    pfc_text_plain(v->reason, false);
 }
 
 void pfc_agent_keep(pfc_agent *a, const pfc_leased_job *job, const pfc_job_verdict *v)

@@ -71,7 +71,7 @@ static void drop(pfc_blocks_session *s, size_t build, pfc_outcome *outcome)
         pfc_design_drop(s->design, build);
 }
 
-/* Measures once; what failed for no reason of the commit's own is made once more. */
+/* Measures once, and a second time if the failure was not caused by the commit. */
 static pfc_code measure(pfc_blocks_session *s, size_t build, const pfc_benchmark_filter *wanted,
                         pfc_outcome *outcome, pfc_err *err)
 {
@@ -253,7 +253,7 @@ static pfc_code ask(pfc_blocks_session *s, bool *done, pfc_err *err)
     return s->opts->decided(s->opts->decided_arg, runs, len, done, err);
 }
 
-/* Whole rounds; the next one probably takes as long as one did so far. */
+/* Only whole rounds are measured. The duration of the next one is estimated by the mean so far. */
 static pfc_code by_rounds(pfc_blocks_session *s, pfc_err *err)
 {
     const double budget_s = s->opts->budget_s;
@@ -319,7 +319,7 @@ static void end_canary(pfc_blocks_session *s, pfc_canary *canary)
     s->out->canary_read = look.read;
 }
 
-/* The session's result from what its blocks brought. */
+/* Makes the session's result from its blocks. */
 static pfc_code finish(pfc_blocks_session *s, pfc_err *err)
 {
     pfc_blocks_result *out = s->out;

@@ -58,8 +58,8 @@ pfc_code pfc_blocks_tell(pfc_blocks_session *s, const pfc_block_visit *visit, pf
         if (!counts(m))
             continue;
         one = series_of(s, m);
-        /* No ratio is made of it: the values of the first rounds are kept, and no block is spent on
-         * it. */
+        /* No ratio can be formed from it: the values of the first rounds are kept, and no further
+         * block is measured for it. */
         if (!(added.value > 0) && !one->dead) {
             one->dead = true;
             if (one->number != PFC_BLOCKS_NONE)

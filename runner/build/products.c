@@ -195,7 +195,8 @@ static void find_files(gather *g, const pfc_tree *tree, pfc_built *out)
     read_all(g, &tree->commands, PFC_OBJECTS_MAX_BYTES, read_commands);
     read_all(g, &tree->logs, PFC_OBJECTS_MAX_BYTES, read_log);
     read_all(g, &tree->depfiles, MAX_DEPFILE, read_depfile);
-    /* Sources are known and what they include is not: then any header may be. */
+    /* The sources are known but not the files that they include, so every header may be
+     * included. */
     for (size_t i = 0; g->files.len && !g->had_deps && i < tree->headers.len; i++)
         add(g, tree->headers.items[i]);
     pfc_names_sort(&g->files);
@@ -297,7 +298,8 @@ static void find_code(const char *root, const pfc_commit_measure_opts *opts, con
     for (char *w = strtok_r(words, " \t\n;&|()'\"", &save); w;
          w = strtok_r(NULL, " \t\n;&|()'\"", &save))
         look_at_word(root, tree, w, &c, &lines);
-    /* A script runs what it likes; a program loads what libraries it finds. */
+    /* A script may start any program, and a program may load any library, so the hash of one file
+     * is not enough. */
     for (size_t i = 0; c.known && i < tree->programs.len; i++)
         if ((c.scripts && !c.programs) || strstr(last_name(tree->programs.items[i]), ".so"))
             c.known = add_hash(root, tree->programs.items[i], true, &lines);

@@ -157,7 +157,7 @@ void pfc_tree_walk(const char *root, pfc_tree *out)
     *out = (pfc_tree){ 0 };
     if (fd >= 0)
         walk_into(&w, fd, "", 0);
-    /* The order of a folder's entries is the file system's affair. */
+    /* The order of a folder's entries depends on the file system, so they are sorted. */
     for (size_t i = 0; i < PFC_ARRAY_LEN(all); i++)
         pfc_names_sort(all[i]);
     out->whole = w.entries < MAX_ENTRIES;

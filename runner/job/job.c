@@ -1,5 +1,5 @@
 /*
- * One job's papers: reading it, keeping its lease, handing it back.
+ * One job: reads its document, renews its lease, and reports its result.
  */
 #include "runner/job/job.h"
 
@@ -17,7 +17,8 @@
 #include "core/wire/wire.h"
 
 #define BEAT_TIMEOUT_S 5.0  /* the measured child goes on meanwhile */
-#define ANSWER_S       30.0 /* for the answer to a question, beyond what it waits there */
+/* time for the answer to a request, in addition to the wait in the server */
+#define ANSWER_S       30.0
 #define MAX_COMMAND    65536
 #define MAX_SOURCE     2048
 #define MAX_LEASE_S    86400.0
@@ -248,7 +249,7 @@ bool pfc_lease_cancelled(void *arg)
     if (!lease->stopped && !lease->lost && !lease->cancelled &&
         pfc_clock_ns() >= lease->next_beat_ns) {
         beat(lease);
-        /* A third of the lease: two beats may fail before it runs out. */
+        /* A third of the lease, so that two heartbeats may fail before it expires. */
         lease->next_beat_ns = pfc_clock_ns() + (int64_t)(lease->job->lease_s / 3.0 * 1e9);
     }
     return lease->stopped || lease->lost || lease->cancelled;
@@ -456,8 +457,8 @@ pfc_code pfc_lease_new(const char *dir, pfc_question *q, pfc_err *err)
     return keep_question(dir, q, err);
 }
 
-/* The numbers go on where no question of the last process has been, which kept only where it began.
- */
+/* The numbers continue above all that the last process can have used; only its first number was
+ * stored. */
 static pfc_code resume_question(const char *dir, const char *lease, int64_t asked, pfc_question *q,
                                 pfc_err *err)
 {
@@ -590,7 +591,8 @@ pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool,
         if (pfc_job_unsettled(code))
             return code;
     }
-    /* A disk that takes nothing: the lease has a name all the same, only no successor knows it. */
+    /* The disk accepts no data. The lease has a name all the same, but no later process can read
+     * it. */
     if (pfc_lease_new(dir, q, err) != PFC_OK)
         pfc_log(PFC_WARN, "job_file_unavailable", "reason", err->msg);
     return PFC_OK;

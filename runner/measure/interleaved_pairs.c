@@ -78,8 +78,8 @@ static pfc_code measure(const pfc_commit_measure_opts *opts, pfc_command *cmd,
                         const pair_files *files, const pfc_pair_opts *pair, pfc_outcome *out,
                         pfc_run **a, pfc_err *err)
 {
-    /* B's perfci-bench conducts: it is the newer one, which this checkout's suite was written for.
-     */
+    /* B's perfci-bench controls the comparison, because it is the newer one, for which this
+     * checkout's suite was written. */
     const char *argv[20] = { files->benches[1], "--suite",         opts->suite,
                              "--side-a",        files->benches[0], "--side-b",
                              files->benches[1], "--out",           files->result };

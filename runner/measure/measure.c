@@ -161,7 +161,7 @@ static void first_line(const char *text, char *out, size_t cap)
     }
     while (quote && n > 1 && out[n - 1] == ' ')
         n--;
-    /* Never half a character. */
+    /* A character must not be cut in two, or the text would not be UTF-8. */
     while (*text && *text != '\n' && n > 1 && ((unsigned char)out[n - 1] & 0xc0) == 0x80)
         n--;
     if (*text && *text != '\n' && n > 1 && (unsigned char)out[n - 1] >= 0xc0)
@@ -250,7 +250,7 @@ static void no_result(const pfc_commit_measure_opts *opts, const pfc_proc_result
     first_line(pfc_buf_text(&res->out), line, sizeof(line));
     first_line(opts->measure, command, sizeof(command));
     out->kind = PFC_OUTCOME_FAILED;
-    /* That a line is no number is said already. */
+    /* The message already states that the line is not a number. */
     (void)snprintf(out->reason, sizeof(out->reason),
                    "%s printed no result: expected a number or a benchmark format, got %s%s%.120s",
                    command, line, read_as_number(why) ? "" : ": ",

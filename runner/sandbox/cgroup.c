@@ -134,7 +134,7 @@ static void end_group(const char *group)
         pfc_log(PFC_WARN, "cgroup_left", "group", group, "reason", strerror(errno));
 }
 
-/* Of a runner that was killed: its process id is in the name. */
+/* A killed runner left the group behind; its process id is in the name. */
 static void remove_stale(const char *base)
 {
     DIR *folder = opendir(base);
@@ -206,14 +206,15 @@ static pfc_code find_base(char **out, pfc_err *err)
 
 static pfc_code make_group(const char *path, pfc_err *err)
 {
-    /* One of that name is left over from a process that had our id. */
+    /* A process that had our id left a group of that name behind. */
     if (mkdir(path, 0755) != 0 && errno != EEXIST)
         return pfc_err_set(err, PFC_EUNAVAIL, "no control group can be made: %s: %s", path,
                            strerror(errno));
     return PFC_OK;
 }
 
-/* Out of the way of the controllers: a group that has some for its children has no process. */
+/* Moves this process into a child group: a group cannot enable controllers for its children while
+ * it has a process itself. */
 static bool move_self(pfc_cgroups *g)
 {
     char *own = pfc_format("%s/" RUNNER_PREFIX "%d", g->base, (int)getpid());
@@ -323,7 +324,9 @@ pfc_code pfc_cgroup_begin(pfc_cgroups *g, uint64_t memory_bytes, uint64_t proces
     if (!code && g->memory && memory_bytes) {
         put_number(path, "memory.max", memory_bytes);
         (void)put(path, "memory.swap.max", "0");  /* absent in a kernel without swap */
-        (void)put(path, "memory.oom.group", "1"); /* all of the command ends, not a part of it */
+        /* the kernel ends the whole group, because a command that lost one process could report a
+         * wrong value */
+        (void)put(path, "memory.oom.group", "1");
     }
     if (!code && g->pids && processes)
         put_number(path, "pids.max", processes);

@@ -104,7 +104,7 @@ static void add_system(const pfc_sandbox *s, pfc_words *a)
 {
     /* Folders that are symbolic links into /usr on a merged system, else folders of their own. */
     static const char *const merged[] = { "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32" };
-    /* No secret is in these; /etc/shadow, /etc/ssh and /etc/perfci stay out. */
+    /* These hold no secret; /etc/shadow, /etc/ssh and /etc/perfci must not be mounted. */
     static const char *const etc[] = {
         "/etc/alternatives",    "/etc/ld.so.cache", "/etc/ld.so.conf",    "/etc/ld.so.conf.d",
         "/etc/ssl/certs",       "/etc/localtime",   "/etc/python3",       "/etc/python3.11",
@@ -263,8 +263,8 @@ pfc_code pfc_sandbox_wrap(const pfc_sandbox *s, const pfc_sandbox_command *comma
         add3(&a, command->mounts[i].writable ? "--bind" : "--ro-bind", command->mounts[i].path,
              command->mounts[i].path);
     }
-    pfc_words_add2(&a, "--remount-ro",
-                   "/"); /* the folders above the mounts are not to be written */
+    /* the folders above the mounts must not be writable */
+    pfc_words_add2(&a, "--remount-ro", "/");
     add_environment(s, command->env, &a);
     pfc_words_add2(&a, "--chdir", command->cwd);
     pfc_words_add(&a, "--seccomp");
@@ -427,7 +427,8 @@ static pfc_code copy_names(const char *const *from, const char *what, char **to,
     return PFC_OK;
 }
 
-/* Whether a command starts, and as whom: a kernel may allow some of the namespaces alone. */
+/* Tests whether a command starts, and as which user, because a kernel may allow only some of the
+ * namespaces. */
 static pfc_code probe(const pfc_sandbox *s, pfc_err *err)
 {
     const char *const argv[] = { "/bin/sh", "-c", "id -u && exec cat /proc/1/comm", NULL };
@@ -511,7 +512,7 @@ const char *pfc_sandbox_description(const pfc_sandbox *s)
 
 /* ---- ownership ---- */
 
-static _Thread_local uid_t owner; /* nftw passes nothing on */
+static _Thread_local uid_t owner; /* nftw passes no argument to its callback */
 
 static int give(const char *path, const struct stat *st, int kind, struct FTW *at)
 {

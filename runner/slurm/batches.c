@@ -114,7 +114,8 @@ static pfc_code parse_batch(char *line, pfc_slurm_batch *batch, pfc_err *err)
     (void)snprintf(batch->name, sizeof(batch->name), "%s", fields[2]);
     (void)snprintf(batch->node, sizeof(batch->node), "%s", fields[3]);
     (void)snprintf(batch->reason, sizeof(batch->reason), "%s", fields[4]);
-    /* Another's job array has "17_[1-4]"; none of ours is one. */
+    /* Entries such as "17_[1-4]" are job arrays of other programs, because this one submits
+     * none. */
     if (pfc_parse_i64(fields[0], 1, INT64_MAX, "squeue: id", &batch->id, NULL))
         batch->id = 0;
     return PFC_OK;

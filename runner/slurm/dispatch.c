@@ -133,8 +133,9 @@ static void submit(dispatcher *d, pfc_holding *h)
     }
 }
 
-/* After the end of the lease. A completed job's process is about to end; a lost one's ends at its
- * next heartbeat. A waiting batch job is cancelled. */
+/* Called after the end of the lease. The process of a completed job is about to end, and that of a
+ * lost one ends at its next heartbeat. A batch job that still waits is cancelled: otherwise it
+ * would use a node for nothing. */
 static void wind_up(pfc_holding *h, const pfc_slurm_batch *batch)
 {
     const bool late = pfc_clock_ns() - h->over_ns > (int64_t)(LATE_S * 1e9);
@@ -300,7 +301,7 @@ static pfc_code take_lock(const char *dir, int *fd, pfc_err *err)
     return code;
 }
 
-/* Faults that do not pass are found before the first lease. */
+/* Permanent faults must be found before the first lease. */
 static pfc_code look_at_cluster(dispatcher *d, pfc_err *err)
 {
     pfc_code code = pfc_slurm_kinds_read(d->opts, &d->kinds, err);

@@ -30,7 +30,8 @@ static void complete(pfc_holding *h)
 
     h->held = true;
     h->secret = pfc_strndup(h->job.lease, len);
-    /* The same job, leased once more, is another batch job; so is that of another service. */
+    /* The name has lease and service, because a job that is leased again, or one of another
+     * service, needs another batch job. */
     pfc_sha256_hex(h->secret, len, hash);
     (void)snprintf(h->name, sizeof(h->name), "perfci-%lld-%.12s", (long long)h->job.id, hash);
 }

@@ -117,7 +117,7 @@ size_t pfc_spool_waiting(const pfc_spool *spool)
     return len;
 }
 
-/* The clock may step: a file of the future has no age. */
+/* The clock can step backward, so a file with a future time has no age. */
 static double age_of(const char *dir, const char *name)
 {
     char *path = pfc_fs_join(dir, name);

@@ -22,7 +22,7 @@ static const char *const programs[] = {
     "javac",   "nvcc",   "hipcc",    "icx",   "gfortran", "ccache",  "nasm",    "zig",
 };
 
-/* The places of Debian's libraries; on another system PATH's programs tell alone. */
+/* The folders of Debian's libraries; on another system only the programs on PATH are compared. */
 static const char *const libraries[] = {
     "/lib/x86_64-linux-gnu/libc.so.6",
     "/lib/aarch64-linux-gnu/libc.so.6",

@@ -14,7 +14,7 @@ const char *httpd_bearer(const char *header)
         return NULL;
     token = header + 7;
     token += strspn(token, " ");
-    /* No spaces inside, a bounded length; what it means is the service's business. */
+    /* The token has a bounded length and no blanks; only the service checks its meaning. */
     if (!*token || strlen(token) > 256 || strpbrk(token, " \t,"))
         return NULL;
     return token;
@@ -46,7 +46,7 @@ pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *
     return pfc_err_set(err, PFC_EUNAVAIL, "too many requests from %s: try again later", who);
 }
 
-/* Without a token, where the setting says so: reading, and nothing that has another method. */
+/* If the setting allows it, requests without a token may read, and use no other method. */
 static bool is_public(pfc_httpd *http, const pfc_route *route)
 {
     return (route->scopes & PFC_SCOPE_READ) && route->scopes != PFC_SCOPE_ALL &&
@@ -111,7 +111,7 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
 
     code = session ? check(http, http->opts.session, session, &req->auth, err)
                    : check(http, http->opts.check, token, &req->auth, err);
-    /* A session whose token has gone still reads what is open to everyone. */
+    /* A session whose token was removed can still read what needs no token. */
     if (code == PFC_EDENIED && !x->auth_text && is_public(http, route))
         return PFC_OK;
     if (code) {

@@ -16,7 +16,8 @@ static pfc_code problem_of(const pfc_backend *self, const pfc_case *c, pfc_accel
 
     if (!code)
         code = pfc_accel_dtype_parse(c->dtype, &out->dtype, err);
-    /* The suite is right, this family just has no such kernel: skipped, not refused. */
+    /* The suite is valid, but this family has no such kernel: the benchmark is skipped, not
+     * refused. */
     if (code || (out->dtype == PFC_ACCEL_INT8 && out->kernel != PFC_ACCEL_GEMM))
         return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s %s", self->name, c->dtype, c->op->name);
     for (size_t i = 0; i < c->op->params_len; i++) {
@@ -152,7 +153,8 @@ static void add_fact(pfc_exact *out, const char *name, const char *text)
     out->facts_len++;
 }
 
-/* All that explains the cycles years later: what limited them, and what was executed. */
+/* Records what explains the cycles later, when the program is no longer available: limiters,
+ * counters and commands. */
 static void add_facts(pfc_exact *out, const pfc_accel_case *c, const pfc_accel_result *r,
                       const pfc_accel_whatif *whatif)
 {

@@ -30,7 +30,7 @@ static const pfc_kernel_param *kernel_param(const pfc_kernel_op *op, const char 
     return NULL;
 }
 
-/* Parameters that the kernel does not know are fine as long as they say nothing special. */
+/* Parameters that the kernel does not know are accepted only with their default value. */
 static pfc_code take_params(const pfc_backend *self, const pfc_case *c, found *f, pfc_err *err)
 {
     for (size_t i = 0; i < c->op->params_len; i++) {
@@ -47,7 +47,7 @@ static pfc_code take_params(const pfc_backend *self, const pfc_case *c, found *f
     return PFC_OK;
 }
 
-/* The suite is right, this family just has no such kernel: skipped, not refused. */
+/* The suite is valid, but this family has no such kernel: the benchmark is skipped, not refused. */
 static pfc_code find_kernel(const pfc_backend *self, const pfc_case *c, found *f, pfc_err *err)
 {
     *f = (found){ .op = NULL };
@@ -124,7 +124,7 @@ void pfc_backends_cpu(pfc_backends *backends)
 {
     for (size_t i = 0; i < pfc_kernel_count(); i++) {
         const pfc_kernel_op *op = pfc_kernel_at(i);
-        /* Scalar first: narrowest to widest reads best in tables. */
+        /* The order is from the narrowest instruction set to the widest, as tables show it. */
         for (size_t v = pfc_kernel_variants(op); v-- > 0;) {
             const pfc_kernel_variant variant = pfc_kernel_variant_at(op, v);
             if (!pfc_backends_find(backends, variant.backend))

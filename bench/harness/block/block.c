@@ -14,8 +14,10 @@
 #include "core/stats/stats.h"
 
 #define WARMUP_WINDOW 5    /* samples between two looks at the clock */
-#define MAX_LOST      16   /* samples on a clock that does not move forward, then it is given up */
-#define WARMUP_LEAST  0.25 /* of the budget: a cold machine is steady, too, for a while */
+/* limit of samples on a clock that does not advance; after that the block fails */
+#define MAX_LOST      16
+/* share of the budget for the warm-up, because a cold machine can look steady for a while */
+#define WARMUP_LEAST  0.25
 
 bool pfc_pin(int cpu)
 {
@@ -119,7 +121,7 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
     getrusage(RUSAGE_THREAD, &after);
     for (size_t i = 0; i < out->len; i++)
         out->sampling_seconds += out->samples[i] * (double)out->batch * 1e-9;
-    /* The CPU clock leaves out what others took meanwhile, which is not the harness's either. */
+    /* The CPU clock excludes time that other processes took, which is no cost of the harness. */
     if (timer != wall)
         out->sampling_seconds = spent_s;
     out->preempted = after.ru_nivcsw - before.ru_nivcsw;
@@ -167,7 +169,7 @@ static pfc_code timed(const pfc_backend *backend, void *inst, const pfc_block_sp
     double start;
     double call_ns;
 
-    /* Opening and checking needed no such privilege. */
+    /* Opening and checking the counters needed no such privilege, so this can fail first here. */
     pfc_core_join(&core, spec->cpu);
     out->fifo = core.fifo;
     start = wall->now_ns(wall->arg);
@@ -207,7 +209,7 @@ static pfc_code same_counts(const pfc_exact *a, const pfc_exact *b, pfc_err *err
     return PFC_OK;
 }
 
-/* Twice: an exact backend that answers differently is wrong by definition. */
+/* The call is made twice, because an exact backend with two different answers is wrong. */
 static pfc_code exact(const pfc_backend *backend, void *inst, pfc_block *out, pfc_err *err)
 {
     pfc_exact *again = pfc_calloc(1, sizeof(*again));

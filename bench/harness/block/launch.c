@@ -18,7 +18,7 @@ static void broken(pfc_block *out, char *reason)
     *out = (pfc_block){ .status = PFC_STATUS_BROKEN, .reason = reason };
 }
 
-/* The last line a child wrote before it died says more than its exit status. */
+/* The last line that a child wrote before it ended explains more than its exit status. */
 static char *last_line(const char *text)
 {
     size_t end = strlen(text);

@@ -1,4 +1,4 @@
-/* Is the end of a series level? */
+/* Tests whether the end of a series is level. */
 #include "bench/harness/block/steady.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@
     4.5 /* standard errors that the range of four medians passes once in a hundred */
 #define MEDIAN_ERROR 1.2533 /* of a median against a mean, normal noise */
 
-/* Robust standard deviation from neighbours: a trend or a slow cycle is hardly in it. */
+/* Robust standard deviation from differences of neighbours, because a trend or a slow cycle hardly
+ * affects these. */
 static double noise_of_neighbours(const double *x, size_t n)
 {
     double *step = pfc_alloc((n - 1) * sizeof(*step));
@@ -42,7 +43,7 @@ bool pfc_steady(const double *x, size_t n)
         low = fmin(low, median);
         high = fmax(high, median);
     }
-    /* Of a handful of samples the noise is anyone's guess. */
+    /* The noise cannot be estimated from so few samples. */
     if (n >= MANY_SAMPLES)
         error = MEDIAN_ERROR * noise_of_neighbours(tail, each * blocks) / sqrt((double)each);
     return high - low <= fmax(PFC_STEADY_REL * low, NOISE_LIMIT * error);

@@ -8,7 +8,8 @@
 #include "core/base/process/proc.h"
 
 #define MAX_OUT_BYTES (32u << 20)
-#define TIMEOUT_S     900.0 /* fifty times slower than the machine, and the machine may be busy */
+/* callgrind is fifty times slower than the machine, and the machine may be busy */
+#define TIMEOUT_S     900.0
 
 /* The text behind "NAME: " at the start of a line; NULL: no such line. */
 static const char *line_of(const char *text, const char *name)

@@ -96,7 +96,8 @@ static void tell(const pfc_cells *all, size_t at, double started, const pfc_meas
 {
     const double elapsed = (double)pfc_clock_ns() * 1e-9 - started;
     const pfc_cell *c = at < all->len ? &all->items[at] : NULL;
-    /* No budget to tell from: what is left takes as long as what was. */
+    /* There is no budget to estimate from, so the rest is expected to take as long as the part
+     * before. */
     const pfc_progress now = { .done = at,
                                .total = all->len,
                                .elapsed_s = elapsed,

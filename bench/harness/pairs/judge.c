@@ -37,7 +37,8 @@ pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level
     return (pfc_interval){ r.rel_change, r.rel_low, r.rel_high };
 }
 
-/* Beyond the margin as well as beyond chance: layout alone moves a kernel by some tenths. */
+/* The change must exceed the margin as well as chance, because layout alone moves a kernel by some
+ * tenths of a per cent. */
 static bool shows(const double *log_ratio, size_t n, const pfc_paired_opts *o, double p)
 {
     return p < alpha_of(o) && fabs(expm1(pfc_stats_median(log_ratio, n))) > margin_of(o);
@@ -61,7 +62,8 @@ static pfc_paired_state confirm(const double *log_ratio, size_t n, size_t first,
     const double p_fresh = pfc_seq_symmetric_p(fresh, n - first, 0.0);
     const bool up = pfc_stats_median(log_ratio, first) > 0.0;
 
-    /* Each is one over the money that bets on fair coins made; the money multiplies. */
+    /* Each is the reciprocal of the wealth of a bet on fair coins. Wealths of consecutive bets
+     * multiply. */
     *p = fmax(pfc_seq_symmetric_p(log_ratio, first, 0.0) * p_fresh, PFC_P_MIN);
     if (shows(fresh, n - first, o, p_fresh) && (pfc_stats_median(fresh, n - first) > 0.0) == up)
         return PFC_PAIRED_DIFFERENT;

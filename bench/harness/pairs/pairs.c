@@ -145,7 +145,7 @@ static pfc_code one_turn(duel *d, size_t side, double *sample, pfc_err *err)
     return code ? pfc_err_set(err, code, "%s", inner.msg) : PFC_OK;
 }
 
-/* Four turns, ABBA or BAAB: what drifts evenly over them cancels. Two log ratios of neighbours. */
+/* Four turns, ABBA or BAAB, in which a linear drift cancels. Gives two log ratios of neighbours. */
 static pfc_code round_of_four(duel *d, bool kept, double ratios[2], pfc_err *err)
 {
     const size_t first = (size_t)pfc_rng_below(&d->rng, 2);
@@ -206,13 +206,14 @@ static pfc_code one_launch(duel *d, bool *ready, pfc_err *err)
 
     if (!code && *ready && d->out->launches == 0)
         settle_turn(d, &up);
-    /* The first turns of fresh processes are theirs alone: thrown away. */
+    /* The first turns of new processes include their start and are discarded. */
     if (!code && *ready)
         code = round_of_four(d, false, cold, err);
     started = pfc_clock_ns();
     for (size_t q = 0; !code && *ready && q < pairs; q++) {
         code = one_pair(d, &ratios[q], err);
-        /* By the second launch: the first one checks the result and warms up for long. */
+        /* Uses the second launch, because the first one checks the result and has a long
+         * warm-up. */
         if (q == 0 && !d->per_launch && d->out->launches == 1)
             pairs = d->per_launch = pairs_of_launch(d, (double)(started - began) * 1e-9,
                                                     (double)(pfc_clock_ns() - started) * 1e-9);

@@ -69,7 +69,7 @@ static pfc_code read_line(pfc_serve_child *child, char **out, pfc_err *err)
         ssize_t n;
 
         if (newline) {
-            /* The protocol is question and answer: nothing can follow the line. */
+            /* The protocol has one answer for each request, so nothing can follow the line. */
             *out = pfc_strndup(text, (size_t)(newline - text));
             pfc_buf_reset(&child->pending);
             return PFC_OK;
@@ -149,7 +149,7 @@ static pfc_code launch(void *arg, const pfc_block_spec *spec, pfc_launched *out,
     if (!code)
         code = read_launched(doc, out, &inner);
     if (code) {
-        /* A build that crashes is a finding about the build, not about the comparison. */
+        /* A crash is a result of this build and must not fail the comparison. */
         free(out->reason);
         *out = (pfc_launched){ .status = PFC_STATUS_BROKEN, .reason = pfc_strdup(inner.msg) };
     }

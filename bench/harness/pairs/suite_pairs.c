@@ -165,7 +165,7 @@ static void tell(const pfc_cells *all, size_t done, int64_t started, const pfc_m
     const pfc_progress at = { .done = done,
                               .total = all->len,
                               .elapsed_s = elapsed,
-                              /* how long a benchmark takes shows only on the way */
+                              /* the duration of a benchmark is unknown before it runs */
                               .estimate_s = done ? elapsed * (double)all->len / (double)done
                                                  : 10.0 * (double)all->len,
                               .benchmark = now ? now->c->name : "",

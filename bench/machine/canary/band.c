@@ -102,7 +102,8 @@ static pfc_code make_folder(const char *path, pfc_err *err)
     return code;
 }
 
-/* Two runs at once may lose one reading of the two; the band is none the worse for it. */
+/* Two runs at the same time may lose one reading. The band does not need every reading, so the file
+ * has no lock. */
 pfc_code pfc_band_add(const char *path, double reading_ns, pfc_err *err)
 {
     double readings[PFC_BAND_WINDOW + 1];

@@ -1,4 +1,4 @@
-/* A pinned piece of work: if it moves, the machine moved, not the code. */
+/* A fixed piece of work: if its time changes, the machine has changed, not the code. */
 #include "bench/machine/machine.h"
 #include "core/base/clock.h"
 #include "core/stats/stats.h"

@@ -12,7 +12,8 @@
 #include "bench/machine/ceilings/pass.h"
 #include "core/base/clock.h"
 
-#define ROUND_NS    300000.0 /* long against a late start, short against a scheduler's slice */
+/* long enough that a late start does not count, short enough to fit in a scheduler's slice */
+#define ROUND_NS    300000.0
 #define MAX_THREADS 512
 #define SPINS                                                                                      \
     2000 /* before the CPU is given to others: on a busy machine they are what we wait for */
@@ -42,7 +43,7 @@ struct team {
     uint64_t times;
 };
 
-/* Sense by generation: who comes last opens it for all. */
+/* A barrier with generations: the last thread that arrives releases all. */
 static void wait_for_all(team *t)
 {
     const size_t generation = atomic_load(&t->generation);
@@ -144,7 +145,8 @@ static bool start(team *t)
         started++;
     }
     ready = started == wanted;
-    atomic_store(&t->len, started); /* those that wait are not to wait for the rest */
+    /* threads at the barrier must not wait for those that were not started */
+    atomic_store(&t->len, started);
     t->members[0].buffer = pfc_buffer_get(t->bytes);
     wait_for_all(t);
     for (size_t i = 0; i < started; i++)

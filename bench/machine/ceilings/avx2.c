@@ -39,7 +39,8 @@ double pfc_int8_avx2(uint64_t iterations)
         a[k] = _mm256_setzero_si256();
     for (uint64_t i = 0; i < iterations; i++) {
         for (int k = 0; k < CHAINS; k++) {
-            /* seen as new each time, or the products leave the loop */
+            /* the compiler must assume a new value each time, or it would move the products out of
+             * the loop */
             __asm__ volatile("" : "+x"(x));
             a[k] = _mm256_add_epi32(a[k], _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), ones));
         }

@@ -63,7 +63,7 @@ static double timed(const pfc_pass *pass, uint64_t times, double *ns)
     return work / *ns;
 }
 
-/* The shortest of three: a first pass is cold, and one may be preempted. */
+/* Takes the shortest of three, because the first pass is cold and another may be preempted. */
 uint64_t pfc_pass_times(const pfc_pass *pass, double ns)
 {
     double least = (double)INFINITY;
@@ -123,7 +123,7 @@ static void find_sizes(pfc_ceilings *out)
     out->size_bytes[PFC_LEVEL_DRAM] = (double)INFINITY;
 }
 
-/* A shared L3 is not ours alone, so only four times L2 of it. */
+/* Other cores use a shared L3, too, so only four times the size of L2 is used. */
 size_t pfc_buffer_bytes(const pfc_ceilings *c, int level, size_t threads)
 {
     double bytes = 0.5 * c->size_bytes[level];

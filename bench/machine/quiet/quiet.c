@@ -1,4 +1,4 @@
-/* Looks at the machine until it is left alone. */
+/* Waits until the machine is quiet. */
 #include "bench/machine/quiet/quiet.h"
 
 #include <math.h>
@@ -21,8 +21,8 @@ static void real_sleep(void *arg, int64_t ns)
     pfc_clock_sleep_ns(ns);
 }
 
-/* The first gate that closes says why. A comparison with NAN is false: the unknown closes nothing.
- */
+/* The first closed gate gives the reason. A comparison with NAN is false, so an unknown value
+ * closes no gate. */
 static void close_gate(pfc_quiet *out, bool closed, const char *fmt, ...) PFC_PRINTF(3, 4);
 
 static void close_gate(pfc_quiet *out, bool closed, const char *fmt, ...)

@@ -66,7 +66,8 @@ double pfc_core_ghz(void)
 #endif
 
 #if defined(__x86_64__)
-/* A tick and a time of the same moment: the pair whose two clock readings lie closest together. */
+/* Reads tick and time of the same moment: of several pairs it takes the one whose two clock
+ * readings are closest. */
 static void moment(double *ns, double *ticks)
 {
     double closest = (double)INFINITY;

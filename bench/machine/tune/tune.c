@@ -62,7 +62,7 @@ static bool read_value(const char *root, const char *path, char *out, size_t cap
     return ok && out[0];
 }
 
-/* sysfs takes a value in one write; a file that is not there is not made. */
+/* sysfs needs the value in one write, and a missing file must not be created. */
 static bool write_value(const char *root, const char *path, const char *value)
 {
     char *full = pfc_format("%s%s", root_of(root), path);
@@ -133,7 +133,7 @@ static pfc_code tune_settings(tuning *t, pfc_err *err)
                                            settings[i].path, cpu, mark + 2)
                               : pfc_strdup(settings[i].path);
             char now[MAX_VALUE];
-            /* CPU numbers may have holes, but cpu0's absence means none has it. */
+            /* CPU numbers may have gaps, but if cpu0 lacks the file, every CPU does. */
             const bool last = mark && cpu == 0 && !read_value(t->root, path, now, sizeof(now));
             const setting_change change = { path, settings[i].value, settings[i].what,
                                             settings[i].only };

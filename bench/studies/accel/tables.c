@@ -286,7 +286,7 @@ static size_t column_of(json_t *columns, const char *name)
     return 0;
 }
 
-/* It has no licence: read where it lies, no row of it is in the tree. */
+/* The table has no licence, so it is read from its own place and no row of it is in the tree. */
 static pfc_code tpu_file(const char *dir, pfc_err *err)
 {
     static const char name[] = "real-hw-tpu-matmul.json";

@@ -120,7 +120,9 @@ pfc_code advice_measure(const pfc_guidance *guidance, const pfc_limiter_rules *r
     /* Each case has a generator of its own, so that cases can be measured in any order. */
     pfc_rng_seed(&rng, (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + index);
     code = draw_simulated(&rng, &c, &cycles, &p, err);
-    if (!code) { /* all predictions are fixed before the first change is simulated */
+    /* all predictions are made before the first change is simulated, so that none can use a
+     * result */
+    if (!code) {
         pfc_limiter_judge(rules, &p, PFC_LIMITER_BEST, &verdict);
         len = pfc_guidance_advise(guidance, &p, &verdict, advice);
     }

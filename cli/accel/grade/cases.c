@@ -217,7 +217,8 @@ static void make_region(pfc_rng *rng, grade_case *c)
 
 void grade_case_make(pfc_rng *rng, grade_case *out)
 {
-    /* Repeated where leaning towards a resource rarely makes it the limiter. */
+    /* Entries are repeated for resources that rarely become the limiter, because each must be drawn
+     * often enough. */
     static const pfc_resource leans[] = {
         PFC_RESOURCE_COMPUTE,    PFC_RESOURCE_COMPUTE,    PFC_RESOURCE_WEIGHTS,
         PFC_RESOURCE_WEIGHTS,    PFC_RESOURCE_WEIGHTS,    PFC_RESOURCE_VECTOR,

@@ -9,7 +9,7 @@
 
 #include "core/import/reader/reader.h"
 
-#define HEADER_LINES 5000 /* of preamble (the program's own output) before a header */
+#define HEADER_LINES 5000 /* lines of the program's own output before a header */
 
 void pfc_csv_init(pfc_csv *csv, const char *text, size_t len, size_t line, char delimiter)
 {
@@ -30,7 +30,8 @@ void pfc_csv_clear(pfc_csv *csv)
 static void add_cell(pfc_csv *csv, const char *text, size_t len)
 {
     if (csv->cells_len >= PFC_CSV_MAX_COLUMNS)
-        return; /* told by the row's reader, who knows what it wanted */
+        /* the caller that reads the row reports this, because it knows which column it expected */
+        return;
     if (csv->cells_len == csv->cells_cap)
         csv->cells = pfc_grow(csv->cells, csv->cells_len, &csv->cells_cap, sizeof(*csv->cells));
     csv->cells[csv->cells_len++] = (pfc_span){ text, len };
@@ -69,8 +70,8 @@ static void settle(pfc_csv *csv)
     }
 }
 
-/* From the opening quote; what stands between the closing one and the delimiter is dropped.
- * Returns the first byte behind the cell, or NULL when the quote has no end. */
+/* Reads a quoted cell from its opening quote. Text between the closing quote and the delimiter is
+ * dropped. Returns the first byte after the cell, or NULL if the quote is not closed. */
 static const char *quoted_cell(pfc_csv *csv, const char *p, const char *eol, size_t *used)
 {
     const char *from = ++p;
@@ -122,7 +123,7 @@ static pfc_code quoted_row(pfc_csv *csv, const char *from, const char *eol, pfc_
         while (p < csv->end && (*p == ' ' || *p == '\t') && *p != csv->delimiter)
             p++;
         if (p < csv->end && *p == csv->quote) {
-            if (eol && p > eol) /* a cell before this one went over it */
+            if (eol && p > eol) /* an earlier cell of the row contained it */
                 eol = memchr(p, '\n', (size_t)(csv->end - p));
             p = quoted_cell(csv, p, eol, &used);
             if (!p)
@@ -145,7 +146,7 @@ static pfc_code quoted_row(pfc_csv *csv, const char *from, const char *eol, pfc_
     }
 }
 
-/* Files that were put behind each other: the header comes again. */
+/* In concatenated files the header is repeated and must not be read as a row. */
 static bool is_header_again(const pfc_csv *csv)
 {
     if (csv->names_len < 2 || csv->cells_len != csv->names_len)
@@ -294,7 +295,7 @@ bool pfc_csv_find_header(const char *text, size_t len, const char *const *names,
         bool all = true;
         const char *const first = names[0];
 
-        /* Cheap first: a line that lacks the first name somewhere is no header. */
+        /* A search for the first name is cheap; a line without it cannot be the header. */
         if (!has_nocase(one, first))
             continue;
         pfc_csv_init(&csv, one.text, one.len, 1, pfc_csv_delimiter(one));

@@ -93,8 +93,8 @@ static bool says_something(pfc_span column_name)
     return says;
 }
 
-/* Reads the header and looks at the first rows; the reader stands before the first row again.
- * False: this is no table. */
+/* Reads the header and inspects the first rows, then resets the reader to the first row. Returns
+ * false if the text is not a table. */
 static bool sniff_table(const char *text, size_t len, char delimiter, char quote, sniff *s)
 {
     pfc_lines lines;
@@ -116,7 +116,7 @@ static bool sniff_table(const char *text, size_t len, char delimiter, char quote
     s->columns = pfc_calloc(PFC_MAX(s->csv.names_len, (size_t)1), sizeof(*s->columns));
     for (size_t i = 0; i < s->csv.names_len; i++)
         s->columns[i] = (column){ .whole = true, .times = true };
-    /* A second reader over the same rows; it borrows nothing that is freed twice. */
+    /* A second reader over the same rows. It owns its buffers, so that nothing is freed twice. */
     ahead = s->csv;
     ahead.cells = NULL;
     ahead.cells_cap = 0;
@@ -132,8 +132,8 @@ static bool sniff_table(const char *text, size_t len, char delimiter, char quote
     ahead.names = NULL;
     ahead.header = NULL;
     pfc_csv_clear(&ahead);
-    /* A word in a column that is called "time_ms" is a fault, told with its line when it is read.
-     */
+    /* A word in a column such as "time_ms" is a fault; it is reported with its line when the row is
+     * read. */
     for (size_t i = 0; i < s->csv.names_len; i++) {
         column *c = &s->columns[i];
         c->text = says_something(s->csv.names[i]) ? c->texts > c->numbers : c->texts > 0;
@@ -317,7 +317,8 @@ static pfc_code read_otava(pfc_import *in, const char *text, size_t len)
             s.columns[i].text || !s.columns[i].filled || s.csv.names[i].len == 0)
             continue;
         m = add_metric(&plan, &s, i);
-        /* Otava's default is higher. A table that only looks like one of its own is asked for. */
+        /* Otava's default is "higher". A table that only resembles one of Otava's must name its
+         * direction. */
         if (in->opts.format && strcmp(in->opts.format, "otava") == 0 && !in->opts.has_direction &&
             !pfc_import_nature(m->name, m->unit)) {
             m->has_direction = true;

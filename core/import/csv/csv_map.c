@@ -164,7 +164,7 @@ static pfc_code optional_column(const planner *p, const char *key, size_t *out)
     return node ? column_of(p, node, key, out) : PFC_OK;
 }
 
-/* "{op}/{dtype}": texts and cells in turn. */
+/* Splits "{op}/{dtype}" into alternating texts and cells. */
 static pfc_code plan_name(const planner *p, struct fy_node *node)
 {
     char *text = NULL;

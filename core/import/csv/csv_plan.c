@@ -10,7 +10,7 @@
 #include "core/base/parse.h"
 
 #define MAX_PARAM_BYTES 100
-#define MAX_LABEL       200 /* of a column, in which brackets in brackets are looked at */
+#define MAX_LABEL       200 /* bytes of a column's name in which nested brackets are searched */
 
 void pfc_plan_init(pfc_plan *plan)
 {
@@ -92,7 +92,7 @@ bool pfc_plan_time(pfc_span cell, double *unix_s)
         if (number > 1e11) /* milliseconds: as seconds that would be after the year 5000 */
             number /= 1000.0;
         *unix_s = number;
-        return number >= 1e8; /* before 1973: a small number is not a Unix time */
+        return number >= 1e8; /* before 1973: a number below this is not taken for a Unix time */
     }
     if (sscanf(text, "%4d%*1[-./]%2d%*1[-./]%2d%n", &y, &mo, &d, &used) != 3 || y < 1970 ||
         mo < 1 || mo > 12 || d < 1 || d > 31)
@@ -130,7 +130,8 @@ void pfc_import_date(pfc_import *in, const char *text)
 
 /* ---- columns' names ---- */
 
-/* Where the bracket opens that the text's last byte closes; 0: nowhere behind a name. */
+/* Returns the position of the bracket that the last byte closes, or 0 if there is none after a
+ * name. */
 static size_t opening(pfc_span s, char open, char close)
 {
     size_t depth = 0;
@@ -181,7 +182,8 @@ void pfc_plan_unit(pfc_span column, pfc_span *name, pfc_span *unit)
             *unit = inside;
         return;
     }
-    /* A column that is called as its unit: "GFLOPs", "ms". One letter is no unit but a name. */
+    /* A column whose name is its unit: "GFLOPs", "ms". A single letter is never a unit, because "s"
+     * or "B" is more often a name. */
     whole = pfc_span_dup(column);
     if (column.len > 1 && strcmp(pfc_import_unit_base(whole, &scale), whole) != 0)
         *unit = column;
@@ -306,7 +308,8 @@ static pfc_code read_metric(state *s, const pfc_plan_metric *metric, pfc_import_
             add_params(s, s->in->last); /* a second look-up would cost as much as the rest */
         return code;
     case PFC_NUMBER_NONE:
-        /* An empty cell says that there was nothing to measure; "nan" that it gave none. */
+        /* An empty cell means that there was nothing to measure, "nan" that the measurement gave no
+         * value. */
         if (pfc_span_trim(cell).len == 0)
             return PFC_OK;
         return pfc_import_failed(s->in, key, PFC_STATUS_SKIPPED,
@@ -337,7 +340,7 @@ static pfc_code read_row(state *s)
         broken = true;
     }
     if (s->csv->cells_len == 1 && s->csv->names_len > 1)
-        return PFC_OK; /* a line of talk behind the table */
+        return PFC_OK; /* other output after the table */
     code = row_point(s);
     if (backend.len) {
         pfc_buf_reset(&s->backend);

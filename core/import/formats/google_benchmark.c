@@ -91,7 +91,8 @@ static bool is_aggregate(const json_t *b)
 
     if (type)
         return strcmp(type, "aggregate") == 0;
-    return suffix_of(pfc_import_string(b, "name")) != NULL; /* before 1.4.2 only the name told */
+    /* before 1.4.2 only the name shows that it is an aggregate */
+    return suffix_of(pfc_import_string(b, "name")) != NULL;
 }
 
 /* Which aggregate this is: "mean", "median", ...; NULL: not said. */

@@ -15,7 +15,7 @@ static size_t bare_word(const char *text, size_t len, size_t i)
     static const char *const words[] = { "NaN",      "nan",       "-nan", "-NaN", "NAN",
                                          "Infinity", "-Infinity", "inf",  "-inf", "None" };
 
-    /* Most bytes are none of the first letters. */
+    /* Most bytes are none of the first letters, so they are tested first. */
     if (!strchr("Nn-Ii", text[i]) || text[i] == '\0' || (i > 0 && is_word(text[i - 1])))
         return 0;
     for (size_t w = 0; w < PFC_ARRAY_LEN(words); w++) {

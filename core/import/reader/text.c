@@ -265,7 +265,7 @@ bool pfc_span_quantity(pfc_span s, double *value, pfc_span *unit)
     while (n < s.len && (isdigit((unsigned char)s.text[n]) || strchr("+-.,'", s.text[n])) &&
            s.text[n])
         n++;
-    /* An exponent only when digits follow: "1e3 ns", but not "12 events". */
+    /* An exponent needs digits after it: "1e3 ns" has one, "12 events" must not. */
     if (n > 0 && n + 1 < s.len && (s.text[n] == 'e' || s.text[n] == 'E')) {
         size_t k = n + 1;
         if (k < s.len && (s.text[k] == '+' || s.text[k] == '-'))

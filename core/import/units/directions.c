@@ -33,7 +33,8 @@ static void add(cuts *out, const char *text, size_t len)
 {
     cut *c;
 
-    if (out->len == MAX_WORDS) { /* the end of a name says more than its begin */
+    /* the end of a name determines its meaning more than the beginning does */
+    if (out->len == MAX_WORDS) {
         memmove(out->of, out->of + 1, (MAX_WORDS - 1) * sizeof(*out->of));
         out->len--;
     }
@@ -123,7 +124,7 @@ static bool ratio_of(const cuts *c, ratio *out)
     return kind_at(c, out->left) == PFC_WORD_MANY || kind_at(c, out->left) == PFC_WORD_SIZE;
 }
 
-/* "op_s", "step_s": a rate or the seconds of one? */
+/* "op_s" and "step_s" can be a rate or the seconds of one operation, so they stay unknown. */
 static bool is_ambiguous(const cuts *c)
 {
     size_t last = c->len;

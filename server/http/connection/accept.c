@@ -90,7 +90,7 @@ static void close_accepted(httpd_acceptor *d, httpd_conn *conn)
 {
     const int fd = conn->fd;
 
-    /* Out of the list before the number is free again. */
+    /* The connection is removed from the list before its descriptor can be reused. */
     httpd_conn_drop(d->http, conn);
     (void)close(fd);
 }
@@ -147,8 +147,8 @@ static void wait_for_bytes(httpd_acceptor *d, httpd_conn *conn)
 
 /* ---- the thread ---- */
 
-/* When all places are taken, one may be free as soon as a thread of the pool has run: the new
- * connection waits for that, with those behind it. */
+/* If all places are taken, one may become free as soon as a thread of the pool has run. The new
+ * connection waits for that, and so do those after it. */
 static httpd_conn *admit(httpd_acceptor *d, int fd, const struct sockaddr_storage *from,
                          socklen_t len)
 {
@@ -166,7 +166,8 @@ static httpd_conn *admit(httpd_acceptor *d, int fd, const struct sockaddr_storag
     return conn;
 }
 
-/* A few at a time: those that are here already have waited longer. False: no more wait. */
+/* Accepts a few at a time, because the existing connections have waited longer. Returns false if no
+ * more are pending. */
 static bool accept_some(httpd_acceptor *d)
 {
     for (int i = 0; i < EVENTS; i++) {

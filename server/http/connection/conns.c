@@ -281,7 +281,7 @@ void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_co
     }
 }
 
-/* Then this server is slow, not the client. */
+/* In that case this server is slow, not the client, and the connection must not be closed. */
 bool httpd_conn_unread(const httpd_conn *conn)
 {
     int unread = 0;

@@ -86,7 +86,7 @@ bool httpd_hosts_hold(const httpd_hosts *hosts, const char *host)
         return true;
     if (len == 0 || len >= sizeof(name) || !is_port(host + len))
         return false;
-    len -= len > 1 && host[len - 1] == '.'; /* the root's dot */
+    len -= len > 1 && host[len - 1] == '.'; /* a trailing dot of the DNS root */
     memcpy(name, host, len);
     name[len] = '\0';
     if (is_address(name) || strcasecmp(name, local) == 0 ||

@@ -93,7 +93,8 @@ static pfc_code read_key(pair *p, const char *pem, pfc_err *err)
     return PFC_OK;
 }
 
-/* Served all the same: clients say best what they think of it. */
+/* An expired certificate is served all the same, because the error of the client explains the fault
+ * best. */
 static void warn_of_dates(const pair *p)
 {
     const double now_s = pfc_clock_unix_s();
