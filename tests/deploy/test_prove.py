@@ -78,6 +78,27 @@ class Prove(unittest.TestCase):
         out, err = self.prove("--only", "memory", status=1, PERFCI_PG_BIN="/nowhere")
         self.assertIn("prove.sh: no PostgreSQL server programs (package postgresql): run", err)
 
+    def test_a_proof_that_this_machine_cannot_run_says_why_and_is_not_counted_as_passed(self):
+        self.program("id", "echo 1000")
+        out, _ = self.prove("--only", "tutorial")
+        self.assertEqual(out, "  not available: making a bare Debian needs root\nproof tutorial: not available\n")
+        self.program("id", "echo 0")
+        out, _ = self.prove("--only", "tutorial", "--only", "memory")
+        self.assertRegex(out, r"^  not available: debootstrap is not installed\nproof tutorial: not available\nproof memory: passed ")
+
+    def test_the_tutorial_is_typed_by_the_script_of_its_pages(self):
+        for name in ("id", "debootstrap", "unshare", "grep"):
+            self.program(name, "echo 0")
+        self.program("python3", "echo lines of $1")
+        bare = self.folder / "tests/deploy/bare.sh"
+        bare.parent.mkdir(parents=True)
+        for status, said in ((0, "passed"), (3, "FAILED")):
+            bare.write_text(f'#!/bin/sh\necho "$1: $3" >{self.folder}/called\nexit {status}\n', encoding="ascii")
+            bare.chmod(0o755)
+            out, _ = self.prove("--only", "tutorial", status=int(status != 0))
+            self.assertRegex(out, rf"(?m)^proof tutorial: {said} ")
+            self.assertEqual(self.called(), ["bookworm: lines of tests/deploy/tutorial.py"])
+
     def test_one_that_fails_does_not_hide_the_next(self):
         self.program("python3", 'case "$*" in *drain.py*) echo "trial 3: lost"; exit 1;; esac')
         out, _ = self.prove("--only", "drain", "--only", "memory", status=1)
