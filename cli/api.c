@@ -122,8 +122,8 @@ pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir
 
     if (!name || !pfc_is_slug(name))
         code = pfc_err_set(err, PFC_EINVAL,
-                           "which project? Give --project NAME (lower-case letters, digits, '.', "
-                           "'_', '-'), or `project` in perfci.yaml");
+                           "missing project: pass --project NAME (lower-case letters, digits, '.', "
+                           "'_', '-'), or set `project` in perfci.yaml");
     else
         *out = pfc_strdup(name);
     free(real);

@@ -99,7 +99,7 @@ static pfc_code make_order(remote_search *w, json_t *body, pfc_err *err)
     if (o->alert && !o->good && !o->bad)
         return PFC_OK;
     if (!metric)
-        return pfc_err_set(err, PFC_EINVAL, "which metric? Give --metric M, e.g. gemm_tflops");
+        return pfc_err_set(err, PFC_EINVAL, "missing metric: pass --metric M, such as gemm_tflops");
     if (!o->good || !o->bad)
         return pfc_err_set(err, PFC_EINVAL, "expected --good and --bad, or --alert N");
     if (w->repo)

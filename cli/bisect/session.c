@@ -59,7 +59,7 @@ static pfc_code read_state(bisect_session *b, pfc_err *err)
         code = bisect_state_load(&b->state, b->axis.commits.len, &found, err);
     if (!code && o->resume && !o->dry_run) {
         if (found)
-            pfc_cli_note(b->cli, "going on after %zu measurements", b->state.len);
+            pfc_cli_note(b->cli, "continuing after %zu measurements", b->state.len);
         else
             pfc_cli_note(b->cli, "no state of this bisection is kept: it starts again");
     }

@@ -222,7 +222,7 @@ static int cmd_comment(pfc_cli *cli, int argc, char **argv)
 
 const pfc_subcommand pfc_cmd_comment = {
     .name = "comment",
-    .summary = "tell a pull request what a comparison found",
+    .summary = "post a comparison as a comment on a pull request",
     .run = cmd_comment,
     .options = comment_options,
     .parse = parse_comment,

@@ -51,7 +51,7 @@ typedef struct compare_opts {
         PFC_OPT_TEXT("save", "DIR", compare_opts, save,                                            \
                      "Keep both run documents as DIR/a.json and DIR/b.json"),                      \
         PFC_OPT_INTEGER("seed", "N", compare_opts, take.seed, 0, INT64_MAX,                        \
-                        "Of the order of turns", .fallback = "1"),                                 \
+                        "Seed of the order of turns", .fallback = "1"),                            \
         PFC_OPT_NUMBER("margin", "R", compare_opts, margin, 1e-9, 10,                              \
                        "Relative change that does not matter",                                     \
                        .fallback = "0.01, of pairs 0.005"),                                        \
@@ -131,7 +131,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!o->check && o->sides_len != 2)
-            pfc_cli_usage(state, "expected two things to compare, A and B");
+            pfc_cli_usage(state, "expected A and B: two revisions, files or stored runs");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -379,7 +379,7 @@ static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err 
         code = use_base_settings(t, name, &tip, err);
     free(name);
     if (!code && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed)
-        pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; HEAD is what is measured",
+        pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; only HEAD is measured",
                      changed);
     return code ? code : compare_measured(o, t, ids, out, err);
 }

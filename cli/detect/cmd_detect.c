@@ -53,7 +53,7 @@ static const pfc_option options[] = {
                    "Smallest relative change that counts",
                    .fallback = "0.005, or the noise of a point"),
     PFC_OPT_NUMBER("alpha", "A", detect, alpha, 1e-9, 0.5,
-                   "Changes believed by mistake per series without any", .fallback = "0.01"),
+                   "Expected false changes per series without a change", .fallback = "0.01"),
     PFC_OPT_FLAG("explain", detect, explain,
                  "Draw each series, and say of every candidate why it was kept or dropped"),
     PFC_OPT_FLAG("plot", detect, plot, "Draw each series"),
@@ -337,8 +337,8 @@ static void on_series(void *arg, const pfc_series_in *s, size_t line)
         free(sorted.commits);
         if (!d->cli->json && !s->metric)
             pfc_cli_note(d->cli,
-                         "%s: line %zu: the points are not in the order of time; they were put "
-                         "into it, and places count in it",
+                         "%s: line %zu: the points are not in order of time: they were sorted, "
+                         "and positions refer to the sorted points",
                          d->name, line);
         free(sorted.points);
     }
@@ -423,8 +423,8 @@ static void judge_points(detect *d)
     len = pfc_points_undirected(d->points, &names);
     for (size_t i = 0; i < len; i++)
         pfc_cli_note(d->cli,
-                     "direction of \"%s\" is not known: lower is taken as better; --direction "
-                     "\"%s=higher\" says otherwise",
+                     "direction of \"%s\" is not known: lower is assumed to be better; set it "
+                     "with --direction \"%s=higher\"",
                      names[i], names[i]);
     pfc_points_free(d->points);
     d->points = NULL;

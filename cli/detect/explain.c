@@ -86,8 +86,8 @@ static char *why_kept(const pfc_series_in *s, const pfc_detection *found, size_t
     else
         pfc_buf_puts(&text, "in a series without noise, ");
     pfc_buf_printf(&text, "p = %.2g; %s", c->p,
-                   c->confirmed ? "confirmed: it has lasted, and stays whatever comes"
-                                : "provisional: the next points may take it back");
+                   c->confirmed ? "confirmed: later points do not change it"
+                                : "provisional: later points can withdraw it");
     return pfc_buf_take(&text);
 }
 

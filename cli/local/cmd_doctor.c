@@ -39,7 +39,7 @@ static const pfc_option doctor_options[] = {
 
 static const char doctor_doc[] =
     "Checks this installation: perfci.yaml, service, database, token, runners, clocks, access to "
-    "counters, noise of the machine, disk. Each line is ok, warn or fail, with what mends it."
+    "counters, noise of the machine, disk. Each line is ok, warn or fail, with the remedy."
     "\v"
     "Exit status 0 when nothing failed, else 5.\n"
     "\n"
@@ -204,7 +204,7 @@ static bool check_server(json_t *list, pfc_http *http)
                                                 "version " PFC_VERSION);
     skew = answer.date_unix_s ? llabs(answer.date_unix_s - (int64_t)pfc_clock_unix_s()) : 0;
     if (!answer.date_unix_s)
-        say(list, "clock", "warn", pfc_strdup("the server does not tell its time"), NULL);
+        say(list, "clock", "warn", pfc_strdup("the server did not send its time"), NULL);
     else
         say(list, "clock", skew > SKEW_WARN_S ? "warn" : "ok",
             pfc_format("%lld s between here and the server", (long long)skew),
@@ -351,7 +351,7 @@ static int cmd_doctor(pfc_cli *cli, int argc, char **argv)
 
 const pfc_subcommand pfc_cmd_doctor = {
     .name = "doctor",
-    .summary = "what is wrong with this installation, and what mends it",
+    .summary = "check this installation and name the remedies",
     .run = cmd_doctor,
     .options = doctor_options,
     .doc = doctor_doc,

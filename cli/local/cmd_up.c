@@ -37,7 +37,7 @@ typedef struct up {
     int64_t port; /* -1: not asked for */
     bool detach;
     bool no_runner;
-    bool first;   /* nothing was ever started in this folder */
+    bool first;   /* no service was started in this folder */
     bool started; /* we started something: on failure we stop it again */
     char *bin;    /* folder of the programs */
 } up;

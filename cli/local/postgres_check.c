@@ -53,7 +53,7 @@ pfc_code pfc_cluster_write(const pfc_stack *stack, pfc_err *err)
         code = pfc_host_programs(stack, &host, err);
     if (!code)
         code = pfc_host_run(&host, "psql", args, WRITE_TIMEOUT_S, NULL, err);
-    return code ? pfc_err_wrap(err, "PostgreSQL takes no writes") : PFC_OK;
+    return code ? pfc_err_wrap(err, "PostgreSQL accepts no writes") : PFC_OK;
 }
 
 pfc_code pfc_cluster_restartable(const pfc_stack *stack, pfc_err *err)

@@ -158,7 +158,7 @@ pfc_code pfc_stack_open(pfc_stack *stack, const char *data_flag, bool make, pfc_
     real = realpath(data, NULL);
     if (!real) {
         code = errno == ENOENT
-                   ? pfc_err_set(err, PFC_ENOTFOUND, "nothing was ever started in %.300s", data)
+                   ? pfc_err_set(err, PFC_ENOTFOUND, "no service was started in %.300s", data)
                    : pfc_err_set(err, PFC_EIO, "%.300s: %s", data, strerror(errno));
         goto done;
     }

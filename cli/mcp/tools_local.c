@@ -124,7 +124,7 @@ const mcp_tool mcp_tools_local[] = {
       .command = config_words, .timeout_s = 10, .of_service = true },
     { "doctor", "Check this installation",
       "Checks perfci.yaml, service, database, token, runners, counters and disk: each is ok, warn "
-      "or fail, with what mends it. Exit status 5 when one failed.",
+      "or fail, with the remedy. Exit status 5 when one failed.",
       .command = doctor_words, .timeout_s = 60, .of_service = true },
 };
 

@@ -161,7 +161,7 @@ static pfc_code push(const run_opts *o, const pfc_take *t, pfc_run *run, pfc_err
 
     if (!run->commit)
         code = pfc_err_set(err, PFC_EINVAL,
-                           "what was measured is no commit (tracked files differ from HEAD, or "
+                           "the measured tree is not a commit (tracked files differ from HEAD, or "
                            "there is no repository), so it is not pushed");
     if (!code)
         code = pfc_api_open(o->url, o->data, &t->conf, &http, err);

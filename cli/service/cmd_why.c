@@ -111,8 +111,8 @@ static void print_why(const pfc_cli *cli, const why_opts *o, const json_t *answe
         pfc_cli_note(cli, "and %zu less probable ones: --all", len - shown);
     if (json_integer_value(json_object_get(answer, "sources")) == 0)
         pfc_cli_note(cli,
-                     "what the benchmark is built from is not known: a runner tells it where a "
-                     "build leaves compile_commands.json or depfiles");
+                     "the benchmark's sources are unknown: a runner reports them if the build "
+                     "leaves compile_commands.json or depfiles");
 }
 
 /* An alert without suspects: a drift, or one whose range is not known. */

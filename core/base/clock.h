@@ -19,7 +19,7 @@ double pfc_clock_unix_s(void);
 /** "2026-11-22T10:00:00.123Z" of a Unix time into out[32]; a later one than can be said: the last.
  */
 void pfc_clock_rfc3339(double unix_s, char out[32]);
-/** Waits at least `ns`, going on after signals. For back-off and polling, never for ordering. */
+/** Waits at least `ns`, continuing after signals. For back-off and polling, never for ordering. */
 void pfc_clock_sleep_ns(int64_t ns);
 
 #endif

@@ -113,7 +113,7 @@ pfc_code pfc_repo_open(const char *dir, pfc_repo **out, pfc_err *err)
     }
     rc = git_repository_discover(&found, dir, 0, NULL);
     if (rc) {
-        code = pfc_err_set(err, PFC_ENOTFOUND, "%s lies in no git repository", dir);
+        code = pfc_err_set(err, PFC_ENOTFOUND, "%s is not in a git repository", dir);
         goto fail;
     }
     code = open_found(dir, found.ptr, &git, err);

@@ -396,7 +396,7 @@ bool pfc_evidence_of_commit(const pfc_suspect_case *c, const pfc_suspect_commit 
     bool rules, idle;
 
     if (!commit->paths_known || commit->paths_len == 0) {
-        pfc_evidence_add(e, W_UNKNOWN, "what it touches is not known");
+        pfc_evidence_add(e, W_UNKNOWN, "its changed files are unknown");
         return identical;
     }
     tokenise(c->benchmark, &name);

@@ -369,7 +369,7 @@ class Results(support.Case):
     def test_an_assumed_direction_is_reported(self):
         files = [self.write(f"{i}.json", json.dumps({"metrics": {"score": v}})) for i, v in enumerate(noisy(1, (100, 30), (130, 30)))]
         done = self.expect(self.perfci("detect", *files), 1)
-        self.assertEqual(done.stderr.count('direction of "score" is not known: lower is taken'), 1)
+        self.assertEqual(done.stderr.count('direction of "score" is not known: lower is assumed'), 1)
         done = self.expect(self.perfci("detect", "--direction", "score=higher", *files), 0)
         self.assertNotIn("not known", done.stderr)
 

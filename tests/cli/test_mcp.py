@@ -175,7 +175,7 @@ class Mcp(support.Case):
     def test_the_project_comes_from_the_settings(self):
         self.stub.answers = {("GET", "/api/v1/projects/q"): {}, ("GET", "/api/v1/projects/e"): {}, ("GET", "/api/v1/projects/y"): {}}
         with self.client(check_outputs=False) as client:
-            self.assertIn("which project?", client.fails("project"))
+            self.assertIn("missing project", client.fails("project"))
         self.write("perfci.yaml", "project: y\nmeasure: 'true'\n")
         for args, env, name in (((), {}, "y"), ((), {"PERFCI_PROJECT": "e"}, "e"), (("--project", "q"), {"PERFCI_PROJECT": "e"}, "q")):
             with Client(support.PERFCI, *args, env={**self.env, **env}, cwd=self.dir, check_outputs=False) as client:

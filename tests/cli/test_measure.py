@@ -71,7 +71,7 @@ class Run(Repository):
 
     def test_what_was_left_out_or_taken_is_said(self):
         done = self.expect(self.perfci("run", "--repeats", "2", "--", "echo", "3", cwd=self.dir), 0)
-        self.assertEqual(done.stderr.count("lower is taken as better"), 1)
+        self.assertEqual(done.stderr.count("lower is assumed to be better"), 1)
         self.assertNotIn("is taken as better", self.here("run", "--repeats", "1").stderr)
         path = self.write("gb.json", json.dumps({"context": {}, "benchmarks": [
             {"name": "BM_a", "real_time": 3, "cpu_time": 3, "time_unit": "ns", "widgets": 9}]}))

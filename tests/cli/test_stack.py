@@ -81,7 +81,7 @@ class Heal(Stack):
         done = self.expect(self.perfci("status", "--data", self.data), 5)
         self.assertRegex(done.stdout, "not ready: the database takes no writes: .*read-only transaction")
         done = self.up()
-        self.assertRegex(done.stderr, "PostgreSQL takes no writes: .*read-only transaction.*: restarting PostgreSQL and the server")
+        self.assertRegex(done.stderr, "PostgreSQL accepts no writes: .*read-only transaction.*: restarting PostgreSQL and the server")
         after = self.members()
         self.assertNotEqual((after["postgres"], after["server"]), (before["postgres"], before["server"]))
         self.expect(self.perfci("status", "--data", self.data), 0)
@@ -90,7 +90,7 @@ class Heal(Stack):
         # Where a restart does not help the reason is said, and nothing is left running.
         self.read_only(then="on")
         done = self.up(status=5)
-        self.assertRegex(done.stderr, "(?m)^perfci up: PostgreSQL takes no writes: .*read-only transaction")
+        self.assertRegex(done.stderr, "(?m)^perfci up: PostgreSQL accepts no writes: .*read-only transaction")
         self.assertEqual([pid for pid in self.members().values() if pid], [])
 
 
@@ -105,7 +105,7 @@ class Delete(Stack):
         self.assertEqual(done.stdout, f"removed {self.data}\n")
         self.assertFalse(os.path.exists(self.data))
         self.assertFalse(any(alive(pid) for pid in pids.values()))
-        self.assertIn("nothing was ever started", self.delete().stderr)
+        self.assertIn("no service was started", self.delete().stderr)
 
     def test_what_others_put_there_stays(self):
         self.start()

@@ -49,7 +49,7 @@ static pfc_code send_line(pfc_serve_child *child, const char *text, pfc_err *err
         if (n > 0)
             sent += (size_t)n;
         else if (n < 0 && errno != EINTR)
-            code = pfc_err_set(err, PFC_EIO, "the measuring process is gone");
+            code = pfc_err_set(err, PFC_EIO, "the measuring process ended");
     }
     sigaction(SIGPIPE, &old, NULL);
     return code;

@@ -125,7 +125,7 @@ pfc_code bisect_measuring_settle(bisect_measuring *m, pfc_err *err)
         return pfc_measured_nothing(&m->conf,
                                     m->builds->repo ? pfc_repo_root(m->builds->repo) : ".", err);
     if (!how->measure && !how->metric)
-        return pfc_err_set(err, PFC_EINVAL, "which metric? Give --metric M, e.g. gemm_tflops");
+        return pfc_err_set(err, PFC_EINVAL, "missing metric: pass --metric M, such as gemm_tflops");
     if (!how->metric)
         how->metric = how->time ? "wall_time_ns" : "value";
     return how->measure ? PFC_OK : find_suite(m, suite, err);

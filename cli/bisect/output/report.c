@@ -144,8 +144,8 @@ static void headline(const bisect_session *b, const pfc_bisect_report *report,
     else if (report->culprits_len && b->confirmations.len)
         pfc_buf_puts(out, "inconclusive: the new pairs do not confirm the named commit");
     else
-        pfc_buf_puts(out, "inconclusive: more runs are needed (--resume goes on, --max-runs allows "
-                          "more)");
+        pfc_buf_puts(out, "inconclusive: more runs are needed (--resume continues, --max-runs "
+                          "allows more)");
 }
 
 static void print_stop(const bisect_session *b, const bisect_stop *stop)
@@ -154,7 +154,7 @@ static void print_stop(const bisect_session *b, const bisect_stop *stop)
 
     pfc_buf_init(&text, 4096);
     bisect_say_stop(b, stop, &text);
-    pfc_out("%s\n%shint: --resume with a larger --max-runs goes on from here\n%s",
+    pfc_out("%s\n%shint: --resume with a larger --max-runs continues from here\n%s",
             pfc_buf_text(&text), b->opts->markdown ? "\n" : "", b->opts->markdown ? "\n" : "");
     pfc_buf_clear(&text);
 }
@@ -177,7 +177,7 @@ static void print_report(const bisect_session *b, const pfc_bisect_report *repor
     if (stop->budget)
         print_stop(b, stop);
     else if (stop->open_none && isfinite(stop->more_runs))
-        pfc_out("hint: --resume --max-runs %.0f goes on from here\n%s",
+        pfc_out("hint: --resume --max-runs %.0f continues from here\n%s",
                 (double)b->state.len + ceil(stop->more_runs), b->opts->markdown ? "\n" : "");
     for (size_t i = 0; b->opts->markdown && i < report->culprits_len; i++)
         markdown_culprit(b, report, i);
@@ -203,8 +203,8 @@ int bisect_report(bisect_session *b)
     bisect_log_flush(&b->log);
     bisect_view_erase(b->cli);
     if (b->interrupted)
-        pfc_cli_warn(b->cli, "interrupted; every measurement is kept, the same command with "
-                             "--resume goes on");
+        pfc_cli_warn(b->cli, "interrupted; every measurement is kept; continue with the same "
+                             "command and --resume");
     bisect_answer(b, &report);
     bisect_stop_get(b, &report, &stop);
     if (b->cli->json)

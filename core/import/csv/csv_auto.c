@@ -171,7 +171,7 @@ static void note_units(pfc_import *in, const pfc_plan *plan)
     for (size_t i = 0; i < plan->metrics_len; i++) {
         const pfc_plan_metric *m = &plan->metrics[i];
         if (!m->unit && !in->opts.unit && !*pfc_import_unit_of(m->name, named))
-            pfc_import_note(in, "column %.80s: the file says no unit", m->name);
+            pfc_import_note(in, "column %.80s: the file names no unit", m->name);
     }
 }
 
@@ -387,7 +387,8 @@ static void plan_own(pfc_import *in, pfc_plan *plan, const sniff *s)
             if (number && !c->whole)
                 pfc_import_note(in,
                                 "column %.80s is taken as a parameter of the benchmark; if it is a "
-                                "result, say which way is better: --direction NAME=higher or lower",
+                                "result, state which direction is better with --direction "
+                                "NAME=higher or lower",
                                 s->csv.names[i].text);
             pfc_plan_part_add(plan, text, strlen(text), i);
             pfc_plan_param_add(plan, i);
@@ -438,7 +439,7 @@ static pfc_code read_csv(pfc_import *in, const char *text, size_t len)
         pfc_plan_clear(&plan);
         sniff_clear(&s);
         return pfc_err_set(in->err, PFC_EINVAL,
-                           "the table has no column of numbers; say which by --map");
+                           "the table has no column of numbers; name the columns with --map");
     }
     return run_plan(in, &plan, &s);
 }

@@ -26,8 +26,8 @@ static pfc_import_key bare_key(const pfc_import *in)
 static void note_cost(pfc_import *in, const pfc_import_key *key)
 {
     if (in->opts.number_is_cost && key->has_direction && !key->higher_is_better && !in->opts.metric)
-        pfc_import_note(in, "a number without a name: lower is taken as better (perfci.yaml: "
-                            "\"better: higher\" says otherwise)");
+        pfc_import_note(in, "a number without a name: lower is assumed to be better (otherwise "
+                            "set \"better: higher\" in perfci.yaml)");
 }
 
 /* One number a line; blank lines are fine. */

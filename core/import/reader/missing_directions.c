@@ -114,8 +114,8 @@ static void ask_run(pfc_import *in, size_t *at, names *asked, names *left)
         pfc_buf text;
         list(left, &text);
         pfc_import_note(in,
-                        "left out, because neither name nor unit says which way is better: %s; "
-                        "--direction NAME=higher or NAME=lower takes it in",
+                        "left out, because neither name nor unit states which direction is "
+                        "better: %s; include it with --direction NAME=higher or NAME=lower",
                         pfc_buf_text(&text));
         pfc_buf_clear(&text);
         compact(run, kept);
@@ -137,8 +137,8 @@ pfc_code pfc_import_require_directions(pfc_import *in)
         return PFC_OK;
     list(&asked, &text);
     (void)pfc_err_set(in->err, PFC_EINVAL,
-                      "direction of %s is not known: expected a name or a unit that says which way "
-                      "is better",
+                      "direction of %s is not known: expected a name or a unit that states which "
+                      "direction is better",
                       pfc_buf_text(&text));
     code = pfc_err_hint(in->err,
                         "pass --direction \"%.40s=higher\" or \"%.40s=lower\", or write it in "

@@ -70,7 +70,7 @@ Test(repo, a_plain_folder_is_refused)
     pfc_err err = { 0 };
 
     cr_assert(eq(int, pfc_fs_mkdirs(plain, 0755, &err), PFC_OK));
-    want_refused(plain, PFC_ENOTFOUND, "lies in no git repository");
+    want_refused(plain, PFC_ENOTFOUND, "is not in a git repository");
     want_refused(missing, PFC_ENOTFOUND, "no such folder");
     free(plain);
     free(missing);

@@ -51,7 +51,7 @@ function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
       {list.length < reply.suspects.length && (
         <p class="under-table"><button type="button" class="button" onClick={() => setAll(true)}>Show all {plural(reply.suspects.length, "suspect")}</button></p>)}
       <p class="muted under-table">Weighed without a run, over {plural(reply.series, "series", "series")} of the same cause{reply.sources > 0 ? "."
-        : "; what the benchmark is built from is not known: a runner tells it where a build leaves compile_commands.json or depfiles."}</p>
+        : "; the benchmark's sources are unknown: a runner reports them if the build leaves compile_commands.json or depfiles."}</p>
     </>
   );
 }
