@@ -52,7 +52,7 @@ typedef struct pfc_ensure {
 } pfc_ensure;
 
 /** Finds the project, or makes it where that is meant: by --create, or because perfci.yaml states
- * it. *made tells that. PFC_ENOTFOUND otherwise, with the name that was probably meant as the hint.
+ * it. *made is true then. PFC_ENOTFOUND otherwise, with the name that was probably meant as the hint.
  */
 pfc_code pfc_api_ensure_project(pfc_http *http, const pfc_ensure *want, bool *made,
                                 pfc_err *err) PFC_MUSTCHECK;

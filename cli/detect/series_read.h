@@ -55,7 +55,7 @@ pfc_code pfc_series_read(int fd, const char *stem, const pfc_series_sink *sink,
  * the caller's until it returns. */
 pfc_code pfc_series_read_on(int fd, char *head, size_t len, const char *stem,
                             const pfc_series_sink *sink, pfc_err *err) PFC_MUSTCHECK;
-/** Does a text that begins like this hold series: objects with "points", or CSV by "time"? */
+/** Returns true if the text begins like series: objects with "points", or CSV with "time". */
 bool pfc_series_begins(const char *head, size_t len);
 
 /* Shared by the parts of the reader. */

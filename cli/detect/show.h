@@ -23,7 +23,7 @@ typedef struct pfc_reasons {
 
 /**
  * Why `found`, the detector's answer under `opts`, is what it is. Candidates are what a detector
- * that believes anything would have reported (no floor, every second series without a change may
+ * with the lowest thresholds would have reported (no floor, every second series without a change may
  * have one), single points far off their level, and newest points that may be a new level.
  * Clear *out.
  */

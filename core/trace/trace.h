@@ -4,7 +4,7 @@
  *
  * The writer is made for simulators: one copy into a buffer for each record. The reader takes files
  * of any size in bounded memory and trusts nothing in them. Records of a device have the ticks of
- * the device's own clock; who needs host time finds it from the clock_pair records.
+ * the device's own clock; host time follows from the clock_pair records.
  *
  * A writer or reader belongs to one thread at a time; several may exist.
  */

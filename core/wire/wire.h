@@ -13,7 +13,7 @@
 
 #include "core/base/buf.h"
 
-/* A fixed piece of work in each run: it tells how fast the machine was, nothing of the code. */
+/* A fixed piece of work in each run: it measures the speed of the machine, not of the code. */
 #define PFC_CANARY_BENCHMARK "canary"
 
 /* Under "role" in a measurement's extra: it is shown and judged, but decides no exit status. */

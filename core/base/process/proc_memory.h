@@ -20,9 +20,9 @@
 bool pfc_proc_tree_exceeds(pid_t pid, uint64_t limit_bytes);
 
 /**
- * Gives the pages of what was freed back to the system, when that is more than keep_bytes: the C
- * library keeps them, in each thread's arena below whatever lives. True when it did. Milliseconds a
- * gigabyte; thread-safe.
+ * Returns freed pages to the system if there are more than keep_bytes. The C library keeps them
+ * otherwise, because in each thread's arena memory in use lies above them. Returns true if it did.
+ * Takes milliseconds for each gigabyte; thread-safe.
  */
 bool pfc_memory_give_back(size_t keep_bytes);
 
