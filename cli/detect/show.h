@@ -23,8 +23,8 @@ typedef struct pfc_reasons {
 
 /**
  * Why `found`, the detector's answer under `opts`, is what it is. Candidates are what a detector
- * with the lowest thresholds would have reported (no floor, every second series without a change may
- * have one), single points far off their level, and newest points that may be a new level.
+ * with the lowest thresholds would have reported (no floor, every second series without a change
+ * may have one), single points far off their level, and newest points that may be a new level.
  * Clear *out.
  */
 void pfc_detect_explain(const pfc_series_in *s, const pfc_detect_opts *opts,

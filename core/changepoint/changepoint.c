@@ -8,7 +8,7 @@
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 
-/* relative changes below this are not reported: nobody would act on them */
+/* relative changes below this are not reported, because they need no action */
 #define FLOOR_REL   0.005
 #define FLOOR_NOISE 1.0   /* ... unless the noise is so low that the change is evident */
 #define PLACE_NATS  12.0  /* log-likelihood loss beyond which a location has no weight */

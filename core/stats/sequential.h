@@ -1,7 +1,7 @@
 /*
- * Sequential comparisons: a caller may evaluate them after every value and stop at any time, and the
- * error rate stays alpha. pfc_stats_compare, evaluated repeatedly, would not keep it: at alpha = 0.01
- * and 200 looks it reports noise as a difference in one comparison of ten.
+ * Sequential comparisons: a caller may evaluate them after every value and stop at any time, and
+ * the error rate stays alpha. pfc_stats_compare, evaluated repeatedly, would not keep it: at alpha
+ * = 0.01 and 200 looks it reports noise as a difference in one comparison of ten.
  *
  * What is kept is an e-process: a number that starts at 1, of which no strategy of stopping can
  * expect more than 1 while both sides are equally fast, so that it ever reaches 1 / alpha with

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a reader types who follows docs/tutorial/first-hour.md and README.md to the letter: one bash script, with every command in order.
+"""Prints a bash script with every command of docs/tutorial/first-hour.md and README.md, in order.
 
 Usage: tutorial.py [PORT]   prints the script, with the dashboard at PORT instead of the default; deploy/prove.sh --only tutorial runs it in a bare Debian, in a clone of this repository.
 
-The lines are read from the pages: each indented line of a section is a command. PLACES says in which folder a reader stands
+The lines are read from the pages: each indented line of a section is a command. PLACES names the working directory
 at the start of each block of lines; a section with commands that PLACES does not know is an error. The reader's own
 repositories are those of tests/e2e/reader.py. All lines run in one shell, so that `cd` and `export` stay in force.
 """
@@ -36,7 +36,7 @@ TOUR = f"""
 PERFCI_SOURCE_DIR={CLONE} PERFCI_BIN_DIR={CLONE}/build/release/bin PERFCI_TEST_DIR={CLONE}/build/release/tests \\
     python3 {CLONE}/tests/docs/test_shown_commands.py || fail "a command of README's tour or of a how-to page failed"
 """
-# What the reader of the three examples has: the libraries of the examples, and a repository for each.
+# Installs the libraries of the three examples and makes a repository for each.
 PREPARE = f"""
 apt-get install -y -qq --no-install-recommends libbenchmark-dev python3-pytest-benchmark >/dev/null
 for folder in {OWN} {OWN}-readme; do
