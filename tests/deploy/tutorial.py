@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Prints a bash script with every command of docs/tutorial/first-hour.md and README.md, in order.
 
-Usage: tutorial.py [PORT]   prints the script, with the dashboard at PORT instead of the default; deploy/prove.sh --only tutorial runs it in a bare Debian, in a clone of this repository.
+Usage: tutorial.py [PORT]   PORT: of the dashboard, instead of the default
+deploy/prove.sh --only tutorial runs the script in a bare Debian, in a clone of this repository.
 
 The lines are read from the pages: each indented line of a section is a command. PLACES names the working directory
 at the start of each block of lines; a section with commands that PLACES does not know is an error. The reader's own
