@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Counts the comments of the product's C: blocks of .c files that give a reason, and lines of headers that are contract.
+"""Counts the comments of the product's C: how many blocks of .c files give a reason.
 
-Usage: count_comments.py ROOT [--list FOLDER]
+Usage: count_comments.py ROOT [--list FOLDER] [--least PERCENT]
 
-Prints a line for each top folder. A block is one comment, or several on adjacent lines. A block counts as a reason if it has
-one of the words of REASON: what something prevents, would cause or rests on. The share is a lower bound by words, not a
-judgement of the text. --list prints the blocks of that folder that have none.
+Prints a line for each top folder. A block is one comment, or several on adjacent lines. A block counts as a reason if it has one
+of the words of REASON: what something prevents, would cause or rests on. The share is an estimate by words, not a judgement of
+the text. --list prints the blocks of that folder that have none. Exit status 1 if the share is below --least per cent.
 """
 
 import argparse
@@ -41,6 +41,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("root")
     parser.add_argument("--list", metavar="FOLDER")
+    parser.add_argument("--least", type=float, default=20, metavar="PERCENT")
     args = parser.parse_args()
     root = pathlib.Path(args.root)
     total = [0, 0]
@@ -57,7 +58,7 @@ def main():
         total = [a + b for a, b in zip(total, count)]
         print(f"{top:8} {count[0]:6} blocks {count[1]:6} with a reason  {100 * count[1] / max(count[0], 1):5.1f} %")
     print(f"{'all':8} {total[0]:6} blocks {total[1]:6} with a reason  {100 * total[1] / max(total[0], 1):5.1f} %")
-    sys.exit(0 if total[0] else 1)
+    sys.exit(0 if total[0] and 100 * total[1] >= args.least * total[0] else 1)
 
 
 if __name__ == "__main__":

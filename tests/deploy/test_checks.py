@@ -73,6 +73,19 @@ class Checks(unittest.TestCase):
             subprocess.run(["cc", "-c", "-O0", source, "-o", thing], check=True)
         return check("check_circles.py", self.tree, build)
 
+    def test_comments_with_a_reason_are_counted_by_block(self):
+        path = self.tree / "core/a.c"
+        path.parent.mkdir()
+        path.write_text('int a; /* the number */\n/* Closed first, because the file\n * is renamed. */\n/* Adjacent. */\n\n'
+                        'const char *s = "/* because */";\n', encoding="utf-8")
+        status, out = check("count_comments.py", self.tree, "--list", "core")
+        self.assertIn("core/a.c: the number\n", out)
+        self.assertRegex(out, r"(?m)^core +2 blocks +1 with a reason +50\.0 %$")
+        self.assertEqual(status, 0)
+        self.assertEqual(check("count_comments.py", self.tree, "--least", "51")[0], 1)
+        path.write_text("int a;\n", encoding="utf-8")
+        self.assertEqual(check("count_comments.py", self.tree)[0], 1, "an empty tree is no success")
+
     def test_a_circle_of_three_files_is_found_and_one_of_two_is_allowed(self):
         two = {"a.c": "int b(void); int a(void) { return b(); }\n", "b.c": "int a(void); int b(void) { return a(); }\n"}
         self.assertEqual(self.circles(two)[0], 0)
