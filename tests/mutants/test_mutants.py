@@ -284,6 +284,19 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.judge(100)['noticed'], 'own')
         self.assertEqual(self.calls, ['own'])
 
+    def test_named_targets_alone_are_built_and_run(self):
+        commands = []
+        known, called = run.Build.read_tests, run.run
+        self.addCleanup(setattr, run.Build, "read_tests", known)
+        self.addCleanup(setattr, run, "run", called)
+        run.Build.read_tests = lambda build: build.tests.update(a={}, b={}, c={})
+        run.run = lambda command, log: commands.append(command) or 0
+        for targets, built, tests in ((("c", "a"), ["--target", "c", "a"], {"a", "c"}), ((), [], {"a", "b", "c"})):
+            build = run.Build(self.records.file.name, "release", [], targets)
+            build.make(3)
+            self.assertEqual(commands[-1][-2 - len(built):], ["-j", "3", *built])
+            self.assertEqual(set(build.tests), tests)
+
     def test_a_mutant_that_no_test_reaches_has_a_record(self):
         for test in self.build.tests.values():
             test['reached'] = []

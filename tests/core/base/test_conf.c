@@ -43,6 +43,24 @@ Test(conf, every_key_is_read)
     pfc_conf_clear(&conf);
 }
 
+/* A key of 64 bytes is a word that is not known, a longer one is refused before it is copied. */
+Test(conf, keys_are_bounded)
+{
+    char text[80];
+    pfc_conf conf = { 0 };
+    pfc_err err = { 0 };
+
+    for (int len = 64; len <= 65; len++) {
+        memset(text, 'k', sizeof(text));
+        strcpy(text + len, ": x\n");
+        cr_assert(eq(int, parse(text, &conf, &err), PFC_EINVAL));
+        cr_assert(eq(int, strstr(err.msg, "expected plain words as keys") != NULL, len == 65), "%s",
+                  err.msg);
+    }
+    cr_assert(eq(int, parse("[a]: x\n", &conf, &err), PFC_EINVAL));
+    cr_assert(eq(str, err.msg, "perfci.yaml: expected plain words as keys"));
+}
+
 Test(conf, rerun_rules_are_read_with_their_limits)
 {
     pfc_conf conf = { 0 };

@@ -52,6 +52,23 @@ Test(fs, what_is_written_is_read_with_its_mode)
     free(path);
 }
 
+/* ENOENT and ENOTDIR: there is no such file. EISDIR: there is one that cannot be read. */
+Test(fs, a_missing_file_is_distinguished_from_one_that_cannot_be_read)
+{
+    char *path = pfc_fs_join(dir, "a"), *below = pfc_fs_join(dir, "a/b");
+    pfc_err err = { 0 };
+    char *text = NULL;
+    size_t len = 0;
+
+    cr_assert(eq(int, pfc_fs_read(path, 9, &text, &len, &err), PFC_ENOTFOUND), "%s", err.msg);
+    cr_assert(eq(int, pfc_fs_write_atomic(path, "x", 1, 0600, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_fs_read(below, 9, &text, &len, &err), PFC_ENOTFOUND), "%s", err.msg);
+    cr_assert(eq(int, pfc_fs_read(dir, 9, &text, &len, &err), PFC_EIO), "%s", err.msg);
+    cr_assert_null(text);
+    free(path);
+    free(below);
+}
+
 Test(fs, reading_more_than_the_limit_is_refused)
 {
     char *path = pfc_fs_join(dir, "a");

@@ -67,6 +67,22 @@ Test(log, a_line_holds_event_and_typed_values)
     free(text);
 }
 
+Test(log, the_request_is_on_every_line_until_it_is_cleared)
+{
+    char *text;
+
+    begin();
+    pfc_log_set_level(PFC_INFO);
+    pfc_log_set_request("r-1\"");
+    pfc_log(PFC_INFO, "first");
+    pfc_log_set_request(NULL);
+    pfc_log(PFC_INFO, "second");
+    text = logged();
+    cr_assert_not_null(strstr(text, "\"first\",\"request\":\"r-1\\\"\""), "%s", text);
+    cr_assert_null(strstr(strstr(text, "second"), "request"), "%s", text);
+    free(text);
+}
+
 Test(log, bytes_that_are_no_utf8_are_replaced)
 {
     char *text;
