@@ -52,8 +52,7 @@ typedef struct pfc_ensure {
 } pfc_ensure;
 
 /** Finds the project, or makes it where that is meant: by --create, or because perfci.yaml states
- * it. *made is true then. PFC_ENOTFOUND otherwise, with the name that was probably meant as the hint.
- */
+ * it. *made is true then. PFC_ENOTFOUND otherwise; the hint is the name that was probably meant. */
 pfc_code pfc_api_ensure_project(pfc_http *http, const pfc_ensure *want, bool *made,
                                 pfc_err *err) PFC_MUSTCHECK;
 /** Where runners find the project: *out is NULL where it has a repository of its own, which the

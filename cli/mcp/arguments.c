@@ -209,7 +209,8 @@ static pfc_code put(const mcp_tool *tool, const json_t *arguments, const char *n
         if (strncmp(a->name, name, len) != 0 || a->name[len] != '\0')
             continue;
         if (!value && a->kind == MCP_PROJECT) {
-            (void)pfc_err_set(err, PFC_EINVAL, "missing project: pass the argument \"%s\"", a->name);
+            (void)pfc_err_set(err, PFC_EINVAL,
+                              "missing project: pass the argument \"%s\"", a->name);
             return pfc_err_hint(err, "the tool projects lists them");
         }
         if (!value)
