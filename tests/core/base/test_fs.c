@@ -52,8 +52,8 @@ Test(fs, what_is_written_is_read_with_its_mode)
     free(path);
 }
 
-/* ENOENT and ENOTDIR: there is no such file. EISDIR: there is one that cannot be read. */
-Test(fs, a_missing_file_is_distinguished_from_one_that_cannot_be_read)
+/* ENOENT and ENOTDIR: there is no such file. A folder exists, but is no file. */
+Test(fs, a_missing_file_is_distinguished_from_a_folder)
 {
     char *path = pfc_fs_join(dir, "a"), *below = pfc_fs_join(dir, "a/b");
     pfc_err err = { 0 };
@@ -63,7 +63,7 @@ Test(fs, a_missing_file_is_distinguished_from_one_that_cannot_be_read)
     cr_assert(eq(int, pfc_fs_read(path, 9, &text, &len, &err), PFC_ENOTFOUND), "%s", err.msg);
     cr_assert(eq(int, pfc_fs_write_atomic(path, "x", 1, 0600, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(int, pfc_fs_read(below, 9, &text, &len, &err), PFC_ENOTFOUND), "%s", err.msg);
-    cr_assert(eq(int, pfc_fs_read(dir, 9, &text, &len, &err), PFC_EIO), "%s", err.msg);
+    cr_assert(eq(int, pfc_fs_read(dir, 9, &text, &len, &err), PFC_EINVAL), "%s", err.msg);
     cr_assert_null(text);
     free(path);
     free(below);
