@@ -12,7 +12,7 @@
  * its group is accepted: systemd's credentials have it. */
 pfc_code pfc_fs_private(const char *path, pfc_err *err) PFC_MUSTCHECK;
 /** Reads a whole regular file of at most max_bytes; *out is NUL-terminated, caller frees.
- *  PFC_ENOTFOUND, PFC_ETOOBIG, PFC_EINVAL for a folder, or PFC_EIO. "-" reads standard input. */
+ *  PFC_ENOTFOUND, PFC_ETOOBIG or PFC_EIO. "-" reads standard input. */
 pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out_len,
                      pfc_err *err) PFC_MUSTCHECK;
 /** Reads `path` below the folder `dir`, which other users may write: a regular file, reached

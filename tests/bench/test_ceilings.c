@@ -133,6 +133,9 @@ Test(ceilings, a_headline_carries_the_geometric_mean_of_its_members_shares)
     add(run, "gemm/f32/m1n1000k1000", "time_ns", 8 * 80160);
     add(run, "gemm/f32/m1n1000k1000", "gemm_tflops", 0.003);
     add(run, "headline", "gemm_tflops", 0.01);
+    /* no member: a benchmark that the suite does not have, whatever share its run states */
+    add(run, "gemm/f32/m7n7k7", "gemm_tflops", 0.01);
+    pfc_labels_set(&run->measurements[5].extra, "percent_of_peak", "99");
     pfc_ceilings_annotate(&made_up, suite, run);
     cr_assert(
         eq(str, (char *)pfc_labels_get(&run->measurements[4].extra, "percent_of_peak"), "25"));

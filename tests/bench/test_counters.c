@@ -209,6 +209,43 @@ Test(counters, lists_that_say_nothing_are_refused)
 }
 
 #ifdef PFC_HAVE_PFM
+/* The ten own names and those of the kernel's PERF_TYPE_HW_CACHE events are enough. */
+Test(counters, a_list_holds_as_many_events_as_its_limit_and_no_more)
+{
+    static const char *const caches[] = { "L1-DCACHE", "L1-ICACHE", "LLC",
+                                          "DTLB",      "ITLB",      "BRANCH" };
+    static const char *const kinds[] = { "LOADS", "LOAD-MISSES", "STORES", "STORE-MISSES",
+                                         "PREFETCHES", "PREFETCH-MISSES" };
+    pfc_counter_set set = { 0 };
+    pfc_err err = { 0 };
+    char text[PFC_COUNTER_LIST_MAX] =
+        "cycles,instructions,cache-references,cache-misses,branches,branch-misses,task-clock,"
+        "page-faults,context-switches,cpu-migrations";
+    size_t known = 10;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(caches) * PFC_ARRAY_LEN(kinds); i++) {
+        char one[PFC_COUNTER_LIST_MAX], longer[2 * PFC_COUNTER_LIST_MAX];
+
+        snprintf(one, sizeof(one), "perf::%s-%s", caches[i / PFC_ARRAY_LEN(kinds)],
+                 kinds[i % PFC_ARRAY_LEN(kinds)]);
+        if (pfc_counter_parse(one, &set, &err))
+            continue; /* not every pair exists */
+        snprintf(longer, sizeof(longer), "%s,%s", text, one);
+        if (strlen(longer) >= PFC_COUNTER_LIST_MAX)
+            cr_skip_test("the names are longer than a list: %zu fit", known);
+        known++;
+        cr_assert(
+            eq(int, pfc_counter_parse(longer, &set, &err) == PFC_OK, known <= PFC_COUNTERS_MAX),
+            "%zu: %s", known, err.msg);
+        if (known > PFC_COUNTERS_MAX) {
+            cr_assert(eq(str, err.msg, "counters: expected at most 24"));
+            return;
+        }
+        strcpy(text, longer);
+    }
+    cr_skip_test("libpfm4 knows only %zu of the names", known);
+}
+
 /* Every processor has the kernel's generic events under libpfm4's name; the encoding is the ABI's.
  */
 Test(counters, libpfm4_names_are_encoded)

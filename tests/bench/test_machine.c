@@ -395,6 +395,20 @@ Test(machine, readings_are_kept_in_a_file_and_lines_that_are_none_are_passed_ove
     cr_assert(eq(int, pfc_band_add(NULL, 200, &err), PFC_OK));
 }
 
+Test(machine, the_band_keeps_every_reading_up_to_its_window)
+{
+    char *path = pfc_format("%s/cache/perfci/window.txt", root);
+    pfc_err err = { 0 };
+    pfc_canary_band b;
+
+    for (size_t n = 1; n <= PFC_BAND_WINDOW + 1; n++) {
+        cr_assert(eq(int, pfc_band_add(path, 200 + (double)n, &err), PFC_OK), "%s", err.msg);
+        pfc_band_load(path, &b);
+        cr_assert(eq(sz, b.readings, PFC_MIN(n, (size_t)PFC_BAND_WINDOW)));
+    }
+    free(path);
+}
+
 Test(machine, another_microcode_has_another_history)
 {
     const pfc_machine_opts opts = { .root = root };

@@ -237,6 +237,11 @@ Test(model, mistral_7b_is_bounded_by_its_window)
     cr_assert(eq(i64, model.max_sequence, 4096));
     cr_assert(eq(int, pfc_model_shapes(&model, &use, shapes, &shapes_len, &err), PFC_EINVAL));
     cr_assert(eq(str, err.msg, "sequence: mistral takes 1..4096 tokens, got 4097"));
+    for (int64_t sequence = 0; sequence <= 1; sequence++) {
+        const pfc_model_use edge = { .phase = PFC_PHASE_DECODE, .batch = 1, .sequence = sequence };
+        cr_assert(eq(int, pfc_model_shapes(&model, &edge, shapes, &shapes_len, &err),
+                     sequence == 0 ? PFC_EINVAL : PFC_OK));
+    }
 }
 
 Test(model, the_built_in_models_are_those_of_their_configurations)
