@@ -15,7 +15,7 @@ import time
 from ground import COMMITS, Ledger, check, sql, support, want
 
 sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
-import test_restart  # noqa: E402
+import receiver  # noqa: E402
 
 SEAM = support.TESTS / "libpfc-seam.so"
 # Errors that a database may return for any statement: serialization, deadlock, lock not available, no space, an input or output error.
@@ -37,7 +37,7 @@ class Life:
     def __init__(self, place, seed):
         self.place, self.random = place, random.Random(seed)
         self.folder = tempfile.mkdtemp(prefix="pfc-points-")
-        self.receiver = test_restart.Receiver({"/hook": [204]})
+        self.receiver = receiver.Receiver({"/hook": [204]})
         here = f"http://127.0.0.1:{self.receiver.port}"
         for name, text in (("secret", "token-of-16-bytes\n"), ("receivers",
                            f"hook kind=webhook url={here}/hook secret={self.folder}/secret\n"
