@@ -80,17 +80,18 @@ FROM u JOIN u e ON e.project_id = u.project_id AND e.commit_id = u.commit_id AND
 ORDER BY 1;
 
 -- name: runs_store
--- Stores the runs with their part, their detect job where they have results, their row in the audit log and their
--- event. ids: 0 for a new run, else the stored one that gets a further part. A new run whose run_id is stored already
--- has no row. place: index in the arrays, from 1. Sorted, so that two groups with the same runs do not deadlock.
--- job_ids: 0 for none; a number that is no runner's job of the project is dropped, because another job may get it later.
--- job_fences: 0 for none. sessions, session_anchors, session_bases: NULL for none.
+-- Stores the runs with their part, their detect job where they have results and their row in the audit log. announce:
+-- sends their event, too; else run_notify has to follow. ids: 0 for a new run, else the stored one that gets a further
+-- part. A new run whose run_id is stored already has no row. place: index in the arrays, from 1. Sorted, so that two
+-- groups with the same runs do not deadlock. job_ids: 0 for none; a number that is no runner's job of the project is
+-- dropped, because another job may get it later. job_fences: 0 for none. sessions, session_anchors, session_bases: NULL
+-- for none.
 -- arrays: len
 -- in: project_ids i64[], run_ids text[], header_hashes text[], commit_ids i64[], branches text[], suites text[],
 --    suite_hashes text[], machine_ids i64[], job_ids i64[], infra bool[], started_at f64[], finished_at f64[],
 --    body_hashes text[], keys text[], measurements i64[], series i64[], samples i64[], actors text[],
 --    projects text[], shas text[], job_fences i64[], sessions text[], session_anchors text[], session_bases text[],
---    unsandboxed bool[], ids i64[]
+--    unsandboxed bool[], ids i64[], announce bool
 -- out: place i64, id i64, count void, pg_notify void
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
@@ -134,10 +135,16 @@ SELECT r.place, r.id,
                                                            'runs', g.runs)::text))
         FROM (SELECT project, json_agg(json_build_object('run_id', id, 'id', run_id, 'commit', sha)
                                        ORDER BY place) AS runs
-              FROM r GROUP BY project, (place - 1) / 40) AS g),
+              FROM r WHERE $27::boolean GROUP BY project, (place - 1) / 40) AS g),
        (SELECT pg_notify('perfci', json_build_object('type', 'detect', 'id', max(id))::text)
         FROM judged HAVING count(*) > 0)
 FROM r;
+
+-- name: run_notify
+-- The event of a run that was stored alone.
+-- in: project text, run_id i64, id text, commit text
+SELECT pg_notify('perfci', json_build_object('type', 'run', 'project', $1::text, 'run_id', $2::bigint, 'id', $3::text,
+                                             'commit', $4::text)::text);
 
 -- name: measurements_copy
 -- copy: project_id i64, series_id i64, run_id i64, commit_id i64, n i32, median f64, low f64, high f64, min f64,

@@ -88,7 +88,7 @@ class AccelText(Case):
         self.write("vast.schedule", "m = 65536\nn = 65536\nk = 65536\n")
         good = self.accel(*shape, "--schedule", "good.schedule")
         self.assertEqual({k: v for k, v in good["schedule"].items() if k not in ("hash", "file")},
-                         {"m": 64, "n": 64, "k": 128, "order": "n", "buffers": 2, "group": 1, "queues": "split"})
+                         {"m": 64, "n": 64, "k": 128, "order": "n", "buffers": 2, "group": 1, "queues": "split", "fuse": "on"})
         self.assertIn("tiles of m 64, n 64, k 128", good["choice"])
         self.assertGreater(self.accel(*shape, "--schedule", "bad.schedule")["cycles"], 1.5 * good["cycles"])
         large = ["gemm", "--m", "8192", "--n", "8192", "--k", "8192", "--schedule", "vast.schedule"]

@@ -86,38 +86,36 @@ class Compare(Statuses):
             self.assertEqual(row["verdict"], verdict, (low, high, args))
 
     def test_a_comment_says_it_first_and_shows_before_and_after(self):
-        for direction, change, head in (("lower", 1.1, "\U0001F534 1 regression, the largest 10."), ("lower", 0.9, "\U0001F7E2 1 improvement, no regression"),
-                                        ("higher", 1.1, "\U0001F7E2 1 improvement, no regression"), ("higher", 0.9, "\U0001F534 1 regression, the largest ")):
+        for direction, change, head in (("lower", 1.1, "\U0001F534 1 regression, the largest +10."), ("lower", 0.9, "\U0001F7E2 1 improvement, the largest -10."),
+                                        ("higher", 1.1, "\U0001F7E2 1 improvement, the largest +10."), ("higher", 0.9, "\U0001F534 1 regression, the largest -10.")):
             doc = self.files(run_document(100, direction), run_document(100 * change, direction), "--json").stdout
             text = self.comment(doc).stdout
             self.assertTrue(text.splitlines()[1].startswith("### " + head), text)
             sign = "+" if change > 1 else "-"
-            self.assertRegex(text, rf"\| `gemm` \| `speed` \| cpu \| 100(\.\d+)? \| {round(100 * change)}(\.\d+)? x \| \*\*\{sign}[\d.]+ %\*\* \| \{sign}[\d.]+ % to "
-                             rf"\{sign}[\d.]+ % \| (regression|improvement) \|")
-            folded = text.partition("<details>")[2]
-            self.assertEqual("gemm" in folded, "improvement" in head, text)
-            self.assertEqual("1 other: 1 improved, 0 unchanged, 0 not decided" in folded, "improvement" in head)
+            self.assertRegex(text, rf"\| \S+ (regression|improvement) \| `gemm` \| `speed` \| cpu \| 100(\.\d+)? \| {round(100 * change)}(\.\d+)? x \| \*\*\{sign}[\d.]+ %\*\* \| \{sign}[\d.]+ % to "
+                             rf"\{sign}[\d.]+ % \|")
+            self.assertNotIn("<details>", text)  # every row is a change, so none is folded
 
     def test_a_comment_names_each_verdict(self):
         for verdicts, head in ((["same"], "\U0001F7E2 No change in 1 benchmark"), (["same", "same"], "\U0001F7E2 No change in 2 benchmarks"),
-                               (["improvement"] * 2, "\U0001F7E2 2 improvements, no regression"), (["regression"] * 2, "\U0001F534 2 regressions, the largest 10.0 %"),
+                               (["improvement"] * 2, "\U0001F7E2 2 improvements, the largest +10.0 %; no regression"), (["regression"] * 2, "\U0001F534 2 regressions, the largest +10.0 %"),
                                (["inconclusive", "improvement"], "⚪ No regression shown; 1 of 2 not decided"),
-                               (["inconclusive", "regression"], "\U0001F534 1 regression, the largest 10.0 %"),
-                               (["broken", "regression"], "⛔ 1 benchmark is broken"), (["broken", "broken"], "⛔ 2 benchmarks are broken"), ([], "⚪ Nothing was compared")):
+                               (["inconclusive", "regression"], "\U0001F534 1 regression, the largest +10.0 %"),
+                               (["broken", "regression"], "⛔ 1 benchmark is broken; 1 regression, the largest +10.0 %"), (["broken", "broken"], "⛔ 2 benchmarks are broken"), ([], "⚪ Nothing was compared")):
             text = self.comment(comparison(*verdicts)).stdout
             self.assertEqual(text.splitlines()[1], "### " + head)
             shown = text.partition("<details>")[0]
-            self.assertEqual([f"`b{i}`" in shown for i in range(len(verdicts))], [v in ("broken", "regression") for v in verdicts])
+            self.assertEqual([f"`b{i}`" in shown for i in range(len(verdicts))], [v in ("broken", "regression", "improvement") for v in verdicts])
         doc = json.loads(comparison("inconclusive", "inconclusive"))
         doc["rows"][0]["more_rounds"], doc["rows"][1]["more_runs"] = 7, 9
         text = self.comment(json.dumps(doc)).stdout
-        self.assertIn("inconclusive, about 7 more rounds expected |", text)
-        self.assertIn("inconclusive, about 9 more runs a side expected |", text)
+        self.assertIn("not decided, about 7 more rounds expected |", text)
+        self.assertIn("not decided, about 9 more runs a side expected |", text)
 
     def test_a_machine_that_differs_decides_only_across(self):
         differs = [{"field": "cpu", "a": "one", "b": None}]
         for more, head in (({"stored": True}, "⚪ Not decided: measured with different machines or compilers"),
-                           ({"stored": True, "across": True}, "\U0001F534 1 regression, the largest 10.0 %"), ({}, "\U0001F534 1 regression, the largest 10.0 %")):
+                           ({"stored": True, "across": True}, "\U0001F534 1 regression, the largest +10.0 %"), ({}, "\U0001F534 1 regression, the largest +10.0 %")):
             text = self.comment(comparison("regression", differs=differs, **more)).stdout
             self.assertEqual(text.splitlines()[1], "### " + head)
             self.assertIn("The machines differ (cpu: one to not recorded)", text)

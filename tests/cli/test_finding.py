@@ -57,7 +57,7 @@ class Files(support.Case):
             self.assertIn(f"not decided: gemm speed; about {more} more runs a side expected", done.stdout)
             doc = self.json_of(self.perfci("compare", *self.files, "--json"), 3)
             said = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=json.dumps(doc)), 3).stdout
-            self.assertIn(f"inconclusive, about {more} more runs a side expected", said)
+            self.assertIn(f"not decided, about {more} more runs a side expected", said)
             self.assertIn("No regression shown; 1 of 1 not decided", said)
             self.expect(self.perfci("compare", *self.files, "--git-bisect"), 125)
             # As many more, give or take the ranks' own rounding, decide it.

@@ -357,7 +357,7 @@ print v * (1 + 0.05 * n / 20) * (1 + r * z / 0.577) }'
         done = self.expect(self.here("compare", "r-base", "r-slow", "--max-time", "0.001s"), 3)
         self.assertIn("not decided after 1 round: headline latency; about 3 more expected", done.stdout)
         done = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=json.dumps(doc)), 3)
-        self.assertIn(f"inconclusive, about {row['more_rounds']} more rounds expected", done.stdout)
+        self.assertIn(f"not decided, about {row['more_rounds']} more rounds expected", done.stdout)
 
     def test_noise_is_measured_until_it_is_decided(self):
         self.env["NOISE"] = "0.01"

@@ -15,11 +15,11 @@ LIMITS = [
     ("accel run", "--launches", 1, 10000), *[(command, "--jobs", 1, 64) for command in ("accel grade-limiter", "accel grade-delta")],
     *[(command, "--cases", 1, 100000) for command in ("accel grade-limiter", "accel grade-delta", "accel grade-guidance")],
     *[(command, "--repeats", *LIMIT) for command in ("run", "nightly")],
-    *[(command, "--limit", *LIMIT) for command in ("alerts", "events", "audit", "jobs", "series", "coverage")],
+    *[(command, "--limit", *LIMIT) for command in ("alerts", "events", "audit", "jobs", "notices", "series", "coverage")],
     *[(command, option, *DURATION) for command, option in (
         ("run", "--timeout"), ("run", "--wait-quiet"), ("compare", "--timeout"), ("compare", "--wait-quiet"), ("compare", "--max-time"),
         ("check", "--timeout"), ("check", "--wait-quiet"), ("check", "--max-time"), ("bisect", "--timeout"), ("nightly", "--budget"),
-        ("nightly", "--wait"), ("token", "--overlap"))], ("accel run", "--causal", 0, 1), ("accel run", "--trace-every", 1, MAX_I64),
+        ("nightly", "--wait"), ("project", "--budget"), ("project", "--patience"), ("token", "--overlap"))], ("accel run", "--causal", 0, 1), ("accel run", "--trace-every", 1, MAX_I64),
     ("bisect", "--confidence", "0.5", "0.999999", "0.499999", "0.9999991"), ("bisect", "--max-runs", 2, 100000),
     ("bisect", "--noise", "0", "10", "-0.001", "10.001"), ("bisect", "--layout-noise", "0", "10", "-0.001", "10.001"),
     ("bisect", "--delta", "-0.999", "1000", "-0.9991", "1000.1"), ("bisect", "--alert", 1, MAX_I64),

@@ -46,22 +46,37 @@ def commands(text, title):
 
 
 class Units:
-    """As much of systemd as the units ask for: environment, credentials, what goes before, READY=1, reload, stop."""
+    """As much of systemd as the units ask for: environment, credentials, sockets, what goes before, READY=1, reload, stop."""
 
     def __init__(self, root, place, environment):
-        self.root, self.place, self.environment, self.running = root, place, environment, {}
+        self.root, self.place, self.environment, self.running, self.sockets = root, place, environment, {}, {}
 
-    def read(self, name):
+    def read(self, name, kind="service"):
         base, _, instance = name.partition("@")
-        path = self.root / "usr/local/lib/systemd/system" / (f"{base}@.service" if instance else f"{base}.service")
+        path = self.root / "usr/local/lib/systemd/system" / (f"{base}@.{kind}" if instance else f"{base}.{kind}")
         said = {}
         for key, value in re.findall(r"^(\w+)=(.*)$", path.read_text(), re.M):
             said.setdefault(key, []).append(self.place(value.replace("%i", instance)))
         return said
 
+    def listen(self, name):
+        """Starts a socket, which stays open when its service stops, and its service, here without waiting for a connection."""
+        if name not in self.sockets:
+            path, = self.read(name, "socket")["ListenSequentialPacket"]
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            self.sockets[name] = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self.sockets[name].bind(path)
+            self.sockets[name].listen()
+        if name not in self.running:
+            self.start(name)
+
     def start(self, name):
         said = self.read(name)
+        for required in " ".join(said.get("Requires", [])).split():
+            if required.endswith(".socket") and required != f"{name}.socket":
+                self.listen(required.removesuffix(".socket"))
         env = dict(self.environment)
+        env.update(word.split("=", 1) for line in said.get("Environment", []) for word in shlex.split(line))
         for file in said.get("EnvironmentFile", []):
             if os.path.exists(file.lstrip("-")) or not file.startswith("-"):
                 env.update(line.split("=", 1) for line in pathlib.Path(file.lstrip("-")).read_text().splitlines())
@@ -70,12 +85,13 @@ class Units:
             target, source = one.split(":", 1)
             pathlib.Path(secrets, target).write_bytes(pathlib.Path(source).read_bytes())
             pathlib.Path(secrets, target).chmod(0o400)
-        state = pathlib.Path(self.place("/var/lib/" + said["StateDirectory"][0]))
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        states = [pathlib.Path(self.place("/var/lib/" + one)) for one in said["StateDirectory"][0].split()]
+        for state in states:
+            state.mkdir(mode=0o700, parents=True, exist_ok=True)
         env["CREDENTIALS_DIRECTORY"] = secrets
         words = lambda line: [w.replace("%d", secrets) for w in shlex.split(line)]
         log = open(self.root / "logs" / f"{name}.log", "ab")
-        how = {"env": env, "cwd": said.get("WorkingDirectory", [state])[0], "stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        how = {"env": env, "cwd": said.get("WorkingDirectory", states)[0], "stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         with log:
             if said.get("Type") == ["oneshot"]:
                 fine = {0, *(int(n) for line in said.get("SuccessExitStatus", []) for n in line.split())}
@@ -88,7 +104,12 @@ class Units:
             heard.bind(os.path.join(secrets, "notify"))
             heard.settimeout(support.DEADLINE_S)
             env["NOTIFY_SOCKET"] = os.path.join(secrets, "notify")
-            self.running[name] = subprocess.Popen(words(said["ExecStart"][0]), **how)
+            command = words(said["ExecStart"][0])
+            if name in self.sockets:  # the service gets it as descriptor 3
+                env["LISTEN_FDS"] = "1"
+                how["stdin"] = self.sockets[name]
+                command = ["sh", "-c", 'LISTEN_PID=$$ exec "$@" 3<&0 0</dev/null', "sh", *command]
+            self.running[name] = subprocess.Popen(command, **how)
         try:
             while said.get("Type") == ["notify"] and b"READY=1" not in heard.recv(65536):
                 pass
@@ -100,8 +121,12 @@ class Units:
     def stop(self, name):
         process = self.running.pop(name)
         process.send_signal(signal.SIGTERM)
-        if process.wait(timeout=support.DEADLINE_S):
+        # SIGTERM is a clean end for systemd; a service that says READY=1 has more to do at its end.
+        clean = {0} if self.read(name).get("Type") == ["notify"] else {0, -signal.SIGTERM}
+        if process.wait(timeout=support.DEADLINE_S) not in clean:
             raise AssertionError(f"{name} ended with {process.returncode}\n{self.log(name)}")
+        for other in [one for one in self.running if f"{name}.service" in self.read(one).get("PartOf", [])]:
+            self.stop(other)
 
     def log(self, name):
         return (self.root / "logs" / f"{name}.log").read_text(errors="replace")[-4000:]
@@ -127,7 +152,9 @@ class Units:
         for process in self.running.values():
             process.kill()
             process.wait()
-        self.running = {}
+        for one in self.sockets.values():
+            one.close()
+        self.running, self.sockets = {}, {}
 
 
 class FirstDay(unittest.TestCase):
@@ -141,7 +168,8 @@ class FirstDay(unittest.TestCase):
         ports = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
         moved = {"/etc/perfci": f"{self.root}/etc/perfci", "/var/lib/perfci": f"{self.root}/var/lib/perfci",
                  "/var/backups": f"{self.root}/var/backups", "/usr/local": f"{self.root}/usr/local",
-                 "/run/postgresql": database["host"], "https://git.example.org/kernels.git": f"file://{self.root}/kernels",
+                 "/run/postgresql": database["host"], "/run/perfci": f"{self.root}/run/perfci",
+                 "https://git.example.org/kernels.git": f"file://{self.root}/kernels",
                  **{f"127.0.0.1:{there}": "127.0.0.1:%d" % here.getsockname()[1] for there, here in zip((7420, 7421), ports)}}
         for one in ports:
             one.close()

@@ -201,7 +201,7 @@ static pfc_code check_exact(group *g, pfc_err *err)
 static pfc_code store_runs(group *g, pfc_err *err)
 {
     bool keep[PFC_INGEST_GROUP_MAX];
-    pfc_code code = pfc_ingest_store(g->tx, g->in, g->len, keep, err);
+    pfc_code code = pfc_ingest_store(g->tx, g->in, g->len, true, keep, err);
 
     if (!code)
         sift(g, keep);

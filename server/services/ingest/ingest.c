@@ -125,10 +125,11 @@ static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *ou
     return code;
 }
 
-/* Stores the run, or a further part of it; *made false: the run is there already. */
+/* Stores the run, or a further part of it, without its event; *made false: the run is there
+ * already. */
 static pfc_code store_run(pfc_ingest *in, bool *made, pfc_err *err)
 {
-    pfc_code code = pfc_ingest_store(in->tx, &in, 1, made, err);
+    pfc_code code = pfc_ingest_store(in->tx, &in, 1, false, made, err);
 
     if (code == PFC_ECONFLICT && in->key) /* after check_key, for example by another server */
         return key_conflict(err);
@@ -267,6 +268,16 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
     return pfc_sql_measurements_copy(in->tx, &rows, err);
 }
 
+static pfc_code announce(pfc_ingest *in, pfc_err *err)
+{
+    return pfc_sql_run_notify(in->tx,
+                              &(pfc_sql_run_notify_args){ .project = in->project,
+                                                          .run_id = in->run_id,
+                                                          .id = in->run->id,
+                                                          .commit = in->run->commit },
+                              err);
+}
+
 static pfc_code store(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
     bool made = false;
@@ -292,7 +303,10 @@ static pfc_code store(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
     code = store_measured(in, err);
     if (!code)
         code = pfc_ingest_unmeasured(in, err);
-    return !code && in->further ? store_run(in, &made, err) : code;
+    if (!code && in->further)
+        code = store_run(in, &made, err);
+    /* After the event of its machine: who hears of a run has heard of what it changed. */
+    return code ? code : announce(in, err);
 }
 
 /* Frees the state of an attempt that failed. */

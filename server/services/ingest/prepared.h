@@ -53,12 +53,13 @@ pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out,
 /** Looks up what the runs need, in the order of the runs; see group_resolve. */
 pfc_code pfc_ingest_resolve(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
                             pfc_sql_group_resolve_rows *out, pfc_err *err) PFC_MUSTCHECK;
-/** Stores runs with their part, detect job, audit row and event, but without results. A run whose
- *  run_id is 0 is new and gets its number; another one is stored and gets a further part. Projects,
- *  branches, commits and machines are known; len is 1..PFC_INGEST_GROUP_MAX. stored[i] false: a run
- *  with this id is there already, and nothing of runs[i] was stored. */
-pfc_code pfc_ingest_store(pfc_tx *tx, pfc_ingest *const *runs, size_t len, bool *stored,
-                          pfc_err *err) PFC_MUSTCHECK;
+/** Stores runs with their part, detect job and audit row, but without results; with announce, sends
+ *  their event, too. A run whose run_id is 0 is new and gets its number; another one is stored and
+ *  gets a further part. Projects, branches, commits and machines are known; len is
+ *  1..PFC_INGEST_GROUP_MAX. stored[i] false: a run with this id is there already, and nothing of
+ *  runs[i] was stored. */
+pfc_code pfc_ingest_store(pfc_tx *tx, pfc_ingest *const *runs, size_t len, bool announce,
+                          bool *stored, pfc_err *err) PFC_MUSTCHECK;
 /** Stores what was broken or skipped; in->tx, in->project_id and in->run_id are set. */
 pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
 /** Measurements with samples, of all the runs together. */

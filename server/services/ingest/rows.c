@@ -104,8 +104,8 @@ pfc_code pfc_ingest_resolve(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
     return code;
 }
 
-pfc_code pfc_ingest_store(pfc_tx *tx, pfc_ingest *const *runs, size_t len, bool *stored,
-                          pfc_err *err)
+pfc_code pfc_ingest_store(pfc_tx *tx, pfc_ingest *const *runs, size_t len, bool announce,
+                          bool *stored, pfc_err *err)
 {
     bool infra[PFC_INGEST_GROUP_MAX], unsandboxed[PFC_INGEST_GROUP_MAX];
     double started[PFC_INGEST_GROUP_MAX], finished[PFC_INGEST_GROUP_MAX];
@@ -148,6 +148,7 @@ pfc_code pfc_ingest_store(pfc_tx *tx, pfc_ingest *const *runs, size_t len, bool 
                                     .session_bases = texts(c, session_base_of),
                                     .unsandboxed = unsandboxed,
                                     .ids = numbers(c, run_of),
+                                    .announce = announce,
                                     .len = len },
         &rows, err);
     for (size_t row = 0; !code && row < rows.len; row++) {

@@ -197,7 +197,8 @@ class Managed(unittest.TestCase):
                   "BACKFILL_DELAY": "2h", "BACKFILL_BUDGET": "3",
                   "NOTIFY": self.settings("chat kind=slack url=http://127.0.0.1:1/\n").name,
                   "NOTIFY_NETWORKS": "10.0.0.0/8", "NOTIFY_TIMEOUT": "2", "NOTIFY_RETRY": "2", "NOTIFY_TRIES": "2",
-                  "PUBLIC_URL": "https://perfci.example"}
+                  "PUBLIC_URL": "https://perfci.example",
+                  "FORGES": self.settings("").name, "PULL_POLL": "6m", "PULL_RETRY": "31s"}
         file = self.settings("")
         server = self.start("--settings", file.name)
         table = re.search(r"known\[\] = \{(.*?)NULL", (support.SOURCE / "server/settings.c").read_text(), re.S).group(1)
