@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/analysis/limiter/priv.h"
+#include "core/base/fs.h"
 
 static pfc_code read_resource(const pfc_expr_file *f, struct fy_node *node, pfc_resource *out,
                               pfc_err *err)
@@ -243,8 +244,12 @@ static pfc_code load_either(const char *dir, const char *name, pfc_limiter_rules
 pfc_code pfc_limiter_rules_load(const char *dir, pfc_limiter_rules **out, pfc_err *err)
 {
     pfc_limiter_rules *cpu = NULL;
-    pfc_code code = load_either(dir, "limiter_cpu", &cpu, err);
+    pfc_code code;
 
+    /* Each file in it is optional, so a wrong name would change nothing and be noticed by no one. */
+    if (dir && !pfc_fs_is_dir(dir))
+        return pfc_err_set(err, PFC_ENOTFOUND, "%s: expected a folder with rules", dir);
+    code = load_either(dir, "limiter_cpu", &cpu, err);
     if (!code)
         code = load_either(dir, "limiter", out, err);
     if (code)

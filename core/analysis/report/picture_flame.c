@@ -31,9 +31,14 @@ static size_t depth_of(const pfc_flame *f, size_t node, size_t depth)
 {
     size_t most = depth;
 
-    for (size_t at = f->nodes[node].first_child; at && depth < MAX_DEPTH; at = f->nodes[at].next)
-        if (width_of(f, at) * WIDTH >= LEAST)
-            most = PFC_MAX(most, depth_of(f, at, depth + 1));
+    for (size_t at = f->nodes[node].first_child; at && depth < MAX_DEPTH; at = f->nodes[at].next) {
+        if (width_of(f, at) * WIDTH >= LEAST) {
+            /* Not within PFC_MAX, which evaluates it twice: 2^MAX_DEPTH calls for a deep stack. */
+            const size_t below = depth_of(f, at, depth + 1);
+
+            most = PFC_MAX(most, below);
+        }
+    }
     return most;
 }
 

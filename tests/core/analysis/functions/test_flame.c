@@ -7,6 +7,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/analysis/flame/flame.h"
+#include "core/analysis/report/blocks.h"
 #include "core/base/base.h"
 #include "core/base/buf.h"
 
@@ -115,4 +116,32 @@ Test(flame, no_samples_and_too_many_frames_are_one_sentence)
     cr_assert(strstr(err.msg, "at most 20000 different frames") != NULL, "%s", err.msg);
     pfc_flame_clear(&f);
     pfc_buf_clear(&text);
+}
+
+/* The time to draw grows with the number of boxes, whatever their depth: a stack of 60 frames once
+ * took 2^40 steps. */
+Test(flame, the_picture_of_a_deep_stack_is_drawn)
+{
+    pfc_explanation *e = pfc_calloc(1, sizeof(*e));
+    pfc_buf text, picture;
+
+    pfc_buf_init(&text, 1 << 16);
+    pfc_buf_init(&picture, 1 << 20);
+    for (int i = 0; i < 60; i++)
+        pfc_buf_printf(&text, "\t 11a9 frame%d+0x9 (/src/bench)\n", i);
+    e->flame = pfc_calloc(1, sizeof(*e->flame));
+    err = (pfc_err){ 0 };
+    for (int after_ = 0; after_ < 2; after_++)
+        cr_assert(eq(int,
+                     pfc_flame_read(e->flame, after_, pfc_buf_text(&text), text.len, "a", &err),
+                     PFC_OK),
+                  "%s", err.msg);
+    pfc_picture_flame(e, &picture);
+    cr_assert(ne(ptr, strstr(pfc_buf_text(&picture), "frame59"), NULL));
+    cr_assert(ne(ptr, strstr(pfc_buf_text(&picture), "frame25"), NULL));
+    pfc_buf_clear(&text);
+    pfc_buf_clear(&picture);
+    pfc_flame_clear(e->flame);
+    free(e->flame);
+    free(e);
 }
