@@ -28,7 +28,8 @@ static pfc_code add_node(reader *r, const char *name, uint32_t *out)
         return pfc_err_set(r->err, PFC_ETOOBIG, "%.200s: expected at most %d different frames",
                            r->name, PFC_FLAME_MAX_NODES);
     f->nodes = pfc_grow(f->nodes, f->len, &f->cap, sizeof(*f->nodes));
-    f->nodes[f->len] = (pfc_flame_node){ .name = pfc_strndup(name, PFC_FLAME_NAME_BYTES) };
+    f->nodes[f->len] =
+        (pfc_flame_node){ .name = pfc_strndup(name, strnlen(name, PFC_FLAME_NAME_BYTES)) };
     *out = (uint32_t)f->len++;
     return PFC_OK;
 }
@@ -77,6 +78,7 @@ static pfc_code end_sample(reader *r)
 /* "  7f3a12 gemm+0x1c (/src/bench)": the symbol without its offset. */
 static void add_frame(reader *r, char *line)
 {
+    static char unknown[] = "[unknown]";
     char *name = line + strspn(line, " \t");
     char *end;
 
@@ -90,7 +92,9 @@ static void add_frame(reader *r, char *line)
     end = strrchr(name, '+');
     if (end && strncmp(end, "+0x", 3) == 0)
         *end = '\0';
-    r->frames[r->depth++] = pfc_strndup(*name ? name : "[unknown]", PFC_FLAME_NAME_BYTES);
+    if (!*name)
+        name = unknown;
+    r->frames[r->depth++] = pfc_strndup(name, strnlen(name, PFC_FLAME_NAME_BYTES));
 }
 
 static pfc_code read_lines(reader *r, const char *text, size_t len)

@@ -38,7 +38,8 @@ static pfc_code add_item(reader *r, const char *name, size_t *out)
         return pfc_err_set(r->err, PFC_ETOOBIG, "%.200s:%zu: expected at most %d functions",
                            r->name, r->line, PFC_FUNCTIONS_MAX);
     f->items = pfc_grow(f->items, f->len, &f->cap, sizeof(*f->items));
-    f->items[f->len] = (pfc_function){ .name = pfc_strndup(name, PFC_FUNCTIONS_NAME_BYTES) };
+    f->items[f->len] =
+        (pfc_function){ .name = pfc_strndup(name, strnlen(name, PFC_FUNCTIONS_NAME_BYTES)) };
     *out = f->len++;
     return PFC_OK;
 }

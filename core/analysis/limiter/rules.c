@@ -246,7 +246,7 @@ pfc_code pfc_limiter_rules_load(const char *dir, pfc_limiter_rules **out, pfc_er
     pfc_limiter_rules *cpu = NULL;
     pfc_code code;
 
-    /* Each file in it is optional, so a wrong name would change nothing and be noticed by no one. */
+    /* Each file in the folder is optional: a wrong name would change nothing and go unnoticed. */
     if (dir && !pfc_fs_is_dir(dir))
         return pfc_err_set(err, PFC_ENOTFOUND, "%s: expected a folder with rules", dir);
     code = load_either(dir, "limiter_cpu", &cpu, err);

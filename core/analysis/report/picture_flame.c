@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/analysis/report/blocks.h"
 #include "core/base/base.h"
@@ -63,7 +64,7 @@ static void draw(const drawing *d, size_t node, double x, double width, size_t d
                    0.25 + 0.45 * fabs(change));
     shown = width > 4 * CHARACTER ? (size_t)(width / CHARACTER) - 1 : 0;
     if (shown > 0) {
-        char *name = pfc_strndup(n->name, shown);
+        char *name = pfc_strndup(n->name, strnlen(n->name, shown));
 
         pfc_buf_printf(d->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, 17 + ROW * (double)depth);
         pfc_report_html_escape(d->out, name);
