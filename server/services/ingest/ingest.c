@@ -305,7 +305,8 @@ static pfc_code store(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
         code = pfc_ingest_unmeasured(in, err);
     if (!code && in->further)
         code = store_run(in, &made, err);
-    /* After the event of its machine: who hears of a run has heard of what it changed. */
+    /* After the machine's event, so that a client knows the machine's state when the run's event
+     * arrives. */
     return code ? code : announce(in, err);
 }
 
