@@ -32,8 +32,8 @@ static int ask_cancelled(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_o
     return guard->cancelled && guard->cancelled(guard->cancelled_arg) ? 1 : 0;
 }
 
-/* The address is the one that is connected to, so no name can mean another one between check and
- * use. */
+/* Checks the address that is connected to. A check of the name would let its address change between
+ * check and connection. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
     transfer_guard *guard = arg;

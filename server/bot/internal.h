@@ -18,10 +18,10 @@ typedef struct pfc_look {
     pfc_forge *forge;
     const char *link; /* of the dashboard, without a slash at its end; NULL: none */
     pfc_pull_key key;
-    pfc_pulls pulls;            /* one row; reloaded when it changed */
+    pfc_pulls pulls;              /* one row; reloaded when it changed */
     pfc_pull_measurements newest; /* of the head; empty: none */
-    bool stirred; /* something happened since the last look: the comment may be deleted */
-    double again_s;             /* when to look again; HUGE_VAL: not by time */
+    bool stirred;   /* something happened since the last look: the comment may be deleted */
+    double again_s; /* when to look again; HUGE_VAL: not by time */
 } pfc_look;
 
 /** Reads the rows again (look.c). */
@@ -42,7 +42,7 @@ int pfc_verdict_rank(const char *verdict);
 
 typedef enum pfc_comment_step {
     PFC_COMMENT_NONE,
-    PFC_COMMENT_EDIT, /* of the one that exists, or its first */
+    PFC_COMMENT_EDIT, /* edit the existing comment, or create the first */
     PFC_COMMENT_NEW,  /* one more, because the verdict became worse; the old one points to it */
 } pfc_comment_step;
 

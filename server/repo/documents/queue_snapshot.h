@@ -26,7 +26,7 @@ typedef struct pfc_queue_fit {
     char *avoid;    /* runner; NULL: none */
     char **runners; /* that may take such a job */
     size_t runners_len;
-    char *last;   /* no runner may: the one that could and was seen last; NULL: there never was */
+    char *last;   /* where no runner may: the last seen that could; NULL: none ever could */
     double ago_s; /* since `last` was seen */
 } pfc_queue_fit;
 
