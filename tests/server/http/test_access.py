@@ -249,14 +249,21 @@ class Access(unittest.TestCase):
     def test_a_request_line_has_the_clients_address_and_its_tokens_number(self):
         server = self.serve("--trusted-proxies", "127.0.0.1")
         made = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json
-        ask = lambda path, **more: server.call("GET", path, **more).status
-        for n, (more, status) in enumerate((({"token": made["token"]}, 200), ({"token": made["token"], "headers": {"X-Forwarded-For": "203.0.113.9"}}, 200),
-                                            ({"headers": support.sign_in(server, made["token"])}, 200), ({"token": "pfc_" + "0" * 64}, 401), ({}, 401))):
-            self.assertEqual(ask(f"/api/v1/projects?limit={n + 1}", **more), status)
-        self.assertEqual(ask("/api/v1/tokens", token=made["token"]), 403)
         lines = lambda: [(l["path"], l["status"], l["address"], l["token"]) for l in map(json.loads, server.log().splitlines())
                          if l.get("event", l.get("msg")) == "request" and l["method"] == "GET" and l["path"].startswith("/api")]
-        support.until("all lines", lambda: len(lines()) >= 6)
+
+        def ask(path, **more):
+            # the line is written after the answer is sent: without waiting, the next request's line could precede it
+            before = len(lines())
+            status = server.call("GET", path, **more).status
+            support.until("the line of the request", lambda: len(lines()) > before)
+            return status
+
+        signed_in = {"headers": support.sign_in(server, made["token"])}
+        for n, (more, status) in enumerate((({"token": made["token"]}, 200), ({"token": made["token"], "headers": {"X-Forwarded-For": "203.0.113.9"}}, 200),
+                                            (signed_in, 200), ({"token": "pfc_" + "0" * 64}, 401), ({}, 401))):
+            self.assertEqual(ask(f"/api/v1/projects?limit={n + 1}", **more), status)
+        self.assertEqual(ask("/api/v1/tokens", token=made["token"]), 403)
         p, own = "/api/v1/projects", made["id"]
         self.assertEqual(lines()[-6:], [(p, 200, "127.0.0.1", own), (p, 200, "203.0.113.9", own), (p, 200, "127.0.0.1", own),
                                         (p, 401, "127.0.0.1", 0), (p, 401, "127.0.0.1", 0), ("/api/v1/tokens", 403, "127.0.0.1", own)])
