@@ -18,12 +18,12 @@ SELECT 'measurements stored twice', count(*) FROM (
     SELECT 1 FROM measurements GROUP BY project_id, run_id, series_id HAVING count(*) > 1) AS twice
 UNION ALL
 SELECT 'runs whose parts do not sum up to what is stored', count(*) FROM (
-    SELECT q.project_id, q.run_id, sum(q.series) AS told FROM run_parts q
+    SELECT q.project_id, q.run_id, sum(q.series) AS reported FROM run_parts q
     GROUP BY q.project_id, q.run_id) AS q
 JOIN runs r ON r.project_id = q.project_id AND r.id = q.run_id
 WHERE r.quarantine_id IS NULL AND NOT EXISTS (SELECT 1 FROM retention t
                   WHERE t.month = date_trunc('month', r.received_at AT TIME ZONE 'UTC')::date)
-  AND q.told <> (SELECT count(*) FROM measurements m
+  AND q.reported <> (SELECT count(*) FROM measurements m
                  WHERE m.project_id = r.project_id AND m.commit_id = r.commit_id
                  AND m.run_id = r.id)
 UNION ALL

@@ -76,7 +76,7 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 -- would take three flushes of the log.
 -- in: runner text, machine_class text, labels text?, backends text[], project_id id, lease_hash text, seconds f64,
 --    question id, token_hash text?, token_id id
--- out: id i64, fence i64, told text, late bool
+-- out: id i64, fence i64, notice text, late bool
 WITH RECURSIVE allowed AS MATERIALIZED ( -- a drained or revoked runner gets nothing
     SELECT 1 WHERE NOT EXISTS (
         SELECT 1 FROM runners o WHERE o.name = $1 AND o.project_id IS NOT DISTINCT FROM $5::bigint
@@ -135,7 +135,7 @@ answered AS ( -- the request is late from now on
 token AS (
     INSERT INTO lease_tokens (hash, project_id, job_id, fence, token_id, runner)
     SELECT $9::text, project_id, id, fence, $10::bigint, $1 FROM taken WHERE $9 IS NOT NULL)
-SELECT t.id, t.fence, pg_notify('perfci', job_news(t, p.name))::text AS told,
+SELECT t.id, t.fence, pg_notify('perfci', job_news(t, p.name))::text AS notice,
        $8::bigint IS NOT NULL AND NOT EXISTS (SELECT 1 FROM answered) AS late
 FROM taken t JOIN projects p ON p.id = t.project_id;
 
@@ -468,7 +468,7 @@ ORDER BY x.gone_at IS NOT NULL, x.id;
 -- withheld_detail: the figures of that reason.
 -- in: project_id i64, id id, series_id i64, branch text, commit_id i64, position_low i64, commit_high_id i64,
 --    before f64, after f64, rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool,
---    undone_commit_id id, firm bool, withheld text?, withheld_detail json
+--    undone_commit_id id, alertable bool, withheld text?, withheld_detail json
 -- value: id i64
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint

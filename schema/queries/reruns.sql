@@ -78,7 +78,7 @@ ON CONFLICT (project_id, dedupe) WHERE state IN ('queued', 'leased') DO NOTHING
 RETURNING id;
 
 -- name: rerun_suspects
--- Commits at which a series that these runs measured has a change that is not firm, with the newest job that measured
+-- Commits at which a series that these runs measured has a change that is not yet alertable, with the newest job that measured
 -- each. done: reruns of the commit by this rule. open: one of them has not ended.
 -- in: project_id i64, run_ids i64[], limit i64
 -- out: commit text, branch text, job_id i64, root i64, done i64, open bool

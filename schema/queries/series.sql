@@ -7,7 +7,7 @@
 --    branch text, unit text, higher_is_better bool, exact bool, headline bool, points i64, last_commit text,
 --    last_time f64, last_median f64, noise_rel f64, watching i64, watching_of i64, detectable_rel f64,
 --    level_points i64, judged bool, spark json, change_rel f64, change_regression bool, two_speeds json,
---    change_confirmed bool, change_firm bool, change_withheld text, change_withheld_detail json, change_alert_id i64,
+--    change_confirmed bool, change_alertable bool, change_withheld text, change_withheld_detail json, change_alert_id i64,
 --    change_commit text, anchor text
 SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.branch, s.unit, s.higher_is_better, s.exact, s.headline, s.points,
@@ -15,7 +15,7 @@ SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.b
        s.noise_rel, s.watching, s.watching_of, s.detectable_rel, s.level_points, s.judged,
        to_json(s.spark[greatest(1, cardinality(s.spark) - $10::int + 1):])::text AS spark,
        g.rel_change AS change_rel, g.regression AS change_regression,
-       to_json(s.two_speeds)::text AS two_speeds, g.confirmed AS change_confirmed, g.firm AS change_firm, g.withheld AS change_withheld,
+       to_json(s.two_speeds)::text AS two_speeds, g.confirmed AS change_confirmed, g.firm AS change_alertable, g.withheld AS change_withheld,
        g.withheld_detail::text AS change_withheld_detail,
        (SELECT a.id FROM alerts a WHERE a.project_id = s.project_id AND a.change_point_id = g.id) AS change_alert_id,
        (SELECT k.sha FROM commits k WHERE k.project_id = s.project_id AND k.id = g.commit_id) AS change_commit,
@@ -89,7 +89,7 @@ SELECT count(*) AS hidden FROM quarantined_measurements WHERE project_id = $1::b
 -- in: project_id i64, series_id i64, branch text
 -- out: id i64, position i64, position_low i64, position_high i64, commit text, commit_low text, commit_high text,
 --    before f64, after f64, rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool,
---    firm bool, alert_id i64, withheld text, withheld_detail json, blocks json, index i64, index_low i64,
+--    alertable bool, alert_id i64, withheld text, withheld_detail json, blocks json, index i64, index_low i64,
 --    index_high i64
 SELECT x.id, b.position,
        coalesce((SELECT l.position FROM branch_commits l WHERE l.project_id = x.project_id
@@ -99,7 +99,7 @@ SELECT x.id, b.position,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_id) AS commit,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_low_id) AS commit_low,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_high_id) AS commit_high,
-       x.before, x.after, x.rel_change, x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm,
+       x.before, x.after, x.rel_change, x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm AS alertable,
        (SELECT a.id FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id)
            AS alert_id,
        x.withheld, x.withheld_detail::text AS withheld_detail, x.evidence::text AS blocks, 0 AS index, 0 AS index_low, 0 AS index_high

@@ -24,14 +24,14 @@ DELETE FROM forge_links WHERE project_id = $1::bigint;
 -- Counts 0 when the account's delivery id is stored already. Its event wakes the workers.
 -- in: forge text, account text, delivery text, event text, kind text, repo text, sender text, number id, sha text?,
 --    comment_id id, comment_author text?, comment_body text?, state text, note text
--- value: told i64
+-- value: notified i64
 WITH made AS (
     INSERT INTO webhook_deliveries (forge, account, delivery, event, kind, repo, sender, number, sha, comment_id,
                                     comment_author, comment_body, state, note, done_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint, $9, $10::bigint, $11, $12, $13, $14,
             CASE WHEN $13 <> 'new' THEN now() END)
     ON CONFLICT (forge, account, delivery) DO NOTHING RETURNING id)
-SELECT count(pg_notify('perfci', json_build_object('type', 'delivery', 'id', id)::text)) AS told FROM made;
+SELECT count(pg_notify('perfci', json_build_object('type', 'delivery', 'id', id)::text)) AS notified FROM made;
 
 -- name: deliveries_take
 -- The oldest that wait, locked until the transaction ends.

@@ -11,10 +11,10 @@ WHERE x.project_id = $1::bigint AND x.id = u.id
 -- Change points that most likely lie at the commit, the largest first.
 -- in: project_id i64, commit_id i64
 -- out: id i64, series_id i64, benchmark text, metric text, backend text, machine_class text, branch text,
---    rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool, firm bool, alert_id i64,
+--    rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool, alertable bool, alert_id i64,
 --    withheld text, withheld_detail json
 SELECT x.id, x.series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, x.rel_change,
-       x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm,
+       x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm AS alertable,
        (SELECT a.id FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id) AS alert_id,
        x.withheld, x.withheld_detail::text AS withheld_detail
 FROM change_points x
@@ -95,7 +95,7 @@ WHERE project_id = $1::bigint AND id = $2::bigint AND (regroup OR group_id IS NO
 -- Marks alerts for grouping again where one of these judged runs, in the alert's place, states its object code. In
 -- steps, beginning with the runs.
 -- in: project_id i64, run_ids i64[]
-WITH told AS MATERIALIZED (
+WITH reported AS MATERIALIZED (
     SELECT DISTINCT m.series_id, r.commit_id
     FROM unnest($2::bigint[]) AS u (id)
     JOIN runs r ON r.project_id = $1::bigint AND r.id = u.id
@@ -104,7 +104,7 @@ WITH told AS MATERIALIZED (
         WHERE v.project_id = r.project_id AND v.run_id = r.id AND v.extra ->> 'object' IS NOT NULL OFFSET 0) m),
 placed AS MATERIALIZED (
     SELECT a.id, s.branch, x.commit_low_id, x.commit_high_id, t.commit_id
-    FROM told t
+    FROM reported t
     CROSS JOIN LATERAL (
         SELECT o.id, o.series_id, o.change_point_id FROM alerts o
         WHERE o.project_id = $1::bigint AND o.series_id = t.series_id AND NOT o.regroup

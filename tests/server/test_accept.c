@@ -141,7 +141,7 @@ Test(accept, a_watched_level_takes_the_noise_and_length_of_the_level_before)
     cr_assert(eq(i64, rows.items[0].level_points, 60));
     cr_assert(le(dbl, rows.items[0].detectable_rel, 1.2 * calm));
     pfc_rows_clear(&rows);
-    /* firm, and confirmed by and by: the new level is what the next change is measured against */
+    /* alertable first, then confirmed: the new level is what the next change is measured against */
     ingest(db, p, 63, 75, 1.1);
     rows = series_of(db, p);
     cr_assert(eq(i64, rows.items[0].level_points, 15));

@@ -72,7 +72,7 @@ Test(detect, a_planted_step_opens_one_alert_at_its_commit_however_often_it_is_ju
     cr_assert(eq(i64, series.items[0].points, COMMITS));
     cr_assert(series.items[0].change_regression);
     cr_assert(series.items[0].change_confirmed);
-    cr_assert(series.items[0].change_firm);
+    cr_assert(series.items[0].change_alertable);
     cr_assert(eq(str, (char *)series.items[0].change_commit, (char *)fx_sha(STEP_AT)));
     cr_assert(eq(str, (char *)series.items[0].last_commit, (char *)fx_sha(COMMITS)));
     cr_assert(gt(dbl, series.items[0].noise_rel, 0));
@@ -83,7 +83,7 @@ Test(detect, a_planted_step_opens_one_alert_at_its_commit_however_often_it_is_ju
     cr_assert(eq(sz, w.changes.len, 1));
     cr_assert(eq(i64, w.changes.items[0].index, STEP_AT - 1));
     cr_assert(eq(i64, w.changes.items[0].alert_id, alert->id));
-    cr_assert(w.changes.items[0].firm); /* there is an alert on it */
+    cr_assert(w.changes.items[0].alertable); /* there is an alert on it */
     pfc_window_clear(&w);
     pfc_rows_clear(&series);
     pfc_rows_clear(&range);

@@ -88,7 +88,7 @@ static void expect_sentence(pfc_db *db, int64_t p, const char *expected)
               err.msg);
     sentence = pfc_withheld_sentence(
         &(pfc_withheld){ rows.items[0].change_alert_id, rows.items[0].change_regression,
-                         rows.items[0].change_firm, rows.items[0].change_withheld,
+                         rows.items[0].change_alertable, rows.items[0].change_withheld,
                          rows.items[0].change_withheld_detail_json },
         &code);
     cr_assert(eq(str, sentence ? sentence : (char *)"", (char *)expected));

@@ -16,7 +16,7 @@
 typedef struct seen {
     int64_t alert_id, position;
     double p, rel_change;
-    bool firm, exact_place;
+    bool alertable, exact_place;
     char code[32], sentence[256];
 } seen;
 
@@ -54,13 +54,13 @@ static seen change_of(pfc_db *db, int64_t p, const char *benchmark, size_t chang
                     .position = c->position,
                     .p = c->p,
                     .rel_change = c->rel_change,
-                    .firm = c->firm,
+                    .alertable = c->alertable,
                     .exact_place = c->index_low == c->index_high };
-        why(&s, &(pfc_withheld){ c->alert_id, c->regression, c->firm, c->withheld,
+        why(&s, &(pfc_withheld){ c->alert_id, c->regression, c->alertable, c->withheld,
                                  c->withheld_detail });
         /* The list of series says the same of its newest change. */
         why(&listed, &(pfc_withheld){ series->change_alert_id, series->change_regression,
-                                      series->change_firm, series->change_withheld,
+                                      series->change_alertable, series->change_withheld,
                                       series->change_withheld_detail_json });
         cr_assert(eq(str, listed.sentence, s.sentence));
     }
@@ -99,7 +99,7 @@ Test(withheld, a_firm_change_without_an_alert_says_the_level_that_withholds_it)
     fx_commits(db, p, 1, 70);
     ingest_values(db, p, 1, 70, 16, 0.016, 0.01, 10);
     s = change_of(db, p, "step", 1);
-    cr_assert(s.firm);
+    cr_assert(s.alertable);
     cr_assert(s.exact_place);
     cr_assert(eq(i64, s.position, 16));
     cr_assert(epsilon_eq(dbl, s.p, 3.1e-7, 0.05e-7), "p %g", s.p);
@@ -123,7 +123,7 @@ Test(withheld, a_change_that_is_not_firm_says_how_many_points_it_has)
     fx_commits(db, p, 1, 60);
     ingest_values(db, p, 1, 43, 41, 0.2, 0.01, 1);
     s = change_of(db, p, "step", 1);
-    cr_assert(not(s.firm));
+    cr_assert(not(s.alertable));
     cr_assert(eq(str, s.sentence, "no alert: 3 of 5 points so far"));
     ingest_values(db, p, 44, 50, 41, 0.2, 0.01, 2);
     s = change_of(db, p, "step", 1);
@@ -185,7 +185,7 @@ Test(withheld, a_commit_lists_its_changes_with_the_same_sentence)
     cr_assert(eq(sz, changes.len, 1));
     cr_assert(eq(str, (char *)changes.items[0].benchmark, "step"));
     why(&listed, &(pfc_withheld){ changes.items[0].alert_id, changes.items[0].regression,
-                                  changes.items[0].firm, changes.items[0].withheld,
+                                  changes.items[0].alertable, changes.items[0].withheld,
                                   changes.items[0].withheld_detail_json });
     cr_assert(eq(str, listed.sentence, s.sentence));
     pfc_rows_clear(&changes);

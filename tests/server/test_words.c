@@ -197,7 +197,7 @@ Test(withheld_words, every_reason_has_its_sentence_with_its_numbers)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         const pfc_withheld change = {
-            .regression = true, .firm = true, .code = rows[i].code, .detail = rows[i].detail
+            .regression = true, .alertable = true, .code = rows[i].code, .detail = rows[i].detail
         };
         const char *code = NULL;
 
@@ -209,9 +209,9 @@ Test(withheld_words, every_reason_has_its_sentence_with_its_numbers)
 Test(withheld_words, a_change_with_an_alert_has_none_and_one_not_decided_says_so)
 {
     const pfc_withheld alerted = { .alert_id = 4, .regression = true, .code = "margin" };
-    const pfc_withheld waits = { .regression = true, .firm = true };
+    const pfc_withheld waits = { .regression = true, .alertable = true };
     const pfc_withheld young = { .regression = true };
-    const pfc_withheld better = { .firm = true };
+    const pfc_withheld better = { .alertable = true };
     const char *code = "";
 
     cr_expect(eq(ptr, pfc_withheld_sentence(&alerted, &code), NULL));

@@ -25,7 +25,7 @@ typedef enum pfc_rerun_on {
     PFC_RERUN_CANARY,       /* the canary moved: the machine was not as usual */
     PFC_RERUN_INFRA,        /* the job failed, and not because of the commit */
     PFC_RERUN_BROKEN,       /* the build or the benchmark failed, or ran over its time limit */
-    PFC_RERUN_SUSPECTED,    /* detection sees a change that is not firm yet */
+    PFC_RERUN_SUSPECTED,    /* detection sees a change too uncertain to alert on */
     PFC_RERUN_TRIGGERS
 } pfc_rerun_on;
 

@@ -94,7 +94,7 @@ value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBE
 last = members(commit=COMMIT, time=TIME, median=null(NUMBER))
 WITHHELD = one_of("improvement", "margin", "fdr", "not_firm", "needs_blocks", "identical", "gone", "budget", "rule_off", "machine")
 WHY = {"alert_id": null(NUMERAL), "why_no_alert": null(members(code=WITHHELD, sentence=TEXT))}
-change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, firm=TRUTH, commit=COMMIT, **WHY)
+change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, alertable=TRUTH, commit=COMMIT, **WHY)
 series = members(id=NUMERAL, **SERIES, branch=TEXT, exact=TRUTH, headline=TRUTH, points=COUNT, last=null(last), change=null(change),
                  noise_rel=null(NUMBER), watching=COUNT, watching_of=COUNT, detectable_rel=null(NUMBER), points_for_1pct=null(COUNT), reason=null(TEXT),
                  judged=TRUTH, anchor=null(COMMIT), two_speeds=each(TEXT))
@@ -106,7 +106,7 @@ columns = members(description="columns of equal length, in the order of commits"
                   fingerprint=each(HASH), infra=each(TRUTH), session=each(null(RUN_ID)), ratio=each(null(NUMBER)),
                   ratio_low=each(null(NUMBER)), ratio_high=each(null(NUMBER)), reproducibility=each(null(REPRODUCIBILITY)))
 found = members(index=COUNT, index_low=COUNT, index_high=COUNT, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
-                **EFFECT, direction=CHANGE, status=SEEN, firm=TRUTH, blocks=null(blocks), **WHY)
+                **EFFECT, direction=CHANGE, status=SEEN, alertable=TRUTH, blocks=null(blocks), **WHY)
 replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL, commit=COMMIT, **EFFECT, direction=CHANGE, status=SEEN)
 
 measured = members("backend unit exact reason params extra samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
@@ -293,7 +293,7 @@ SCHEMAS = {
                          against_parent=null(members(commit=COMMIT, margin_rel=NUMBER, summary=verdicts)),
                          broken=each(members(**NAMED, reason=TEXT, run_id=NUMERAL)),
                          changes=each(members(series_id=NUMERAL, **NAMED, branch=TEXT, rel_change=NUMBER, rel_low=NUMBER, rel_high=NUMBER,
-                                              p=null(SHARE), direction=CHANGE, status=SEEN, firm=TRUTH, **WHY))),
+                                              p=null(SHARE), direction=CHANGE, status=SEEN, alertable=TRUTH, **WHY))),
     "SessionStoredAnswer": members(id=RUN_ID, commits=COUNT),
     "CandidatesAnswer": members(candidates=each(members(id=NUMERAL, series_id=NUMERAL, **NAMED, branch=TEXT, against=COMMIT, commit=COMMIT,
                                                         rel_change=NUMBER, p=null(SHARE), why_no_alert=members(code=WITHHELD, sentence=TEXT)))),

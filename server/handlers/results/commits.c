@@ -111,14 +111,14 @@ static const pfc_field change_fields[] = {
     PFC_FIELD(pfc_commit_change, p),
     PFC_FIELD_AS(pfc_commit_change, "direction", regression, CHANGE),
     PFC_FIELD_AS(pfc_commit_change, "status", confirmed, STATUS),
-    PFC_FIELD(pfc_commit_change, firm),
+    PFC_FIELD(pfc_commit_change, alertable),
     PFC_FIELD_AS(pfc_commit_change, "alert_id", alert_id, ID),
 };
 
 static json_t *encode_change(const void *row, const void *context)
 {
     const pfc_commit_change *c = row;
-    const pfc_withheld why = { c->alert_id, c->regression, c->firm, c->withheld,
+    const pfc_withheld why = { c->alert_id, c->regression, c->alertable, c->withheld,
                                c->withheld_detail_json };
     json_t *json = pfc_encode_fields(PFC_FIELDS(change_fields), c);
 

@@ -89,7 +89,7 @@ char *pfc_withheld_sentence(const pfc_withheld *change, const char **code)
     *code = NULL;
     if (change->alert_id)
         return NULL;
-    if (!change->code && change->regression && change->firm) {
+    if (!change->code && change->regression && change->alertable) {
         *code = PFC_WITHHELD_NOT_FIRM;
         return pfc_strdup("no alert yet: the series of this commit are not judged together yet");
     }

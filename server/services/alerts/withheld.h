@@ -13,7 +13,7 @@
 /** The stored properties of a change that decide why it has no alert. */
 typedef struct pfc_withheld {
     int64_t alert_id; /* 0: none */
-    bool regression, firm;
+    bool regression, alertable;
     const char *code;   /* NULL: not decided yet */
     const char *detail; /* the text of its column; NULL: none */
 } pfc_withheld;

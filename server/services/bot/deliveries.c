@@ -44,7 +44,7 @@ pfc_code pfc_webhook_store(pfc_db *db, pfc_forge_kind forge, const char *account
 {
     const char *note = why_ignored(w);
     const bool comment = w->kind == PFC_WEBHOOK_COMMENT && !note;
-    int64_t number = w->pull_number, told = 0;
+    int64_t number = w->pull_number, notified = 0;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
@@ -68,10 +68,10 @@ pfc_code pfc_webhook_store(pfc_db *db, pfc_forge_kind forge, const char *account
                 .comment_body = comment ? w->comment_body : NULL,
                 .state = note ? "ignored" : "new",
                 .note = note ? note : "" },
-            &told, err);
+            &notified, err);
     pfc_tx_free(tx);
     if (!code)
-        *repeated = told == 0;
+        *repeated = notified == 0;
     return code;
 }
 

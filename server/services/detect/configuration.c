@@ -60,7 +60,7 @@ pfc_code pfc_detector_get(pfc_db *db, int64_t project_id, pfc_detector_version *
 }
 
 /* The history is unchanged, but verdicts may differ: queues all branches for another judging. */
-static pfc_code judge_anew(pfc_tx *tx, int64_t project_id, pfc_err *err)
+static pfc_code queue_all_branches(pfc_tx *tx, int64_t project_id, pfc_err *err)
 {
     pfc_sql_detector_branches_rows branches = { 0 };
     pfc_code code;
@@ -90,7 +90,7 @@ static pfc_code put_version(pfc_tx *tx, const char *actor, int64_t project_id, c
         code = pfc_audit_add(tx, actor, "configure", project_id, "detector", detail, err);
         free(detail);
     }
-    return code ? code : judge_anew(tx, project_id, err);
+    return code ? code : queue_all_branches(tx, project_id, err);
 }
 
 pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id, const char *document,

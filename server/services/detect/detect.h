@@ -44,7 +44,7 @@ typedef struct pfc_replayed {
     char commit[41];
     double before, after, rel_change, rel_low, rel_high, p;
     bool regression, confirmed;
-    bool firm;       /* large enough to open an alert */
+    bool alertable;       /* large enough to open an alert */
     bool alert;      /* would open an alert; false when a single series is replayed */
     pfc_label label; /* of an alert */
 } pfc_replayed;

@@ -18,7 +18,7 @@
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
 #define DETECTABLE_POINTS 5    /* by then a change should be confirmed */
 
-/* Points that make a change firm: after an accepted level, by its evidence, by its duration. */
+/* When a change becomes alertable: after an accepted level, by its evidence, by its duration. */
 #define WATCH_ACCEPTED 3
 #define WATCH_CLEAR    5
 #define WATCH_LASTED   20
@@ -26,7 +26,7 @@
 /* The state of the newest change, which decides how many points an alert needs. */
 typedef struct newest_change {
     bool accepted; /* they leave, or may leave, a level that a person has accepted */
-    bool firm;     /* they are a change that is firm */
+    bool alertable;     /* the change can open an alert */
 } newest_change;
 
 /* Why a change has no alert, as far as its series decides that. */
@@ -38,7 +38,7 @@ typedef struct reason {
 
 static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                            const pfc_history *h, const pfc_change *c, const pfc_place *at,
-                           const pfc_known *old, int64_t undone_commit, bool firm,
+                           const pfc_known *old, int64_t undone_commit, bool alertable,
                            const reason *why, int64_t *id, pfc_err *err)
 {
     char *detail = why->detailed ? pfc_withheld_detail_text(why->code, &why->detail) : NULL;
@@ -61,7 +61,7 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
             .regression = c->regression,
             .confirmed = c->confirmed,
             .undone_commit_id = undone_commit,
-            .firm = firm,
+            .alertable = alertable,
             .withheld = why->code,
             .withheld_detail_json = detail },
         id, err);
@@ -100,7 +100,7 @@ static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, si
 
 /* Uses the spread of the whole history and the centre of the accepted level, so that the next
  * step needs fewer points. */
-static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_t k,
+static bool is_alertable_here(const pfc_history *h, const pfc_detection *found, size_t k,
                          const pfc_place *at, const pfc_known *items, size_t len)
 {
     const pfc_change *c = &found->changes[k];
@@ -113,7 +113,7 @@ static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_
                                         pfc_stats_change_or_spike(h->points, h->len, found));
 }
 
-/* Points of the new level that make change k firm; the same numbers as watching_of's. */
+/* Points of the new level that make change k alertable; the same numbers as watching_of's. */
 static reason not_firm(const pfc_history *h, const pfc_detection *found, size_t k, bool accepted)
 {
     const bool ended = k + 1 < found->changes_len;
@@ -137,7 +137,7 @@ static reason why_withheld(const pfc_judged *series, const pfc_history *h,
         return (reason){ .code = PFC_WITHHELD_IMPROVEMENT };
     if (series->canary)
         return (reason){ .code = PFC_WITHHELD_MACHINE };
-    if (!newest->firm)
+    if (!newest->alertable)
         return not_firm(h, found, k, newest->accepted);
     if (fabs(c->rel_change) < series->settings.min_change)
         return (reason){ PFC_WITHHELD_MARGIN,
@@ -146,7 +146,7 @@ static reason why_withheld(const pfc_judged *series, const pfc_history *h,
     return (reason){ 0 };
 }
 
-/* The first change from number `from` on, firm, that brings a regression's level back: three
+/* The first change from number `from` on, alertable, that brings a regression's level back: three
  * quarters of the way and more. NULL: none has. */
 static const pfc_change *brings_back(const pfc_history *h, const pfc_detection *found, size_t from,
                                      double before, double after)
@@ -173,13 +173,13 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     int64_t id = 0;
     pfc_known *old;
     reason why;
-    bool firm;
+    bool alertable;
     pfc_code code;
 
     if (!pfc_history_place(h, c, &at))
         return PFC_OK; /* between the runs of the newest commit: too early to judge */
-    firm = is_firm_here(h, found, nth, &at, items, items_len);
-    *newest = (newest_change){ .firm = firm,
+    alertable = is_alertable_here(h, found, nth, &at, items, items_len);
+    *newest = (newest_change){ .alertable = alertable,
                                .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
     if (pfc_known_same(items, items_len, at.low, at.high))
         return PFC_OK; /* blocks of both sides outweigh single measurements */
@@ -190,12 +190,12 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     }
     why = why_withheld(series, h, found, nth, newest);
     code = put_change(tx, project_id, series, h, c, &at, old,
-                      undone ? h->meta[undone->index].commit_id : 0, firm, &why, &id, err);
+                      undone ? h->meta[undone->index].commit_id : 0, alertable, &why, &id, err);
     if (!old)
         return code;
     old->used = true;
     if (!code && old->alert_id)
-        code = pfc_known_follow(tx, project_id, old, firm, undone, err);
+        code = pfc_known_follow(tx, project_id, old, alertable, undone, err);
     if (!code && old->alert_id &&
         (old->gone || old->low != at.low || old->high != at.high ||
          (!undone && pfc_known_own(old, "verified_fixed"))))
@@ -293,7 +293,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
 /* The number of points that the newest level needs for an alert. */
 static size_t watching_of(size_t watching, const newest_change *newest)
 {
-    if (watching == 0 || newest->firm)
+    if (watching == 0 || newest->alertable)
         return watching;
     if (newest->accepted && watching < WATCH_ACCEPTED)
         return WATCH_ACCEPTED;
@@ -307,7 +307,7 @@ static size_t level_points(const pfc_history *h, const pfc_detection *found,
 {
     size_t k = found->changes_len, end = h->len;
 
-    if (k > 0 && newest->firm)
+    if (k > 0 && newest->alertable)
         return end - found->changes[k - 1].index;
     if (k > 0)
         end = found->changes[--k].index;

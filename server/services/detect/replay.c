@@ -55,7 +55,7 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
             continue;
         out->changes = pfc_grow(out->changes, out->changes_len, cap, sizeof(*out->changes));
         out->changes[out->changes_len] = describe(h, series, &found.changes[i], &at);
-        out->changes[out->changes_len++].firm = pfc_alert_justified(
+        out->changes[out->changes_len++].alertable = pfc_alert_justified(
             &found.changes[i], i + 1 < found.changes_len ? found.changes[i + 1].index : h->len);
     }
     out->series++;
@@ -172,7 +172,7 @@ static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
             .p = c->p, .rel_change = c->rel_change, .rel_low = c->rel_low, .rel_high = c->rel_high
         };
 
-        if (!c->regression || !c->firm)
+        if (!c->regression || !c->alertable)
             continue;
         all[n].change = i;
         all[n].at = (pfc_clustered){ .position = c->position,

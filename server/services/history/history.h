@@ -43,7 +43,7 @@ typedef struct pfc_window_change {
     int64_t position, position_low, position_high;
     const char *commit, *commit_low, *commit_high;
     double before, after, rel_change, rel_low, rel_high, p;
-    bool regression, confirmed, firm;
+    bool regression, confirmed, alertable;
     int64_t alert_id;                       /* 0: none */
     const char *withheld, *withheld_detail; /* why there is no alert, as stored (withheld.h) */
     const char *blocks;                     /* JSON: a session's verdict on it; NULL: none */

@@ -9,7 +9,7 @@
 #include "server/services/service.h"
 
 /**
- * Applies the session's boundaries to the change points of its series. "different": a firm change
+ * Applies the session's boundaries to the change points of its series. "different": an alertable change
  * point at (against, commit], new or the one that is there. "same": change points of single
  * measurements that lie in it are gone for good. "undecided": they say that the budget ended. A
  * regression whose level later boundaries brought back is undone. In a transaction of its own;

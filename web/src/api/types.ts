@@ -42,9 +42,9 @@ export interface BlocksEvidence {
 }
 export interface CommitChange {
   series_id: number; benchmark: string; metric: string; backend: string; machine_class: string; branch: string; rel_change: number;
-  rel_low: number; rel_high: number; p: number | null; direction: string; status: string; firm: boolean; alert_id: number | null; why_no_alert: WhyNoAlert | null;
+  rel_low: number; rel_high: number; p: number | null; direction: string; status: string; alertable: boolean; alert_id: number | null; why_no_alert: WhyNoAlert | null;
 }
-export interface SeriesChange { rel_change: number; direction: string; status: string; firm?: boolean; commit: string; alert_id?: number | null; why_no_alert?: WhyNoAlert | null }
+export interface SeriesChange { rel_change: number; direction: string; status: string; alertable?: boolean; commit: string; alert_id?: number | null; why_no_alert?: WhyNoAlert | null }
 export interface Series {
   id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
   branch: string; unit: string; direction: string; exact: boolean; headline: boolean; points: number;
@@ -65,7 +65,7 @@ export interface SeriesColumns {
 export interface ChangePoint {
   index: number; index_low: number; index_high: number; commit: string; commit_low: string; commit_high: string;
   before: number; after: number; rel_change: number; rel_low: number; rel_high: number; p: number;
-  direction: string; status: string; firm?: boolean; alert_id: number | null; why_no_alert?: WhyNoAlert | null;
+  direction: string; status: string; alertable?: boolean; alert_id: number | null; why_no_alert?: WhyNoAlert | null;
   blocks?: BlocksEvidence | null;
 }
 export interface Boundary { index: number; fields: string[] }

@@ -19,8 +19,8 @@ export function judgeChange(direction: string, relChange: number, status?: strin
 }
 
 /** The status on view: a change that has an alert is confirmed, not "watching". */
-export function readStatus(change: { status: string; firm?: boolean }): string {
-  return change.firm ? "confirmed" : change.status;
+export function readStatus(change: { status: string; alertable?: boolean }): string {
+  return change.alertable ? "confirmed" : change.status;
 }
 
 export function judgeVerdict(verdict: string, relChange: number | null): Judgement {

@@ -10,7 +10,7 @@ export function Badge(props: { judged: Judgement; text?: string }) {
 }
 
 /** "−11.2 % regression"; "steady" where nothing changed. */
-export function ChangeBadge(props: { change: Pick<SeriesChange, "rel_change" | "direction" | "status" | "firm"> | null }) {
+export function ChangeBadge(props: { change: Pick<SeriesChange, "rel_change" | "direction" | "status" | "alertable"> | null }) {
   if (!props.change) return <Badge judged={{ tone: "quiet", icon: "flat", word: "steady" }} />;
   const { rel_change: rel, direction } = props.change;
   const judged = judgeChange(direction, rel, readStatus(props.change));
