@@ -143,8 +143,8 @@ static json_t *encode_newest_change(const pfc_series *s)
         return json_null();
     return json_pack("{s:f, s:o, s:s, s:b, s:o, s:o, s:o}", "rel_change", s->change_rel,
                      "direction", pfc_encode_change(s->change_regression), "status",
-                     s->change_confirmed ? "confirmed" : "provisional", "alertable", s->change_alertable,
-                     "commit", pfc_reply_string(s->change_commit), "alert_id",
+                     s->change_confirmed ? "confirmed" : "provisional", "alertable",
+                     s->change_alertable, "commit", pfc_reply_string(s->change_commit), "alert_id",
                      pfc_encode_id(s->change_alert_id), "why_no_alert",
                      pfc_encode_why_no_alert(&why));
 }

@@ -9,8 +9,8 @@
 #include "server/services/service.h"
 
 /**
- * Applies the session's boundaries to the change points of its series. "different": an alertable change
- * point at (against, commit], new or the one that is there. "same": change points of single
+ * Applies the session's boundaries to the change points of its series. "different": an alertable
+ * change point at (against, commit], new or the one that is there. "same": change points of single
  * measurements that lie in it are gone for good. "undecided": they say that the budget ended. A
  * regression whose level later boundaries brought back is undone. In a transaction of its own;
  * repeating it changes nothing. Alerts are opened afterwards, with the others of the branch
