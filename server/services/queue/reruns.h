@@ -23,8 +23,8 @@
 pfc_code pfc_reruns_decide(pfc_db *db, size_t *made, pfc_err *err) PFC_MUSTCHECK;
 
 /** Applies the rule "suspected" to the commits at which series of these runs have a change that is
- *  not yet alertable. Call after the runs were judged. Only commits that a job measured are measured
- *  again. *made as above. */
+ *  not yet alertable. Call after the runs were judged. Only commits that a job measured are
+ *  measured again. *made as above. */
 pfc_code pfc_reruns_suspect(pfc_db *db, int64_t project_id, const int64_t *runs, size_t runs_len,
                             size_t *made, pfc_err *err) PFC_MUSTCHECK;
 
