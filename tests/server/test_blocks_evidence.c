@@ -169,7 +169,8 @@ static void expect_changes(pfc_db *db, int64_t p, size_t n, const char *code)
         const pfc_window_change *c = &w.changes.items[n - 1];
         const char *got = NULL;
         char *sentence = pfc_withheld_sentence(
-            &(pfc_withheld){ c->alert_id, c->regression, c->alertable, c->withheld, c->withheld_detail },
+            &(pfc_withheld){ c->alert_id, c->regression, c->alertable, c->withheld,
+                            c->withheld_detail },
             &got);
 
         cr_assert(eq(str, (char *)(got ? got : ""), (char *)code), "%s", sentence);

@@ -67,8 +67,8 @@ pfc_code pfc_commit_values_list(pfc_db *db, int64_t project_id, int64_t commit_i
  * confirmed by five points; NAN: unknown. judged false: the project's configuration leaves it out.
  * two_speeds_json: names of machines that measure it at two speeds. spark_json: up to 200 last
  * medians, oldest first. change_rel: the newest change point; NAN: none. change_alertable: certain
- * enough for an alert. change_alert_id 0: none. change_withheld, change_withheld_detail_json: why it has
- * none, as stored. anchor: full id, of its newest session; NULL: none. */
+ * enough for an alert. change_alert_id 0: none. change_withheld, change_withheld_detail_json: why
+ * it has none, as stored. anchor: full id, of its newest session; NULL: none. */
 typedef pfc_sql_series_list_row pfc_series;
 typedef pfc_sql_series_list_rows pfc_series_rows;
 
