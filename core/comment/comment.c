@@ -82,6 +82,9 @@ static void put_counts(pfc_buf *out, const pfc_cmp *cmp)
         pfc_buf_printf(out, "No regression shown; %zu of %zu not decided", n[PFC_CMP_INCONCLUSIVE],
                        n[PFC_CMP_INCONCLUSIVE] + n[PFC_CMP_SAME] + n[PFC_CMP_IMPROVEMENT] +
                            n[PFC_CMP_BROKEN]);
+        if (n[PFC_CMP_IMPROVEMENT])
+            pfc_buf_printf(out, "; %zu improvement%s", n[PFC_CMP_IMPROVEMENT],
+                           plural(n[PFC_CMP_IMPROVEMENT]));
     } else if (n[PFC_CMP_IMPROVEMENT]) {
         pfc_show_percent(largest(cmp, PFC_CMP_IMPROVEMENT), change);
         pfc_buf_printf(out, "%zu improvement%s, the largest %s; no regression",
@@ -105,6 +108,10 @@ static const char *verdict(const pfc_cmp *cmp, pfc_buf *out)
                                                      "broken"
                                                    : "No comparison: the measurement failed");
         return cmp->failure_status == 4 ? STOP : WHITE;
+    }
+    if (pfc_cmp_is_unmeasured(cmp)) {
+        pfc_buf_puts(out, "Unchanged: identical object code, nothing was measured");
+        return GREEN;
     }
     if (cmp->nothing || counted == 0) {
         pfc_buf_puts(out, "Nothing was compared");
@@ -155,14 +162,14 @@ static void put_side(pfc_buf *out, const char *name, const pfc_comment_opts *opt
     free(shown);
 }
 
-static void put_sides(pfc_buf *out, const pfc_cmp *cmp, const pfc_comment_opts *opts)
+void comment_sides(const pfc_cmp *cmp, const pfc_comment_opts *opts, pfc_buf *out)
 {
     if (cmp->a && cmp->b) {
         pfc_buf_puts(out, "Head ");
         put_side(out, cmp->b, opts);
-        pfc_buf_puts(out, " compared with base ");
+        pfc_buf_puts(out, cmp->failure || cmp->nothing ? ", base " : " compared with base ");
         put_side(out, cmp->a, opts);
-        if (cmp->rounds)
+        if (cmp->rounds && cmp->len)
             pfc_buf_printf(out, " in %zu interleaved rounds", cmp->rounds);
         else if (cmp->stored)
             pfc_buf_puts(out, " as stored");
@@ -172,7 +179,7 @@ static void put_sides(pfc_buf *out, const pfc_cmp *cmp, const pfc_comment_opts *
                        opts->link);
     pfc_buf_puts(out, "\n\n");
     if (opts->note) {
-        put_cut(out, opts->note, TEXT_BYTES);
+        put_cut(out, opts->note, 4 * TEXT_BYTES);
         pfc_buf_puts(out, "\n\n");
     }
 }
@@ -222,7 +229,7 @@ static void put_warnings(pfc_buf *out, const pfc_cmp *cmp)
                        (long long)cmp->hidden_a, (long long)cmp->hidden_b);
 }
 
-static void put_object_code(pfc_buf *out, const pfc_cmp *cmp)
+void comment_object_code(const pfc_cmp *cmp, pfc_buf *out)
 {
     if (pfc_streq(cmp->object_code, "identical"))
         pfc_buf_puts(out, "Object code: identical on both sides, so the code is not the cause of "
@@ -268,9 +275,16 @@ static void put_repeat(pfc_buf *out, const pfc_cmp *cmp)
 
 /* ---- the whole ---- */
 
-static void put_rows(pfc_buf *out, const pfc_cmp *cmp, size_t max_bytes)
+static void put_rows(pfc_buf *out, const pfc_cmp *cmp, const char *series_url, size_t max_bytes)
 {
     static const char end[] = "</details>\n\n";
+    const comment_shape table = { .evidence = true,
+                                  .series_url = series_url,
+                                  .max_rows = TABLE_ROWS,
+                                  .max_bytes = max_bytes / 2 };
+    const comment_shape folded = { .series_url = series_url,
+                                   .max_rows = FOLDED_ROWS,
+                                   .max_bytes = max_bytes - sizeof(end) - 64 };
     const pfc_cmp_row **rows = comment_order(cmp);
     const size_t *n = cmp->count;
     size_t changes = 0, shown = 0;
@@ -278,9 +292,8 @@ static void put_rows(pfc_buf *out, const pfc_cmp *cmp, size_t max_bytes)
     while (changes < cmp->len && comment_is_change(rows[changes]))
         changes++;
     if (changes)
-        shown = comment_table(cmp, rows, PFC_MIN(changes, (size_t)TABLE_ROWS), true, TABLE_ROWS,
-                              max_bytes / 2, out);
-    put_object_code(out, cmp);
+        shown = comment_table(cmp, &table, rows, PFC_MIN(changes, (size_t)TABLE_ROWS), out);
+    comment_object_code(cmp, out);
     comment_functions(cmp, out);
     if (changes)
         comment_slices(cmp, out);
@@ -295,8 +308,7 @@ static void put_rows(pfc_buf *out, const pfc_cmp *cmp, size_t max_bytes)
                            PFC_MIN(cmp->len - shown, n[PFC_CMP_SAME] + n[PFC_CMP_INCONCLUSIVE]));
         if (!changes)
             comment_slices(cmp, out);
-        (void)comment_table(cmp, rows + shown, cmp->len - shown, false, FOLDED_ROWS,
-                            max_bytes - sizeof(end) - 64, out);
+        (void)comment_table(cmp, &folded, rows + shown, cmp->len - shown, out);
         pfc_buf_puts(out, end);
     }
     free(rows);
@@ -307,7 +319,7 @@ static void put_reason(pfc_buf *out, const pfc_cmp *cmp)
 {
     const char *why = cmp->failure ? cmp->failure : cmp->nothing;
 
-    if (!why && cmp->len == 0)
+    if (!why && cmp->len == 0 && !pfc_cmp_is_unmeasured(cmp))
         why = "Both sides have no measured benchmark in common.";
     if (!why)
         return;
@@ -325,13 +337,14 @@ void pfc_comment_markdown(const pfc_cmp *cmp, const pfc_comment_opts *opts, pfc_
     pfc_buf_init(&end, 2 * LINE_BYTES);
     mark = verdict(cmp, &words);
     pfc_comment_marker(opts->key, marker);
-    pfc_buf_printf(out, "%s\n### %s %s\n\n", marker, mark, pfc_buf_text(&words));
-    put_sides(out, cmp, opts);
+    pfc_buf_printf(out, "%s\n### %s %s%s\n\n", marker, opts->accepted ? GREEN : mark,
+                   pfc_buf_text(&words), opts->accepted ? " (accepted)" : "");
+    comment_sides(cmp, opts, out);
     put_reason(out, cmp);
     put_repeat(&end, cmp);
     if (!cmp->failure && !cmp->nothing && cmp->len > 0) {
         put_warnings(out, cmp);
-        put_rows(out, cmp, PFC_COMMENT_MAX_BYTES - 1 - end.len);
+        put_rows(out, cmp, opts->series_url, PFC_COMMENT_MAX_BYTES - 1 - end.len);
     }
     pfc_buf_puts(out, pfc_buf_text(&end));
     pfc_buf_clear(&end);

@@ -13,10 +13,22 @@ bool comment_is_change(const pfc_cmp_row *row);
  */
 const pfc_cmp_row **comment_order(const pfc_cmp *cmp);
 
-/** A table of the rows, as many as fit into max_rows and into max_bytes of `out`; how many there
- * are in it. `evidence`: with a column of what the same benchmark's other metrics say. */
-size_t comment_table(const pfc_cmp *cmp, const pfc_cmp_row *const *rows, size_t len, bool evidence,
-                     size_t max_rows, size_t max_bytes, pfc_buf *out);
+typedef struct comment_shape {
+    bool evidence;          /* a column of what the same benchmark's other metrics say */
+    const char *series_url; /* as of pfc_comment_opts */
+    size_t max_rows;
+    size_t max_bytes; /* of `out` */
+} comment_shape;
+
+/** A table of the rows, as many as fit; returns how many there are in it. */
+size_t comment_table(const pfc_cmp *cmp, const comment_shape *shape, const pfc_cmp_row *const *rows,
+                     size_t len, pfc_buf *out);
+/** The changes of the same benchmark's other metrics; false: there are none. */
+bool comment_evidence(const pfc_cmp *cmp, const pfc_cmp_row *of, pfc_buf *out);
+/** Head and base with links, and the link to the whole comparison; then the note. */
+void comment_sides(const pfc_cmp *cmp, const pfc_comment_opts *opts, pfc_buf *out);
+/** Whether the object code of both sides is the same; nothing where it is not known. */
+void comment_object_code(const pfc_cmp *cmp, pfc_buf *out);
 /** One line for each kernel and backend; nothing for a single one. */
 void comment_slices(const pfc_cmp *cmp, pfc_buf *out);
 /** Functions whose number of instructions changed; nothing where they are not known. */

@@ -89,7 +89,7 @@ static bool is_evidence(const pfc_cmp_row *of, const pfc_cmp_row *r)
            strcmp(r->metric, of->metric) != 0;
 }
 
-static void put_evidence(pfc_buf *out, const pfc_cmp *cmp, const pfc_cmp_row *of)
+bool comment_evidence(const pfc_cmp *cmp, const pfc_cmp_row *of, pfc_buf *out)
 {
     size_t shown = 0;
 
@@ -101,6 +101,7 @@ static void put_evidence(pfc_buf *out, const pfc_cmp *cmp, const pfc_cmp_row *of
         pfc_buf_putc(out, ' ');
         put_percent(out, cmp->rows[i].rel_change);
     }
+    return shown > 0;
 }
 
 static void put_verdict(pfc_buf *out, const pfc_cmp_row *r)
@@ -141,12 +142,25 @@ static void put_numbers(pfc_buf *out, const pfc_cmp_row *r)
     pfc_buf_printf(out, " | %lld+%lld", (long long)r->a.n, (long long)r->b.n);
 }
 
-static void put_row(pfc_buf *out, const pfc_cmp *cmp, const pfc_cmp_row *r, bool evidence)
+/* The benchmark, as a link to the page of its series. */
+static void put_benchmark(pfc_buf *out, const pfc_cmp_row *r, const char *series_url)
+{
+    const bool linked = r->series_id && series_url && pfc_comment_is_link(series_url);
+
+    if (linked)
+        pfc_buf_putc(out, '[');
+    pfc_markdown_code(out, r->benchmark);
+    if (linked)
+        pfc_buf_printf(out, "](<%s%lld>)", series_url, (long long)r->series_id);
+}
+
+static void put_row(pfc_buf *out, const pfc_cmp *cmp, const comment_shape *shape,
+                    const pfc_cmp_row *r)
 {
     pfc_buf_puts(out, "| ");
     put_verdict(out, r);
     pfc_buf_puts(out, " | ");
-    pfc_markdown_code(out, r->benchmark);
+    put_benchmark(out, r, shape->series_url);
     pfc_buf_puts(out, " | ");
     pfc_markdown_code(out, r->metric);
     pfc_buf_puts(out, " | ");
@@ -156,22 +170,22 @@ static void put_row(pfc_buf *out, const pfc_cmp *cmp, const pfc_cmp_row *r, bool
         pfc_buf_puts(out, "| | | | |");
     else
         put_numbers(out, r);
-    if (evidence && r->verdict == PFC_CMP_BROKEN) {
+    if (shape->evidence && r->verdict == PFC_CMP_BROKEN) {
         char *reason = pfc_strdup(r->reason ? r->reason : "");
 
         pfc_buf_puts(out, " | ");
         reason[pfc_utf8_cut(reason, 300)] = '\0';
         pfc_markdown_text(out, reason);
         free(reason);
-    } else if (evidence) {
+    } else if (shape->evidence) {
         pfc_buf_puts(out, " | ");
-        put_evidence(out, cmp, r);
+        (void)comment_evidence(cmp, r, out);
     }
     pfc_buf_puts(out, " |\n");
 }
 
-size_t comment_table(const pfc_cmp *cmp, const pfc_cmp_row *const *rows, size_t len, bool evidence,
-                     size_t max_rows, size_t max_bytes, pfc_buf *out)
+size_t comment_table(const pfc_cmp *cmp, const comment_shape *shape, const pfc_cmp_row *const *rows,
+                     size_t len, pfc_buf *out)
 {
     size_t shown = 0;
     pfc_buf row;
@@ -182,12 +196,12 @@ size_t comment_table(const pfc_cmp *cmp, const pfc_cmp_row *const *rows, size_t 
                        "| verdict | benchmark | metric | backend | before | after | change | "
                        "interval | noise | n |%s\n"
                        "| --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |%s\n",
-                       evidence ? " evidence |" : "", evidence ? " --- |" : "");
-    for (; shown < len && shown < max_rows; shown++) {
+                       shape->evidence ? " evidence |" : "", shape->evidence ? " --- |" : "");
+    for (; shown < len && shown < shape->max_rows; shown++) {
         pfc_buf_reset(&row);
         row.overflow = false;
-        put_row(&row, cmp, rows[shown], evidence);
-        if (row.overflow || out->len + row.len > max_bytes)
+        put_row(&row, cmp, shape, rows[shown]);
+        if (row.overflow || out->len + row.len > shape->max_bytes)
             break;
         pfc_buf_append(out, row.data, row.len);
     }

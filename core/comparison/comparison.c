@@ -26,8 +26,15 @@ const char *pfc_cmp_name(pfc_cmp_verdict verdict)
     return verdict < PFC_CMP_VERDICTS ? names[verdict] : "broken";
 }
 
+bool pfc_cmp_is_unmeasured(const pfc_cmp *cmp)
+{
+    return cmp->len == 0 && !cmp->nothing && pfc_streq(cmp->object_code, "identical");
+}
+
 pfc_cmp_verdict pfc_cmp_overall(const pfc_cmp *cmp)
 {
+    if (pfc_cmp_is_unmeasured(cmp))
+        return PFC_CMP_SAME;
     if (cmp->count[PFC_CMP_BROKEN])
         return PFC_CMP_BROKEN;
     if (cmp->stored && cmp->differs_len && !cmp->across)

@@ -38,6 +38,7 @@ typedef struct pfc_cmp_row {
     pfc_cmp_side a, b;
     const char *reproducibility; /* the lesser of both sides; NULL: one has no result */
     double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */
+    int64_t series_id;  /* at the service; 0: not known */
     size_t rounds;      /* interleaved rounds behind the verdict; 0: not interleaved */
     size_t more_rounds; /* undecided and interleaved: further rounds that are likely to decide; else
                            0 */
@@ -94,12 +95,15 @@ pfc_cmp_row *pfc_cmp_add_row(pfc_cmp *cmp);
 void pfc_cmp_count(pfc_cmp *cmp);
 /** The verdict of all rows that decide: broken before regression before inconclusive; inconclusive
  * also without a row that shows anything, and for stored results of different machines or compilers
- * without `across`. Else improvement with one, else same. */
+ * without `across`. Else improvement with one, else same. Identical object code, of which nothing
+ * was measured, is the same. */
 pfc_cmp_verdict pfc_cmp_overall(const pfc_cmp *cmp);
+/** Identical object code on both sides, and therefore no rows? */
+bool pfc_cmp_is_unmeasured(const pfc_cmp *cmp);
 /** Reads the JSON of pfc_cmp_to_json or of GET /compare. Clear *out, also on failure. */
 pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
 /** The same, or {"error": {"status", "message"}}, which `check --json` prints when there is no
- * comparison: out->failure. */
+ * comparison: out->failure. "a" and "b" may be beside it. */
 pfc_code pfc_cmp_from_document(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
 /** In the shape of GET /compare; caller decrefs. */
 json_t *pfc_cmp_to_json(const pfc_cmp *cmp);

@@ -242,7 +242,7 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
     } numbers[] = { { "rel_change", &row->rel_change }, { "rel_low", &row->rel_low },
                     { "rel_high", &row->rel_high },     { "p", &row->p },
                     { "p_adjusted", &row->p_adjusted }, { "noise_rel", &row->noise_rel } };
-    int64_t more = 0;
+    int64_t more = 0, rounds = 0;
     pfc_code code = read_texts(obj, at, row, err);
 
     row->stored = json_deep_copy(obj);
@@ -250,6 +250,11 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
         code = pfc_json_i64(obj, at, "more_rounds", false, 0, INT32_MAX, &more, err);
     row->more_rounds = (size_t)more;
     more = 0;
+    if (!code)
+        code = pfc_json_i64(obj, at, "rounds", false, 0, INT32_MAX, &rounds, err);
+    row->rounds = (size_t)rounds;
+    if (!code)
+        code = pfc_json_i64(obj, at, "series_id", false, 0, INT64_MAX, &row->series_id, err);
     if (!code && json_is_integer(json_object_get(obj, "more_runs")))
         code = pfc_json_i64(obj, at, "more_runs", false, 0, INT32_MAX, &more, err);
     row->more_runs = (size_t)more;
@@ -390,6 +395,10 @@ static pfc_code read_failure(const json_t *doc, pfc_cmp *out, pfc_err *err)
         code =
             pfc_json_string(failure, &at, "message", true, PFC_WIRE_MAX_TEXT, &out->failure, err);
     out->failure_status = (int)status;
+    if (!code && json_object_get(doc, "a"))
+        code = read_name(doc, "a", &out->a, &out->hidden_a, err);
+    if (!code && json_object_get(doc, "b"))
+        code = read_name(doc, "b", &out->b, &out->hidden_b, err);
     return code;
 }
 

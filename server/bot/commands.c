@@ -116,6 +116,14 @@ static pfc_code accept_verdict(pfc_look *look, command *c, pfc_err *err)
     return code ? code : pfc_look_load(look, err);
 }
 
+static void why_of(const pfc_look *look, const pfc_pull_measurement *m, pfc_buf *out)
+{
+    pfc_pull_links links = pfc_look_links(look);
+
+    pfc_pull_why(&look->pulls.items[0], m, &links, out);
+    pfc_pull_links_clear(&links);
+}
+
 static void why(const pfc_look *look, command *c)
 {
     const pfc_pull_measurement *m = look->newest.len ? &look->newest.items[0] : NULL;
@@ -125,7 +133,7 @@ static void why(const pfc_look *look, command *c)
     else if (!m->verdict)
         pfc_buf_puts(&c->answer, "This head has no verdict yet.");
     else
-        pfc_pull_why(&look->pulls.items[0], m, &c->answer);
+        why_of(look, m, &c->answer);
 }
 
 /* The service measures the head and the merge base alone: it has no commits in between. */

@@ -24,6 +24,12 @@ typedef struct pfc_look {
     double again_s; /* when to look again; HUGE_VAL: not by time */
 } pfc_look;
 
+/* Pages of the dashboard; NULL: none is known. */
+typedef struct pfc_pull_links {
+    char *whole;  /* of the comparison */
+    char *series; /* of a series, without its number */
+} pfc_pull_links;
+
 /** Reads the rows again (look.c). */
 pfc_code pfc_look_load(pfc_look *look, pfc_err *err) PFC_MUSTCHECK;
 void pfc_look_clear(pfc_look *look);
@@ -34,6 +40,10 @@ pfc_code pfc_look_obey(pfc_look *look, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_look_judge(pfc_look *look, pfc_err *err) PFC_MUSTCHECK;
 /** Posts check and comment where they differ from what was posted (publish.c). */
 pfc_code pfc_look_publish(pfc_look *look, pfc_err *err) PFC_MUSTCHECK;
+
+/** The pages of the pull request. */
+pfc_pull_links pfc_look_links(const pfc_look *look);
+void pfc_pull_links_clear(pfc_pull_links *links);
 
 /* ---- pure parts ---- */
 
@@ -46,16 +56,21 @@ typedef enum pfc_comment_step {
     PFC_COMMENT_NEW,  /* one more, because the verdict became worse; the old one points to it */
 } pfc_comment_step;
 
-/** number: of the comment in use, 0: none exists; posted_rank: of the verdict in it. */
-pfc_comment_step pfc_comment_next(pfc_pull_policy policy, const char *verdict, int64_t number,
-                                  int posted_rank);
+/** improved: something is faster, whatever the verdict is. number: of the comment in use, 0: none
+ *  exists; posted_rank: of the verdict in it. */
+pfc_comment_step pfc_comment_next(pfc_pull_policy policy, const char *verdict, bool improved,
+                                  int64_t number, int posted_rank);
 
-/** The comment without its marker. document NULL: none. */
-void pfc_pull_comment(const pfc_pull *pull, const pfc_pull_measurement *m, const char *link,
-                      pfc_buf *out);
+/** The page of a commit without its id, from the pull request's own page; NULL: not known. Caller
+ *  frees. */
+char *pfc_pull_commit_url(const pfc_pull *pull);
+/** The comment, as core/comment/comment.h writes it; key: of its marker. m has a verdict. */
+void pfc_pull_comment(const pfc_pull *pull, const pfc_pull_measurement *m,
+                      const pfc_pull_links *links, const char *key, pfc_buf *out);
 /** Title of the check, and its state. m NULL: nothing is measured of the head. */
 pfc_check_state pfc_pull_check(const pfc_pull *pull, const pfc_pull_measurement *m, pfc_buf *title);
-/** The answer of `/perfci why`. */
-void pfc_pull_why(const pfc_pull *pull, const pfc_pull_measurement *m, pfc_buf *out);
+/** The answer of `/perfci why`. m has a verdict. */
+void pfc_pull_why(const pfc_pull *pull, const pfc_pull_measurement *m, const pfc_pull_links *links,
+                  pfc_buf *out);
 
 #endif

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/comparison/comparison.h"
 #include "server/bot/internal.h"
 #include "server/services/queue/queue.h"
 #include "server/services/sessions/report.h"
 
-#define ROWS_MAX    2000
-#define LATE_S      5.0  /* until a session that is on its way is looked for again */
-#define LATE_MAX_S  600.0
+#define ROWS_MAX   2000
+#define LATE_S     5.0 /* until a session that is on its way is looked for again */
+#define LATE_MAX_S 600.0
 
 /* ---- the document ---- */
 
@@ -44,6 +45,7 @@ static json_t *row(const pfc_session_series *s, const pfc_session_boundary *b)
                              s->machine_class, "unit", s->unit, "direction",
                              s->higher_is_better ? "higher" : "lower", "exact", s->exact);
 
+    json_object_set_new(json, "series_id", json_integer((json_int_t)s->id));
     json_object_set_new(json, "a", side(s, b->b->from));
     json_object_set_new(json, "b", side(s, b->b->to));
     json_object_set_new(json, "rel_change", number(b->b->rel_change));
@@ -62,7 +64,9 @@ static json_t *row(const pfc_session_series *s, const pfc_session_boundary *b)
     return json;
 }
 
-static json_t *rows_of(const pfc_session_report *r, const char *head, size_t counts[4])
+/* counts: of each verdict; rounds: of the row with the most. */
+static json_t *rows_of(const pfc_session_report *r, const char *head, size_t counts[4],
+                       size_t *rounds)
 {
     static const char *const words[] = { "regression", "improvement", "same", "inconclusive" };
     json_t *rows = json_array();
@@ -78,6 +82,7 @@ static json_t *rows_of(const pfc_session_report *r, const char *head, size_t cou
                 continue;
             for (size_t w = 0; w < PFC_ARRAY_LEN(words); w++)
                 counts[w] += strcmp(row_verdict(b), words[w]) == 0;
+            *rounds = PFC_MAX(*rounds, b->b->rounds);
             json_array_append_new(rows, row(series, b));
         }
     }
@@ -86,18 +91,24 @@ static json_t *rows_of(const pfc_session_report *r, const char *head, size_t cou
 
 static json_t *document_of(const pfc_session_report *r, const pfc_pull_measurement *m)
 {
-    size_t counts[4] = { 0 };
-    json_t *rows = rows_of(r, m->head_sha, counts);
+    size_t counts[4] = { 0 }, rounds = 0;
+    json_t *rows = rows_of(r, m->head_sha, counts, &rounds);
     const pfc_session_row *session = &r->session.items[0];
     json_t *repeat = json_pack("[s, s, s, s]", "perfci", "compare", m->base_sha, m->head_sha);
 
+    if (m->filter) {
+        json_array_append_new(repeat, json_string("--filter"));
+        json_array_append_new(repeat, json_string(m->filter));
+    }
     return json_pack(
-        "{s:{s:s}, s:{s:s}, s:o, s:{s:I, s:I, s:I, s:I}, s:o, s:s, s:s, s:f, s:I, s:b, s:b, s:[]}",
+        "{s:{s:s}, s:{s:s}, s:o, s:{s:I, s:I, s:I, s:I}, s:o, s:s, s:s, s:f, s:I, s:I, s:b, s:b, "
+        "s:[]}",
         "a", "name", m->base_sha, "b", "name", m->head_sha, "rows", rows, "summary", "regression",
         (json_int_t)counts[0], "improvement", (json_int_t)counts[1], "same", (json_int_t)counts[2],
         "inconclusive", (json_int_t)counts[3], "repeat", repeat, "machine", session->machine,
         "machine_class", session->machine_class, "spent_s", session->spent_s, "blocks",
-        (json_int_t)session->blocks, "stored", 0, "across", 0, "differs");
+        (json_int_t)session->blocks, "rounds", (json_int_t)rounds, "stored", 0, "across", 0,
+        "differs");
 }
 
 /* ---- the verdict ---- */
@@ -111,8 +122,8 @@ typedef struct decision {
 static const char *verdict_of_word(const char *word)
 {
     static const char *const words[][2] = {
-        { "slower", "regression" },       { "faster", "improvement" }, { "same", "same" },
-        { "undecided", "inconclusive" },  { "identical", "identical" }, { "broken", "broken" },
+        { "slower", "regression" },      { "faster", "improvement" },  { "same", "same" },
+        { "undecided", "inconclusive" }, { "identical", "identical" }, { "broken", "broken" },
         { "not_measured", "nothing" },
     };
 
@@ -120,6 +131,17 @@ static const char *verdict_of_word(const char *word)
         if (strcmp(words[i][0], word) == 0)
             return words[i][1];
     return "nothing";
+}
+
+/* The check and the comment's first line have one verdict: that of the comparison's rows. */
+static void decide_by_rows(decision *out)
+{
+    pfc_cmp cmp = { 0 };
+
+    if (json_array_size(json_object_get(out->document, "rows")) > 0 &&
+        pfc_cmp_from_json(out->document, &cmp, NULL) == PFC_OK)
+        out->verdict = pfc_cmp_name(pfc_cmp_overall(&cmp));
+    pfc_cmp_clear(&cmp);
 }
 
 static void decide_by_session(const pfc_session_report *r, const pfc_pull_measurement *m,
@@ -143,6 +165,7 @@ static void decide_by_session(const pfc_session_report *r, const pfc_pull_measur
         (void)snprintf(out->text, sizeof(out->text), "%s", out->reason ? out->reason : "");
         out->reason = out->text[0] ? out->text : NULL;
         out->document = document_of(r, m);
+        decide_by_rows(out);
         return;
     }
     out->verdict = "outage";

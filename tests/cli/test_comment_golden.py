@@ -42,6 +42,8 @@ CASES = {
     "nothing": {**document(), "nothing": "HEAD is its own merge base: there is nothing to measure"},
     "failed": {"error": {"status": 5, "message": f"no runner answered within 600 s {NASTY}"}},
     "identical": document(row("gemm/f32/m512n512k512", "same", 0.0), object_code="identical"),
+    "unchanged": document(object_code="identical"),
+    "undecided": document(row("gemm/f32/m512n512k512", "improvement", -0.3), row("norm/f32/n4096", "inconclusive", 0.02, more_rounds=7)),
     "many": document(*[row(f"gemm/f32/case{i:03d}/{'n' * 60}", ("regression", "same", "inconclusive", "improvement", "same")[i % 5], (0.2, 0.001, 0.02, -0.2, 0)[i % 5] * (1 + i / 1000))
                        for i in range(500)]),
     "hostile": document(row(NASTY, "regression", 0.5, backend=NASTY, unit=NASTY), row("norm/f32", "same", 0.0, backend=NASTY),
@@ -101,6 +103,7 @@ class Golden(support.Case):
                             ("mixed", "🔴 2 regressions, the largest +5.0 %; 1 improvement"), ("inconclusive", "⚪ No regression shown; 1 of 2 not decided"),
                             ("broken", "⛔ 1 benchmark is broken; 1 regression, the largest +3.0 %"), ("nothing", "⚪ Nothing was compared"),
                             ("failed", "⚪ No comparison: the measurement failed"), ("identical", "🟢 No change in 1 benchmark"),
+                            ("unchanged", "🟢 Unchanged: identical object code, nothing was measured"), ("undecided", "⚪ No regression shown; 1 of 2 not decided; 1 improvement"),
                             ("many", "🔴 100 regressions, the largest +29.9 %; 100 improvements"), ("hostile", "🔴 1 regression, the largest +50.0 %")):
             self.assertEqual(firsts[name], f"### {words}")
 

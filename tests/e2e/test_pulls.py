@@ -10,6 +10,7 @@ from hub import GitHub
 from stack import Stack, git, make_repository, wait_for
 
 GOOD, BAD = 2.0, 1.7
+PAGES = "https://perf.example"
 SECRET, TOKEN = "a secret of webhooks, long enough", "ghp_0123456789012345678901234567890123456789"
 
 
@@ -26,7 +27,7 @@ class Pulls(unittest.TestCase):
         self.hub.permissions = {"maintainer": "write", "author": "read"}
         # jobs of pull requests are isolated; the counters of launches are then in the tree of the job
         self.stack.env.update(PERFCI_GITHUB_WEBHOOK_SECRET=SECRET, PERFCI_GITHUB_TOKEN=TOKEN, PERFCI_GITHUB_API_URL=self.hub.url,
-                              PERFCI_SANDBOX="require")
+                              PERFCI_SANDBOX="require", PERFCI_PUBLIC_URL=PAGES)
         self.stack.up()
         self.stack.perfci("project", "create", "tiny", "--branch", "main", "--repo-url", "file://" + self.bare)
         self.stack.api("/projects/tiny/forge", "POST", {"forge": "github", "repo": "octo/tiny", "budget_s": 20})
@@ -71,14 +72,19 @@ class Pulls(unittest.TestCase):
         state, title = self.settled(slow)
         self.assertEqual(state, "failure", title)
         comment, = wait_for("the comment", lambda: self.hub.ours(7))
-        self.assertRegex(comment["body"], r"### \S+ 1 regression, the largest 1[45]\.\d %\n")
-        self.assertIn(f"Compared `{slow[:12]}` with its merge base `{self.base[:12]}`", comment["body"])
+        self.assertRegex(comment["body"], r"\A<!-- perfci:tiny -->\n### 🔴 1 regression, the largest -1[45]\.\d %\n")
+        page = f"{self.hub.url}/octo/tiny/commit/"
+        self.assertIn(f"Head [`{slow[:12]}`](<{page}{slow}>) compared with base [`{self.base[:12]}`](<{page}{self.base}>) in ", comment["body"])
         session = self.stack.api(f"/projects/tiny/sessions/{row['session']}")
         boundary, = [b for s in session["series"] for b in s["boundaries"] if s["metric"] == "gemm_tflops"]
         self.assertEqual((boundary["commit"], boundary["against"], boundary["verdict"]), (slow, self.base, "regression"))
         self.assertAlmostEqual(boundary["rel_change"], BAD / GOOD - 1, delta=0.01)
         self.assertLess(boundary["rel_high"], -0.13)
         self.assertIn(f"**{100 * boundary['rel_change']:+.1f} %** | {100 * boundary['rel_low']:+.1f} % to", comment["body"])
+        self.assertIn(f"perfci compare {self.base} {slow}\n", comment["body"])
+        series, = [s["id"] for s in self.stack.api("/projects/tiny/series")["series"] if s["metric"] == "gemm_tflops"]
+        self.assertIn(f"[`headline`](<{PAGES}/series/{series}>)", comment["body"])
+        self.assertIn(f"[Whole comparison](<{PAGES}/p/tiny/nights/{row['session']}>)", comment["body"])
         # nothing of it is on the project's branch, and there is no alert
         self.assertEqual(self.stack.api("/alerts?project=tiny")["alerts"], [])
         branches = {s["branch"] for s in self.stack.api("/projects/tiny/series")["series"]}
@@ -86,7 +92,7 @@ class Pulls(unittest.TestCase):
 
         self.send(self.hub.say(7, "/perfci why"))
         answer, = wait_for("the answer", lambda: self.hub.answers(7))
-        self.assertIn(f"{100 * boundary['rel_change']:+.1f} %, 95 % interval", answer)
+        self.assertIn(f"{100 * boundary['rel_change']:+.1f} %, 95 % interval {100 * boundary['rel_low']:+.1f} % to", answer)
 
         fixed = self.commit("fixed", GOOD, slow)
         self.send(self.hub.push_pull(7, fixed))
