@@ -63,15 +63,38 @@ UPDATE projects SET name = $2 WHERE id = $1::bigint;
 SELECT project_clear($1::bigint, $2::int) AS removed;
 
 -- name: project_standing
--- One row: open alerts by kind, headline series by their newest change. A change whose alert a person has closed
--- (accepted, noise, fixed) is settled; a change without an alert is still watched.
+-- One row: open alerts by kind and by group, headline series by their newest change. A change whose alert a person has
+-- closed (accepted, noise, fixed) is settled; a change without an alert is still watched. since_night: a night is known,
+-- the newest session or nightly job of the newest 1,000 jobs; else `fresh` and the broken jobs count from 24 hours ago.
+-- fresh: groups without an open alert from before. broken_builds: commits that the newest session could not measure, and
+-- those of jobs that ended as broken since and have no result. silent: runners that sent no request for 5 minutes, and
+-- one within 30 days.
 -- in: project_id i64
--- out: open i64, regressions i64, broken i64, drifts i64, toolchain i64, harness i64, headline i64, regressed i64,
---    watching i64, improved i64
-WITH waiting AS (
-    SELECT x.kind, x.regression FROM alerts a
+-- out: open i64, groups i64, fresh i64, regressions i64, broken i64, drifts i64, toolchain i64, harness i64,
+--    since_night bool, broken_builds i64, silent i64, headline i64, regressed i64, watching i64, improved i64
+WITH newest_session AS MATERIALIZED (
+    SELECT id, started_at FROM sessions WHERE project_id = $1::bigint ORDER BY number DESC LIMIT 1),
+recent_jobs AS MATERIALIZED (
+    SELECT kind, state, sha, reason, created_at, finished_at FROM jobs
+    WHERE project_id = $1::bigint ORDER BY id DESC LIMIT 1000),
+night AS MATERIALIZED (
+    SELECT greatest((SELECT started_at FROM newest_session),
+                    (SELECT max(created_at) FROM recent_jobs WHERE kind = 'nightly')) AS at),
+waiting AS MATERIALIZED (
+    SELECT coalesce(a.group_id, -a.id) AS group_id, a.created_at, x.kind, x.regression FROM alerts a
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
     WHERE a.project_id = $1::bigint AND a.state IN ('untriaged', 'acknowledged', 'investigating')),
+grouped AS (SELECT group_id, min(created_at) AS created_at FROM waiting GROUP BY group_id),
+unbuilt AS (
+    SELECT c.sha FROM newest_session n
+    JOIN session_commits x ON x.project_id = $1::bigint AND x.session_id = n.id AND x.status = 'broken'
+    JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
+    UNION
+    SELECT j.sha FROM recent_jobs j
+    WHERE j.state = 'failed' AND starts_with(j.reason, 'broken: ') AND j.kind IN ('measure', 'nightly', 'backfill')
+      AND j.finished_at >= coalesce((SELECT at FROM night), now() - interval '24 hours')
+      AND NOT EXISTS (SELECT 1 FROM commits c JOIN runs r ON r.project_id = c.project_id AND r.commit_id = c.id
+                      WHERE c.project_id = $1::bigint AND c.sha = j.sha)),
 newest AS (
     SELECT s.id, g.regression, g.firm, g.undone, g.state, g.open
     FROM series s
@@ -85,11 +108,19 @@ newest AS (
         ORDER BY b.position DESC NULLS LAST LIMIT 1) g ON true
     WHERE s.project_id = $1::bigint AND s.headline AND s.points > 0)
 SELECT (SELECT count(*) FROM waiting) AS open,
+       (SELECT count(*) FROM grouped) AS groups,
+       (SELECT count(*) FROM grouped WHERE created_at >= coalesce((SELECT at FROM night), now() - interval '24 hours'))
+           AS fresh,
        (SELECT count(*) FROM waiting WHERE kind = 'step' AND regression) AS regressions,
        (SELECT count(*) FROM waiting WHERE kind = 'broken') AS broken,
        (SELECT count(*) FROM waiting WHERE kind = 'drift') AS drifts,
        (SELECT count(*) FROM waiting WHERE kind = 'toolchain') AS toolchain,
        (SELECT count(*) FROM waiting WHERE kind = 'harness') AS harness,
+       (SELECT at IS NOT NULL FROM night) AS since_night,
+       (SELECT count(*) FROM unbuilt) AS broken_builds,
+       (SELECT count(*) FROM runners r
+        WHERE (r.project_id IS NULL OR r.project_id = $1::bigint) AND r.revoked_at IS NULL AND r.drained_at IS NULL
+          AND r.last_seen_at < now() - interval '5 minutes' AND r.last_seen_at >= now() - interval '30 days') AS silent,
        count(*) AS headline,
        count(*) FILTER (WHERE regression AND open) AS regressed,
        count(*) FILTER (WHERE regression AND NOT undone AND state IS NULL) AS watching,

@@ -153,40 +153,6 @@ Test(moved, a_margin_that_the_project_sets_holds_in_comparisons)
     pfc_db_close(db);
 }
 
-/* The figures and the sentence of a project with open alerts: never "good". */
-Test(moved, a_project_with_open_alerts_does_not_hold_its_level)
-{
-    static const struct {
-        pfc_standing s;
-        const char *level, *sentence;
-    } cases[] = {
-        { { .headline = 6 }, "good", "No open alert; 6 headline metrics unchanged." },
-        { { .open = 3, .regressions = 2, .broken = 1, .headline = 6 },
-          "bad",
-          "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged." },
-        { { .open = 1, .broken = 1, .headline = 1 },
-          "bad",
-          "1 open alert (1 broken); 1 headline metric unchanged." },
-        { { .open = 1, .toolchain = 1 },
-          "warn",
-          "1 open alert (1 toolchain change); no headline metric yet." },
-        { { .headline = 3, .watching = 1, .improved = 1 },
-          "warn",
-          "No open alert; 1 headline metric may have regressed: watching, 1 headline metric "
-          "improved, "
-          "1 headline metric unchanged." },
-    };
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
-        char *sentence = pfc_standing_sentence(&cases[i].s);
-
-        cr_assert(eq(str, sentence, (char *)(uintptr_t)cases[i].sentence));
-        cr_assert(eq(str, (char *)(uintptr_t)pfc_standing_level(&cases[i].s),
-                     (char *)(uintptr_t)cases[i].level));
-        free(sentence);
-    }
-}
-
 Test(moved, standing_counts_open_alerts_and_headlines)
 {
     char *url = NULL;
@@ -211,6 +177,7 @@ Test(moved, standing_counts_open_alerts_and_headlines)
     pfc_test_sql(url, "UPDATE series SET headline = metric <> 'time_ns'");
     cr_assert(eq(int, pfc_standing_get(db, p, &s, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(i64, s.open, 2));
+    cr_assert(eq(i64, s.groups, 1)); /* one cause in both series */
     cr_assert(eq(i64, s.regressions, 2));
     cr_assert(eq(i64, s.headline, 2));
     cr_assert(eq(i64, s.regressed, 1));
@@ -225,6 +192,104 @@ Test(moved, standing_counts_open_alerts_and_headlines)
     cr_assert(eq(i64, s.open + s.regressed + s.watching, 0));
     cr_assert(eq(str, (char *)(uintptr_t)pfc_standing_level(&s), "good"));
     pfc_rows_clear(&alerts);
+    free(url);
+    pfc_db_close(db);
+}
+
+static pfc_standing standing_of(pfc_db *db, int64_t p)
+{
+    pfc_standing s = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_standing_get(db, p, &s, &err), PFC_OK), "%s", err.msg);
+    return s;
+}
+
+/* An alert of each group: three months old, and of now. */
+static void two_groups(pfc_db *db, const char *url, int64_t p)
+{
+    fx_commits(db, p, 1, 40);
+    for (unsigned n = 1; n <= 40; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", n < 15 ? 100 : 115, 0.005, 12, 3, n);
+        fx_measure(run, "norm/a", "time_ns", n < 30 ? 100 : 130, 0.005, 12, 3, n + 100);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    pfc_test_sql(url, "UPDATE alerts SET created_at = now() - interval '90 days'"
+                      " WHERE id = (SELECT min(id) FROM alerts)");
+}
+
+Test(moved, a_group_is_new_when_it_was_opened_since_the_last_night)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_standing s;
+
+    two_groups(db, url, p);
+    s = standing_of(db, p); /* no night is known: of the last 24 hours */
+    cr_assert(eq(i64, s.groups, 2));
+    cr_assert(eq(i64, s.fresh, 1));
+    cr_assert(not(s.since_night));
+    pfc_test_sql(url, "UPDATE alerts SET created_at = now() - interval '2 days'"
+                      " WHERE id = (SELECT max(id) FROM alerts)");
+    s = standing_of(db, p);
+    cr_assert(eq(i64, s.fresh, 0));
+    /* The night of 3 days ago is the last one, not that of 4 months ago. */
+    pfc_test_sql(url, "INSERT INTO jobs (project_id, kind, state, created_at)"
+                      " SELECT id, 'nightly', 'done', now() - make_interval(days => d)"
+                      " FROM projects, unnest('{120,3}'::int[]) AS d");
+    s = standing_of(db, p);
+    cr_assert(s.since_night);
+    cr_assert(eq(i64, s.fresh, 1));
+    pfc_test_sql(url, "UPDATE jobs SET created_at = now() WHERE kind = 'nightly'");
+    s = standing_of(db, p);
+    cr_assert(eq(i64, s.fresh, 0));
+    free(url);
+    pfc_db_close(db);
+}
+
+/* Of the last night, without those that were measured afterwards; a failed job is no broken build.
+ */
+Test(moved, broken_builds_of_the_last_night_and_silent_runners_are_counted)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = fx_run(1);
+    pfc_standing s;
+
+    fx_commits(db, p, 1, 6);
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 12, 3, 1);
+    fx_ingest(db, p, run);
+    s = standing_of(db, p);
+    cr_assert(eq(i64, s.broken_builds, 0));
+    cr_assert(eq(i64, s.silent, 0));
+    pfc_test_sql(
+        url,
+        "INSERT INTO jobs (project_id, kind, state, sha, reason, created_at, finished_at)"
+        " SELECT id, kind, 'failed', lpad(sha, 40, '0'), reason, now() - interval '3 hours',"
+        "  now() - interval '2 hours' - make_interval(days => days)"
+        " FROM projects, (VALUES ('nightly', '2', 'broken: the build ended with status 2', 0),"
+        "  ('backfill', '3', 'broken: the build ended with status 2', 0),"
+        "  ('measure', '2', 'broken: the build ended with status 2', 0)," /* the same commit */
+        "  ('nightly', '4', 'the disk is full', 0),"
+        "  ('nightly', '1', 'broken: the build ended with status 2', 0)," /* has a run */
+        "  ('bisect', '5', 'broken: the build ended with status 2', 0),"
+        "  ('nightly', '6', 'broken: the build ended with status 2', 9)) AS"
+        " j (kind, sha, reason, days)");
+    s = standing_of(db, p);
+    cr_assert(eq(i64, s.broken_builds, 2), "%lld", (long long)s.broken_builds);
+    pfc_test_sql(url, "INSERT INTO runners (name, machine_class, last_seen_at, revoked_at)"
+                      " VALUES ('here', 'c', now(), NULL),"
+                      " ('silent', 'c', now() - interval '6 minutes', NULL),"
+                      " ('revoked', 'c', now() - interval '6 minutes', now()),"
+                      " ('gone', 'c', now() - interval '31 days', NULL)");
+    s = standing_of(db, p);
+    cr_assert(eq(i64, s.silent, 1));
+    cr_assert(eq(str, (char *)(uintptr_t)pfc_standing_level(&s), "warn"));
     free(url);
     pfc_db_close(db);
 }

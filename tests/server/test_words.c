@@ -28,29 +28,47 @@ Test(standing, is_bad_for_what_became_worse_and_a_warning_for_what_may_have)
     } rows[] = {
         { { 0 }, "good", "No open alert; no headline metric yet." },
         { { .headline = 1 }, "good", "No open alert; 1 headline metric unchanged." },
-        { { .open = 1, .regressions = 1, .headline = 3 },
+        { { .open = 1, .groups = 1, .regressions = 1, .headline = 3 },
           "bad",
-          "1 open alert (1 regression); 3 headline metrics unchanged." },
-        { { .open = 1, .broken = 1 }, "bad", "1 open alert (1 broken); no headline metric yet." },
-        { { .open = 1, .drifts = 1 }, "bad", "1 open alert (1 drift); no headline metric yet." },
-        { { .open = 2, .toolchain = 1, .harness = 1 },
+          "1 open alert group (1 regression), none new in the last 24 hours; 3 headline metrics "
+          "unchanged." },
+        { { .open = 1, .groups = 1, .fresh = 1, .broken = 1, .since_night = true },
+          "bad",
+          "1 open alert group (1 broken), 1 group new since the last night; no headline metric "
+          "yet." },
+        { { .open = 1, .groups = 1, .drifts = 1, .since_night = true },
+          "bad",
+          "1 open alert group (1 drift), none new since the last night; no headline metric yet." },
+        { { .open = 2, .groups = 1, .fresh = 1, .toolchain = 1, .harness = 1 },
           "warn",
-          "2 open alerts (1 toolchain change, 1 harness change); no headline metric yet." },
+          "1 open alert group with 2 alerts (1 toolchain change, 1 harness change), 1 group new in "
+          "the last 24 hours; no headline metric yet." },
         { { .open = 11,
+            .groups = 4,
+            .fresh = 2,
+            .since_night = true,
             .regressions = 2,
             .broken = 2,
             .drifts = 2,
             .toolchain = 2,
             .harness = 3,
+            .broken_builds = 2,
+            .silent = 3,
             .headline = 9,
             .regressed = 2,
             .watching = 2,
             .improved = 3 },
           "bad",
-          "11 open alerts (2 regressions, 2 broken, 2 drifts, 2 toolchain changes, 3 harness "
-          "changes); 2 headline metrics regressed, 2 headline metrics may have regressed: "
-          "watching, "
-          "3 headline metrics improved, 2 headline metrics unchanged." },
+          "4 open alert groups with 11 alerts (2 regressions, 2 broken, 2 drifts, 2 toolchain "
+          "changes, 3 harness changes), 2 groups new since the last night; 2 broken builds, 3 "
+          "silent runners; 2 headline metrics regressed, 2 headline metrics may have regressed: "
+          "watching, 3 headline metrics improved, 2 headline metrics unchanged." },
+        { { .headline = 6, .broken_builds = 1 },
+          "warn",
+          "No open alert; 1 broken build; 6 headline metrics unchanged." },
+        { { .headline = 6, .silent = 1 },
+          "warn",
+          "No open alert; 1 silent runner; 6 headline metrics unchanged." },
         { { .headline = 1, .regressed = 1 }, "bad", "No open alert; 1 headline metric regressed." },
         { { .headline = 1, .watching = 1 },
           "warn",

@@ -18,6 +18,11 @@ pfc_code pfc_standing_get(pfc_db *db, int64_t project_id, pfc_standing *out, pfc
         const pfc_sql_project_standing_row *row = rows.items;
 
         *out = (pfc_standing){ .open = row->open,
+                               .groups = row->groups,
+                               .fresh = row->fresh,
+                               .since_night = row->since_night,
+                               .broken_builds = row->broken_builds,
+                               .silent = row->silent,
                                .regressions = row->regressions,
                                .broken = row->broken,
                                .drifts = row->drifts,
@@ -37,7 +42,7 @@ const char *pfc_standing_level(const pfc_standing *s)
 {
     if (s->regressions || s->broken || s->drifts || s->regressed)
         return "bad";
-    return s->open || s->watching ? "warn" : "good";
+    return s->open || s->watching || s->broken_builds || s->silent ? "warn" : "good";
 }
 
 static void add_part(pfc_buf *out, bool *first, int64_t n, const char *one, const char *many)
@@ -48,6 +53,33 @@ static void add_part(pfc_buf *out, bool *first, int64_t n, const char *one, cons
     *first = false;
 }
 
+/* "2 open alert groups with 3 alerts (2 regressions, 1 broken), 1 group new since the last night" */
+static void add_groups(pfc_buf *out, const pfc_standing *s)
+{
+    bool first = true;
+
+    if (s->open == 0) {
+        pfc_buf_puts(out, "No open alert");
+        return;
+    }
+    add_part(out, &first, s->groups, "open alert group", "open alert groups");
+    if (s->open != s->groups)
+        pfc_buf_printf(out, " with %lld alerts", (long long)s->open);
+    pfc_buf_puts(out, " (");
+    first = true;
+    add_part(out, &first, s->regressions, "regression", "regressions");
+    add_part(out, &first, s->broken, "broken", "broken");
+    add_part(out, &first, s->drifts, "drift", "drifts");
+    add_part(out, &first, s->toolchain, "toolchain change", "toolchain changes");
+    add_part(out, &first, s->harness, "harness change", "harness changes");
+    pfc_buf_puts(out, "), ");
+    if (s->fresh == 0)
+        pfc_buf_puts(out, "none new");
+    first = true;
+    add_part(out, &first, s->fresh, "group new", "groups new");
+    pfc_buf_puts(out, s->since_night ? " since the last night" : " in the last 24 hours");
+}
+
 char *pfc_standing_sentence(const pfc_standing *s)
 {
     const int64_t unchanged = s->headline - s->regressed - s->watching - s->improved;
@@ -56,18 +88,12 @@ char *pfc_standing_sentence(const pfc_standing *s)
     char *text;
 
     pfc_buf_init(&out, 1024);
-    if (s->open == 0) {
-        pfc_buf_puts(&out, "No open alert");
-    } else {
-        pfc_buf_printf(&out, "%lld open alert%s (", (long long)s->open, s->open == 1 ? "" : "s");
-        add_part(&out, &first, s->regressions, "regression", "regressions");
-        add_part(&out, &first, s->broken, "broken", "broken");
-        add_part(&out, &first, s->drifts, "drift", "drifts");
-        add_part(&out, &first, s->toolchain, "toolchain change", "toolchain changes");
-        add_part(&out, &first, s->harness, "harness change", "harness changes");
-        pfc_buf_putc(&out, ')');
-    }
+    add_groups(&out, s);
     pfc_buf_puts(&out, "; ");
+    add_part(&out, &first, s->broken_builds, "broken build", "broken builds");
+    add_part(&out, &first, s->silent, "silent runner", "silent runners");
+    if (!first)
+        pfc_buf_puts(&out, "; ");
     first = true;
     if (s->headline == 0)
         pfc_buf_puts(&out, "no headline metric yet");

@@ -83,8 +83,9 @@ export function startMock(dist, state) {
   const routes = [
     [/^\/projects$/, () => list("projects")],
     [/^\/projects\/[^/]+$/, () => ({ ...list("projects").projects[0], standing: state.standing ?? {
-      level: "bad", sentence: "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged.",
-      alerts: { open: 3, regression: 2, broken: 1, drift: 0, toolchain: 0, harness: 0 },
+      level: "bad", sentence: "2 open alert groups with 3 alerts (2 regressions, 1 broken), 1 group new since the last night; 1 broken build, 1 silent runner; 6 headline metrics unchanged.",
+      new_since: "night", broken_builds: 1, silent_runners: 1,
+      alerts: { open: 3, groups: 2, new_groups: 1, regression: 2, broken: 1, drift: 0, toolchain: 0, harness: 0 },
       headline: { series: 6, regressed: 0, watching: 0, improved: 0, unchanged: 6 } } })],
     [/^\/projects\/[^/]+\/series$/, (url) => {
       if (state.many) return manySeries(state.many);

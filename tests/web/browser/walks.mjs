@@ -29,7 +29,7 @@ async function overview_to_series({ browser, mock }) {
     await settled(page);
     /* Open alerts come first, and are never green. */
     const standing = page.locator(".standing");
-    assert.equal((await standing.innerText()).trim(), "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged.");
+    assert.equal((await standing.innerText()).trim(), "2 open alert groups with 3 alerts (2 regressions, 1 broken), 1 group new since the last night; 1 broken build, 1 silent runner; 6 headline metrics unchanged.");
     assert.match(await standing.getAttribute("class"), /tone-bad/);
     await page.getByRole("article").getByRole("link", { name: "gemm_tflops" }).first().click();
     await until(page, () => document.querySelector(".uplot canvas") !== null);

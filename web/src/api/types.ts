@@ -7,7 +7,8 @@ export interface Project {
 export interface ProjectDetail extends Project {
   standing: {
     level: "bad" | "warn" | "good"; sentence: string;
-    alerts: { open: number; regression: number; broken: number; drift: number; toolchain: number; harness: number };
+    alerts: { open: number; groups: number; new_groups: number; regression: number; broken: number; drift: number; toolchain: number; harness: number };
+    new_since: "night" | "day"; broken_builds: number; silent_runners: number;
     headline: { series: number; regressed: number; watching: number; improved: number; unchanged: number };
   };
 }
