@@ -282,11 +282,12 @@ Test(moved, broken_builds_of_the_last_night_and_silent_runners_are_counted)
         " j (kind, sha, reason, days)");
     s = standing_of(db, p);
     cr_assert(eq(i64, s.broken_builds, 2), "%lld", (long long)s.broken_builds);
-    pfc_test_sql(url, "INSERT INTO runners (name, machine_class, last_seen_at, revoked_at)"
-                      " VALUES ('here', 'c', now(), NULL),"
-                      " ('silent', 'c', now() - interval '6 minutes', NULL),"
-                      " ('revoked', 'c', now() - interval '6 minutes', now()),"
-                      " ('gone', 'c', now() - interval '31 days', NULL)");
+    pfc_test_sql(url, "INSERT INTO runners (name, machine_class, last_seen_at, revoked_at, drained_at)"
+                      " VALUES ('here', 'c', now(), NULL, NULL),"
+                      " ('silent', 'c', now() - interval '6 minutes', NULL, NULL),"
+                      " ('revoked', 'c', now() - interval '6 minutes', now(), NULL),"
+                      " ('drained', 'c', now() - interval '6 minutes', NULL, now()),"
+                      " ('gone', 'c', now() - interval '31 days', NULL, NULL)");
     s = standing_of(db, p);
     cr_assert(eq(i64, s.silent, 1));
     cr_assert(eq(str, (char *)(uintptr_t)pfc_standing_level(&s), "warn"));

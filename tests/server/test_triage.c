@@ -83,6 +83,34 @@ Test(triage, only_a_fix_is_verified_and_every_other_step_is_allowed)
     pfc_db_close(db);
 }
 
+/* A form that was opened before another user's change would revert that change. */
+Test(triage, a_change_of_a_state_that_is_no_longer_the_seen_one_is_refused)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 3);
+    const int64_t id = plant_alert(url, p, &(planted){ .low = 2, .high = 2 });
+    const pfc_alert_change late = { .state = "noise", .seen = "untriaged", .note = "late" };
+    pfc_err err = { 0 };
+
+    cr_expect(eq(
+        int,
+        update(db, "ann", id, (pfc_alert_change){ .state = "fixed", .seen = "untriaged" }, &err),
+        PFC_OK));
+    cr_expect(eq(int, update(db, "bob", id, late, &err), PFC_ECONFLICT));
+    cr_expect(eq(str, err.field, (char *)"seen"));
+    cr_expect(eq(str, err.msg,
+                 (char *)"seen: the alert is now fixed, expected untriaged; read it again"));
+    EXPECT_STATE(url, id, "fixed");
+    cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM alerts WHERE note = 'late'"), 0));
+    cr_expect(eq(
+        int, update(db, "bob", id, (pfc_alert_change){ .state = "noise", .seen = "fixed" }, &err),
+        PFC_OK));
+    EXPECT_STATE(url, id, "noise");
+    free(url);
+    pfc_db_close(db);
+}
+
 Test(triage, a_level_is_accepted_with_wont_fix_only_and_the_log_says_so)
 {
     char *url = NULL;

@@ -316,13 +316,14 @@ static pfc_code decode_accept(const json_t *body, char **state, bool *accept, pf
     return code;
 }
 
-/* PATCH /api/v1/alerts/{id}   {"state"?, "reason"?, "note"?, "culprit"?, "accept"?} */
+/* PATCH /api/v1/alerts/{id}   {"state"?, "seen"?, "reason"?, "note"?, "culprit"?, "accept"?} */
 PFC_HANDLER(alerts_patch)
 {
-    static const char *const known[] = { "state", "reason", "note", "culprit", "accept", NULL };
+    static const char *const known[] = { "state",   "seen",   "reason", "note",
+                                         "culprit", "accept", NULL };
     pfc_alert_change change = { 0 };
     pfc_alerts before = { 0 }, after = { 0 };
-    char *state = NULL, *reason = NULL, *note = NULL, *culprit = NULL;
+    char *state = NULL, *seen = NULL, *reason = NULL, *note = NULL, *culprit = NULL;
     json_t *body = NULL;
     int64_t id = 0;
     bool accept = false;
@@ -333,6 +334,8 @@ PFC_HANDLER(alerts_patch)
         code = pfc_decode_object(req, known, &body, err);
     if (!code)
         code = pfc_json_string(body, NULL, "state", false, 32, &state, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "seen", false, 32, &seen, err);
     if (!code)
         code = pfc_json_string(body, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &reason, err);
     if (!code)
@@ -347,14 +350,21 @@ PFC_HANDLER(alerts_patch)
         code = pfc_json_fault(NULL, "state", err, "unknown state \"%.32s\"", state);
         goto done;
     }
+    if (seen && !pfc_alert_state_known(seen)) {
+        code = pfc_json_fault(NULL, "seen", err, "unknown state \"%.32s\"", seen);
+        goto done;
+    }
     if (culprit && *culprit && !pfc_is_commit_id(culprit)) {
         code =
             pfc_json_fault(NULL, "culprit", err, "expected a commit id of 40 hexadecimal digits");
         goto done;
     }
-    change = (pfc_alert_change){
-        .state = state, .reason = reason, .note = note, .culprit = culprit, .accept = accept
-    };
+    change = (pfc_alert_change){ .state = state,
+                                 .seen = seen,
+                                 .reason = reason,
+                                 .note = note,
+                                 .culprit = culprit,
+                                 .accept = accept };
     code = pfc_alert_update(app->db, req->auth.actor, id, &change, &after, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_alert(&after.items[0], NULL), err);
@@ -363,6 +373,7 @@ done:
     pfc_rows_clear(&after);
     pfc_rows_clear(&before);
     free(state);
+    free(seen);
     free(reason);
     free(note);
     free(culprit);

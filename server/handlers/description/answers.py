@@ -82,7 +82,8 @@ run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_
 VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
 verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
 standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
-                   alerts=members(open=COUNT, regression=COUNT, broken=COUNT, drift=COUNT, toolchain=COUNT, harness=COUNT),
+                   new_since=one_of("night", "day"), broken_builds=COUNT, silent_runners=COUNT,
+                   alerts=members(open=COUNT, groups=COUNT, new_groups=COUNT, regression=COUNT, broken=COUNT, drift=COUNT, toolchain=COUNT, harness=COUNT),
                    headline=members(series=COUNT, regressed=COUNT, watching=COUNT, improved=COUNT, unchanged=COUNT))
 effect = members(source=one_of("history", "bisection", "pairs"), bisection_id=null(NUMERAL), commit=null(COMMIT), **INTERVAL, n=COUNT)
 place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}

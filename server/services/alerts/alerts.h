@@ -10,6 +10,7 @@
 
 typedef struct pfc_alert_change {
     const char *state;   /* NULL: unchanged */
+    const char *seen;    /* the state that the caller read before; NULL: any */
     const char *reason;  /* for the history */
     const char *note;    /* NULL: unchanged; "": remove it */
     const char *culprit; /* commit id of 40 digits; NULL: unchanged; "": remove it */
@@ -19,7 +20,8 @@ typedef struct pfc_alert_change {
 /** True for the states of the API. */
 bool pfc_alert_state_known(const char *state);
 /** PFC_EINVAL: unknown state or culprit; PFC_ECONFLICT: the state machine has no such transition
- *  (verified_fixed must follow fixed or backed_out). *out: the updated alert. */
+ *  (verified_fixed must follow fixed or backed_out), or the alert is no longer in the state `seen`;
+ *  nothing is changed then. *out: the updated alert. */
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 

@@ -136,6 +136,16 @@ static pfc_code refuse_culprit(const pfc_sql_alert_lock_rows *alert, const pfc_a
                              change->culprit);
 }
 
+/* Without it, a form that was opened before another user's change would revert that change. */
+static pfc_code check_seen(const char *state, const char *seen, pfc_err *err)
+{
+    if (!seen || pfc_streq(state, seen))
+        return PFC_OK;
+    return pfc_err_set_field(err, PFC_ECONFLICT, "seen",
+                             "seen: the alert is now %s, expected %.40s; read it again", state,
+                             seen);
+}
+
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err)
 {
@@ -147,6 +157,8 @@ pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_a
         code = pfc_sql_alert_lock(tx, &(pfc_sql_alert_lock_args){ .alert_id = id }, &rows, err);
     if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such alert");
+    if (!code)
+        code = check_seen(rows.items[0].state, change->seen, err);
     if (!code)
         code = refuse_culprit(&rows, change, err);
     if (!code)

@@ -171,8 +171,12 @@ export function startMock(dist, state) {
       req.on("end", () => {
         if (!known) return refuse(res, 401, "unauthorized", "Triage needs a token with the scope triage.");
         const change = JSON.parse(body);
+        const now = state.alert?.state ?? fixture("alert").state;
+        if (change.seen && change.seen !== now) {
+          return refuse(res, 409, "conflict", `seen: the alert is now ${now}, expected ${change.seen}; read it again`);
+        }
         state.patches.push({ token: known, change });
-        state.alert = { state: change.state };
+        state.alert = { ...state.alert, state: change.state };
         return json(res, 200, { ...fixture("alert"), ...state.alert });
       });
       return undefined;

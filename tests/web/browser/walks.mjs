@@ -169,6 +169,7 @@ async function triage_needs_a_sign_in_and_no_script_can_read_its_token({ browser
     await page.goto(`${mock.url}/alerts/31`);
     await settled(page);
     const form = page.locator(".triage");
+    const first = await form.getByLabel("State").inputValue();
     await form.getByLabel("State").selectOption("acknowledged");
     await form.getByLabel("Reason").fill("looked at it");
     await form.getByRole("button", { name: "Save" }).click();
@@ -179,10 +180,58 @@ async function triage_needs_a_sign_in_and_no_script_can_read_its_token({ browser
     await form.getByText("Signed in").waitFor();
     await form.getByRole("button", { name: "Save" }).click();
     await form.getByText("The alert is now acknowledged.").waitFor();
-    assert.deepEqual(state.patches, [{ token: "Bearer pfc_secret", change: { state: "acknowledged", reason: "looked at it" } }]);
+    assert.deepEqual(state.patches, [{ token: "Bearer pfc_secret", change: { state: "acknowledged", seen: first, reason: "looked at it" } }]);
     const kept = await page.evaluate(() => JSON.stringify([window.localStorage, window.sessionStorage, document.cookie]));
     assert.ok(!kept.includes("pfc_") && !kept.includes("pfs_"), kept);
     assert.ok(!(await page.evaluate(() => location.href)).includes("pfc_secret"));
+  });
+}
+
+/* Another user's change while a reason is typed is shown beside the entry, and is not reverted unasked. */
+async function a_change_meanwhile_is_shown_and_not_reverted({ browser, mock, state }) {
+  const history = [{ at: "2026-02-27T05:30:00Z", actor: "ann", from: "untriaged", to: "fixed", reason: "reverted in 4f1c" }];
+  await withPage(browser, { ...wide, allow: /status of 409/ }, async (page) => {
+    for (const told of [true, false]) {
+      state.alert = {};
+      state.patches = [];
+      await page.goto(`${mock.url}/alerts/31`);
+      await settled(page);
+      await page.locator(".live-live").waitFor();
+      const form = page.locator(".triage");
+      await form.locator("summary").click();
+      if (told) {
+        await form.getByLabel("Token").fill("pfc_secret");
+        await form.getByRole("button", { name: "Sign in" }).click();
+        await form.getByText("Signed in").waitFor();
+      }
+      const first = await form.getByLabel("State").inputValue();
+      await form.getByLabel("Reason").fill("looks like noise");
+      state.alert = { state: "fixed", history };
+      if (told) mock.send("alert"); /* the page hears of it while the reason is typed; else with the answer */
+      else await form.getByRole("button", { name: "Save" }).click();
+      const both = form.getByRole("alert");
+      await both.getByText(/set by ann.*reverted in 4f1c/).waitFor();
+      assert.match(await both.innerText(), new RegExp(`Your entry:\\s*${first}`));
+      assert.deepEqual(state.patches, []);
+      assert.equal(await form.getByLabel("Reason").inputValue(), "looks like noise");
+      if (told) {
+        await form.getByLabel("State").selectOption("noise");
+        await shoot(page, "walk-conflict");
+        assert.deepEqual(await violations(page), []);
+        await form.getByRole("button", { name: "Replace by noise" }).click();
+        await form.getByText("The alert is now noise.").waitFor();
+        assert.deepEqual(state.patches.map((p) => p.change), [{ state: "noise", seen: "fixed", reason: "looks like noise" }]);
+      } else {
+        await form.getByRole("button", { name: "Keep fixed" }).click();
+        await both.waitFor({ state: "detached" });
+        assert.equal(await form.getByLabel("State").inputValue(), "fixed");
+        assert.deepEqual(state.patches, []);
+      }
+    }
+    /* Without an entry the form follows the alert. */
+    state.alert = { state: "investigating" };
+    mock.send("alert");
+    await until(page, () => document.querySelector(".triage select").value === "investigating");
   });
 }
 
@@ -462,7 +511,7 @@ async function broken_results_are_marked_with_their_reason({ browser, mock }) {
 
 export const walks = {
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
-  search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_closed_service_asks_for_a_token,
+  search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_change_meanwhile_is_shown_and_not_reverted, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, an_alert_is_explained_unasked, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
 };
