@@ -53,7 +53,7 @@ static void add_part(pfc_buf *out, bool *first, int64_t n, const char *one, cons
     *first = false;
 }
 
-/* "2 open alert groups with 3 alerts (2 regressions, 1 broken), 1 group new since the last night" */
+/* "2 open alert groups with 3 alerts (3 regressions), 1 group new since the last night" */
 static void add_groups(pfc_buf *out, const pfc_standing *s)
 {
     bool first = true;

@@ -207,7 +207,7 @@ async function a_change_meanwhile_is_shown_and_not_reverted({ browser, mock, sta
       const first = await form.getByLabel("State").inputValue();
       await form.getByLabel("Reason").fill("looks like noise");
       state.alert = { state: "fixed", history };
-      if (told) mock.send("alert"); /* the page hears of it while the reason is typed; else with the answer */
+      if (told) mock.send("alert"); /* the page reads the change while the reason is typed; else after the refusal */
       else await form.getByRole("button", { name: "Save" }).click();
       const both = form.getByRole("alert");
       await both.getByText(/set by ann.*reverted in 4f1c/).waitFor();

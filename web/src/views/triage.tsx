@@ -9,7 +9,7 @@ import { Icon } from "../widgets/icons";
 import { When } from "../widgets/parts";
 import { SignIn } from "../widgets/sign_in";
 
-/** What was changed while the form was open, beside what is entered in it. */
+/** The other change, beside the entry of this form. */
 function Conflict(props: { alert: AlertDetail; own: string; keep: () => void; replace: () => void }) {
   const { state, history } = props.alert;
   const last = history[history.length - 1];
