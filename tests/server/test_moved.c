@@ -268,26 +268,26 @@ Test(moved, broken_builds_of_the_last_night_and_silent_runners_are_counted)
     cr_assert(eq(i64, s.broken_builds, 0));
     cr_assert(eq(i64, s.silent, 0));
     pfc_test_sql(
-        url,
-        "INSERT INTO jobs (project_id, kind, state, sha, reason, created_at, finished_at)"
-        " SELECT id, kind, 'failed', lpad(sha, 40, '0'), reason, now() - interval '3 hours',"
-        "  now() - interval '2 hours' - make_interval(days => days)"
-        " FROM projects, (VALUES ('nightly', '2', 'broken: the build ended with status 2', 0),"
-        "  ('backfill', '3', 'broken: the build ended with status 2', 0),"
-        "  ('measure', '2', 'broken: the build ended with status 2', 0)," /* the same commit */
-        "  ('nightly', '4', 'the disk is full', 0),"
-        "  ('nightly', '1', 'broken: the build ended with status 2', 0)," /* has a run */
-        "  ('bisect', '5', 'broken: the build ended with status 2', 0),"
-        "  ('nightly', '6', 'broken: the build ended with status 2', 9)) AS"
-        " j (kind, sha, reason, days)");
+        url, "INSERT INTO jobs (project_id, kind, state, sha, reason, created_at, finished_at)"
+             " SELECT id, kind, 'failed', lpad(sha, 40, '0'), reason, now() - interval '3 hours',"
+             "  now() - interval '2 hours' - make_interval(days => days)"
+             " FROM projects, (VALUES ('nightly', '2', 'broken: the build ended with status 2', 0),"
+             "  ('backfill', '3', 'broken: the build ended with status 2', 0),"
+             "  ('measure', '2', 'broken: the build ended with status 2', 0)," /* the same commit */
+             "  ('nightly', '4', 'the disk is full', 0),"
+             "  ('nightly', '1', 'broken: the build ended with status 2', 0)," /* has a run */
+             "  ('bisect', '5', 'broken: the build ended with status 2', 0),"
+             "  ('nightly', '6', 'broken: the build ended with status 2', 9)) AS"
+             " j (kind, sha, reason, days)");
     s = standing_of(db, p);
     cr_assert(eq(i64, s.broken_builds, 2), "%lld", (long long)s.broken_builds);
-    pfc_test_sql(url, "INSERT INTO runners (name, machine_class, last_seen_at, revoked_at, drained_at)"
-                      " VALUES ('here', 'c', now(), NULL, NULL),"
-                      " ('silent', 'c', now() - interval '6 minutes', NULL, NULL),"
-                      " ('revoked', 'c', now() - interval '6 minutes', now(), NULL),"
-                      " ('drained', 'c', now() - interval '6 minutes', NULL, now()),"
-                      " ('gone', 'c', now() - interval '31 days', NULL, NULL)");
+    pfc_test_sql(url,
+                 "INSERT INTO runners (name, machine_class, last_seen_at, revoked_at, drained_at)"
+                 " VALUES ('here', 'c', now(), NULL, NULL),"
+                 " ('silent', 'c', now() - interval '6 minutes', NULL, NULL),"
+                 " ('revoked', 'c', now() - interval '6 minutes', now(), NULL),"
+                 " ('drained', 'c', now() - interval '6 minutes', NULL, now()),"
+                 " ('gone', 'c', now() - interval '31 days', NULL, NULL)");
     s = standing_of(db, p);
     cr_assert(eq(i64, s.silent, 1));
     cr_assert(eq(str, (char *)(uintptr_t)pfc_standing_level(&s), "warn"));

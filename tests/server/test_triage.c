@@ -93,10 +93,10 @@ Test(triage, a_change_of_a_state_that_is_no_longer_the_seen_one_is_refused)
     const pfc_alert_change late = { .state = "noise", .seen = "untriaged", .note = "late" };
     pfc_err err = { 0 };
 
-    cr_expect(eq(
-        int,
-        update(db, "ann", id, (pfc_alert_change){ .state = "fixed", .seen = "untriaged" }, &err),
-        PFC_OK));
+    cr_expect(
+        eq(int,
+           update(db, "ann", id, (pfc_alert_change){ .state = "fixed", .seen = "untriaged" }, &err),
+           PFC_OK));
     cr_expect(eq(int, update(db, "bob", id, late, &err), PFC_ECONFLICT));
     cr_expect(eq(str, err.field, (char *)"seen"));
     cr_expect(eq(str, err.msg,
