@@ -8,6 +8,7 @@
 #include <criterion/new/assert.h>
 
 #include "tests/core/analysis/session.h"
+#include "tests/support/rounds.h"
 
 static history h;
 
@@ -25,7 +26,7 @@ Test(bisect_noise, two_sigma_over_64_commits_is_right_97_times_of_100)
 {
     size_t right = 0;
     size_t runs = 0;
-    const size_t sessions = 200;
+    const size_t sessions = PFC_ROUNDS(200);
     for (size_t k = 0; k < sessions; k++) {
         outcome o;
         size_t culprit = 1 + (k * 37) % 64;
@@ -36,13 +37,13 @@ Test(bisect_noise, two_sigma_over_64_commits_is_right_97_times_of_100)
         runs += o.report.runs;
         pfc_bisect_report_clear(&o.report);
     }
-    cr_assert(ge(sz, right, 194), "right: %zu of %zu", right, sessions);
+    cr_assert(ge(sz, 100 * right, 97 * sessions), "right: %zu of %zu", right, sessions);
     cr_assert(le(sz, runs, 44 * sessions), "mean runs: %.1f", (double)runs / (double)sessions);
 }
 
 Test(bisect_noise, without_a_step_no_commit_is_named_and_the_search_ends_soon)
 {
-    const size_t sessions = 300;
+    const size_t sessions = PFC_ROUNDS(300);
     size_t clean = 0;
     size_t runs = 0;
     for (size_t k = 0; k < sessions; k++) {
@@ -53,7 +54,7 @@ Test(bisect_noise, without_a_step_no_commit_is_named_and_the_search_ends_soon)
         runs += o.report.runs;
         pfc_bisect_report_clear(&o.report);
     }
-    cr_assert(ge(sz, clean, 297), "clean: %zu of %zu", clean, sessions);
+    cr_assert(ge(sz, 100 * clean, 99 * sessions), "clean: %zu of %zu", clean, sessions);
     cr_assert(le(sz, runs, 30 * sessions), "mean runs: %.1f", (double)runs / (double)sessions);
 }
 

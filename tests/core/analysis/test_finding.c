@@ -10,6 +10,7 @@
 #include "core/bisect/remaining.h"
 
 #include "tests/core/analysis/session.h"
+#include "tests/support/rounds.h"
 
 static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
 {
@@ -202,8 +203,8 @@ Test(finding, a_change_beyond_the_margin_is_hardly_ever_reported_as_none)
                                      .delta_rel = -0.04,
                                      .higher_is_better = true };
 
-    cr_assert(le(sz, verdicts(0.03, lower, PFC_BISECT_NO_REGRESSION, 0.02, 200), 10));
-    cr_assert(le(sz, verdicts(-0.03, higher, PFC_BISECT_NO_REGRESSION, 0.02, 200), 10));
+    cr_assert(le(sz, verdicts(0.03, lower, PFC_BISECT_NO_REGRESSION, 0.02, PFC_ROUNDS(200)), 10));
+    cr_assert(le(sz, verdicts(-0.03, higher, PFC_BISECT_NO_REGRESSION, 0.02, PFC_ROUNDS(200)), 10));
 }
 
 Test(finding, equal_and_better_ends_are_none_in_either_direction)

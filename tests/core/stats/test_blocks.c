@@ -9,6 +9,7 @@
 #include "core/base/rng.h"
 #include "core/blocks/blocks.h"
 #include "core/blocks/pair_rounds.h"
+#include "tests/support/rounds.h"
 
 #define MOST 4000
 
@@ -362,7 +363,7 @@ Test(blocks, looks_at_equal_builds_are_below_alpha_no_more_often_than_alpha)
     const double alike[] = { 1.0, 1.0, 1.0 };
     size_t alarms = 0;
 
-    for (uint64_t seed = 0; seed < 120; seed++) {
+    for (uint64_t seed = 0; seed < PFC_ROUNDS(120); seed++) {
         double level = 1.0;
         pfc_blocks_fit fit;
 

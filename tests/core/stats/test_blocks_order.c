@@ -7,6 +7,7 @@
 
 #include "core/base/rng.h"
 #include "core/blocks/order_test.h"
+#include "tests/support/rounds.h"
 
 #define BUILDS 8
 #define ROUNDS 12
@@ -85,7 +86,7 @@ Test(blocks_order, equal_builds_are_rarely_distinguished_on_any_machine)
     for (size_t m = 0; m < PFC_ARRAY_LEN(machines); m++) {
         size_t detected = 0, surely = 0;
 
-        for (uint64_t seed = 0; seed < 150; seed++) {
+        for (uint64_t seed = 0; seed < PFC_ROUNDS(150); seed++) {
             static session s;
             double p;
 

@@ -8,6 +8,7 @@
 
 #include "core/base/rng.h"
 #include "core/blocks/pair_rounds.h"
+#include "tests/support/rounds.h"
 
 #define ROUNDS 60
 
@@ -74,7 +75,7 @@ Test(turns, a_ramp_of_the_machine_decides_nothing_and_hides_nothing)
     pfc_rng rng;
 
     pfc_rng_seed(&rng, 5);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < PFC_ROUNDS(200); i++) {
         session s;
         pfc_interleaved_result r = decide(&s, &rng, 0, 0.001, 0.6);
 
@@ -96,7 +97,7 @@ Test(turns, looking_after_every_round_is_wrong_no_more_often_than_promised)
     pfc_rng rng;
 
     pfc_rng_seed(&rng, 6);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < PFC_ROUNDS(300); i++) {
         session s = { 0 };
 
         for (int k = 0; k < 40; k++)

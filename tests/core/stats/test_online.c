@@ -5,6 +5,7 @@
 #include "core/changepoint/online/online.h"
 
 #include "tests/core/stats/series.h"
+#include "tests/support/rounds.h"
 
 /* Series of all kinds: steps, a wave, machine states, spikes, drift; by number. */
 static void make(series *s, uint64_t seed, size_t n)
@@ -224,7 +225,7 @@ Test(online, any_order_of_arrival_gives_one_answer)
         series s;
         make(&s, seed, 120);
         pfc_detection want = series_detect(&s, NULL);
-        for (int round = 0; round < 100; round++) {
+        for (int round = 0; round < PFC_ROUNDS(100); round++) {
             size_t order[120];
             size_t sorted[120];
             series arrived = { .n = 120 };
@@ -304,7 +305,7 @@ Test(online, a_thousand_orders_of_arrival_point_by_point_give_one_answer)
     pfc_rng rng;
     size_t confirmed = 0;
     pfc_rng_seed(&rng, 123);
-    for (size_t round = 0; round < 1000; round++) {
+    for (size_t round = 0; round < PFC_ROUNDS(1000); round++) {
         series whole;
         size_t order[N];
         make(&whole, 1 + round % 40, N);
@@ -340,7 +341,7 @@ Test(online, a_thousand_orders_of_arrival_point_by_point_give_one_answer)
             pfc_detection_clear(&want);
         }
     }
-    cr_assert(gt(sz, confirmed, 300));
+    cr_assert(gt(sz, confirmed, PFC_ROUNDS(300)));
     pfc_segment_space_clear(&space);
 }
 

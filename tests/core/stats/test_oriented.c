@@ -7,6 +7,7 @@
 
 #include "core/base/rng.h"
 #include "core/blocks/pair_order_test.h"
+#include "tests/support/rounds.h"
 
 #define ROUNDS 24
 
@@ -73,7 +74,7 @@ Test(oriented, equal_builds_raise_no_more_alarms_than_promised)
     pfc_rng rng;
 
     pfc_rng_seed(&rng, 3);
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < PFC_ROUNDS(400); i++) {
         measure(rounds, ROUNDS, &rng, 0.0, 0.01, 0.25);
         alarms += pfc_oriented_p(rounds, ROUNDS, 0.0) < 0.05;
     }

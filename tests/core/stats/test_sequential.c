@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/stats/sequential.h"
+#include "tests/support/rounds.h"
 
 typedef double (*noise)(pfc_rng *rng);
 
@@ -107,7 +108,7 @@ static double at_most(double alpha, size_t rounds)
     return alpha + 3.0 * sqrt(alpha * (1.0 - alpha) / (double)rounds);
 }
 
-enum { ROUNDS = 600, LOOKS = 120 };
+enum { ROUNDS = PFC_ROUNDS(600), SOME = PFC_ROUNDS(500), LOOKS = 120 };
 
 Test(sequential, pairs_without_a_shift_are_called_different_at_most_alpha_of_the_time)
 {
@@ -132,7 +133,7 @@ Test(sequential, the_fixed_sample_verdict_does_not_bear_being_asked_again_and_ag
 {
     pfc_rng rng;
     size_t wrong = 0;
-    enum { PAIRS = 60, TRIES = 200 };
+    enum { PAIRS = 60, TRIES = PFC_ROUNDS(200) };
     pfc_rng_seed(&rng, 5);
     for (size_t i = 0; i < TRIES; i++) {
         double a[PAIRS], b[PAIRS];
@@ -159,13 +160,13 @@ Test(sequential, sides_without_a_shift_may_differ_in_spread_and_count)
                .pairs = 60,
                .a_each = 3,
                .b_each = 1 };
-    rates r = simulate(&p, 500, 21);
-    cr_assert(r.different <= at_most(0.05, 500), "%g", r.different);
-    cr_assert(r.missed <= at_most(0.05, 500), "%g", r.missed);
+    rates r = simulate(&p, SOME, 21);
+    cr_assert(r.different <= at_most(0.05, SOME), "%g", r.different);
+    cr_assert(r.missed <= at_most(0.05, SOME), "%g", r.missed);
     p.opts.method = PFC_SEQ_SIGN;
     p.a_each = 1;
-    r = simulate(&p, 500, 22);
-    cr_assert(r.different <= at_most(0.05, 500), "%g", r.different);
+    r = simulate(&p, SOME, 22);
+    cr_assert(r.different <= at_most(0.05, SOME), "%g", r.different);
 }
 
 Test(sequential, the_interval_covers_a_true_shift_at_all_looks_at_once)
@@ -181,8 +182,8 @@ Test(sequential, the_interval_covers_a_true_shift_at_all_looks_at_once)
     p.a_each = p.b_each = 1;
     p.b_scale = 0.02;
     p.pairs = 60;
-    r = simulate(&p, 500, 32);
-    cr_assert(r.missed <= at_most(0.05, 500), "%g", r.missed);
+    r = simulate(&p, SOME, 32);
+    cr_assert(r.missed <= at_most(0.05, SOME), "%g", r.missed);
 }
 
 /* Gain of early stopping: a change of five standard deviations takes a handful of pairs. */
