@@ -413,6 +413,8 @@ static pfc_code dispatch(const pfc_agent_opts *opts, const flags *more, pfc_err 
     cluster.once = opts->once;
     cluster.alive = opts->alive;
     cluster.alive_arg = opts->alive_arg;
+    cluster.ready = opts->ready;
+    cluster.ready_arg = opts->ready_arg;
     cluster.stop_fd = opts->stop_fd;
     code = pfc_slurm_run(&cluster, &report, err);
     pfc_log(PFC_INFO, "runner_ended", "submitted", report.submitted, "returned", report.returned,
@@ -494,7 +496,8 @@ int main(int argc, char **argv)
     pfc_log(PFC_INFO, "runner_started", "url", opts.url, "work", opts.dir);
     opts.alive = pfc_signs_alive;
     opts.alive_arg = &signs;
-    pfc_signs_send(&signs, "READY=1");
+    opts.ready = pfc_signs_ready;
+    opts.ready_arg = &signs;
     code = more.slurm ? dispatch(&opts, &more, &err) : work(&opts, &err);
     pfc_signs_send(&signs, "STOPPING=1");
 

@@ -362,6 +362,8 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
         http.token = a.given.token;
     if (code == PFC_OK)
         code = pfc_http_new(&http, &a.http, &own);
+    if (code == PFC_OK && opts->ready)
+        opts->ready(opts->ready_arg);
     if (code == PFC_OK) {
         code = opts->job ? pfc_agent_given_job(&a, &own) : loop(&a, &own);
         report->waiting = pfc_spool_waiting(a.spool);

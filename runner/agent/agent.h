@@ -47,6 +47,10 @@ typedef struct pfc_agent_opts {
     const char *job;
     void (*alive)(void *); /* called several times a second while it works or waits; NULL: not */
     void *alive_arg;
+    /* Called once, when the runner can work: its work folder is its own, the isolation of jobs was
+     * tried, and the spool is open. NULL: not. */
+    void (*ready)(void *);
+    void *ready_arg;
     const char *machine_lock; /* as for pfc_machine_lock */
     int stop_fd;              /* becomes readable when the runner must end; -1: never */
     uint64_t seed;            /* of the back-off's jitter */

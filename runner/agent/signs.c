@@ -68,6 +68,11 @@ void pfc_signs_send(const pfc_signs *signs, const char *state)
         (void)!send(signs->fd, state, strlen(state), MSG_NOSIGNAL);
 }
 
+void pfc_signs_ready(void *arg)
+{
+    pfc_signs_send(arg, "READY=1");
+}
+
 void pfc_signs_alive(void *arg)
 {
     pfc_signs *signs = arg;

@@ -19,6 +19,8 @@ typedef struct pfc_signs {
 pfc_signs pfc_signs_open(void);
 void pfc_signs_close(pfc_signs *signs);
 void pfc_signs_send(const pfc_signs *signs, const char *state);
+/** Reports that the runner can work. `signs`: a pfc_signs. */
+void pfc_signs_ready(void *signs);
 /** Sends a sign of life if one is due; cheap enough to be called ten times a second. `signs`: a
  *  pfc_signs. Called by the loop's own steps and not by a timer: a runner that hangs sends none. */
 void pfc_signs_alive(void *signs);

@@ -358,6 +358,8 @@ pfc_code pfc_slurm_run(const pfc_slurm_opts *opts, pfc_slurm_report *report, pfc
         code = pfc_http_new(&http, &d.http, err);
     if (!code)
         code = pfc_holdings_open(opts->dir, &d.all, err);
+    if (!code && opts->ready)
+        opts->ready(opts->ready_arg);
     if (!code) {
         loop(&d);
         report->held = pfc_holdings_held(&d.all);

@@ -40,6 +40,9 @@ typedef struct pfc_slurm_opts {
     bool once;                     /* ends when no job is left */
     void (*alive)(void *);         /* called at least once a second; NULL: not */
     void *alive_arg;
+    void (*ready)(void *); /* called once, when the cluster answered and what was held is read;
+                              NULL: not */
+    void *ready_arg;
     int stop_fd; /* readable: stop; -1: never */
 } pfc_slurm_opts;
 

@@ -148,6 +148,26 @@ class Units(unittest.TestCase):
             while (said := manager.recv(4096)) != b"STOPPING=1":
                 self.assertEqual(said, b"WATCHDOG=1")
 
+    def test_the_runner_is_ready_when_the_isolation_of_jobs_was_tried(self):
+        for sandbox, status, expected in (("require", 5, [b"STOPPING=1"]), ("auto", 0, [b"READY=1", b"STOPPING=1"])):
+            with self.subTest(sandbox=sandbox), tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
+                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, open(f"{folder}/log", "w+") as log:
+                    manager.bind(f"{folder}/notify")
+                    manager.settimeout(120)
+                    # No bubblewrap is in this PATH.
+                    runner = subprocess.Popen([BIN / "perfci-runner", "--url", "http://127.0.0.1:1", "--work", f"{folder}/work",
+                                               "--sandbox", sandbox], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, cwd="/",
+                                              env={"PATH": folder, "PERFCI_TOKEN": "pfc_" + "0" * 64, "NOTIFY_SOCKET": f"{folder}/notify"})
+                    self.addCleanup(runner.wait)
+                    self.addCleanup(runner.kill)
+                    said = [manager.recv(4096)]
+                    if said == [b"READY=1"]:
+                        self.assertIn("jobs_not_isolated", pathlib.Path(folder, "log").read_text())
+                        runner.terminate()
+                        said.append(manager.recv(4096))
+                    self.assertEqual(said, expected)
+                    self.assertEqual(runner.wait(120), status)
+
     def test_the_example_of_the_settings_is_taken(self):
         program = BIN / "perfci-server"
         self.assertTrue(program.exists(), f"{program} is not built")
