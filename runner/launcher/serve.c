@@ -151,8 +151,7 @@ static pfc_code run_command(const server *s, request *r, pfc_proc_result *res, p
         if (!code)
             code = pfc_sandbox_ended(&start, res, err);
     }
-    if (pfc_cgroup_end(&group) && !code)
-        res->over_memory = true;
+    pfc_cgroup_end(&group, code ? NULL : res);
     pfc_sandbox_start_clear(&start);
     return code;
 }
@@ -167,6 +166,7 @@ static void answer(int fd, pfc_code code, const pfc_proc_result *res, const pfc_
         report.exit_status = res->exit_status;
         report.signal = res->signal;
         report.over_memory = res->over_memory;
+        report.process_limit = res->process_limit;
         report.cpu_seconds = res->cpu_seconds;
         report.max_rss_bytes = res->max_rss_bytes;
     }

@@ -47,7 +47,8 @@ static int put(const char *folder, const char *file, const char *text)
     return failed;
 }
 
-static void put_number(const char *folder, const char *file, uint64_t value)
+/* Returns whether the kernel took it. */
+static bool put_number(const char *folder, const char *file, uint64_t value)
 {
     char text[32];
     int failed;
@@ -57,6 +58,7 @@ static void put_number(const char *folder, const char *file, uint64_t value)
     if (failed)
         pfc_log(PFC_WARN, "cgroup_limit_not_set", "group", folder, "file", file, "reason",
                 strerror(failed));
+    return !failed;
 }
 
 /* The caller frees the text; NULL when it cannot be read. */
@@ -322,14 +324,14 @@ pfc_code pfc_cgroup_begin(pfc_cgroups *g, uint64_t memory_bytes, uint64_t proces
 
     *out = (pfc_cgroup){ .procs_fd = -1 };
     if (!code && g->memory && memory_bytes) {
-        put_number(path, "memory.max", memory_bytes);
-        (void)put(path, "memory.swap.max", "0");  /* absent in a kernel without swap */
+        (void)put_number(path, "memory.max", memory_bytes);
+        (void)put(path, "memory.swap.max", "0"); /* absent in a kernel without swap */
         /* the kernel ends the whole group, because a command that lost one process could report a
          * wrong value */
         (void)put(path, "memory.oom.group", "1");
     }
-    if (!code && g->pids && processes)
-        put_number(path, "pids.max", processes);
+    if (!code && g->pids && processes && put_number(path, "pids.max", processes))
+        out->process_limit = processes;
     if (!code)
         out->procs_fd = open(procs, O_WRONLY | O_CLOEXEC);
     if (!code && out->procs_fd < 0)
@@ -344,19 +346,27 @@ pfc_code pfc_cgroup_begin(pfc_cgroups *g, uint64_t memory_bytes, uint64_t proces
     return PFC_OK;
 }
 
-bool pfc_cgroup_end(pfc_cgroup *group)
+/* Whether a file of events counts one. */
+static bool has_event(const pfc_cgroup *group, const char *file, const char *name)
 {
-    char *events;
-    bool killed;
+    char *events = get(group->path, file);
+    const bool found = number_of(events, name) > 0;
 
-    if (!group->path)
-        return false;
-    (void)close(group->procs_fd);
-    events = get(group->path, "memory.events");
-    killed = number_of(events, "oom_kill") > 0;
     free(events);
+    return found;
+}
+
+void pfc_cgroup_end(pfc_cgroup *group, pfc_proc_result *res)
+{
+    if (!group->path)
+        return;
+    (void)close(group->procs_fd);
+    if (res) {
+        res->over_memory = res->over_memory || has_event(group, "memory.events", "oom_kill");
+        if (has_event(group, "pids.events", "max"))
+            res->process_limit = group->process_limit;
+    }
     end_group(group->path);
     free(group->path);
     *group = (pfc_cgroup){ .procs_fd = -1 };
-    return killed;
 }

@@ -14,6 +14,7 @@
 #define PFC_RUNNER_SANDBOX_CGROUP_H
 
 #include "core/base/err.h"
+#include "core/base/process/proc.h"
 
 typedef struct pfc_cgroups pfc_cgroups;
 
@@ -33,8 +34,9 @@ const char *pfc_cgroups_description(const pfc_cgroups *groups);
 
 /** The group of one command. */
 typedef struct pfc_cgroup {
-    char *path;   /* its folder, owned; NULL: there is no group */
-    int procs_fd; /* a process that writes "0" to this descriptor joins the group */
+    char *path;             /* its folder, owned; NULL: there is no group */
+    int procs_fd;           /* a process that writes "0" to this descriptor joins the group */
+    uint64_t process_limit; /* that the kernel holds; 0: none */
 } pfc_cgroup;
 
 /**
@@ -48,9 +50,13 @@ typedef struct pfc_cgroup {
  */
 pfc_code pfc_cgroup_begin(pfc_cgroups *groups, uint64_t memory_bytes, uint64_t processes,
                           pfc_cgroup *out, pfc_err *err) PFC_MUSTCHECK;
-/** Ends every process in the group, waits until none is left (at most 5 s, then it is logged), and
- * removes the group. Returns true when the kernel killed a process at the memory limit. Accepts a
- * group without path. */
-bool pfc_cgroup_end(pfc_cgroup *group);
+/**
+ * Ends every process in the group, waits until none is left (at most 5 s, then it is logged), and
+ * removes the group. Accepts a group without path.
+ *
+ * res  of the command, or NULL: gets over_memory when the kernel killed a process at the memory
+ *      limit, and process_limit when it refused a process or thread
+ */
+void pfc_cgroup_end(pfc_cgroup *group, pfc_proc_result *res);
 
 #endif

@@ -24,11 +24,12 @@
 
 typedef struct pfc_launch_report {
     uint32_t mark;
-    int32_t code;         /* pfc_code; PFC_OK: the command was started */
-    int32_t exit_status;  /* 0..255, or -1 */
-    int32_t signal;       /* that ended it, or 0 */
-    uint32_t over_memory; /* 1: it was ended at --memory */
-    double cpu_seconds;   /* user and system time of all its processes */
+    int32_t code;           /* pfc_code; PFC_OK: the command was started */
+    int32_t exit_status;    /* 0..255, or -1 */
+    int32_t signal;         /* that ended it, or 0 */
+    uint32_t over_memory;   /* 1: it was ended at --memory */
+    uint64_t process_limit; /* as in pfc_proc_result */
+    double cpu_seconds;     /* user and system time of all its processes */
     uint64_t max_rss_bytes;
     char reason[PFC_ERR_MAX]; /* with a code */
 } pfc_launch_report;

@@ -75,6 +75,7 @@ pfc_code pfc_sandbox_read_report(const pfc_sandbox_start *start, pfc_proc_result
     res->exit_status = report.exit_status;
     res->signal = report.signal;
     res->over_memory = res->over_memory || report.over_memory;
+    res->process_limit = report.process_limit;
     res->cpu_seconds = report.cpu_seconds;
     res->max_rss_bytes = report.max_rss_bytes;
     return PFC_OK;

@@ -156,8 +156,7 @@ pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *
     make_env(cmd, &env);
     opts.env = (const char *const *)env.items;
     code = cmd->sandbox ? run_sandboxed(cmd, &opts, res, err) : pfc_proc_run(&opts, res, err);
-    if (pfc_cgroup_end(&group) && !code)
-        res->over_memory = true;
+    pfc_cgroup_end(&group, code ? NULL : res);
     env_clear(&env);
     return code;
 }

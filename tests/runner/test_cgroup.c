@@ -69,7 +69,8 @@ static char *make_first(void)
                                             { "memory.swap.max", "max\n" },
                                             { "memory.oom.group", "0\n" },
                                             { "memory.events", "low 0\noom 1\noom_kill 1\n" },
-                                            { "pids.max", "max\n" } };
+                                            { "pids.max", "max\n" },
+                                            { "pids.events", "max 3\n" } };
     char *group = pfc_format("%s/perfci-job-%d-0", base, (int)getpid());
 
     cr_assert(eq(int, pfc_fs_mkdirs(group, 0755, NULL), PFC_OK));
@@ -82,6 +83,7 @@ Test(cgroup, memory_and_processes_are_limited_where_the_kernel_offers_it)
 {
     pfc_cgroups *groups = open_groups("cpuset cpu io memory pids\n", "");
     char *first = make_first();
+    pfc_proc_result res = { 0 };
     pfc_cgroup group;
     pfc_err err = { 0 };
 
@@ -98,7 +100,9 @@ Test(cgroup, memory_and_processes_are_limited_where_the_kernel_offers_it)
     want(first, "memory.oom.group", "1\n");
     cr_assert(eq(int, (int)write(group.procs_fd, "0", 1), 1));
     want(first, "cgroup.procs", "0");
-    cr_expect(pfc_cgroup_end(&group)); /* memory.events says so */
+    pfc_cgroup_end(&group, &res);
+    cr_expect(res.over_memory); /* memory.events says so */
+    cr_expect(eq(u64, res.process_limit, 4096));
     want(first, "cgroup.kill", "1");
     pfc_cgroups_close(groups);
     free(first);
@@ -123,6 +127,24 @@ Test(cgroup, what_is_missing_is_left_out)
         want(base, "cgroup.subtree_control", rows[i].written);
         pfc_cgroups_close(groups);
     }
+}
+
+/* The controller is missing, so the limit is not held, whatever the files say. */
+Test(cgroup, a_limit_that_is_not_held_is_not_reported)
+{
+    pfc_cgroups *groups = open_groups("memory\n", "memory\n");
+    char *first = make_first();
+    pfc_proc_result res = { 0 };
+    pfc_cgroup group;
+    pfc_err err = { 0 };
+
+    put(first, "memory.events", "low 0\noom 1\noom_kill 0\n");
+    cr_assert(eq(int, pfc_cgroup_begin(groups, 0, 4096, &group, &err), PFC_OK), "%s", err.msg);
+    pfc_cgroup_end(&group, &res);
+    cr_expect(not(res.over_memory));
+    cr_expect(eq(u64, res.process_limit, 0));
+    pfc_cgroups_close(groups);
+    free(first);
 }
 
 Test(cgroup, without_a_hierarchy_there_is_one_sentence)
@@ -187,6 +209,35 @@ static void run(pfc_cgroups *groups, const char *script, pfc_proc_result *res)
     pfc_err err = { 0 };
 
     cr_assert(eq(int, pfc_command_run(&command, res, &err), PFC_OK), "%s", err.msg);
+}
+
+/* Each process that can be made stays until the group ends. Without the limit, the loop would end
+ * with "all". */
+Test(cgroup, a_fork_bomb_ends_at_the_limit_of_its_group_and_the_reason_says_so)
+{
+    pfc_cgroups *groups = open_real();
+    pfc_proc_result res;
+    char how[200];
+
+    if (!strstr(pfc_cgroups_description(groups), "processes")) {
+        pfc_cgroups_close(groups);
+        cr_skip_test("cgroup v2 has no controller \"pids\" for this process");
+    }
+    run(groups,
+        "mkfifo wait; i=0; while [ $i -lt 5000 ]; do (read line < wait) & i=$((i + 1)); done; "
+        "echo all",
+        &res);
+    pfc_proc_describe(&res, how, sizeof(how));
+    cr_expect(eq(str, (char *)pfc_buf_text(&res.out), ""));
+    cr_expect(ne(int, res.exit_status, 0));
+    cr_expect(ne(ptr, strstr(how, "; it reached its limit of 4096 processes and threads"), NULL),
+              "%s", how);
+    pfc_proc_result_clear(&res);
+    run(groups, "echo alone", &res); /* the bomb's processes no longer count */
+    cr_expect(eq(str, (char *)pfc_buf_text(&res.out), "alone\n"));
+    cr_expect(eq(u64, res.process_limit, 0));
+    pfc_proc_result_clear(&res);
+    pfc_cgroups_close(groups);
 }
 
 /* A process that has ended is a zombie (Z) until its parent asks, here the machine's first process.

@@ -129,7 +129,7 @@ static pfc_code start(const pfc_cost_opts *opts, int side, double *ms, pfc_err *
     }
     if (!code)
         code = pfc_proc_run(&how, &res, err);
-    (void)pfc_cgroup_end(&group);
+    pfc_cgroup_end(&group, NULL);
     *ms = (double)(pfc_clock_ns() - begun) / (double)PFC_NS_PER_MS;
     if (!code && res.exit_status != 0)
         code = pfc_err_set(err, PFC_EUNAVAIL, "/bin/true ended with status %d: %s", res.exit_status,

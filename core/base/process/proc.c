@@ -297,7 +297,7 @@ void pfc_proc_result_clear(pfc_proc_result *res)
     pfc_buf_clear(&res->err);
 }
 
-void pfc_proc_describe(const pfc_proc_result *res, char *out, size_t cap)
+static void describe_end(const pfc_proc_result *res, char *out, size_t cap)
 {
     const double gib = (double)res->tree_limit_bytes / (1024.0 * 1024.0 * 1024.0);
 
@@ -316,6 +316,17 @@ void pfc_proc_describe(const pfc_proc_result *res, char *out, size_t cap)
         snprintf(out, cap, "signal %d (%s)", res->signal, strsignal(res->signal));
     else
         snprintf(out, cap, "exit status %d", res->exit_status);
+}
+
+void pfc_proc_describe(const pfc_proc_result *res, char *out, size_t cap)
+{
+    size_t len;
+
+    describe_end(res, out, cap);
+    len = strlen(out);
+    if (res->process_limit)
+        snprintf(out + len, cap - len, "; it reached its limit of %llu processes and threads",
+                 (unsigned long long)res->process_limit);
 }
 
 /* ---- beside us ---- */

@@ -52,6 +52,8 @@ typedef struct pfc_proc_result {
     bool was_cancelled;        /* the callback said so */
     bool over_memory;          /* tree_limit_bytes was passed */
     bool over_disk;            /* less than disk_free_bytes was free */
+    uint64_t process_limit;    /* of its control group, which refused a process or thread; 0: the
+                                  limit was not reached, or no group has one */
     uint64_t tree_limit_bytes; /* as it was asked for, for sentences */
     bool truncated;            /* output over the limit was dropped */
     double seconds;            /* wall time */
@@ -65,7 +67,7 @@ typedef struct pfc_proc_result {
  *  program does not exist, PFC_EIO for the rest. *res is filled on PFC_OK; clear it. */
 pfc_code pfc_proc_run(const pfc_proc_opts *opts, pfc_proc_result *res, pfc_err *err) PFC_MUSTCHECK;
 void pfc_proc_result_clear(pfc_proc_result *res);
-/** "exit status 3", "signal 9 (Killed)", "no answer within 5 s": for sentences. */
+/** "exit status 3", "signal 9 (Killed)", "no answer within 5 s": for sentences. cap >= 1. */
 void pfc_proc_describe(const pfc_proc_result *res, char *out, size_t cap);
 
 /** A child that goes on beside us. `stdout_fd`/`stdin_fd` in opts are not collected. */

@@ -106,6 +106,17 @@ Test(proc, a_deadline_ends_it)
     pfc_proc_result_clear(&res);
 }
 
+Test(proc, a_limit_of_processes_is_named_beside_the_end)
+{
+    char what[100];
+
+    pfc_proc_describe(&(pfc_proc_result){ .exit_status = 2, .process_limit = 4096 }, what,
+                      sizeof(what));
+    cr_assert(eq(str, what, "exit status 2; it reached its limit of 4096 processes and threads"));
+    pfc_proc_describe(&(pfc_proc_result){ .exit_status = 2, .process_limit = 4096 }, what, 10);
+    cr_assert(eq(str, what, "exit stat"));
+}
+
 /* Stops a child when it has made the file $READY, however long a busy machine takes to get there.
  */
 static bool is_ready(void *arg)
