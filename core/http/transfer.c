@@ -80,9 +80,8 @@ static pfc_code code_of(CURLcode rc)
         rc == CURLE_RECV_ERROR || rc == CURLE_PARTIAL_FILE || rc == CURLE_WEIRD_SERVER_REPLY ||
         rc == CURLE_HTTP2 || rc == CURLE_HTTP2_STREAM)
         return PFC_EUNAVAIL;
-    if (rc == CURLE_URL_MALFORMAT || rc == CURLE_UNSUPPORTED_PROTOCOL)
-        return PFC_EINVAL;
-    return PFC_EIO;
+    /* CURLE_UNSUPPORTED_PROTOCOL is a peer that does not speak HTTP: the URL itself is correct. */
+    return rc == CURLE_URL_MALFORMAT ? PFC_EINVAL : PFC_EIO;
 }
 
 pfc_code transfer_failure(const transfer_guard *guard, CURLcode rc, const char *where,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Plants small faults in the product's C, one at a time, and counts those that a test notices.
 
-  run.py [--seed N]... [--mutants N] [--folder NAME]... [--label NAME]... [--target TEST]... [--out DIR] [--jobs N] [--minutes N]
+  run.py [--seed N]... [--mutants N] [--folder NAME]... [--label NAME]... [--target NAME]... [--tests REGEX] [--out DIR]
+         [--jobs N] [--minutes N]
 
 1. Draws --mutants by each seed (sites.py, plant.py) and builds a copy of the tree that holds all of them, asleep.
 2. Runs every test once with none awake: how long it takes, and which mutants it reaches.
@@ -11,8 +12,8 @@
 4. Survivors are run against the tests that a sanitizer build repeats (--no-sanitize: not).
 
 What was done is kept in DIR: the same command goes on where it ended. It runs tests that are new or changed, and
-wakes survivors for those tests that did not judge them. --label restricts all of it to tests with that label, --target
-to the named test programs, which alone are built then.
+wakes survivors for those tests that did not judge them. --label restricts all of it to tests with that label, --tests
+to those whose whole name matches. --target builds the named programs alone, and without --tests runs no others.
 The exit status is 0 where the goals of --overall and --each are reached by every seed, 1 where they are not or the
 time was over, 2 for a wrong use.
 """
@@ -67,8 +68,9 @@ def run(command, log, env=None, **more):
 class Build:
     """One build of the planted tree, and its tests."""
 
-    def __init__(self, out, name, options, targets=()):
+    def __init__(self, out, name, options, targets=(), tests=None):
         self.targets = targets  # empty: everything
+        self.wanted = tests or '|'.join(map(re.escape, targets)) or '.*'  # names of tests
         self.source = pathlib.Path(out, 'source')
         self.folder = self.source / 'build' / name
         self.log = pathlib.Path(out, f'{name}.log')
@@ -81,12 +83,11 @@ class Build:
         # names files relative to the build finds those without a mutant.
         if run(['cmake', '-S', self.source, '-B', self.folder, '-G', 'Ninja', '-DPERFCI_TESTS=ON', '-DPERFCI_WEB=OFF',
                 '-DPERFCI_WERROR=OFF', *self.options], self.log) or \
-                run(['cmake', '--build', self.folder, '-j', str(jobs), *(['--target', *self.targets] if self.targets else [])],
-                    self.log):
+                run(['cmake', '--build', self.folder, '-j', str(jobs),
+                     *(['--target', *self.targets] if self.targets else [])], self.log):
             fail(f'the planted tree does not build: see {self.log}')
         self.read_tests()
-        if self.targets:
-            self.tests = {n: t for n, t in self.tests.items() if n in self.targets}
+        self.tests = {n: t for n, t in self.tests.items() if re.fullmatch(self.wanted, n)}
 
     def read_tests(self):
         """Names, folders and labels, as ctest knows them."""
@@ -352,8 +353,9 @@ def options():
     parser.add_argument('--mutants', type=int, default=600, help='of each seed')
     parser.add_argument('--folder', action='append', default=[], help='only files whose path begins with this')
     parser.add_argument('--label', action='append', default=[], help='only tests that have one of these')
-    parser.add_argument('--target', action='append', default=[], metavar='TEST',
-                        help='build only these test programs, and run no other tests')
+    parser.add_argument('--target', action='append', default=[], metavar='NAME',
+                        help='build only these programs, and without --tests run no other tests')
+    parser.add_argument('--tests', metavar='REGEX', help='run only tests whose whole name matches')
     parser.add_argument('--out', default=None, help='default: build/prove/mutants/SEEDS')
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--minutes', type=float, default=math.inf, help='wake no further mutant after that long')
@@ -436,11 +438,13 @@ def main():
         return time.monotonic() - START > 60 * args.minutes
 
     mutants = prepare(args, out)
-    records = judged(Build(out, 'release', ['-DCMAKE_BUILD_TYPE=Release'], args.target), mutants, args, out, over, 'mutants.jsonl')
+    records = judged(Build(out, 'release', ['-DCMAKE_BUILD_TYPE=Release'], args.target, args.tests),
+                     mutants, args, out, over, 'mutants.jsonl')
     left = [m for m in mutants if records.items.get(m.id, {}).get('reached') and not records.items[m.id]['noticed']]
     if left and not args.no_sanitize and not over():
         args.label = args.label or SANITIZED
-        strict = Build(out, 'asan', ['-DCMAKE_BUILD_TYPE=Debug', '-DPERFCI_SANITIZE=address,undefined'], args.target)
+        strict = Build(out, 'asan', ['-DCMAKE_BUILD_TYPE=Debug', '-DPERFCI_SANITIZE=address,undefined'],
+                       args.target, args.tests)
         second = judged(strict, left, args, out, over, 'sanitized.jsonl')
         for mutant in left:
             by = second.items.get(mutant.id, {}).get('noticed')

@@ -297,6 +297,17 @@ class Judging(unittest.TestCase):
             self.assertEqual(commands[-1][-2 - len(built):], ["-j", "3", *built])
             self.assertEqual(set(build.tests), tests)
 
+    def test_tests_are_named_whole_by_their_expression(self):
+        known, called = run.Build.read_tests, run.run
+        self.addCleanup(setattr, run.Build, "read_tests", known)
+        self.addCleanup(setattr, run, "run", called)
+        run.Build.read_tests = lambda build: build.tests.update(cli_a={}, cli_ab={}, test_cli_a={}, prog={})
+        run.run = lambda command, log: 0
+        for wanted, tests in (("cli_a", {"cli_a"}), ("cli_.*", {"cli_a", "cli_ab"}), ("prog|cli_ab", {"prog", "cli_ab"})):
+            build = run.Build(self.records.file.name, "release", [], ("prog",), wanted)
+            build.make(1)
+            self.assertEqual(set(build.tests), tests)
+
     def test_a_mutant_that_no_test_reaches_has_a_record(self):
         for test in self.build.tests.values():
             test['reached'] = []

@@ -379,6 +379,176 @@ Test(http, a_server_that_says_nothing_is_given_up)
     close(fd);
 }
 
+/* ---- a token of one request ---- */
+
+typedef struct tokens {
+    int status; /* for the request's own token */
+    int ours;   /* for any other */
+    int calls;
+    char last[64]; /* the token of the last call */
+} tokens;
+
+static void ask_token(const stand_in_req *req, pfc_buf *out, void *arg)
+{
+    tokens *t = arg;
+    const char *at = strstr(req->headers, "Authorization: Bearer ");
+
+    t->calls++;
+    (void)snprintf(t->last, sizeof(t->last), "%.*s", at ? (int)strcspn(at + 22, "\r") : 0,
+                   at ? at + 22 : "");
+    stand_in_json(out, strcmp(t->last, "first") == 0 ? t->status : t->ours, "{\"n\": 1}");
+}
+
+Test(http, a_requests_own_token_is_tried_first_and_only_401_leads_to_the_clients)
+{
+    static const struct {
+        const char *token; /* of the client */
+        int status, ours, calls;
+        const char *last;
+        pfc_code code;
+    } rows[] = {
+        { "second", 200, 200, 1, "first", PFC_OK },
+        { "second", 401, 200, 2, "second", PFC_OK },
+        { NULL, 401, 200, 2, "", PFC_OK },
+        { "second", 401, 401, 2, "second", PFC_EDENIED },
+        { "second", 403, 200, 1, "first", PFC_EDENIED },
+        { "second", 400, 200, 1, "first", PFC_EINVAL },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        tokens t = { .status = rows[i].status, .ours = rows[i].ours };
+        pfc_http_opts opts = { .token = rows[i].token };
+        json_t *doc = NULL;
+        int status = 0;
+        pfc_err err = { 0 };
+
+        stand_in_start(&server, ask_token, &t);
+        opts.url = server.url;
+        cr_assert(eq(int, pfc_http_new(&opts, &http, &err), PFC_OK), "%s", err.msg);
+        cr_expect(eq(int, pfc_http_json_as(http, "first", "GET", "/", NULL, &status, &doc, &err),
+                     rows[i].code),
+                  "%zu: %s", i, err.msg);
+        cr_expect(eq(int, status, rows[i].calls == 1 ? rows[i].status : rows[i].ours), "%zu", i);
+        cr_expect(eq(int, doc != NULL, rows[i].code == PFC_OK), "%zu", i);
+        json_decref(doc);
+        stop();
+        cr_expect(eq(int, t.calls, rows[i].calls), "%zu", i);
+        cr_expect(eq(str, t.last, (char *)rows[i].last), "%zu", i);
+    }
+}
+
+/* ---- headers ---- */
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
+Test(http, a_requests_own_accept_replaces_ours)
+{
+    static const char *const none[] = { "X-Accept: a", "Accepted: b", NULL };
+    static const char *const own[] = { "X-Other: a", "accept: text/plain", NULL };
+    pfc_http_answer got;
+    pfc_err err = { 0 };
+
+    for (int mine = 0; mine < 2; mine++) {
+        const pfc_http_req req = { .path = "/", .headers = mine ? own : none };
+
+        play = (script){ .status = 200, .body = "{}" };
+        start(NULL, 0);
+        cr_assert(eq(int, pfc_http_send(http, &req, &got, &err), PFC_OK), "%s", err.msg);
+        cr_expect(eq(sz, count_of(play.headers, "\nAccept: application/json\r"), mine ? 0 : 1));
+        cr_expect(eq(sz, count_of(play.headers, "\naccept: text/plain\r"), mine ? 1 : 0));
+        cr_expect(eq(sz, count_of(play.headers, mine ? "X-Other: a\r" : "X-Accept: a\r"), 1));
+        cr_expect(eq(sz, count_of(play.headers, "User-Agent: perfci/"), 1));
+        pfc_http_answer_clear(&got);
+        stop();
+    }
+}
+
+Test(http, the_headers_that_are_asked_for_are_kept_in_their_order)
+{
+    static const char *const names[] = { "link", "X-Missing", "X-Last", NULL };
+    static const char *const values[] = { "<a>; rel=next", NULL, "z" };
+    const pfc_http_req req = { .path = "/", .answer_headers = names };
+    const pfc_http_req plain = { .path = "/" };
+    pfc_http_answer got;
+    pfc_err err = { 0 };
+
+    play = (script){ .raw = "HTTP/1.1 200 OK\r\nLink: <a>; rel=next\r\nLink: <b>\r\nX-Last: z\r\n"
+                            "Content-Length: 0\r\nConnection: close\r\n\r\n" };
+    play.raw_len = strlen(play.raw);
+    start(NULL, 0);
+    cr_assert(eq(int, pfc_http_send(http, &req, &got, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, got.headers_len, 3));
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect(eq(int, got.headers[i] != NULL, values[i] != NULL), "%zu", i);
+        if (values[i])
+            cr_expect(eq(str, got.headers[i], (char *)values[i]));
+    }
+    pfc_http_answer_clear(&got);
+    cr_assert(eq(int, pfc_http_send(http, &plain, &got, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(sz, got.headers_len, 0));
+    pfc_http_answer_clear(&got);
+    stop();
+}
+
+/* ---- faults on the way ---- */
+
+Test(http, faults_that_may_pass_are_distinguished_from_those_of_a_person)
+{
+    static const struct {
+        const char *raw;
+        pfc_code code;
+    } rows[] = {
+        { "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", PFC_EUNAVAIL },
+        { "SSH-2.0-OpenSSH_9.2\r\n", PFC_EIO },
+        { "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}", PFC_EIO },
+    };
+    pfc_http_opts bad = { .url = "http://127.0.0.1:99999" };
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        play = (script){ .raw = rows[i].raw, .raw_len = strlen(rows[i].raw) };
+        start(NULL, 0);
+        cr_expect(eq(int, pfc_http_json(http, "GET", "/", NULL, NULL, NULL, &err), rows[i].code),
+                  "%zu: %s", i, err.msg);
+        cr_expect(ne(ptr, strstr(err.msg, server.url), NULL), "%s", err.msg);
+        stop();
+    }
+    cr_assert(eq(int, pfc_http_new(&bad, &http, &err), PFC_OK));
+    cr_expect(eq(int, pfc_http_json(http, "GET", "/", NULL, NULL, NULL, &err), PFC_EINVAL), "%s",
+              err.msg);
+    pfc_http_free(http);
+}
+
+static bool ask_flag(void *arg)
+{
+    return *(bool *)arg;
+}
+
+Test(http, a_call_goes_on_while_it_is_not_cancelled)
+{
+    bool ended = false;
+    pfc_http_opts opts = { .cancelled = ask_flag, .cancelled_arg = &ended };
+    pfc_err err = { 0 };
+
+    play = (script){ .status = 200, .body = "{}" };
+    stand_in_start(&server, answer, &play);
+    opts.url = server.url;
+    cr_assert(eq(int, pfc_http_new(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(int, pfc_http_json(http, "GET", "/", NULL, NULL, NULL, &err), PFC_OK), "%s",
+              err.msg);
+    ended = true;
+    cr_expect(eq(int, pfc_http_json(http, "GET", "/", NULL, NULL, NULL, &err), PFC_ECONFLICT));
+    stop();
+    cr_expect(eq(int, play.calls, 1));
+}
+
 Test(http, escaping_leaves_only_unreserved_characters)
 {
     char *text = pfc_http_escape("gemm/f32 a&b=\xc3\xa9~");
