@@ -53,7 +53,7 @@ Test(address, a_text_is_an_address_and_nothing_more)
         cr_expect(eq(int, pfc_address_is_v4(&address), strchr(text, '.') != NULL), "%s",
                   cases[i].text);
     }
-    /* What follows the length is not part of the address. */
+    /* Bytes behind the length are no part of the address. */
     {
         pfc_address address;
         char text[PFC_ADDRESS_TEXT];
