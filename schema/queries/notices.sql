@@ -4,7 +4,7 @@
 WITH made AS (
     INSERT INTO notices (project_id, kind, alert_id, sha, text)
     VALUES ($1::bigint, $2, $3::bigint, $4, $5)
-    ON CONFLICT (project_id, alert_id, kind, sha) DO NOTHING
+    ON CONFLICT DO NOTHING
     RETURNING id)
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
@@ -22,11 +22,56 @@ WITH first AS (
                       AND n.kind IN ('regression', 'infrastructure'))
     ORDER BY a.id LIMIT 1),
 made AS (
-    INSERT INTO notices (project_id, kind, alert_id, sha, text)
+    INSERT INTO notices (project_id, kind, alert_id, sha, text, worst)
     SELECT $1::bigint, CASE WHEN event_id IS NULL THEN 'regression' ELSE 'infrastructure' END, id, sha,
-           format('%s, first measured at %s', group_summary, left(sha, 12))
+           format('%s, first measured at %s', group_summary, left(sha, 12)),
+           (SELECT x.rel_change FROM alerts a
+            JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+            WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND x.gone_at IS NULL
+            ORDER BY greatest(1 + x.rel_change, 1 / greatest(1 + x.rel_change, 1e-9)) DESC LIMIT 1)
     FROM first
-    ON CONFLICT (project_id, alert_id, kind, sha) DO NOTHING
+    ON CONFLICT DO NOTHING
+    RETURNING id)
+SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
+
+-- name: notices_worsened
+-- Announces that the worst effect of an open, announced group has grown since the last notice: by `points` of the old
+-- level and by `share` of the effect in that notice, and by more than the uncertainty of the new effect. The effect of
+-- a change is its cost, new level / old level - 1 or its reciprocal where higher is better, so that a doubled time and
+-- a halved throughput count alike. Only live regressions count. The caller holds the lock of the branch.
+-- in: project_id i64, branch text, points f64, share f64
+WITH open AS MATERIALIZED (
+    SELECT a.group_id, a.id, a.group_summary, c.sha, x.rel_change,
+           greatest(1 + x.rel_change, 1 / greatest(1 + x.rel_change, 1e-9)) - 1 AS cost,
+           CASE WHEN x.rel_change > 0 THEN greatest(x.rel_low, 0)
+                ELSE 1 / greatest(1 + least(x.rel_high, 0), 1e-9) - 1 END AS cost_low
+    FROM alerts a
+    JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id AND s.branch = $2
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
+    WHERE a.project_id = $1::bigint AND a.group_id IS NOT NULL
+      AND a.state IN ('untriaged', 'acknowledged', 'investigating')
+      AND x.gone_at IS NULL AND x.firm AND x.regression AND x.undone_commit_id IS NULL),
+told AS (
+    SELECT DISTINCT ON (g.group_id) g.group_id, n.worst,
+           greatest(1 + n.worst, 1 / greatest(1 + n.worst, 1e-9)) - 1 AS cost
+    FROM (SELECT DISTINCT group_id FROM open) g
+    JOIN alerts m ON m.project_id = $1::bigint AND m.group_id = g.group_id
+    JOIN notices n ON n.project_id = m.project_id AND n.alert_id = m.id AND n.kind IN ('regression', 'worsened')
+    WHERE n.worst IS NOT NULL
+    ORDER BY g.group_id, cost DESC),
+grown AS (
+    SELECT DISTINCT ON (o.group_id) o.*, t.worst
+    FROM open o JOIN told t ON t.group_id = o.group_id
+    WHERE o.cost >= t.cost + greatest($3::float8, $4::float8 * t.cost) AND o.cost_low > t.cost
+    ORDER BY o.group_id, o.cost DESC, o.id),
+made AS (
+    INSERT INTO notices (project_id, kind, alert_id, sha, text, worst)
+    SELECT $1::bigint, 'worsened', id, sha,
+           format('worsened from %s %% to %s %%: %s', to_char(100 * worst, 'FMSG9999990.0'),
+                  to_char(100 * rel_change, 'FMSG9999990.0'), group_summary), rel_change
+    FROM grown
+    ON CONFLICT DO NOTHING
     RETURNING id)
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
@@ -50,7 +95,7 @@ made AS (
                                                                 'fixed', 'backed_out'))
       AND EXISTS (SELECT 1 FROM notices n JOIN members m ON n.alert_id = m.id
                   WHERE n.project_id = $1::bigint AND n.kind = 'regression')
-    ON CONFLICT (project_id, alert_id, kind, sha) DO NOTHING
+    ON CONFLICT DO NOTHING
     RETURNING id)
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
@@ -136,7 +181,7 @@ marked AS (
     WHERE n.project_id = k.project_id AND n.id = k.id RETURNING n.id),
 closed AS (
     UPDATE notices n SET done_at = now(), done_by = 'notify: no receiver'
-    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL AND n.kind IN ('regression', 'infrastructure', 'recovered')
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL AND n.kind IN ('regression', 'infrastructure', 'recovered', 'worsened')
       AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.project_id = n.project_id AND w.id = n.id))
 SELECT count(*) FROM marked;
 

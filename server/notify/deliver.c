@@ -8,7 +8,7 @@
 #include "core/analysis/report/report.h"
 #include "core/base/address.h"
 #include "core/base/clock.h"
-#include "core/base/fs.h"
+#include "core/base/config/entries.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "core/forge/provider.h"
@@ -17,7 +17,6 @@
 #include "server/services/explain/explain.h"
 #include "server/services/queue/queue.h"
 
-#define FILE_MAX_      (256u * 1024)
 #define NEWS_DAYS      7 /* older notices are not sent when the first receiver is configured */
 #define MAX_WAIT_S     3600.0
 #define LEASE_MIN_S    3.0 /* a delivery checks about once a second whether it may continue */
@@ -54,9 +53,7 @@ static pfc_code take_link(pfc_notifier *n, pfc_err *err)
 pfc_code pfc_notifier_open(pfc_notifier **out, const pfc_notifier_opts *opts, pfc_err *err)
 {
     pfc_notifier *n = pfc_calloc(1, sizeof(*n));
-    pfc_err why = { 0 };
     char *text = NULL;
-    size_t len = 0;
     pfc_code code;
 
     n->opts = *opts;
@@ -67,10 +64,8 @@ pfc_code pfc_notifier_open(pfc_notifier **out, const pfc_notifier_opts *opts, pf
     code = take_link(n, err);
     if (!code)
         code = pfc_nets_parse(opts->networks, "--notify-networks", &n->networks, err);
-    if (!code && pfc_fs_read(opts->file, FILE_MAX_, &text, &len, &why))
-        code = pfc_err_set(err, PFC_EINVAL, "--notify: %s", why.msg);
-    if (!code && (strlen(text) != len || !pfc_is_utf8(text, len)))
-        code = pfc_err_set(err, PFC_EINVAL, "%s: expected text", opts->file);
+    if (!code)
+        code = pfc_entries_file(opts->file, "--notify", &text, err);
     if (!code)
         code = pfc_receivers_parse(text, opts->file, opts->networks, &n->receivers, err);
     free(text);

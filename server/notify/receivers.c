@@ -6,28 +6,23 @@
 
 #include "core/base/address.h"
 #include "core/base/config/conf.h"
+#include "core/base/config/entries.h"
 #include "core/base/parse.h"
 #include "core/http/client.h"
 #include "core/http/mail.h"
 #include "server/notify/internal.h"
 
 #define SECRET_MIN     16
-#define LINE_MAX_      8192
 #define GITHUB_API     "https://api.github.com"
-#define KNOWN_WORDS    "kind, url, secret, project, repo, from, to, events, benchmarks, quiet"
 #define DEFAULT_EVENTS "culprit_confirmed,toolchain,harness"
 
 static const char *const kinds[] = { "webhook", "slack", "github", "email" };
-static const char *const events[] = { "culprit_confirmed", "toolchain",      "harness",
-                                      "regression",        "infrastructure", "recovered" };
+static const char *const events[] = { "culprit_confirmed", "toolchain", "harness",
+                                      "regression",        "worsened",  "infrastructure",
+                                      "recovered" };
 
-/* One line, while it is read. */
-typedef struct line {
-    const char *where;
-    size_t number;
-    const char *networks;
-    char *kind, *url, *secret, *to, *events, *benchmarks, *quiet;
-} line;
+static const char *const words[] = { "kind", "url",    "secret",     "project", "repo", "from",
+                                     "to",   "events", "benchmarks", "quiet",   NULL };
 
 static void receiver_clear(pfc_receiver *r)
 {
@@ -55,17 +50,12 @@ void pfc_receivers_clear(pfc_receivers *receivers)
     *receivers = (pfc_receivers){ 0 };
 }
 
-static pfc_code bad(const line *l, pfc_err *err, const char *said)
-{
-    return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s", l->where, l->number, said);
-}
-
 /* The first line of a file that holds a secret. */
-static pfc_code read_line(const line *l, const char *path, char **out, pfc_err *err)
+static pfc_code read_secret(const pfc_entry *e, const char *path, char **out, pfc_err *err)
 {
     pfc_err why = { 0 };
 
-    return pfc_conf_secret_file(path, out, &why) ? bad(l, err, why.msg) : PFC_OK;
+    return pfc_conf_secret_file(path, out, &why) ? pfc_entry_bad(e, err, why.msg) : PFC_OK;
 }
 
 /* ---- the URL ---- */
@@ -102,7 +92,8 @@ static bool is_listed(const char *host, size_t len, const char *networks)
 }
 
 /* Messages never hold it: the path of a chat's webhook is its password. */
-static pfc_code take_url(const line *l, const char *text, pfc_receiver *r, pfc_err *err)
+static pfc_code take_url(const pfc_entry *e, const char *text, const char *networks,
+                         pfc_receiver *r, pfc_err *err)
 {
     const bool mail = r->kind == PFC_RECEIVER_EMAIL;
     const bool plain = strncmp(text, "http://", 7) == 0;
@@ -111,46 +102,48 @@ static pfc_code take_url(const line *l, const char *text, pfc_receiver *r, pfc_e
 
     if (mail ? strncmp(text, "smtp://", 7) != 0 && strncmp(text, "smtps://", 8) != 0
              : !plain && strncmp(text, "https://", 8) != 0)
-        return bad(l, err,
-                   mail ? "url: expected smtp://HOST[:PORT] or smtps://HOST[:PORT]"
-                        : "url: expected https://HOST..., or the path of a file that holds it");
+        return pfc_entry_bad(
+            e, err,
+            mail ? "url: expected smtp://HOST[:PORT] or smtps://HOST[:PORT]"
+                 : "url: expected https://HOST..., or the path of a file that holds it");
     for (const char *at = text; *at; at++) {
         if (!isgraph((unsigned char)*at) || *at == '#')
-            return bad(l, err, "url: expected printable characters without spaces and #");
+            return pfc_entry_bad(e, err, "url: expected printable characters without spaces and #");
     }
     if (strlen(text) > PFC_HTTP_MAX_URL)
-        return bad(l, err, "url: it is over 4096 bytes");
+        return pfc_entry_bad(e, err, "url: it is over 4096 bytes");
     len = host_of(text, &host);
     if (len == 0)
-        return bad(l, err, "url: it names no host");
+        return pfc_entry_bad(e, err, "url: it names no host");
     r->local = is_local(host, len);
-    if (plain && !r->local && !is_listed(host, len, l->networks))
-        return bad(l, err,
-                   "url: expected https; http only to this machine, or to an address in "
-                   "--notify-networks");
+    if (plain && !r->local && !is_listed(host, len, networks))
+        return pfc_entry_bad(e, err,
+                             "url: expected https; http only to this machine, or to an address in "
+                             "--notify-networks");
     base = (size_t)(strstr(text, "://") - text) + 3;
     base += strcspn(text + base, "/?");
     r->url = pfc_strndup(text, base);
     if (strchr(r->url, '@'))
-        return bad(l, err, "url: expected no user or password in it");
+        return pfc_entry_bad(e, err, "url: expected no user or password in it");
     r->path = pfc_format("%s%s", text[base] == '/' ? "" : "/", text + base);
     if (mail && r->path[1])
-        return bad(l, err, "url: expected nothing after the port of a mail server");
+        return pfc_entry_bad(e, err, "url: expected nothing after the port of a mail server");
     return PFC_OK;
 }
 
 /* ---- what it takes, and when ---- */
 
 /* "a,b" as ",a,b,", in which a kind is searched. */
-static pfc_code take_events(const line *l, pfc_receiver *r, pfc_err *err)
+static pfc_code take_events(const pfc_entry *e, pfc_receiver *r, pfc_err *err)
 {
-    const char *list = l->events                        ? l->events
+    const char *given = pfc_entry_get(e, "events");
+    const char *list = given                            ? given
                        : r->kind == PFC_RECEIVER_GITHUB ? "culprit_confirmed"
                                                         : DEFAULT_EVENTS;
     pfc_buf out;
     pfc_code code = PFC_OK;
 
-    pfc_buf_init(&out, LINE_MAX_);
+    pfc_buf_init(&out, PFC_ENTRY_MAX_BYTES);
     pfc_buf_putc(&out, ',');
     for (const char *at = list; *at && !code;) {
         const size_t len = strcspn(at, ",");
@@ -163,32 +156,35 @@ static pfc_code take_events(const line *l, pfc_receiver *r, pfc_err *err)
             for (size_t k = 0; k < PFC_ARRAY_LEN(events); k++)
                 pfc_buf_printf(&out, "%s,", events[k]);
         else if (i == PFC_ARRAY_LEN(events))
-            code = pfc_err_set(err, PFC_EINVAL,
-                               "%s:%zu: events: \"%.*s\" is none; known: all, culprit_confirmed, "
-                               "toolchain, harness, regression, infrastructure, recovered",
-                               l->where, l->number, (int)PFC_MIN(len, (size_t)40), at);
+            code =
+                pfc_err_set(err, PFC_EINVAL,
+                            "%s:%zu: events: \"%.*s\" is none; known: all, culprit_confirmed, "
+                            "toolchain, harness, regression, worsened, infrastructure, recovered",
+                            e->where, e->number, (int)PFC_MIN(len, (size_t)40), at);
         else
             pfc_buf_printf(&out, "%s,", events[i]);
         at += len + (at[len] == ',');
     }
     if (!code && r->kind == PFC_RECEIVER_GITHUB && !pfc_streq(list, "culprit_confirmed"))
-        code = bad(l, err, "events: kind=github comments on commits: culprit_confirmed alone");
+        code = pfc_entry_bad(e, err,
+                             "events: kind=github comments on commits: culprit_confirmed alone");
     r->events = pfc_buf_take(&out);
     return code;
 }
 
 /* Globs as one regular expression of PostgreSQL, because the database chooses the receivers. */
-static void take_benchmarks(const line *l, pfc_receiver *r)
+static void take_benchmarks(const pfc_entry *e, pfc_receiver *r)
 {
+    const char *globs = pfc_entry_get(e, "benchmarks");
     pfc_buf out;
 
-    if (!l->benchmarks) {
+    if (!globs) {
         r->benchmarks = pfc_strdup("");
         return;
     }
-    pfc_buf_init(&out, 4 * LINE_MAX_);
+    pfc_buf_init(&out, 4 * PFC_ENTRY_MAX_BYTES);
     pfc_buf_puts(&out, "^(?:");
-    for (const char *at = l->benchmarks; *at; at++) {
+    for (const char *at = globs; *at; at++) {
         if (*at == '*')
             pfc_buf_puts(&out, ".*");
         else if (*at == '?')
@@ -213,14 +209,15 @@ static bool read_minute(const char *text, int *minute)
     return *minute < 24 * 60 && text[3] < '6';
 }
 
-static pfc_code take_quiet(const line *l, pfc_receiver *r, pfc_err *err)
+static pfc_code take_quiet(const pfc_entry *e, pfc_receiver *r, pfc_err *err)
 {
-    if (!l->quiet)
+    const char *quiet = pfc_entry_get(e, "quiet");
+
+    if (!quiet)
         return PFC_OK;
-    if (strlen(l->quiet) != 11 || l->quiet[5] != '-' ||
-        !read_minute(l->quiet, &r->quiet_from_min) ||
-        !read_minute(l->quiet + 6, &r->quiet_to_min) || r->quiet_from_min == r->quiet_to_min)
-        return bad(l, err, "quiet: expected two different times, HH:MM-HH:MM");
+    if (strlen(quiet) != 11 || quiet[5] != '-' || !read_minute(quiet, &r->quiet_from_min) ||
+        !read_minute(quiet + 6, &r->quiet_to_min) || r->quiet_from_min == r->quiet_to_min)
+        return pfc_entry_bad(e, err, "quiet: expected two different times, HH:MM-HH:MM");
     return PFC_OK;
 }
 
@@ -249,26 +246,28 @@ double pfc_receiver_quiet_s(const pfc_receiver *r, int64_t unix_s)
 
 /* ---- mail ---- */
 
-static pfc_code take_mail(const line *l, pfc_receiver *r, pfc_err *err)
+static pfc_code take_mail(const pfc_entry *e, pfc_receiver *r, pfc_err *err)
 {
     const char *colon = r->secret ? strchr(r->secret, ':') : NULL;
+    const char *to = pfc_entry_get(e, "to");
 
     if (!r->from || !pfc_mail_is_address(r->from))
-        return bad(l, err, "from: expected the sender's address");
-    if (!l->to)
-        return bad(l, err, "expected to=ADDRESS[,ADDRESS...]");
+        return pfc_entry_bad(e, err, "from: expected the sender's address");
+    if (!to)
+        return pfc_entry_bad(e, err, "expected to=ADDRESS[,ADDRESS...]");
     if (r->secret && (!colon || colon == r->secret || !colon[1]))
-        return bad(l, err, "secret: expected the user, a colon and the password in the file");
+        return pfc_entry_bad(e, err,
+                             "secret: expected the user, a colon and the password in the file");
     r->to = pfc_calloc(PFC_MAIL_MAX_RECIPIENTS, sizeof(*r->to));
-    for (const char *at = l->to; *at;) {
+    for (const char *at = to; *at;) {
         const size_t len = strcspn(at, ",");
 
         if (r->to_len == PFC_MAIL_MAX_RECIPIENTS)
-            return bad(l, err, "to: expected at most 20 addresses");
+            return pfc_entry_bad(e, err, "to: expected at most 20 addresses");
         r->to[r->to_len++] = pfc_strndup(at, len);
         if (!pfc_mail_is_address(r->to[r->to_len - 1]))
-            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: to: \"%.100s\" is no address", l->where,
-                               l->number, r->to[r->to_len - 1]);
+            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: to: \"%.100s\" is no address", e->where,
+                               e->number, r->to[r->to_len - 1]);
         at += len + (at[len] == ',');
     }
     return PFC_OK;
@@ -285,145 +284,87 @@ static bool is_repo(const char *text)
                text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/")] == '\0';
 }
 
-static pfc_code take_word(line *l, pfc_receiver *r, char *word, pfc_err *err)
+static pfc_code check_receiver(pfc_entry *e, const char *networks, pfc_receiver *r, pfc_err *err)
 {
-    char *value = strchr(word, '=');
-    const struct {
-        const char *name;
-        char **to;
-    } words[] = {
-        { "kind", &l->kind },       { "url", &l->url },       { "secret", &l->secret },
-        { "project", &r->project }, { "repo", &r->repo },     { "from", &r->from },
-        { "to", &l->to },           { "events", &l->events }, { "benchmarks", &l->benchmarks },
-        { "quiet", &l->quiet }
-    };
-
-    if (!value || !value[1])
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected NAME WORD=VALUE..., got \"%.60s\"",
-                           l->where, l->number, word);
-    *value++ = '\0';
-    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
-        if (strcmp(word, words[i].name) != 0)
-            continue;
-        if (*words[i].to)
-            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected %s once, got it twice", l->where,
-                               l->number, word);
-        *words[i].to = pfc_strdup(value);
-        return PFC_OK;
-    }
-    return pfc_err_set(err, PFC_EINVAL, "%s:%zu: unknown word \"%.40s\"; known: " KNOWN_WORDS,
-                       l->where, l->number, word);
-}
-
-static pfc_code check_receiver(line *l, pfc_receiver *r, pfc_err *err)
-{
+    const char *kind_name = pfc_entry_get(e, "kind"), *secret = pfc_entry_get(e, "secret");
+    const char *url = pfc_entry_get(e, "url");
     size_t kind = 0;
-    char *url = NULL;
+    char *read_url = NULL;
     pfc_code code = PFC_OK;
 
-    while (kind < PFC_ARRAY_LEN(kinds) && !(l->kind && strcmp(l->kind, kinds[kind]) == 0))
+    while (kind < PFC_ARRAY_LEN(kinds) && !(kind_name && strcmp(kind_name, kinds[kind]) == 0))
         kind++;
     if (kind == PFC_ARRAY_LEN(kinds))
-        return bad(l, err, "expected kind=webhook, kind=slack, kind=github or kind=email");
+        return pfc_entry_bad(e, err,
+                             "expected kind=webhook, kind=slack, kind=github or kind=email");
     r->kind = (pfc_receiver_kind)kind;
     if (r->project && !pfc_is_slug(r->project))
-        return bad(l, err, "project: expected a project's name");
+        return pfc_entry_bad(e, err, "project: expected a project's name");
     if (!r->project)
         r->project = pfc_strdup("");
     if (r->kind == PFC_RECEIVER_GITHUB && (!r->repo || !is_repo(r->repo)))
-        return bad(l, err, "repo: expected OWNER/NAME");
+        return pfc_entry_bad(e, err, "repo: expected OWNER/NAME");
     if (r->kind != PFC_RECEIVER_GITHUB && r->repo)
-        return bad(l, err, "repo is for kind=github");
-    if (r->kind != PFC_RECEIVER_EMAIL && (r->from || l->to))
-        return bad(l, err, "from and to are for kind=email");
+        return pfc_entry_bad(e, err, "repo is for kind=github");
+    if (r->kind != PFC_RECEIVER_EMAIL && (r->from || pfc_entry_get(e, "to")))
+        return pfc_entry_bad(e, err, "from and to are for kind=email");
     if (r->kind != PFC_RECEIVER_EMAIL &&
-        (r->kind == PFC_RECEIVER_SLACK ? l->secret != NULL : l->secret == NULL))
-        return bad(l, err,
-                   l->secret
-                       ? "kind=slack signs nothing: its secret is the URL, which may be a file"
-                       : "expected secret=FILE: what signs (webhook), or the token (github)");
-    if (!l->url && r->kind != PFC_RECEIVER_GITHUB)
-        return bad(l, err, "expected url=");
-    if (l->secret)
-        code = read_line(l, l->secret, &r->secret, err);
+        (r->kind == PFC_RECEIVER_SLACK ? secret != NULL : secret == NULL))
+        return pfc_entry_bad(
+            e, err,
+            secret ? "kind=slack signs nothing: its secret is the URL, which may be a file"
+                   : "expected secret=FILE: what signs (webhook), or the token (github)");
+    if (!url && r->kind != PFC_RECEIVER_GITHUB)
+        return pfc_entry_bad(e, err, "expected url=");
+    if (secret)
+        code = read_secret(e, secret, &r->secret, err);
     if (!code && r->secret && r->kind != PFC_RECEIVER_EMAIL && strlen(r->secret) < SECRET_MIN)
-        code = bad(l, err, "the secret is under 16 bytes");
-    if (!code && l->url && l->url[0] == '/')
-        code = read_line(l, l->url, &url, err);
+        code = pfc_entry_bad(e, err, "the secret is under 16 bytes");
+    if (!code && url && url[0] == '/')
+        code = read_secret(e, url, &read_url, err);
     if (!code)
-        code = take_url(l, url ? url : l->url ? l->url : GITHUB_API, r, err);
-    free(url);
+        code = take_url(e, read_url ? read_url : url ? url : GITHUB_API, networks, r, err);
+    free(read_url);
     if (!code && r->kind == PFC_RECEIVER_EMAIL)
-        code = take_mail(l, r, err);
+        code = take_mail(e, r, err);
     if (!code)
-        code = take_events(l, r, err);
+        code = take_events(e, r, err);
     if (!code)
-        code = take_quiet(l, r, err);
-    take_benchmarks(l, r);
+        code = take_quiet(e, r, err);
+    take_benchmarks(e, r);
     return code;
 }
 
-static pfc_code parse_line(line *l, char *text, pfc_receivers *out, pfc_err *err)
-{
-    pfc_receiver *r = &out->items[out->len];
-    char *rest = NULL;
-    char *word = strtok_r(text, " \t\r", &rest);
-    pfc_code code = PFC_OK;
+/* While the file is read. */
+typedef struct reading {
+    pfc_receivers *out;
+    const char *networks;
+} reading;
 
-    if (!word || word[0] == '#')
-        return PFC_OK;
-    if (out->len == PFC_NOTIFY_MAX_RECEIVERS)
-        return bad(l, err, "expected at most 64 receivers");
-    out->len++;
-    if (!pfc_is_slug(word))
-        return bad(l, err, "a line begins with the receiver's name: [a-z0-9][a-z0-9._-]*");
-    for (size_t i = 0; i + 1 < out->len; i++) {
-        if (strcmp(out->items[i].name, word) == 0)
-            return bad(l, err, "another receiver has this name");
-    }
-    r->name = pfc_strdup(word);
-    while (!code && (word = strtok_r(NULL, " \t\r", &rest)))
-        code = take_word(l, r, word, err);
-    if (!code)
-        code = check_receiver(l, r, err);
-    return code;
+static pfc_code take_receiver(void *arg, pfc_entry *e, pfc_err *err)
+{
+    const reading *reads = arg;
+    pfc_receiver *r = &reads->out->items[reads->out->len++];
+
+    r->name = pfc_strdup(e->name);
+    r->project = pfc_entry_take(e, "project");
+    r->repo = pfc_entry_take(e, "repo");
+    r->from = pfc_entry_take(e, "from");
+    return check_receiver(e, reads->networks, r, err);
 }
 
 pfc_code pfc_receivers_parse(const char *text, const char *where, const char *networks,
                              pfc_receivers *out, pfc_err *err)
 {
-    char *copy = pfc_strdup(text);
-    char *rest = NULL;
-    size_t number = 0;
-    pfc_code code = PFC_OK;
+    const pfc_entry_rules rules = { .what = "receiver",
+                                    .words = words,
+                                    .max = PFC_NOTIFY_MAX_RECEIVERS };
+    reading reads = { .out = out, .networks = networks };
+    pfc_code code;
 
-    *out =
-        (pfc_receivers){ .items = pfc_calloc(PFC_NOTIFY_MAX_RECEIVERS + 1, sizeof(pfc_receiver)) };
-    /* strsep, so that blank lines count. */
-    rest = copy;
-    for (char *at = strsep(&rest, "\n"); at && !code; at = strsep(&rest, "\n")) {
-        line l = { .where = where, .number = ++number, .networks = networks };
-
-        for (size_t len = strlen(at); len && at[len - 1] == '\\' && rest; len = strlen(at)) {
-            at[len - 1] = ' ';
-            rest[-1] = ' '; /* the line feed, which strsep has overwritten */
-            (void)strsep(&rest, "\n");
-            number++;
-        }
-        if (strlen(at) > LINE_MAX_)
-            code = bad(&l, err, "the line is over 8192 bytes");
-        else
-            code = parse_line(&l, at, out, err);
-        free(l.kind);
-        free(l.url);
-        free(l.secret);
-        free(l.to);
-        free(l.events);
-        free(l.benchmarks);
-        free(l.quiet);
-    }
+    *out = (pfc_receivers){ .items = pfc_calloc(PFC_NOTIFY_MAX_RECEIVERS, sizeof(pfc_receiver)) };
+    code = pfc_entries_read(text, where, &rules, take_receiver, &reads, err);
     if (!code && out->len == 0)
         code = pfc_err_set(err, PFC_EINVAL, "%s: it names no receiver", where);
-    free(copy);
     return code;
 }

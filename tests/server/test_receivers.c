@@ -258,7 +258,8 @@ Test(receivers, what_a_receiver_takes_and_when)
     cr_assert(eq(str, r[0].benchmarks, ""));
     cr_assert(eq(int, r[0].quiet_from_min, r[0].quiet_to_min));
     cr_assert(eq(str, r[1].events,
-                 ",culprit_confirmed,toolchain,harness,regression,infrastructure,recovered,"));
+                 ",culprit_confirmed,toolchain,harness,regression,worsened,infrastructure,"
+                 "recovered,"));
     cr_assert(eq(str, r[1].benchmarks, "^(?:gemm\\/.*|norm\\/f.2\\|\\(x\\))$"));
     cr_assert(eq(int, r[1].quiet_from_min, 22 * 60));
     cr_assert(eq(int, r[1].quiet_to_min, 7 * 60 + 30));

@@ -263,7 +263,8 @@ token = members(id=NUMERAL, name=TEXT, scopes=each(ref("Scope")), project=null(T
                 revoked_at=null(TIME), last_used_at=null(TIME))
 delivery = members(receiver=TEXT, state=one_of("waiting", "sending", "sent", "dead"), tries=COUNT, reason=null(TEXT),
                    next_at=null(TEXT))
-notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed", "toolchain", "harness", "regression", "infrastructure", "recovered"),
+notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed", "toolchain", "harness", "regression",
+                                                               "worsened", "infrastructure", "recovered"),
                  alert_id=NUMERAL, commit=COMMIT, subject=null(TEXT), author=null(TEXT), text=TEXT, repro=TEXT, created_at=TIME, deliveries=each(delivery))
 browser_session = members(id=NUMERAL, token_id=NUMERAL, token_name=TEXT, address=TEXT, created_at=TIME, expires_at=TIME,
                           last_used_at=null(TIME), current=TRUTH)

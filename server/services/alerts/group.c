@@ -19,6 +19,10 @@
 
 #define EVIDENCE_MAX 200 /* alerts of a group whose evidence is read: more add nothing */
 #define WIDEN_MAX    50  /* rounds in which the range is widened to whole groups */
+/* A group has worsened when its worst effect has grown by five points of the old level, and by a
+ * quarter: of a large effect, five points are within what more runs add to its estimate. */
+#define WORSENED_POINTS 0.05
+#define WORSENED_SHARE  0.25
 
 static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
 {
@@ -475,6 +479,14 @@ static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
     }
     if (!code)
         code = end_events(&g, err);
+    if (!code)
+        code = pfc_sql_notices_worsened(
+            tx,
+            &(pfc_sql_notices_worsened_args){ .project_id = o->project_id,
+                                              .branch = o->branch,
+                                              .points = WORSENED_POINTS,
+                                              .share = WORSENED_SHARE },
+            err);
     pfc_fdr_stream_clear(&g.stream);
     free(g.members);
     free(g.items);

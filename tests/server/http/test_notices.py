@@ -2,6 +2,7 @@
 import base64
 import email
 import email.policy
+import json
 import os
 import subprocess
 import tempfile
@@ -48,10 +49,10 @@ class Notices(unittest.TestCase):
         self.assertEqual(server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 24)).status, 200)
         return server
 
-    def measure(self, server, commits, value):
+    def measure(self, server, commits, value, names=("gemm/a", "norm/b\u00b2")):
         for n in commits:
-            document = support.run_document(n, n, value)
-            document["measurements"] = [{**document["measurements"][0], "benchmark": name} for name in ("gemm/a", "norm/b\u00b2")]
+            document = support.run_document(n, n, value, id=os.urandom(16).hex())
+            document["measurements"] = [{**document["measurements"][0], "benchmark": name} for name in names]
             self.assertEqual(server.as_admin("POST", "/api/v1/runs", document).status, 201)
         support.until("judged", lambda: not server.as_admin("GET", "/api/v1/stats?project=demo").json["detection_lag_s"])
 
@@ -83,6 +84,22 @@ class Notices(unittest.TestCase):
         self.assertIn("first measured at " + support.commit_id(7)[:12], entries[1].find(f"{ATOM}title").text)
         self.assertRegex(entries[1].find(f"{ATOM}link").get("href"), r"^/alerts/\d+$")
         self.assertEqual(feed.find(f"{ATOM}updated").text, entries[0].find(f"{ATOM}updated").text)
+
+    def test_a_worse_member_of_an_announced_group_is_a_worsening_and_a_better_one_is_none(self):
+        server = self.serve("all kind=webhook url=HERE/all secret=SECRET events=all\n")
+        self.measure(server, range(1, 7), 100.0)
+        self.measure(server, range(7, 13), 200.0)
+        support.until("the group is announced", lambda: self.hears.to("/all"))
+        for names, values in ((("faster/c",), (100.0, 25.0)), (("less/d",), (100.0, 150.0))):
+            self.measure(server, range(1, 7), values[0], names)
+            self.measure(server, range(7, 13), values[1], names)
+        self.assertEqual(self.kinds("/all"), ["regression"])
+        self.measure(server, range(1, 7), 100.0, ("worse/e",))
+        self.measure(server, range(7, 13), 400.0, ("worse/e",))
+        support.until("both are sent", lambda: self.kinds("/all") == ["regression", "worsened"])
+        text = next(json.loads(c["body"]) for c in self.hears.to("/all") if c["headers"]["Perfci-Event"] == "worsened")
+        self.assertRegex(text["text"], r"^worsened from \+100\.\d % to \+300\.\d %: ")
+        self.assertEqual((text["alert"]["benchmark"], text["commit"]), ("worse/e", None))
 
     def test_a_mail_is_readable_tried_again_and_refused_for_good(self):
         login = base64.b64encode(b"\0me\0pass:word").decode()
