@@ -43,8 +43,8 @@ SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) 
 WITH open AS MATERIALIZED (
     SELECT a.group_id, a.id, a.group_summary, c.sha, x.rel_change,
            greatest(1 + x.rel_change, 1 / greatest(1 + x.rel_change, 1e-9)) - 1 AS cost,
-           CASE WHEN x.rel_change > 0 THEN greatest(x.rel_low, 0)
-                ELSE 1 / greatest(1 + least(x.rel_high, 0), 1e-9) - 1 END AS cost_low
+           CASE WHEN x.rel_change > 0 THEN 1 + greatest(x.rel_low, 0)
+                ELSE 1 / greatest(1 + least(x.rel_high, 0), 1e-9) END - 1 AS cost_low
     FROM alerts a
     JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id AND s.branch = $2
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
