@@ -12,7 +12,7 @@
 #define PFC_ENTRIES_MAX_BYTES (256u * 1024)
 #define PFC_ENTRY_MAX_WORDS   32
 
-/* What a file may hold. */
+/* The words of a file and their number. */
 typedef struct pfc_entry_rules {
     const char *what;         /* one entry in messages: "receiver" */
     const char *const *words; /* known ones, ended by NULL; at most PFC_ENTRY_MAX_WORDS */
