@@ -12,20 +12,11 @@ import subprocess
 import termios
 import threading
 
+import listed
 import support
 
 # Answers for the commit in $1: its value in values/, with up to 1 % of error that depends on the number of the call alone.
 # At call number $(cat block) it says so in `blocked` and never comes back.
-MEASURE = """#!/bin/sh
-cd "$HERE" || exit 9
-n=$(wc -l < calls); n=$((n + 1)); echo "$1" >> calls
-if [ -e block ] && [ "$n" = "$(cat block)" ]; then : > blocked; exec sleep 600; fi
-v=$(cat "values/$1") || exit 9
-[ "$v" = broken ] && exit 125
-[ "$v" = odd ] && { eval "$ODD"; exit $?; }
-[ "$v" = flaky ] && v=100 && [ $((n % 2)) = 0 ] && exit 1
-awk -v v="$v" -v n=$n 'BEGIN { print v * (1 + (n * 7 % 11 - 5) / 500) }'
-"""
 KEYS = {"verdict", "culprits", "runs", "builds", "commits_measured", "seconds", "difference", "stopped", "canary", "confirmed", "unconfirmed", "evidence"}
 LEFT = {"budget_runs", "candidates", "likeliest", "probability_none", "expected_more_runs"}
 
@@ -95,24 +86,7 @@ class Remote(support.Case):
         self.assertEqual((doc["counts"], doc["failure"]), (counts, failure))
 
 
-class Listed(support.Case):
-    """Bisections without a repository: ids in a file, a script that knows their values."""
-
-    def setUp(self):
-        super().setUp()
-        self.env["HERE"] = self.dir
-        self.script = self.write("measure.sh", MEASURE, 0o755)
-        self.write("calls", "")
-
-    def history(self, *values):
-        for i, v in enumerate(values):
-            self.write(f"values/c{i:02}", f"{v}\n")
-        return self.write("ids", "".join(f"c{i:02}\n" for i in range(len(values))))
-
-    def command(self, *more):
-        return ["bisect", "--commits", self.path("ids"), "--no-checkout", "--measure",
-                f'exec {self.script} "$PERFCI_COMMIT"', "--json", *more]
-
+class Listed(listed.Case):
     def bisect(self, *more, status=1):
         doc = self.json_of(self.perfci(*self.command(*more)), status)
         self.assertEqual(set(doc), KEYS | LEFT if doc["stopped"] == "budget" else KEYS)
@@ -493,53 +467,6 @@ class Listed(support.Case):
         self.write(os.path.join(".perfci", name), '{"version": 1, "key": ')
         self.assertIn(name, self.expect(self.perfci(*self.command("--resume")), 2).stderr)
 
-    CONFIRMING = "confirming c08 against c07, the commit before it, in new interleaved pairs"
-
-    def log_of(self, *more):
-        done = self.expect(self.perfci(*[a for a in self.command("--confirm") if a != "--json"], *more), 1)
-        config, *log = done.stderr.splitlines()
-        self.assertRegex(config, "^config: none; measure: exec .*; metric: value$")
-        return log, done.stdout
-
-    def test_the_log_has_a_line_for_each_decision(self):
-        self.history(*[100] * 8, *[120] * 8)
-        log, report = self.log_of()
-        self.assertEqual(log[0], "searching 16 commits, from c00 to c15")
-        at = log.index(self.CONFIRMING)
-        self.assertRegex(log[1], r"^\[\d+/\d+\] ends: c00: \d+ runs?, [\d.]+; c15: \d+ runs?, [\d.]+ \(\+\d+\.\d % against c00\)$")
-        commits = []
-        for line in log[2:at]:
-            match = re.match(r"^\[(\d+)/(\d+)\] (c\d\d): (\d+) runs?, [\d.]+(?: \([+-]\d+\.\d+ % against c00\))?; suspects: (.+)$", line)
-            self.assertTrue(match or line.startswith("["), line)
-            if match:
-                self.assertLess(int(match[1]), int(match[2]), line)
-                commits.append(match[3])
-        # a decision is one commit with all its runs: the same commit never has two lines in a row
-        self.assertTrue(all(a != b for a, b in zip(commits, commits[1:])), commits)
-        self.assertRegex(log[at - 1], r"suspects: c08 0\.9\d")
-        self.assertEqual(len(log), at + 2)
-        self.assertRegex(log[at + 1], r"^\[\d+\] confirmation: \d+ runs$")
-        runs = int(re.search(r"(?m)^spent +(\d+) runs, ", report)[1])
-        self.assertEqual(int(log[-1].split("]")[0][1:]), runs)
-        self.assertLess(len(log), runs)
-        self.assertLessEqual(len(report.splitlines()), 15)
-
-    def test_verbose_adds_a_line_for_each_run(self):
-        self.history(*[100] * 8, *[120] * 8)
-        log, report = self.log_of("--verbose")
-        runs = [line for line in log if re.match(r"^run \d+: c\d\d: [\d.]+", line)]
-        self.assertEqual([int(line.split()[1][:-1]) for line in runs], list(range(1, len(runs) + 1)))
-        self.assertEqual(len(runs), int(re.search(r"(?m)^spent +(\d+) runs, ", report)[1]))
-        at = log.index(self.CONFIRMING)
-        self.assertTrue(all(line.endswith(", to confirm") for line in log[at + 1:] if line.startswith("run ")), log)
-        self.assertEqual(sum(line.startswith("[") for line in log), sum(line.startswith("[") for line in self.log_of()[0]))
-
-    def test_quiet_prints_the_report_alone(self):
-        self.history(*[100] * 8, *[120] * 8)
-        done = self.expect(self.perfci(*[a for a in self.command("--quiet") if a != "--json"]), 1)
-        self.assertEqual(done.stderr, "")
-        self.assertIn("c08", done.stdout)
-
     def test_a_report_has_at_most_15_lines_and_names_what_it_leaves_out(self):
         # c05 to c10 do not build: the set of suspects is c05 to c11
         self.history(*[100] * 5, *["broken"] * 6, *[120] * 5)
@@ -579,7 +506,7 @@ class Listed(support.Case):
             self.assertRegex(suspects, r"^suspects: (none has 5 % yet|c\d\d 0\.\d\d(   c\d\d 0\.\d\d){0,2})$")
             self.assertRegex(status, r"^\[\d+(/\d+)?\] measuring c\d\d; .* spent(, about .* left)?$")
             self.assertLessEqual(max(len(title), len(bar), len(suspects), len(status)), 90)
-        self.assertEqual(views[-1][0], self.CONFIRMING)
+        self.assertEqual(views[-1][0], listed.CONFIRMING)
         self.assertEqual(views[-1][1], "c00 |       \u2588       | c15")
         self.assertTrue(any(re.match(r"\[\d+/\d+\] .*, about .* left$", v[3]) and "c08 0." in v[2] for v in views))
         self.assertIn("confirmed by new pairs", "".join(frames[-1]))

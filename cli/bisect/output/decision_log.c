@@ -36,14 +36,29 @@ static double median_of(const bisect_state *state, size_t from, size_t commit, s
     return median;
 }
 
+/* The median ratio of the newest units. */
+static double ratio_of(const bisect_units *units, size_t newest)
+{
+    const size_t n = PFC_MIN(newest, units->len);
+    double *ratios = pfc_calloc(n, sizeof(*ratios));
+    double median;
+
+    for (size_t i = 0; i < n; i++)
+        ratios[i] = units->ratios[units->len - n + i].ratio;
+    median = pfc_stats_median(ratios, n);
+    free(ratios);
+    return median;
+}
+
 /* "0a1b2c3: 3 runs, 1.334 ms (-0.1 % against 9f8e7d6)": against the good commit, or as ratio of the
- * unit. */
+ * units in a row. */
 static void say_commit(const bisect_log *log, size_t commit, pfc_buf *out)
 {
     const bisect_planning *p = log->progress->planning;
     const bisect_run *newest = &log->newest;
     size_t runs, good_runs;
-    const double value = median_of(p->state, log->from, commit, &runs);
+    const double value =
+        median_of(p->state, newest->unit ? log->units_from : log->from, commit, &runs);
     const double good = median_of(p->state, 0, 0, &good_runs);
     char text[96], change[32];
 
@@ -56,12 +71,15 @@ static void say_commit(const bisect_log *log, size_t commit, pfc_buf *out)
     pfc_show_value(value, text);
     pfc_buf_printf(out, ", %s", text);
     if (newest->unit && p->units.len)
-        pfc_show_percent(p->units.ratios[p->units.len - 1].ratio - 1, change);
+        pfc_show_percent(ratio_of(&p->units, log->units) - 1, change);
     else if (commit != 0 && isfinite(good) && good != 0)
         pfc_show_percent(value / good - 1, change);
     else
         return;
-    pfc_buf_printf(out, " (%s against %.12s)", change, bisect_id(p->axis, 0));
+    if (commit == 0)
+        pfc_buf_printf(out, " (%s against itself)", change);
+    else
+        pfc_buf_printf(out, " (%s against %.12s)", change, bisect_id(p->axis, 0));
 }
 
 static void say_decision(const bisect_log *log, pfc_buf *out)
@@ -84,13 +102,11 @@ static void say_decision(const bisect_log *log, pfc_buf *out)
     pfc_buf_clear(&suspects);
 }
 
-void bisect_log_flush(bisect_log *log)
+static void print_line(bisect_log *log)
 {
     pfc_buf line;
 
-    if (!log->open)
-        return;
-    log->open = false;
+    log->unsaid = false;
     pfc_buf_init(&line, 1024);
     bisect_say_count(log->progress, log->newest.confirm, &line);
     if (log->newest.confirm)
@@ -102,10 +118,36 @@ void bisect_log_flush(bisect_log *log)
     pfc_buf_clear(&line);
 }
 
+void bisect_log_flush(bisect_log *log)
+{
+    if (log->open && log->newest.unit)
+        log->units++;
+    if (log->open || log->unsaid)
+        print_line(log);
+    log->open = false;
+    log->units = 0;
+}
+
+/* Is `run` the first of another unit of the commit that has the newest unit? */
+static bool same_subject(const bisect_run *newest, const bisect_run *run)
+{
+    return newest->unit && run->unit && !newest->confirm && !run->confirm &&
+           newest->commit == run->commit && newest->build == run->build;
+}
+
 void bisect_log_begin(bisect_log *log, const bisect_run *run)
 {
-    if (log->open && !same_decision(log->progress->planning->axis, &log->newest, run))
+    if (!log->open || same_decision(log->progress->planning->axis, &log->newest, run))
+        return;
+    if (!same_subject(&log->newest, run)) {
         bisect_log_flush(log);
+        return;
+    }
+    log->open = false;
+    log->units++;
+    log->unsaid = true;
+    if ((log->units & (log->units - 1)) == 0)
+        print_line(log);
 }
 
 static void print_run(const bisect_log *log, const bisect_run *run)
@@ -141,6 +183,8 @@ void bisect_log_run(bisect_log *log, const bisect_run *run, const char *reason)
         print_run(log, run);
     if (!log->open)
         log->from = p->state->len - 1;
+    if (!log->open && !log->units)
+        log->units_from = log->from;
     /* The decision is about the unit's commit, not about its reference. */
     if (!log->open || !run->reference)
         log->newest = *run;

@@ -1,7 +1,8 @@
 /*
  * The log where there is no terminal: one line for each decision of the planner, which is a commit
- * (or a unit of interleaved pairs) and all runs that it gets in a row. With --verbose one line for
- * each run. Private to cli/bisect.
+ * and all runs that it gets in a row. A commit that gets many units of interleaved pairs in a row
+ * has a line after 1, 2, 4, 8, ... of them and after the last, each about all so far. With
+ * --verbose one line for each run. Private to cli/bisect.
  */
 #ifndef PFC_CLI_BISECT_DECISION_LOG_H
 #define PFC_CLI_BISECT_DECISION_LOG_H
@@ -12,6 +13,9 @@ typedef struct bisect_log {
     bisect_progress *progress;
     bool open;         /* runs of a decision are being collected */
     size_t from;       /* its first run */
+    size_t units;      /* complete units of pairs in a row of the same commit */
+    size_t units_from; /* the first run of the first of them */
+    bool unsaid;       /* the newest of them are in no line yet */
     bisect_run newest; /* its newest run of the commit that it measures */
 } bisect_log;
 

@@ -30,8 +30,9 @@ void bisect_stop_get(const bisect_session *b, const pfc_bisect_report *report, b
         return;
     pfc_bisect_remaining_get(b->planning.plan, &out->left);
     out->open_none = out->left.none > 0.5 && !out->finding.within && !b->confirmations.len;
+    /* The plan's budget counts questions; what the user reads counts runs, as --max-runs does. */
     if (!limit)
-        out->budget_runs = r->budget;
+        out->budget_runs = (size_t)((double)r->budget * bisect_runs_per_question(&b->planning));
     out->budget = r->wants_more ? spent || r->budget_used : spent && confirmation_open(b);
     if (out->open_none) {
         /* Here every unit is one of the bad commit: none shares its cost with other commits. */
