@@ -86,7 +86,7 @@ perfci_package(perfci "performance regressions of ML kernels: command line" DEPE
   RECOMMENDS "perfci-server, perfci-runner, postgresql"
   LONG "perfci measures commits of a repository of kernels, finds changes of\nspeed with their confidence, and names the commit. This package has the\ncommand perfci and the harness perfci-bench.")
 perfci_package(perfci-server "performance regressions of ML kernels: service"
-  DEPENDS "systemd-standalone-sysusers | systemd-sysusers" RECOMMENDS "postgresql, perfci"
+  DEPENDS "systemd-standalone-sysusers | systemd-sysusers, tzdata" RECOMMENDS "postgresql, perfci"
   LONG "The server stores benchmark runs, finds change points and suspects, and\nserves the dashboard and the HTTP API. It needs a PostgreSQL database.")
 perfci_package(perfci-runner "performance regressions of ML kernels: runner"
   DEPENDS "systemd-standalone-sysusers | systemd-sysusers, git, bubblewrap"

@@ -23,6 +23,7 @@ delete_job DELETE /api/v1/jobs/{id} - - - | Cancels a job
 delete_notice DELETE /api/v1/notices/{id} - - - | Closes a notice; repeated: the same answer
 delete_project DELETE /api/v1/projects/{project} - - - | Deletes a project with all of its data; repeat with `rest` until `done`; 409 while its jobs run
 delete_project_forge DELETE /api/v1/projects/{project}/forge - - - | Removes the link
+delete_project_schedule DELETE /api/v1/projects/{project}/schedules/{id} - - - | Removes a schedule and the record of its nights
 delete_session DELETE /api/v1/session - - - | Signs a browser out: ends the session and deletes the cookie
 delete_token DELETE /api/v1/tokens/{id} - - - | Revokes a token
 get_alert GET /api/v1/alerts/{id} - - - | One alert, its history and its range of commits
@@ -55,6 +56,8 @@ get_project_feed GET /api/v1/projects/{project}/feed - - - | The newest notices 
 get_project_forge GET /api/v1/projects/{project}/forge - - - | The repository of a forge whose pull requests are measured, and the rules for them
 get_project_pulls GET /api/v1/projects/{project}/pulls - open,limit,cursor - | Pull requests, with the verdict of their head, newest first
 get_project_runs GET /api/v1/projects/{project}/runs - commit,limit,cursor - | Runs of a project, newest first
+get_project_schedule_nights GET /api/v1/projects/{project}/schedules/{id}/nights - limit,cursor - | Nights of a schedule, newest first
+get_project_schedules GET /api/v1/projects/{project}/schedules - - - | Schedules of the project, with the newest night of each, by name
 get_project_series GET /api/v1/projects/{project}/series - metric,benchmark,backend,machine_class,branch,headline,q,spark,limit,cursor - | Series of a project
 get_project_session GET /api/v1/projects/{project}/sessions/{id} - - - | One session, judged from its stored visits: every build against its predecessor
 get_project_sessions GET /api/v1/projects/{project}/sessions - limit,cursor - | Sessions, newest first
@@ -70,6 +73,7 @@ get_version GET /version - - - | Version of the program and of the schema
 get_webhooks_deliveries GET /api/v1/webhooks/deliveries - project,limit,cursor - | Webhooks that were received, newest first
 patch_alert PATCH /api/v1/alerts/{id} body - - | Triage
 patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of a machine, so that its alerts are regressions again, or restores it
+patch_project_schedule PATCH /api/v1/projects/{project}/schedules/{id} body - - | Changes a schedule; it is due next by the new settings
 post_bisections POST /api/v1/bisections body - - | Stores the report of a bisection; with mode remote starts one, or estimates its cost
 post_job_complete POST /api/v1/jobs/{id}/complete body - - | Ends a job; 409 when its lease has expired
 post_job_heartbeat POST /api/v1/jobs/{id}/heartbeat body - - | Renews a lease; 409 when it has expired
@@ -82,6 +86,8 @@ post_project_commits POST /api/v1/projects/{project}/commits body - - | Stores c
 post_project_detector POST /api/v1/projects/{project}/detector body - - | Stores the detector configuration; the whole history is judged again with it
 post_project_forge POST /api/v1/projects/{project}/forge body - - | Links the project to a repository of a forge; replaces an earlier link
 post_project_replay POST /api/v1/projects/{project}/replay body branch - | Alerts that a detector configuration would have opened, compared with the triage labels
+post_project_schedule_run POST /api/v1/projects/{project}/schedules/{id}/run - - - | Starts a night of the schedule now; 409 while one runs
+post_project_schedules POST /api/v1/projects/{project}/schedules body - - | Stores a new schedule; 503 without time zone data on the server
 post_project_sessions POST /api/v1/projects/{project}/sessions body - - | Stores a session of builds measured together in blocks, after its runs; repeated: 200
 post_project_sources POST /api/v1/projects/{project}/sources body - - | Stores the source files of a benchmark
 post_projects POST /api/v1/projects body - - | Creates a project; repeated: 200

@@ -23,13 +23,13 @@ DELETE FROM forge_links WHERE project_id = $1::bigint;
 -- name: delivery_insert
 -- Counts 0 when the account's delivery id is stored already. Its event wakes the workers.
 -- in: forge text, account text, delivery text, event text, kind text, repo text, sender text, number id, sha text?,
---    comment_id id, comment_author text?, comment_body text?, state text, note text
+--    comment_id id, comment_author text?, comment_body text?, branch text?, state text, note text
 -- value: notified i64
 WITH made AS (
     INSERT INTO webhook_deliveries (forge, account, delivery, event, kind, repo, sender, number, sha, comment_id,
-                                    comment_author, comment_body, state, note, done_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint, $9, $10::bigint, $11, $12, $13, $14,
-            CASE WHEN $13 <> 'new' THEN now() END)
+                                    comment_author, comment_body, branch, state, note, done_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint, $9, $10::bigint, $11, $12, $13, $14, $15,
+            CASE WHEN $14 <> 'new' THEN now() END)
     ON CONFLICT (forge, account, delivery) DO NOTHING RETURNING id)
 SELECT count(pg_notify('perfci', json_build_object('type', 'delivery', 'id', id)::text)) AS notified FROM made;
 
@@ -37,9 +37,9 @@ SELECT count(pg_notify('perfci', json_build_object('type', 'delivery', 'id', id)
 -- The oldest that wait, locked until the transaction ends.
 -- in: limit i64
 -- out: id i64, forge text, account text, kind text, repo text, sender text, number i64, sha text, comment_id i64,
---    comment_author text, comment_body text
+--    comment_author text, comment_body text, branch text, received_at f64
 SELECT id, forge, account, kind, repo, sender, coalesce(number, 0) AS number, sha, coalesce(comment_id, 0) AS comment_id,
-       comment_author, comment_body
+       comment_author, comment_body, branch, extract(epoch FROM received_at)::float8 AS received_at
 FROM webhook_deliveries WHERE state = 'new' ORDER BY id LIMIT $1::int FOR UPDATE SKIP LOCKED;
 
 -- name: delivery_projects
@@ -48,6 +48,13 @@ FROM webhook_deliveries WHERE state = 'new' ORDER BY id LIMIT $1::int FOR UPDATE
 -- out: project_id i64, project text
 SELECT l.project_id, p.name AS project FROM forge_links l JOIN projects p ON p.id = l.project_id
 WHERE l.forge = $1 AND lower(l.repo) = lower($2) ORDER BY l.project_id;
+
+-- name: branch_measured
+-- The branch is the project's, or that of one of its schedules.
+-- in: project_id i64, branch text
+-- value: measured bool
+SELECT EXISTS (SELECT 1 FROM projects WHERE id = $1::bigint AND branch = $2)
+       OR EXISTS (SELECT 1 FROM schedules WHERE project_id = $1::bigint AND branch = $2) AS measured;
 
 -- name: delivery_finish
 -- in: id i64, project_id id, state text, note text

@@ -264,6 +264,12 @@ PFC_HANDLER(runners_undrain);
 PFC_HANDLER(runners_revoke);
 PFC_HANDLER(runners_release);
 PFC_HANDLER(machines_list);   /* queue/machines.c */
+PFC_HANDLER(schedules_list);  /* queue/schedules.c */
+PFC_HANDLER(schedules_post);
+PFC_HANDLER(schedules_patch);
+PFC_HANDLER(schedules_delete);
+PFC_HANDLER(schedules_run);
+PFC_HANDLER(nights_list);
 PFC_HANDLER(bisections_list); /* queue/bisections.c */
 PFC_HANDLER(bisections_get);
 PFC_HANDLER(bisections_post);

@@ -25,6 +25,7 @@
 #include "server/services/queue/fleet.h"
 #include "server/services/queue/queue.h"
 #include "server/services/queue/reruns.h"
+#include "server/services/queue/schedules.h"
 
 #define MAX_DETECTORS       64
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
@@ -33,6 +34,7 @@
 #define PARTITIONS_AHEAD    2
 #define PRUNE_EVERY_NS      (3600 * PFC_NS_PER_S)
 #define QUESTION_DAYS       2
+#define NIGHT_DAYS          400
 #define PRUNE_DAYS          30 /* statement store_checks knows */
 #define PRUNE_LIMIT         5000
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
@@ -290,6 +292,8 @@ static void tidy_up(pfc_workers *w)
     while (deliveries == PRUNE_LIMIT && !is_stopping(w) && !err.code)
         if (pfc_webhooks_prune(w->db, PRUNE_DAYS, PRUNE_LIMIT, &deliveries, &err) != PFC_OK)
             pfc_log(PFC_WARN, "deliveries_not_pruned", "why", err.msg);
+    if (pfc_nights_prune(w->db, NIGHT_DAYS, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "nights_not_pruned", "why", err.msg);
     if (pfc_tallies_fold(w->db, &err) != PFC_OK)
         pfc_log(PFC_WARN, "tallies_not_folded", "why", err.msg);
 }
@@ -327,12 +331,35 @@ static bool pack_series(pfc_workers *w, int64_t *cursor)
     return *cursor != 0;
 }
 
-typedef struct schedule {
+/* Starts the nights that are due. */
+static void fire_schedules(pfc_workers *w)
+{
+    pfc_code code = PFC_OK;
+
+    while (!code && !is_stopping(w)) {
+        pfc_err err = { 0 };
+        pfc_fired fired;
+
+        code = pfc_schedules_fire(w->db, NULL, &fired, &err);
+        if (code && code != PFC_ENOTFOUND)
+            pfc_log(PFC_WARN, "schedules_not_fired", "why", err.msg);
+        if (code)
+            return;
+        if (fired.night)
+            pfc_log(PFC_INFO, "night_started", "night", fired.night, "state",
+                    (const char *)fired.state, "job", fired.job_id, "why",
+                    (const char *)fired.why);
+        if (fired.trouble[0])
+            pfc_log(PFC_ERROR, "schedule_has_no_next_time", "why", (const char *)fired.trouble);
+    }
+}
+
+typedef struct keeping {
     int64_t next_expire, next_backfill;
-} schedule;
+} keeping;
 
 /* Returns the milliseconds until the next call. */
-static int run_due(pfc_workers *w, schedule *h)
+static int run_due(pfc_workers *w, keeping *h)
 {
     int64_t now = pfc_clock_ns();
     pfc_err err = { 0 };
@@ -357,6 +384,7 @@ static int run_due(pfc_workers *w, schedule *h)
             pfc_log(PFC_WARN, "quarantines_not_swept", "why", err.msg);
         else if (hidden)
             pfc_log(PFC_INFO, "results_hidden", "branches", hidden);
+        fire_schedules(w);
         h->next_expire = now + w->expire_ns;
     }
     return (int)(w->expire_ns / PFC_NS_PER_MS);
@@ -393,7 +421,7 @@ static void *upkeep_main(void *arg)
 static void *keeper_main(void *arg)
 {
     pfc_workers *w = arg;
-    schedule h = { 0 };
+    keeping h = { 0 };
     char event[PFC_EVENT_MAX];
     bool down = false;
 

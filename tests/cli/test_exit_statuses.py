@@ -74,6 +74,8 @@ BASE = {("GET", "/api/v1/projects/p"): {"name": "p", "repo_url": None, "standing
         ("GET", "/api/v1/bisections/3"): SEARCHED, ("GET", "/readyz"): {"status": "ok"}, ("GET", "/version"): {"version": "1"},
         ("GET", "/api/v1/runners"): {"runners": []}, ("GET", "/api/v1/bisections/4"): {"steps": [{"n": 1, "commit": "slow"}], "benchmark": ""},
         ("DELETE", "/api/v1/jobs/7"): {"id": 7}, ("GET", "/api/v1/notices"): {"notices": []},
+        ("GET", "/api/v1/projects/p/schedules"): {"schedules": []}, ("POST", "/api/v1/projects/p/schedules"): (201, {"name": "n"}),
+        ("POST", "/api/v1/projects/p/schedules/n/run"): (201, {"id": 1, "state": "nothing"}), ("DELETE", "/api/v1/projects/p/schedules/n"): {},
         ("POST", "/api/v1/notices/7/send"): {"deliveries": 1}, ("DELETE", "/api/v1/notices/7"): {}}
 
 
@@ -476,17 +478,20 @@ ROWS = [
         ("why", ["why", "7"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
         ("token", ["token", "create", "--scope", "read"]), ("token", ["token", "rotate", "3"]), ("token", ["token", "revoke", "3"]),
         ("project", ["project", "list"]), ("project", ["project", "create", "q"]), ("project", ["project", "delete", "p", "--yes"]),
-        ("repro", ["repro", "7", "--print"]), ("runner", ["runner", "list"]))],
+        ("repro", ["repro", "7", "--print"]), ("runner", ["runner", "list"]),
+        ("schedule", ["schedule", "list", "--project", "p"]), ("schedule", ["schedule", "add", "n", "--cron", "@daily", "--project", "p"]),
+        ("schedule", ["schedule", "run", "n", "--project", "p"]), ("schedule", ["schedule", "remove", "n", "--project", "p"]))],
     *[(args[0], 2, "not found or refused", lambda t, args=args: t.plain(*args)) for args in (
         ["series", "99"], ["alerts", "99"], ["jobs", "99"], ["notices", "send", "99"], ["notices", "close", "99"],
         ["notices", "send"], ["notices", "7"], ["notices", "send", "7", "8"], ["events", "99"], ["audit", "stray"], ["coverage", "--project", "q"], ["why", "99"],
         ["accept", "99"], ["accept"], ["accept", "1", "2"], ["replay", "--show", "--project", "q"], ["token", "revoke", "99"],
         ["token", "create"], ["project", "delete", "q", "--yes"], ["project", "delete", "p"], ["project", "create", "No Name"],
-        ["repro", "99", "--print"], ["repro", "alert:7/1", "--print"], ["runner"], ["runner", "drain"], ["runner", "drain", "rack-99"])],
+        ["repro", "99", "--print"], ["repro", "alert:7/1", "--print"], ["runner"], ["runner", "drain"], ["runner", "drain", "rack-99"],
+        ["schedule"], ["schedule", "add", "n", "--project", "p"], ["schedule", "run", "q", "--project", "p"])],
     *[(args[0], 5, "no service", lambda t, args=args: t.away(*args)) for args in (
         ["series", "--project", "p"], ["alerts"], ["jobs"], ["notices"], ["notices", "send", "7"], ["events"], ["audit"], ["coverage", "--project", "p"],
         ["why", "7"], ["accept", "7"], ["explain", "--alert", "7"], ["explain", "--run", "7"], ["report", "7", "8"],
-        ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"])],
+        ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"], ["schedule", "list", "--project", "p"])],
     *[("jobs", status, f"the service answers {code}", lambda t, code=code: t.refused(("GET", "/api/v1/jobs"), "jobs", status=code))
       for status, code in ((2, 400), (2, 401), (2, 403), (2, 409), (2, 413), (5, 500), (5, 502), (5, 503))],
     ("repro", 0, "its compare", lambda t: t.here("repro", "7", measure="echo 1")),

@@ -15,15 +15,15 @@ LIMITS = [
     ("accel run", "--launches", 1, 10000), *[(command, "--jobs", 1, 64) for command in ("accel grade-limiter", "accel grade-delta")],
     *[(command, "--cases", 1, 100000) for command in ("accel grade-limiter", "accel grade-delta", "accel grade-guidance")],
     *[(command, "--repeats", *LIMIT) for command in ("run", "nightly")],
-    *[(command, "--limit", *LIMIT) for command in ("alerts", "events", "audit", "jobs", "notices", "series", "coverage")],
+    *[(command, "--limit", *LIMIT) for command in ("alerts", "events", "audit", "jobs", "notices", "series", "coverage", "schedule")],
     *[(command, option, *DURATION) for command, option in (
         ("run", "--timeout"), ("run", "--wait-quiet"), ("compare", "--timeout"), ("compare", "--wait-quiet"), ("compare", "--max-time"),
         ("check", "--timeout"), ("check", "--wait-quiet"), ("check", "--max-time"), ("bisect", "--timeout"), ("nightly", "--budget"),
-        ("nightly", "--wait"), ("project", "--budget"), ("project", "--patience"), ("token", "--overlap"))], ("accel run", "--causal", 0, 1), ("accel run", "--trace-every", 1, MAX_I64),
+        ("nightly", "--wait"), ("project", "--budget"), ("project", "--patience"), ("schedule", "--budget"), ("token", "--overlap"))], ("accel run", "--causal", 0, 1), ("accel run", "--trace-every", 1, MAX_I64),
     ("bisect", "--confidence", "0.5", "0.999999", "0.499999", "0.9999991"), ("bisect", "--max-runs", 2, 100000),
     ("bisect", "--noise", "0", "10", "-0.001", "10.001"), ("bisect", "--layout-noise", "0", "10", "-0.001", "10.001"),
     ("bisect", "--delta", "-0.999", "1000", "-0.9991", "1000.1"), ("bisect", "--alert", 1, MAX_I64),
-    ("nightly", "--max-commits", 1, 250), ("coverage", "--commits", 1, 500), ("coverage", "--jobs", *LIMIT),
+    ("nightly", "--max-commits", 1, 250), ("schedule", "--max-commits", 1, 254), ("coverage", "--commits", 1, 500), ("coverage", "--jobs", *LIMIT),
     ("detect", "--min-change", "1e-9", "1e6", "0.9e-9", "1.0001e6"), ("detect", "--alpha", "1e-9", "0.5", "0.9e-9", "0.5001"),
     ("comment", "--pr", 1, 2**31 - 1), ("suite", "--batch", 1, 1024), ("suite", "--sequence", 1, 65536), ("up", "--port", 0, 65535),
     ("trace check", "--limit", 1, 100000), ("mcp", "--page", 1, 100), ("mcp", "--max-answer", 16, 16384),
@@ -31,7 +31,7 @@ LIMITS = [
 ]
 # command, option, a value, how many of them are taken
 COUNTS = [
-    *[(command, "--backend", "b", 8) for command in ("run", "compare", "check", "nightly")], ("run", "--size", "f", 16),
+    *[(command, "--backend", "b", 8) for command in ("run", "compare", "check", "nightly", "schedule")], ("run", "--size", "f", 16),
     ("bisect", "--paths", "g", 256), ("nightly", "--machine-class", "c", 8), ("token", "--scope", "read", 8),
     *[(command, "--direction", "m=lower", 256) for command in ("run", "compare", "check", "nightly", "detect", "push", "import")],
 ]

@@ -62,6 +62,7 @@ def page(name, item):
     return members(**{name: each(item), "next_cursor": cursor})
 
 
+NIGHT = one_of("running", "done", "failed", "skipped", "nothing")
 TIME, COMMIT, RUN_ID = ref("Time"), ref("CommitId"), ref("RunId")
 BETTER, CHANGE, SEEN = ref("Better"), ref("Change"), one_of("provisional", "confirmed")
 # The members that name a series, and those with its unit.
@@ -368,6 +369,15 @@ SCHEMAS = {
         verdict=null(one_of("regression", "improvement", "same", "identical", "inconclusive", "broken", "nothing", "outage")),
         reason=null(TEXT), job_id=null(NUMERAL), job_state=null(TEXT), session=null(TEXT), accepted_by=null(TEXT),
         accepted_reason=null(TEXT), trouble=null(TEXT), updated_at=null(TIME))),
+    "SchedulesAnswer": members(schedules=each(ref("ScheduleAnswer"))),
+    "ScheduleAnswer": members(
+        name=TEXT, cron=TEXT, zone=TEXT, branch=TEXT, suite=null(TEXT), backends=each(TEXT), labels=TEXTS, max_commits=COUNT,
+        budget_s=NUMBER, enabled=TRUTH, next_at=null(TIME), last_at=null(TIME), trouble=null(TEXT), created_at=null(TIME),
+        night=null(members(id=NUMERAL, state=NIGHT, reason=TEXT))),
+    "NightAnswer": members(
+        id=NUMERAL, schedule=TEXT, state=NIGHT, reason=TEXT, job_id=null(NUMERAL), head=null(COMMIT), base=null(COMMIT),
+        commits=COUNT, left_out=COUNT, due_at=null(TIME), started_at=null(TIME), finished_at=null(TIME), actor=null(TEXT)),
+    "NightsAnswer": page("nights", ref("NightAnswer")),
     "ForgeAnswer": members(forge=FORGE, repo=TEXT, policy=one_of("always", "on_change", "on_regression"), budget_s=NUMBER,
                            patience_s=NUMBER, machine_class=null(TEXT), created_at=null(TIME)),
 }

@@ -36,5 +36,7 @@ EXAMPLES = {
     "Token": {"name": "nightly", "scopes": ["ingest", "read"], "project": "kernels", "expires_at": "2030-01-01T00:00:00Z"},
     "Rotation": {"overlap_s": 86400},
     "Forge": {"forge": "github", "repo": "me/kernels", "policy": "on_change", "budget_s": 300},
+    "Schedule": {"name": "nightly", "cron": "30 2 * * mon-fri", "zone": "Europe/Berlin", "budget_s": 3600},
+    "ScheduleChange": {"enabled": False},
     "Detector": {"fdr": 0.05, "rules": [{"metric": "*", "min_change": 0.01}, {"benchmark": "startup/*", "judged": False}]},
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/services/bot/bot.h"
+#include "server/services/history/history.h"
 
 #define AT_ONCE 50 /* deliveries of one transaction */
 
@@ -24,12 +25,11 @@ static const char *why_ignored(const pfc_webhook *w)
         return w->why ? w->why : "no use for this event";
     case PFC_WEBHOOK_PING:
         return "the forge tests the webhook";
-    case PFC_WEBHOOK_PUSH:
-        return "new commits are found by the nightly job";
     case PFC_WEBHOOK_INSTALLED:
         return "the installation is asked for by repository";
     case PFC_WEBHOOK_COMMENT:
         return w->sender_is_bot ? "a bot wrote the comment" : NULL;
+    case PFC_WEBHOOK_PUSH:
     case PFC_WEBHOOK_PULL:
     case PFC_WEBHOOK_PULL_CLOSED:
     case PFC_WEBHOOK_CHECK_AGAIN:
@@ -44,6 +44,7 @@ pfc_code pfc_webhook_store(pfc_db *db, pfc_forge_kind forge, const char *account
 {
     const char *note = why_ignored(w);
     const bool comment = w->kind == PFC_WEBHOOK_COMMENT && !note;
+    const bool push = w->kind == PFC_WEBHOOK_PUSH;
     int64_t number = w->pull_number, notified = 0;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
@@ -62,10 +63,13 @@ pfc_code pfc_webhook_store(pfc_db *db, pfc_forge_kind forge, const char *account
                 .repo = w->repo ? w->repo : "",
                 .sender = w->sender ? w->sender : "",
                 .number = number,
-                .sha = w->kind == PFC_WEBHOOK_CHECK_AGAIN ? w->commit : NULL,
+                .sha = push                                 ? w->after
+                       : w->kind == PFC_WEBHOOK_CHECK_AGAIN ? w->commit
+                                                            : NULL,
                 .comment_id = comment ? w->comment_id : 0,
                 .comment_author = comment ? w->comment_author : NULL,
                 .comment_body = comment ? w->comment_body : NULL,
+                .branch = push ? w->branch : NULL,
                 .state = note ? "ignored" : "new",
                 .note = note ? note : "" },
             &notified, err);
@@ -162,6 +166,27 @@ static pfc_code apply_again(pfc_tx *tx, const pfc_sql_deliveries_take_row *d, in
     return code;
 }
 
+/* The new head of a branch that is measured. Parents are not in a push, so the commit is placed at
+ * the end of the branch until a client posts it with them. */
+static pfc_code apply_push(pfc_tx *tx, const pfc_sql_deliveries_take_row *d, int64_t project_id,
+                           outcome *out, pfc_err *err)
+{
+    bool measured = false;
+    int64_t id = 0;
+    pfc_code code = pfc_sql_branch_measured(
+        tx, &(pfc_sql_branch_measured_args){ .project_id = project_id, .branch = d->branch },
+        &measured, err);
+
+    if (!code && !measured) {
+        (void)snprintf(out->text, sizeof(out->text),
+                       "branch %.200s is neither the project's nor a schedule's", d->branch);
+        out->note = out->text;
+        return PFC_OK;
+    }
+    return code ? code
+                : pfc_commit_ensure(tx, project_id, d->branch, d->sha, d->received_at, &id, err);
+}
+
 static pfc_code apply_to(pfc_tx *tx, const pfc_sql_deliveries_take_row *d, int64_t project_id,
                          outcome *out, pfc_err *err)
 {
@@ -169,6 +194,8 @@ static pfc_code apply_to(pfc_tx *tx, const pfc_sql_deliveries_take_row *d, int64
         return apply_comment(tx, d, project_id, out, err);
     if (strcmp(d->kind, "again") == 0)
         return apply_again(tx, d, project_id, out, err);
+    if (strcmp(d->kind, "push") == 0)
+        return apply_push(tx, d, project_id, out, err);
     return pfc_sql_pull_touch(
         tx, &(pfc_sql_pull_touch_args){ .project_id = project_id, .number = d->number }, err);
 }

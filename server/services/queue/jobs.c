@@ -247,15 +247,13 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
     return code;
 }
 
-pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
-                         const pfc_job_spec *spec, bool *created, pfc_jobs *out, pfc_err *err)
+pfc_code pfc_job_enqueue_in(pfc_tx *tx, const char *actor, int64_t project_id,
+                            const pfc_job_spec *spec, bool *created, int64_t *id, pfc_err *err)
 {
     pfc_job_spec own = *spec;
     pfc_labels labels = { 0 };
     char *what = NULL;
     bool fresh = false;
-    pfc_tx *tx = NULL;
-    int64_t id = 0;
     pfc_code code = check_spec(spec, err);
 
     if (own.priority == PFC_JOB_BY_KIND)
@@ -268,18 +266,33 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
         own.labels = &labels;
     }
     if (!code)
-        code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
-    if (!code)
-        code = insert_or_find(tx, project_id, &own, &id, &fresh, err);
+        code = insert_or_find(tx, project_id, &own, id, &fresh, err);
     if (!code && fresh) {
-        what = pfc_format("job %lld", (long long)id);
+        what = pfc_format("job %lld", (long long)*id);
         code = pfc_audit_add(tx, actor, "enqueue", project_id, what, spec->kind, err);
     }
     if (!code)
-        code = pfc_tx_commit(tx, err);
-    pfc_tx_free(tx);
+        *created = fresh;
     free(what);
     pfc_labels_clear(&labels);
+    return code;
+}
+
+pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
+                         const pfc_job_spec *spec, bool *created, pfc_jobs *out, pfc_err *err)
+{
+    bool fresh = false;
+    pfc_tx *tx = NULL;
+    int64_t id = 0;
+    pfc_code code = check_spec(spec, err); /* before a connection is taken */
+
+    if (!code)
+        code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = pfc_job_enqueue_in(tx, actor, project_id, spec, &fresh, &id, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
     if (!code)
         code = pfc_jobs_get(db, id, out, err);
     if (!code)

@@ -163,6 +163,10 @@ typedef struct pfc_job_row {
     int priority;
 } pfc_job_row;
 
+/** As pfc_job_enqueue, in a transaction; *id: of the job, new or not. */
+pfc_code pfc_job_enqueue_in(pfc_tx *tx, const char *actor, int64_t project_id,
+                            const pfc_job_spec *spec, bool *created, int64_t *id,
+                            pfc_err *err) PFC_MUSTCHECK;
 /** Inserts a job and sends its event. *id 0: an open job has the same dedupe. */
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
                      pfc_err *err) PFC_MUSTCHECK;

@@ -15,7 +15,8 @@ WHERE_PUBLIC = {"/api/v1/" + path for path in (
     "events", "explain", "jobs", "jobs/{id}", "machines", "notices", "projects", "projects/{p}", "projects/{p}/commits",
     "projects/{p}/commits/{id}", "projects/{p}/coverage", "projects/{p}/detector", "projects/{p}/feed", "projects/{p}/runs", "projects/{p}/series",
     "projects/{p}/sessions", "projects/{p}/sessions/{id}", "projects/{p}/candidates",
-    "projects/{p}/pulls", "projects/{p}/forge", "runners", "runs/{id}", "series/{id}", "series/{id}/replay", "stats")}
+    "projects/{p}/pulls", "projects/{p}/forge", "projects/{p}/schedules", "projects/{p}/schedules/{id}/nights",
+    "runners", "runs/{id}", "series/{id}", "series/{id}/replay", "stats")}
 ADDRESS = rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"
 MAIL = rb"[\w.+-]+@[\w-]+\.[\w.]+"
 

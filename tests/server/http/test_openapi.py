@@ -101,7 +101,10 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         assert notice["commit"] == support.commit_id(8), notice
         event = support.moved_machine(server, "moved")["id"]
         pull_rows.plant(server)
-        return {"/api/v1/environment/{id}": event,
+        for name in ("planted", "spare"):
+            assert server.as_admin("POST", "/api/v1/projects/demo/schedules", {"name": name, "cron": "@daily", "suite": "s.yaml"}).status == 201
+        schedules = "/api/v1/projects/{p}/schedules/{id}"
+        return {schedules: "planted", schedules + "/run": "planted", schedules + "/nights": "planted", "/api/v1/environment/{id}": event,
                 "/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/projects/{p}/sessions/{id}": f"{6:032x}", "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series,
@@ -131,6 +134,10 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                                                    "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1),
         ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE,
+        ("post", "/api/v1/projects/{p}/schedules"): {"name": "nightly", "cron": "30 2 * * mon-fri", "zone": "Europe/Berlin", "branch": "main",
+                                                     "suite": "s.yaml", "backends": ["x"], "labels": {"rack": "a"}, "max_commits": 5,
+                                                     "budget_s": 60, "enabled": True},
+        ("patch", "/api/v1/projects/{p}/schedules/{id}"): {"budget_s": 90, "suite": None},
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
         ("patch", "/api/v1/environment/{id}"): {"dismissed": False, "reason": "it is the machine's"},
         ("post", "/api/v1/jobs"): {"project": "demo", "kind": "measure", "commit": support.commit_id(4),
