@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/parse.h"
+
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
 #include "cli/service/browse.h"
-#include "core/base/parse.h"
 
 enum { KEY_BACKEND = 1000, KEY_LABEL, MAX_BACKENDS = 8 };
 
@@ -113,10 +114,9 @@ static pfc_code check_words(const schedule_opts *o, int *verb, pfc_err *err)
     if (!verbs[*verb])
         return pfc_browse_unknown("", word, verbs, err);
     if ((*verb == LIST) != (o->words.len == 1))
-        return pfc_err_set(err, PFC_EINVAL,
-                           *verb == LIST ? "%s: expected no name"
-                                         : "%s: expected the schedule's name",
-                           word);
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            *verb == LIST ? "%s: expected no name" : "%s: expected the schedule's name", word);
     if (o->words.len == 2 && !pfc_is_slug(o->words.items[1]))
         return pfc_err_set(err, PFC_EINVAL,
                            "expected a name of lower-case letters, digits, '.', '_', '-', got "
@@ -141,10 +141,9 @@ static pfc_code check_words(const schedule_opts *o, int *verb, pfc_err *err)
 /* The settings that were given. */
 static json_t *body_of(const schedule_opts *o, const char *name)
 {
-    json_t *body =
-        json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:O*, s:O*}", "name", name, "cron", o->cron,
-                  "zone", o->zone, "branch", o->branch, "suite", o->suite, "backends", o->backends,
-                  "labels", o->labels);
+    json_t *body = json_pack("{s:s*, s:s*, s:s*, s:s*, s:s*, s:O*, s:O*}", "name", name, "cron",
+                             o->cron, "zone", o->zone, "branch", o->branch, "suite", o->suite,
+                             "backends", o->backends, "labels", o->labels);
 
     if (o->max_commits)
         json_object_set_new(body, "max_commits", json_integer((json_int_t)o->max_commits));
@@ -187,9 +186,9 @@ static pfc_code ask(const schedule_opts *o, int verb, const char *project, pfc_h
 static void print_schedules(const pfc_cli *cli, const json_t *list)
 {
     static const pfc_table_col cols[] = {
-        { "SCHEDULE", false },   { "CRON", false },       { "ZONE", false },  { "BRANCH", false },
-        { "NEXT (UTC)", false }, { "LAST (UTC)", false }, { "NIGHT", true },  { "STATE", false },
-        { "NOTE", false },
+        { "SCHEDULE", false }, { "CRON", false },       { "ZONE", false },
+        { "BRANCH", false },   { "NEXT (UTC)", false }, { "LAST (UTC)", false },
+        { "NIGHT", true },     { "STATE", false },      { "NOTE", false },
     };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
@@ -259,8 +258,7 @@ static void say_night(const json_t *n)
                 reason);
 }
 
-static void print_answer(const pfc_cli *cli, int verb, const schedule_opts *o,
-                         const json_t *answer)
+static void print_answer(const pfc_cli *cli, int verb, const schedule_opts *o, const json_t *answer)
 {
     const json_t *list = json_object_get(answer, verb == LIST ? "schedules" : "nights");
 

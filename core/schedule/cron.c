@@ -20,17 +20,15 @@ static const char *const weekdays[] = { "sun", "mon", "tue", "wed", "thu", "fri"
 enum { MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELDS };
 
 static const cron_field fields[FIELDS] = {
-    [MINUTE] = { "minute", 0, 59, NULL, 0 },
-    [HOUR] = { "hour", 0, 23, NULL, 0 },
-    [DAY] = { "day of the month", 1, 31, NULL, 0 },
-    [MONTH] = { "month", 1, 12, months, 12 },
+    [MINUTE] = { "minute", 0, 59, NULL, 0 },        [HOUR] = { "hour", 0, 23, NULL, 0 },
+    [DAY] = { "day of the month", 1, 31, NULL, 0 }, [MONTH] = { "month", 1, 12, months, 12 },
     [WEEKDAY] = { "weekday", 0, 7, weekdays, 7 },
 };
 
 static const struct {
     const char *name, *meaning;
 } words[] = {
-    { "@hourly", "0 * * * *" },   { "@daily", "0 0 * * *" },  { "@midnight", "0 0 * * *" },
+    { "@hourly", "0 * * * *" },   { "@daily", "0 0 * * *" },   { "@midnight", "0 0 * * *" },
     { "@weekly", "0 0 * * 0" },   { "@monthly", "0 0 1 * *" }, { "@yearly", "0 0 1 1 *" },
     { "@annually", "0 0 1 1 *" },
 };

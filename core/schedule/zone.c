@@ -42,7 +42,8 @@ static bool read_header(const unsigned char *p, size_t len, zone_counts *c)
     *c = (zone_counts){ read_be(p + 20, 4), read_be(p + 24, 4), read_be(p + 28, 4),
                         read_be(p + 32, 4), read_be(p + 36, 4), read_be(p + 40, 4) };
     return c->isut <= MAX_FILE_BYTES && c->isstd <= MAX_FILE_BYTES && c->leap <= MAX_FILE_BYTES &&
-           c->time <= MAX_FILE_BYTES && c->type >= 1 && c->type <= 256 && c->chars <= MAX_FILE_BYTES;
+           c->time <= MAX_FILE_BYTES && c->type >= 1 && c->type <= 256 &&
+           c->chars <= MAX_FILE_BYTES;
 }
 
 static size_t block_bytes(const zone_counts *c, size_t time_bytes)

@@ -35,7 +35,7 @@ bool pfc_zone_rule_parse(const char *text, pfc_zone_rule *out);
 /** The instants at which the clock changes in a year of the Gregorian calendar. */
 void pfc_zone_rule_year(const pfc_zone_rule *rule, int64_t year, int64_t *start, int64_t *end);
 
-/* ---- calendar (next.c) ---- */
+/* ---- calendar (calendar.c) ---- */
 
 /** Days from 1970-01-01. Source: H. Hinnant, chrono-Compatible Low-Level Date Algorithms. */
 int64_t pfc_days_of(int64_t year, int month, int day);

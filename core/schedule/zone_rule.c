@@ -128,8 +128,8 @@ static int64_t local_of(const pfc_rule_day *d, int64_t year)
 
     if (d->kind == PFC_RULE_MONTH) {
         const int64_t first = pfc_days_of(year, d->month, 1);
-        const int64_t behind = d->month == 12 ? pfc_days_of(year + 1, 1, 1)
-                                              : pfc_days_of(year, d->month + 1, 1);
+        const int64_t behind =
+            d->month == 12 ? pfc_days_of(year + 1, 1, 1) : pfc_days_of(year, d->month + 1, 1);
 
         days = first + (d->weekday - pfc_weekday_of(first) + 7) % 7 + 7 * (d->week - 1);
         if (days >= behind)

@@ -347,8 +347,7 @@ static void fire_schedules(pfc_workers *w)
             return;
         if (fired.night)
             pfc_log(PFC_INFO, "night_started", "night", fired.night, "state",
-                    (const char *)fired.state, "job", fired.job_id, "why",
-                    (const char *)fired.why);
+                    (const char *)fired.state, "job", fired.job_id, "why", (const char *)fired.why);
         if (fired.trouble[0])
             pfc_log(PFC_ERROR, "schedule_has_no_next_time", "why", (const char *)fired.trouble);
     }

@@ -32,10 +32,9 @@ static void teardown(void)
 
 TestSuite(schedules, .init = setup, .fini = teardown);
 
-static const pfc_schedule_spec nightly = { .name = "nightly",
-                                           .cron = "30 2 * * *",
-                                           .zone = "Europe/Berlin",
-                                           .enabled = true };
+static const pfc_schedule_spec nightly = {
+    .name = "nightly", .cron = "30 2 * * *", .zone = "Europe/Berlin", .enabled = true
+};
 
 static void add(const pfc_schedule_spec *spec)
 {
@@ -117,8 +116,8 @@ Test(schedules, a_schedule_is_stored_changed_and_removed_with_a_record)
     cr_assert(eq(int, pfc_schedule_change(g.db, "tester", g.project, &spec, &err), PFC_OK));
     cr_expect(eq(i64, count("schedules WHERE next_at IS NULL AND NOT enabled"), 1));
     cr_assert(eq(int, pfc_schedule_remove(g.db, "tester", g.project, "nightly", &err), PFC_OK));
-    cr_expect(eq(int, pfc_schedule_remove(g.db, "tester", g.project, "nightly", &err),
-                 PFC_ENOTFOUND));
+    cr_expect(
+        eq(int, pfc_schedule_remove(g.db, "tester", g.project, "nightly", &err), PFC_ENOTFOUND));
     cr_expect(eq(int, pfc_schedule_change(g.db, "tester", g.project, &spec, &err), PFC_ENOTFOUND));
     cr_expect(eq(i64, count("schedules"), 0));
     cr_expect(eq(i64, count("audit WHERE object = 'schedule nightly' AND actor = 'tester'"), 4));
@@ -198,8 +197,9 @@ Test(schedules, a_due_one_fires_once_and_catches_up_once)
     cr_expect(gt(i64, fired.job_id, 0));
     expect_none_due();
     cr_expect(eq(i64, count("nights"), 1));
-    cr_expect(eq(i64, count("schedules WHERE next_at > now() AND next_at < now() + interval '25h'"
-                            " AND last_at < now() - interval '9 days'"),
+    cr_expect(eq(i64,
+                 count("schedules WHERE next_at > now() AND next_at < now() + interval '25h'"
+                       " AND last_at < now() - interval '9 days'"),
                  1));
     cr_expect(eq(i64, count("nights n JOIN schedules s ON s.last_at = n.due_at"), 1));
 }
@@ -249,8 +249,8 @@ Test(schedules, servers_fire_each_due_time_once)
     }
     fire_all(g.db); /* what was locked when every server looked */
     cr_expect(eq(i64, count("nights"), SCHEDULES));
-    cr_expect(eq(i64, plant_number(g.url, "SELECT count(DISTINCT schedule_id) FROM nights"),
-                 SCHEDULES));
+    cr_expect(
+        eq(i64, plant_number(g.url, "SELECT count(DISTINCT schedule_id) FROM nights"), SCHEDULES));
     /* All want the same work: one job. */
     cr_expect(eq(i64, count("jobs WHERE kind = 'nightly'"), 1));
 }
@@ -318,8 +318,8 @@ Test(schedules, a_night_measures_the_new_commits_in_blocks_on_the_newest_measure
     expect_job("task -> 'blocks' -> 'commits' ->> 2", fx_sha(9));
     expect_job("jsonb_array_length(task -> 'blocks' -> 'commits')", "3");
     expect_job("(task -> 'blocks' ->> 'budget_s')::float8", "120");
-    cr_expect(eq(i64, count("nights WHERE commits = 3 AND left_out = 2 AND actor = 'schedule'"),
-                 1));
+    cr_expect(
+        eq(i64, count("nights WHERE commits = 3 AND left_out = 2 AND actor = 'schedule'"), 1));
     cr_expect(eq(i64, count("audit WHERE actor = 'schedule' AND action = 'enqueue'"), 1));
 }
 
@@ -397,8 +397,8 @@ Test(schedules, a_night_is_skipped_while_the_one_before_runs)
     make_due(1);
     fire(&second);
     expect_text(second.state, "running");
-    cr_expect(eq(i64, count("nights WHERE state = 'failed' AND reason LIKE 'job % failed: no disk'"),
-                 1));
+    cr_expect(
+        eq(i64, count("nights WHERE state = 'failed' AND reason LIKE 'job % failed: no disk'"), 1));
     cr_expect(eq(i64, count("nights WHERE commits = 2"), 2));
     /* It is done: only later commits. */
     plant_sql(g.url, "UPDATE jobs SET state = 'done' WHERE id = %lld", (long long)second.job_id);
@@ -427,15 +427,15 @@ Test(schedules, a_person_starts_a_night_unless_one_runs)
     add(&s);
     cr_assert(eq(int, pfc_schedule_run(g.db, "ann", g.project, "nightly", &night, &err), PFC_OK),
               "%s", err.msg);
-    cr_expect(eq(int, pfc_schedule_run(g.db, "ann", g.project, "nightly", &other, &err),
-                 PFC_ECONFLICT));
+    cr_expect(
+        eq(int, pfc_schedule_run(g.db, "ann", g.project, "nightly", &other, &err), PFC_ECONFLICT));
     cr_expect(strstr(err.msg, "still runs") != NULL, "%s", err.msg);
-    cr_expect(eq(int, pfc_schedule_run(g.db, "ann", g.project, "other", &other, &err),
-                 PFC_ENOTFOUND));
+    cr_expect(
+        eq(int, pfc_schedule_run(g.db, "ann", g.project, "other", &other, &err), PFC_ENOTFOUND));
     cr_expect(eq(i64, count("nights"), 1));
-    cr_assert(eq(int, pfc_nights_list(g.db, g.project, "nightly", 0, (pfc_page){ .limit = 10 },
-                                      &rows, &err),
-                 PFC_OK));
+    cr_assert(eq(
+        int, pfc_nights_list(g.db, g.project, "nightly", 0, (pfc_page){ .limit = 10 }, &rows, &err),
+        PFC_OK));
     cr_assert(eq(sz, rows.len, 1));
     cr_expect(eq(i64, rows.items[0].id, night));
     expect_text(rows.items[0].actor, "ann");
@@ -500,8 +500,8 @@ static void push(const char *delivery, const char *branch, unsigned n)
     size_t done = 0;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_webhook_store(g.db, PFC_FORGE_GITHUB, "github", &headers, &w, &repeated,
-                                        &err),
+    cr_assert(eq(int,
+                 pfc_webhook_store(g.db, PFC_FORGE_GITHUB, "github", &headers, &w, &repeated, &err),
                  PFC_OK),
               "%s", err.msg);
     cr_assert(eq(int, pfc_webhooks_apply(g.db, any_project, NULL, &done, &err), PFC_OK), "%s",
@@ -520,8 +520,9 @@ Test(schedules, a_push_makes_the_new_head_known)
                         " SELECT id, 'github', 'me/kernels' FROM projects");
     add(&nightly);
     push("d1", "feature", 7);
-    cr_expect(eq(i64, count("webhook_deliveries WHERE state = 'ignored' AND note LIKE "
-                            "'branch feature is neither the project%'"),
+    cr_expect(eq(i64,
+                 count("webhook_deliveries WHERE state = 'ignored' AND note LIKE "
+                       "'branch feature is neither the project%'"),
                  1));
     push("d2", "main", 9);
     cr_expect(eq(i64, count("webhook_deliveries WHERE state = 'done'"), 1));

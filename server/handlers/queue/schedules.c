@@ -163,9 +163,9 @@ static pfc_code decode_settings(schedule_body *b, bool required, pfc_err *err)
  * "labels"?, "max_commits"?, "budget_s"?, "enabled"?} */
 PFC_HANDLER(schedules_post)
 {
-    static const char *const known[] = { "name",     "cron",   "zone",        "branch",   "suite",
-                                         "backends", "labels", "max_commits", "budget_s", "enabled",
-                                         NULL };
+    static const char *const known[] = { "name",     "cron",     "zone",   "branch",
+                                         "suite",    "backends", "labels", "max_commits",
+                                         "budget_s", "enabled",  NULL };
     schedule_body b = { .spec.enabled = true };
     int64_t project = 0;
     pfc_code code = pfc_path_project(app, req, &project, err);
@@ -215,7 +215,7 @@ static pfc_code take_old(pfc_app *app, int64_t project, const char *name, schedu
 /* PATCH /api/v1/projects/{p}/schedules/{id}: members that are absent stay as they are. */
 PFC_HANDLER(schedules_patch)
 {
-    static const char *const known[] = { "cron",   "zone",        "branch",   "suite",  "backends",
+    static const char *const known[] = { "cron",   "zone",        "branch",   "suite",   "backends",
                                          "labels", "max_commits", "budget_s", "enabled", NULL };
     schedule_body b = { 0 };
     const char *name = pfc_req_param(req, "id");
@@ -243,8 +243,8 @@ PFC_HANDLER(schedules_delete)
     pfc_code code = pfc_path_project(app, req, &project, err);
 
     if (!code)
-        code = pfc_schedule_remove(app->db, req->auth.actor, project, pfc_req_param(req, "id"),
-                                   err);
+        code =
+            pfc_schedule_remove(app->db, req->auth.actor, project, pfc_req_param(req, "id"), err);
     return code ? code : pfc_reply_empty(reply);
 }
 
@@ -283,8 +283,8 @@ PFC_HANDLER(nights_list)
     if (!code)
         code = pfc_nights_list(app->db, project, pfc_req_param(req, "id"), 0, page, &rows, err);
     if (!code)
-        code = pfc_reply_rows(reply, "nights", PFC_ROW_VIEW(&rows), encode_night, req, rows.next,
-                              err);
+        code =
+            pfc_reply_rows(reply, "nights", PFC_ROW_VIEW(&rows), encode_night, req, rows.next, err);
     pfc_rows_clear(&rows);
     return code;
 }

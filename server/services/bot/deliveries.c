@@ -9,10 +9,10 @@
 #define AT_ONCE 50 /* deliveries of one transaction */
 
 static const char *const kinds[] = {
-    [PFC_WEBHOOK_IGNORED] = "ignored",     [PFC_WEBHOOK_PING] = "ping",
-    [PFC_WEBHOOK_PUSH] = "push",           [PFC_WEBHOOK_PULL] = "pull",
-    [PFC_WEBHOOK_PULL_CLOSED] = "closed",  [PFC_WEBHOOK_COMMENT] = "comment",
-    [PFC_WEBHOOK_CHECK_AGAIN] = "again",   [PFC_WEBHOOK_INSTALLED] = "installed",
+    [PFC_WEBHOOK_IGNORED] = "ignored",    [PFC_WEBHOOK_PING] = "ping",
+    [PFC_WEBHOOK_PUSH] = "push",          [PFC_WEBHOOK_PULL] = "pull",
+    [PFC_WEBHOOK_PULL_CLOSED] = "closed", [PFC_WEBHOOK_COMMENT] = "comment",
+    [PFC_WEBHOOK_CHECK_AGAIN] = "again",  [PFC_WEBHOOK_INSTALLED] = "installed",
 };
 
 /* ---- storing ---- */
@@ -54,24 +54,23 @@ pfc_code pfc_webhook_store(pfc_db *db, pfc_forge_kind forge, const char *account
     if (!code)
         code = pfc_sql_delivery_insert(
             tx,
-            &(pfc_sql_delivery_insert_args){
-                .forge = pfc_forge_kind_name(forge),
-                .account = account,
-                .delivery = headers->delivery,
-                .event = headers->event ? headers->event : "",
-                .kind = kinds[w->kind],
-                .repo = w->repo ? w->repo : "",
-                .sender = w->sender ? w->sender : "",
-                .number = number,
-                .sha = push                                 ? w->after
-                       : w->kind == PFC_WEBHOOK_CHECK_AGAIN ? w->commit
-                                                            : NULL,
-                .comment_id = comment ? w->comment_id : 0,
-                .comment_author = comment ? w->comment_author : NULL,
-                .comment_body = comment ? w->comment_body : NULL,
-                .branch = push ? w->branch : NULL,
-                .state = note ? "ignored" : "new",
-                .note = note ? note : "" },
+            &(pfc_sql_delivery_insert_args){ .forge = pfc_forge_kind_name(forge),
+                                             .account = account,
+                                             .delivery = headers->delivery,
+                                             .event = headers->event ? headers->event : "",
+                                             .kind = kinds[w->kind],
+                                             .repo = w->repo ? w->repo : "",
+                                             .sender = w->sender ? w->sender : "",
+                                             .number = number,
+                                             .sha = push                                 ? w->after
+                                                    : w->kind == PFC_WEBHOOK_CHECK_AGAIN ? w->commit
+                                                                                         : NULL,
+                                             .comment_id = comment ? w->comment_id : 0,
+                                             .comment_author = comment ? w->comment_author : NULL,
+                                             .comment_body = comment ? w->comment_body : NULL,
+                                             .branch = push ? w->branch : NULL,
+                                             .state = note ? "ignored" : "new",
+                                             .note = note ? note : "" },
             &notified, err);
     pfc_tx_free(tx);
     if (!code)
@@ -97,9 +96,9 @@ typedef struct outcome {
 static const char *command_word(pfc_bot_command_kind kind)
 {
     static const char *const words[] = {
-        [PFC_BOT_BENCH] = "bench", [PFC_BOT_BISECT] = "bisect", [PFC_BOT_RERUN] = "rerun",
-        [PFC_BOT_ACCEPT] = "accept", [PFC_BOT_WHY] = "why",     [PFC_BOT_HELP] = "help",
-        [PFC_BOT_ALLOW] = "allow", [PFC_BOT_UNKNOWN] = "unknown",
+        [PFC_BOT_BENCH] = "bench",   [PFC_BOT_BISECT] = "bisect",   [PFC_BOT_RERUN] = "rerun",
+        [PFC_BOT_ACCEPT] = "accept", [PFC_BOT_WHY] = "why",         [PFC_BOT_HELP] = "help",
+        [PFC_BOT_ALLOW] = "allow",   [PFC_BOT_UNKNOWN] = "unknown",
     };
 
     return words[kind];
@@ -153,8 +152,7 @@ static pfc_code apply_again(pfc_tx *tx, const pfc_sql_deliveries_take_row *d, in
 {
     pfc_sql_pulls_of_head_rows pulls = { 0 };
     pfc_code code = pfc_sql_pulls_of_head(
-        tx,
-        &(pfc_sql_pulls_of_head_args){ .project_id = project_id, .sha = d->sha ? d->sha : "" },
+        tx, &(pfc_sql_pulls_of_head_args){ .project_id = project_id, .sha = d->sha ? d->sha : "" },
         &pulls, err);
 
     if (!code && pulls.len == 0)
@@ -237,8 +235,8 @@ static pfc_code apply_all(pfc_tx *tx, void *into, pfc_err *err)
 {
     applying *a = into;
     pfc_sql_deliveries_take_rows rows = { 0 };
-    pfc_code code = pfc_sql_deliveries_take(
-        tx, &(pfc_sql_deliveries_take_args){ .limit = AT_ONCE }, &rows, err);
+    pfc_code code = pfc_sql_deliveries_take(tx, &(pfc_sql_deliveries_take_args){ .limit = AT_ONCE },
+                                            &rows, err);
 
     a->done = rows.len;
     for (size_t i = 0; !code && i < rows.len; i++)
@@ -268,9 +266,8 @@ pfc_code pfc_webhooks_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_we
     if (!code)
         code = pfc_sql_deliveries_list(
             tx,
-            &(pfc_sql_deliveries_list_args){ .project_id = project_id,
-                                             .cursor = page.cursor,
-                                             .limit = pfc_page_fetch(page) },
+            &(pfc_sql_deliveries_list_args){
+                .project_id = project_id, .cursor = page.cursor, .limit = pfc_page_fetch(page) },
             out, err);
     pfc_tx_free(tx);
     if (!code)

@@ -41,10 +41,9 @@ static pfc_code put_job(pfc_tx *tx, const pfc_sql_schedule_due_row *s, const pfc
 {
     const char **commits = pfc_calloc(plan->len, sizeof(*commits));
     pfc_texts backends = { 0 };
-    const pfc_job_blocks blocks = { .commits = commits,
-                                    .commits_len = plan->len,
-                                    .base = n->base,
-                                    .budget_s = s->budget_s };
+    const pfc_job_blocks blocks = {
+        .commits = commits, .commits_len = plan->len, .base = n->base, .budget_s = s->budget_s
+    };
     bool created = false;
     pfc_job_spec spec = { .kind = "nightly",
                           .commit = n->head,
@@ -217,15 +216,14 @@ static pfc_code fire(pfc_tx *tx, const pfc_sql_schedule_due_row *s, const char *
     copy(out->state, sizeof(out->state), n.state);
     copy(out->why, sizeof(out->why), n.why);
     return code ? code
-                : pfc_sql_schedule_planned(
-                      tx,
-                      &(pfc_sql_schedule_planned_args){
-                          .project_id = s->project_id,
-                          .id = s->id,
-                          .last_s = s->due_s,
-                          .next_s = next,
-                          .trouble = out->trouble[0] ? out->trouble : NULL },
-                      err);
+                : pfc_sql_schedule_planned(tx,
+                                           &(pfc_sql_schedule_planned_args){
+                                               .project_id = s->project_id,
+                                               .id = s->id,
+                                               .last_s = s->due_s,
+                                               .next_s = next,
+                                               .trouble = out->trouble[0] ? out->trouble : NULL },
+                                           err);
 }
 
 pfc_code pfc_schedules_fire(pfc_db *db, const char *zone_dir, pfc_fired *out, pfc_err *err)

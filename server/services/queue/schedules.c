@@ -92,28 +92,26 @@ static pfc_code put(pfc_tx *tx, int64_t project_id, int64_t id, const pfc_schedu
     double next = NAN;
     /* Times of the database and of this machine may differ; that of the database decides when it
      * fires, so that a time just passed fires at once. */
-    pfc_code code =
-        pfc_schedule_next(s->cron, zone, NULL, (int64_t)pfc_clock_unix_s(), &next, err);
+    pfc_code code = pfc_schedule_next(s->cron, zone, NULL, (int64_t)pfc_clock_unix_s(), &next, err);
 
     if (!code)
         code = pfc_sql_schedule_put(
             tx,
-            &(pfc_sql_schedule_put_args){ .project_id = project_id,
-                                          .id = id,
-                                          .name = s->name,
-                                          .cron = s->cron,
-                                          .zone = zone,
-                                          .branch = s->branch,
-                                          .suite = s->suite,
-                                          .backends = s->backends,
-                                          .backends_len = s->backends_len,
-                                          .labels = labels,
-                                          .max_commits = s->max_commits ? s->max_commits
-                                                                        : PFC_SCHEDULE_MAX_COMMITS,
-                                          .budget_s =
-                                              s->budget_s > 0 ? s->budget_s : PFC_SCHEDULE_BUDGET_S,
-                                          .enabled = s->enabled,
-                                          .next_at = s->enabled ? next : (double)NAN },
+            &(pfc_sql_schedule_put_args){
+                .project_id = project_id,
+                .id = id,
+                .name = s->name,
+                .cron = s->cron,
+                .zone = zone,
+                .branch = s->branch,
+                .suite = s->suite,
+                .backends = s->backends,
+                .backends_len = s->backends_len,
+                .labels = labels,
+                .max_commits = s->max_commits ? s->max_commits : PFC_SCHEDULE_MAX_COMMITS,
+                .budget_s = s->budget_s > 0 ? s->budget_s : PFC_SCHEDULE_BUDGET_S,
+                .enabled = s->enabled,
+                .next_at = s->enabled ? next : (double)NAN },
             stored, err);
     free(labels);
     return code;
@@ -231,13 +229,14 @@ pfc_code pfc_nights_list(pfc_db *db, int64_t project_id, const char *name, int64
 
     pfc_rows_clear(&known);
     if (!code)
-        code = pfc_sql_nights_list_once(db,
-                                        &(pfc_sql_nights_list_args){ .project_id = project_id,
-                                                                     .name = name,
-                                                                     .id = id,
-                                                                     .cursor = page.cursor,
-                                                                     .limit = pfc_page_fetch(page) },
-                                        out, err);
+        code =
+            pfc_sql_nights_list_once(db,
+                                     &(pfc_sql_nights_list_args){ .project_id = project_id,
+                                                                  .name = name,
+                                                                  .id = id,
+                                                                  .cursor = page.cursor,
+                                                                  .limit = pfc_page_fetch(page) },
+                                     out, err);
     if (!code)
         pfc_rows_cut(out, page, id);
     return code;

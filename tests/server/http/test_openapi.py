@@ -13,7 +13,9 @@ import unittest
 import jsonschema
 
 import description
+import fleet_rows
 import pull_rows
+import schedule_rows
 import schema_walk
 import strangers
 import support
@@ -101,8 +103,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         assert notice["commit"] == support.commit_id(8), notice
         event = support.moved_machine(server, "moved")["id"]
         pull_rows.plant(server)
-        for name in ("planted", "spare"):
-            assert server.as_admin("POST", "/api/v1/projects/demo/schedules", {"name": name, "cron": "@daily", "suite": "s.yaml"}).status == 201
+        schedule_rows.plant(server, job)
         schedules = "/api/v1/projects/{p}/schedules/{id}"
         return {schedules: "planted", schedules + "/run": "planted", schedules + "/nights": "planted", "/api/v1/environment/{id}": event,
                 "/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
@@ -134,9 +135,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                                                    "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1),
         ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE,
-        ("post", "/api/v1/projects/{p}/schedules"): {"name": "nightly", "cron": "30 2 * * mon-fri", "zone": "Europe/Berlin", "branch": "main",
-                                                     "suite": "s.yaml", "backends": ["x"], "labels": {"rack": "a"}, "max_commits": 5,
-                                                     "budget_s": 60, "enabled": True},
+        ("post", "/api/v1/projects/{p}/schedules"): schedule_rows.SCHEDULE,
         ("patch", "/api/v1/projects/{p}/schedules/{id}"): {"budget_s": 90, "suite": None},
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
         ("patch", "/api/v1/environment/{id}"): {"dismissed": False, "reason": "it is the machine's"},
@@ -166,6 +165,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "SuspectsAnswer.suspects[].now", "CommitAnswer.changes[].why_no_alert", "SeriesAnswer.changes[].why_no_alert", "SeriesAnswer.series.change.why_no_alert", "SeriesListAnswer.series[].change.why_no_alert", "CandidatesAnswer.candidates", "AlertAnswer.two_speeds", "AlertAnswer.blocks", "AlertDetailAnswer.two_speeds", "AlertDetailAnswer.blocks", "SeriesAnswer.changes[].blocks", "SeriesAnswer.series.two_speeds", "SeriesListAnswer.series[].two_speeds"}
     ELSEWHERE |= {"SessionAnswer.commits[].needs_s", "SessionAnswer.commits[].worst.alert_id", "SessionAnswer.series[].boundaries[].alert_id",
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
+    ELSEWHERE |= {"NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble"}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
         "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", "phases", *(
@@ -279,7 +279,11 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                  "good": support.commit_id(1), "bad": support.commit_id(12)}
         ask("post", "/api/v1/bisections", order)
         ask("post", "/api/v1/bisections", {**order, "dry_run": False})
+        ask("post", "/api/v1/projects/{p}/schedules", self.BODIES["post", "/api/v1/projects/{p}/schedules"])
+        schedule_rows.keep_busy(server)
+        ask("post", "/api/v1/projects/{p}/schedules/{id}/run", path="/api/v1/projects/demo/schedules/busy/run")
         for limit in ("?limit=1", "?limit=1000"):
+            ask("get", "/api/v1/projects/{p}/schedules/{id}/nights", query=limit)
             for pattern in ("commits", "series", "runs", "pulls"):
                 ask("get", "/api/v1/projects/{p}/" + pattern, query=limit)
             ask("get", "/api/v1/projects/{p}/sessions", query=limit.replace("1000", "100"))
@@ -314,7 +318,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['id']}")
         ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['rerun']['of']}")
         _ = ask("get", "/api/v1/projects"), ask("get", "/api/v1/projects/{p}")
-        self.runners_of_a_fleet(ask)
+        fleet_rows.ask_about_runners(server, ask)
         # what is refused for what it would overwrite
         ask("post", "/api/v1/runs", {**run, "suite": "another"})
         canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")
@@ -323,20 +327,6 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("get", "/api/v1/bisections")
         ask("delete", "/api/v1/bisections/{id}", path=f"/api/v1/bisections/{report}")
         return found
-
-    @staticmethod
-    def runners_of_a_fleet(ask):
-        """Two runners of demo with one token: one reports, is drained, revoked, quarantined and released."""
-        token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"], "project": "demo", "name": "rack"}).json["token"]
-        status = {"version": "1.2.3", "sandbox": "none", "spool": {
-            "documents": 6000, "max_documents": 10000, "bytes": 10, "max_bytes": 2**31, "oldest_s": 90.5, "disk_free_bytes": 2**40}}
-        for name in ("r7", "r8"):
-            server.call("POST", "/api/v1/jobs/lease", {"runner": name, "machine_class": "none", "labels": {"x": "y"}, "backends": ["x"],
-                                                       "status": status}, token=token)
-        ask("post", "/api/v1/runners/drain", {"runner": "r7"})
-        ask("post", "/api/v1/runners/revoke", {"runner": "r7", "quarantine_since": "2020-01-01T00:00:00Z", "reason": "broken fan"})
-        ask("get", "/api/v1/runners")
-        ask("post", "/api/v1/runners/release", {"runner": "r7"})
 
     def test_what_the_walk_does_not_come_by_is_as_declared_too(self):
         for pattern, method, operation, answer in self.others():

@@ -88,6 +88,8 @@ class Writes:
             self.service().as_admin("POST", "/api/v1/projects", {"name": "linked"})
             self.service().as_admin("POST", "/api/v1/projects/linked/forge", self.BODIES["post", "/api/v1/projects/{p}/forge"])
             return "/api/v1/projects/linked/forge"
+        if (method, pattern) == ("delete", "/api/v1/projects/{p}/schedules/{id}"):
+            return self.path(pattern).replace("planted", "spare")
         if (method, pattern) != ("delete", "/api/v1/projects/{p}"):
             return self.path(pattern)
         self.service().as_admin("POST", "/api/v1/projects", {"name": "spare"})
@@ -116,6 +118,11 @@ class Writes:
         yield "post", demo + "/forge", {**link, "policy": "on_change"}, 1
         yield "delete", demo + "/forge", None, 1
         yield "post", demo + "/forge", link, 1
+        schedule = demo + "/schedules/audited"
+        yield "post", demo + "/schedules", {"name": "audited", "cron": "@daily", "branch": "empty"}, 1
+        yield "patch", schedule, {"enabled": False}, 1
+        yield "post", schedule + "/run", None, 1
+        yield "delete", schedule, None, 1
         yield "post", demo + "/sources", sources, 1
         yield "post", "/api/v1/runs", run, 1
         yield "post", "/api/v1/runs", run, 0
