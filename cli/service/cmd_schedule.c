@@ -1,5 +1,5 @@
 /*
- * perfci schedule: when the service measures the new commits of a branch by itself.
+ * perfci schedule: when the service measures the new commits of a branch automatically.
  */
 #include <stdio.h>
 #include <stdlib.h>

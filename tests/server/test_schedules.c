@@ -251,7 +251,7 @@ Test(schedules, servers_fire_each_due_time_once)
     cr_expect(eq(i64, count("nights"), SCHEDULES));
     cr_expect(
         eq(i64, plant_number(g.url, "SELECT count(DISTINCT schedule_id) FROM nights"), SCHEDULES));
-    /* All want the same work: one job. */
+    /* All have the same work: one job. */
     cr_expect(eq(i64, count("jobs WHERE kind = 'nightly'"), 1));
 }
 
