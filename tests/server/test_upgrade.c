@@ -178,7 +178,7 @@ static const struct {
           " VALUES (1, 7, repeat('1', 40), repeat('2', 40), 'a');"
           "INSERT INTO pull_commands (project_id, number, comment_id, command, author)"
           " VALUES (1, 7, 1, 'why', 'a')" },
-    { 53, "INSERT INTO schedules (project_id, name, cron, zone, max_commits, budget_s)"
+    { 54, "INSERT INTO schedules (project_id, name, cron, zone, max_commits, budget_s)"
           " VALUES (1, 's', '@daily', 'UTC', 1, 1);"
           "INSERT INTO nights (project_id, schedule_id, actor, state) VALUES (1, 1, 'a', 'done')" },
 };
