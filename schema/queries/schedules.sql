@@ -2,7 +2,7 @@
 
 -- name: schedule_put
 -- id 0: a new one; no row when the name is taken. next_at, NULL: not planned.
--- in: project_id i64, id id, name text, cron text, zone text, branch text?, suite text?, backends text[], labels text,
+-- in: project_id i64, id id, name text, cron text, zone text, branch text?, suite text?, backends text[], labels json,
 --    max_commits i64, budget_s f64, enabled bool, next_at f64, trouble text?
 -- value: id i64
 WITH changed AS (

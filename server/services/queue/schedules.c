@@ -107,7 +107,7 @@ static pfc_code put(pfc_tx *tx, int64_t project_id, int64_t id, const pfc_schedu
                 .suite = s->suite,
                 .backends = s->backends,
                 .backends_len = s->backends_len,
-                .labels = labels,
+                .labels_json = labels,
                 .max_commits = s->max_commits ? s->max_commits : PFC_SCHEDULE_MAX_COMMITS,
                 .budget_s = s->budget_s > 0 ? s->budget_s : PFC_SCHEDULE_BUDGET_S,
                 .enabled = s->enabled,
