@@ -1,7 +1,6 @@
 /* Measures both sides under callgrind and perf. */
 #include "cli/explain/measured.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,6 @@
 #include "cli/output/output.h"
 #include "core/base/fs.h"
 #include "core/base/process/proc.h"
-
-#define MAX_FILES 256 /* processes of one side */
 
 typedef struct measuring {
     const pfc_cli *cli;
@@ -53,24 +50,30 @@ static void look_for(const char *program, char out[300])
     pfc_proc_result_clear(&res);
 }
 
-/* Measures one commit once with `command` in place of the project's. */
+static pfc_code open_side(const measuring *m, const char *commit, const pfc_take_opts *opts,
+                          pfc_take *take, pfc_commit_id *id, pfc_err *err)
+{
+    pfc_code code = pfc_take_open(take, m->cli, opts, NULL, true, NULL, err);
+
+    if (!code && !take->conf.measure) {
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "--callgrind, --perf: expected a project with \"measure:\"");
+        pfc_err_hint(err, "a suite's kernels are counted by perfci-bench --exact");
+    }
+    return code ? code : pfc_repo_resolve(take->repo, commit, id, err);
+}
+
+/* Measures one commit once with the project's command behind `prefix`. */
 static pfc_code run_side(const measuring *m, const char *commit, const char *prefix, pfc_err *err)
 {
-    pfc_take_opts opts = { .repeats = 1 };
+    const pfc_take_opts opts = { .repeats = 1 };
     pfc_take take = { 0 };
     pfc_commit_id id = { "" };
     pfc_run *run = NULL;
     char *word = NULL;
     char *command = NULL;
-    pfc_code code = pfc_take_open(&take, m->cli, &opts, NULL, true, NULL, err);
+    pfc_code code = open_side(m, commit, &opts, &take, &id, err);
 
-    if (!code && !take.conf.measure) {
-        code = pfc_err_set(err, PFC_EINVAL,
-                           "--callgrind, --perf: expected a project with \"measure:\"");
-        pfc_err_hint(err, "a suite's kernels are counted by perfci-bench --exact");
-    }
-    if (!code)
-        code = pfc_repo_resolve(take.repo, commit, &id, err);
     if (!code) {
         word = quoted(take.conf.measure);
         command = pfc_format("%s /bin/sh -c %s", prefix, word);
@@ -91,52 +94,19 @@ static const char *commit_of(const measuring *m, bool after)
 
 /* ---- callgrind ---- */
 
-static bool is_of_side(const char *file, bool after)
-{
-    return strncmp(file, after ? "after." : "before.", after ? 6 : 7) == 0;
-}
-
-/* All processes that the side started, the shell too. */
-static pfc_code read_side(const measuring *m, bool after, pfc_functions *out, pfc_err *err)
-{
-    DIR *d = opendir(m->dir);
-    struct dirent *entry;
-    size_t files = 0;
-    pfc_code code = d ? PFC_OK : pfc_err_set(err, PFC_EIO, "%s: cannot be read", m->dir);
-
-    while (!code && (entry = readdir(d)) != NULL && files < MAX_FILES) {
-        char *path;
-        char *text = NULL;
-        size_t len = 0;
-
-        if (!is_of_side(entry->d_name, after))
-            continue;
-        path = pfc_fs_join(m->dir, entry->d_name);
-        code = pfc_fs_read(path, PFC_CALLGRIND_MAX_BYTES, &text, &len, err);
-        if (!code && len > 0) {
-            files++;
-            code = pfc_callgrind_read(text, len, path, out, err);
-        }
-        free(text);
-        free(path);
-    }
-    if (d)
-        closedir(d);
-    if (!code && files == 0)
-        code = pfc_err_set(err, PFC_EUNAVAIL, "valgrind wrote no counts");
-    pfc_functions_sort(out);
-    return code;
-}
-
 static pfc_code count_side(const measuring *m, bool after, pfc_functions *out, pfc_err *err)
 {
-    char *prefix = pfc_format("exec valgrind --tool=callgrind -q --trace-children=yes "
-                              "--callgrind-out-file=%s/%s.%%p",
-                              m->dir, after ? "after" : "before");
-    pfc_code code = run_side(m, commit_of(m, after), prefix, err);
+    const pfc_take_opts opts = { .repeats = 1 };
+    pfc_take take = { 0 };
+    pfc_commit_id id = { "" };
+    pfc_code code = open_side(m, commit_of(m, after), &opts, &take, &id, err);
 
-    free(prefix);
-    return code ? code : read_side(m, after, out, err);
+    if (!code)
+        code = pfc_take_workspace(&take, 1, err);
+    if (!code)
+        code = pfc_workspace_count(take.ws, &take.measure, &id, out, err);
+    pfc_take_close(&take);
+    return code;
 }
 
 static pfc_code add_functions(const measuring *m, pfc_explanation *e, pfc_err *err)

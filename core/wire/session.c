@@ -35,6 +35,9 @@ void pfc_session_free(pfc_session *session)
         free(session->commits[i].commit);
         free(session->commits[i].reason);
         free(session->commits[i].same_as);
+        for (size_t k = 0; k < session->commits[i].functions_len; k++)
+            free(session->commits[i].functions[k].name);
+        free(session->commits[i].functions);
     }
     free(session->commits);
     free(session->id);
@@ -89,10 +92,43 @@ static pfc_code read_status(const json_t *obj, const pfc_json_at *at, pfc_sessio
     return code;
 }
 
+static pfc_code read_function(const json_t *obj, const pfc_json_at *at, pfc_session_function *f,
+                              pfc_err *err)
+{
+    static const char *const known[] = { "name", "before", "after", NULL };
+    pfc_code code = pfc_json_known(obj, at, known, err);
+
+    if (code == PFC_OK)
+        code = pfc_json_name(obj, at, "name", true, PFC_WIRE_MAX_NAME, &f->name, err);
+    if (code == PFC_OK && f->name[0] == '\0')
+        code = pfc_json_fault(at, "name", err, "expected a name, not empty");
+    if (code == PFC_OK)
+        code = pfc_json_i64(obj, at, "before", true, 0, PFC_SESSION_MAX_COUNT, &f->before, err);
+    return code ? code : pfc_json_i64(obj, at, "after", true, 0, PFC_SESSION_MAX_COUNT, &f->after, err);
+}
+
+static pfc_code read_functions(const json_t *obj, const pfc_json_at *up, pfc_session_commit *c,
+                               pfc_err *err)
+{
+    const pfc_json_at list = { .up = up, .key = "functions" };
+    json_t *items = NULL;
+    pfc_code code =
+        pfc_json_array(obj, up, "functions", false, PFC_SESSION_MAX_FUNCTIONS, &items, err);
+
+    c->functions = pfc_calloc(json_array_size(items), sizeof(*c->functions));
+    for (size_t i = 0; code == PFC_OK && i < json_array_size(items); i++) {
+        const pfc_json_at at = { .up = &list, .index = i };
+
+        code = read_function(json_array_get(items, i), &at, &c->functions[c->functions_len++], err);
+    }
+    return code;
+}
+
 static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_session_commit *c,
                             pfc_err *err)
 {
-    static const char *const known[] = { "commit", "status", "reason", "same_as", "needs_s", NULL };
+    static const char *const known[] = { "commit",  "status",    "reason", "same_as",
+                                         "needs_s", "functions", NULL };
     pfc_code code = pfc_json_known(obj, at, known, err);
 
     c->needs_s = (double)NAN;
@@ -106,6 +142,8 @@ static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_sessio
         code = read_sha(obj, at, "same_as", false, &c->same_as, err);
     if (code == PFC_OK)
         code = pfc_json_double(obj, at, "needs_s", false, 0, PFC_SESSION_MAX_S, &c->needs_s, err);
+    if (code == PFC_OK)
+        code = read_functions(obj, at, c, err);
     if (code != PFC_OK)
         return code;
     if (c->status == PFC_SESSION_IDENTICAL && c->same_as == NULL)
@@ -277,7 +315,7 @@ static void set_time(json_t *obj, const char *key, double unix_s)
 
 static json_t *commit_to_json(const pfc_session_commit *c)
 {
-    json_t *obj = json_object();
+    json_t *obj = json_object(), *functions = json_array();
 
     set_text(obj, "commit", c->commit);
     set_text(obj, "status", words[c->status]);
@@ -285,6 +323,13 @@ static json_t *commit_to_json(const pfc_session_commit *c)
     set_text(obj, "same_as", c->same_as);
     if (isfinite(c->needs_s))
         json_object_set_new(obj, "needs_s", json_real(c->needs_s));
+    for (size_t i = 0; i < c->functions_len; i++)
+        json_array_append_new(functions, json_pack("{s:s, s:I, s:I}", "name", c->functions[i].name,
+                                                   "before", (json_int_t)c->functions[i].before,
+                                                   "after", (json_int_t)c->functions[i].after));
+    if (c->functions_len)
+        json_object_set(obj, "functions", functions);
+    json_decref(functions);
     return obj;
 }
 

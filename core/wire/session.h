@@ -11,6 +11,8 @@
 
 #define PFC_SESSION_MAX_COMMITS 256
 #define PFC_SESSION_MAX_S       1e9 /* of any duration, seconds */
+#define PFC_SESSION_MAX_FUNCTIONS 40 /* of a commit */
+#define PFC_SESSION_MAX_COUNT (INT64_C(1) << 53) /* of instructions: a double holds it exactly */
 
 typedef enum pfc_session_status {
     PFC_SESSION_MEASURED,
@@ -18,6 +20,12 @@ typedef enum pfc_session_status {
     PFC_SESSION_BROKEN,    /* does not build, or has broken results only */
     PFC_SESSION_NOT_MEASURED, /* left out, for `reason` */
 } pfc_session_status;
+
+/** A function whose number of instructions changed. */
+typedef struct pfc_session_function {
+    char *name;
+    int64_t before, after; /* instructions in the function itself */
+} pfc_session_function;
 
 /** One of the session's new commits; anchor and base are not among them. */
 typedef struct pfc_session_commit {
@@ -28,6 +36,8 @@ typedef struct pfc_session_commit {
                        identical, or a  build that was judged before and is none of the session's
                        commits */
     double needs_s; /* of measuring, until its boundary is likely to be decided; NAN: not known */
+    pfc_session_function *functions; /* against the build before; the largest change first */
+    size_t functions_len;            /* 0: not counted, or none changed */
 } pfc_session_commit;
 
 typedef struct pfc_session {

@@ -9,7 +9,10 @@
 #include "runner/blocks/blocks.h"
 #include "runner/blocks/session_json.h"
 
-enum { LINE_BYTES = 200 };
+enum {
+    LINE_BYTES = 200,
+    FUNCTIONS_S = 120, /* of counting one build; a command is about 50 times slower then */
+};
 
 /* The builds in the order of history: [anchor,] base, new ones. */
 typedef struct session_builds {
@@ -98,6 +101,10 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
                                        .exact_rounds = (size_t)task->blocks->rounds,
                                        .seed = pfc_rng_u64(&a->rng),
                                        .conf = conf,
+                                       .functions_s =
+                                           pfc_streq(lease->job->kind, "pull_request")
+                                               ? FUNCTIONS_S
+                                               : 0,
                                        .wanted = &wanted,
                                        .progress = set_progress,
                                        .progress_arg = &t };

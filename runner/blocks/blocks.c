@@ -437,6 +437,8 @@ pfc_code pfc_blocks_measure(pfc_workspace *ws, const pfc_commit_measure_opts *me
         code = measure_all(&s, err);
     if (!code)
         code = finish(&s, err);
+    if (!code && opts->functions_s > 0)
+        pfc_blocks_count_functions(&s);
     pfc_blocks_series_clear(&s);
     pfc_design_free(s.design);
     return code;
@@ -447,6 +449,7 @@ void pfc_blocks_result_clear(pfc_blocks_result *result)
     for (size_t i = 0; i < result->len; i++) {
         pfc_run_free(result->commits[i].run);
         pfc_built_clear(&result->commits[i].built);
+        free(result->commits[i].functions);
     }
     free(result->commits);
     *result = (pfc_blocks_result){ 0 };

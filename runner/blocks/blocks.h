@@ -41,6 +41,10 @@ typedef struct pfc_blocks_run_opts {
     uint64_t seed;
     const pfc_conf
         *conf; /* the perfci.yaml that applies, for the built files and `runtime_files` */
+    /* Limit of counting one build's instructions by function, seconds: new builds that the test
+     * finds different from the one before are counted, when a command measures and valgrind is
+     * installed. Not part of the budget. 0: none is counted. */
+    double functions_s;
     bool measure_identical;             /* also commits of identical object code */
     const pfc_benchmark_filter *wanted; /* NULL: everything */
     /* Receives one line of progress. NULL: none. */
@@ -70,6 +74,7 @@ typedef struct pfc_block_commit {
     double needs_s;  /* more measuring time that would decide its boundary; 0: decided; NAN: not
                         known */
     size_t visits;   /* in complete blocks */
+    pfc_function_delta *functions; /* against the build before; owned; NULL: not counted */
 } pfc_block_commit;
 
 typedef struct pfc_blocks_result {

@@ -54,6 +54,10 @@ void pfc_blocks_keep(pfc_blocks_session *s, pfc_block_visit *visit);
 char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend);
 void pfc_blocks_series_clear(pfc_blocks_session *s);
 
+/** Counts instructions by function where the options ask for it. A build that cannot be counted is
+ * logged. */
+void pfc_blocks_count_functions(pfc_blocks_session *s);
+
 /** A line for progress. */
 void pfc_blocks_say(const pfc_blocks_session *s, const char *fmt, ...) PFC_PRINTF(2, 3);
 

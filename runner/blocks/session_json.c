@@ -10,6 +10,17 @@ static const char *const words[] = { [PFC_BLOCK_MEASURED] = "measured",
                                      [PFC_BLOCK_BROKEN] = "broken",
                                      [PFC_BLOCK_NOT_MEASURED] = "not_measured" };
 
+static json_t *encode_functions(const pfc_function_delta *d)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < d->len; i++)
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "name", d->changes[i].name,
+                                              "before", (json_int_t)d->changes[i].before, "after",
+                                              (json_int_t)d->changes[i].after));
+    return list;
+}
+
 static json_t *encode_commit(const pfc_blocks_result *r, const pfc_block_commit *c)
 {
     json_t *json = json_pack("{s:s, s:s, s:s*}", "commit", c->id.hex, "status", words[c->status],
@@ -19,6 +30,8 @@ static json_t *encode_commit(const pfc_blocks_result *r, const pfc_block_commit 
         json_object_set_new(json, "same_as", json_string(r->commits[c->same_as].id.hex));
     if (c->needs_s > 0 && isfinite(c->needs_s))
         json_object_set_new(json, "needs_s", json_real(c->needs_s));
+    if (c->functions)
+        json_object_set_new(json, "functions", encode_functions(c->functions));
     return json;
 }
 

@@ -13,6 +13,7 @@
 #ifndef PFC_RUNNER_WORKSPACE_WORKSPACE_H
 #define PFC_RUNNER_WORKSPACE_WORKSPACE_H
 
+#include "core/analysis/functions/functions.h"
 #include "core/base/direction.h"
 #include "core/git/repo.h"
 #include "core/wire/benchmark_filter.h"
@@ -184,7 +185,20 @@ pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts 
                                const pfc_commit_id *id, unsigned build, pfc_outcome *out,
                                pfc_err *err) PFC_MUSTCHECK;
 
-/** As above, for the selection `wanted`: a command runs once and its other results are dropped; a
+/**
+ * Prepare, and run the measuring command once under valgrind's callgrind: the instructions of each
+ * function of all processes that it starts, sorted by name. The values that it prints are dropped.
+ * Clear *out in every case.
+ *
+ * PFC_EUNAVAIL with the reason: valgrind is not installed, the command fails under it, or takes
+ * longer than opts->timeout_s; PFC_EINVAL: there is no command; PFC_EBROKEN: the commit does not
+ * build; also the codes of pfc_callgrind_read.
+ */
+pfc_code pfc_workspace_count(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
+                             const pfc_commit_id *id, pfc_functions *out,
+                             pfc_err *err) PFC_MUSTCHECK;
+
+/** As pfc_workspace_measure, for the selection `wanted`: a command runs once and its other results are dropped; a
  * suite is measured once for each backend (opts' filter and backend are ignored). Without a match:
  * BROKEN and out->refused, and the reason lists the results. */
 pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,

@@ -26,6 +26,39 @@ SELECT $1::bigint, $2, u.ordinal - 1, u.commit_id, u.status, u.reason, nullif(u.
 FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::float8[]) WITH ORDINALITY
      AS u (commit_id, status, reason, same_as_id, needs_s, ordinal);
 
+-- name: session_functions_insert
+-- places: from 0 within a commit.
+-- arrays: len
+-- in: project_id i64, session text, commit_ids i64[], places i64[], names text[], before i64[], after i64[]
+INSERT INTO session_functions (project_id, session_id, commit_id, place, name, before, after)
+SELECT $1::bigint, $2, u.commit_id, u.place::int, u.name, u.before, u.after
+FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bigint[])
+     AS u (commit_id, place, name, before, after);
+
+-- name: session_functions
+-- Of one commit, the largest change first.
+-- in: project_id i64, session text, commit text
+-- out: name text, before i64, after i64
+SELECT f.name, f.before, f.after FROM session_functions f
+JOIN commits c ON c.project_id = f.project_id AND c.id = f.commit_id
+WHERE f.project_id = $1::bigint AND f.session_id = $2 AND c.sha = $3 ORDER BY f.place;
+
+-- name: session_object_code
+-- Hashes of the object code that two commits' runs of the session name: "identical", "different", or NULL: a run names
+-- none, or a side was not measured.
+-- in: project_id i64, session text, a text, b text
+-- out: object_code text
+SELECT CASE WHEN count(*) = 2 AND bool_and(o.low = o.high AND o.known)
+            THEN CASE WHEN min(o.low) = max(o.low) THEN 'identical' ELSE 'different' END END AS object_code
+FROM (
+    SELECT c.sha, min(v.extra ->> 'object') AS low, max(v.extra ->> 'object') AS high,
+           count(v.extra ->> 'object') = count(*) AS known
+    FROM runs r
+    JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+    JOIN measurements v ON v.project_id = r.project_id AND v.run_id = r.id
+    WHERE r.project_id = $1::bigint AND r.session_id = $2 AND c.sha IN ($3, $4)
+    GROUP BY c.sha) o;
+
 -- name: session_runs
 -- The session's runs.
 -- in: project_id i64, session text

@@ -111,6 +111,33 @@ static json_t *document_of(const pfc_session_report *r, const pfc_pull_measureme
         "differs");
 }
 
+/* The code behind the numbers: its hash, and the functions that execute more or fewer instructions.
+ */
+static pfc_code add_code(pfc_tx *tx, const pfc_session_report *r, const pfc_pull_measurement *m,
+                         json_t *doc, pfc_err *err)
+{
+    pfc_session_function_rows functions = { 0 };
+    const char *object_code = NULL;
+    json_t *list = json_array();
+    pfc_code code = pfc_session_code(tx, r->project_id, m->session_id, m->base_sha, m->head_sha,
+                                     &functions, &object_code, err);
+
+    for (size_t i = 0; !code && i < functions.len; i++) {
+        const pfc_session_function_row *f = &functions.items[i];
+
+        json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "name", f->name, "before",
+                                              (json_int_t)f->before, "after",
+                                              (json_int_t)f->after));
+    }
+    if (object_code)
+        json_object_set_new(doc, "object_code", json_string(object_code));
+    if (functions.len)
+        json_object_set(doc, "functions", list);
+    json_decref(list);
+    pfc_rows_clear(&functions);
+    return code;
+}
+
 /* ---- the verdict ---- */
 
 typedef struct decision {
@@ -195,9 +222,11 @@ static pfc_code load_session(pfc_look *look, decision *out, pfc_err *err)
 
     if (!code)
         code = pfc_session_report_load(tx, look->key.project_id, m->session_id, &report, err);
-    pfc_tx_free(tx);
     if (!code)
         decide_by_session(&report, m, out);
+    if (!code && out->document)
+        code = add_code(tx, &report, m, out->document, err);
+    pfc_tx_free(tx);
     pfc_session_report_clear(&report);
     return code;
 }

@@ -4,6 +4,7 @@ The measuring command's value depends on the commit alone (stack.py).
 """
 
 import os
+import re
 import unittest
 
 from hub import GitHub
@@ -12,6 +13,43 @@ from stack import Stack, git, make_repository, wait_for
 GOOD, BAD = 2.0, 1.7
 PAGES = "https://perf.example"
 SECRET, TOKEN = "a secret of webhooks, long enough", "ghp_0123456789012345678901234567890123456789"
+
+
+# The value depends on LEVEL alone, but for the last digits; the instructions of dot on TURNS.
+KERNEL = """#include <stdio.h>
+#include <time.h>
+
+__attribute__((noinline)) static double dot(const double *a, const double *b, int n)
+{
+    double sum = 0;
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < n; i++)
+            sum += a[i] * b[i];
+    return sum;
+}
+
+__attribute__((noinline)) static double scale(double *a, int n)
+{
+    for (int i = 0; i < n; i++)
+        a[i] *= 1.5;
+    return a[0];
+}
+
+int main(void)
+{
+    static double a[2000], b[2000];
+    struct timespec now;
+    volatile double keep = scale(a, 2000) + dot(a, b, 2000);
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    (void)keep;
+    printf("%.9f\\n", LEVEL * (1 + 1e-4 * (double)(now.tv_nsec / 1000 % 7 - 3)));
+}
+"""
+
+
+def kernel(level, turns):
+    return {"kernel.c": f"#define LEVEL {level}\n#define TURNS {turns}\n" + KERNEL}
 
 
 class Pulls(unittest.TestCase):
@@ -103,6 +141,34 @@ class Pulls(unittest.TestCase):
         self.assertEqual(now["id"], comment["id"])
         self.assertNotIn("regression, the largest", now["body"])
         self.assertEqual(self.hub.strange, [])
+
+    def test_the_slower_function_is_named_and_an_unchanged_program_is_not_measured(self):
+        base = self.commit("kernel", **kernel(GOOD, 1), **{
+            "perfci.yaml": "project: tiny\nbranch: main\nbuild: cc -O1 -g -o kernel kernel.c\nmeasure: ./kernel\n"
+                           "metric: gemm_tflops\nunit: TFLOP/s\nbetter: higher\n"})
+        git(self.repo, "push", "-q", self.bare, f"{base}:refs/heads/main")
+        slow = self.commit("slow", parent=base, **kernel(BAD, 3))
+        self.send(self.hub.push_pull(9, slow))
+        row = self.judged(9, slow)
+        self.assertEqual((row["verdict"], row["base"]), ("regression", base), row)
+        comment, = wait_for("the comment", lambda: self.hub.ours(9))
+        self.assertIn("Object code: different.\n", comment["body"])
+        self.assertIn("Functions whose number of instructions changed:\n", comment["body"])
+        rows = re.findall(r"^\| `(\w+)` \| (\d+) \| (\d+) \| (\S+ %) \|$", comment["body"], re.M)
+        self.assertEqual(rows[0][0], "dot", comment["body"])
+        self.assertAlmostEqual(int(rows[0][2]) / int(rows[0][1]), 3, delta=0.01)
+        self.assertNotIn("scale", [r[0] for r in rows])
+        self.send(self.hub.say(9, "/perfci why"))
+        answer, = wait_for("the answer", lambda: self.hub.answers(9))
+        self.assertIn("| `dot` |", answer)
+
+        same = self.commit("comment", parent=base, **{"kernel.c": kernel(GOOD, 1)["kernel.c"] + "/* said */\n"})
+        self.send(self.hub.push_pull(10, same))
+        row = self.judged(10, same)
+        self.assertEqual(row["verdict"], "identical", row)
+        self.assertEqual(self.settled(same), ("success", "Unchanged: identical object code, nothing was measured"))
+        session = self.stack.api(f"/projects/tiny/sessions/{row['session']}")
+        self.assertEqual((session["blocks"], session["series"]), (0, []))
 
     def test_a_fork_is_refused_until_a_maintainer_allows_it(self):
         head = self.commit("fork", BAD, **{"perfci.yaml": "project: tiny\nmeasure: cat /etc/shadow\n"})

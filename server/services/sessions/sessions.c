@@ -177,6 +177,49 @@ static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
     return code;
 }
 
+static pfc_code insert_functions(pfc_tx *tx, const storing *s, pfc_err *err)
+{
+    const pfc_session *in = s->session;
+    size_t n = 0, most = 0;
+    int64_t *ids, *places, *before, *after;
+    const char **names;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < in->commits_len; i++)
+        most += in->commits[i].functions_len;
+    ids = pfc_calloc(most, sizeof(*ids));
+    places = pfc_calloc(most, sizeof(*places));
+    before = pfc_calloc(most, sizeof(*before));
+    after = pfc_calloc(most, sizeof(*after));
+    names = pfc_calloc(most, sizeof(*names));
+    for (size_t i = 0; i < in->commits_len; i++)
+        for (size_t k = 0; k < in->commits[i].functions_len; k++, n++) {
+            ids[n] = s->commit_ids[i];
+            places[n] = (int64_t)k;
+            names[n] = in->commits[i].functions[k].name;
+            before[n] = in->commits[i].functions[k].before;
+            after[n] = in->commits[i].functions[k].after;
+        }
+    if (n)
+        code = pfc_sql_session_functions_insert(
+            tx,
+            &(pfc_sql_session_functions_insert_args){ .project_id = s->project_id,
+                                                      .session = in->id,
+                                                      .commit_ids = ids,
+                                                      .places = places,
+                                                      .names = names,
+                                                      .before = before,
+                                                      .after = after,
+                                                      .len = n },
+            err);
+    free(ids);
+    free(places);
+    free(before);
+    free(after);
+    free(names);
+    return code;
+}
+
 /* Its runs were judged on arrival, before all of them were stored. */
 static pfc_code judge_again(pfc_tx *tx, const storing *s, pfc_err *err)
 {
@@ -213,6 +256,8 @@ static pfc_code try_to_store(pfc_tx *tx, void *into, pfc_err *err)
     if (!s->number) /* another request was faster: its session is committed by now */
         return find_stored(tx, s, &found, err);
     code = insert_commits(tx, s, err);
+    if (!code)
+        code = insert_functions(tx, s, err);
     if (!code)
         code = judge_again(tx, s, err);
     what = pfc_format("session %s", s->session->id);
@@ -292,5 +337,31 @@ pfc_code pfc_session_load(pfc_tx *tx, int64_t project_id, const char *id, pfc_se
 
     if (!code && out->len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such session");
+    return code;
+}
+
+pfc_code pfc_session_code(pfc_tx *tx, int64_t project_id, const char *session, const char *a,
+                          const char *b, pfc_session_function_rows *functions,
+                          const char **object_code, pfc_err *err)
+{
+    static const char *const words[] = { "identical", "different" };
+    pfc_sql_session_object_code_rows rows = { 0 };
+    pfc_code code = pfc_sql_session_functions(
+        tx,
+        &(pfc_sql_session_functions_args){
+            .project_id = project_id, .session = session, .commit = b },
+        functions, err);
+
+    if (!code)
+        code = pfc_sql_session_object_code(
+            tx,
+            &(pfc_sql_session_object_code_args){
+                .project_id = project_id, .session = session, .a = a, .b = b },
+            &rows, err);
+    *object_code = NULL;
+    for (size_t i = 0; !code && rows.len && i < PFC_ARRAY_LEN(words); i++)
+        if (pfc_streq(rows.items[0].object_code, words[i]))
+            *object_code = words[i];
+    pfc_rows_clear(&rows);
     return code;
 }
