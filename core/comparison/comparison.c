@@ -339,6 +339,27 @@ void pfc_cmp_count(pfc_cmp *cmp)
     }
 }
 
+/* Whether all pairs have one object code; NULL: it is not known of each of them. */
+static const char *compare_objects(const pfc_run *a, const pfc_run *b)
+{
+    const char *word = NULL;
+
+    for (size_t i = 0; i < b->measurements_len; i++) {
+        const pfc_measurement *mb = &b->measurements[i], *ma = pfc_run_find(a, mb);
+        const char *x, *y;
+
+        if (!ma || pfc_streq(mb->benchmark, PFC_CANARY_BENCHMARK))
+            continue;
+        x = pfc_labels_get(&ma->extra, PFC_OBJECT);
+        y = pfc_labels_get(&mb->extra, PFC_OBJECT);
+        if (!x || !y)
+            return NULL;
+        if (!word || strcmp(x, y) != 0)
+            word = strcmp(x, y) == 0 ? "identical" : "different";
+    }
+    return word;
+}
+
 pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, const char *name_b,
                       double margin, pfc_cmp *out, pfc_err *err)
 {
@@ -363,6 +384,7 @@ pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, co
     if (code)
         return code;
     judge_together(out);
+    out->object_code = pfc_strdup(compare_objects(a, b));
     set_differences(out, &a->machine.fingerprint, &b->machine.fingerprint);
     pfc_cmp_count(out);
     return PFC_OK;

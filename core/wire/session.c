@@ -104,7 +104,8 @@ static pfc_code read_function(const json_t *obj, const pfc_json_at *at, pfc_sess
         code = pfc_json_fault(at, "name", err, "expected a name, not empty");
     if (code == PFC_OK)
         code = pfc_json_i64(obj, at, "before", true, 0, PFC_SESSION_MAX_COUNT, &f->before, err);
-    return code ? code : pfc_json_i64(obj, at, "after", true, 0, PFC_SESSION_MAX_COUNT, &f->after, err);
+    return code ? code
+                : pfc_json_i64(obj, at, "after", true, 0, PFC_SESSION_MAX_COUNT, &f->after, err);
 }
 
 static pfc_code read_functions(const json_t *obj, const pfc_json_at *up, pfc_session_commit *c,

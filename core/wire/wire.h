@@ -16,6 +16,9 @@
 /* A fixed piece of work in each run: it measures the speed of the machine, not of the code. */
 #define PFC_CANARY_BENCHMARK "canary"
 
+/* Under this name in a measurement's extra: the hash of the code that was measured. */
+#define PFC_OBJECT "object"
+
 /* Under "role" in a measurement's extra: it is shown and judged, but decides no exit status. */
 #define PFC_ROLE           "role"
 #define PFC_ROLE_SECONDARY "secondary"

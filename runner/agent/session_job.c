@@ -101,10 +101,9 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
                                        .exact_rounds = (size_t)task->blocks->rounds,
                                        .seed = pfc_rng_u64(&a->rng),
                                        .conf = conf,
-                                       .functions_s =
-                                           pfc_streq(lease->job->kind, "pull_request")
-                                               ? FUNCTIONS_S
-                                               : 0,
+                                       .functions_s = pfc_streq(lease->job->kind, "pull_request")
+                                                          ? FUNCTIONS_S
+                                                          : 0,
                                        .wanted = &wanted,
                                        .progress = set_progress,
                                        .progress_arg = &t };

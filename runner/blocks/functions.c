@@ -45,7 +45,8 @@ static void keep_large(pfc_function_delta *d)
 
     for (size_t i = 0; i < d->len; i++)
         if ((double)size_of(&d->changes[i]) >= SMALL_PART * largest && d->changes[i].name[0] &&
-            !pfc_name_control(d->changes[i].name) && pfc_is_utf8(d->changes[i].name, strlen(d->changes[i].name)))
+            !pfc_name_control(d->changes[i].name) &&
+            pfc_is_utf8(d->changes[i].name, strlen(d->changes[i].name)))
             d->changes[kept++] = d->changes[i];
     d->len = kept;
 }

@@ -359,5 +359,5 @@ json_t *pfc_built_to_json(const pfc_built *b, const char *commit, const pfc_conf
 void pfc_built_mark(const pfc_built *b, pfc_run *run)
 {
     for (size_t i = 0; b->object[0] && i < run->measurements_len; i++)
-        pfc_labels_set(&run->measurements[i].extra, PFC_BUILT_OBJECT, b->object);
+        pfc_labels_set(&run->measurements[i].extra, PFC_OBJECT, b->object);
 }

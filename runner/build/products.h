@@ -10,7 +10,6 @@
 #include "runner/workspace/workspace.h"
 
 #define PFC_BUILT_MAX_FILES 20000
-#define PFC_BUILT_OBJECT    "object" /* name in a measurement's extra */
 
 typedef struct pfc_built {
     char **files; /* sorted paths from the root, without generated files */
@@ -33,7 +32,7 @@ void pfc_built_clear(pfc_built *built);
 
 /** The body of POST /projects/{p}/sources; NULL when there is nothing to send. */
 json_t *pfc_built_to_json(const pfc_built *built, const char *commit, const pfc_conf *conf);
-/** Adds `object` to every measurement's extra. */
+/** Adds `object` to every measurement's extra, as PFC_OBJECT. */
 void pfc_built_mark(const pfc_built *built, pfc_run *run);
 
 #endif

@@ -42,8 +42,8 @@ static pfc_code read_counts(const char *folder, pfc_functions *out, pfc_err *err
 
         if (entry->d_name[0] == '.')
             continue;
-        code = pfc_fs_read_beneath(folder, entry->d_name, PFC_CALLGRIND_MAX_BYTES, &text, &len,
-                                   err);
+        code =
+            pfc_fs_read_beneath(folder, entry->d_name, PFC_CALLGRIND_MAX_BYTES, &text, &len, err);
         if (!code && len > 0) {
             files++;
             code = pfc_callgrind_read(text, len, entry->d_name, out, err);

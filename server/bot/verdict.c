@@ -125,9 +125,9 @@ static pfc_code add_code(pfc_tx *tx, const pfc_session_report *r, const pfc_pull
     for (size_t i = 0; !code && i < functions.len; i++) {
         const pfc_session_function_row *f = &functions.items[i];
 
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "name", f->name, "before",
-                                              (json_int_t)f->before, "after",
-                                              (json_int_t)f->after));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:I, s:I}", "name", f->name, "before",
+                                        (json_int_t)f->before, "after", (json_int_t)f->after));
     }
     if (object_code)
         json_object_set_new(doc, "object_code", json_string(object_code));

@@ -66,6 +66,41 @@ static void compare(void)
     cr_assert(eq(int, pfc_cmp_runs(a, b, "A", "B", 0, &cmp, &err), PFC_OK), "%s", err.msg);
 }
 
+static void set_object(pfc_run *run, size_t i, const char *hash)
+{
+    pfc_labels_set(&run->measurements[i].extra, PFC_OBJECT, hash);
+}
+
+Test(compare_parts, the_object_code_is_compared_where_all_pairs_name_it)
+{
+    static const struct {
+        const char *a[2], *b[2], *expected;
+    } rows[] = {
+        { { "x", "y" }, { "x", "y" }, "identical" }, { { "x", "x" }, { "x", "y" }, "different" },
+        { { "y", "x" }, { "x", "x" }, "different" }, { { "x", "x" }, { "x", NULL }, NULL },
+        { { NULL, "x" }, { "x", "x" }, NULL },
+    };
+
+    for (size_t r = 0; r < PFC_ARRAY_LEN(rows); r++) {
+        teardown();
+        setup();
+        cmp = (pfc_cmp){ 0 };
+        both("one", false, 100, 100);
+        both("two", false, 100, 100);
+        both(PFC_CANARY_BENCHMARK, false, 100, 100);
+        add(b, "three", "cpu", false, 100); /* only in b, without a hash */
+        for (size_t i = 0; i < 2; i++) {
+            if (rows[r].a[i])
+                set_object(a, i, rows[r].a[i]);
+            if (rows[r].b[i])
+                set_object(b, i, rows[r].b[i]);
+        }
+        cr_assert(eq(int, pfc_cmp_runs(a, b, "A", "B", 0, &cmp, &err), PFC_OK), "%s", err.msg);
+        cr_assert(pfc_streq(cmp.object_code, rows[r].expected), "row %zu: %s", r,
+                  cmp.object_code ? cmp.object_code : "not known");
+    }
+}
+
 static const pfc_cmp_row *row_of(const char *benchmark)
 {
     for (size_t i = 0; i < cmp.len; i++) {

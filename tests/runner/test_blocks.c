@@ -375,7 +375,55 @@ Test(blocks_run, identical_builds_are_measured_once)
     cr_assert(eq(sz, r.commits[4].same_as, 3));
     cr_assert_null(r.commits[4].run);
     cr_assert(eq(sz, lines(visits_log, "\n"), 6));
-    cr_assert_not_null(pfc_labels_get(&r.commits[3].run->measurements[0].extra, PFC_BUILT_OBJECT));
+    cr_assert_not_null(pfc_labels_get(&r.commits[3].run->measurements[0].extra, PFC_OBJECT));
+    pfc_blocks_result_clear(&r);
+}
+
+/* Two functions; `slow` makes the first one run its loop three times. */
+static void add_program(const char *name, int turns)
+{
+    char *text =
+        pfc_format("#include <stdio.h>\n"
+                   "__attribute__((noinline)) int dot(volatile int *a)\n"
+                   "{\n    for (int i = 0; i < %d; i++)\n        *a += i;\n    return *a;\n}\n"
+                   "__attribute__((noinline)) int other(volatile int *a)\n"
+                   "{\n    for (int i = 0; i < 1000; i++)\n        *a -= i;\n    return *a;\n}\n"
+                   "int main(void)\n{\n    volatile int a = 0;\n"
+                   "    return printf(\"%d\\n\") + 0 * (dot(&a) + other(&a)) < 0;\n}\n",
+                   turns * 1000, turns * 100);
+
+    add_commit(name, text);
+    free(text);
+}
+
+Test(blocks_run, functions_are_counted_of_a_build_that_differs_from_the_one_before)
+{
+    const pfc_workspace_opts compiled = { .dir = cache,
+                                          .source = f.repo,
+                                          .build = "cc -g -o prog main.c" };
+    pfc_blocks_run_opts opts;
+    pfc_blocks_result r;
+    const pfc_function_delta *d;
+    pfc_err err = { 0 };
+
+    if (system("valgrind --version >/dev/null 2>&1") != 0)
+        cr_skip_test("valgrind is not installed");
+    add_program("main.c", 1);
+    add_program("main.c", 3);
+    add_commit("README", "words\n");
+    cr_assert(eq(int, pfc_workspace_open(&compiled, &ws, &err), PFC_OK), "%s", err.msg);
+    opts = all_of_them(0, 1);
+    opts.functions_s = 60;
+    r = session("./prog", &opts);
+    cr_assert(eq(int, (int)r.commits[1].status, PFC_BLOCK_MEASURED));
+    d = r.commits[1].functions;
+    cr_assert_not_null(d, "not counted");
+    cr_assert(eq(str, (char *)(uintptr_t)d->changes[0].name, "dot"));
+    cr_assert(gt(dbl, (double)d->changes[0].after / (double)d->changes[0].before, 2.9));
+    for (size_t i = 0; i < d->len; i++)
+        cr_assert(ne(str, (char *)(uintptr_t)d->changes[i].name, "other"));
+    cr_assert_null(r.commits[0].functions);
+    cr_assert_null(r.commits[2].functions); /* identical object code */
     pfc_blocks_result_clear(&r);
 }
 

@@ -216,6 +216,74 @@ Test(sessions, a_commit_may_be_identical_to_one_that_was_judged_before)
     pfc_db_close(db);
 }
 
+/* Runs of both sides name the hash of their code. */
+static pfc_run *hashed(unsigned n, uint32_t first_block, const char *hash)
+{
+    pfc_run *run = visited(n, first_block);
+
+    for (size_t i = 0; i < run->measurements_len && hash; i++)
+        pfc_labels_set(&run->measurements[i].extra, PFC_OBJECT, hash);
+    return run;
+}
+
+static void expect_code(pfc_db *db, int64_t p, unsigned b, size_t functions, const char *expected)
+{
+    pfc_session_function_rows rows = { 0 };
+    const char *object_code = NULL;
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, &err), PFC_OK));
+    cr_assert(eq(int,
+                 pfc_session_code(tx, p, SESSION, fx_sha(2), fx_sha(b), &rows, &object_code, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    pfc_tx_free(tx);
+    cr_assert(eq(sz, rows.len, functions));
+    for (size_t i = 0; i < rows.len; i++) {
+        cr_assert(eq(str, (char *)(uintptr_t)rows.items[i].name, i ? "scale" : "dot"));
+        cr_assert(eq(i64, rows.items[i].before, i ? 7 : 100));
+        cr_assert(eq(i64, rows.items[i].after, i ? 0 : 300));
+    }
+    cr_assert(pfc_streq(object_code, expected), "commit %u: %s", b,
+              object_code ? object_code : "not known");
+    pfc_rows_clear(&rows);
+}
+
+Test(sessions, keep_the_functions_that_changed_and_compare_the_object_code)
+{
+    char *text = pfc_format(
+        "{\"id\":\"" SESSION "\",\"anchor\":\"%s\",\"base\":\"%s\",\"branch\":\"main\","
+        "\"machine_class\":\"c\",\"started_at\":\"2026-11-22T10:00:00Z\",\"finished_at\":"
+        "\"2026-11-22T11:00:00Z\",\"spent_s\":9,\"blocks\":4,\"commits\":[{\"commit\":\"%s\","
+        "\"status\":\"measured\",\"functions\":[{\"name\":\"dot\",\"before\":100,\"after\":300},"
+        "{\"name\":\"scale\",\"before\":7,\"after\":0}]},{\"commit\":\"%s\",\"status\":"
+        "\"measured\"},{\"commit\":\"%s\",\"status\":\"measured\"}]}",
+        fx_sha(1), fx_sha(2), fx_sha(3), fx_sha(4), fx_sha(5));
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_session *session = NULL;
+    bool repeated = true;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 6);
+    fx_ingest(db, p, hashed(2, 0, "aa"));
+    fx_ingest(db, p, hashed(3, 3, "bb"));
+    fx_ingest(db, p, hashed(4, 6, "aa"));
+    fx_ingest(db, p, hashed(5, 9, NULL));
+    cr_assert(eq(int, pfc_session_from_json(text, strlen(text), &session, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pfc_session_store(db, "test", p, session, &repeated, &err), PFC_OK), "%s",
+              err.msg);
+    expect_code(db, p, 3, 2, "different");
+    expect_code(db, p, 4, 0, "identical");
+    expect_code(db, p, 5, 0, NULL); /* its run names no hash */
+    expect_code(db, p, 6, 0, NULL); /* not measured */
+    pfc_session_free(session);
+    free(text);
+    pfc_db_close(db);
+}
+
 Test(sessions, go_with_their_project)
 {
     char *url = NULL;
@@ -227,6 +295,8 @@ Test(sessions, go_with_their_project)
 
     fx_ingest(db, p, visited(3, 0));
     cr_assert(eq(int, store(db, p, "", &repeated, &err), PFC_OK), "%s", err.msg);
+    pfc_test_sql(url, "INSERT INTO session_functions SELECT project_id, session_id, commit_id, 0, "
+                      "'f', 1, 2 FROM session_commits");
     fx_detect(db);
     cr_assert(eq(int, pfc_project_delete(db, "test", "p", 60, &gone, &err), PFC_OK), "%s", err.msg);
     cr_assert(gone.done);

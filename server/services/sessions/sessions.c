@@ -346,11 +346,11 @@ pfc_code pfc_session_code(pfc_tx *tx, int64_t project_id, const char *session, c
 {
     static const char *const words[] = { "identical", "different" };
     pfc_sql_session_object_code_rows rows = { 0 };
-    pfc_code code = pfc_sql_session_functions(
-        tx,
-        &(pfc_sql_session_functions_args){
-            .project_id = project_id, .session = session, .commit = b },
-        functions, err);
+    pfc_code code =
+        pfc_sql_session_functions(tx,
+                                  &(pfc_sql_session_functions_args){
+                                      .project_id = project_id, .session = session, .commit = b },
+                                  functions, err);
 
     if (!code)
         code = pfc_sql_session_object_code(

@@ -40,7 +40,7 @@ pfc_code pfc_session_load(pfc_tx *tx, int64_t project_id, const char *id, pfc_se
 typedef pfc_sql_session_functions_row pfc_session_function_row;
 typedef pfc_sql_session_functions_rows pfc_session_function_rows;
 
-/** What differs in the code of commit `b` of the session against `a`: the functions whose number of
+/** The differences in the code of commit `b` of the session and `a`: the functions whose number of
  *  instructions changed, as the runner counted them (against the build before), and *object_code:
  *  "identical" or "different"; NULL: a side was not measured, or its object code is not known. */
 pfc_code pfc_session_code(pfc_tx *tx, int64_t project_id, const char *session, const char *a,

@@ -20,6 +20,7 @@
     "\"finished_at\":\"2026-11-22T09:00:00Z\",\"spent_s\":12.5,\"blocks\":4"
 #define WITH(commits)       HEAD ",\"commits\":[" commits "]}"
 #define COMMIT(id, members) "{\"commit\":\"" id "\"," members "}"
+#define FUNCTION(members)   "\"status\":\"measured\",\"functions\":[{" members "}]"
 
 /* A build that was judged before is none of the session's commits. */
 Test(session, a_commit_may_be_identical_to_one_that_is_not_in_the_session)
@@ -37,10 +38,13 @@ Test(session, a_commit_may_be_identical_to_one_that_is_not_in_the_session)
 
 Test(session, survives_a_round_trip)
 {
-    static const char text[] =
-        HEAD ",\"branch\":\"dev\",\"machine\":\"h\",\"budget_s\":60,\"note\":\"n\",\"commits\":"
-             "[" COMMIT(ONE, "\"status\":\"measured\",\"needs_s\":3") "," COMMIT(
-                 TWO, "\"status\":\"identical\",\"same_as\":\"" ONE "\"") "]}";
+    static const char text[] = HEAD
+        ",\"branch\":\"dev\",\"machine\":\"h\",\"budget_s\":60,\"note\":\"n\",\"commits\":"
+        "[" COMMIT(
+            ONE, "\"status\":\"measured\",\"needs_s\":3,\"functions\":[{\"name\":"
+                 "\"operator new(unsigned long)\",\"before\":0,\"after\":"
+                 "9007199254740992}]") "," COMMIT(TWO, "\"status\":\"identical\",\"same_as\":\"" ONE
+                                                       "\"") "]}";
     pfc_session *session = NULL, *back = NULL;
     pfc_err err = { 0 };
     char *first, *second;
@@ -52,6 +56,11 @@ Test(session, survives_a_round_trip)
     cr_assert(eq(i64, session->blocks, 4));
     cr_assert(eq(dbl, session->commits[0].needs_s, 3));
     cr_assert(isnan(session->commits[1].needs_s));
+    cr_assert(eq(sz, session->commits[0].functions_len, 1));
+    cr_assert(eq(str, session->commits[0].functions[0].name, "operator new(unsigned long)"));
+    cr_assert(eq(i64, session->commits[0].functions[0].before, 0));
+    cr_assert(eq(i64, session->commits[0].functions[0].after, INT64_C(9007199254740992)));
+    cr_assert(eq(sz, session->commits[1].functions_len, 0));
     cr_assert(eq(str, session->commits[1].same_as, ONE));
     json = pfc_session_document(session);
     first = json_dumps(json, JSON_SORT_KEYS);
@@ -101,6 +110,19 @@ Test(session, each_fault_has_one_sentence_with_its_path)
         { WITH(COMMIT(ONE, "\"status\":\"not_measured\",\"reason\":\"\"")),
           "commits[0].reason: expected the reason of a commit that is not_measured" },
         { WITH(COMMIT(ONE, "\"status\":\"measured\",\"needs_s\":-1")), "commits[0].needs_s: " },
+        { WITH(COMMIT(ONE, "\"status\":\"measured\",\"functions\":{}")), "commits[0].functions: " },
+        { WITH(COMMIT(ONE, FUNCTION("\"name\":\"f\",\"before\":1"))),
+          "commits[0].functions[0].after: " },
+        { WITH(COMMIT(ONE, FUNCTION("\"name\":\"\",\"before\":1,\"after\":2"))),
+          "commits[0].functions[0].name: expected a name, not empty" },
+        { WITH(COMMIT(ONE, FUNCTION("\"name\":\"f\\n\",\"before\":1,\"after\":2"))),
+          "commits[0].functions[0].name: expected a name without control characters" },
+        { WITH(COMMIT(ONE, FUNCTION("\"name\":\"f\",\"before\":-1,\"after\":2"))),
+          "commits[0].functions[0].before: " },
+        { WITH(COMMIT(ONE, FUNCTION("\"name\":\"f\",\"before\":1,\"after\":9007199254740993"))),
+          "commits[0].functions[0].after: " },
+        { WITH(COMMIT(ONE, FUNCTION("\"name\":\"f\",\"before\":1,\"after\":2,\"calls\":3"))),
+          "commits[0].functions[0].calls: " },
         { WITH(COMMIT(ONE, "\"status\":\"measured\"") "," COMMIT(ONE, "\"status\":\"measured\"")),
           "commits[1].commit: 111111111111 is there twice" },
         { WITH(COMMIT(BASE, "\"status\":\"measured\"")),
