@@ -4,7 +4,6 @@
 #include "runner/blocks/blocks.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +13,6 @@
 #include "core/base/rng.h"
 #include "runner/blocks/blocks_priv.h"
 #include "runner/measure/canary.h"
-
-enum { LINE_BYTES = 200 };
-
-void pfc_blocks_say(const pfc_blocks_session *s, const char *fmt, ...)
-{
-    char line[LINE_BYTES];
-    va_list args;
-
-    if (!s->opts->progress)
-        return;
-    va_start(args, fmt);
-    (void)vsnprintf(line, sizeof(line), fmt, args);
-    va_end(args);
-    s->opts->progress(s->opts->progress_arg, line);
-}
 
 static double seconds_since(int64_t ns)
 {

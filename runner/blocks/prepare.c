@@ -2,12 +2,28 @@
  * The builds of a session: made before anything is measured, identical ones found, the anchor
  * chosen.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/suspects/suspects.h"
 #include "runner/blocks/blocks_priv.h"
+
+enum { LINE_BYTES = 200 };
+
+void pfc_blocks_say(const pfc_blocks_session *s, const char *fmt, ...)
+{
+    char line[LINE_BYTES];
+    va_list args;
+
+    if (!s->opts->progress)
+        return;
+    va_start(args, fmt);
+    (void)vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    s->opts->progress(s->opts->progress_arg, line);
+}
 
 static void set_broken(pfc_block_commit *c, const char *reason)
 {

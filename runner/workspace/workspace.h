@@ -198,9 +198,9 @@ pfc_code pfc_workspace_count(pfc_workspace *ws, const pfc_commit_measure_opts *o
                              const pfc_commit_id *id, pfc_functions *out,
                              pfc_err *err) PFC_MUSTCHECK;
 
-/** As pfc_workspace_measure, for the selection `wanted`: a command runs once and its other results are dropped; a
- * suite is measured once for each backend (opts' filter and backend are ignored). Without a match:
- * BROKEN and out->refused, and the reason lists the results. */
+/** As pfc_workspace_measure, for the selection `wanted`: a command runs once and its other results
+ * are dropped; a suite is measured once for each backend (opts' filter and backend are ignored).
+ * Without a match: BROKEN and out->refused, and the reason lists the results. */
 pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                     const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
