@@ -181,7 +181,7 @@ static const struct {
     { 54, "INSERT INTO schedules (project_id, name, cron, zone, max_commits, budget_s)"
           " VALUES (1, 's', '@daily', 'UTC', 1, 1);"
           "INSERT INTO nights (project_id, schedule_id, actor, state) VALUES (1, 1, 'a', 'done')" },
-    { 53, "INSERT INTO session_functions VALUES (1, repeat('a', 32), 2, 0, 'f', 1, 2)" },
+    { 55, "INSERT INTO session_functions VALUES (1, repeat('a', 32), 2, 0, 'f', 1, 2)" },
 };
 
 /* ---- one connection ---- */
