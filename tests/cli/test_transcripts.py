@@ -12,7 +12,7 @@ Steps of a transcript:
     repo NAME  a new Git repository in the scratch folder, in which the commands run from here on
     git WORDS  of Git in that folder; dates and authors are always the same, so that ids are;
                {rev:NAME} in later steps is a commit's id
-    mask REGEX NAME  what matches is shown as NAME, until the next `new`
+    mask REGEX NAME  what matches is shown as NAME, in requests too, until the next `new`
     ask        from here on the requests of a command are shown in its output, as "> METHOD /path?query body"
     env NAME=VALUE  a variable of the environment, until the next `new`; {URL} in it is that of the service
     input      the standard input of the next command, in the lines that follow, each behind a "|"
@@ -60,16 +60,20 @@ class Transcripts(support.Case):
         self.names[then.strftime("%Y-%m-%dT%H:%M:%SZ")] = self.names[then.strftime("%Y-%m-%d %H:%M")] = match.group()
         return then.strftime("%Y-%m-%dT%H:%M:%SZ")
 
+    def masked(self, text):
+        for pattern, name in self.masks:
+            text = re.sub(pattern, name, text)
+        return text
+
     def command(self, words):
         """A command's output in the form of a transcript."""
         self.stub.calls.clear()
         words = [word.replace("DATA/", DATA + "/") for word in shlex.split(words)]
         done = self.perfci(*words, text=self.input, cwd=self.folder, env=self.variables)
-        for pattern, name in self.masks:
-            done.stdout, done.stderr = re.sub(pattern, name, done.stdout), re.sub(pattern, name, done.stderr)
+        done.stdout, done.stderr = self.masked(done.stdout), self.masked(done.stderr)
         lines = transcript.shown("|", done.stdout, self.names)[:self.only]
         self.input = self.only = None
-        calls = [f"> {method} {path}{' ' + json.dumps(body) if body is not None else ''}" for method, path, body in self.stub.calls]
+        calls = [self.masked(f"> {method} {path}{' ' + json.dumps(body) if body is not None else ''}") for method, path, body in self.stub.calls]
         status = [f"= {done.returncode}"] if done.returncode else []
         return [*(transcript.shown("", "\n".join(calls), self.names) if self.asks else []),
                 *lines, *transcript.shown("!", done.stderr, self.names), *status]

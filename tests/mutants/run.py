@@ -13,7 +13,9 @@
 
 What was done is kept in DIR: the same command goes on where it ended. It runs tests that are new or changed, and
 wakes survivors for those tests that did not judge them. --label restricts all of it to tests with that label, --tests
-to those whose whole name matches. --target builds the named programs alone, and without --tests runs no others.
+to those whose whole name matches. --target builds the named programs alone, and without --tests runs no others. With
+--relink only the planted files are compiled, and each --target is linked with the objects of the configured build for
+all other files, which has to be up to date: a folder is judged within minutes.
 The exit status is 0 where the goals of --overall and --each are reached by every seed, 1 where they are not or the
 time was over, 2 for a wrong use.
 """
@@ -37,6 +39,7 @@ import time
 import types
 
 import plant
+import relink
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Tests of the tree's text, which the copy has changed; of the browser, which no C of the product reaches first; and
@@ -363,10 +366,14 @@ def options():
     parser.add_argument('--overall', type=float, default=85, help='per cent that must be noticed')
     parser.add_argument('--each', type=float, default=75, help='per cent in every folder')
     parser.add_argument('--database', default=None, help='a configured build, for its compile_commands.json')
+    parser.add_argument('--relink', action='store_true', help='each --target from the objects of that build')
     parser.add_argument('--no-sanitize', action='store_true')
     parser.add_argument('--list', action='store_true', help='print the mutants that are drawn, and end')
     args = parser.parse_args()
     args.seed = sorted(set(args.seed or [1]))
+    args.database = pathlib.Path(args.database or ROOT / 'build/release').resolve()
+    if args.relink and not args.target:
+        parser.error('--relink: expected a --target')
     return args
 
 
@@ -386,10 +393,9 @@ def drawn(found, args):
 
 
 def prepare(args, out):
-    database = args.database or ROOT / 'build/release'
-    if not pathlib.Path(database, 'compile_commands.json').exists():
-        fail(f'no compile_commands.json in {database}: build the release first (its generated headers are read, too)')
-    database = plant.read_database(database)
+    if not (args.database / 'compile_commands.json').exists():
+        fail(f'no compile_commands.json in {args.database}: build the release first (generated headers are read, too)')
+    database = plant.read_database(args.database)
     say('look for sites')
     kept = ROOT / 'build/prove/mutants/sites'
     kept.mkdir(parents=True, exist_ok=True)
@@ -438,10 +444,13 @@ def main():
         return time.monotonic() - START > 60 * args.minutes
 
     mutants = prepare(args, out)
-    records = judged(Build(out, 'release', ['-DCMAKE_BUILD_TYPE=Release'], args.target, args.tests),
-                     mutants, args, out, over, 'mutants.jsonl')
+    if args.relink:
+        build = relink.Relinked(out, args.database, args.target, args.tests, mutants)
+    else:
+        build = Build(out, 'release', ['-DCMAKE_BUILD_TYPE=Release'], args.target, args.tests)
+    records = judged(build, mutants, args, out, over, 'mutants.jsonl')
     left = [m for m in mutants if records.items.get(m.id, {}).get('reached') and not records.items[m.id]['noticed']]
-    if left and not args.no_sanitize and not over():
+    if left and not args.no_sanitize and not args.relink and not over():
         args.label = args.label or SANITIZED
         strict = Build(out, 'asan', ['-DCMAKE_BUILD_TYPE=Debug', '-DPERFCI_SANITIZE=address,undefined'],
                        args.target, args.tests)

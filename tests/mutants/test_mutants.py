@@ -303,7 +303,8 @@ class Judging(unittest.TestCase):
         self.addCleanup(setattr, run, "run", called)
         run.Build.read_tests = lambda build: build.tests.update(cli_a={}, cli_ab={}, test_cli_a={}, prog={})
         run.run = lambda command, log: 0
-        for wanted, tests in (("cli_a", {"cli_a"}), ("cli_.*", {"cli_a", "cli_ab"}), ("prog|cli_ab", {"prog", "cli_ab"})):
+        for wanted, tests in (("cli_a", {"cli_a"}), ("cli_.*", {"cli_a", "cli_ab"}),
+                              ("prog|cli_ab", {"prog", "cli_ab"})):
             build = run.Build(self.records.file.name, "release", [], ("prog",), wanted)
             build.make(1)
             self.assertEqual(set(build.tests), tests)
