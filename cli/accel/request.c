@@ -47,11 +47,17 @@ pfc_code accel_request_text(accel_request *r, const char *name, const char *text
 
 static pfc_code set_number(accel_request *r, const char *name, int64_t value, pfc_err *err)
 {
-    if (strcmp(name, "seed") == 0 && value >= 0) {
+    if (strcmp(name, "seed") == 0) {
+        if (value < 0)
+            return pfc_err_set(err, PFC_EINVAL, "seed: expected 0 or more, got %lld",
+                               (long long)value);
         r->seed = value;
         return PFC_OK;
     }
-    if (strcmp(name, "launches") == 0 && value >= 1) {
+    if (strcmp(name, "launches") == 0) {
+        if (value < 1 || value > PFC_ACCEL_MAX_LAUNCHES)
+            return pfc_err_set(err, PFC_EINVAL, "launches: expected 1..%d, got %lld",
+                               PFC_ACCEL_MAX_LAUNCHES, (long long)value);
         r->launches = value;
         return PFC_OK;
     }
