@@ -12,11 +12,15 @@ Steps of a transcript:
     repo NAME  a new Git repository in the scratch folder, in which the commands run from here on
     git WORDS  of Git in that folder; dates and authors are always the same, so that ids are;
                {rev:NAME} in later steps is a commit's id
+    program NAME  a shell script of that name, in the lines that follow, each behind a "|"; until the next `new` only
+               these are on PATH
+    show NAME  a file of the scratch folder that a command has written; its content follows, as that of a command
     mask REGEX NAME  what matches is shown as NAME, in requests too, until the next `new`
     ask        from here on the requests of a command are shown in its output, as "> METHOD /path?query body"
-    env NAME=VALUE  a variable of the environment, until the next `new`; {URL} in it is that of the service
+    env NAME=VALUE  a variable of the environment, until the next `new`; {URL} in it is that of the service, {migration}
+               the number of the newest migration
     input      the standard input of the next command, in the lines that follow, each behind a "|"
-    only N     of the next command, shows the first N lines of standard output: what follows belongs to other tests
+    only N     of the next command or file, shows the first N lines of standard output: what follows belongs to other tests
     new        forgets answers, variables and `ask`; files stay
     $ WORDS    a command; what it prints follows: "|" standard output, "!" standard error, ">" requests, and "= N" its
                exit status, where it is not 0
@@ -95,6 +99,14 @@ class Transcripts(support.Case):
             key, before = tuple(rest.split()), self.stub.answers[tuple(rest.split())]
             queue = [before, json.loads(content)]
             self.stub.answers[key] = lambda: queue.pop(0) if len(queue) > 1 else queue[0]
+        elif word == "program":
+            self.write(f"programs/{rest}", f"#!/bin/sh\n{content}\n", 0o755)
+            self.variables["PATH"] = self.path("programs")
+        elif word == "show":
+            with open(self.path("work", rest), encoding="utf-8") as file:
+                lines = transcript.shown("|", self.masked(file.read()), self.names)[:self.only]
+            self.only = None
+            return lines
         elif word == "repo":
             self.folder = self.path("work", rest)
             os.makedirs(self.folder, exist_ok=True)
@@ -110,7 +122,9 @@ class Transcripts(support.Case):
         elif word == "input":
             self.input = content + "\n"
         elif word == "env":
-            self.variables.update([rest.replace("{URL}", self.stub.url).split("=", 1)])
+            newest = max(int(name[:4]) for name in os.listdir(os.path.join(support.ROOT, "schema/migrations")))
+            value = rest.replace("{URL}", self.stub.url).replace("{migration}", str(newest))
+            self.variables.update([value.split("=", 1)])
         elif word == "new":
             self.stub.answers, self.variables, self.masks = {}, {}, []
             self.asks, self.input, self.only, self.folder = False, None, None, self.path("work")

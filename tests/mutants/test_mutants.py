@@ -17,6 +17,7 @@ sys.path.insert(0, str(HERE))
 
 try:
     import plant
+    import relink
     import run
     import sites
 except ImportError as error:
@@ -314,6 +315,48 @@ class Judging(unittest.TestCase):
             test['reached'] = []
         item = self.judge(100)
         self.assertEqual((item['noticed'], item['reached'], item['ran']), (None, False, {}))
+
+
+class Relinked(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.at = pathlib.Path(self.folder.name)
+        for name in ("build/tests", "out/relinked/tests"):
+            (self.at / name).mkdir(parents=True)
+
+    def relinked(self):
+        return relink.Relinked(self.at / "out", self.at / "build", ("test_a",), None, [])
+
+    def test_an_object_belongs_to_the_source_file_that_its_path_names(self):
+        self.assertEqual(relink.Relinked.source_of("cli/CMakeFiles/perfci.dir/main.c.o"), "cli/main.c")
+        self.assertEqual(relink.Relinked.source_of("core/x/CMakeFiles/pfc_x.dir/y/z.c.o"), "core/x/y/z.c")
+
+    def test_the_linked_program_takes_the_place_of_the_builds(self):
+        (self.at / "out/relinked/tests/test_a").write_text("")
+        build = self.relinked()
+        self.assertEqual(build.moved(str(self.at / "build/tests/test_a")), str(self.at / "out/relinked/tests/test_a"))
+        for word in (str(self.at / "build/tests/test_b"), "--jobs", str(self.at / "elsewhere/test_a")):
+            self.assertEqual(build.moved(word), word)
+
+    def test_a_file_is_planted_in_the_libraries_that_hold_it(self):
+        build = self.relinked()
+        build.commands = {"core/a/liba.a": {"x.c.o"}, "core/b/libb.a": {"x.c.o", "y.c.o"}}
+        for name, libraries, holds in (("core/a/x.c", "core/a/liba.a", True), ("core/a/sub/x.c", "core/a/liba.a", True),
+                                       ("core/a/y.c", "core/a/liba.a core/b/libb.a", False),
+                                       ("core/b/y.c", "core/a/liba.a core/b/libb.a", True)):
+            self.assertEqual(build.is_in(name, libraries), holds, name)
+
+    def test_a_test_passes_fails_or_does_not_end(self):
+        build = self.relinked()
+        build.tests = {name: {"command": ["sh", "-c", script], "env": {"A": "1"}, "cwd": str(self.at)}
+                       for name, script in (("good", "[ $A$B = 12 ]"), ("bad", "exit 1"), ("skipped", "exit 77"),
+                                            ("endless", "sleep 600"))}
+        self.assertTrue(build.ctest("good", {"B": "2"}, 60))
+        self.assertFalse(build.ctest("good", {"B": "3"}, 60))
+        self.assertFalse(build.ctest("bad", {}, 60))
+        self.assertTrue(build.ctest("skipped", {}, 60))
+        self.assertIsNone(build.ctest("endless", {}, 0.1))
 
 
 if __name__ == '__main__':

@@ -1,4 +1,4 @@
-/* What handlers read of a request: pages, objects, labels, lists of texts and settings, each at its
+/* The parts of a request that handlers read: pages, objects, labels, lists of texts and settings, each at its
  * limit and one beyond it. */
 #include <stdlib.h>
 #include <string.h>
