@@ -46,7 +46,7 @@ Test(buckets, points_are_shared_out_and_summarised)
     cr_expect(eq(sz, out[0].last, 6));
 }
 
-/* For every number of points and buckets: sizes differ by one at most, the larger ones come first. */
+/* For every number of points and buckets: sizes differ by one at most, the larger come first. */
 Test(buckets, sizes_differ_by_one_and_the_larger_come_first)
 {
     pfc_packed_point items[12] = { 0 };

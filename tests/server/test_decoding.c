@@ -1,5 +1,5 @@
-/* The parts of a request that handlers read: pages, objects, labels, lists of texts and settings, each at its
- * limit and one beyond it. */
+/* The parts of a request that handlers read: pages, objects, labels, lists of texts and settings,
+ * each at its limit and one beyond it. */
 #include <stdlib.h>
 #include <string.h>
 
