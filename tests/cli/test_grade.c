@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "cli/accel/grade/grade.h"
+#include "core/analysis/metrics/metrics.h"
 
 /* Wilson, 1927: 95 of 100 give 0.8882 (also R 4.2, binom::binom.wilson(95, 100)); none of 10
  * gives 0, all of 10 give 10 / (10 + 1.96^2) = 0.7225. */
@@ -89,6 +90,82 @@ Test(grade, cases_cover_chips_operators_and_types)
         cr_assert(chips[k], "%s", pfc_accel_chip_name(k));
     for (pfc_resource r = 0; r <= PFC_RESOURCE_LATENCY; r++)
         cr_assert(leans[r], "%s", pfc_resource_name(r));
+}
+
+/* False for NAN, which stands for no peak. */
+static bool over_one(double share)
+{
+    return share > 1 + 1e-9;
+}
+
+/* A case is left out when its problem does not fit on its chip. */
+static size_t check_shares(const pfc_metrics *metrics, const grade_case *g)
+{
+    const pfc_accel_case_opts opts = { .timing_only = true };
+    pfc_metric_value values[PFC_METRICS_MAX];
+    pfc_accel_case *c = NULL;
+    pfc_profile p;
+    pfc_err err = { 0 };
+    char text[160];
+    size_t len = 0;
+    bool fits;
+    pfc_code code =
+        pfc_accel_case_new(&c, &g->problem, &g->chip, PFC_ACCEL_PIPELINED_WS, &opts, &err);
+
+    grade_case_text(g, text);
+    pfc_profile_init(&p, "case");
+    if (!code)
+        code = grade_profile_run(c, g, &p, &err);
+    if (!code)
+        len = pfc_metrics_evaluate(metrics, &p, values);
+    fits = code != PFC_ETOOBIG && code != PFC_EUNAVAIL;
+    cr_assert(eq(int, fits ? code : PFC_OK, PFC_OK), "%s: %s", text, err.msg);
+    for (size_t i = 0; i < len; i++) {
+        const pfc_metric_value *m = &values[i];
+        const bool is_share = strcmp(m->unit, "share") == 0;
+
+        if (!m->available)
+            continue;
+        cr_expect(not(over_one(m->share)), "%s of %s: share %g", m->name, text, m->share);
+        cr_expect(not(over_one(m->achievable / m->peak)), "%s of %s: achievable %g, peak %g",
+                  m->name, text, m->achievable, m->peak);
+        cr_expect(not(is_share && over_one(m->value)), "%s of %s: %g", m->name, text, m->value);
+        cr_expect(not(is_share && m->value < -1e-9), "%s of %s: %g", m->name, text, m->value);
+    }
+    pfc_profile_clear(&p);
+    pfc_accel_case_free(c);
+    return len > 0;
+}
+
+/* The named ones have a ceiling below the time that the array alone takes: an f32 attention and an
+ * int8 product whose best schedule uses the vector unit as well, and a causal attention. */
+Test(grade, no_share_of_a_peak_exceeds_one)
+{
+    static const pfc_accel_problem named[] = {
+        { .kernel = PFC_ACCEL_ATTENTION, .dtype = PFC_ACCEL_F32, .p = { 4, 337, 32, 0, 0, 2 } },
+        { .kernel = PFC_ACCEL_ATTENTION, .dtype = PFC_ACCEL_BF16, .p = { 1, 105, 128, 1, 0, 1 } },
+        { .kernel = PFC_ACCEL_GEMM, .dtype = PFC_ACCEL_INT8, .p = { 308, 206, 367 } },
+    };
+    pfc_metrics *metrics = NULL;
+    grade_case c;
+    pfc_rng rng;
+    pfc_err err = { 0 };
+    size_t checked = 0;
+
+    cr_assert(eq(int, pfc_metrics_load(NULL, "accelerator", &metrics, &err), PFC_OK), "%s",
+              err.msg);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(named); i++) {
+        c = (grade_case){ .problem = named[i] };
+        cr_assert(eq(int, pfc_accel_chip_load("pfc-edge", &c.chip, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(sz, check_shares(metrics, &c), 1));
+    }
+    pfc_rng_seed(&rng, 5);
+    for (size_t i = 0; i < 60; i++) {
+        grade_case_make(&rng, &c);
+        checked += check_shares(metrics, &c);
+    }
+    cr_assert(ge(sz, checked, 40));
+    pfc_metrics_free(metrics);
 }
 
 /* The trace's view names nine of ten limiters, whatever is measured first. */

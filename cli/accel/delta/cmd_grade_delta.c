@@ -103,13 +103,21 @@ static void add(totals *t, const delta_outcome *o)
     t->sum_error_max = PFC_MAX(t->sum_error_max, o->sum_error);
 }
 
+static void list(const delta_outcome *o, uint64_t index, const char *how,
+                 const pfc_resource named[2])
+{
+    pfc_out_err("pair %llu, %s%s: expected %s, got %s, then %s: %s\n", (unsigned long long)index,
+                delta_change_name(o->change), how, pfc_resource_name(o->truth[0]),
+                pfc_resource_name(named[0]), pfc_resource_name(named[1]), o->text);
+}
+
 /* Of a pair with one change. */
 static void list_wrong(const delta_outcome *o, uint64_t index)
 {
     if (o->constants < 2 && o->named[0] != o->truth[0])
-        pfc_out_err("pair %llu, %s: expected %s, got %s, then %s: %s\n", (unsigned long long)index,
-                    delta_change_name(o->change), pfc_resource_name(o->truth[0]),
-                    pfc_resource_name(o->named[0]), pfc_resource_name(o->named[1]), o->text);
+        list(o, index, "", o->named);
+    else if (o->constants < 2 && o->blind[0] != o->truth[0])
+        list(o, index, ", blind", o->blind);
 }
 
 /* ---- the answer ---- */

@@ -100,6 +100,19 @@ static PFC_PRINTF(5, 6) void add(pfc_delta *d, pfc_delta_kind kind, pfc_resource
     va_end(args);
 }
 
+/* The causes from `from` on, those with the largest amount first. */
+static void order_from(pfc_delta *d, size_t from)
+{
+    for (size_t i = from + 1; i < d->causes_len; i++)
+        for (size_t j = i; j > from && fabs(d->causes[j].ticks) > fabs(d->causes[j - 1].ticks);
+             j--) {
+            const pfc_delta_cause swap = d->causes[j];
+
+            d->causes[j] = d->causes[j - 1];
+            d->causes[j - 1] = swap;
+        }
+}
+
 /* Constants of the chip, those with the largest amount first. */
 static size_t add_constants(const pfc_profile *before, const pfc_profile *after, pfc_delta *d,
                             const double *amounts)
@@ -120,15 +133,24 @@ static size_t add_constants(const pfc_profile *before, const pfc_profile *after,
         add(d, PFC_DELTA_CHIP, resource, amounts,
             "The chip's constant %s is %.15g instead of %.15g.", n->name + 5, now, n->value);
     }
-    for (size_t i = from + 1; i < d->causes_len; i++)
-        for (size_t j = i; j > from && fabs(d->causes[j].ticks) > fabs(d->causes[j - 1].ticks);
-             j--) {
-            const pfc_delta_cause swap = d->causes[j];
-
-            d->causes[j] = d->causes[j - 1];
-            d->causes[j - 1] = swap;
-        }
+    order_from(d, from);
     return d->causes_len - from;
+}
+
+/* The same of chips whose constants were not recorded. */
+static void add_costs(const pfc_profile *before, const pfc_profile *after, pfc_delta *d,
+                      const double *amounts)
+{
+    const size_t from = d->causes_len;
+    pfc_delta_cost costs[PFC_DELTA_MAX_COSTS];
+    const size_t len = d->same_chip ? 0 : pfc_delta_costs(before, after, costs);
+
+    for (size_t i = 0; i < len; i++)
+        add(d, PFC_DELTA_CHIP, costs[i].resource, amounts,
+            "%s takes %.4g cycles instead of %.4g: the chip is another one, though its constants "
+            "are not recorded.",
+            costs[i].what, costs[i].after, costs[i].before);
+    order_from(d, from);
 }
 
 /* Appends the clauses of `of` (between commas and semicolons) that `other` has not; "" when it has
@@ -162,8 +184,8 @@ static void only_in(const char *of, const char *other, char *out, size_t size)
 /* The traffic that a schedule causes; "" where it moves as much as the other. */
 static void traffic(const pfc_profile *before, const pfc_profile *after, char *out, size_t size)
 {
-    const double a = pfc_profile_or(before, "hbm_read_bytes", 0) +
-                     pfc_profile_or(before, "hbm_write_bytes", 0);
+    const double a =
+        pfc_profile_or(before, "hbm_read_bytes", 0) + pfc_profile_or(before, "hbm_write_bytes", 0);
     const double b =
         pfc_profile_or(after, "hbm_read_bytes", 0) + pfc_profile_or(after, "hbm_write_bytes", 0);
 
@@ -221,6 +243,8 @@ void pfc_delta_causes(const pfc_profile *before, const pfc_profile *after, pfc_d
         return;
     amounts_of(before, after, d, amounts);
     constants = add_constants(before, after, d, amounts);
+    if (constants == 0)
+        add_costs(before, after, d, amounts);
     if (stream && pfc_profile_fact_of(after, "stream_digest") && !d->same_stream) {
         if (constants == 0)
             add_schedule(before, after, d, amounts);

@@ -139,6 +139,70 @@ Test(delta, a_constant_of_the_chip_is_the_first_cause)
               d->causes[0].text);
 }
 
+/* Runs without the constants of their chips, of another chip each. `was` and `is`: setup of 20
+ * transfers; the byte of an engine costs 1/64 and 1/32 cycles. */
+static void blind(double was, double is)
+{
+    pfc_profile *const sides[] = { &before, &after };
+
+    for (int i = 0; i < 2; i++) {
+        pfc_profile *p = sides[i];
+
+        pfc_profile_clear(p);
+        pfc_profile_init(p, i ? "b" : "a");
+        set(p, "cycles", i ? 120 : 100);
+        set(p, "path.matmul.compute", i ? 75 : 60);
+        set(p, "path.load a.dma", i ? 45 : 40);
+        set(p, "dma_transfers", 20);
+        set(p, "dma_setup_cycles", i ? is : was);
+        set(p, "dma_bytes", 6400);
+        set(p, "dma_busy_cycles", i ? 200 : 100);
+        fact(p, "choice", "tiles of m 64, n 64, k 64");
+    }
+}
+
+/* The path alone would name compute, which grew by 15 of the 20 ticks. */
+Test(delta, without_constants_the_part_whose_work_costs_more_is_named)
+{
+    blind(480, 960);
+    compare();
+    cr_assert(eq(int, (int)d->causes[0].kind, (int)PFC_DELTA_CHIP));
+    cr_expect(eq(int, (int)d->causes[0].resource, (int)PFC_RESOURCE_DMA));
+    cr_expect(eq(str, d->causes[0].text,
+                 "The setup of a transfer takes 48 cycles instead of 24: the chip is another one, "
+                 "though its constants are not recorded."));
+    cr_expect(eq(sz, d->causes_len, 2)); /* and the byte of an engine */
+    /* Less is as much a difference as more. */
+    blind(960, 480);
+    compare();
+    cr_expect(eq(int, (int)d->causes[0].resource, (int)PFC_RESOURCE_DMA));
+}
+
+/* Another schedule moves rows of another length: only costs that no schedule alters are compared.
+ */
+Test(delta, rough_costs_are_not_compared_between_schedules)
+{
+    blind(480, 480);
+    fact(&after, "choice", "tiles of m 64, n 64, k 8");
+    compare();
+    cr_expect(ne(int, (int)d->causes[0].kind, (int)PFC_DELTA_CHIP));
+    cr_expect(eq(int, (int)d->causes[0].resource, (int)PFC_RESOURCE_COMPUTE));
+}
+
+/* What was recorded says more than what can be concluded. */
+Test(delta, recorded_constants_make_costs_needless)
+{
+    blind(480, 960);
+    set(&before, "chip_dma_setup", 24);
+    compare();
+    cr_expect(ne(int, (int)d->causes[0].kind, (int)PFC_DELTA_CHIP));
+    blind(480, 960);
+    fact(&before, "chip_hash", "c1");
+    fact(&after, "chip_hash", "c1");
+    compare();
+    cr_expect(ne(int, (int)d->causes[0].kind, (int)PFC_DELTA_CHIP));
+}
+
 Test(delta, a_capacity_acts_through_the_resource_that_changed)
 {
     slower_by_memory();

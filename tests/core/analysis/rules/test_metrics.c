@@ -146,7 +146,7 @@ static const expectation of_accelerator[] = {
     { "dma_setup", 200.0 / 4000, NAN, NAN },
     { "dma_waits_hbm", 400.0 / 4000, NAN, NAN },
     { "dma_transfer_size", 32000.0 / 16, NAN, NAN },
-    { "sram_bandwidth", 8000.0 / 1000, 32, NAN },
+    { "sram_bandwidth", 8000.0 / 1000, NAN, NAN },
     { "sram_bank_waits", (25.0 + 10) / 1000, NAN, NAN },
     /* 8 lanes of 1969 MB/s at 2000 MHz; 96 % of it, 256 of every 282 bytes */
     { "pcie_bandwidth", 8000.0 / 2000, 7.876, 0.96 * 7.876 * 256 / 282 },
