@@ -25,7 +25,8 @@ typedef struct advice_case {
 pfc_code advice_apply(const char *action, advice_case *c, pfc_err *err) PFC_MUSTCHECK;
 
 /** Draws a case: a built-in chip with at most three constants between half and twice their value, a
- *  GEMM (a quarter of them with bias and activation), and any of its tiles that fit. (draw.c) */
+ *  GEMM (a quarter of them with bias and activation, of which a quarter has them in a second pass),
+ *  and any of its tiles that fit. (draw.c) */
 void advice_draw(pfc_rng *rng, advice_case *out);
 
 /** Simulates the case, timing only, and fills the profile as a run document has it; the caller

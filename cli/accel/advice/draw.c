@@ -74,6 +74,9 @@ void advice_draw(pfc_rng *rng, advice_case *out)
         len = pfc_accel_gemm_tiles_all(&out->problem, &out->chip, &all);
         if (len)
             out->tiles = all[pfc_rng_below(rng, len)];
+        /* drawn last, so that all else of a seed's cases stays as it was */
+        if (len && out->problem.kernel == PFC_ACCEL_GEMM_BIAS_ACT)
+            out->tiles.unfused = pfc_rng_below(rng, 4) == 0;
         free(all);
         if (len)
             return;
