@@ -121,7 +121,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Results whose bias and activation are added in a second pass, on the chip that the documentation
- * uses: the change is advised, and the tile compiler gains more by it than the interval's low end. */
+ * uses: the change is advised, and the tile compiler gains more by it than the low end says. */
 Test(advice, a_lost_fusion_is_advised_to_be_undone)
 {
     advice_case c = { .problem = { .kernel = PFC_ACCEL_GEMM_BIAS_ACT,
@@ -150,7 +150,7 @@ Test(advice, a_lost_fusion_is_advised_to_be_undone)
     pfc_profile_clear(&p);
     cr_assert(eq(int, advice_simulate(&c, &cycles[1], &p, &err), PFC_OK), "%s", err.msg);
     cr_expect(gt(dbl, 1 - (double)cycles[1] / (double)cycles[0], advice[0].low));
-    /* What is fused is not advised to be. */
+    /* A fused program gets no such advice. */
     for (size_t i = pfc_guidance_advise(g, &p, &verdict, advice); i > 0; i--)
         cr_expect(ne(str, advice[i - 1].id, "fuse"));
     pfc_profile_clear(&p);

@@ -1,4 +1,4 @@
-/* What a unit of work costs: where the chips' constants were not recorded, a cost that differs shows
+/* Costs of a unit of work: where the chips' constants were not recorded, a cost that differs shows
  * which part of the chip is another one. */
 #include <math.h>
 #include <string.h>

@@ -189,7 +189,7 @@ Test(delta, rough_costs_are_not_compared_between_schedules)
     cr_expect(eq(int, (int)d->causes[0].resource, (int)PFC_RESOURCE_COMPUTE));
 }
 
-/* What was recorded says more than what can be concluded. */
+/* A recorded constant says more than a conclusion from costs. */
 Test(delta, recorded_constants_make_costs_needless)
 {
     blind(480, 960);
