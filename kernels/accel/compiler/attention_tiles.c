@@ -13,19 +13,36 @@ static uint64_t div_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
+/* Scratchpad of the tiles of first queries, two of each buffer. */
+static uint64_t first_sram(const pfc_accel_ir *ir, const shape *x,
+                           const pfc_accel_attention_tiles *t)
+{
+    const uint64_t rows = x->groups * x->share * t->piece;
+    const uint64_t keys = pfc_accel_attention_piece_keys(t->first);
+
+    return 2 * (2 * pfc_accel_sram_rounded(ir->chip, rows * x->d * ir->es) +
+                pfc_accel_sram_rounded(ir->chip, rows * keys * ir->es) +
+                pfc_accel_sram_rounded(ir->chip, rows * 8) +
+                2 * pfc_accel_sram_rounded(ir->chip, x->groups * keys * x->d * ir->es));
+}
+
 static bool fits(const pfc_accel_ir *ir, const shape *x, const pfc_accel_attention_tiles *t)
 {
     const pfc_accel_chip *chip = ir->chip;
     const uint64_t rows = t->q * t->heads;
     const uint64_t keys = t->k * t->heads;
+    const uint64_t first = x->groups * x->share * t->piece;
     const uint64_t sram =
         t->lanes * (4 * pfc_accel_sram_rounded(chip, rows * x->d * ir->es) +
                     2 * t->depth * pfc_accel_sram_rounded(chip, keys * x->d * ir->es) +
                     t->depth * pfc_accel_sram_rounded(chip, rows * t->k * ir->es) +
                     2 * pfc_accel_sram_rounded(chip, rows * 8));
 
-    return sram <= chip->sram_bytes &&
-           t->lanes * (t->depth * rows * t->k + 2 * rows * x->d) * 4 <= chip->acc_bytes;
+    return sram + first_sram(ir, x, t) <= chip->sram_bytes &&
+           (t->lanes * (t->depth * rows * t->k + 2 * rows * x->d) +
+            2 * first * (pfc_accel_attention_piece_keys(t->first) + x->d)) *
+                   4 <=
+               chip->acc_bytes;
 }
 
 #define CHOICES   12
@@ -125,7 +142,7 @@ static uint64_t cost_of(const pfc_accel_ir *ir, const shape *x, pfc_accel_attent
      * keys and the last of queries have nothing to overlap with */
     const uint64_t waste = x->causal ? PFC_MIN(t->q, x->queries) / 2 : 0;
     const uint64_t tiles = div_up(x->groups, t->heads) *
-                           pfc_accel_attention_tiles_a_group(x, t->q) * div_up(x->s, t->k);
+                           pfc_accel_attention_tiles_a_group(x, t->q, 0) * div_up(x->s, t->k);
     const uint64_t memory =
         2 * t->heads * t->k * x->d * ir->es * ir->chip->clock_mhz / ir->chip->hbm_mbps;
     uint64_t units = 0;
@@ -153,24 +170,31 @@ static void keep(choice *best, size_t *len, const choice *c)
     best[at] = *c;
 }
 
-static uint64_t tried(const pfc_accel_ir *like, const shape *x, const pfc_accel_attention_tiles *t)
+/* Cycles of all of the problem. */
+static uint64_t timed(const pfc_accel_ir *like, const shape *x, const pfc_accel_attention_tiles *t)
 {
-    shape part = *x;
     pfc_accel_ir ir;
     uint64_t cycles;
 
     pfc_accel_ir_fork(&ir, like);
+    pfc_accel_attention_emit(&ir, x, t);
+    cycles = pfc_accel_ir_cycles(&ir);
+    pfc_accel_program_free(ir.p);
+    pfc_accel_ir_free(&ir);
+    return cycles;
+}
+
+static uint64_t tried(const pfc_accel_ir *like, const shape *x, const pfc_accel_attention_tiles *t)
+{
+    shape part = *x;
+
     part.groups = PFC_MIN(x->groups, t->mixed ? 8 * TRY_HEADS : TRY_HEADS);
     while (part.s * part.queries > TRY_PAIRS) {
         if (part.queries == part.s)
             part.queries = div_up(part.queries, 2);
         part.s = PFC_MAX(div_up(part.s, 2), part.queries);
     }
-    pfc_accel_attention_emit(&ir, &part, t);
-    cycles = pfc_accel_ir_cycles(&ir);
-    pfc_accel_program_free(ir.p);
-    pfc_accel_ir_free(&ir);
-    return cycles;
+    return timed(like, &part, t);
 }
 
 /* Kinds of choices; the form for the cost leaves out open rows and the scheduler's decisions, so
@@ -263,6 +287,39 @@ static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_t
     return fastest(ir, x, all, all_len, out);
 }
 
+#define FIRST_STEPS 4096 /* tiles of keys: larger problems are not timed as a whole */
+#define FIRST_LANES 3          /* or more: others must wait longer for the vector unit */
+
+/* Whether, and for how many, the first queries are the vector unit's: at most those that see one
+ * fold of keys, so that the array has whole tiles left. Timed on the whole problem, since a tile
+ * has all heads. */
+static void choose_first(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_tiles *t)
+{
+    const uint64_t most = PFC_MIN(ir->chip->array_cols, x->queries - 1);
+    pfc_accel_attention_tiles best = *t;
+    pfc_accel_attention_tiles c = *t;
+    uint64_t cycles;
+
+    if (!x->causal || x->queries != x->s || x->groups == 1 || t->q >= x->queries || t->split ||
+        t->q > most || x->groups * x->share * x->s * x->s / (t->q * t->k) > FIRST_STEPS)
+        return;
+    cycles = timed(ir, x, t);
+    for (c.q = t->q; c.q > 0 && c.q >= t->q / 2; c.q /= 2) {
+        for (c.first = c.q; c.first <= most; c.first += c.q) {
+            for (c.piece = 2; c.piece <= 4 && c.first % c.piece == 0; c.piece *= 2) {
+                for (c.lanes = FIRST_LANES; c.lanes <= PFC_ACCEL_ATTENTION_MAX_LANES; c.lanes++) {
+                    const uint64_t with = fits(ir, x, &c) ? timed(ir, x, &c) : UINT64_MAX;
+
+                    if (with < cycles)
+                        best = c;
+                    cycles = PFC_MIN(with, cycles);
+                }
+            }
+        }
+    }
+    *t = best;
+}
+
 static void say_choice(const pfc_accel_attention_tiles *t, char *out, size_t cap)
 {
     const int len =
@@ -275,6 +332,9 @@ static void say_choice(const pfc_accel_attention_tiles *t, char *out, size_t cap
     if (t->split && len > 0 && (size_t)len < cap)
         snprintf(out + len, cap - (size_t)len, "; %u/8 scores, %u/8 sums on the vector unit",
                  t->scores, t->sums);
+    if (t->first && len > 0 && (size_t)len < cap)
+        snprintf(out + len, cap - (size_t)len, "; first %llu by %llu on the vector unit",
+                 (unsigned long long)t->first, (unsigned long long)t->piece);
 }
 
 pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *problem,
@@ -303,6 +363,8 @@ pfc_code pfc_accel_choose_attention(pfc_accel_ir *ir, const pfc_accel_problem *p
     else if (!choose(ir, &x, t))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this attention fits its scratchpad",
                            ir->chip->name);
+    if (!ir->p->ideal_memory)
+        choose_first(ir, &x, t);
     say_choice(t, ir->p->choice, sizeof(ir->p->choice));
     return PFC_OK;
 }

@@ -148,6 +148,8 @@ typedef struct pfc_accel_attention_tiles {
     bool split;     /* the next two say which unit multiplies; else the scheduler chooses */
     uint8_t scores; /* eighths of the tiles whose scores are the vector unit's */
     uint8_t sums;   /* eighths of the tiles whose sums of values are the vector unit's */
+    uint64_t first; /* queries at the begin of all heads, whose products are the vector unit's; */
+    uint64_t piece; /* so many of them, of all heads side by side, are a tile */
 } pfc_accel_attention_tiles;
 
 typedef struct pfc_accel_norm_tiles {
