@@ -158,7 +158,7 @@ class Accel(Case):
         self.assertEqual(answer["limiter"], max(saved, key=saved.get))
         self.assertLessEqual(answer["ceiling_cycles"], answer["cycles"])
         self.assertRegex(answer["stream_digest"], "^[0-9a-f]{64}$")
-        self.assertEqual(answer["simulator"], "accel-3")
+        self.assertEqual(answer["simulator"], "accel-4")
 
     def test_a_trace_is_whole_and_changes_nothing(self):
         case = ["accel", "run", "attention", "--h", "1", "--s", "200", "--d", "32", "--json"]

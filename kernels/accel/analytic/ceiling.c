@@ -110,13 +110,17 @@ static uint64_t burst_cycles(const pfc_accel_chip *chip)
 
 /* From the last operand's arrival in a unit to the last result, beside the cycles that the unit is
  * occupied: the depth of the array after a row, or the latency of the vector unit. */
-static uint64_t last_result_cycles(const pfc_accel_chip *chip, bool array_can)
+static uint64_t array_depth(const pfc_accel_chip *chip)
 {
     const uint64_t cells = chip->array_rows + chip->array_cols;
     const uint64_t load = pfc_accel_load_cycles(chip);
-    const uint64_t array = cells > load + 1 ? cells - load - 1 : 0;
 
-    return array_can ? PFC_MIN(array, chip->vector_latency) : chip->vector_latency;
+    return cells > load + 1 ? cells - load - 1 : 0;
+}
+
+static uint64_t last_result_cycles(const pfc_accel_chip *chip, bool array_can)
+{
+    return array_can ? PFC_MIN(array_depth(chip), chip->vector_latency) : chip->vector_latency;
 }
 
 typedef struct shape {
@@ -203,6 +207,7 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
     const uint64_t pairs = heads * (queries * len - masked);
     const uint64_t rows = PFC_MAX(PFC_MIN(d, chip->array_rows), 1);
     const uint64_t cols = PFC_MAX(PFC_MIN(d, chip->array_cols), 1);
+    uint64_t depth;
 
     /* A fold has at most d rows in use for the scores, and d columns for the values. */
     out->array = pairs * d * s->passes / (rows * chip->array_cols) +
@@ -219,6 +224,8 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
     out->bytes = out->distinct = out->loads + heads * queries * d * s->es;
     if (out->bytes == 0 || pairs == 0)
         return;
+    /* what the last result of either unit takes is counted beside this */
+    depth = array_depth(chip) - last_result_cycles(chip, true);
     out->tiles = pfc_accel_pairs_cycles(&(pfc_accel_pairs){ .heads = heads,
                                                             .groups = groups,
                                                             .keys = len,
@@ -226,7 +233,8 @@ static void attention(const pfc_accel_problem *p, const pfc_accel_chip *chip, co
                                                             .d = d,
                                                             .causal = p->p[3] != 0,
                                                             .passes = s->passes,
-                                                            .own = out->vector },
+                                                            .own = out->vector,
+                                                            .depth = depth },
                                         chip);
 }
 

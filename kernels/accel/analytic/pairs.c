@@ -99,23 +99,26 @@ static void add_product(shares *s, const pfc_accel_pairs *p, const product *of)
                      level + 1 < LEVELS ? (double)(level + 1) : (double)p->keys);
 }
 
-/* Both units are busy until both have done all shares. */
-static uint64_t balanced(shares *s, double vector)
+/* Both units are busy until both have done all shares; the array's last result leaves it `depth`
+ * cycles after that. */
+static uint64_t balanced(shares *s, double vector, double depth)
 {
     double array = 0;
 
     qsort(s->all, s->len, sizeof(s->all[0]), by_saving);
     for (size_t i = 0; i < s->len; i++)
         array += s->all[i].array;
-    for (size_t i = 0; i < s->len && array > vector; i++) {
+    for (size_t i = 0; i < s->len && array + depth > vector; i++) {
         const share *next = &s->all[i];
         /* of this share: both end at once, or all of it goes to the vector unit */
-        const double part = PFC_MIN((array - vector) / (next->array + next->vector), 1.0);
+        const double part = PFC_MIN((array + depth - vector) / (next->array + next->vector), 1.0);
 
         array -= part * next->array;
         vector += part * next->vector;
     }
-    return (uint64_t)(PFC_MAX(array, vector) * ROUNDING);
+    if (array >= 1) /* else rounding is all that is left for it */
+        vector = PFC_MAX(array + depth, vector);
+    return (uint64_t)(vector * ROUNDING);
 }
 
 uint64_t pfc_accel_pairs_cycles(const pfc_accel_pairs *p, const pfc_accel_chip *chip)
@@ -137,5 +140,5 @@ uint64_t pfc_accel_pairs_cycles(const pfc_accel_pairs *p, const pfc_accel_chip *
 
     add_product(&s, p, &scores);
     add_product(&s, p, &sums);
-    return balanced(&s, (double)p->own);
+    return balanced(&s, (double)p->own, (double)p->depth);
 }

@@ -5,7 +5,9 @@
  *
  * A row of queries passes whole folds of keys, however few of a fold's keys it sees. The vector
  * unit has no such waste, but fills its lanes only with as many columns as all heads of keys have
- * side by side: all keys of them for the scores, the columns of values for their sums.
+ * side by side: a row's keys of all heads for the scores, the columns of values for their sums. A
+ * row's scores thus take d steps for all heads, however few its keys are, and its sums a step for
+ * each key. Programs that hold several copies of keys side by side may be faster; tiles have one.
  */
 #ifndef PFC_KERNELS_ACCEL_ANALYTIC_PAIRS_H
 #define PFC_KERNELS_ACCEL_ANALYTIC_PAIRS_H
@@ -21,9 +23,10 @@ typedef struct pfc_accel_pairs {
     bool causal;
     uint64_t passes; /* of a row through a fold */
     uint64_t own;    /* cycles of the vector unit for the softmax */
+    uint64_t depth;  /* cycles from the array's last fold to its last result */
 } pfc_accel_pairs;
 
-/** Cycles in which both units are done, without their depths and latencies. No number is 0. */
+/** Cycles in which both units are done, the array with its depth. No number but `depth` is 0. */
 uint64_t pfc_accel_pairs_cycles(const pfc_accel_pairs *p, const pfc_accel_chip *chip);
 
 #endif

@@ -27,8 +27,8 @@ typedef struct lane {
     uint64_t k0;
     uint64_t keys; /* of a tile of keys */
     bool piece;    /* of the first queries of all heads; rows are of all heads that share keys */
-    size_t tile; /* 0 or 1: changes with the tile of queries */
-    size_t step; /* of the tiles of keys, modulo the depth */
+    size_t tile;   /* 0 or 1: changes with the tile of queries */
+    size_t step;   /* of the tiles of keys, modulo the depth */
     uint16_t q[2], out[2], stats[2], sum[2], scores[PFC_ACCEL_ATTENTION_MAX_DEPTH],
         p[PFC_ACCEL_ATTENTION_MAX_DEPTH];
 } lane;
@@ -238,7 +238,8 @@ static void product(lowering *l, const lane *n, bool values, uint16_t keys, uint
     op->b = keys;
     op->acc = values ? n->sum[n->tile] : n->scores[n->step];
     op->batch = (uint32_t)n->heads;
-    op->either = !l->t.split && !n->piece && pfc_accel_either_unit(l->ir, op->cmd.m, op->cmd.n, op->cmd.k);
+    op->either =
+        !l->t.split && !n->piece && pfc_accel_either_unit(l->ir, op->cmd.m, op->cmd.n, op->cmd.k);
     if (n->piece || (l->t.split && is_turn(l->steps, values ? l->t.sums : l->t.scores))) {
         op->cmd.unit = PFC_ACCEL_UNIT_VECTOR;
         op->cmd.op = PFC_ACCEL_OP_MATVEC;
@@ -285,8 +286,7 @@ static void step(lowering *l, lane *n)
 {
     const uint64_t loaded = PFC_MIN(n->keys, l->x.s - n->k0);
     const uint64_t cols = PFC_MIN(loaded, n->end - n->k0); /* the rest is masked for every row */
-    const uint64_t tag =
-        n->piece ? loaded : n->group * div_up(l->x.s, l->t.k) + n->k0 / l->t.k;
+    const uint64_t tag = n->piece ? loaded : n->group * div_up(l->x.s, l->t.k) + n->k0 / l->t.k;
     const pfc_accel_tile k = keys_at(l, n, PFC_ACCEL_ATTENTION_K, loaded);
     const pfc_accel_tile v = keys_at(l, n, PFC_ACCEL_ATTENTION_V, loaded);
     const size_t depth = n->piece ? 2 : l->t.depth;

@@ -288,7 +288,7 @@ static bool choose(const pfc_accel_ir *ir, const shape *x, pfc_accel_attention_t
 }
 
 #define FIRST_STEPS 4096 /* tiles of keys: larger problems are not timed as a whole */
-#define FIRST_LANES 3          /* or more: others must wait longer for the vector unit */
+#define FIRST_LANES 3    /* or more: others must wait longer for the vector unit */
 
 /* Whether, and for how many, the first queries are the vector unit's: at most those that see one
  * fold of keys, so that the array has whole tiles left. Timed on the whole problem, since a tile

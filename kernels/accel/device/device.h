@@ -23,7 +23,7 @@
 
 /** Changes whenever a cycle count, a result or the meaning of a counter may: part of every machine
  *  fingerprint. */
-#define PFC_ACCEL_VERSION "accel-3"
+#define PFC_ACCEL_VERSION "accel-4"
 
 /* ---- chips (chip.c) ---- */
 

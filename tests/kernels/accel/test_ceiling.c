@@ -4,6 +4,7 @@
 
 #include "core/base/rng.h"
 #include "kernels/accel/analytic/ceiling.h"
+#include "kernels/accel/analytic/pairs.h"
 #include "kernels/accel/ops/ops.h"
 
 #define CASES 300
@@ -197,10 +198,34 @@ Test(ceiling, decode_leaves_lanes_idle)
     /* Each product has 128 folds, each as long as its weights load: 128 cycles. The scores of all
      * keys fill the lanes: 4,096 steps. The sums fill 1,024 of 8,192 lanes: 32,768 steps. Beside
      * 128 cycles of softmax for 4 passes, the vector unit has all scores, and s of the sums:
-     * 16,384 (1 - s) = 128 + 4,096 + 32,768 s. */
+     * 16,384 (1 - s) + 871 = 128 + 4,096 + 32,768 s, where 871 is the depth of the array, 895, less
+     * the latency of the vector unit. */
     cr_assert(eq(u64, c.vector, 128));
-    cr_assert(ge(u64, c.tiles, 12330));
-    cr_assert(le(u64, c.tiles, 12331));
+    cr_assert(ge(u64, c.tiles, 12911));
+    cr_assert(le(u64, c.tiles, 12912));
+}
+
+/* One head of 512 queries and keys, causal: one fold for each product, and a pass for each row. A
+ * row's scores take 128 steps of the vector unit, its sums one for each key it sees. Those of the
+ * first V rows are the vector unit's: 1,024 - V = V (V + 1) / 2, a little more than 979. */
+Test(ceiling, a_row_has_the_lanes_to_itself)
+{
+    const pfc_accel_pairs one = {
+        .heads = 1, .groups = 1, .keys = 512, .queries = 512, .d = 128, .causal = true, .passes = 1
+    };
+    pfc_accel_pairs two = one;
+    pfc_accel_chip chip;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-xf", &chip, &err), PFC_OK));
+    cr_assert(ge(u64, pfc_accel_pairs_cycles(&one, &chip), 977));
+    cr_assert(le(u64, pfc_accel_pairs_cycles(&one, &chip), 979));
+    two.depth = 100; /* 1,024 - V + 100: its results are late */
+    cr_assert(ge(u64, pfc_accel_pairs_cycles(&two, &chip), 1074));
+    cr_assert(le(u64, pfc_accel_pairs_cycles(&two, &chip), 1078));
+    two.queries = two.keys = 1; /* 128 passes for weights of each product, or 128 steps and one */
+    two.depth = 1000;
+    cr_assert(eq(u64, pfc_accel_pairs_cycles(&two, &chip), 128));
 }
 
 /* A product of two columns: the vector unit takes a step for each row and each of the depth. */

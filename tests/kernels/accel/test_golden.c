@@ -1,5 +1,5 @@
 /*
- * Cycles and results of whole problems as they were recorded with PFC_ACCEL_VERSION "accel-3".
+ * Cycles and results of whole problems as they were recorded with PFC_ACCEL_VERSION "accel-4".
  *
  * Stored measurements are compared over years, so a cycle count or a bit of a result may change
  * only together with the version. Each digest covers the result and every counter. Where a row
@@ -451,6 +451,14 @@ static const golden table[] = {
       { PFC_ACCEL_SOFTMAX, PFC_ACCEL_BF16, { 3, 20000 } },
       30170,
       "b99a991f0d7baf47" },
+    { "pfc-xf",
+      WS,
+      0,
+      0,
+      false,
+      { PFC_ACCEL_ATTENTION, PFC_ACCEL_BF16, { 32, 1024, 8, 1 } },
+      80661,
+      "ec95d0469cc50856" },
 };
 
 static pfc_accel_result run(const golden *g, const char **limiter)
@@ -479,7 +487,7 @@ Test(golden, cycles_and_results_are_those_of_this_version)
 {
     const bool record = getenv("PERFCI_RECORD") != NULL;
 
-    cr_assert(eq(str, PFC_ACCEL_VERSION, "accel-3"));
+    cr_assert(eq(str, PFC_ACCEL_VERSION, "accel-4"));
     for (size_t i = 0; i < PFC_ARRAY_LEN(table); i++) {
         const golden *g = &table[i];
         const char *limiter = NULL;

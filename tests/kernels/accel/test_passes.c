@@ -547,3 +547,36 @@ Test(passes, masked_tiles_are_left_out)
     cr_assert(le(u64, pairs, 256 * 257 / 2 + 256 * rows / 2));
     pfc_accel_program_free(p);
 }
+
+/* 32 heads of 1024 queries on the largest array: the vector unit takes the first ones of all heads
+ * at once. Every pair of a query and a key that it sees is weighed once. */
+Test(passes, first_queries_of_all_heads_lie_side_by_side)
+{
+    const pfc_accel_problem problem = { PFC_ACCEL_ATTENTION, PFC_ACCEL_BF16, { 32, 1024, 32, 1 } };
+    pfc_accel_chip chip;
+    pfc_accel_program *p;
+    uint64_t pairs = 0;
+    uint64_t products[2] = { 0 };
+
+    cr_assert(eq(int, pfc_accel_chip_load("pfc-xf", &chip, &err), PFC_OK), "%s", err.msg);
+    p = compiled(&problem, &chip);
+    for (size_t i = 0; i < p->len; i++) {
+        const pfc_accel_cmd *cmd = &p->cmds[i];
+
+        products[0] += cmd->op == PFC_ACCEL_OP_MATMUL;
+        products[1] += cmd->op == PFC_ACCEL_OP_MATVEC;
+        if (cmd->op == PFC_ACCEL_OP_MATVEC)
+            cr_assert(eq(u64, cmd->batch, 32));
+        if (cmd->op != PFC_ACCEL_OP_ATT_STEP)
+            continue;
+        for (int64_t row = 0; row < cmd->m; row++) {
+            const int64_t seen = (cmd->period ? row % cmd->period : row) + cmd->diagonal + 1;
+
+            pairs += (uint64_t)PFC_MAX(PFC_MIN(seen, (int64_t)cmd->n), 0);
+        }
+    }
+    cr_assert(gt(u64, products[0], 0));
+    cr_assert(gt(u64, products[1], 0));
+    cr_assert(eq(u64, pairs, 32ull * 1024 * 1025 / 2));
+    pfc_accel_program_free(p);
+}
