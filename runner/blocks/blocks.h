@@ -4,9 +4,10 @@
  * `compare` and `check`, and by the agent for jobs that name several commits.
  *
  * All builds are made first, so that no compiler runs during a measurement. A commit whose object
- * code equals its predecessor's is not measured: its speed is the same. A failed visit is repeated
- * once; then the build is left out with its reason. Values count only when their block is complete,
- * so that every build of a block met the same state of the machine.
+ * code equals its predecessor's is not measured: its speed is the same. One with the same tree is
+ * not built either. A failed visit is repeated once; then the build is left out with its reason.
+ * Values count only when their block is complete, so that every build of a block met the same state
+ * of the machine.
  */
 #ifndef PFC_RUNNER_BLOCKS_BLOCKS_H
 #define PFC_RUNNER_BLOCKS_BLOCKS_H
@@ -54,8 +55,8 @@ typedef struct pfc_blocks_run_opts {
 
 typedef enum pfc_block_status {
     PFC_BLOCK_MEASURED,
-    PFC_BLOCK_IDENTICAL, /* its object code is that of `same_as`, and no file named as read at run
-                            time differs */
+    PFC_BLOCK_IDENTICAL, /* its tree is that of `same_as`, or its object code is and no file named
+                            as read at run time differs */
     PFC_BLOCK_BROKEN,    /* does not build, or every measurement fails */
     PFC_BLOCK_NOT_MEASURED, /* the budget, a lost lease or an interruption came first */
 } pfc_block_status;

@@ -130,6 +130,26 @@ static bool same_program(const pfc_blocks_session *s, const pfc_block_commit *a,
             !r.any);
 }
 
+/* A new commit with the tree of the one before it, which builds: it is not even built. */
+static bool has_same_tree(pfc_blocks_session *s, size_t i)
+{
+    pfc_blocks_result *out = s->out;
+    pfc_block_commit *c = &out->commits[i];
+    pfc_commit_id a, b;
+    pfc_repo *repo = pfc_workspace_repo(s->ws);
+    const pfc_block_commit *before = i ? &out->commits[i - 1] : NULL;
+
+    if (i < s->opts->first || s->opts->measure_identical || before->status == PFC_BLOCK_BROKEN ||
+        pfc_repo_tree(repo, &before->id, &a, NULL) || pfc_repo_tree(repo, &c->id, &b, NULL) ||
+        strcmp(a.hex, b.hex) != 0)
+        return false;
+    c->status = PFC_BLOCK_IDENTICAL;
+    c->same_as = before->status == PFC_BLOCK_IDENTICAL ? before->same_as : i - 1;
+    (void)snprintf(c->reason, sizeof(c->reason), "identical tree of %.12s",
+                   out->commits[c->same_as].id.hex);
+    return true;
+}
+
 /* Each new commit against the nearest one before it that builds. The base and the anchor are
  * measured in any case: the first starts the session's boundaries, the other joins it to other
  * nights. */
@@ -141,7 +161,7 @@ static void find_identical(pfc_blocks_session *s)
     for (size_t i = s->opts->first - 1; i < out->len; i++) {
         pfc_block_commit *c = &out->commits[i];
 
-        if (c->status == PFC_BLOCK_BROKEN)
+        if (c->status == PFC_BLOCK_BROKEN || c->status == PFC_BLOCK_IDENTICAL)
             continue;
         if (before != PFC_BLOCKS_NONE && !s->opts->measure_identical && i >= s->opts->first &&
             same_program(s, &out->commits[before], c)) {
@@ -193,6 +213,8 @@ pfc_code pfc_blocks_prepare(pfc_blocks_session *s, pfc_err *err)
     for (size_t i = 0; i < out->len && !code; i++) {
         const bool anchor = i == o->anchor && o->anchor + 1 < o->first;
 
+        if (has_same_tree(s, i))
+            continue;
         pfc_blocks_say(s, "[build %zu of %zu] %.12s", i + 1, out->len, out->commits[i].id.hex);
         code = build(s, &out->commits[i], anchor, err);
         if (!code && anchor && out->commits[i].status == PFC_BLOCK_BROKEN)

@@ -132,6 +132,20 @@ WHERE project_id = $1::bigint AND id = (
     AND base_sha = $4 AND filter IS NULL AND verdict NOT IN ('outage', 'nothing', 'inconclusive') ORDER BY id DESC LIMIT 1)
 RETURNING id;
 
+-- name: pull_measurement_other
+-- The same two commits were compared for another pull request: its verdict is copied. No row: they were not.
+-- in: project_id i64, number i64, head_sha text, base_sha text, asked_by text
+-- value: id i64
+INSERT INTO pull_measurements (project_id, number, head_sha, base_sha, asked_by, job_id, job_state, session_id, verdict,
+                               reason, document, finished_at)
+SELECT m.project_id, $2::bigint, m.head_sha, m.base_sha, $5, m.job_id, m.job_state, m.session_id, m.verdict,
+       coalesce(m.reason || ', ', '') || 'the result of pull request ' || m.number || ' for the same commits',
+       m.document, now()
+FROM pull_measurements m
+WHERE m.project_id = $1::bigint AND m.number <> $2::bigint AND m.head_sha = $3 AND m.base_sha = $4 AND m.filter IS NULL
+  AND m.verdict NOT IN ('outage', 'nothing', 'inconclusive') ORDER BY m.id DESC LIMIT 1
+RETURNING id;
+
 -- name: pull_supersede
 -- Other heads' measurements (head_sha NULL: all). Jobs that are still open: to be cancelled.
 -- in: project_id i64, number i64, head_sha text?

@@ -155,6 +155,9 @@ static void put_note(const pfc_pull_measurement *m, pfc_buf *out)
     if (machine_class && json_array_size(json_object_get(doc, "rows")) > 0)
         pfc_buf_printf(out, "%sMeasured on %s for %.0f s.", out->len ? " " : "", machine_class,
                        json_number_value(json_object_get(doc, "spent_s")));
+    /* The comparison's document holds the reason of the other verdicts. */
+    if (m->reason && m->reason[0] && !is(m, "broken") && !is(m, "outage") && !is(m, "nothing"))
+        pfc_buf_printf(out, "%sBasis: %s.", out->len ? " " : "", m->reason);
     if (m->filter)
         pfc_buf_printf(out, "%sOnly the benchmarks that match %s.", out->len ? " " : "", m->filter);
     json_decref(doc);

@@ -176,21 +176,21 @@ static void decide_by_session(const pfc_session_report *r, const pfc_pull_measur
 {
     for (size_t i = 0; i < r->commits.len; i++) {
         const pfc_session_commit_row *c = &r->commits.items[i];
+        const char *reason;
 
         if (!pfc_streq(c->commit, m->head_sha))
             continue;
         out->verdict = verdict_of_word(r->verdicts[i].word);
-        (void)snprintf(out->text, sizeof(out->text), "%s", c->reason ? c->reason : "");
-        out->reason = out->text[0] ? out->text : NULL;
+        reason = c->reason && c->reason[0] ? c->reason : NULL;
         /* Nothing was compared: a base that does not build, or no benchmark in common. */
         if (strcmp(out->verdict, "inconclusive") == 0 && r->verdicts[i].worst == NULL) {
             out->verdict = "nothing";
-            if (!out->reason)
-                out->reason = r->session.items[0].note ? r->session.items[0].note
-                                                       : "no benchmark was measured on both sides";
+            if (!reason)
+                reason = r->session.items[0].note ? r->session.items[0].note
+                                                  : "no benchmark was measured on both sides";
         }
-        (void)snprintf(out->text, sizeof(out->text), "%s", out->reason ? out->reason : "");
-        out->reason = out->text[0] ? out->text : NULL;
+        (void)snprintf(out->text, sizeof(out->text), "%s", reason ? reason : "");
+        out->reason = reason ? out->text : NULL;
         out->document = document_of(r, m);
         decide_by_rows(out);
         return;

@@ -75,7 +75,7 @@ class Pulls(unittest.TestCase):
         git(self.repo, "checkout", "-q", "--detach", parent or self.base)
         if level is not None:
             files["level.txt"] = f"{level}\n"
-        for path, text in {**files, "notes.txt": name}.items():
+        for path, text in {"notes.txt": name, **files}.items():
             with open(os.path.join(self.repo, path), "w", encoding="utf-8") as file:
                 file.write(text)
         git(self.repo, "add", "-A")
@@ -162,6 +162,14 @@ class Pulls(unittest.TestCase):
         answer, = wait_for("the answer", lambda: self.hub.answers(9))
         self.assertIn("| `dot` |", answer)
 
+        # the same commits in another pull request: nothing is measured again
+        jobs = len(self.stack.api("/jobs?project=tiny")["jobs"])
+        self.send(self.hub.push_pull(11, slow))
+        self.assertEqual(self.judged(11, slow)["verdict"], "regression")
+        again, = wait_for("the comment", lambda: self.hub.ours(11))
+        self.assertIn("Basis\\: the result of pull request 9 for the same commits.", again["body"])
+        self.assertEqual(len(self.stack.api("/jobs?project=tiny")["jobs"]), jobs)
+
         same = self.commit("comment", parent=base, **{"kernel.c": kernel(GOOD, 1)["kernel.c"] + "/* said */\n"})
         self.send(self.hub.push_pull(10, same))
         row = self.judged(10, same)
@@ -169,6 +177,10 @@ class Pulls(unittest.TestCase):
         self.assertEqual(self.settled(same), ("success", "Unchanged: identical object code, nothing was measured"))
         session = self.stack.api(f"/projects/tiny/sessions/{row['session']}")
         self.assertEqual((session["blocks"], session["series"]), (0, []))
+        undone = self.commit("undo", parent=slow, **kernel(GOOD, 1), **{"notes.txt": "kernel"})
+        self.send(self.hub.push_pull(12, undone))
+        row = self.judged(12, undone)
+        self.assertEqual((row["verdict"], row["reason"]), ("identical", f"identical tree of {base[:12]}"), row)
 
     def test_a_fork_is_refused_until_a_maintainer_allows_it(self):
         head = self.commit("fork", BAD, **{"perfci.yaml": "project: tiny\nmeasure: cat /etc/shadow\n"})

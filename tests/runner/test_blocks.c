@@ -379,6 +379,32 @@ Test(blocks_run, identical_builds_are_measured_once)
     pfc_blocks_result_clear(&r);
 }
 
+Test(blocks_run, a_commit_with_the_tree_of_the_one_before_is_not_even_built)
+{
+    /* The build fails at its second call. */
+    char *command = pfc_format("test ! -e %s/built && touch %s/built && cp value prog.sh", f.dir,
+                               f.dir);
+    const pfc_workspace_opts once = { .dir = cache, .source = f.repo, .build = command };
+    pfc_blocks_run_opts opts;
+    pfc_blocks_result r;
+    pfc_err err = { 0 };
+
+    add_commit("value", "100\n");
+    add_commit("value", "110\n");
+    add_commit("value", "100\n");
+    ids[1] = ids[2];
+    ids_len = 2;
+    cr_assert(eq(int, pfc_workspace_open(&once, &ws, &err), PFC_OK), "%s", err.msg);
+    opts = all_of_them(0, 1);
+    r = session("sh prog.sh", &opts);
+    cr_assert(eq(int, (int)r.commits[1].status, PFC_BLOCK_IDENTICAL), "%s", r.commits[1].reason);
+    cr_assert(eq(sz, r.commits[1].same_as, 0));
+    cr_assert(eq(int, strncmp(r.commits[1].reason, "identical tree of ", 18), 0));
+    cr_assert(eq(sz, r.blocks, 0));
+    pfc_blocks_result_clear(&r);
+    free(command);
+}
+
 /* Two functions; `slow` makes the first one run its loop three times. */
 static void add_program(const char *name, int turns)
 {

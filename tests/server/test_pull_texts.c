@@ -138,6 +138,20 @@ Test(pull_texts, why_shows_interval_rounds_noise_and_margin)
     expect_in(&m, true, "the runner went &lt;away&gt;\n");
 }
 
+Test(pull_texts, what_a_verdict_without_a_new_measurement_rests_on_is_said)
+{
+    pfc_pull_measurement m = measured("identical", DOCUMENT(""), "identical tree of 111111111111");
+
+    expect_in(&m, false, "Basis\\: identical tree of 111111111111.\n");
+    m = measured("same", DOCUMENT(ROW("same", "0.001")),
+                 "the result of pull request 5 for the same commits");
+    expect_in(
+        &m, false,
+        "Measured on zen for 34 s. Basis\\: the result of pull request 5 for the same commits.");
+    m = measured("broken", "null", "make: no rule");
+    expect_in(&m, false, "\n\nmake\\: no rule\n");
+}
+
 Test(pull_texts, the_page_of_a_commit_is_beside_the_pull_request)
 {
     static const char *const rows[][2] = {

@@ -97,8 +97,8 @@ pfc_code pfc_pull_take(pfc_db *db, pfc_tx **lock, pfc_pull_key *out, double *due
                        pfc_err *err) PFC_MUSTCHECK;
 
 /** Measures head against base: a job of blocks in one lease, on the branch "pull/N/BASE", which no
- *  series of the project's branch shares. An earlier verdict of the same commits is used where
- *  `fresh` is false. filter NULL: everything. */
+ *  series of the project's branch shares. An earlier verdict of the same commits, of this or of
+ *  another pull request, is used where `fresh` is false. filter NULL: everything. */
 pfc_code pfc_pull_measure(pfc_db *db, const char *actor, const pfc_pull *pull, const char *filter,
                           bool fresh, pfc_err *err) PFC_MUSTCHECK;
 /** Ends the measurements of other heads than `head` (NULL: all) and cancels their jobs. */

@@ -41,8 +41,7 @@ static pfc_code lock_one(pfc_tx *tx, const pfc_sql_pulls_due_rows *due, pfc_pull
         const pfc_sql_pulls_due_row *row = &due->items[i];
 
         code = pfc_sql_pull_lock(
-            tx,
-            &(pfc_sql_pull_lock_args){ .project_id = row->project_id, .number = row->number },
+            tx, &(pfc_sql_pull_lock_args){ .project_id = row->project_id, .number = row->number },
             locked, err);
         *out = (pfc_pull_key){ .project_id = row->project_id, .number = row->number };
     }
@@ -91,8 +90,8 @@ static pfc_code place_commits(pfc_tx *tx, void *into, pfc_err *err)
 {
     const measuring *m = into;
     int64_t id = 0;
-    pfc_code code = pfc_commit_ensure(tx, m->pull->project_id, m->branch, m->pull->merge_base, 1,
-                                      &id, err);
+    pfc_code code =
+        pfc_commit_ensure(tx, m->pull->project_id, m->branch, m->pull->merge_base, 1, &id, err);
 
     return code ? code
                 : pfc_commit_ensure(tx, m->pull->project_id, m->branch, m->pull->head_sha, 2, &id,
@@ -102,15 +101,26 @@ static pfc_code place_commits(pfc_tx *tx, void *into, pfc_err *err)
 static pfc_code find_earlier(pfc_tx *tx, void *into, pfc_err *err)
 {
     measuring *m = into;
+    pfc_code code;
 
     m->id = 0;
-    return pfc_sql_pull_measurement_again(
+    code = pfc_sql_pull_measurement_again(
         tx,
         &(pfc_sql_pull_measurement_again_args){ .project_id = m->pull->project_id,
                                                 .number = m->pull->number,
                                                 .head_sha = m->pull->head_sha,
                                                 .base_sha = m->pull->merge_base },
         &m->id, err);
+    if (!code && !m->id)
+        code = pfc_sql_pull_measurement_other(
+            tx,
+            &(pfc_sql_pull_measurement_other_args){ .project_id = m->pull->project_id,
+                                                    .number = m->pull->number,
+                                                    .head_sha = m->pull->head_sha,
+                                                    .base_sha = m->pull->merge_base,
+                                                    .asked_by = m->actor },
+            &m->id, err);
+    return code;
 }
 
 static pfc_code record(pfc_tx *tx, void *into, pfc_err *err)
@@ -238,12 +248,11 @@ pfc_code pfc_pull_allow(pfc_db *db, const char *actor, const pfc_pull_key *key, 
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
-        code = pfc_sql_pull_allow(tx,
-                                  &(pfc_sql_pull_allow_args){ .project_id = key->project_id,
-                                                              .number = key->number,
-                                                              .sha = head,
-                                                              .actor = actor },
-                                  err);
+        code = pfc_sql_pull_allow(
+            tx,
+            &(pfc_sql_pull_allow_args){
+                .project_id = key->project_id, .number = key->number, .sha = head, .actor = actor },
+            err);
     if (!code)
         code = pfc_audit_add(tx, actor, "allow", key->project_id, what, NULL, err);
     if (!code)
