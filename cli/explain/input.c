@@ -207,7 +207,9 @@ pfc_code explain_input_explain(const pfc_explain_rules *rules, const explain_inp
         if (!code && judged_of(in, out, &judged))
             out->judged = judged;
     }
-    if (!code)
+    if (!code) {
         add_commands(in, out);
+        pfc_explanation_repeat_trace(out);
+    }
     return code;
 }

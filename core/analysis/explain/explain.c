@@ -32,6 +32,24 @@ void pfc_explanation_repeat(pfc_explanation *e, const char *fmt, ...)
     va_end(args);
 }
 
+static bool can_be_simulated(const pfc_explain_side *s)
+{
+    double launches;
+
+    return pfc_profile_fact_of(&s->profile, "stream_digest") &&
+           !pfc_profile_number_of(&s->profile, "launches", &launches);
+}
+
+void pfc_explanation_repeat_trace(pfc_explanation *e)
+{
+    if (strncmp(e->backend, "accel:", 6) != 0 || !can_be_simulated(&e->after) ||
+        (e->pair && !can_be_simulated(&e->before)))
+        return;
+    pfc_explanation_repeat(e, "perfci explain %s %s --benchmark '%s' --backend '%s' --trace traces",
+                           e->pair ? e->before.run : "--run", e->after.run, e->benchmark,
+                           e->backend);
+}
+
 void pfc_explanation_warn(pfc_explanation *e, const char *fmt, ...)
 {
     va_list args;

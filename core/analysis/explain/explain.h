@@ -130,6 +130,9 @@ pfc_code pfc_explain_pair(const pfc_explain_rules *rules, const pfc_run *before,
 /** Adds a command to `repeat`, and a sentence to `warnings`; dropped when there is no room. */
 void pfc_explanation_repeat(pfc_explanation *e, const char *fmt, ...) PFC_PRINTF(2, 3);
 void pfc_explanation_warn(pfc_explanation *e, const char *fmt, ...) PFC_PRINTF(2, 3);
+/** Adds the command that simulates the runs again and writes their traces, where they recorded what
+ *  it takes: a kernel alone on the simulated accelerator, with the digest of its commands. */
+void pfc_explanation_repeat_trace(pfc_explanation *e);
 void pfc_explanation_clear(pfc_explanation *e);
 
 /** A benchmark in the ranking of a suite. */

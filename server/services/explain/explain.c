@@ -34,6 +34,8 @@ static pfc_code explain(pfc_db *db, const pfc_explain_rules *rules,
     else if (!code)
         pfc_explanation_repeat(out, "perfci explain --run %s --benchmark '%s' --backend '%s'",
                                after->id, out->benchmark, out->backend);
+    if (!code)
+        pfc_explanation_repeat_trace(out);
     pfc_run_free(before);
     pfc_run_free(after);
     return code;

@@ -94,6 +94,33 @@ Test(explain, one_run_alone_has_no_difference)
     cr_assert(eq(dbl, e->after.value, 900.0));
 }
 
+/* A trace is made again of a kernel alone: the copies of a region are not recorded, and neither is
+ * what a CPU did. */
+Test(explain, a_run_of_the_accelerator_names_the_command_for_its_trace)
+{
+    const pfc_explain_what what = { .benchmark = CASE_GEMM };
+
+    cr_assert(eq(int, pfc_explain_run(&rules, after, &what, e, &err), PFC_OK), "%s", err.msg);
+    pfc_explanation_repeat_trace(e);
+    cr_assert(eq(sz, e->repeat_len, 1));
+    cr_expect(eq(str, e->repeat[0],
+                 "perfci explain --run " ID_B " --benchmark '" CASE_GEMM "' --backend '" CASE_CHIP
+                 "' --trace traces"));
+    cr_assert(eq(int, pfc_profile_set(&e->after.profile, "launches", 3, &err), PFC_OK));
+    pfc_explanation_repeat_trace(e);
+    cr_expect(eq(sz, e->repeat_len, 1));
+
+    cr_assert(eq(int, pair(&what), PFC_OK), "%s", err.msg);
+    pfc_explanation_repeat_trace(e);
+    cr_assert(eq(sz, e->repeat_len, 1));
+    cr_expect(eq(str, e->repeat[0],
+                 "perfci explain " ID_A " " ID_B " --benchmark '" CASE_GEMM
+                 "' --backend '" CASE_CHIP "' --trace traces"));
+    memcpy(e->backend, "gpu:x:", 6);
+    pfc_explanation_repeat_trace(e);
+    cr_expect(eq(sz, e->repeat_len, 1));
+}
+
 Test(explain, a_run_with_several_benchmarks_asks_which)
 {
     const pfc_explain_what none = { 0 };
