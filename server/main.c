@@ -295,6 +295,8 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .day_months = (int)s->settings.day_months,
         .backfill_delay_s = s->settings.backfill_delay_s,
         .backfill_budget = s->settings.backfill_budget,
+        .faults = { s->settings.missed_night_s, s->settings.silent_runner_s,
+                    s->settings.stalled_nights },
         .notifier = s->notifier,
         .bot = s->bot,
         .thread_health = &s->app.thread_health,

@@ -12,6 +12,8 @@
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
+#define MAX_FAULT_S (30 * 86400.0)
+
 enum {
     OPT_DATABASE = 1000,
     OPT_LISTEN,
@@ -56,6 +58,9 @@ enum {
     OPT_FORGES,
     OPT_PULL_POLL,
     OPT_PULL_RETRY,
+    OPT_MISSED_NIGHT,
+    OPT_SILENT_RUNNER,
+    OPT_STALLED_NIGHTS,
     OPT_PUBLIC_URL,
     OPT_VERSION,
     OPT_HELP,
@@ -105,6 +110,9 @@ static const struct option options[] = {
     { "forges", required_argument, NULL, OPT_FORGES },
     { "pull-poll", required_argument, NULL, OPT_PULL_POLL },
     { "pull-retry", required_argument, NULL, OPT_PULL_RETRY },
+    { "missed-night", required_argument, NULL, OPT_MISSED_NIGHT },
+    { "silent-runner", required_argument, NULL, OPT_SILENT_RUNNER },
+    { "stalled-nights", required_argument, NULL, OPT_STALLED_NIGHTS },
     { "public-url", required_argument, NULL, OPT_PUBLIC_URL },
     { "settings", required_argument, NULL, OPT_SETTINGS },
     { "version", no_argument, NULL, OPT_VERSION },
@@ -154,6 +162,9 @@ static const char *const known[] = {
     "PERFCI_FORGES",
     "PERFCI_PULL_POLL",
     "PERFCI_PULL_RETRY",
+    "PERFCI_MISSED_NIGHT",
+    "PERFCI_SILENT_RUNNER",
+    "PERFCI_STALLED_NIGHTS",
     "PERFCI_PUBLIC_URL",
     NULL,
 };
@@ -190,6 +201,7 @@ static pfc_code read_flags(int argc, char **argv, pfc_server_settings *s, pfc_er
     while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         if (option == OPT_HELP || option == OPT_VERSION) {
             fputs(option == OPT_HELP ? pfc_server_help : "perfci-server " PFC_VERSION "\n", stdout);
+            fputs(option == OPT_HELP ? pfc_server_fault_help : "", stdout);
             fputs(option == OPT_HELP ? pfc_server_more_help : "", stdout);
             s->done = true;
             return PFC_OK;
@@ -337,6 +349,27 @@ static pfc_code read_pulls(pfc_server_settings *out, pfc_err *err)
     return code;
 }
 
+/* When the installation itself needs a person. */
+static pfc_code read_faults(pfc_server_settings *out, pfc_err *err)
+{
+    pfc_code code = pfc_parse_duration_s(pick(out, OPT_MISSED_NIGHT, "PERFCI_MISSED_NIGHT", "12h"),
+                                         "--missed-night", &out->missed_night_s, err);
+
+    if (!code)
+        code = pfc_parse_duration_s(pick(out, OPT_SILENT_RUNNER, "PERFCI_SILENT_RUNNER", "30m"),
+                                    "--silent-runner", &out->silent_runner_s, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_STALLED_NIGHTS, "PERFCI_STALLED_NIGHTS", "3"), 0, 30,
+                             "--stalled-nights", &out->stalled_nights, err);
+    if (!code && out->missed_night_s != 0 &&
+        !(out->missed_night_s >= 60 && out->missed_night_s <= MAX_FAULT_S))
+        code = pfc_err_set(err, PFC_EINVAL, "--missed-night: expected 0, or 60 s to 30 days");
+    if (!code && out->silent_runner_s != 0 &&
+        !(out->silent_runner_s >= 60 && out->silent_runner_s <= MAX_FAULT_S))
+        code = pfc_err_set(err, PFC_EINVAL, "--silent-runner: expected 0, or 60 s to 30 days");
+    return code;
+}
+
 static pfc_code read_switch(const pfc_server_settings *s, int option, const char *env,
                             const char *fallback, bool *out, pfc_err *err)
 {
@@ -426,6 +459,8 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
         code = read_notify(out, err);
     if (!code)
         code = read_pulls(out, err);
+    if (!code)
+        code = read_faults(out, err);
     if (!code)
         code = read_switch(out, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0", &out->public_read, err);
     if (!code)

@@ -10,7 +10,7 @@
 #include "core/base/log.h"
 #include "server/settings_file.h"
 
-#define PFC_SERVER_FLAGS 48
+#define PFC_SERVER_FLAGS 56
 
 typedef struct pfc_server_settings {
     const char *listen;     /* --listen, PERFCI_LISTEN */
@@ -57,6 +57,9 @@ typedef struct pfc_server_settings {
     const char *forges;          /* --forges, PERFCI_FORGES: file of accounts; NULL: none */
     double pull_poll_s;          /* --pull-poll, PERFCI_PULL_POLL */
     double pull_retry_s;         /* --pull-retry, PERFCI_PULL_RETRY */
+    double missed_night_s;       /* --missed-night, PERFCI_MISSED_NIGHT; 0: no alert */
+    double silent_runner_s;      /* --silent-runner, PERFCI_SILENT_RUNNER; 0: no alert */
+    int64_t stalled_nights;      /* --stalled-nights, PERFCI_STALLED_NIGHTS; 0: no alert */
     const char *public_url;      /* --public-url, PERFCI_PUBLIC_URL; NULL: no links */
     double database_wait_s;      /* --database-wait, PERFCI_DATABASE_WAIT */
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
@@ -68,8 +71,8 @@ typedef struct pfc_server_settings {
     const char *flags[PFC_SERVER_FLAGS]; /* as given, for reading the settings again */
 } pfc_server_settings;
 
-/** The text of --help, in two parts (settings_help.c). */
-extern const char pfc_server_help[], pfc_server_more_help[];
+/** The text of --help, in three parts (settings_help.c). */
+extern const char pfc_server_help[], pfc_server_fault_help[], pfc_server_more_help[];
 
 /** Clear *out, also on failure. PFC_EINVAL for a usage error. */
 pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *out,

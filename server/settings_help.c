@@ -58,7 +58,16 @@ const char pfc_server_help[] =
     "  --retain-days N           months after which these are deleted; default 0: never\n"
     "                            (PERFCI_RETAIN_DAYS)\n";
 
-/* Two strings: C compilers need not accept literals over 4095 bytes. */
+/* Several strings: C compilers need not accept literals over 4095 bytes. */
+const char pfc_server_fault_help[] =
+    "  --missed-night T          alert when a scheduled night has not finished T after it was\n"
+    "                            due: 1m to 30d, 0: never; default 12h (PERFCI_MISSED_NIGHT)\n"
+    "  --silent-runner T         alert when a runner, neither drained nor revoked, was silent for\n"
+    "                            T: 1m to 30d, 0: never; default 30m (PERFCI_SILENT_RUNNER)\n"
+    "  --stalled-nights N        alert when series of a suite are missing on N days on which the\n"
+    "                            suite was measured: 0 (never) to 30, default 3\n"
+    "                            (PERFCI_STALLED_NIGHTS)\n";
+
 const char pfc_server_more_help[] =
     "  --backfill-delay T        age of an alert at which the server begins to measure commits\n"
     "                            of its range; default 1h (PERFCI_BACKFILL_DELAY)\n"

@@ -1,5 +1,5 @@
 /*
- * perfci events and perfci audit: machines that moved, and who changed what.
+ * perfci events and perfci audit: machines that moved, faults, and who changed what.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +29,10 @@ static const pfc_option events_options[] = {
 
 static const char events_doc[] =
     "Lists infrastructure events, newest first: machines whose canary moved, and steps that most "
-    "of a machine's series took together, which no commit explains. Or shows one with its alerts. "
-    "`dismiss` says that a step was not the machine's: its alerts are regressions again; `restore` "
-    "takes that back."
+    "of a machine's series took together, which no commit explains; scheduled nights that were "
+    "missed, silent runners, and series that are no longer measured. Or shows one with its alerts. "
+    "`dismiss` says that a step was not the machine's: its alerts are regressions again; or hides a "
+    "fault until its cause has ended. `restore` takes that back."
     "\v"
     "Examples:\n"
     "  perfci events --open\n"

@@ -35,8 +35,8 @@ get_bisection GET /api/v1/bisections/{id} - - - | One bisection; with steps and 
 get_bisections GET /api/v1/bisections - project,limit,cursor - | Bisections, reported or on the runners, newest first
 get_browser_sessions GET /api/v1/browser-sessions - limit,cursor - | Valid sign-ins of the caller's token; of every token for an administrator of the service
 get_compare GET /api/v1/compare - project!,a!,b!,backend,across,series - | Verdicts between two commits or runs, over all rows; series: answers only its row
-get_environment GET /api/v1/environment - project,open,limit,cursor - | Machines whose speed changed, by their canary or by most of their series, newest first
-get_environment_by_id GET /api/v1/environment/{id} - - - | One machine whose speed changed
+get_environment GET /api/v1/environment - project,open,limit,cursor - | Machines whose speed changed, by their canary or by most of their series, missed nights, silent runners and stalled series, newest first
+get_environment_by_id GET /api/v1/environment/{id} - - - | One of these events
 get_events GET /api/v1/events - - - | Server-sent events: run, alert, job, bisection, environment; reset: read everything again
 get_explain GET /api/v1/explain - before,after!,benchmark,backend,metric,format - | Why a benchmark changed between two stored runs, or what limits it in one: contributions, causes, limiter, guidance
 get_healthz GET /healthz - - - | The process answers
@@ -72,7 +72,7 @@ get_tokens GET /api/v1/tokens - limit,cursor - | Tokens, without their secrets
 get_version GET /version - - - | Version of the program and of the schema
 get_webhooks_deliveries GET /api/v1/webhooks/deliveries - project,limit,cursor - | Webhooks that were received, newest first
 patch_alert PATCH /api/v1/alerts/{id} body - - | Triage
-patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of a machine, so that its alerts are regressions again, or restores it
+patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of a machine, so that its alerts are regressions again, or a fault, or restores it
 patch_project_schedule PATCH /api/v1/projects/{project}/schedules/{id} body - - | Changes a schedule; it is due next by the new settings
 post_bisections POST /api/v1/bisections body - - | Stores the report of a bisection; with mode remote starts one, or estimates its cost
 post_job_complete POST /api/v1/jobs/{id}/complete body - - | Ends a job; 409 when its lease has expired

@@ -136,7 +136,7 @@ SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p
 FROM environment_events e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
 
 -- name: environment_list
--- Events of canaries and of steps.
+-- Events of canaries and of steps, and faults, whose cause is their text; a fault that was dismissed counts as closed.
 -- also: once
 -- in: project_id id, open_only bool, cursor id, limit i64, id id
 -- out: id i64, project_id i64, project text, kind text, machine_class text, machine text, runs i64, first_run_id i64,
@@ -154,20 +154,26 @@ WITH all_events AS (
     SELECT e.id, e.project_id, 'step', e.machine_id, e.whole_class, 0, e.first_run_id, e.last_run_id,
            e.opened_at, e.closed_at, e.branch, e.loss, e.loss_low, e.loss_high, e.series, e.moved,
            e.judged, e.reasons, e.cause, e.dismissed_by, e.dismissed_reason
-    FROM machine_shifts e)
-SELECT e.id, e.project_id, p.name AS project, e.kind, k.class AS machine_class,
-       CASE WHEN NOT e.whole_class THEN k.name END AS machine, e.runs, e.first_run_id, e.last_run_id,
+    FROM machine_shifts e
+    UNION ALL
+    SELECT f.id, f.project_id, f.kind, NULL, false, 0, NULL, NULL, f.opened_at, coalesce(f.ended_at, f.dismissed_at),
+           f.branch, NULL, NULL, NULL, cardinality(f.series), 0, 0, '{}', f.text, f.dismissed_by, f.dismissed_reason
+    FROM faults f)
+SELECT e.id, e.project_id, p.name AS project, e.kind, coalesce(k.class, t.machine_class) AS machine_class,
+       CASE WHEN NOT e.whole_class THEN coalesce(k.name, t.machine) END AS machine, e.runs,
+       coalesce(e.first_run_id, 0) AS first_run_id, coalesce(e.last_run_id, 0) AS last_run_id,
        f.sha AS first_commit, l.sha AS last_commit, extract(epoch FROM e.opened_at)::float8 AS opened_at,
        extract(epoch FROM e.closed_at)::float8 AS closed_at, e.branch, e.loss, e.loss_low, e.loss_high,
        e.series, e.moved, e.judged, to_json(e.reasons)::text AS reasons, e.cause, e.dismissed_by,
        e.dismissed_reason
 FROM all_events e
 JOIN projects p ON p.id = e.project_id
-JOIN machines k ON k.id = e.machine_id
-JOIN runs rf ON rf.project_id = e.project_id AND rf.id = e.first_run_id
-JOIN commits f ON f.project_id = e.project_id AND f.id = rf.commit_id
-JOIN runs rl ON rl.project_id = e.project_id AND rl.id = e.last_run_id
-JOIN commits l ON l.project_id = e.project_id AND l.id = rl.commit_id
+LEFT JOIN faults t ON t.project_id = e.project_id AND t.id = e.id
+LEFT JOIN machines k ON k.id = e.machine_id
+LEFT JOIN runs rf ON rf.project_id = e.project_id AND rf.id = e.first_run_id
+LEFT JOIN commits f ON f.project_id = e.project_id AND f.id = rf.commit_id
+LEFT JOIN runs rl ON rl.project_id = e.project_id AND rl.id = e.last_run_id
+LEFT JOIN commits l ON l.project_id = e.project_id AND l.id = rl.commit_id
 WHERE ($1::bigint IS NULL OR e.project_id = $1) AND (NOT $2::boolean OR e.closed_at IS NULL)
   AND ($3::bigint IS NULL OR e.id < $3) AND ($5::bigint IS NULL OR e.id = $5)
 ORDER BY e.id DESC LIMIT $4::int;

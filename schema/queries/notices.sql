@@ -102,9 +102,10 @@ SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) 
 -- name: notices_recent
 -- The newest first, closed ones, too.
 -- in: project_id i64, limit i64
--- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
+-- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
 --    created_at f64
-SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
+SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
+       n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at
 FROM notices n JOIN projects p ON p.id = n.project_id
 LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
@@ -114,9 +115,10 @@ ORDER BY n.id DESC LIMIT $2::int;
 -- name: notices_open
 -- The oldest first. A parameter that is NULL does not restrict. deliveries: a JSON array.
 -- in: project_id id, cursor id, limit i64
--- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
+-- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
 --    created_at f64, deliveries json
-SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
+SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
+       n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at,
        (SELECT coalesce(json_agg(json_build_object('receiver', j.task ->> 'receiver', 'state',
                    CASE j.state WHEN 'queued' THEN 'waiting' WHEN 'leased' THEN 'sending'
@@ -211,13 +213,14 @@ FROM jobs WHERE state = 'queued' AND kind = 'notify';
 -- name: notify_content
 -- The notice and the others of its kind about the same commit, the oldest first.
 -- in: project_id i64, notice_id i64
--- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
+-- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
 --    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64
-SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
+SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
+       n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, x.rel_change
 FROM notices this
-JOIN notices n ON n.project_id = this.project_id AND n.sha = this.sha AND n.kind = this.kind
+JOIN notices n ON n.project_id = this.project_id AND (n.id = this.id OR (n.sha = this.sha AND n.kind = this.kind))
 JOIN projects p ON p.id = n.project_id
 LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
 LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id

@@ -125,13 +125,15 @@ const pfc_route pfc_routes[] = {
       "Triage", "200", "AlertAnswer" },
     { "GET", API "/environment", PFC_MAY_READ, pfc_handle_environment_list,
       "project:string open:boolean " PAGE, NULL,
-      "Machines whose speed changed, by their canary or by most of their series, newest first",
+      "Machines whose speed changed, by their canary or by most of their series, missed nights, "
+      "silent runners and stalled series, newest first",
       "200", "EventsAnswer" },
     { "GET", API "/environment/{id}", PFC_MAY_READ, pfc_handle_environment_get, NULL, NULL,
-      "One machine whose speed changed", "200", "EventAnswer" },
+      "One of these events", "200", "EventAnswer" },
     { "PATCH", API "/environment/{id}", PFC_SCOPE_TRIAGE, pfc_handle_environment_patch, NULL,
       "EnvironmentChange",
-      "Dismisses a step of a machine, so that its alerts are regressions again, or restores it",
+      "Dismisses a step of a machine, so that its alerts are regressions again, or a fault, or "
+      "restores it",
       "200 409", "EventAnswer" },
 
     { "POST", API "/jobs", PFC_MAY_INGEST, pfc_handle_jobs_post, NULL, "Job",

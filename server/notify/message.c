@@ -34,9 +34,25 @@ static bool blames_nobody(const pfc_notice *n)
     return strcmp(n->kind, "culprit_confirmed") != 0;
 }
 
+/* NULL: of a fault, too, which is on the project's page. */
 static char *alert_link(const char *link, int64_t alert_id)
 {
-    return link ? pfc_format("%s/alerts/%lld", link, (long long)alert_id) : NULL;
+    return link && alert_id ? pfc_format("%s/alerts/%lld", link, (long long)alert_id) : NULL;
+}
+
+/* Of a fault there is no alert and nothing to repeat. */
+static void name_fault(json_t *doc, const pfc_notice *n)
+{
+    json_object_set_new(doc, "alert", json_null());
+    json_object_set_new(doc, "repro", json_null());
+    json_object_set_new(doc, "event_id", json_integer((json_int_t)n->fault_id));
+}
+
+/* The command that shows more. */
+static char *next_command(const pfc_notice *n)
+{
+    return n->alert_id ? pfc_format("perfci repro alert:%lld", (long long)n->alert_id)
+                       : pfc_format("perfci events %lld", (long long)n->fault_id);
 }
 
 char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
@@ -55,11 +71,13 @@ char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
         "metric", text_or_null(n->metric), "backend", text_or_null(n->backend), "machine_class",
         text_or_null(n->machine_class), "rel_change",
         isfinite(n->rel_change) ? json_real(n->rel_change) : json_null(), "url", text_or_null(url),
-        "commit", "id", n->commit, "subject", text_or_null(n->subject), "author",
+        "commit", "id", n->commit ? n->commit : "", "subject", text_or_null(n->subject), "author",
         text_or_null(n->author), "repro",
         json_sprintf("perfci repro alert:%lld", (long long)n->alert_id));
     if (blames_nobody(n))
         json_object_set_new(doc, "commit", json_null());
+    if (!n->alert_id)
+        name_fault(doc, n);
     text = json_dumps(doc, JSON_COMPACT);
     if (!text)
         pfc_die("a notice is no JSON");
@@ -90,7 +108,7 @@ static void put_slack(pfc_buf *out, const char *text)
 char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
 {
     const pfc_notice *n = find(all, id);
-    char *url = alert_link(link, n->alert_id);
+    char *url = alert_link(link, n->alert_id), *command = next_command(n);
     pfc_buf out;
     json_t *doc;
     char *text;
@@ -109,7 +127,7 @@ char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
         pfc_buf_puts(&out, "` ");
         put_slack(&out, n->metric);
     }
-    pfc_buf_printf(&out, "\nagain: `perfci repro alert:%lld`", (long long)n->alert_id);
+    pfc_buf_printf(&out, "\n%s: `%s`", n->alert_id ? "again" : "more", command);
     if (url)
         pfc_buf_printf(&out, "\n%s", url);
     doc = json_pack("{s:s}", "text", pfc_buf_text(&out));
@@ -118,6 +136,7 @@ char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
         pfc_die("a notice is no JSON");
     json_decref(doc);
     pfc_buf_clear(&out);
+    free(command);
     free(url);
     return text;
 }
@@ -132,7 +151,7 @@ static void put_plain(pfc_buf *out, const char *text)
 char *notify_mail(const pfc_notices *all, int64_t id, const char *link)
 {
     const pfc_notice *n = find(all, id);
-    char *url = alert_link(link, n->alert_id);
+    char *url = alert_link(link, n->alert_id), *command = next_command(n);
     pfc_buf out;
 
     pfc_buf_init(&out, TEXT_MAX);
@@ -158,7 +177,8 @@ char *notify_mail(const pfc_notices *all, int64_t id, const char *link)
     }
     if (url)
         pfc_buf_printf(&out, "\nAlert:     %s", url);
-    pfc_buf_printf(&out, "\nRepeat:    perfci repro alert:%lld\n", (long long)n->alert_id);
+    pfc_buf_printf(&out, "\n%s    %s\n", n->alert_id ? "Repeat:" : "More:  ", command);
+    free(command);
     free(url);
     return pfc_buf_take(&out);
 }

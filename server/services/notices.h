@@ -14,8 +14,9 @@
 #define PFC_RECEIVER_NAME_MAX 64
 
 typedef struct pfc_notice {
-    int64_t id, alert_id;
-    const char *project, *kind, *commit, *text;
+    int64_t id, alert_id, fault_id; /* of the alert, or of the fault, that it is about; 0: none */
+    const char *project, *kind, *text;
+    const char *commit;           /* NULL: of a fault */
     const char *subject, *author; /* NULL: unknown */
     double created_at;
     const char *deliveries_json; /* pfc_notices_list: a JSON array */

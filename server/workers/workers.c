@@ -35,6 +35,8 @@
 #define PRUNE_EVERY_NS      (3600 * PFC_NS_PER_S)
 #define QUESTION_DAYS       2
 #define NIGHT_DAYS          400
+#define FAULTS_EVERY_NS     (60 * PFC_NS_PER_S)
+#define STALLED_EVERY_NS    (3600 * PFC_NS_PER_S)
 #define PRUNE_DAYS          30 /* statement store_checks knows */
 #define PRUNE_LIMIT         5000
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
@@ -55,6 +57,7 @@ struct pfc_workers {
     unsigned idle_ms;
     int64_t expire_ns; /* between two checks of the leases */
     pfc_backfill_opts backfill;
+    pfc_fault_limits faults;
     pfc_retention retention; /* guarded by lock */
     pfc_listener *listener;
     pthread_t keeper, messenger, upkeep, looker;
@@ -292,6 +295,8 @@ static void tidy_up(pfc_workers *w)
     while (deliveries == PRUNE_LIMIT && !is_stopping(w) && !err.code)
         if (pfc_webhooks_prune(w->db, PRUNE_DAYS, PRUNE_LIMIT, &deliveries, &err) != PFC_OK)
             pfc_log(PFC_WARN, "deliveries_not_pruned", "why", err.msg);
+    if (pfc_faults_prune(w->db, NIGHT_DAYS, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "faults_not_pruned", "why", err.msg);
     if (pfc_nights_prune(w->db, NIGHT_DAYS, &err) != PFC_OK)
         pfc_log(PFC_WARN, "nights_not_pruned", "why", err.msg);
     if (pfc_tallies_fold(w->db, &err) != PFC_OK)
@@ -353,8 +358,22 @@ static void fire_schedules(pfc_workers *w)
     }
 }
 
+typedef pfc_code (*look_fn)(pfc_db *db, const pfc_fault_limits *limits, pfc_fault_counts *counts,
+                            pfc_err *err);
+
+static void look_for_faults(pfc_workers *w, look_fn look)
+{
+    pfc_fault_counts counts = { 0 };
+    pfc_err err = { 0 };
+
+    if (look(w->db, &w->faults, &counts, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "faults_not_looked_for", "why", err.msg);
+    if (counts.opened || counts.ended)
+        pfc_log(PFC_INFO, "faults_changed", "opened", counts.opened, "ended", counts.ended);
+}
+
 typedef struct keeping {
-    int64_t next_expire, next_backfill;
+    int64_t next_expire, next_backfill, next_faults;
 } keeping;
 
 /* Returns the milliseconds until the next call. */
@@ -367,6 +386,10 @@ static int run_due(pfc_workers *w, keeping *h)
     if (now >= h->next_backfill) {
         backfill(w);
         h->next_backfill = now + BACKFILL_EVERY_NS;
+    }
+    if (now >= h->next_faults) {
+        look_for_faults(w, pfc_faults_look);
+        h->next_faults = now + FAULTS_EVERY_NS;
     }
     if (now >= h->next_expire) {
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
@@ -393,7 +416,7 @@ static int run_due(pfc_workers *w, keeping *h)
 static void *upkeep_main(void *arg)
 {
     pfc_workers *w = arg;
-    int64_t next_months = 0, next_prune = 0, next_chunks = 0, cursor = 0;
+    int64_t next_months = 0, next_prune = 0, next_chunks = 0, next_stalled = 0, cursor = 0;
     uint64_t seen = 0;
 
     while (!is_stopping(w)) {
@@ -411,7 +434,11 @@ static void *upkeep_main(void *arg)
         }
         if (now >= next_chunks && !pack_series(w, &cursor))
             next_chunks = now + CHUNKS_EVERY_NS;
-        if (now < next_months && now < next_prune && now < next_chunks)
+        if (now >= next_stalled) {
+            look_for_faults(w, pfc_faults_look_at_series);
+            next_stalled = now + STALLED_EVERY_NS;
+        }
+        if (now < next_months && now < next_prune && now < next_chunks && now < next_stalled)
             wait_for_work(w, &seen, w->idle_ms);
     }
     return NULL;
@@ -464,6 +491,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     w->backfill = (pfc_backfill_opts){ .delay_s = opts->backfill_delay_s,
                                        .budget = opts->backfill_budget,
                                        .narrowest = BACKFILL_NARROWEST };
+    w->faults = opts->faults;
     w->notifier = opts->notifier;
     w->bot = opts->bot;
     pthread_mutex_init(&w->lock, NULL);

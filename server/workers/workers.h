@@ -1,7 +1,7 @@
 /*
  * Background threads of the server: they judge runs (detect jobs of the queue), send notices
- * (notify jobs), look at pull requests, return jobs with expired leases to the queue, and create
- * partitions in advance.
+ * (notify jobs), look at pull requests, fire schedules, look for faults of the installation, return
+ * jobs with expired leases to the queue, and create partitions in advance.
  * Any number of servers may run them on one database. They wake on the database's events and,
  * because an event can be missed, every few seconds.
  */
@@ -11,6 +11,7 @@
 #include "server/bot/bot.h"
 #include "server/notify/notify.h"
 #include "server/repo/connection/db.h"
+#include "server/services/alerts/faults.h"
 #include "server/services/thread_health.h"
 
 typedef struct pfc_workers pfc_workers;
@@ -24,6 +25,7 @@ typedef struct pfc_workers_opts {
     int raw_months, day_months;       /* as pfc_retention */
     double backfill_delay_s;          /* as pfc_backfill_opts */
     int64_t backfill_budget;          /* 0: no backfill */
+    pfc_fault_limits faults;          /* zero: faults are not looked for */
     pfc_thread_health *thread_health; /* outlives the workers; NULL: not recorded */
     pfc_notifier
         *notifier; /* owned by the workers once they start; NULL: notices stay in the outbox */

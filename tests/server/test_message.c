@@ -1,5 +1,7 @@
 /* The messages about changes that no commit caused. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -47,6 +49,37 @@ Test(message, a_change_of_toolchain_is_sent_without_a_commit)
     free(text);
     text = notify_slack(&blaming, 3, NULL);
     cr_assert(ne(ptr, strstr(text, "`012345678901` faster tables"), NULL), "%s", text);
+    free(text);
+}
+
+/* A fault of the installation: no alert, no commit, nothing to repeat. */
+Test(message, a_fault_is_sent_without_an_alert)
+{
+    pfc_notice fault = { .id = 3,
+                         .project = "p",
+                         .kind = "infrastructure",
+                         .fault_id = 12,
+                         .text = "runner rack-7 (epyc) is silent",
+                         .created_at = 1,
+                         .rel_change = (double)NAN };
+    const pfc_notices all = { .items = &fault, .len = 1 };
+    char *text = notify_webhook(&all, 3, "https://perfci.example");
+    json_t *doc = json_loads(text, 0, NULL);
+
+    cr_expect(eq(int, json_is_null(json_object_get(doc, "alert")), 1));
+    cr_expect(eq(int, json_is_null(json_object_get(doc, "commit")), 1));
+    cr_expect(eq(int, json_is_null(json_object_get(doc, "repro")), 1));
+    cr_expect(eq(int, (int)json_integer_value(json_object_get(doc, "event_id")), 12));
+    json_decref(doc);
+    free(text);
+    text = notify_slack(&all, 3, "https://perfci.example");
+    cr_expect(ne(ptr, strstr(text, "runner rack-7 (epyc) is silent\\nmore: `perfci events 12`\""),
+                 NULL),
+              "%s", text);
+    free(text);
+    text = notify_mail(&all, 3, "https://perfci.example");
+    cr_expect(ne(ptr, strstr(text, "is silent\nMore:      perfci events 12\n"), NULL), "%s", text);
+    cr_expect(eq(ptr, strstr(text, "Alert:"), NULL), "%s", text);
     free(text);
 }
 

@@ -182,6 +182,8 @@ static const struct {
           " VALUES (1, 's', '@daily', 'UTC', 1, 1);"
           "INSERT INTO nights (project_id, schedule_id, actor, state) VALUES (1, 1, 'a', 'done')" },
     { 55, "INSERT INTO session_functions VALUES (1, repeat('a', 32), 2, 0, 'f', 1, 2)" },
+    { 56, "INSERT INTO faults (project_id, kind, key, text)"
+          " VALUES (1, 'missed_night', '1', 't')" },
 };
 
 /* ---- one connection ---- */

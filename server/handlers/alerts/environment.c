@@ -1,8 +1,9 @@
-/* Changes of machines: the list, one, and the triage of a step. */
+/* Changes of machines and faults: the list, one, and the triage of a step or a fault. */
 #include "server/services/alerts/environment.h"
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/alerts/faults.h"
 
 static const pfc_field event_fields[] = {
     PFC_FIELD(pfc_environment_event, id),
@@ -32,11 +33,36 @@ static const pfc_field step_fields[] = {
     PFC_FIELD(pfc_environment_event, dismissed_reason),
 };
 
+static const pfc_field fault_fields[] = {
+    PFC_FIELD(pfc_environment_event, id),
+    PFC_FIELD(pfc_environment_event, project),
+    PFC_FIELD(pfc_environment_event, kind),
+    PFC_FIELD(pfc_environment_event, machine_class),
+    PFC_FIELD(pfc_environment_event, machine),
+    PFC_FIELD(pfc_environment_event, branch),
+    PFC_FIELD(pfc_environment_event, series),
+    PFC_FIELD(pfc_environment_event, cause),
+    PFC_FIELD_AS(pfc_environment_event, "opened_at", opened_at, TIME),
+    PFC_FIELD_AS(pfc_environment_event, "closed_at", closed_at, TIME),
+    PFC_FIELD(pfc_environment_event, dismissed_reason),
+};
+
+static bool is_fault(const pfc_environment_event *e)
+{
+    return !pfc_streq(e->kind, "step") && !pfc_streq(e->kind, "canary");
+}
+
 static json_t *encode(const void *row, const void *req)
 {
     const pfc_environment_event *e = row;
-    json_t *json = pfc_encode_fields(PFC_FIELDS(event_fields), e), *step;
+    json_t *json, *step;
 
+    if (is_fault(e)) {
+        json = pfc_encode_fields(PFC_FIELDS(fault_fields), e);
+        json_object_set_new(json, "dismissed_by", pfc_encode_actor(req, e->dismissed_by));
+        return json;
+    }
+    json = pfc_encode_fields(PFC_FIELDS(event_fields), e);
     if (pfc_streq(e->kind, "step")) {
         step = pfc_encode_fields(PFC_FIELDS(step_fields), e);
         json_object_set_new(step, "dismissed_by", pfc_encode_actor(req, e->dismissed_by));
@@ -110,8 +136,13 @@ PFC_HANDLER(environment_patch)
         code = pfc_json_bool(body, NULL, "dismissed", true, &dismissed, err);
     if (!code)
         code = pfc_json_string(body, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &reason, err);
-    if (!code)
+    if (!code && is_fault(&before.items[0])) {
+        code = pfc_fault_dismiss(app->db, req->auth.actor, id, dismissed, reason, err);
+        if (!code)
+            code = pfc_environment_get(app->db, id, &after, err);
+    } else if (!code) {
         code = pfc_shift_dismiss(app->db, req->auth.actor, id, dismissed, reason, &after, err);
+    }
     if (!code)
         code = pfc_reply_json(reply, 200, encode(&after.items[0], req), err);
     pfc_rows_clear(&after);

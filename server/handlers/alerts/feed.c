@@ -15,6 +15,16 @@ static void put_element(pfc_buf *out, const char *name, const char *text)
     pfc_buf_printf(out, "</%s>\n", name);
 }
 
+/* What the notice of an alert says besides its text. */
+static void put_alert(pfc_buf *out, const pfc_notice *n)
+{
+    pfc_buf_printf(out, "\nCommit: %s ", n->commit);
+    pfc_report_html_escape(out, n->subject ? n->subject : "");
+    pfc_buf_puts(out, "\nAuthor: ");
+    pfc_report_html_escape(out, n->author ? n->author : "not known");
+    pfc_buf_printf(out, "\nRepeat: perfci repro alert:%lld", (long long)n->alert_id);
+}
+
 static void put_entry(pfc_buf *out, const pfc_notice *n)
 {
     char time[32];
@@ -22,17 +32,17 @@ static void put_entry(pfc_buf *out, const pfc_notice *n)
     pfc_clock_rfc3339(n->created_at, time);
     pfc_buf_printf(out, "<entry>\n<id>urn:perfci:notice:%lld</id>\n<updated>%s</updated>\n",
                    (long long)n->id, time);
-    pfc_buf_printf(out, "<category term=\"%s\"/>\n<link href=\"/alerts/%lld\"/>\n", n->kind,
-                   (long long)n->alert_id);
+    pfc_buf_printf(out, "<category term=\"%s\"/>\n", n->kind);
+    if (n->alert_id)
+        pfc_buf_printf(out, "<link href=\"/alerts/%lld\"/>\n", (long long)n->alert_id);
     put_element(out, "title", n->text);
     pfc_buf_puts(out, "<content type=\"text\">");
     pfc_report_html_escape(out, n->text);
-    pfc_buf_printf(out, "\nCommit: %s ", n->commit);
-    pfc_report_html_escape(out, n->subject ? n->subject : "");
-    pfc_buf_puts(out, "\nAuthor: ");
-    pfc_report_html_escape(out, n->author ? n->author : "not known");
-    pfc_buf_printf(out, "\nRepeat: perfci repro alert:%lld</content>\n</entry>\n",
-                   (long long)n->alert_id);
+    if (n->alert_id)
+        put_alert(out, n);
+    else
+        pfc_buf_printf(out, "\nEvent: perfci events %lld", (long long)n->fault_id);
+    pfc_buf_puts(out, "</content>\n</entry>\n");
 }
 
 /* GET /api/v1/projects/{p}/feed: links are relative to the feed's own address. */

@@ -8,7 +8,8 @@ static const pfc_field notice_fields[] = {
     PFC_FIELD(pfc_notice, id),
     PFC_FIELD(pfc_notice, project),
     PFC_FIELD(pfc_notice, kind),
-    PFC_FIELD(pfc_notice, alert_id),
+    PFC_FIELD_AS(pfc_notice, "alert_id", alert_id, ID),
+    PFC_FIELD_AS(pfc_notice, "event_id", fault_id, ID),
     PFC_FIELD(pfc_notice, commit),
     PFC_FIELD(pfc_notice, subject),
     PFC_FIELD(pfc_notice, author),
@@ -24,7 +25,9 @@ static json_t *encode_notice(const void *row, const void *context)
     json_t *json = pfc_encode_fields(PFC_FIELDS(notice_fields), n);
 
     json_object_set_new(json, "repro",
-                        json_sprintf("perfci repro alert:%lld", (long long)n->alert_id));
+                        n->alert_id
+                            ? json_sprintf("perfci repro alert:%lld", (long long)n->alert_id)
+                            : json_null());
     json_object_set_new(json, "deliveries",
                         req->auth.token_id ? pfc_encode_json_text(n->deliveries_json)
                                            : json_array());

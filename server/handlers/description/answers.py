@@ -195,11 +195,14 @@ suspect = members("commit position subject author time measured field before now
                   kind=one_of("commit", "toolchain", "harness", "machine", "none"), probability=SHARE, ruled_out=TRUTH,
                   reasons=each(TEXT), commit=COMMIT, position=null(NUMERAL), subject=TEXT, author=TEXT, time=TIME,
                   measured=TRUTH, field=TEXT, before=null(TEXT), now=null(TEXT))
-event = members("branch loss loss_low loss_high series moved judged reasons cause dismissed_by dismissed_reason",
-                "what only a step has (branch and what follows) is absent from a canary's",
-                id=NUMERAL, project=TEXT, kind=one_of("canary", "step"), machine_class=TEXT, machine=null(TEXT), runs=COUNT,
+event = members("branch loss loss_low loss_high series moved judged reasons cause dismissed_by dismissed_reason runs first_run_id "
+                "last_run_id first_commit last_commit",
+                "what only a step has (branch and what follows) is absent from a canary's; a fault (missed_night, silent_runner, "
+                "stalled_series) has its sentence as cause and no runs",
+                id=NUMERAL, project=TEXT, kind=one_of("canary", "step", "missed_night", "silent_runner", "stalled_series"),
+                machine_class=null(TEXT), machine=null(TEXT), runs=COUNT,
                 first_run_id=COUNT, last_run_id=COUNT, first_commit=null(COMMIT), last_commit=null(COMMIT), opened_at=TIME,
-                closed_at=null(TIME), branch=TEXT, loss=null(NUMBER), loss_low=null(NUMBER), loss_high=null(NUMBER),
+                closed_at=null(TIME), branch=null(TEXT), loss=null(NUMBER), loss_low=null(NUMBER), loss_high=null(NUMBER),
                 series=COUNT, moved=COUNT, judged=COUNT, reasons=each(TEXT), cause=null(TEXT), dismissed_by=null(TEXT),
                 dismissed_reason=null(TEXT))
 
@@ -266,7 +269,8 @@ delivery = members(receiver=TEXT, state=one_of("waiting", "sending", "sent", "de
                    next_at=null(TEXT))
 notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed", "toolchain", "harness", "regression",
                                                                "worsened", "infrastructure", "recovered"),
-                 alert_id=NUMERAL, commit=COMMIT, subject=null(TEXT), author=null(TEXT), text=TEXT, repro=TEXT, created_at=TIME, deliveries=each(delivery))
+                 alert_id=null(NUMERAL), event_id=null(NUMERAL), commit=null(COMMIT), subject=null(TEXT), author=null(TEXT), text=TEXT,
+                 repro=null(TEXT), created_at=TIME, deliveries=each(delivery))
 browser_session = members(id=NUMERAL, token_id=NUMERAL, token_name=TEXT, address=TEXT, created_at=TIME, expires_at=TIME,
                           last_used_at=null(TIME), current=TRUTH)
 audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)

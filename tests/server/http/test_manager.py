@@ -198,7 +198,8 @@ class Managed(unittest.TestCase):
                   "NOTIFY": self.settings("chat kind=slack url=http://127.0.0.1:1/\n").name,
                   "NOTIFY_NETWORKS": "10.0.0.0/8", "NOTIFY_TIMEOUT": "2", "NOTIFY_RETRY": "2", "NOTIFY_TRIES": "2",
                   "PUBLIC_URL": "https://perfci.example",
-                  "FORGES": self.settings("").name, "PULL_POLL": "6m", "PULL_RETRY": "31s"}
+                  "FORGES": self.settings("").name, "PULL_POLL": "6m", "PULL_RETRY": "31s", "MISSED_NIGHT": "1h",
+                  "SILENT_RUNNER": "1h", "STALLED_NIGHTS": "4"}
         file = self.settings("")
         server = self.start("--settings", file.name)
         table = re.search(r"known\[\] = \{(.*?)NULL", (support.SOURCE / "server/settings.c").read_text(), re.S).group(1)

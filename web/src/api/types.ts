@@ -112,10 +112,11 @@ export interface Drift {
   rel_per_week_high: number | null; rel_per_commit: number | null;
   reference: { tag: string; commit: string; rel_change: number; rel_low: number; rel_high: number } | null;
 }
-/* A machine whose speed changed: seen in its canary, or (kind step) in most of its series. */
+/* A machine whose speed changed: seen in its canary, or (kind step) in most of its series. Or a fault of the installation,
+   which has no runs and whose sentence is its cause. */
 export interface MachineEvent {
-  id: number; project: string; kind: string; machine_class: string; machine: string | null; runs: number;
-  first_commit: string; last_commit: string; opened_at: string; closed_at: string | null;
+  id: number; project: string; kind: string; machine_class: string | null; machine: string | null; runs?: number;
+  first_commit?: string | null; last_commit?: string | null; opened_at: string; closed_at: string | null;
   loss?: number; series?: number; moved?: number; judged?: number; reasons?: string[]; cause?: string;
   dismissed_by?: string | null; dismissed_reason?: string;
 }
