@@ -134,7 +134,7 @@ ended AS (
 SELECT id, what FROM opened UNION ALL SELECT id, 'ended' FROM ended;
 
 -- name: fault_notice
--- Announces a fault, or that it ended, once: only of one that was announced and that nobody dismissed.
+-- Announces a fault, or that it ended, once: only of one that was announced and is not dismissed.
 -- in: id i64, kind text
 WITH made AS (
     INSERT INTO notices (project_id, kind, fault_id, text)

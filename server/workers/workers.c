@@ -35,7 +35,7 @@
 #define PRUNE_EVERY_NS      (3600 * PFC_NS_PER_S)
 #define QUESTION_DAYS       2
 #define NIGHT_DAYS          400
-#define FAULTS_EVERY_NS     (60 * PFC_NS_PER_S)
+#define FAULTS_EVERY_NS     (30 * PFC_NS_PER_S)
 #define STALLED_EVERY_NS    (3600 * PFC_NS_PER_S)
 #define PRUNE_DAYS          30 /* statement store_checks knows */
 #define PRUNE_LIMIT         5000

@@ -326,7 +326,7 @@ Test(faults, a_dismissed_fault_is_hidden_until_its_cause_has_ended)
     cr_expect(eq(i64, count("audit WHERE actor = 'ann'"), 3));
     plant_night("done", 0);
     expect_look(0, 1);
-    cr_expect(eq(i64, count("notices"), 1)); /* nobody waits for the end */
+    cr_expect(eq(i64, count("notices"), 1)); /* the end of a dismissed one is no news */
     cr_expect(eq(int, pfc_fault_dismiss(g.db, "ann", id, false, NULL, &err), PFC_ECONFLICT));
     cr_expect(eq(int, pfc_fault_dismiss(g.db, "ann", id + 9, true, NULL, &err), PFC_ENOTFOUND));
 }

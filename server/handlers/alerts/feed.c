@@ -15,7 +15,7 @@ static void put_element(pfc_buf *out, const char *name, const char *text)
     pfc_buf_printf(out, "</%s>\n", name);
 }
 
-/* What the notice of an alert says besides its text. */
+/* The lines that only the notice of an alert has. */
 static void put_alert(pfc_buf *out, const pfc_notice *n)
 {
     pfc_buf_printf(out, "\nCommit: %s ", n->commit);
