@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/parse.h"
+
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
 #include "cli/service/browse.h"
-#include "core/base/parse.h"
 
 typedef struct records_opts {
     const char *project, *reason, *url, *data;
@@ -31,8 +32,8 @@ static const char events_doc[] =
     "Lists infrastructure events, newest first: machines whose canary moved, and steps that most "
     "of a machine's series took together, which no commit explains; scheduled nights that were "
     "missed, silent runners, and series that are no longer measured. Or shows one with its alerts. "
-    "`dismiss` says that a step was not the machine's: its alerts are regressions again; or hides a "
-    "fault until its cause has ended. `restore` takes that back."
+    "`dismiss` says that a step was not the machine's: its alerts are regressions again; or hides "
+    "a fault until its cause has ended. `restore` takes that back."
     "\v"
     "Examples:\n"
     "  perfci events --open\n"

@@ -1,4 +1,4 @@
--- Faults of the installation: see server/services/alerts/faults.h. Each of the three statements finds the faults that are
+-- Faults of the installation: see server/services/queue/faults.h. Each of the three statements finds the faults that are
 -- there now, opens those that are new and ends those that are gone; `what` says which.
 
 -- name: faults_missed

@@ -11,7 +11,7 @@
 #include "server/bot/bot.h"
 #include "server/notify/notify.h"
 #include "server/repo/connection/db.h"
-#include "server/services/alerts/faults.h"
+#include "server/services/queue/faults.h"
 #include "server/services/thread_health.h"
 
 typedef struct pfc_workers pfc_workers;

@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "server/services/alerts/environment.h"
-#include "server/services/alerts/faults.h"
 #include "server/services/notices.h"
+#include "server/services/queue/faults.h"
 
 #include "tests/server/fixture.h"
 #include "tests/server/plant.h"

@@ -3,7 +3,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-#include "server/services/alerts/faults.h"
+#include "server/services/queue/faults.h"
 
 static const pfc_field event_fields[] = {
     PFC_FIELD(pfc_environment_event, id),

@@ -1,5 +1,5 @@
 /* Faults of the installation; see faults.h. */
-#include "server/services/alerts/faults.h"
+#include "server/services/queue/faults.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,11 +2,11 @@
  * Faults of the installation: a schedule whose night is missed, a runner that is silent, series
  * that are no longer measured. Each opens once, is announced once (a notice of kind
  * infrastructure), and ends with its cause (kind recovered). They are listed with the events of
- * machines (environment.h). Any number of servers may look for them at the same time. General
- * rules: server/services/service.h.
+ * machines. Any number of servers may look for them at the same time. General rules:
+ * server/services/service.h.
  */
-#ifndef PFC_SERVER_SERVICES_ALERTS_FAULTS_H
-#define PFC_SERVER_SERVICES_ALERTS_FAULTS_H
+#ifndef PFC_SERVER_SERVICES_QUEUE_FAULTS_H
+#define PFC_SERVER_SERVICES_QUEUE_FAULTS_H
 
 #include "server/services/service.h"
 
