@@ -80,6 +80,7 @@ SELECT id, 'opened' AS what FROM opened UNION ALL SELECT id, 'ended' FROM ended;
 -- name: faults_stalled
 -- Series that were measured on each of `nights` days on which their suite was measured on their class of machines, and
 -- on none of the `nights` such days since, while others of the suite were. They count until each is measured again.
+-- Looked at are the newest 5,000 runs of a project, of 90 days.
 -- in: nights i64
 -- row: fault_change
 -- out: id i64, what text
@@ -87,15 +88,18 @@ WITH days AS (
     SELECT r.project_id, r.branch, r.suite, k.class, r.id AS run_id, r.commit_id,
            dense_rank() OVER (PARTITION BY r.project_id, r.branch, r.suite, k.class
                               ORDER BY (r.started_at AT TIME ZONE 'UTC')::date DESC) AS n
-    FROM runs r JOIN machines k ON k.id = r.machine_id
+    FROM projects p CROSS JOIN LATERAL (
+        SELECT * FROM runs x WHERE x.project_id = p.id ORDER BY x.id DESC LIMIT 5000) r
+    JOIN machines k ON k.id = r.machine_id
     WHERE r.received_at > now() - interval '90 days' AND r.quarantine_id IS NULL),
 window_days AS MATERIALIZED (SELECT * FROM days WHERE n <= 2 * $1::int),
 measured AS MATERIALIZED (
     SELECT w.project_id, w.branch, w.suite, w.class, m.series_id,
            count(DISTINCT w.n) FILTER (WHERE w.n <= $1::int) AS late,
            count(DISTINCT w.n) FILTER (WHERE w.n > $1::int) AS early
-    FROM window_days w JOIN measurements m
-      ON m.project_id = w.project_id AND m.commit_id = w.commit_id AND m.run_id = w.run_id
+    FROM window_days w CROSS JOIN LATERAL ( -- the OFFSET keeps it a look-up for each run
+        SELECT q.series_id FROM measurements q
+        WHERE q.project_id = w.project_id AND q.commit_id = w.commit_id AND q.run_id = w.run_id OFFSET 0) m
     GROUP BY 1, 2, 3, 4, 5),
 stalled AS (
     SELECT x.project_id, x.branch, x.suite, x.class, x.series_id FROM measured x
