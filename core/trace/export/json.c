@@ -65,6 +65,8 @@ static void pop(pfc_trace_json *json, pfc_trace_track *track, const pfc_trace_re
     for (; track->depth > at; json->stats.unmatched++)
         pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth], ns, NULL);
     pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth], ns, r);
+    if (begin == PFC_TRACE_KERNEL_BEGIN)
+        pfc_trace_flow_kernel(json, r);
 }
 
 /* ---- slices that overlap more than there are lanes, and waits ---- */

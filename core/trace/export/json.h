@@ -33,6 +33,7 @@ typedef struct pfc_trace_flow {
     uint16_t unit;  /* position in the header */
     unsigned tid;   /* of the unit's track, or of one of its lanes */
     uint8_t points; /* 0: no flow */
+    bool kernel;    /* the newest point is that of a kernel, which is the last one */
 } pfc_trace_flow;
 
 /** A line of a unit whose slices overlap: those on one line do not. */
@@ -133,6 +134,10 @@ void pfc_trace_lanes_close(pfc_trace_json *json, pfc_trace_track *track);
  */
 void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, int64_t ns,
                           const pfc_trace_track *track, unsigned tid);
+/** Ends the flow of a kernel whose slice was written. Readers that take events in the order of time,
+ *  those of one time in the order of the file, then find the slice before the point at its begin.
+ */
+void pfc_trace_flow_kernel(pfc_trace_json *json, const pfc_trace_record *end);
 /** Ends all flows. */
 void pfc_trace_flow_end(pfc_trace_json *json);
 

@@ -20,6 +20,7 @@ static void finish(pfc_trace_json *json, pfc_trace_flow *flow)
     if (flow->points > 1)
         put_point(json, flow, 'f');
     flow->points = 0;
+    flow->kernel = false;
 }
 
 void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, int64_t ns,
@@ -30,6 +31,8 @@ void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, 
     const bool begins = record->type == PFC_TRACE_SUBMIT;
 
     if (record->corr == 0 || (!begins && (!flow->points || flow->corr != record->corr)))
+        return;
+    if (!begins && flow->kernel)
         return;
     if (begins) {
         finish(json, flow);
@@ -47,7 +50,14 @@ void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, 
     flow->unit = unit;
     flow->tid = tid;
     flow->points++;
-    if (record->type == PFC_TRACE_KERNEL_BEGIN)
+    flow->kernel = record->type == PFC_TRACE_KERNEL_BEGIN;
+}
+
+void pfc_trace_flow_kernel(pfc_trace_json *json, const pfc_trace_record *end)
+{
+    pfc_trace_flow *flow = &json->flows[end->corr % PFC_TRACE_MAX_FLOWS];
+
+    if (flow->kernel && flow->corr == end->corr)
         finish(json, flow);
 }
 
