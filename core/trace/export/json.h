@@ -134,8 +134,8 @@ void pfc_trace_lanes_close(pfc_trace_json *json, pfc_trace_track *track);
  */
 void pfc_trace_flow_point(pfc_trace_json *json, const pfc_trace_record *record, int64_t ns,
                           const pfc_trace_track *track, unsigned tid);
-/** Ends the flow of a kernel whose slice was written. Readers that take events in the order of time,
- *  those of one time in the order of the file, then find the slice before the point at its begin.
+/** Ends the flow of a kernel whose slice was written. Readers that take events in the order of
+ *  time, those of one time in the order of the file, find the slice before the point at its begin.
  */
 void pfc_trace_flow_kernel(pfc_trace_json *json, const pfc_trace_record *end);
 /** Ends all flows. */

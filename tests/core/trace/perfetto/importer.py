@@ -1,10 +1,15 @@
 """Perfetto's rules for traces in JSON, as its importer applies them, and the counters of its errors that they raise.
 
-Perfetto's own reader is in no package registry that this project uses, so its rules are written down here anew. Sources, in
-github.com/google/perfetto under src/trace_processor/: importers/json/json_trace_parser_impl.cc (members that each phase needs;
-commit 0ba84ac3), importers/common/slice_tracker.cc (open slices of a track; commit 0a92ff06), importers/common/flow_tracker.cc
-(flows; commit 098b19e5), importers/json/json_trace_tokenizer.cc (the keys of the file; commit 04c583cd). The names of the
-counters are Perfetto's, but for end_without_begin and flow_outside_slice, which it does not count."""
+Perfetto's own reader is in no package registry that this project uses, so this file states its rules. Sources, in the
+repository google/perfetto under src/trace_processor/importers:
+
+json/json_trace_parser_impl.cc (0ba84ac3)  members that each phase needs
+common/slice_tracker.cc (0a92ff06)         open slices of a track
+common/flow_tracker.cc (098b19e5)          flows
+json/json_trace_tokenizer.cc (04c583cd)    keys of the file
+
+The names of the counters are Perfetto's, but for end_without_begin, end_missing and flow_outside_slice, which it does
+not count."""
 import collections
 
 Slice = collections.namedtuple("Slice", "ts dur key")

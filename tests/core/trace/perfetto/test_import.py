@@ -1,5 +1,5 @@
-"""Perfetto's importer finds no error in the traces in JSON of kernels and regions, on every chip: importer.py has its rules. A
-faulty trace raises the counter of its fault."""
+"""Perfetto's importer finds no error in the traces in JSON of kernels and regions, on every chip: importer.py has its
+rules. A faulty trace raises the counter of its fault."""
 import copy
 import json
 import os
