@@ -125,17 +125,6 @@ if grep -qw memory /sys/fs/cgroup/cgroup.controllers && grep -qw pids /sys/fs/cg
     journalctl --no-pager -k -o cat | grep -q 'constraint=CONSTRAINT_MEMCG.*perfci-job-' || fail "the kernel did not hold the limit of memory"
     echo "  in control groups of its own: $(journalctl --no-pager -k -o cat | grep -o 'CONSTRAINT_MEMCG.*task_memcg=[^,]*' | tail -n 1)"
     until_true "the runner has ended" sh -c '! systemctl is-active --quiet perfci-delegated'
-    # Processes that stay, until none more can be made. The runner's own group has no limit here, so the command's is the first.
-    commit=$(make_repository 'mkfifo /tmp/wait; i=0; while [ $i -lt 6000 ]; do (read line </tmp/wait) & i=$((i + 1)); done; echo 2.5')
-    number=$(post_job "$commit")
-    systemd-run --quiet --unit=perfci-delegated -p Delegate=yes -p TasksMax=infinity -p User=perfci-runner -p StateDirectory=perfci-delegated \
-        -p LoadCredential=token:/etc/perfci/runner-token -E PERFCI_URL=http://127.0.0.1:7420 -E HOME=/var/lib/perfci-delegated -- \
-        /bin/sh -c 'exec perfci-runner --once --token-file "$CREDENTIALS_DIRECTORY/token" --work /var/lib/perfci-delegated --sandbox require --poll 5'
-    until_true "job $number failed" is "$number" failed
-    job "$number" | grep -q 'its limit of 4096 processes and threads' || fail "job $number: $(job "$number")"
-    journalctl --no-pager -k -o cat | grep -q 'fork rejected by pids controller in .*perfci-job-' || fail "the kernel did not hold the limit of processes"
-    echo "  $(journalctl --no-pager -k -o cat | grep -o 'cgroup: fork rejected by pids controller.*' | tail -n 1)"
-    until_true "the runner has ended" sh -c '! systemctl is-active --quiet perfci-delegated'
     [ -z "$(find /sys/fs/cgroup -name 'perfci-job-*')" ] || fail "control groups are left"
     systemctl start perfci-runner
 else
