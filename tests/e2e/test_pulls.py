@@ -5,6 +5,8 @@ The measuring command's value depends on the commit alone (stack.py).
 
 import os
 import re
+import sys
+import time
 import unittest
 
 from hub import GitHub
@@ -46,6 +48,8 @@ int main(void)
     printf("%.9f\\n", LEVEL * (1 + 1e-4 * (double)(now.tv_nsec / 1000 % 7 - 3)));
 }
 """
+SETTINGS = ("project: tiny\nbranch: main\nbuild: cc -O1 -g -o kernel kernel.c\nmeasure: ./kernel\n"
+            "metric: gemm_tflops\nunit: TFLOP/s\nbetter: higher\n")
 
 
 def kernel(level, turns):
@@ -143,9 +147,7 @@ class Pulls(unittest.TestCase):
         self.assertEqual(self.hub.strange, [])
 
     def test_the_slower_function_is_named_and_an_unchanged_program_is_not_measured(self):
-        base = self.commit("kernel", **kernel(GOOD, 1), **{
-            "perfci.yaml": "project: tiny\nbranch: main\nbuild: cc -O1 -g -o kernel kernel.c\nmeasure: ./kernel\n"
-                           "metric: gemm_tflops\nunit: TFLOP/s\nbetter: higher\n"})
+        base = self.commit("kernel", **kernel(GOOD, 1), **{"perfci.yaml": SETTINGS})
         git(self.repo, "push", "-q", self.bare, f"{base}:refs/heads/main")
         slow = self.commit("slow", parent=base, **kernel(BAD, 3))
         self.send(self.hub.push_pull(9, slow))
@@ -203,5 +205,32 @@ class Pulls(unittest.TestCase):
         self.assertEqual(len(self.stack.api("/jobs?project=tiny")["jobs"]), 1)
 
 
+class Times(Pulls):
+    """Seconds from the webhook to the verdict: `test_pulls.py --times`."""
+
+    def runTest(self):
+        base = self.commit("kernel", **kernel(GOOD, 1), **{"perfci.yaml": SETTINGS})
+        git(self.repo, "push", "-q", self.bare, f"{base}:refs/heads/main")
+        for place, kind in enumerate(("identical object code", "identical tree", "slower")):
+            times = []
+            for index in range(5):
+                name = f"push{place}-{index}"
+                if kind == "identical tree":
+                    head = self.commit(name, parent=self.commit(f"{name}-before", parent=base), **{"notes.txt": "kernel"})
+                elif kind == "slower":
+                    head = self.commit(name, parent=base, **kernel(BAD, 2 + index))
+                else:
+                    head = self.commit(name, parent=base, **{"kernel.c": kernel(GOOD, 1)["kernel.c"] + f"/* {name} */\n"})
+                began = time.monotonic()
+                self.send(self.hub.push_pull(100 + 10 * place + index, head))
+                verdict = self.judged(100 + 10 * place + index, head)["verdict"]
+                times.append(time.monotonic() - began)
+            print(f"{kind}: {verdict}, {sorted(times)[2]:.1f} s, median of {len(times)} (at most {max(times):.1f} s)", flush=True)
+
+
 if __name__ == "__main__":
-    unittest.main()
+    if "--times" in sys.argv:
+        unittest.TextTestRunner().run(Times())
+    else:
+        del Times
+        unittest.main()
