@@ -10,9 +10,11 @@
 #include "cli/compare/compare.h"
 #include "cli/measure/measure.h"
 #include "cli/output/output.h"
+#include "cli/output/reports.h"
 #include "cli/results/side.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
+#include "core/comment/comment.h"
 
 enum { KEY_BACKEND = 1 };
 
@@ -30,6 +32,7 @@ typedef struct compare_opts {
     bool across;
     bool git_bisect;
     bool check; /* `perfci check`: no arguments */
+    pfc_report_files reports;
 } compare_opts;
 
 #define COMMON_OPTIONS                                                                             \
@@ -77,6 +80,7 @@ static const pfc_option check_options[] = {
     COMMON_OPTIONS,
     PFC_OPT_TEXT("base", "REV", compare_opts, base, "Branch to compare with",
                  .fallback = "perfci.yaml's, else main"),
+    PFC_REPORT_OPTIONS(compare_opts, reports),
     { 0 },
 };
 
@@ -379,8 +383,7 @@ static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err 
         code = use_base_settings(t, name, &tip, err);
     free(name);
     if (!code && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed)
-        pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; only HEAD is measured",
-                     changed);
+        pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; only HEAD is measured", changed);
     return code ? code : compare_measured(o, t, ids, out, err);
 }
 
@@ -426,6 +429,42 @@ static json_t *repeat_words(const compare_opts *o, const pfc_cmp *cmp)
     return words;
 }
 
+/* The Markdown is the comment of a pull request. */
+static pfc_code write_reports(const compare_opts *o, const pfc_take *t, const pfc_cmp *cmp,
+                              pfc_err *err)
+{
+    const pfc_report_place place = { .repo = t->repo, .config = t->source.text };
+    const char *project = t->conf.project ? t->conf.project : "perfci";
+    pfc_findings findings = { 0 };
+    pfc_buf text;
+    pfc_code code;
+
+    pfc_buf_init(&text, PFC_COMMENT_MAX_BYTES);
+    pfc_comment_markdown(cmp, &(pfc_comment_opts){ .key = project }, &text);
+    pfc_cmp_findings(cmp, "check", project, &findings);
+    for (size_t i = 0; i < findings.len; i++)
+        pfc_reports_place(&place, &findings.items[i]);
+    code = pfc_reports_write(&o->reports, &findings, pfc_buf_text(&text), err);
+    pfc_findings_clear(&findings);
+    pfc_buf_clear(&text);
+    return code;
+}
+
+static void report_failure(const pfc_cli *cli, const compare_opts *o, const pfc_take *t,
+                           const pfc_err *failure, int status)
+{
+    const char *project = t->conf.project ? t->conf.project : "perfci";
+    pfc_cmp none = { .failure = (char *)(uintptr_t)failure->msg, .failure_status = status };
+    pfc_err err = { 0 };
+    pfc_buf text;
+
+    pfc_buf_init(&text, PFC_COMMENT_MAX_BYTES);
+    pfc_comment_markdown(&none, &(pfc_comment_opts){ .key = project }, &text);
+    if (pfc_reports_write_failure(&o->reports, "perfci check", pfc_buf_text(&text), failure, &err))
+        (void)pfc_cli_fail(cli, &err);
+    pfc_buf_clear(&text);
+}
+
 static int finish(const pfc_cli *cli, const compare_opts *o, const pfc_cmp *cmp)
 {
     int status = pfc_cmp_exit(cmp);
@@ -452,7 +491,9 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
     pfc_code code;
 
     pfc_cli_catch_signals();
-    code = pfc_take_open(&t, cli, &o->take, NULL, o->check, &range, &err);
+    code = pfc_reports_check(&o->reports, &err);
+    if (!code)
+        code = pfc_take_open(&t, cli, &o->take, NULL, o->check, &range, &err);
     if (!code)
         code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
     if (code) {
@@ -462,10 +503,13 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
         if (o->check && cli->json)
             pfc_cli_print_json(json_pack("{s:{s:i,s:s}}", "error", "status", status, "message",
                                          err.msg[0] ? err.msg : pfc_code_name(err.code)));
+        report_failure(cli, o, &t, &err, status);
         status = o->git_bisect ? PFC_MEASURE_CANNOT : status;
     } else {
         cmp.repeat = repeat_words(o, &cmp);
         status = finish(cli, o, &cmp);
+        if (pfc_reports_wanted(&o->reports) && write_reports(o, &t, &cmp, &err))
+            status = pfc_cli_fail(cli, &err);
     }
     pfc_cmp_clear(&cmp);
     pfc_take_close(&t);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/nightly/nightly.h"
+#include "cli/nightly/store_round.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/machine/describe.h"
@@ -27,11 +27,13 @@ static bool try_again(pfc_code code, size_t tries, pfc_err *err)
     return true;
 }
 
-static pfc_code post_run(const pfc_night *n, pfc_block_commit *c, int64_t *id, pfc_err *err)
+static pfc_code post_run(pfc_night *n, pfc_block_commit *c, int64_t *id, pfc_err *err)
 {
     pfc_code code;
     size_t tries = 0;
 
+    if (n->store)
+        return pfc_night_store_run(n, c->run, err);
     free(c->run->project);
     c->run->project = pfc_strdup(n->project);
     free(c->run->branch);
@@ -122,13 +124,14 @@ static pfc_code send_all(pfc_night *n, pfc_blocks_result *r, pfc_err *err)
 
         if (!r->commits[i].run)
             continue;
+        pfc_night_note_skipped(n, r->commits[i].run);
         code = post_run(n, &r->commits[i], &id, err);
         for (size_t k = 0; k < n->len; k++)
             if (n->commits[k].build == i)
                 n->commits[k].run_id = id;
     }
     n->posted = session_of(n, r);
-    if (!code)
+    if (!code && !n->store)
         code = post_session(n, err);
     return code;
 }
@@ -216,6 +219,8 @@ void pfc_night_clear(pfc_night *n)
     free(n->note);
     json_decref(n->sessions);
     json_decref(n->posted);
+    json_decref(n->series);
+    json_decref(n->skipped_benchmarks);
     json_decref(n->judged_session);
     json_decref(n->further);
     json_decref(n->alerts);

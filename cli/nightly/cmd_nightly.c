@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/nightly/nightly.h"
+#include "cli/nightly/store_round.h"
 #include "core/base/clock.h"
 #include "core/base/parse.h"
 
@@ -21,9 +21,11 @@ typedef struct nightly_opts {
     pfc_take_opts take;
     pfc_night_opts night;
     const char *repo, *branch, *source, *url, *data;
+    const char *store, *remote;
     double wait_s, budget_s, margin;
     const char *classes[PFC_NIGHT_MAX_CLASSES];
     size_t classes_len;
+    pfc_report_files reports;
     bool jobs;
     bool markdown;
 } nightly_opts;
@@ -62,6 +64,11 @@ static const pfc_option nightly_options[] = {
     PFC_OPT_SECONDS("wait", "T", nightly_opts, wait_s, "For runners and for detection",
                     .fallback = "1h"),
     PFC_OPT_FLAG("markdown", nightly_opts, markdown, "Print the report as Markdown"),
+    PFC_REPORT_OPTIONS(nightly_opts, reports),
+    PFC_OPT_TEXT("store", "S", nightly_opts, store,
+                 "Without a service: the history is in this folder or in branch:NAME"),
+    PFC_OPT_TEXT("store-remote", "R", nightly_opts, remote,
+                 "With --store branch:NAME: join the branch of this remote before, and push after"),
     PFC_OPT_TEXT("work", "DIR", nightly_opts, take.work, "Where checkouts are kept"),
     PFC_OPT_TEXT("project", "P", nightly_opts, night.project, "The project's name"),
     PFC_OPT_FLAG("create", nightly_opts, night.create,
@@ -102,7 +109,9 @@ static const char nightly_doc[] =
     "Examples:\n"
     "  perfci nightly --branch main\n"
     "  perfci nightly --budget 1h --anchor v1.2\n"
-    "  perfci nightly --jobs --wait 2h --markdown > report.md\n";
+    "  perfci nightly --report-junit junit.xml --report-sarif perfci.sarif\n"
+    "  perfci nightly --jobs --wait 2h --markdown > report.md\n"
+    "  perfci nightly --store branch:perfci-data --store-remote origin\n";
 
 static error_t parse_nightly(int key, char *arg, struct argp_state *state)
 {
@@ -127,6 +136,15 @@ static error_t parse_nightly(int key, char *arg, struct argp_state *state)
 
 /* ---- measuring ---- */
 
+static pfc_code upload(const pfc_night *n, pfc_night_commit *c, pfc_run *run, pfc_err *err)
+{
+    free(run->project);
+    run->project = pfc_strdup(n->project);
+    free(run->branch);
+    run->branch = pfc_strdup(n->branch);
+    return pfc_api_post_run(n->http, run, &c->run_id, NULL, err);
+}
+
 /* A commit that cannot be measured is news, not the end of the round. */
 static pfc_code measure_here(pfc_night *n, pfc_night_commit *c, pfc_err *err)
 {
@@ -141,13 +159,10 @@ static pfc_code measure_here(pfc_night *n, pfc_night_commit *c, pfc_err *err)
     }
     if (code)
         return code;
-    free(run->project);
-    run->project = pfc_strdup(n->project);
-    free(run->branch);
-    run->branch = pfc_strdup(n->branch);
-    code = pfc_api_post_run(n->http, run, &c->run_id, NULL, err);
+    pfc_night_note_skipped(n, run);
+    code = n->store ? pfc_night_store_run(n, run, err) : upload(n, c, run, err);
     c->measured = !code;
-    if (!code)
+    if (!code && !n->store)
         pfc_api_post_sources(n->http, n->project, c->id.hex, &n->take.conf, &n->take.built);
     pfc_run_free(run);
     return code;
@@ -324,6 +339,64 @@ static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
     return code;
 }
 
+static pfc_code go_store_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
+{
+    pfc_code code = pfc_night_find(n, &o->night, err);
+
+    if (!code)
+        code = measure_all(n, o, 0, err);
+    pfc_cli_progress(n->cli, "%s", "");
+    return code ? code : pfc_night_store_finish(n, err);
+}
+
+static pfc_code open_history(pfc_night *n, const nightly_opts *o, pfc_err *err)
+{
+    return o->store ? pfc_night_store_open(n, o->store, o->remote, err)
+                    : pfc_api_open(o->url, o->data, &n->take.conf, &n->http, err);
+}
+
+static pfc_code check_store(const nightly_opts *o, pfc_err *err)
+{
+    if (o->remote && !o->store)
+        return pfc_err_set(err, PFC_EINVAL, "--store-remote: expected --store branch:NAME with it");
+    if (!o->store || (!o->jobs && !o->url))
+        return PFC_OK;
+    pfc_err_set(err, PFC_EINVAL, "--store and %s exclude each other", o->jobs ? "--jobs" : "--url");
+    return pfc_err_hint(err, "leave out --store to use a service");
+}
+
+static int fail(const pfc_night *n, const nightly_opts *o, const pfc_err *err)
+{
+    const int status = pfc_cli_fail(n->cli, err);
+    char *title =
+        pfc_format("perfci nightly%s%s", n->project ? ": " : "", n->project ? n->project : "");
+    pfc_err why = { 0 };
+
+    if (pfc_reports_write_failure(&o->reports, title, NULL, err, &why))
+        (void)pfc_cli_fail(n->cli, &why);
+    free(title);
+    return status;
+}
+
+static int finish(const pfc_night *n, const nightly_opts *o)
+{
+    pfc_findings findings = { 0 };
+    pfc_err err = { 0 };
+    pfc_buf text;
+    pfc_code code = PFC_OK;
+
+    pfc_night_print(n, o->markdown);
+    if (!pfc_reports_wanted(&o->reports))
+        return pfc_night_exit(n);
+    pfc_buf_init(&text, PFC_FINDINGS_MAX_BYTES);
+    pfc_night_markdown(n, &text);
+    pfc_night_findings(n, &findings);
+    code = pfc_reports_write(&o->reports, &findings, pfc_buf_text(&text), &err);
+    pfc_findings_clear(&findings);
+    pfc_buf_clear(&text);
+    return code ? pfc_cli_fail(n->cli, &err) : pfc_night_exit(n);
+}
+
 static int cmd_nightly(pfc_cli *cli, int argc, char **argv)
 {
     nightly_opts o = { .wait_s = 3600 };
@@ -339,7 +412,11 @@ static int cmd_nightly(pfc_cli *cli, int argc, char **argv)
     n.alerts = json_array();
     n.broken = json_array();
     range.to = o.branch;
-    code = pfc_take_open(&n.take, cli, &o.take, o.repo, true, &range, &err);
+    code = check_store(&o, &err);
+    if (!code)
+        code = pfc_reports_check(&o.reports, &err);
+    if (!code)
+        code = pfc_take_open(&n.take, cli, &o.take, o.repo, true, &range, &err);
     if (!code && !o.jobs)
         code = pfc_take_ready(&n.take, &err);
     if (!code) {
@@ -351,18 +428,18 @@ static int cmd_nightly(pfc_cli *cli, int argc, char **argv)
                    : n.take.conf.margin > 0 ? n.take.conf.margin
                                             : PFC_NIGHT_MARGIN;
         n.branch = o.branch ? o.branch : n.take.conf.branch ? n.take.conf.branch : branch;
-        code = pfc_api_open(o.url, o.data, &n.take.conf, &n.http, &err);
-    }
-    if (!code)
         code = pfc_api_project(o.night.project, &n.take.conf, n.take.root, &n.project, &err);
-    if (!code)
-        code = go_round(&n, &o, &err);
-    if (code) {
-        status = pfc_cli_fail(cli, &err);
-    } else {
-        pfc_night_print(&n, o.markdown);
-        status = pfc_night_exit(&n);
     }
+    if (!code)
+        code = open_history(&n, &o, &err);
+    if (!code)
+        code = n.store ? go_store_round(&n, &o, &err) : go_round(&n, &o, &err);
+    if (code) {
+        status = fail(&n, &o, &err);
+    } else {
+        status = finish(&n, &o);
+    }
+    pfc_night_store_close(&n);
     pfc_night_clear(&n);
     free(branch);
     pfc_http_free(n.http);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/nightly/nightly.h"
+#include "cli/nightly/night_series.h"
 #include "core/stats/comparison_family.h"
 
 static const char *text_of(const json_t *obj, const char *key)
@@ -29,6 +29,11 @@ static pfc_night_commit *commit_of(pfc_night *n, const char *id)
         if (strcmp(n->commits[i].id.hex, id) == 0)
             return &n->commits[i];
     return NULL;
+}
+
+const pfc_night_commit *pfc_night_commit_of(const pfc_night *n, const char *id)
+{
+    return commit_of((pfc_night *)(uintptr_t)n, id);
 }
 
 static void set_text(char **out, const char *text)
@@ -266,6 +271,50 @@ static void take_boundary(judging *j, const pfc_measurement *m, const pfc_bounda
     }
 }
 
+/* The words that the service has for a boundary. */
+static const char *boundary_word(const char *verdict)
+{
+    if (strcmp(verdict, "slower") == 0)
+        return "regression";
+    return strcmp(verdict, "faster") == 0 ? "improvement" : verdict;
+}
+
+/* Boundaries of the round's own commits; the others were judged before. */
+static bool is_new(const pfc_night *n, const pfc_boundary *b)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < n->len && !b->gap; i++)
+        found = found || n->commits[i].build == b->to;
+    return found;
+}
+
+static void keep_series(const judging *j)
+{
+    json_t *list = json_array();
+    size_t at = 0;
+
+    for (size_t i = 0; i < j->len; i++) {
+        const series *s = &j->list[i];
+        const pfc_night_series one = { .result = j->r, .like = s->like, .fit = &s->fit };
+        json_t *boundaries = json_array();
+
+        for (size_t k = 0; k < s->fit.boundaries_len; k++) {
+            const pfc_boundary *b = &s->fit.boundaries[k];
+            const double adjusted = s->like->exact ? 0 : j->adjusted[at++];
+
+            if (is_new(j->n, b))
+                json_array_append_new(
+                    boundaries,
+                    pfc_night_boundary_json(j->r, b, boundary_word(word(j, s->like, b, adjusted)),
+                                            s->like->exact ? (double)NAN : adjusted));
+        }
+        json_array_append_new(list, pfc_night_series_json(&one, boundaries));
+    }
+    json_decref(j->n->series);
+    j->n->series = list;
+}
+
 static const char *other_word(const pfc_block_commit *b)
 {
     switch (b->status) {
@@ -305,6 +354,8 @@ pfc_code pfc_night_judge(pfc_night *n, const pfc_blocks_result *r, pfc_err *err)
         else if (pfc_streq(c->verdict, "undecided"))
             c->needs_s = b->needs_s;
     }
+    if (!code)
+        keep_series(&j);
     for (size_t i = 0; i < j.len; i++)
         pfc_blocks_fit_clear(&j.list[i].fit);
     free(j.list);

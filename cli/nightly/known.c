@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/nightly/history_line.h"
+#include "cli/nightly/store_round.h"
 
 enum {
     SESSIONS = 20,
@@ -180,6 +180,10 @@ static void mark_suspects(const pfc_night *n, pfc_night_line *l)
         if (!any || !id)
             continue;
         asked++;
+        if (n->store) {
+            take_detail(l, i, json_array_get(n->sessions, i));
+            continue;
+        }
         path = pfc_format("/api/v1/projects/%s/sessions/%s", n->project, id);
         if (!pfc_http_json(n->http, "GET", path, NULL, NULL, &detail, NULL))
             take_detail(l, i, detail);
@@ -190,33 +194,61 @@ static void mark_suspects(const pfc_night *n, pfc_night_line *l)
 
 /* A change that only single measurements show needs blocks of both its sides before it is reported.
  * The side before it is the nearest commit with a run, which every build of a round comes with. */
+static void take_candidates(pfc_night_line *l, const json_t *list, bool decided)
+{
+    size_t taken = 0;
+
+    for (size_t i = 0; i < json_array_size(list) && taken < CANDIDATES; i++) {
+        const size_t at = pfc_night_place(l, text_of(json_array_get(list, i), "commit"));
+
+        if (at == PFC_NIGHT_NONE || !l->has_run[at] ||
+            (!decided && l->newest_verdict[at] != PFC_NIGHT_NONE))
+            continue;
+        l->open[at] = l->suspect[at] = true;
+        taken++;
+    }
+}
+
 static void mark_candidates(const pfc_night *n, pfc_night_line *l)
 {
     char *branch = n->branch ? pfc_http_escape(n->branch) : NULL;
     char *path = pfc_format("/api/v1/projects/%s/candidates?limit=%d%s%s", n->project, CANDIDATES,
                             branch ? "&branch=" : "", branch ? branch : "");
     json_t *answer = NULL;
-    const json_t *list;
 
     /* A service that has none of their kind leaves nothing open. */
     if (pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, NULL))
         answer = NULL;
-    list = json_object_get(answer, "candidates");
-    for (size_t i = 0; i < json_array_size(list) && i < CANDIDATES; i++) {
-        const size_t at = pfc_night_place(l, text_of(json_array_get(list, i), "commit"));
-
-        if (at != PFC_NIGHT_NONE && l->has_run[at])
-            l->open[at] = l->suspect[at] = true;
-    }
+    take_candidates(l, json_object_get(answer, "candidates"), true);
     json_decref(answer);
     free(path);
     free(branch);
 }
 
+/* Blocks have judged a commit with a verdict: the values of a store alone do not open it again. */
+static pfc_code known_of_store(pfc_night *n, pfc_night_line *l, pfc_err *err)
+{
+    const pfc_code code = pfc_night_store_known(n, l, err);
+    json_t *candidates;
+
+    if (code)
+        return code;
+    mark_identical(n, l);
+    mark_open(n, l);
+    mark_suspects(n, l);
+    candidates = pfc_night_store_candidates(n);
+    take_candidates(l, candidates, false);
+    json_decref(candidates);
+    return PFC_OK;
+}
+
 pfc_code pfc_night_known(pfc_night *n, pfc_night_line *l, pfc_err *err)
 {
-    pfc_code code = take_runs(n, l, err);
+    pfc_code code;
 
+    if (n->store)
+        return known_of_store(n, l, err);
+    code = take_runs(n, l, err);
     if (!code)
         code = take_sessions(n, err);
     if (code)

@@ -6,6 +6,7 @@
 
 #include "cli/api.h"
 #include "cli/measure/measure.h"
+#include "cli/output/reports.h"
 
 #define PFC_NIGHT_NONE SIZE_MAX
 
@@ -56,6 +57,8 @@ typedef struct pfc_night_opts {
 #define PFC_NIGHT_MAX  60
 #define PFC_NIGHT_MOST 250 /* of one round */
 
+struct pfc_night_store;
+
 typedef struct pfc_night {
     const pfc_cli *cli;
     pfc_take take;
@@ -74,15 +77,21 @@ typedef struct pfc_night {
     json_t *further;  /* ids of its sessions on further classes of machines; NULL: none; owned */
     json_t *posted;   /* its document; NULL; owned */
     json_t *judged_session; /* as the service judged it; NULL: not known; owned */
-    bool local;             /* the verdicts are this program's, as the service has no sessions */
-    char *note;             /* of the session; NULL */
-    json_t *alerts; /* those that this round brought, "explanation" of the first regressions as
+    json_t *series;         /* this program's judgement of the session's series, as "series" of the
+                               service's answer; array; NULL: none; owned */
+    json_t *skipped_benchmarks; /* {commit, benchmark, metric, backend, reason} of those that cannot
+                                   be measured here; array; NULL: none; owned */
+    bool local;       /* the verdicts are this program's, as the service has no sessions */
+    char *note;       /* of the session; NULL */
+    json_t *alerts;   /* those that this round brought, "explanation" of the first regressions as
                        GET /alerts/{id}/explanation answers it; array, owned */
     json_t *broken;   /* {commit, benchmark, metric, backend, machine_class, reason, run_id}; array,
                          owned */
     json_t *standing; /* of the project afterwards, as the service says; NULL: not asked; owned */
-    bool ended;       /* the session ended before its time */
-    bool judged;      /* the service has looked at all of it */
+    struct pfc_night_store *store; /* where the history is; NULL: a service has it. Owned */
+    bool push_failed;              /* the store could not be sent to its remote */
+    bool ended;                    /* the session ended before its time */
+    bool judged;                   /* the service has looked at all of it */
 } pfc_night;
 
 /** Finds what is new and chooses what the round measures: night->commits and night->plan. */
@@ -102,6 +111,16 @@ pfc_code pfc_night_judge(pfc_night *night, const pfc_blocks_result *result,
                          pfc_err *err) PFC_MUSTCHECK;
 void pfc_night_clear(pfc_night *night);
 
+/* ---- without a service (store_round.c) ---- */
+
+/** Opens the store of the round and reads its history; n->take is open. remote: to which the branch
+ * is pushed; NULL: none. Close in every case. */
+pfc_code pfc_night_store_open(pfc_night *night, const char *spec, const char *remote,
+                              pfc_err *err) PFC_MUSTCHECK;
+void pfc_night_store_close(pfc_night *night);
+/** Adds the session and the regressions that are new, sets alerts and standing, and publishes. */
+pfc_code pfc_night_store_finish(pfc_night *night, pfc_err *err) PFC_MUSTCHECK;
+
 #define PFC_NIGHT_MAX_CLASSES 8 /* of machines, each with a session of its own */
 
 /** How the service's runners measure a round. */
@@ -118,6 +137,21 @@ pfc_code pfc_night_measure_by_jobs(pfc_night *night, const pfc_night_jobs *jobs,
 /** Whether an alert is a regression. A benchmark that broke has lost its values: it is reported
  * with its reason and is no regression. (report.c) */
 bool pfc_night_is_regression(const json_t *alert);
+/** Notes the benchmarks that a run skipped. (findings.c) */
+void pfc_night_note_skipped(pfc_night *night, const pfc_run *run);
+/** Everything that the round found out, for report files; clear it. `findings` is empty before.
+ * (findings.c) */
+void pfc_night_findings(const pfc_night *night, pfc_findings *findings);
+/** The commit of the round with this id; NULL: it is none of its. */
+const pfc_night_commit *pfc_night_commit_of(const pfc_night *night, const char *id);
+/** The verdict of a commit in words, with its number; without a verdict its status. */
+void pfc_night_put_word(const pfc_night_commit *commit, pfc_buf *out);
+/** "3 new commits measured, 1 regression". */
+void pfc_night_put_verdict(const pfc_night *night, pfc_buf *out);
+/** How many undecided commits the round had no room for, in a sentence each; nothing without. */
+void pfc_night_put_earlier(const pfc_night *night, pfc_buf *out);
+/** The report as Markdown. */
+void pfc_night_markdown(const pfc_night *night, pfc_buf *out);
 /** Prints as table and sentences, Markdown or JSON. */
 void pfc_night_print(const pfc_night *night, bool markdown);
 /** 1 a regression or a slower commit, 4 the newest commit or a benchmark of any is broken, 5 the

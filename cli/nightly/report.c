@@ -10,6 +10,8 @@
 #include "cli/output/output.h"
 #include "core/forge/forge.h"
 
+enum { MARKDOWN_BYTES = 4 << 20 };
+
 bool pfc_night_is_regression(const json_t *alert)
 {
     return !pfc_streq(json_string_value(json_object_get(alert, "kind")), "broken") &&
@@ -63,7 +65,7 @@ int pfc_night_exit(const pfc_night *n)
     for (size_t i = 0; i < n->len; i++)
         if (!has_result(&n->commits[i]))
             return PFC_EXIT_INFRA;
-    if (!n->judged || n->ended)
+    if (!n->judged || n->ended || n->push_failed)
         return PFC_EXIT_INFRA;
     /* As of compare and check: no regression is a result, and this is none yet. */
     return with_verdict(n, "undecided") ? PFC_EXIT_INCONCLUSIVE : PFC_EXIT_OK;
@@ -78,8 +80,7 @@ static const char *status_of(const pfc_night_commit *c)
                                : "failed";
 }
 
-/* The verdict in words, with its number; without a verdict the status of the commit. */
-static void put_word(const pfc_night_commit *c, pfc_buf *out)
+void pfc_night_put_word(const pfc_night_commit *c, pfc_buf *out)
 {
     const char *verdict = c->verdict ? c->verdict : status_of(c);
     char number[32];
@@ -164,8 +165,7 @@ static json_t *night_json(const pfc_night *n)
                      n->broken, "standing", n->standing, "session", session_json(n));
 }
 
-/* "3 new commits measured, 1 regression" */
-static void put_verdict(const pfc_night *n, pfc_buf *out)
+void pfc_night_put_verdict(const pfc_night *n, pfc_buf *out)
 {
     const size_t worse = regressions(n), slower = with_verdict(n, "slower");
     const size_t broken = json_array_size(n->broken);
@@ -227,7 +227,7 @@ static void put_rows(const pfc_night *n, pfc_buf *out)
 
         pfc_buf_init(&cell, 4096);
         pfc_buf_printf(out, "| %.12s | ", c->id.hex);
-        put_word(c, &cell);
+        pfc_night_put_word(c, &cell);
         pfc_markdown_text(out, pfc_buf_text(&cell));
         if (c->reason && !c->same_as.hex[0]) {
             pfc_buf_puts(out, ": ");
@@ -246,8 +246,7 @@ static void put_rows(const pfc_night *n, pfc_buf *out)
     }
 }
 
-/* Undecided commits that the round had no room for. */
-static void put_earlier(const pfc_night *n, pfc_buf *out)
+void pfc_night_put_earlier(const pfc_night *n, pfc_buf *out)
 {
     const size_t suspected = n->earlier_suspected, wide = n->earlier_len - suspected;
 
@@ -271,7 +270,7 @@ static void put_notes(const pfc_night *n, pfc_buf *out)
 {
     if (n->earlier_len) {
         pfc_buf_putc(out, '\n');
-        put_earlier(n, out);
+        pfc_night_put_earlier(n, out);
         pfc_buf_putc(out, '\n');
     }
     for (size_t i = 0; i < n->earlier_len; i++)
@@ -290,8 +289,7 @@ static void put_notes(const pfc_night *n, pfc_buf *out)
 static void put_explanations(const pfc_night *n, pfc_buf *out)
 {
     for (size_t i = 0; i < json_array_size(n->alerts); i++) {
-        const json_t *explanation =
-            json_object_get(json_array_get(n->alerts, i), "explanation");
+        const json_t *explanation = json_object_get(json_array_get(n->alerts, i), "explanation");
 
         if (!explanation)
             continue;
@@ -300,20 +298,8 @@ static void put_explanations(const pfc_night *n, pfc_buf *out)
     }
 }
 
-static void print_markdown(const pfc_night *n)
+static void put_alerts(const pfc_night *n, pfc_buf *out)
 {
-    pfc_buf out;
-
-    pfc_buf_init(&out, 1024 * 1024);
-    pfc_buf_puts(&out, "### ");
-    pfc_markdown_text(&out, n->project);
-    pfc_buf_puts(&out, ": ");
-    put_verdict(n, &out);
-    pfc_buf_puts(&out, "\n\n");
-    if (n->standing) {
-        pfc_markdown_text(&out, text_of(n->standing, "sentence"));
-        pfc_buf_puts(&out, "\n\n");
-    }
     for (size_t i = 0; i < json_array_size(n->alerts); i++) {
         const json_t *alert = json_array_get(n->alerts, i);
         char change[32];
@@ -321,32 +307,51 @@ static void print_markdown(const pfc_night *n)
         if (pfc_streq(text_of(alert, "kind"), "broken"))
             continue; /* below, with its reason */
         change_of(alert, change);
-        pfc_buf_printf(&out, "- **%s** ", change);
-        pfc_markdown_code(&out, text_of(alert, "benchmark"));
-        pfc_buf_putc(&out, ' ');
-        pfc_markdown_code(&out, text_of(alert, "metric"));
-        pfc_buf_putc(&out, ' ');
-        pfc_markdown_text(&out, text_of(alert, "backend"));
-        pfc_buf_puts(&out, ", ");
-        pfc_markdown_text(&out, text_of(alert, "title"));
-        pfc_buf_putc(&out, '\n');
+        pfc_buf_printf(out, "- **%s** ", change);
+        pfc_markdown_code(out, text_of(alert, "benchmark"));
+        pfc_buf_putc(out, ' ');
+        pfc_markdown_code(out, text_of(alert, "metric"));
+        pfc_buf_putc(out, ' ');
+        pfc_markdown_text(out, text_of(alert, "backend"));
+        pfc_buf_puts(out, ", ");
+        pfc_markdown_text(out, text_of(alert, "title"));
+        pfc_buf_putc(out, '\n');
     }
-    put_explanations(n, &out);
-    for (size_t i = 0; i < json_array_size(n->broken); i++) {
-        const json_t *b = json_array_get(n->broken, i);
+}
 
-        pfc_buf_puts(&out, "- **broken** ");
-        pfc_markdown_code(&out, text_of(b, "benchmark"));
-        pfc_buf_putc(&out, ' ');
-        pfc_markdown_text(&out, text_of(b, "backend"));
-        pfc_buf_printf(&out, " at %.12s: ", text_of(b, "commit"));
-        pfc_markdown_text(&out, text_of(b, "reason"));
-        pfc_buf_putc(&out, '\n');
+/* Benchmarks without a result. */
+static void put_absent(const char *word, const json_t *list, pfc_buf *out)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *b = json_array_get(list, i);
+
+        pfc_buf_printf(out, "- **%s** ", word);
+        pfc_markdown_code(out, text_of(b, "benchmark"));
+        pfc_buf_putc(out, ' ');
+        pfc_markdown_text(out, text_of(b, "backend"));
+        pfc_buf_printf(out, " at %.12s: ", text_of(b, "commit"));
+        pfc_markdown_text(out, text_of(b, "reason"));
+        pfc_buf_putc(out, '\n');
     }
-    put_rows(n, &out);
-    put_notes(n, &out);
-    pfc_out("%s", pfc_buf_text(&out));
-    pfc_buf_clear(&out);
+}
+
+void pfc_night_markdown(const pfc_night *n, pfc_buf *out)
+{
+    pfc_buf_puts(out, "### ");
+    pfc_markdown_text(out, n->project);
+    pfc_buf_puts(out, ": ");
+    pfc_night_put_verdict(n, out);
+    pfc_buf_puts(out, "\n\n");
+    if (n->standing) {
+        pfc_markdown_text(out, text_of(n->standing, "sentence"));
+        pfc_buf_puts(out, "\n\n");
+    }
+    put_alerts(n, out);
+    put_explanations(n, out);
+    put_absent("broken", n->broken, out);
+    put_absent("not measured", n->skipped_benchmarks, out);
+    put_rows(n, out);
+    put_notes(n, out);
 }
 
 static void print_commits(const pfc_night *n)
@@ -365,7 +370,7 @@ static void print_commits(const pfc_night *n)
 
         pfc_buf_init(&word, 4096);
         pfc_buf_init(&worst, 4096);
-        put_word(c, &word);
+        pfc_night_put_word(c, &word);
         put_worst(c, &worst);
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%.12s", c->id.hex);
@@ -418,12 +423,10 @@ static void print_causes(const pfc_night *n)
 {
     for (size_t i = 0; i < json_array_size(n->alerts); i++) {
         const json_t *alert = json_array_get(n->alerts, i);
-        const json_t *causes =
-            json_object_get(json_object_get(alert, "explanation"), "causes");
+        const json_t *causes = json_object_get(json_object_get(alert, "explanation"), "causes");
 
         if (json_array_size(causes))
-            pfc_out("alert %lld: %s\n",
-                    (long long)json_integer_value(json_object_get(alert, "id")),
+            pfc_out("alert %lld: %s\n", (long long)json_integer_value(json_object_get(alert, "id")),
                     text_of(json_array_get(causes, 0), "text"));
     }
 }
@@ -461,11 +464,14 @@ void pfc_night_print(const pfc_night *n, bool markdown)
         return;
     }
     if (markdown) {
-        print_markdown(n);
+        pfc_buf_init(&verdict, MARKDOWN_BYTES);
+        pfc_night_markdown(n, &verdict);
+        pfc_out("%s", pfc_buf_text(&verdict));
+        pfc_buf_clear(&verdict);
         return;
     }
     pfc_buf_init(&verdict, 4096);
-    put_verdict(n, &verdict);
+    pfc_night_put_verdict(n, &verdict);
     pfc_out("%s: %s\n", n->project, pfc_buf_text(&verdict));
     pfc_buf_clear(&verdict);
     if (n->standing)
@@ -478,7 +484,7 @@ void pfc_night_print(const pfc_night *n, bool markdown)
     if (n->len)
         print_commits(n);
     pfc_buf_init(&earlier, 4096);
-    put_earlier(n, &earlier);
+    pfc_night_put_earlier(n, &earlier);
     pfc_out("%s", pfc_buf_text(&earlier));
     pfc_buf_clear(&earlier);
     if (n->note)

@@ -148,13 +148,13 @@ pfc_code pfc_upload_run(pfc_upload *to, const char *file, pfc_run *run, json_t *
         run->commit = pfc_strdup(commit);
     }
     by_content = complete(run, o, to->project, commit);
-    code = ready(to, err);
-    if (!code)
+    code = to->store ? pfc_upload_store_run(to, run, &repeated, err) : ready(to, err);
+    if (!code && !to->store)
         code = tell_commit(to, run->commit, err);
-    if (!code)
+    if (!code && !to->store)
         code = pfc_api_post_run(to->http, run, &run_id, &repeated, err);
     /* The same content under another time: an earlier push of the same file. */
-    if (code == PFC_ECONFLICT && by_content) {
+    if (code == PFC_ECONFLICT && by_content && !to->store) {
         *err = (pfc_err){ 0 };
         code = stored_run(to->http, run->id, &run_id, err);
         repeated = true;
@@ -215,11 +215,13 @@ pfc_code pfc_upload_open(pfc_upload *up, const pfc_cli *cli, const pfc_upload_op
     code = pfc_conf_find(".", &up->conf, err);
     if (!code && pfc_repo_open(".", &up->repo, err) == PFC_OK)
         up->branch = opts->branch ? pfc_strdup(opts->branch) : pfc_repo_branch(up->repo);
-    if (!code)
+    if (!code && !opts->store)
         code = pfc_api_open(opts->url, opts->data, &up->conf, &up->http, err);
     if (!code)
         code = pfc_api_project(opts->project, &up->conf, up->repo ? pfc_repo_root(up->repo) : NULL,
                                &up->project, err);
+    if (!code && opts->store)
+        code = pfc_upload_store_open(up, err);
     return code;
 }
 
@@ -239,6 +241,7 @@ void pfc_upload_close(pfc_upload *up)
 {
     if (up->made && up->stored == 0)
         unmake(up);
+    pfc_upload_store_close(up);
     free(up->branch);
     free(up->project);
     pfc_http_free(up->http);
@@ -283,6 +286,8 @@ pfc_code pfc_upload_files(const pfc_cli *cli, const pfc_upload_opts *opts,
     each.split = true;
     for (size_t i = 0; i < opts->files_len && !code; i++)
         code = pfc_results_read(cli, &each, opts->files[i], store_results, &s, err);
+    if (!code && opts->store)
+        code = pfc_upload_store_finish(&s.to, err);
     if (!code || json_array_size(s.list))
         print_list(cli, json_incref(s.list));
     json_decref(s.list);

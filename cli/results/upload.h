@@ -14,11 +14,12 @@ typedef struct pfc_upload_opts {
     const char *commit;  /* what was measured, where the document does not say; default HEAD */
     const char *project; /* default: perfci.yaml's, else the repository's name */
     const char *branch;
-    const char *machine_class; /* for formats that do not say; default "imported" */
-    bool create;               /* makes the project when there is none */
-    const char *url, *data;    /* which service */
-    pfc_directions directions; /* of --direction */
-    char **files;              /* what stands behind the flags; at least one */
+    const char *machine_class;  /* for formats that do not say; default "imported" */
+    bool create;                /* makes the project when there is none */
+    const char *url, *data;     /* which service */
+    const char *store, *remote; /* a store instead of a service; NULL */
+    pfc_directions directions;  /* of --direction */
+    char **files;               /* what stands behind the flags; at least one */
     size_t files_len;
 } pfc_upload_opts;
 
@@ -34,6 +35,14 @@ typedef struct pfc_upload_opts {
                      .fallback = "\"imported\""),                                                  \
         PFC_DIRECTION_OPTION, PFC_SERVICE_OPTIONS(type, up.)
 
+/* The same for a store without a service. */
+#define PFC_UPLOAD_STORE_OPTIONS(type)                                                             \
+    PFC_OPT_TEXT("store", "S", type, up.store,                                                     \
+                 "Into the store in this folder or in branch:NAME, without a service"),            \
+        PFC_OPT_TEXT("store-remote", "R", type, up.remote,                                         \
+                     "With --store branch:NAME: join the branch of this remote before, and push "  \
+                     "after")
+
 /** Takes the FILEs, as the rest of an argp parser; without any the process ends with status 2. */
 error_t pfc_upload_parse(int key, char *arg, struct argp_state *state, pfc_upload_opts *opts);
 
@@ -42,8 +51,9 @@ typedef struct pfc_upload {
     const pfc_cli *cli;
     const pfc_upload_opts *opts;
     pfc_conf conf;
-    pfc_http *http;
-    pfc_repo *repo; /* NULL outside any repository */
+    pfc_http *http;                 /* NULL: a store */
+    struct pfc_upload_store *store; /* NULL: a service. Owned (upload_store.c) */
+    pfc_repo *repo;                 /* NULL outside any repository */
     char *project;
     char *branch;
     pfc_commit_id last_posted; /* the commit whose history was posted last */
@@ -67,6 +77,15 @@ void pfc_upload_close(pfc_upload *up);
  */
 pfc_code pfc_upload_run(pfc_upload *up, const char *file, pfc_run *run, json_t *list,
                         pfc_err *err) PFC_MUSTCHECK;
+
+/** Opens the store of `opts`, whose commits have to be in the repository here. */
+pfc_code pfc_upload_store_open(pfc_upload *up, pfc_err *err) PFC_MUSTCHECK;
+/** Adds a run at its commit; *repeated: it was there. */
+pfc_code pfc_upload_store_run(pfc_upload *up, const pfc_run *run, bool *repeated,
+                              pfc_err *err) PFC_MUSTCHECK;
+/** Puts the regressions that the history shows now on record, and publishes. */
+pfc_code pfc_upload_store_finish(pfc_upload *up, pfc_err *err) PFC_MUSTCHECK;
+void pfc_upload_store_close(pfc_upload *up);
 
 /** Reads the files and folders of `opts` by `read` (its directions are those of `opts` and of
  * perfci.yaml) and stores each run; a history is a run a commit. Prints the list of what is stored,

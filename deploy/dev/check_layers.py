@@ -29,6 +29,7 @@ ALLOWED = {
     "core/forge": ["core/base", "core/http", "core/wire", "core/stats"],
     "core/comparison": ["core/base", "core/stats", "core/wire", "core/blocks"],
     "core/comment": ["core/base", "core/stats", "core/wire", "core/comparison", "core/forge"],
+    "core/findings": ["core/base"],
     "core/library": ["core/base", "core/stats", "core/changepoint", "core/bisect", "core/wire", "core/comparison"],
     "core/import": ["core/base", "core/stats", "core/wire"],
     "core/machine": ["core/base", "core/wire"],

@@ -25,6 +25,7 @@ OTHER_HOST = "needs further machines"
 CLUSTER = "needs a Slurm cluster; tests/e2e/test_slurm.py has one"
 CLIENT = "needs a client of the Model Context Protocol; tests/cli/test_mcp.py is one"
 FORGE = "posts to GitHub; tests/cli/test_comment.py has a stub of it"
+STORE = "needs a remote, old results, or a folder of the host; tests/cli/test_store.py has them"
 IN_BLOCKS = "is a part of a block of the shell; tests/cli/test_reports.py runs the blocks of this page as they stand"
 LEFT_OUT = {
     "perfci accel run gemm --m 1024 --n 1024 --k 1024 --chip pfc-server --timing-only          --schedule $side.schedule "
@@ -36,6 +37,9 @@ LEFT_OUT = {
     "perfci run --commit $bad~1 --out ../before.json": IN_BLOCKS,
     "perfci run --commit $bad --out ../after.json": IN_BLOCKS,
     "perfci explain ../before.json ../after.json --callgrind --perf --out ../cpu.html": IN_BLOCKS,
+    "perfci nightly --store branch:perfci-data --store-remote origin": STORE,
+    "perfci push --store branch:perfci-data --commit v1.2 --direction latency=lower old.json": STORE,
+    "perfci nightly --store /var/lib/perfci/kernels": STORE,
     "perfci project create kernels --repo-url https://github.com/me/kernels.git":
         "the service here has a project of that name already; tests/e2e/test_pulls.py creates one with an address",
     "PERFCI_DATABASE_URL=postgresql:///perfci2 perfci admin restore nightly.dump": ROOT_OR_HOST,

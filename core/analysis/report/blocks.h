@@ -57,10 +57,6 @@ void pfc_report_number(double v, char out[32]);
 /** "+5.2 %"; "?" for NAN. */
 void pfc_report_percent(double rel, char out[32]);
 
-/** Appends text with the characters escaped that HTML gives a meaning; control characters and those
- *  that change the direction of text become "?". */
-void pfc_report_html_escape(pfc_buf *out, const char *text);
-
 /* ---- pictures, as SVG in the colours of the page's style (picture.c, picture_roofline.c) ---- */
 
 void pfc_picture_waterfall(const pfc_explanation *e, pfc_buf *out);

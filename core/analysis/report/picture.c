@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/analysis/report/blocks.h"
-#include "core/base/base.h"
+#include "core/base/markup.h"
 
 #define WIDTH 900.0
 #define LABEL 190.0 /* of the names at the left */
@@ -27,7 +27,7 @@ static void begin(pfc_buf *out, double height, const char *title)
 static void label(pfc_buf *out, double x, double y, const char *anchor, const char *text)
 {
     pfc_buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    pfc_report_html_escape(out, text);
+    pfc_markup_text(out, text);
     pfc_buf_puts(out, "</text>");
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/analysis/report/blocks.h"
-#include "core/base/base.h"
+#include "core/base/markup.h"
 
 #define WIDTH     900.0
 #define ROW       18.0
@@ -67,7 +67,7 @@ static void draw(const drawing *d, size_t node, double x, double width, size_t d
         char *name = pfc_strndup(n->name, strnlen(n->name, shown));
 
         pfc_buf_printf(d->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, 17 + ROW * (double)depth);
-        pfc_report_html_escape(d->out, name);
+        pfc_markup_text(d->out, name);
         pfc_buf_puts(d->out, "</text>");
         free(name);
     }

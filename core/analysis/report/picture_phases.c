@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/analysis/report/blocks.h"
-#include "core/base/base.h"
+#include "core/base/markup.h"
 
 #define WIDTH      900.0
 #define BOX        200.0
@@ -96,7 +96,7 @@ static void box(const phase *p, pfc_buf *out)
                    left_of(p), top_of(p), BOX, HEIGHT, pfc_resource_name(p->resource));
     pfc_buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", left_of(p) + BOX / 2,
                    top_of(p) + 16);
-    pfc_report_html_escape(out, p->name);
+    pfc_markup_text(out, p->name);
     pfc_buf_printf(out, "</text><text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
                    left_of(p) + BOX / 2, top_of(p) + 32);
     if (p->ticks > 0)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/analysis/report/blocks.h"
-#include "core/base/base.h"
+#include "core/base/markup.h"
 #include "core/forge/forge.h"
 
 /* Length in columns of a terminal: bytes that begin a character of UTF-8. */
@@ -209,48 +209,10 @@ void pfc_report_markdown(const pfc_report *r, pfc_buf *out)
 
 /* ---- HTML ---- */
 
-/* Length of the character of UTF-8 at p when it changes the direction of text or is a C1 control;
- * else 0. */
-static size_t hidden_character(const unsigned char *p)
-{
-    if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f)
-        return 2;
-    if (p[0] == 0xd8 && p[1] == 0x9c)
-        return 2;
-    if (p[0] == 0xe2 && p[1] == 0x80 &&
-        (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae)))
-        return 3;
-    return p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9 ? 3 : 0;
-}
-
-void pfc_report_html_escape(pfc_buf *out, const char *text)
-{
-    for (const unsigned char *p = (const unsigned char *)text; p && *p; p++) {
-        const size_t hidden = hidden_character(p);
-
-        if (hidden || *p < 0x20 || *p == 0x7f) {
-            pfc_buf_putc(out, *p == '\n' || *p == '\t' ? ' ' : '?');
-            p += hidden ? hidden - 1 : 0;
-        } else if (*p == '&') {
-            pfc_buf_puts(out, "&amp;");
-        } else if (*p == '<') {
-            pfc_buf_puts(out, "&lt;");
-        } else if (*p == '>') {
-            pfc_buf_puts(out, "&gt;");
-        } else if (*p == '"') {
-            pfc_buf_puts(out, "&quot;");
-        } else if (*p == '\'') {
-            pfc_buf_puts(out, "&#39;");
-        } else {
-            pfc_buf_putc(out, (char)*p);
-        }
-    }
-}
-
 static void html_element(pfc_buf *out, const char *element, const char *text)
 {
     pfc_buf_printf(out, "<%s>", element);
-    pfc_report_html_escape(out, text);
+    pfc_markup_text(out, text);
     pfc_buf_printf(out, "</%s>\n", element);
 }
 
@@ -261,7 +223,7 @@ static void html_table(const pfc_report_part *b, pfc_buf *out)
     pfc_buf_puts(out, "<table><thead><tr>");
     for (size_t c = 0; c < b->cols; c++) {
         pfc_buf_printf(out, "<th scope=\"col\"%s>", b->right[c] ? " class=\"n\"" : "");
-        pfc_report_html_escape(out, b->titles[c]);
+        pfc_markup_text(out, b->titles[c]);
         pfc_buf_puts(out, "</th>");
     }
     pfc_buf_puts(out, "</tr></thead><tbody>\n");
@@ -278,10 +240,10 @@ static void html_table(const pfc_report_part *b, pfc_buf *out)
                 pfc_buf_puts(out, "<td class=\"n\">");
             if (cell->link) {
                 pfc_buf_puts(out, "<a href=\"");
-                pfc_report_html_escape(out, cell->link);
+                pfc_markup_text(out, cell->link);
                 pfc_buf_puts(out, "\">");
             }
-            pfc_report_html_escape(out, cell->text);
+            pfc_markup_text(out, cell->text);
             pfc_buf_puts(out, cell->link ? "</a></td>" : "</td>");
         }
         pfc_buf_puts(out, "</tr>\n");

@@ -1,8 +1,8 @@
 /* The Atom feed of a project's notices (RFC 4287). */
 #include <stdlib.h>
 
-#include "core/analysis/report/blocks.h"
 #include "core/base/clock.h"
+#include "core/base/markup.h"
 #include "server/handlers/handlers.h"
 #include "server/services/notices.h"
 
@@ -11,7 +11,7 @@ enum { FEED_ENTRIES = 100, FEED_MAX_BYTES = 1024 * 1024 };
 static void put_element(pfc_buf *out, const char *name, const char *text)
 {
     pfc_buf_printf(out, "<%s>", name);
-    pfc_report_html_escape(out, text);
+    pfc_markup_text(out, text);
     pfc_buf_printf(out, "</%s>\n", name);
 }
 
@@ -19,9 +19,9 @@ static void put_element(pfc_buf *out, const char *name, const char *text)
 static void put_alert(pfc_buf *out, const pfc_notice *n)
 {
     pfc_buf_printf(out, "\nCommit: %s ", n->commit);
-    pfc_report_html_escape(out, n->subject ? n->subject : "");
+    pfc_markup_text(out, n->subject ? n->subject : "");
     pfc_buf_puts(out, "\nAuthor: ");
-    pfc_report_html_escape(out, n->author ? n->author : "not known");
+    pfc_markup_text(out, n->author ? n->author : "not known");
     pfc_buf_printf(out, "\nRepeat: perfci repro alert:%lld", (long long)n->alert_id);
 }
 
@@ -37,7 +37,7 @@ static void put_entry(pfc_buf *out, const pfc_notice *n)
         pfc_buf_printf(out, "<link href=\"/alerts/%lld\"/>\n", (long long)n->alert_id);
     put_element(out, "title", n->text);
     pfc_buf_puts(out, "<content type=\"text\">");
-    pfc_report_html_escape(out, n->text);
+    pfc_markup_text(out, n->text);
     if (n->alert_id)
         put_alert(out, n);
     else
@@ -67,7 +67,7 @@ PFC_HANDLER(feed)
                    req->params[0].value, updated);
     pfc_buf_puts(&out, "<author><name>perfci</name></author>\n");
     pfc_buf_puts(&out, "<link rel=\"self\" href=\"");
-    pfc_report_html_escape(&out, req->path);
+    pfc_markup_text(&out, req->path);
     pfc_buf_printf(&out, "\"/>\n<title>perfci: %s</title>\n", req->params[0].value);
     for (size_t i = 0; i < rows.len; i++)
         put_entry(&out, &rows.items[i]);
