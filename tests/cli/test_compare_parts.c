@@ -3,8 +3,10 @@
  * leaves, and the exit status of every combination of verdicts.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -391,4 +393,109 @@ Test(compare_parts, the_line_has_flags_that_are_known_and_the_commands)
     LINE("perfci compare 'a\nb' b", true, "perfci", "compare", "a\nb", "b");
     LINE(NULL, true, "perfci", "compare", "a\x1b[0m", "b");
     LINE(NULL, true, "perfci", "compare", "a\x7f", "b");
+}
+
+/* ---- the explanation ---- */
+
+/* tests/data/explain, with one measurement more; it was `before` and is `after`. */
+static pfc_run *run_with(const char *file, const char *metric, bool exact, const char *role,
+                         double value)
+{
+    char *path = pfc_format(PFC_TEST_DATA "/explain/%s.json", file);
+    json_t *doc = json_load_file(path, 0, NULL), *samples = json_array();
+    json_t *list = json_object_get(doc, "measurements");
+    char *text;
+    pfc_run *run = NULL;
+
+    for (int i = 0; i < (exact ? 1 : 12); i++)
+        json_array_append_new(samples, json_pack("[f]", value * (1 + i % 3 * 0.001)));
+    json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:s,s:o,s:{s:s}}", "benchmark",
+                                          "other", "metric", metric, "backend", "x", "unit", "u",
+                                          "direction", "lower", "exact", exact, "status", "ok",
+                                          "samples", samples, "extra", "role", role));
+    text = json_dumps(doc, JSON_COMPACT);
+    cr_assert(eq(int, pfc_run_from_json(text, strlen(text), &run, &err), PFC_OK), "%s", err.msg);
+    free(text);
+    json_decref(doc);
+    free(path);
+    return run;
+}
+
+/* The other benchmark recorded nothing that an explanation needs: where it is chosen, there is none. */
+Test(compare_parts, the_largest_regression_of_a_time_is_explained_and_an_exact_one_first)
+{
+    static const struct {
+        const char *metric, *role;
+        bool exact;
+        double before, after;
+        bool chosen;
+    } rows[] = {
+        { "cycles", "primary", true, 100, 1000, true },
+        { "time_ns", "primary", true, 100, 1000, true },
+        { "cycles", "primary", true, 100, 120, false },
+        { "cycles", "primary", true, 1000, 100, false },
+        { "cycles", "secondary", true, 100, 1000, false },
+        { "bytes", "primary", true, 100, 1000, false },
+        { "time_ns", "primary", false, 100, 1000, false },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_run *before =
+            run_with("good", rows[i].metric, rows[i].exact, rows[i].role, rows[i].before);
+        pfc_run *after =
+            run_with("bad", rows[i].metric, rows[i].exact, rows[i].role, rows[i].after);
+        const json_t *name;
+
+        cr_assert(eq(int, pfc_cmp_runs(before, after, "A", "B", 0, &cmp, &err), PFC_OK));
+        pfc_cmp_explain(&cmp, before, after);
+        name = json_object_get(cmp.explanation, "benchmark");
+        cr_expect(eq(int, name == NULL, rows[i].chosen), "%zu", i);
+        if (name)
+            cr_expect(
+                eq(str, (char *)json_string_value(name), "gemm/bf16/m1024n1024k1024/t.schedule"));
+        pfc_cmp_clear(&cmp);
+        cmp = (pfc_cmp){ 0 };
+        pfc_run_free(before);
+        pfc_run_free(after);
+    }
+}
+
+static char *explained(const char *text)
+{
+    const int out = dup(STDOUT_FILENO);
+    static char printed[1024];
+    FILE *file = tmpfile();
+    size_t len;
+
+    cmp.explanation = json_loads(text, 0, NULL);
+    (void)fflush(stdout);
+    (void)dup2(fileno(file), STDOUT_FILENO);
+    pfc_cmp_print_explanation(&cmp);
+    (void)fflush(stdout);
+    (void)dup2(out, STDOUT_FILENO);
+    close(out);
+    rewind(file);
+    len = fread(printed, 1, sizeof(printed) - 1, file);
+    printed[len] = '\0';
+    fclose(file);
+    json_decref(cmp.explanation);
+    cmp.explanation = NULL;
+    return printed;
+}
+
+Test(compare_parts, the_line_of_an_explanation_has_its_part_of_the_difference)
+{
+    cr_expect(eq(str,
+                 explained("{\"benchmark\":\"b\",\"unit\":\"ns\",\"delta\":40,\"limiter\":"
+                           "{\"before\":\"compute\",\"after\":\"memory\"},\"contributions\":[{"
+                           "\"resource\":\"dma\",\"phase\":\"load\",\"value\":10},{\"value\":5}]}"),
+                 "b: limiter compute before, memory after; largest part of the difference: dma in "
+                 "load, +10 ns (25.0 %)\n"));
+    cr_expect(eq(str,
+                 explained("{\"benchmark\":\"b\",\"unit\":\"ns\",\"delta\":-40,\"contributions\":[{"
+                           "\"resource\":\"dma\",\"phase\":\"load\",\"value\":-30}]}"),
+                 "b: limiter inconclusive before, inconclusive after; largest part of the "
+                 "difference: dma in load, -30 ns (75.0 %)\n"));
+    cr_expect(eq(str, explained("{\"delta\":1,\"contributions\":[]}"), ""));
+    cr_expect(eq(str, explained("{\"delta\":0,\"contributions\":[{\"value\":1}]}"), ""));
 }
