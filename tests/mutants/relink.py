@@ -76,7 +76,7 @@ class Relinked:
 
     @staticmethod
     def source_of(word):
-        return re.sub(r'CMakeFiles/[^/]+\.dir/', '', word)[:-2]
+        return os.path.normpath(re.sub(r'CMakeFiles/[^/]+\.dir/', '', word).replace('__/', '../'))[:-2]
 
     def is_in(self, name, libraries):
         """Whether one of these libraries holds the file's object."""

@@ -331,6 +331,7 @@ class Relinked(unittest.TestCase):
     def test_an_object_belongs_to_the_source_file_that_its_path_names(self):
         self.assertEqual(relink.Relinked.source_of("cli/CMakeFiles/perfci.dir/main.c.o"), "cli/main.c")
         self.assertEqual(relink.Relinked.source_of("core/x/CMakeFiles/pfc_x.dir/y/z.c.o"), "core/x/y/z.c")
+        self.assertEqual(relink.Relinked.source_of("tests/b/CMakeFiles/test_b.dir/__/__/bench/a.c.o"), "bench/a.c")
 
     def test_the_linked_program_takes_the_place_of_the_builds(self):
         (self.at / "out/relinked/tests/test_a").write_text("")
