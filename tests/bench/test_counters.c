@@ -262,6 +262,8 @@ Test(counters, libpfm4_names_are_encoded)
     cr_assert(eq(u64, set.events[0].config, 5)); /* PERF_COUNT_SW_PAGE_FAULTS_MIN */
     cr_assert(eq(u32, set.events[1].type, 0));
     cr_assert(eq(u64, set.events[1].config, 1)); /* PERF_COUNT_HW_INSTRUCTIONS */
+    cr_assert(eq(int, pfc_counter_parse("cycles,no_such_event", &set, &err), PFC_EINVAL));
+    cr_assert(eq(ptr, strstr(err.msg, "counter 'no_such_event': libpfm4 says: "), err.msg));
 }
 #endif
 
