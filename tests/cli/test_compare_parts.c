@@ -421,7 +421,7 @@ static pfc_run *run_with(const char *file, const char *metric, bool exact, const
     return run;
 }
 
-/* The other benchmark recorded nothing that an explanation needs: where it is chosen, there is none. */
+/* The other benchmark recorded nothing that an explanation needs: none comes where it is chosen. */
 Test(compare_parts, the_largest_regression_of_a_time_is_explained_and_an_exact_one_first)
 {
     static const struct {
