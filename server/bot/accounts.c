@@ -7,14 +7,15 @@
 #include <string.h>
 
 #include "core/base/config/conf.h"
+#include "core/base/config/entries.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
-#define FILE_MAX_   (256u * 1024)
-#define LINE_MAX_   8192
-#define KEY_MAX     (64u * 1024)
-#define SECRET_MIN  16
-#define KNOWN_WORDS "forge, secret, old-secret, token, app, key, installation, url, project"
+#define KEY_MAX    (64u * 1024)
+#define SECRET_MIN 16
+
+static const char *const words[] = { "forge", "secret",       "old-secret", "token",   "app",
+                                     "key",   "installation", "url",        "project", NULL };
 
 static void wipe(char *secret)
 {
@@ -110,12 +111,11 @@ static pfc_code read_environment(pfc_forge_accounts *out, pfc_err *err)
         const struct {
             const char *what;
             char **to;
-        } variables[] = { { "WEBHOOK_SECRET", &a->secret },
-                          { "OLD_WEBHOOK_SECRET", &a->old_secret },
-                          { "TOKEN", &a->token },
-                          { "APP_ID", &a->app_id },
-                          { "APP_KEY", &a->app_key },
-                          { "API_URL", &a->url } };
+        } variables[] = {
+            { "WEBHOOK_SECRET", &a->secret }, { "OLD_WEBHOOK_SECRET", &a->old_secret },
+            { "TOKEN", &a->token },           { "APP_ID", &a->app_id },
+            { "APP_KEY", &a->app_key },       { "API_URL", &a->url }
+        };
 
         *a = (pfc_forge_account){ .kind = (pfc_forge_kind)i };
         for (size_t k = 0; k < PFC_ARRAY_LEN(variables) && !code; k++)
@@ -139,157 +139,95 @@ static pfc_code read_environment(pfc_forge_accounts *out, pfc_err *err)
 
 /* ---- the file ---- */
 
-typedef struct line {
-    const char *where;
-    size_t number;
-    char *forge, *secret, *old_secret, *token, *key, *installation;
-} line;
-
-static pfc_code bad(const line *l, pfc_err *err, const char *said)
+static pfc_code read_secrets(const pfc_entry *e, pfc_forge_account *a, pfc_err *err)
 {
-    return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s", l->where, l->number, said);
-}
-
-static pfc_code take_word(line *l, pfc_forge_account *a, char *word, pfc_err *err)
-{
-    char *value = strchr(word, '=');
-    const struct {
-        const char *name;
-        char **to;
-    } words[] = { { "forge", &l->forge },     { "secret", &l->secret },
-                  { "token", &l->token },     { "old-secret", &l->old_secret },
-                  { "key", &l->key },         { "installation", &l->installation },
-                  { "app", &a->app_id },      { "url", &a->url },
-                  { "project", &a->project } };
-
-    if (!value || !value[1])
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected NAME WORD=VALUE..., got \"%.60s\"",
-                           l->where, l->number, word);
-    *value++ = '\0';
-    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
-        if (strcmp(word, words[i].name) != 0)
-            continue;
-        if (*words[i].to)
-            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected %s once, got it twice", l->where,
-                               l->number, word);
-        *words[i].to = pfc_strdup(value);
-        return PFC_OK;
-    }
-    return pfc_err_set(err, PFC_EINVAL, "%s:%zu: unknown word \"%.40s\"; known: " KNOWN_WORDS,
-                       l->where, l->number, word);
-}
-
-static pfc_code read_secrets(const line *l, pfc_forge_account *a, pfc_err *err)
-{
+    const char *key = pfc_entry_get(e, "key");
     const struct {
         const char *path;
         char **to;
-    } files[] = { { l->secret, &a->secret },
-                  { l->old_secret, &a->old_secret },
-                  { l->token, &a->token } };
+    } files[] = { { pfc_entry_get(e, "secret"), &a->secret },
+                  { pfc_entry_get(e, "old-secret"), &a->old_secret },
+                  { pfc_entry_get(e, "token"), &a->token } };
     pfc_err why = { 0 };
     size_t len = 0;
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(files) && !code; i++)
         code = files[i].path ? pfc_conf_secret_file(files[i].path, files[i].to, &why) : PFC_OK;
-    if (!code && l->key) {
-        code = pfc_fs_private(l->key, &why);
+    if (!code && key) {
+        code = pfc_fs_private(key, &why);
         if (!code)
-            code = pfc_fs_read(l->key, KEY_MAX, &a->app_key, &len, &why);
+            code = pfc_fs_read(key, KEY_MAX, &a->app_key, &len, &why);
     }
-    return code ? bad(l, err, why.msg) : PFC_OK;
+    return code ? pfc_entry_bad(e, err, why.msg) : PFC_OK;
 }
 
-static pfc_code check_account(const line *l, pfc_forge_account *a, pfc_err *err)
+static pfc_code check_account(const pfc_entry *e, pfc_forge_account *a, pfc_err *err)
 {
-    const char *fault;
-    pfc_code code = pfc_forge_kind_parse(l->forge ? l->forge : "", &a->kind, NULL);
+    const char *forge = pfc_entry_get(e, "forge"), *fault;
+    const char *installation = pfc_entry_get(e, "installation");
+    pfc_code code = pfc_forge_kind_parse(forge ? forge : "", &a->kind, NULL);
 
     if (code)
-        return bad(l, err, "expected forge=github, forge=gitlab or forge=gitea");
-    if (!a->project)
-        a->project = pfc_strdup("");
-    if (l->installation &&
-        pfc_parse_i64(l->installation, 1, INT64_MAX, "installation", &a->installation, NULL))
-        return bad(l, err, "installation: expected its number");
-    code = read_secrets(l, a, err);
+        return pfc_entry_bad(e, err, "expected forge=github, forge=gitlab or forge=gitea");
+    if (installation &&
+        pfc_parse_i64(installation, 1, INT64_MAX, "installation", &a->installation, NULL))
+        return pfc_entry_bad(e, err, "installation: expected its number");
+    code = read_secrets(e, a, err);
     if (code)
         return code;
     fault = fault_of(a);
-    return fault ? bad(l, err, fault) : PFC_OK;
+    return fault ? pfc_entry_bad(e, err, fault) : PFC_OK;
 }
 
-static pfc_code parse_line(line *l, char *text, pfc_forge_accounts *out, pfc_err *err)
+static pfc_code take_account(void *arg, pfc_entry *e, pfc_err *err)
 {
+    pfc_forge_accounts *out = arg;
     pfc_forge_account *a = &out->items[out->len];
-    char *rest = NULL;
-    char *word = strtok_r(text, " \t\r", &rest);
-    pfc_code code = PFC_OK;
 
-    if (!word || word[0] == '#')
-        return PFC_OK;
+    /* The accounts of the environment count, too. */
     if (out->len == PFC_FORGE_MAX_ACCOUNTS)
-        return bad(l, err, "expected at most 64 accounts");
+        return pfc_entry_bad(e, err, "expected at most 64 accounts");
+    if (pfc_forge_account_named(out, e->name))
+        return pfc_entry_bad(e, err, "another account has this name");
     out->len++;
-    if (!pfc_is_slug(word))
-        return bad(l, err, "a line begins with the account's name: [a-z0-9][a-z0-9._-]*");
-    for (size_t i = 0; i + 1 < out->len; i++) {
-        if (strcmp(out->items[i].name, word) == 0)
-            return bad(l, err, "another account has this name");
-    }
-    a->name = pfc_strdup(word);
-    while (!code && (word = strtok_r(NULL, " \t\r", &rest)))
-        code = take_word(l, a, word, err);
-    return code ? code : check_account(l, a, err);
+    a->name = pfc_strdup(e->name);
+    a->app_id = pfc_entry_take(e, "app");
+    a->url = pfc_entry_take(e, "url");
+    a->project = pfc_entry_take(e, "project");
+    if (!a->project)
+        a->project = pfc_strdup("");
+    return check_account(e, a, err);
 }
 
 static pfc_code parse_lines(const char *text, const char *where, pfc_forge_accounts *out,
                             pfc_err *err)
 {
-    char *copy = pfc_strdup(text);
-    char *rest = copy;
-    size_t number = 0;
-    pfc_code code = PFC_OK;
+    const pfc_entry_rules rules = { .what = "account",
+                                    .words = words,
+                                    .max = PFC_FORGE_MAX_ACCOUNTS };
 
-    for (char *at = strsep(&rest, "\n"); at && !code; at = strsep(&rest, "\n")) {
-        line l = { .where = where, .number = ++number };
-
-        code = strlen(at) > LINE_MAX_ ? bad(&l, err, "the line is over 8192 bytes")
-                                      : parse_line(&l, at, out, err);
-        free(l.forge);
-        free(l.secret);
-        free(l.old_secret);
-        free(l.token);
-        free(l.key);
-        free(l.installation);
-    }
-    free(copy);
-    return code;
+    return pfc_entries_read(text, where, &rules, take_account, out, err);
 }
 
 pfc_code pfc_forge_accounts_parse(const char *text, const char *where, pfc_forge_accounts *out,
                                   pfc_err *err)
 {
-    *out = (pfc_forge_accounts){ .items = pfc_calloc(PFC_FORGE_MAX_ACCOUNTS + 1,
-                                                     sizeof(*out->items)) };
+    *out = (pfc_forge_accounts){ .items =
+                                     pfc_calloc(PFC_FORGE_MAX_ACCOUNTS + 1, sizeof(*out->items)) };
     return parse_lines(text, where, out, err);
 }
 
 pfc_code pfc_forge_accounts_read(const char *file, pfc_forge_accounts *out, pfc_err *err)
 {
-    pfc_err why = { 0 };
     char *text = NULL;
-    size_t len = 0;
     pfc_code code;
 
-    *out = (pfc_forge_accounts){ .items = pfc_calloc(PFC_FORGE_MAX_ACCOUNTS + 1,
-                                                     sizeof(*out->items)) };
+    *out = (pfc_forge_accounts){ .items =
+                                     pfc_calloc(PFC_FORGE_MAX_ACCOUNTS + 1, sizeof(*out->items)) };
     code = read_environment(out, err);
-    if (!code && file && pfc_fs_read(file, FILE_MAX_, &text, &len, &why))
-        code = pfc_err_set(err, PFC_EINVAL, "--forges: %s", why.msg);
-    if (!code && text && (strlen(text) != len || !pfc_is_utf8(text, len)))
-        code = pfc_err_set(err, PFC_EINVAL, "%s: expected text", file);
+    if (!code && file)
+        code = pfc_entries_file(file, "--forges", &text, err);
     if (!code && text)
         code = parse_lines(text, file, out, err);
     free(text);

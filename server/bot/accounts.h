@@ -31,9 +31,9 @@ typedef struct pfc_forge_accounts {
 } pfc_forge_accounts;
 
 /**
- * Reads the environment, and `file` (NULL: none) with lines such as "NAME forge=github secret=FILE
- * token=FILE [project=P] [url=U] [old-secret=FILE] [app=ID key=FILE [installation=N]]"; blank lines
- * and lines that begin with # are ignored. PFC_EINVAL names the line or the variable. Clear *out,
+ * Reads the environment, and `file` (NULL: none) with lines (core/base/config/entries.h) such as
+ * "NAME forge=github secret=FILE token=FILE [project=P] [url=U] [old-secret=FILE] [app=ID key=FILE
+ * [installation=N]]". PFC_EINVAL names the line or the variable. Clear *out,
  * also on failure.
  */
 pfc_code pfc_forge_accounts_read(const char *file, pfc_forge_accounts *out,
