@@ -368,9 +368,10 @@ RETURNING j.id, j.project_id, j.run_id, j.branch;
 -- For jobs of the server itself; no row when the lease is lost.
 -- in: lease_hash text, seconds f64
 -- value: id i64
-UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
-WHERE state = 'leased' AND lease_hash = $1
-RETURNING id;
+WITH prolonged AS (
+    UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
+    WHERE state = 'leased' AND lease_hash = $1 RETURNING id)
+SELECT id FROM prolonged LIMIT 1;
 
 -- name: detect_finish
 -- in: lease_hash text, state text, reason text

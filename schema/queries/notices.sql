@@ -75,6 +75,14 @@ made AS (
     RETURNING id)
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
+-- name: notice_recovered_lock
+-- Serialises transactions that close alerts of the group: two that close the last two at once would each see the
+-- other's alert open, and none would announce the recovery.
+-- in: project_id i64, alert_id i64
+-- out: locked void
+SELECT pg_advisory_xact_lock(74202055, hashtext($1::bigint || '/' || group_id)) AS locked
+FROM alerts WHERE project_id = $1::bigint AND id = $2::bigint AND group_id IS NOT NULL;
+
 -- name: notice_recovered
 -- Announces once that the last open alert of a group recovered, when the group itself was announced.
 -- in: project_id i64, alert_id i64
@@ -149,23 +157,24 @@ RETURNING project_id;
 
 -- name: notices_dispatch
 -- The number of new delivery jobs. Older notices are not delivered. A notice that no receiver takes stays for readers
--- of the outbox, except announcements, which are closed. Of each receiver: projects: '' for all; kinds: ',a,b,'; benchmarks: a regular expression, '' for all,
--- which a notice without a benchmark passes; delays: seconds until the delivery is due.
+-- of the outbox, except announcements, which are closed. Of each receiver: projects: '' for all; kinds: ',a,b,';
+-- benchmarks: a regular expression, '' for all, which a notice without a benchmark passes; delays: seconds until the delivery is due; digests: Unix time of the
+-- receiver's next digest, 0: it gets each notice separately.
 -- arrays: len
--- in: receivers text[], projects text[], kinds text[], benchmarks text[], delays f64[], days i64
+-- in: receivers text[], projects text[], kinds text[], benchmarks text[], delays f64[], digests f64[], days i64
 -- value: count i64
 WITH receivers AS MATERIALIZED (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[])
-        AS r (name, project, kinds, benchmarks, delay)),
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[], $6::float8[])
+        AS r (name, project, kinds, benchmarks, delay, digest)),
 wanted AS MATERIALIZED (
-    SELECT n.project_id, n.id, n.sha, r.name, r.delay
+    SELECT n.project_id, n.id, n.sha, r.name, r.delay, r.digest
     FROM notices n JOIN projects p ON p.id = n.project_id
     JOIN receivers r ON r.project IN ('', p.name) AND position(',' || n.kind || ',' IN r.kinds) > 0
     LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
     LEFT JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
     LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
     WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
-      AND n.created_at > now() - make_interval(days => $6::int)
+      AND n.created_at > now() - make_interval(days => $7::int)
       AND (r.benchmarks = '' OR b.name IS NULL OR b.name ~ r.benchmarks)),
 picked AS MATERIALIZED (
     SELECT n.project_id, n.id FROM notices n
@@ -175,7 +184,9 @@ picked AS MATERIALIZED (
 made AS (
     INSERT INTO jobs (project_id, kind, sha, dedupe, task, not_before)
     SELECT w.project_id, 'notify', w.sha, format('notify:%s:%s', w.id, w.name),
-           jsonb_build_object('notice', w.id, 'receiver', w.name), now() + make_interval(secs => w.delay)
+           jsonb_build_object('notice', w.id, 'receiver', w.name)
+               || CASE WHEN w.digest > 0 THEN '{"digest": ""}'::jsonb ELSE '{}' END,
+           CASE WHEN w.digest > 0 THEN to_timestamp(w.digest) ELSE now() + make_interval(secs => w.delay) END
     FROM picked k JOIN wanted w ON w.project_id = k.project_id AND w.id = k.id
     ORDER BY w.id),
 marked AS (
@@ -183,26 +194,41 @@ marked AS (
     WHERE n.project_id = k.project_id AND n.id = k.id RETURNING n.id),
 closed AS (
     UPDATE notices n SET done_at = now(), done_by = 'notify: no receiver'
-    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL AND n.kind IN ('regression', 'infrastructure', 'recovered', 'worsened')
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
+      AND n.kind IN ('regression', 'worsened', 'infrastructure', 'recovered')
       AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.project_id = n.project_id AND w.id = n.id))
 SELECT count(*) FROM marked;
 
+-- name: notify_take_lock
+-- Serialises the servers that take deliveries, so that each digest is taken as a whole, by one.
+-- out: locked void
+SELECT pg_advisory_xact_lock(74202054) AS locked;
+
 -- name: notify_take
--- tries: with this one.
+-- A delivery, or the deliveries of one digest: all that are due for the receiver, or those that were taken together
+-- before. tries: with this one. digest: '' of a single delivery.
 -- in: lease_hash text, seconds f64
--- out: job_id i64, project_id i64, notice_id i64, receiver text, tries i64, closed bool
+-- out: job_id i64, project_id i64, notice_id i64, receiver text, tries i64, closed bool, digest text
 WITH pick AS MATERIALIZED (
-    SELECT project_id, id FROM jobs
+    SELECT project_id, id, task ->> 'receiver' AS receiver, task ->> 'digest' AS digest FROM jobs
     WHERE state = 'queued' AND kind = 'notify' AND not_before <= clock_timestamp()
-    ORDER BY not_before, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    ORDER BY not_before, id LIMIT 1 FOR UPDATE SKIP LOCKED),
+together AS MATERIALIZED (
+    SELECT j.project_id, j.id
+    FROM pick JOIN jobs j ON j.kind = 'notify' AND j.state = 'queued' AND j.task ->> 'digest' = pick.digest
+        AND j.task ->> 'receiver' = pick.receiver AND (pick.digest <> '' OR j.not_before <= clock_timestamp())
+    ORDER BY j.id LIMIT 1000),
+chosen AS (SELECT project_id, id FROM pick UNION SELECT project_id, id FROM together)
 UPDATE jobs j
 SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
     lease_until = clock_timestamp() + make_interval(secs => $2::float8),
-    started_at = coalesce(j.started_at, clock_timestamp())
-FROM pick JOIN notices n ON n.project_id = pick.project_id
-WHERE j.project_id = pick.project_id AND j.id = pick.id AND n.id = (j.task ->> 'notice')::bigint
+    started_at = coalesce(j.started_at, clock_timestamp()),
+    task = CASE WHEN j.task ->> 'digest' = '' THEN jsonb_set(j.task, '{digest}', to_jsonb(left($1, 16)))
+           ELSE j.task END
+FROM chosen JOIN notices n ON n.project_id = chosen.project_id
+WHERE j.project_id = chosen.project_id AND j.id = chosen.id AND n.id = (j.task ->> 'notice')::bigint
 RETURNING j.id AS job_id, j.project_id, n.id AS notice_id, j.task ->> 'receiver' AS receiver, j.tries,
-          n.done_at IS NOT NULL AS closed;
+          n.done_at IS NOT NULL AS closed, coalesce(j.task ->> 'digest', '') AS digest;
 
 -- name: notify_due
 -- Seconds until the next delivery is due; NULL: there is none.
@@ -212,6 +238,7 @@ FROM jobs WHERE state = 'queued' AND kind = 'notify';
 
 -- name: notify_content
 -- The notice and the others of its kind about the same commit, the oldest first.
+-- row: notice_content
 -- in: project_id i64, notice_id i64
 -- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
 --    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64
@@ -230,34 +257,65 @@ LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 WHERE this.project_id = $1::bigint AND this.id = $2::bigint
 ORDER BY n.id LIMIT 1000;
 
--- name: notice_lock
--- Two deliveries of a notice may end at the same time.
--- in: project_id i64, id i64
+-- name: digest_content
+-- The open notices of the deliveries that are leased together, by the worth of their alerts; recoveries are the last.
+-- row: notice_content
+-- in: lease_hash text
+-- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
+--    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64
+SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
+       n.sha AS commit, c.subject, c.author, n.text,
+       extract(epoch FROM n.created_at)::float8 AS created_at, b.name AS benchmark, s.metric, s.backend,
+       s.machine_class, x.rel_change
+FROM jobs j
+JOIN notices n ON n.project_id = j.project_id AND n.id = (j.task ->> 'notice')::bigint AND n.done_at IS NULL
+JOIN projects p ON p.id = n.project_id
+LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
+LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
+LEFT JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+LEFT JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE j.state = 'leased' AND j.kind = 'notify' AND j.lease_hash = $1
+ORDER BY n.kind = 'recovered', alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) DESC NULLS LAST, n.id;
+
+-- name: notices_lock
+-- Two deliveries of a notice may end at the same time. In order, so that two digests do not wait for each other.
+-- in: lease_hash text
 -- out: id i64
-SELECT id FROM notices WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
+SELECT n.id FROM notices n
+WHERE (n.project_id, n.id) IN (SELECT j.project_id, (j.task ->> 'notice')::bigint FROM jobs j
+                               WHERE j.state = 'leased' AND j.kind = 'notify' AND j.lease_hash = $1)
+ORDER BY n.id FOR UPDATE;
 
 -- name: notify_finish
--- tries_back: tries that do not count.
--- in: job_id i64, lease_hash text, state text, reason text, retry_after_s f64, tries_back i64
-UPDATE jobs SET state = $3, reason = $4, lease_until = NULL, lease_hash = NULL,
-       tries = greatest(tries - $6::int, 0),
-       not_before = clock_timestamp() + make_interval(secs => $5::float8),
-       finished_at = CASE WHEN $3 <> 'queued' THEN clock_timestamp() END
-WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2;
+-- Ends the delivery, or those of a digest; in a digest, a notice that was closed before was not sent. tries_back:
+-- tries that do not count.
+-- in: lease_hash text, state text, reason text, retry_after_s f64, tries_back i64
+-- out: notice_id i64
+UPDATE jobs j SET state = CASE WHEN $2 = 'done' AND j.task ->> 'digest' IS NOT NULL AND n.done_at IS NOT NULL
+                               THEN 'cancelled' ELSE $2 END,
+       reason = $3, lease_until = NULL, lease_hash = NULL, tries = greatest(j.tries - $5::int, 0),
+       not_before = clock_timestamp() + make_interval(secs => $4::float8),
+       finished_at = CASE WHEN $2 <> 'queued' THEN clock_timestamp() END
+FROM notices n
+WHERE n.project_id = j.project_id AND n.id = (j.task ->> 'notice')::bigint
+  AND j.kind = 'notify' AND j.state = 'leased' AND j.lease_hash = $1
+RETURNING n.id AS notice_id;
 
 -- name: notify_close
--- Closes the notice when all of its receivers have it.
--- in: project_id i64, notice_id i64
-UPDATE notices SET done_at = now(), done_by = 'notify'
-WHERE project_id = $1::bigint AND id = $2::bigint AND done_at IS NULL
-  AND NOT EXISTS (SELECT 1 FROM jobs WHERE project_id = $1::bigint AND kind = 'notify'
-                  AND (task ->> 'notice')::bigint = $2::bigint AND state <> 'done');
+-- Closes the notices of which all receivers have got them.
+-- in: notice_ids i64[]
+UPDATE notices n SET done_at = now(), done_by = 'notify'
+WHERE n.id = ANY ($1::bigint[]) AND n.done_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = n.project_id AND j.kind = 'notify'
+                  AND (j.task ->> 'notice')::bigint = n.id AND j.state <> 'done');
 
 -- name: notify_again
--- Queues the failed deliveries of the notice again.
+-- Queues the failed deliveries of the notice again; a digest of theirs is a new one.
 -- in: project_id i64, notice_id i64
 -- out: id i64
-UPDATE jobs SET state = 'queued', tries = 0, not_before = now(), finished_at = NULL
+UPDATE jobs SET state = 'queued', tries = 0, not_before = now(), finished_at = NULL,
+    task = CASE WHEN task ->> 'digest' IS NOT NULL THEN task || '{"digest": ""}' ELSE task END
 WHERE project_id = $1::bigint AND kind = 'notify' AND (task ->> 'notice')::bigint = $2::bigint
   AND state = 'failed'
 RETURNING id;

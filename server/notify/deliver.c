@@ -166,12 +166,26 @@ static char *sign(const pfc_receiver *r, const char *id, const char *time, const
     return out;
 }
 
-static pfc_code post(pfc_http *http, const pfc_receiver *r, const pfc_notice *notice,
-                     const char *body, double *retry_after_s, pfc_err *err)
+/* The content of a message: a notice, or a digest (notice NULL). */
+typedef struct content {
+    const pfc_notices *all;
+    const pfc_notice *notice;
+} content;
+
+/* The same at each try. */
+static char *delivery_id(const sending *s, const content *c)
 {
-    char *id = pfc_format("notice-%lld-%s", (long long)notice->id, r->name);
+    return c->notice ? pfc_format("notice-%lld-%s", (long long)c->notice->id, s->receiver->name)
+                     : pfc_format("digest-%s-%s", s->delivery->digest, s->receiver->name);
+}
+
+static pfc_code post(pfc_http *http, const sending *s, const content *c, const char *body,
+                     double *retry_after_s, pfc_err *err)
+{
+    const pfc_receiver *r = s->receiver;
+    char *id = delivery_id(s, c);
     char *time_text = pfc_format("%lld", (long long)time(NULL));
-    char *lines[] = { pfc_format("Perfci-Event: %s", notice->kind),
+    char *lines[] = { pfc_format("Perfci-Event: %s", c->notice ? c->notice->kind : "digest"),
                       pfc_format("Perfci-Delivery: %s", id),
                       pfc_format("Perfci-Timestamp: %s", time_text),
                       r->secret ? sign(r, id, time_text, body) : NULL };
@@ -216,8 +230,19 @@ static json_t *explain(pfc_db *db, const pfc_notices *all)
     return found;
 }
 
-static pfc_code call_receiver(sending *s, const pfc_notices *all, const pfc_notice *notice,
-                              double *retry_after_s, pfc_err *err)
+static char *body_of(const sending *s, const content *c)
+{
+    const char *link = s->notifier->link;
+    const bool slack = s->receiver->kind == PFC_RECEIVER_SLACK;
+
+    if (!c->notice)
+        return slack ? notify_digest_slack(c->all, link)
+                     : notify_digest_webhook(c->all, s->delivery->digest, link);
+    return slack ? notify_slack(c->all, c->notice->id, link)
+                 : notify_webhook(c->all, c->notice->id, link);
+}
+
+static pfc_code call_receiver(sending *s, const content *c, double *retry_after_s, pfc_err *err)
 {
     const pfc_notifier *n = s->notifier;
     const pfc_receiver *r = s->receiver;
@@ -236,9 +261,8 @@ static pfc_code call_receiver(sending *s, const pfc_notices *all, const pfc_noti
     pfc_code code = pfc_http_new(&opts, &http, err);
 
     if (!code) {
-        body = r->kind == PFC_RECEIVER_SLACK ? notify_slack(all, notice->id, n->link)
-                                             : notify_webhook(all, notice->id, n->link);
-        code = post(http, r, notice, body, retry_after_s, err);
+        body = body_of(s, c);
+        code = post(http, s, c, body, retry_after_s, err);
     }
     pfc_http_free(http);
     free(body);
@@ -247,8 +271,7 @@ static pfc_code call_receiver(sending *s, const pfc_notices *all, const pfc_noti
 }
 
 /* One comment on the culprit, edited for later notices. */
-static pfc_code comment(sending *s, const pfc_notices *all, const pfc_notice *notice,
-                        double *retry_after_s, pfc_err *err)
+static pfc_code comment(sending *s, const content *c, double *retry_after_s, pfc_err *err)
 {
     const pfc_notifier *n = s->notifier;
     const pfc_receiver *r = s->receiver;
@@ -261,14 +284,14 @@ static pfc_code comment(sending *s, const pfc_notices *all, const pfc_notice *no
                                   .cancelled_arg = s,
                                   .may_reach = may_reach,
                                   .may_reach_arg = s };
-    json_t *explanation = explain(n->opts.db, all);
-    char *body = notify_github(all, explanation, n->link);
+    json_t *explanation = explain(n->opts.db, c->all);
+    char *body = notify_github(c->all, explanation, n->link);
     pfc_forge_comment put = { 0 };
     pfc_forge *forge = NULL;
     pfc_code code = pfc_forge_open(&opts, &forge, err);
 
     if (!code) {
-        code = pfc_forge_commit_comment_put(forge, r->repo, notice->commit, GITHUB_KEY, 0, body,
+        code = pfc_forge_commit_comment_put(forge, r->repo, c->notice->commit, GITHUB_KEY, 0, body,
                                             &put, err);
         *retry_after_s = pfc_forge_wait_s(forge);
     }
@@ -280,15 +303,28 @@ static pfc_code comment(sending *s, const pfc_notices *all, const pfc_notice *no
     return code;
 }
 
-static pfc_code send_mail(sending *s, const pfc_notices *all, const pfc_notice *notice,
-                          pfc_err *err)
+/* "[perfci] PROJECT: TEXT"; a digest may be of several projects. */
+static char *mail_subject(const content *c)
+{
+    char *title, *subject;
+
+    if (c->notice)
+        return pfc_format("[perfci] %s: %s", c->notice->project, c->notice->text);
+    title = notify_digest_title(c->all);
+    subject = pfc_format("[perfci] %s", title);
+    free(title);
+    return subject;
+}
+
+static pfc_code send_mail(sending *s, const content *c, pfc_err *err)
 {
     const pfc_receiver *r = s->receiver;
     char *name = pfc_format("receiver %s", r->name);
     char *user = r->secret ? pfc_strndup(r->secret, strcspn(r->secret, ":")) : NULL;
-    char *id = pfc_format("notice-%lld-%s", (long long)notice->id, r->name);
-    char *subject = pfc_format("[perfci] %s: %s", notice->project, notice->text);
-    char *text = notify_mail(all, notice->id, s->notifier->link);
+    char *id = delivery_id(s, c);
+    char *subject = mail_subject(c);
+    char *text = c->notice ? notify_mail(c->all, c->notice->id, s->notifier->link)
+                           : notify_digest_mail(c->all, s->notifier->link);
     const pfc_code code =
         pfc_mail_send(&(pfc_mail_opts){ .url = r->url,
                                         .user = user,
@@ -317,17 +353,16 @@ static pfc_code send_mail(sending *s, const pfc_notices *all, const pfc_notice *
     return code;
 }
 
-static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *notice,
-                        double *retry_after_s, pfc_err *err)
+static pfc_code send_to(sending *s, const content *c, double *retry_after_s, pfc_err *err)
 {
     if (s->receiver->kind == PFC_RECEIVER_EMAIL)
-        return send_mail(s, all, notice, err);
+        return send_mail(s, c, err);
     if (s->receiver->kind != PFC_RECEIVER_GITHUB)
-        return call_receiver(s, all, notice, retry_after_s, err);
+        return call_receiver(s, c, retry_after_s, err);
     /* Only a confirmed culprit gets a comment on its commit. */
-    if (strcmp(notice->kind, "culprit_confirmed") == 0)
-        return comment(s, all, notice, retry_after_s, err);
-    pfc_log(PFC_DEBUG, "notice_without_commit", "notice", notice->id, "kind", notice->kind);
+    if (c->notice && strcmp(c->notice->kind, "culprit_confirmed") == 0)
+        return comment(s, c, retry_after_s, err);
+    pfc_log(PFC_DEBUG, "notice_without_commit", "notice", s->delivery->notice_id);
     return PFC_OK;
 }
 
@@ -349,8 +384,8 @@ static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, doub
                   .receiver = find_receiver(n, d->receiver),
                   .delivery = d,
                   .renewed_ns = pfc_clock_ns() };
-    const pfc_notice *notice = NULL;
     pfc_notices all = { 0 };
+    content c = { .all = &all };
     pfc_code code;
 
     *read = true;
@@ -358,12 +393,13 @@ static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, doub
         return pfc_err_set(err, PFC_EINVAL, "the receiver is no longer configured");
     code = pfc_notice_content(n->opts.db, d, &all, err);
     *read = code != PFC_EUNAVAIL && code != PFC_ETIMEOUT;
-    for (size_t i = 0; !code && i < all.len; i++)
+    for (size_t i = 0; !code && !d->digest[0] && i < all.len; i++)
         if (all.items[i].id == d->notice_id)
-            notice = &all.items[i];
+            c.notice = &all.items[i];
     if (!code)
-        code = notice ? send_to(&s, &all, notice, retry_after_s, err)
-                      : pfc_err_set(err, PFC_EINVAL, "the notice was deleted");
+        code = c.notice || (d->digest[0] && all.len)
+                   ? send_to(&s, &c, retry_after_s, err)
+                   : pfc_err_set(err, PFC_EINVAL, "the notice was deleted");
     pfc_rows_clear(&all);
     return code;
 }
@@ -433,7 +469,8 @@ static pfc_code dispatch(pfc_notifier *n, pfc_err *err)
                                         .project = r->project,
                                         .kinds = r->events,
                                         .benchmarks = r->benchmarks,
-                                        .delay_s = pfc_receiver_quiet_s(r, now) };
+                                        .delay_s = pfc_receiver_quiet_s(r, now),
+                                        .digest_unix_s = (double)pfc_receiver_digest_at(r, now) };
     }
     return pfc_notices_dispatch(n->opts.db, routes, n->receivers.len, NEWS_DAYS, &notices, err);
 }

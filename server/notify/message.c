@@ -35,7 +35,7 @@ static bool blames_nobody(const pfc_notice *n)
 }
 
 /* NULL: of a fault, too, which is on the project's page. */
-static char *alert_link(const char *link, int64_t alert_id)
+char *notify_alert_link(const char *link, int64_t alert_id)
 {
     return link && alert_id ? pfc_format("%s/alerts/%lld", link, (long long)alert_id) : NULL;
 }
@@ -55,13 +55,11 @@ static char *next_command(const pfc_notice *n)
                        : pfc_format("perfci events %lld", (long long)n->fault_id);
 }
 
-char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
+json_t *notify_document(const pfc_notice *n, const char *link)
 {
-    const pfc_notice *n = find(all, id);
-    char *url = alert_link(link, n->alert_id);
+    char *url = notify_alert_link(link, n->alert_id);
     char time[32];
     json_t *doc;
-    char *text;
 
     pfc_clock_rfc3339(n->created_at, time);
     doc = json_pack(
@@ -78,18 +76,29 @@ char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
         json_object_set_new(doc, "commit", json_null());
     if (!n->alert_id)
         name_fault(doc, n);
-    text = json_dumps(doc, JSON_COMPACT);
+    free(url);
+    return doc;
+}
+
+char *notify_dump(json_t *doc)
+{
+    char *text = json_dumps(doc, JSON_COMPACT);
+
     if (!text)
         pfc_die("a notice is no JSON");
     json_decref(doc);
-    free(url);
     return text;
+}
+
+char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
+{
+    return notify_dump(notify_document(find(all, id), link));
 }
 
 /* https://api.slack.com/reference/surfaces/formatting#escaping: only these three characters can
  * form a mention. Mattermost reads a plain @ as a mention, unless a zero-width character follows
  * it. */
-static void put_slack(pfc_buf *out, const char *text)
+void notify_put_slack(pfc_buf *out, const char *text)
 {
     for (const char *p = text ? text : ""; *p; p++) {
         if (*p == '&')
@@ -108,41 +117,36 @@ static void put_slack(pfc_buf *out, const char *text)
 char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
 {
     const pfc_notice *n = find(all, id);
-    char *url = alert_link(link, n->alert_id), *command = next_command(n);
+    char *url = notify_alert_link(link, n->alert_id), *command = next_command(n);
     pfc_buf out;
     json_t *doc;
-    char *text;
 
     pfc_buf_init(&out, TEXT_MAX);
-    put_slack(&out, n->project);
+    notify_put_slack(&out, n->project);
     pfc_buf_puts(&out, ": ");
-    put_slack(&out, n->text);
+    notify_put_slack(&out, n->text);
     if (!blames_nobody(n)) {
         pfc_buf_printf(&out, "\n`%.12s` ", n->commit);
-        put_slack(&out, n->subject ? n->subject : "");
+        notify_put_slack(&out, n->subject ? n->subject : "");
     }
     if (n->benchmark) {
         pfc_buf_puts(&out, "\nseen in `");
-        put_slack(&out, n->benchmark);
+        notify_put_slack(&out, n->benchmark);
         pfc_buf_puts(&out, "` ");
-        put_slack(&out, n->metric);
+        notify_put_slack(&out, n->metric);
     }
     pfc_buf_printf(&out, "\n%s: `%s`", n->alert_id ? "again" : "more", command);
     if (url)
         pfc_buf_printf(&out, "\n%s", url);
     doc = json_pack("{s:s}", "text", pfc_buf_text(&out));
-    text = json_dumps(doc, JSON_COMPACT);
-    if (!text)
-        pfc_die("a notice is no JSON");
-    json_decref(doc);
     pfc_buf_clear(&out);
     free(command);
     free(url);
-    return text;
+    return notify_dump(doc);
 }
 
 /* The texts come from strangers' commits: a control character could hide a part of the message. */
-static void put_plain(pfc_buf *out, const char *text)
+void notify_put_plain(pfc_buf *out, const char *text)
 {
     for (const char *p = text ? text : ""; *p; p++)
         pfc_buf_putc(out, (unsigned char)*p < 0x20 || *p == 0x7F ? ' ' : *p);
@@ -151,27 +155,27 @@ static void put_plain(pfc_buf *out, const char *text)
 char *notify_mail(const pfc_notices *all, int64_t id, const char *link)
 {
     const pfc_notice *n = find(all, id);
-    char *url = alert_link(link, n->alert_id), *command = next_command(n);
+    char *url = notify_alert_link(link, n->alert_id), *command = next_command(n);
     pfc_buf out;
 
     pfc_buf_init(&out, TEXT_MAX);
     pfc_buf_puts(&out, "Project:   ");
-    put_plain(&out, n->project);
+    notify_put_plain(&out, n->project);
     pfc_buf_puts(&out, "\nWhat:      ");
-    put_plain(&out, n->text);
+    notify_put_plain(&out, n->text);
     if (!blames_nobody(n)) {
         pfc_buf_printf(&out, "\nCommit:    %.12s ", n->commit);
-        put_plain(&out, n->subject);
+        notify_put_plain(&out, n->subject);
         pfc_buf_puts(&out, "\nAuthor:    ");
-        put_plain(&out, n->author ? n->author : "not known");
+        notify_put_plain(&out, n->author ? n->author : "not known");
     }
     if (n->benchmark) {
         pfc_buf_puts(&out, "\nBenchmark: ");
-        put_plain(&out, n->benchmark);
+        notify_put_plain(&out, n->benchmark);
         pfc_buf_puts(&out, "\nMetric:    ");
-        put_plain(&out, n->metric);
+        notify_put_plain(&out, n->metric);
         pfc_buf_puts(&out, "\nBackend:   ");
-        put_plain(&out, n->backend);
+        notify_put_plain(&out, n->backend);
         if (isfinite(n->rel_change))
             pfc_buf_printf(&out, "\nChange:    %+.2f %%", 100 * n->rel_change);
     }
@@ -199,7 +203,7 @@ char *notify_github(const pfc_notices *all, const json_t *explanation, const cha
     for (size_t i = 0; i < all->len && i < GITHUB_ROWS && out.len < PFC_COMMENT_MAX_BYTES / 2;
          i++) {
         const pfc_notice *n = &all->items[i];
-        char *url = alert_link(link, n->alert_id);
+        char *url = notify_alert_link(link, n->alert_id);
 
         pfc_buf_puts(&out, "| ");
         pfc_markdown_code(&out, n->benchmark ? n->benchmark : "?");

@@ -1,8 +1,8 @@
 /*
  * Sends the outbox (server/services/notices.h): each receiver of a file gets each notice of its
- * project by HTTP, with retries at growing intervals, up to a number of tries. A delivery can
- * arrive twice, with the same id, when the answer to the first was lost. A delivery that is given
- * up is logged and listed.
+ * project by HTTP, with retries at growing intervals, up to a number of tries; or all that were
+ * collected for it at fixed times, in one message, a digest. A delivery can arrive twice, with the
+ * same id, when the answer to the first was lost. A delivery that is given up is logged and listed.
  *
  * Connections go to public addresses by https, to this machine for a receiver with a loopback URL,
  * and to other networks only when they are listed. Redirects are not followed.
@@ -10,6 +10,7 @@
 #ifndef PFC_SERVER_NOTIFY_NOTIFY_H
 #define PFC_SERVER_NOTIFY_NOTIFY_H
 
+#include "core/schedule/schedule.h"
 #include "server/repo/connection/db.h"
 
 #define PFC_NOTIFY_MAX_RECEIVERS 64
@@ -37,6 +38,8 @@ typedef struct pfc_receiver {
     char *benchmarks; /* regular expression; "": all */
     int quiet_from_min,
         quiet_to_min; /* of the day, in the server's time zone; equal: never quiet */
+    pfc_cron digest;  /* when what was collected is sent as one message */
+    pfc_zone *zone;   /* of the digest; NULL: no digests */
     bool local;       /* the URL has a loopback address */
 } pfc_receiver;
 
@@ -46,13 +49,12 @@ typedef struct pfc_receivers {
 } pfc_receivers;
 
 /**
- * Lines "NAME kind=webhook url=https://... secret=FILE [project=P] [events=K,...]
- * [benchmarks=GLOB,...] [quiet=HH:MM-HH:MM]", for email also from=A and to=A,...; a backslash at
- * the end of a line joins the next line to it; blank lines and those that begin with # are
- * ignored. url may be the absolute path of a file that contains it. Secrets are always files; a
- * webhook's has at least 16 bytes. `where` is the file in messages; `networks`: networks that
- * receivers may be in, by http, too, as for pfc_nets_parse. PFC_EINVAL names the line. Clear *out,
- * also on failure.
+ * Lines (core/base/config/entries.h) "NAME kind=webhook url=https://... secret=FILE [project=P]
+ * [events=K,...] [benchmarks=GLOB,...] [quiet=HH:MM-HH:MM] [digest=hourly]", for email also from=A
+ * and to=A,...; also digest="daily HH:MM [ZONE]", by default in UTC. url may be the absolute path
+ * of a file that contains it. Secrets are always files; a webhook's has at least 16 bytes. `where`
+ * is the file in messages; `networks`: networks that receivers may be in, by http, too, as for
+ * pfc_nets_parse. PFC_EINVAL names the line. Clear *out, also on failure.
  */
 pfc_code pfc_receivers_parse(const char *text, const char *where, const char *networks,
                              pfc_receivers *out, pfc_err *err) PFC_MUSTCHECK;
@@ -61,6 +63,9 @@ void pfc_receivers_clear(pfc_receivers *receivers);
 /** Seconds from `unix_s` until the receiver's quiet hours end, by the process's time zone (also
  * when the clocks change in between); 0 outside them. */
 double pfc_receiver_quiet_s(const pfc_receiver *receiver, int64_t unix_s);
+/** Unix time of the receiver's first digest after `unix_s`, moved to the end of quiet hours; 0: it
+ * has no digests. */
+int64_t pfc_receiver_digest_at(const pfc_receiver *receiver, int64_t unix_s);
 
 typedef struct pfc_notifier pfc_notifier;
 

@@ -1,5 +1,6 @@
 /* The file of receivers. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,8 +22,8 @@ static const char *const events[] = { "culprit_confirmed", "toolchain", "harness
                                       "regression",        "worsened",  "infrastructure",
                                       "recovered" };
 
-static const char *const words[] = { "kind", "url",    "secret",     "project", "repo", "from",
-                                     "to",   "events", "benchmarks", "quiet",   NULL };
+static const char *const words[] = { "kind", "url",    "secret",     "project", "repo",   "from",
+                                     "to",   "events", "benchmarks", "quiet",   "digest", NULL };
 
 static void receiver_clear(pfc_receiver *r)
 {
@@ -40,6 +41,7 @@ static void receiver_clear(pfc_receiver *r)
     free(r->to);
     free(r->events);
     free(r->benchmarks);
+    pfc_zone_free(r->zone);
 }
 
 void pfc_receivers_clear(pfc_receivers *receivers)
@@ -244,6 +246,44 @@ double pfc_receiver_quiet_s(const pfc_receiver *r, int64_t unix_s)
     return difftime(mktime(&local), now);
 }
 
+/* ---- digests ---- */
+
+#define DIGEST_FORMS "digest: expected hourly, or \"daily HH:MM [ZONE]\" in quotes"
+
+static pfc_code take_digest(const pfc_entry *e, pfc_receiver *r, pfc_err *err)
+{
+    const char *text = pfc_entry_get(e, "digest"), *zone = "UTC";
+    pfc_err why = { 0 };
+    char cron[32];
+    int minute = 0;
+
+    if (!text)
+        return PFC_OK;
+    if (r->kind == PFC_RECEIVER_GITHUB)
+        return pfc_entry_bad(e, err, "digest: kind=github comments on each culprit");
+    if (strcmp(text, "hourly") == 0) {
+        (void)snprintf(cron, sizeof(cron), "0 * * * *");
+    } else if (strncmp(text, "daily ", 6) == 0 && strlen(text) >= 11 &&
+               read_minute(text + 6, &minute) && (!text[11] || (text[11] == ' ' && text[12]))) {
+        (void)snprintf(cron, sizeof(cron), "%d %d * * *", minute % 60, minute / 60);
+        zone = text[11] ? text + 12 : zone;
+    } else {
+        return pfc_entry_bad(e, err, DIGEST_FORMS);
+    }
+    if (pfc_zone_load(zone, NULL, &r->zone, &why) || pfc_cron_parse(cron, &r->digest, &why))
+        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: digest: %s", e->where, e->number, why.msg);
+    return PFC_OK;
+}
+
+int64_t pfc_receiver_digest_at(const pfc_receiver *r, int64_t unix_s)
+{
+    int64_t next = 0;
+
+    if (!r->zone || pfc_cron_next(&r->digest, r->zone, unix_s, &next, NULL))
+        return 0;
+    return next + (int64_t)pfc_receiver_quiet_s(r, next);
+}
+
 /* ---- mail ---- */
 
 static pfc_code take_mail(const pfc_entry *e, pfc_receiver *r, pfc_err *err)
@@ -331,6 +371,8 @@ static pfc_code check_receiver(pfc_entry *e, const char *networks, pfc_receiver 
         code = take_events(e, r, err);
     if (!code)
         code = take_quiet(e, r, err);
+    if (!code)
+        code = take_digest(e, r, err);
     take_benchmarks(e, r);
     return code;
 }

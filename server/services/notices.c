@@ -156,7 +156,7 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t
                               size_t *notices, pfc_err *err)
 {
     const char **texts = pfc_calloc(4 * len + 1, sizeof(*texts));
-    double *delays = pfc_calloc(len + 1, sizeof(*delays));
+    double *times = pfc_calloc(2 * len + 1, sizeof(*times));
     pfc_tx *tx = NULL;
     int64_t made = 0;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
@@ -166,7 +166,8 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t
         texts[len + i] = routes[i].project;
         texts[2 * len + i] = routes[i].kinds;
         texts[3 * len + i] = routes[i].benchmarks;
-        delays[i] = routes[i].delay_s;
+        times[i] = routes[i].delay_s;
+        times[len + i] = routes[i].digest_unix_s;
     }
     if (!code)
         code = pfc_sql_notices_dispatch(
@@ -175,7 +176,8 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t
                                               .projects = texts + len,
                                               .kinds = texts + 2 * len,
                                               .benchmarks = texts + 3 * len,
-                                              .delays = delays,
+                                              .delays = times,
+                                              .digests = times + len,
                                               .days = days,
                                               .len = len },
             &made, err);
@@ -183,8 +185,22 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t
         *notices = (size_t)made;
     pfc_tx_free(tx);
     free(texts);
-    free(delays);
+    free(times);
     return code;
+}
+
+static void set_delivery(pfc_delivery *out, const pfc_sql_notify_take_rows *rows)
+{
+    out->closed = true;
+    for (size_t i = 0; i < rows->len; i++) {
+        out->closed = out->closed && rows->items[i].closed;
+        out->tries = PFC_MAX(out->tries, rows->items[i].tries);
+    }
+    out->job_id = rows->items[0].job_id;
+    out->project_id = rows->items[0].project_id;
+    out->notice_id = rows->items[0].notice_id;
+    (void)snprintf(out->receiver, sizeof(out->receiver), "%s", rows->items[0].receiver);
+    (void)snprintf(out->digest, sizeof(out->digest), "%s", rows->items[0].digest);
 }
 
 pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_err *err)
@@ -193,25 +209,23 @@ pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_er
     pfc_sql_notify_take_rows rows = { 0 };
     pfc_tx *tx = NULL;
     bool begun;
-    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     *out = (pfc_delivery){ 0 };
     pfc_random_id(secret);
     pfc_sha256_hex(secret, strlen(secret), out->lease_hash);
+    if (!code)
+        code = pfc_sql_notify_take_lock(tx, err);
     if (!code)
         code = pfc_sql_notify_take(
             tx, &(pfc_sql_notify_take_args){ .lease_hash = out->lease_hash, .seconds = lease_s },
             &rows, err);
     if (!code && rows.len == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no notice waits to be sent");
-    if (!code) {
-        out->job_id = rows.items[0].job_id;
-        out->project_id = rows.items[0].project_id;
-        out->notice_id = rows.items[0].notice_id;
-        out->tries = rows.items[0].tries;
-        out->closed = rows.items[0].closed;
-        (void)snprintf(out->receiver, sizeof(out->receiver), "%s", rows.items[0].receiver);
-    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    if (!code)
+        set_delivery(out, &rows);
     pfc_rows_clear(&rows);
     begun = tx != NULL;
     pfc_tx_free(tx);
@@ -258,25 +272,11 @@ pfc_code pfc_delivery_due(pfc_db *db, double *seconds, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_notice_content(pfc_db *db, const pfc_delivery *delivery, pfc_notices *out,
-                            pfc_err *err)
+static void keep_content(pfc_sql_notice_content_rows *rows, pfc_notices *out)
 {
-    pfc_sql_notify_content_rows rows = { 0 };
-    pfc_tx *tx = NULL;
-    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
-
-    if (!code)
-        code = pfc_sql_notify_content(
-            tx,
-            &(pfc_sql_notify_content_args){ .project_id = delivery->project_id,
-                                            .notice_id = delivery->notice_id },
-            &rows, err);
-    pfc_tx_free(tx);
-    if (code)
-        return code;
-    *out = (pfc_notices){ .items = pfc_calloc(rows.len, sizeof(*out->items)), .len = rows.len };
-    for (size_t i = 0; i < rows.len; i++) {
-        const pfc_sql_notify_content_row *row = &rows.items[i];
+    *out = (pfc_notices){ .items = pfc_calloc(rows->len, sizeof(*out->items)), .len = rows->len };
+    for (size_t i = 0; i < rows->len; i++) {
+        const pfc_sql_notice_content_row *row = &rows->items[i];
 
         out->items[i] = (pfc_notice){ .id = row->id,
                                       .project = row->project,
@@ -294,40 +294,64 @@ pfc_code pfc_notice_content(pfc_db *db, const pfc_delivery *delivery, pfc_notice
                                       .machine_class = row->machine_class,
                                       .rel_change = row->rel_change };
     }
-    pfc_rows_keep_texts(&rows, &out->hold);
-    return PFC_OK;
+    pfc_rows_keep_texts(rows, &out->hold);
+}
+
+pfc_code pfc_notice_content(pfc_db *db, const pfc_delivery *delivery, pfc_notices *out,
+                            pfc_err *err)
+{
+    pfc_sql_notice_content_rows rows = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code && delivery->digest[0])
+        code = pfc_sql_digest_content(
+            tx, &(pfc_sql_digest_content_args){ .lease_hash = delivery->lease_hash }, &rows, err);
+    else if (!code)
+        code = pfc_sql_notify_content(
+            tx,
+            &(pfc_sql_notify_content_args){ .project_id = delivery->project_id,
+                                            .notice_id = delivery->notice_id },
+            &rows, err);
+    pfc_tx_free(tx);
+    if (!code)
+        keep_content(&rows, out);
+    return code;
 }
 
 pfc_code pfc_delivery_finish(pfc_db *db, const pfc_delivery *delivery, pfc_delivery_end end,
                              const char *reason, double after_s, pfc_err *err)
 {
     static const char *const states[] = { "done", "queued", "queued", "failed", "cancelled" };
+    pfc_sql_notify_finish_rows ended = { 0 };
+    int64_t *ids = NULL;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
-        code = pfc_sql_notice_lock(tx,
-                                   &(pfc_sql_notice_lock_args){ .project_id = delivery->project_id,
-                                                                .id = delivery->notice_id },
-                                   NULL, err);
+        code = pfc_sql_notices_lock(
+            tx, &(pfc_sql_notices_lock_args){ .lease_hash = delivery->lease_hash }, NULL, err);
     if (!code)
         code = pfc_sql_notify_finish(
             tx,
-            &(pfc_sql_notify_finish_args){ .job_id = delivery->job_id,
-                                           .lease_hash = delivery->lease_hash,
+            &(pfc_sql_notify_finish_args){ .lease_hash = delivery->lease_hash,
                                            .state = states[end],
                                            .reason = reason,
                                            .retry_after_s = after_s,
                                            .tries_back = end == PFC_DELIVERY_BACK },
+            &ended, err);
+    if (!code) {
+        ids = pfc_calloc(ended.len + 1, sizeof(*ids));
+        for (size_t i = 0; i < ended.len; i++)
+            ids[i] = ended.items[i].notice_id;
+        code = pfc_sql_notify_close(
+            tx, &(pfc_sql_notify_close_args){ .notice_ids = ids, .notice_ids_len = ended.len },
             err);
-    if (!code)
-        code =
-            pfc_sql_notify_close(tx,
-                                 &(pfc_sql_notify_close_args){ .project_id = delivery->project_id,
-                                                               .notice_id = delivery->notice_id },
-                                 err);
+    }
     if (!code)
         code = pfc_tx_commit(tx, err);
+    pfc_rows_clear(&ended);
     pfc_tx_free(tx);
+    free(ids);
     return code;
 }

@@ -47,7 +47,8 @@ typedef struct pfc_delivery {
     int64_t job_id, project_id, notice_id, tries; /* tries: including this one */
     char receiver[PFC_RECEIVER_NAME_MAX];
     char lease_hash[PFC_SHA256_HEX];
-    bool closed; /* the notice has been closed since the delivery was queued */
+    char digest[17]; /* the number of a digest, the same at each try; "": a single notice */
+    bool closed;     /* the notice, or all of the digest, have been closed since they were queued */
 } pfc_delivery;
 
 typedef enum pfc_delivery_end {
@@ -65,6 +66,8 @@ typedef struct pfc_notice_route {
     const char *kinds;      /* ",culprit_confirmed,recovered," */
     const char *benchmarks; /* POSIX regular expression; "": all. A notice about none passes. */
     double delay_s;         /* until the delivery is due; >= 0 */
+    double digest_unix_s;   /* time of the receiver's next digest, which replaces delay_s; 0: each
+                               notice is delivered separately */
 } pfc_notice_route;
 
 /** Queues, once, a delivery of each open notice of the last `days` days to each receiver that takes
@@ -72,8 +75,9 @@ typedef struct pfc_notice_route {
  *  takes are closed. */
 pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t len, int days,
                               size_t *notices, pfc_err *err) PFC_MUSTCHECK;
-/** Leases the delivery that has been due longest. PFC_ENOTFOUND: none is due. When the lease
- *  expires, the delivery returns to the queue. */
+/** Leases the delivery that has been due longest, or the whole digest it belongs to, at most 1000
+ *  notices. PFC_ENOTFOUND: none is due. When the lease expires, the delivery returns to the queue;
+ *  a digest is taken again with the same notices. */
 pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out,
                            pfc_err *err) PFC_MUSTCHECK;
 /** Extends the lease to `lease_s` from now. PFC_ENOTFOUND: the lease has expired; the delivery no
@@ -83,10 +87,10 @@ pfc_code pfc_delivery_prolong(pfc_db *db, const pfc_delivery *delivery, double l
 /** *seconds: time until the next delivery is due, 0: now, INFINITY: none is queued. */
 pfc_code pfc_delivery_due(pfc_db *db, double *seconds, pfc_err *err) PFC_MUSTCHECK;
 /** Reads the content to send: the notice and the others of its kind about the same commit, oldest
- *  first. */
+ *  first. Of a digest: its notices that are open, by the worth of their alerts, recoveries last. */
 pfc_code pfc_notice_content(pfc_db *db, const pfc_delivery *delivery, pfc_notices *out,
                             pfc_err *err) PFC_MUSTCHECK;
-/** Ends the lease. reason: why the notice was not sent, or NULL. Closes the notice once all its
+/** Ends the lease. reason: why the notices were not sent, or NULL. Closes each notice once all its
  *  deliveries are done. */
 pfc_code pfc_delivery_finish(pfc_db *db, const pfc_delivery *delivery, pfc_delivery_end end,
                              const char *reason, double after_s, pfc_err *err) PFC_MUSTCHECK;

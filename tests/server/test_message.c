@@ -111,3 +111,66 @@ Test(message, a_mail_names_what_is_known_and_no_more)
     cr_assert(eq(ptr, strstr(text, "Alert:"), NULL));
     free(text);
 }
+
+Test(message, a_digest_counts_its_kinds_and_keeps_the_order)
+{
+    enum { MANY = 205 };
+    pfc_notice items[MANY];
+    pfc_notices all = { .items = items, .len = 3 };
+    char *text;
+    json_t *doc;
+
+    for (size_t i = 0; i < MANY; i++) {
+        items[i] = notice(i == 2 ? "recovered" : "regression");
+        items[i].id = (int64_t)(100 - i);
+    }
+    items[1].text = "a <b> & c\n@all";
+    text = notify_digest_title(&all);
+    cr_expect(eq(str, text, "3 notices: 2 regression, 1 recovered"));
+    free(text);
+    text = notify_digest_webhook(&all, "0123456789abcdef", "https://x.example");
+    doc = json_loads(text, 0, NULL);
+    cr_assert(ne(ptr, doc, NULL));
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(doc, "kind")), "digest"));
+    cr_expect(
+        eq(str, (char *)json_string_value(json_object_get(doc, "digest")), "0123456789abcdef"));
+    cr_expect(eq(
+        int, (int)json_integer_value(json_object_get(json_object_get(doc, "counts"), "regression")),
+        2));
+    cr_expect(eq(sz, json_array_size(json_object_get(doc, "notices")), 3));
+    for (size_t i = 0; i < 3; i++)
+        cr_expect(eq(int,
+                     (int)json_integer_value(
+                         json_object_get(json_array_get(json_object_get(doc, "notices"), i), "id")),
+                     (int)(100 - i)));
+    json_decref(doc);
+    free(text);
+    text = notify_digest_slack(&all, "https://x.example");
+    cr_expect(ne(ptr,
+                 strstr(text, "a &lt;b&gt; &amp; c @\xE2\x80\x8B"
+                              "all "
+                              "https://x.example/alerts/7"),
+                 NULL),
+              "%s", text);
+    free(text);
+    text = notify_digest_mail(&all, NULL);
+    cr_expect(eq(str, text,
+                 "3 notices: 2 regression, 1 recovered\n"
+                 "- regression: p: toolchain: compiler gcc 12.2.0 -> 13.1.0; 1 series, no commit's "
+                 "(alert 7)\n"
+                 "- regression: p: a <b> & c @all (alert 7)\n"
+                 "- recovered: p: toolchain: compiler gcc 12.2.0 -> 13.1.0; 1 series, no commit's "
+                 "(alert 7)\n"));
+    free(text);
+    /* Notices that do not fit are counted. */
+    all.len = MANY;
+    text = notify_digest_webhook(&all, "0123456789abcdef", NULL);
+    doc = json_loads(text, 0, NULL);
+    cr_expect(eq(sz, json_array_size(json_object_get(doc, "notices")), 200));
+    cr_expect(eq(int, (int)json_integer_value(json_object_get(doc, "more")), 5));
+    json_decref(doc);
+    free(text);
+    text = notify_digest_slack(&all, NULL);
+    cr_expect(ne(ptr, strstr(text, "and 165 more"), NULL));
+    free(text);
+}

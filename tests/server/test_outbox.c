@@ -344,10 +344,10 @@ static char *takers(const char *url, int64_t notice)
 Test(outbox, a_receiver_takes_its_kinds_and_its_benchmarks_when_it_is_not_quiet)
 {
     const pfc_notice_route routes[] = {
-        { "culprits", "", ",culprit_confirmed,", "", 0 },
-        { "gemm", "", ",culprit_confirmed,recovered,", "^(?:gemm/a|x)$", 0 },
-        { "late", "", ",toolchain,culprit_confirmed,", "^(?:.*/b)$", 3600 },
-        { "recoveries", "", ",recovered,", "", 0 },
+        { "culprits", "", ",culprit_confirmed,", "", 0, 0 },
+        { "gemm", "", ",culprit_confirmed,recovered,", "^(?:gemm/a|x)$", 0, 0 },
+        { "late", "", ",toolchain,culprit_confirmed,", "^(?:.*/b)$", 3600, 0 },
+        { "recoveries", "", ",recovered,", "", 0, 0 },
     };
     static const struct {
         const char *benchmark, *kind, *takers;

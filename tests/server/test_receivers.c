@@ -297,6 +297,55 @@ Test(receivers, quiet_hours_end_by_the_clock_on_the_wall)
     cr_expect(eq(dbl, quiet_at("22:00-07:30", 1792875600), 9.5 * 3600));
 }
 
+static int64_t digest_at(const char *words, int64_t unix_s)
+{
+    char *text = pfc_format("b kind=slack url=URLFILE %s", words);
+    int64_t at;
+
+    cr_assert(eq(int, parse(text, NULL), PFC_OK), "%s: %s", words, err.msg);
+    at = pfc_receiver_digest_at(&all.items[0], unix_s);
+    free(text);
+    return at;
+}
+
+Test(receivers, digests_come_by_the_clock_of_their_zone_and_not_in_quiet_hours)
+{
+    static const char *const faults[] = { "weekly",           "daily",
+                                          "\"daily 24:00\"",  "\"daily 8:00\"",
+                                          "\"daily 08:00 \"", "\"daily 08:00x\"",
+                                          "\"hourly UTC\"" };
+    const int64_t noon = 1774699200; /* 2026-03-28 12:00 UTC; the clocks go forward in the night */
+
+    setenv("TZ", "UTC", 1);
+    tzset();
+    cr_expect(eq(i64, digest_at("", noon), 0));
+    cr_expect(eq(i64, digest_at("digest=hourly", noon), noon + 3600));
+    cr_expect(eq(i64, digest_at("digest=hourly", noon - 1), noon));
+    cr_expect(eq(i64, digest_at("digest=\"daily 12:30\"", noon), noon + 1800));
+    cr_expect(eq(i64, digest_at("digest=\"daily 12:00\"", noon), noon + 86400));
+    /* 08:00 in summer time is 06:00 UTC, the day before it was 07:00. */
+    cr_expect(eq(i64, digest_at("digest=\"daily 08:00 Europe/Berlin\"", noon), noon + 18 * 3600));
+    cr_expect(eq(i64, digest_at("digest=\"daily 08:00 Europe/Berlin\"", noon - 18 * 3600),
+                 noon - 5 * 3600));
+    cr_expect(
+        eq(i64, digest_at("digest=hourly quiet=12:30-15:45", noon), noon + 3 * 3600 + 45 * 60));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(faults); i++) {
+        char *text = pfc_format("b kind=slack url=URLFILE digest=%s", faults[i]);
+
+        cr_expect(eq(int, parse(text, NULL), PFC_EINVAL), "%s", faults[i]);
+        cr_expect(
+            eq(str, err.msg, "f:1: digest: expected hourly, or \"daily HH:MM [ZONE]\" in quotes"));
+        free(text);
+    }
+    cr_expect(
+        eq(int, parse("b kind=slack url=URLFILE digest=\"daily 08:00 Mars/X\"", NULL), PFC_EINVAL));
+    cr_expect(eq(int, strncmp(err.msg, "f:1: digest: ", 13), 0), "%s", err.msg);
+    cr_expect(ne(ptr, strstr(err.msg, "Mars/X"), NULL), "%s", err.msg);
+    cr_expect(
+        eq(int, parse("c kind=github secret=SECRET repo=o/n digest=hourly", NULL), PFC_EINVAL));
+    pfc_receivers_clear(&all);
+}
+
 Test(receivers, http_goes_to_this_machine_and_to_listed_networks)
 {
     static const struct {

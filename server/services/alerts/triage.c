@@ -48,6 +48,19 @@ static pfc_code check_change(const char *actor, const char *from, const pfc_aler
     return PFC_OK;
 }
 
+static pfc_code announce_recovery(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_err *err)
+{
+    pfc_code code = pfc_sql_notice_recovered_lock(
+        tx, &(pfc_sql_notice_recovered_lock_args){ .project_id = project_id, .alert_id = alert_id },
+        err);
+
+    if (!code)
+        code = pfc_sql_notice_recovered(
+            tx, &(pfc_sql_notice_recovered_args){ .project_id = project_id, .alert_id = alert_id },
+            err);
+    return code;
+}
+
 pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
                          const char *from, const pfc_alert_change *change, pfc_err *err)
 {
@@ -86,9 +99,7 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
         free(what);
     }
     if (!code && pfc_streq(to, "verified_fixed") && !pfc_streq(from, "verified_fixed"))
-        code = pfc_sql_notice_recovered(
-            tx, &(pfc_sql_notice_recovered_args){ .project_id = project_id, .alert_id = alert_id },
-            err);
+        code = announce_recovery(tx, project_id, alert_id, err);
     if (!code)
         code = pfc_sql_alert_notify(tx, &(pfc_sql_alert_notify_args){ .alert_id = alert_id }, err);
     return code;

@@ -1,5 +1,6 @@
 """Notices of groups and recoveries, receivers that take a part of them, mail, the Atom feed, and `perfci notices`."""
 import base64
+import datetime
 import email
 import email.policy
 import json
@@ -100,6 +101,39 @@ class Notices(unittest.TestCase):
         text = next(json.loads(c["body"]) for c in self.hears.to("/all") if c["headers"]["Perfci-Event"] == "worsened")
         self.assertRegex(text["text"], r"^worsened from \+100\.\d % to \+300\.\d %: ")
         self.assertEqual((text["alert"]["benchmark"], text["commit"]), ("worse/e", None))
+
+    def test_a_digest_is_one_message_of_two_servers_and_survives_a_kill(self):
+        later = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=12)).strftime("%H:%M")
+        lines = f'team kind=webhook url=HERE/team secret=SECRET events=all digest="daily {later}"\n'
+        server = self.serve(lines)
+        other = support.Server(server.database, "--public-read", "--notify", os.path.join(self.folder, "receivers"))
+        self.addCleanup(other.close)
+        self.measure(server, range(1, 7), 100.0, ("gemm/a",))
+        self.measure(server, range(7, 13), 200.0, ("gemm/a",))
+
+        def waiting(number):
+            found = [d for n in server.as_admin("GET", "/api/v1/notices").json["notices"] for d in n["deliveries"]]
+            return [d["state"] for d in found] == ["waiting"] * number and all(d["next_at"] for d in found)
+
+        support.until("one is collected", lambda: waiting(1))
+        support.sql(server.database, "INSERT INTO notices (project_id, kind, alert_id, sha, text)"
+                                     " SELECT project_id, 'recovered', alert_id, sha, 'recovered' FROM notices")
+        support.sql(server.database, """SELECT pg_notify('perfci', '{"type": "notice", "id": 2}')""")
+        support.until("both are collected", lambda: waiting(2))
+        self.assertEqual(self.hears.to("/team"), [])
+        server.kill()
+        server.start()
+        self.assertTrue(waiting(2))
+        self.assertEqual(self.hears.to("/team"), [])
+        support.sql(server.database, "UPDATE jobs SET not_before = now() WHERE kind = 'notify'")
+        support.sql(server.database, """SELECT pg_notify('perfci', '{"type": "notice", "id": 1}')""")
+        support.until("all is sent", lambda: not server.as_admin("GET", "/api/v1/notices").json["notices"])
+        call, = self.hears.to("/team")
+        document = json.loads(call["body"])
+        self.assertEqual(call["headers"]["Perfci-Event"], "digest")
+        self.assertEqual(call["headers"]["Perfci-Delivery"], f"digest-{document['digest']}-team")
+        self.assertEqual(document["text"], "2 notices: 1 regression, 1 recovered")
+        self.assertEqual([n["kind"] for n in document["notices"]], ["regression", "recovered"])
 
     def test_a_mail_is_readable_tried_again_and_refused_for_good(self):
         login = base64.b64encode(b"\0me\0pass:word").decode()
