@@ -331,11 +331,11 @@ static void of_subject(const char *subject, pfc_evidences *e)
                                                "copyright", "changelog" };
 
     if (says(subject, about_words, PFC_ARRAY_LEN(about_words)))
-        pfc_evidence_add(e, -1.0, "its subject speaks of words, not of code");
+        pfc_evidence_add(e, -1.0, "its subject names documentation or formatting, not code");
     else if (says(subject, about_speed, PFC_ARRAY_LEN(about_speed)))
         pfc_evidence_add(e, 0.6, "its subject mentions performance");
     else if (says(subject, about_shape, PFC_ARRAY_LEN(about_shape)))
-        pfc_evidence_add(e, 0.4, "its subject speaks of rewriting");
+        pfc_evidence_add(e, 0.4, "its subject mentions a rewrite");
 }
 
 static void of_rules(const look *l, pfc_evidences *e)

@@ -47,11 +47,11 @@ WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id = $1 ORDER BY r
 
 -- name: machines_list
 -- before: the fingerprint that the machine had before this one; NULL: this is its first. project_id: machines that
--- have runs of it.
+-- have runs of it, and the times are of these. measured: when the machine measured, by the runs' own times.
 -- also: once
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, class text, name text, fingerprint_hash text, fingerprint json, before json, first_seen_at f64,
---    last_seen_at f64, runs i64
+--    last_seen_at f64, first_measured_at f64, last_measured_at f64, runs i64
 SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerprint,
        (SELECT b.fingerprint::text FROM machines b
         WHERE b.class = k.class AND b.name = k.name AND b.id < k.id
@@ -60,9 +60,17 @@ SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerp
         ORDER BY b.id DESC LIMIT 1) AS before,
        extract(epoch FROM k.first_seen_at)::float8 AS first_seen_at,
        extract(epoch FROM k.last_seen_at)::float8 AS last_seen_at,
+       extract(epoch FROM w.first)::float8 AS first_measured_at, extract(epoch FROM w.last)::float8 AS last_measured_at,
        coalesce(t.runs, 0)::bigint AS runs
 FROM machines k
 LEFT JOIN (SELECT of, sum(n) AS runs FROM tallies
            WHERE what = 'runs' AND ($1::bigint IS NULL OR project_id = $1) GROUP BY of) t ON t.of = k.id
+CROSS JOIN LATERAL ( -- two probes of the index for each project
+    SELECT min(e.started_at) AS first, max(l.started_at) AS last FROM projects p
+    CROSS JOIN LATERAL (SELECT r.started_at FROM runs r WHERE r.machine_id = k.id AND r.project_id = p.id
+                        ORDER BY r.started_at LIMIT 1) e
+    CROSS JOIN LATERAL (SELECT r.started_at FROM runs r WHERE r.machine_id = k.id AND r.project_id = p.id
+                        ORDER BY r.started_at DESC LIMIT 1) l
+    WHERE $1::bigint IS NULL OR p.id = $1) w
 WHERE ($2::bigint IS NULL OR k.id > $2) AND ($1::bigint IS NULL OR t.runs > 0)
 ORDER BY k.id LIMIT $3::int;

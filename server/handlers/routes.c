@@ -162,7 +162,7 @@ const pfc_route pfc_routes[] = {
       "Begins a leased job on the machine that a batch system gave it; 409 when its lease has "
       "expired",
       "200 409", "LeaseAnswer" },
-    { "GET", API "/runners", PFC_MAY_READ, pfc_handle_runners_list, NULL, NULL,
+    { "GET", API "/runners", PFC_MAY_READ, pfc_handle_runners_list, "project:string", NULL,
       "Runners: state, version, spool, alarms", "200", "RunnersAnswer" },
     { "POST", API "/runners/drain", PFC_SCOPE_ADMIN, pfc_handle_runners_drain, NULL, "RunnerNamed",
       "Keeps a runner from taking a new job; it ends the one it has", "200", "DrainAnswer" },
@@ -175,7 +175,7 @@ const pfc_route pfc_routes[] = {
     { "POST", API "/runners/release", PFC_SCOPE_ADMIN, pfc_handle_runners_release, NULL,
       "RunnerNamed", "Takes a revocation back: hidden results count again", "200 409",
       "ReleaseAnswer" },
-    { "GET", API "/machines", PFC_MAY_READ, pfc_handle_machines_list, PAGE, NULL,
+    { "GET", API "/machines", PFC_MAY_READ, pfc_handle_machines_list, "project:string " PAGE, NULL,
       "Machines and their fingerprints", "200", "MachinesAnswer" },
 
     { "GET", API "/projects/{p}/schedules", PFC_MAY_READ, pfc_handle_schedules_list, NULL, NULL,

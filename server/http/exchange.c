@@ -178,9 +178,10 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
                                          : pfc_static_serve(path, reply, err);
         else
             (void)pfc_err_set(err, PFC_ENOTFOUND, "nothing is at this path");
+        *answered = code == PFC_OK ||
+                    (strcmp(req->method, "GET") == 0 && httpd_static_missing(req, path, reply));
         free(path);
-        *answered = code == PFC_OK;
-        return code;
+        return *answered ? PFC_OK : code;
     }
     return httpd_query_parse(x->uri[path_len] ? x->uri + path_len + 1 : "", req->route->query,
                              x->decoded + found.used, req, err);

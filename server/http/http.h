@@ -317,5 +317,8 @@ json_t *pfc_reply_string(const char *text);
 
 /** The dashboard's page or file for a path; PFC_ENOTFOUND for any other path. */
 pfc_code pfc_static_serve(const char *path, pfc_reply *reply, pfc_err *err) PFC_MUSTCHECK;
+/** Status 404 with the dashboard's page, which says that the path is unknown, when the request
+ *  prefers HTML; false: it does not, or the path is the API's, and `reply` is unchanged. */
+bool httpd_static_missing(const pfc_req *req, const char *path, pfc_reply *reply);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "server/http/assets.h"
 #include "server/http/internal.h"
+#include "server/http/parse.h"
 
 static const pfc_asset *find_asset(const char *path)
 {
@@ -28,13 +29,9 @@ static bool is_page(const char *path)
     return false;
 }
 
-pfc_code pfc_static_serve(const char *path, pfc_reply *reply, pfc_err *err)
+static void send_asset(const pfc_asset *asset, int status, pfc_reply *reply)
 {
-    const pfc_asset *asset = is_page(path) ? find_asset("index.html") : find_asset(path + 1);
-
-    if (path[0] != '/' || !asset)
-        return pfc_err_set(err, PFC_ENOTFOUND, "nothing is at this path");
-    reply->status = 200;
+    reply->status = status;
     reply->borrowed = true;
     reply->body = (char *)(uintptr_t)asset->data; /* persistent: never written */
     reply->body_len = asset->len;
@@ -42,5 +39,27 @@ pfc_code pfc_static_serve(const char *path, pfc_reply *reply, pfc_err *err)
     reply->gzip_len = asset->gzip_len;
     reply->content_type = asset->type;
     reply->cache = asset->immutable ? "public, max-age=31536000, immutable" : "no-cache";
+}
+
+pfc_code pfc_static_serve(const char *path, pfc_reply *reply, pfc_err *err)
+{
+    const pfc_asset *asset = is_page(path) ? find_asset("index.html") : find_asset(path + 1);
+
+    if (path[0] != '/' || !asset)
+        return pfc_err_set(err, PFC_ENOTFOUND, "nothing is at this path");
+    send_asset(asset, 200, reply);
     return PFC_OK;
+}
+
+bool httpd_static_missing(const pfc_req *req, const char *path, pfc_reply *reply)
+{
+    const pfc_asset *page = find_asset("index.html");
+
+    /* Browsers prefer HTML where they open an address; scripts and other clients do not. */
+    if (!page || strncmp(path, "/api/", 5) == 0 ||
+        httpd_type_weight(req->accept, "text/html") <=
+            httpd_type_weight(req->accept, "application/json"))
+        return false;
+    send_asset(page, 404, reply);
+    return true;
 }

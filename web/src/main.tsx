@@ -1,9 +1,11 @@
 import { render } from "preact";
 import { startLive } from "./api/live";
+import { startIsolation } from "./base/isolate";
 import { startLocation } from "./base/location";
 import { startTheme } from "./base/theme";
 import { Shell } from "./views/shell";
 
+startIsolation();
 startTheme();
 startLocation();
 startLive();

@@ -235,7 +235,7 @@ revocation = members(runner=TEXT, dry_run=TRUTH, tokens=each(members(id=NUMERAL,
                      jobs_returned=COUNT, quarantine=null(NUMERAL), hidden=members(runs=COUNT, results=COUNT, series=COUNT, commits=COUNT))
 machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS,
                   changed=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))), first_seen_at=TIME,
-                  last_seen_at=TIME, runs=COUNT)
+                  last_seen_at=TIME, first_measured_at=null(TIME), last_measured_at=null(TIME), runs=COUNT)
 
 cost = members(commits=COUNT, stored_runs=COUNT, runs=null(NUMBER), builds=null(NUMBER), run_seconds=null(NUMBER),
                wait_seconds=null(NUMBER), seconds=null(NUMBER), runners=COUNT, jobs_waiting=COUNT)

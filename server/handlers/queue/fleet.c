@@ -52,8 +52,11 @@ static json_t *encode_runner(const void *row, const void *context)
 PFC_HANDLER(runners_list)
 {
     pfc_runners rows = { 0 };
-    pfc_code code = pfc_runners_list(app->db, req->auth.project_id, &rows, err);
+    int64_t project_id = 0;
+    pfc_code code = pfc_query_project(app, req, &project_id, err);
 
+    if (!code)
+        code = pfc_runners_list(app->db, project_id, &rows, err);
     if (!code)
         code = pfc_reply_json(reply, 200,
                               json_pack("{s:o}", "runners",

@@ -36,6 +36,8 @@ static const pfc_field machine_fields[] = {
     PFC_FIELD_AS(pfc_machine_row, "fingerprint", fingerprint_json, OBJECT),
     PFC_FIELD_AS(pfc_machine_row, "first_seen_at", first_seen_at, TIME),
     PFC_FIELD_AS(pfc_machine_row, "last_seen_at", last_seen_at, TIME),
+    PFC_FIELD_AS(pfc_machine_row, "first_measured_at", first_measured_at, TIME),
+    PFC_FIELD_AS(pfc_machine_row, "last_measured_at", last_measured_at, TIME),
     PFC_FIELD(pfc_machine_row, runs),
 };
 
@@ -44,12 +46,13 @@ PFC_HANDLER(machines_list)
 {
     pfc_machine_rows rows = { 0 };
     pfc_page page;
+    int64_t project_id = 0;
     json_t *items;
     pfc_code code;
 
-    code = pfc_decode_page(req, &page, err);
+    code = pfc_query_project_page(app, req, &project_id, &page, err);
     if (!code)
-        code = pfc_machines_list(app->db, req->auth.project_id, page, &rows, err);
+        code = pfc_machines_list(app->db, project_id, page, &rows, err);
     if (code)
         return code;
     items = json_array();

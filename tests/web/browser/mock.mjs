@@ -72,7 +72,18 @@ function documentOfNight(number) {
     ...run.measurements[0], benchmark, metric, backend, unit, visits })) };
 }
 
-/** state: {empty, broken, token, long, many} switches what the API answers; `patches` collects what was sent. */
+/** Text members of outside get other values: rename(value, key) of every string in a document. */
+function renamed(document, rename) {
+  const walk = (value, key) => {
+    if (typeof value === "string") return rename(value, key);
+    if (Array.isArray(value)) return value.map((v) => walk(v, key));
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, walk(v, k)]));
+  };
+  return walk(document, "");
+}
+
+/** state: {empty, broken, token, long, many} switches what the API answers; `patches` collects what was sent; `rename` changes texts. */
 export function startMock(dist, state) {
   const manifest = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));
   const files = new Map(manifest.files.map((f) => [`/${f.path}`, { type: f.type, body: readFileSync(join(dist, f.path)) }]));
@@ -192,7 +203,8 @@ export function startMock(dist, state) {
       return undefined;
     }
     const hit = routes.find(([pattern]) => pattern.test(path));
-    return hit ? json(res, 200, hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
+    state.asked?.push(path + url.search);
+    return hit ? json(res, 200, state.rename ? renamed(hit[1](url), state.rename) : hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
   }
 
   const server = createServer((req, res) => {
@@ -200,9 +212,10 @@ export function startMock(dist, state) {
     if (url.pathname.startsWith("/api/v1")) return api(req, res, url);
     const page = manifest.pages.some((p) => (p.endsWith("/") && p !== "/" ? url.pathname.startsWith(p) : url.pathname === p));
     const file = files.get(page ? "/index.html" : url.pathname);
-    if (!file) return refuse(res, 404, "not_found", `Nothing is at ${url.pathname}.`);
-    res.writeHead(200, { "Content-Type": file.type, "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff" });
-    return res.end(file.body);
+    if (!file && !(req.headers.accept ?? "").includes("text/html")) return refuse(res, 404, "not_found", `Nothing is at ${url.pathname}.`);
+    const shown = file ?? files.get("/index.html"); /* static.c: the page says that the address has none */
+    res.writeHead(file ? 200 : 404, { "Content-Type": shown.type, "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff" });
+    return res.end(shown.body);
   });
   return new Promise((done) => server.listen(0, "127.0.0.1", () => done({
     url: `http://127.0.0.1:${server.address().port}`,

@@ -135,7 +135,7 @@ async function sliders_show_what_other_settings_find({ browser, mock }) {
     await rows(1);
     await says("1 change: 0 new, 1 of the stored ones not");
     await paramFits(page, "min_change", /^0\.09/);
-    await page.getByRole("slider", { name: /Mistakes/ }).fill("60");
+    await page.getByRole("slider", { name: /False alarms/ }).fill("60");
     await says("2 changes: 1 new, 1 of the stored ones not");
     await shoot(page, "walk-sliders");
     assert.deepEqual(await violations(page), []);
@@ -509,7 +509,126 @@ async function broken_results_are_marked_with_their_reason({ browser, mock }) {
   });
 }
 
+const LONG = "gemm_bf16_transposed_batched_strided_";
+const TEXTS = ["benchmark", "metric", "backend", "machine_class", "machine", "subject", "author", "name", "summary", "reason", "runner", "suite", "title", "cause"];
+
+/* A name of 200 bytes leaves its column at least 16 characters wide and its row at most four lines high. */
+async function long_names_leave_rows_of_four_lines({ browser, mock, state }) {
+  state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? (text + "_" + LONG.repeat(6)).slice(0, 200) : text);
+  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts/31",
+    `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/runs/1072", "/bisections?project=kernels", "/p/kernels/nights", "/series/101"];
+  const all = [];
+  for (const width of [1280, 1024]) {
+    await withPage(browser, { width, theme: "light" }, async (page) => {
+      for (const path of paths) {
+        await page.goto(mock.url + path);
+        await settled(page);
+        await shoot(page, `long${path.replace(/\W+/g, "_")}-${width}`);
+        const faults = await page.evaluate(() => {
+          const found = [];
+          const page = document.documentElement;
+          if (page.scrollWidth > page.clientWidth) found.push("the page is wider than the window");
+          for (const table of document.querySelectorAll("main table")) {
+            const name = table.caption?.textContent ?? "";
+            const box = table.closest(".table-box");
+            if (box && box.scrollWidth > box.clientWidth + 1) found.push(`${name}: ${box.scrollWidth} px in ${box.clientWidth}`);
+            for (const row of table.tBodies[0]?.rows ?? []) {
+              const head = row.querySelector("th");
+              if (!head || head.offsetParent === null) continue;
+              if (row.querySelector(".reasons, .strip")) continue; /* lists and pictures, which no name makes higher */
+              const style = getComputedStyle(head);
+              const inner = head.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+              const ch = parseFloat(style.fontSize) * 0.6; /* of this font, rounded down */
+              if (head.innerText.length > 20 && head.querySelector(".bench, .clamped, a") && inner < 16 * ch) found.push(`${name}: name column ${inner.toFixed(0)} px`);
+              const lines = (row.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom)) / parseFloat(style.lineHeight);
+              if (lines > 4.3) found.push(`${name}: row of ${lines.toFixed(1)} lines: ${row.innerText.slice(0, 60)}`);
+            }
+          }
+          return [...new Set(found)].slice(0, 3);
+        });
+        all.push(...faults.map((fault) => `${path} at ${width} px: ${fault}`));
+      }
+    });
+  }
+  assert.deepEqual(all, []);
+}
+
+/* Overrides of direction and control characters are shown, right-to-left names stay in their place, digits stay digits. */
+async function text_from_outside_shows_what_it_is({ browser, mock, state }) {
+  const evil = "exe.\u202egnp\u0007 \u2066x";
+  state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? evil : text);
+  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts/31",
+    `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/machines", "/runs/1072", "/bisections/4", "/p/kernels/nights", "/series/101?at=12b774678021"];
+  await withPage(browser, wide, async (page) => {
+    for (const path of paths) {
+      await page.goto(mock.url + path);
+      await settled(page);
+      const text = await page.evaluate(() => document.title + document.body.innerText + [...document.querySelectorAll("[title], [aria-label]")].map((e) => e.title + e.ariaLabel).join());
+      assert.ok(text.includes("exe.[U+202E]gnp"), path);
+      assert.doesNotMatch(text, /[\u0007\u202a-\u202e\u2066-\u2069]/, path);
+    }
+    /* A Hebrew name beside Latin text: each is isolated, so the digits after it stay behind it. */
+    state.rename = (text, key) => (key === "subject" ? "\u05d0\u05d1\u05d2" : key === "author" ? "128x128 != 1" : text);
+    await page.goto(`${mock.url}/p/kernels/commits`);
+    await settled(page);
+    const cell = page.locator("tbody th").first();
+    assert.equal(await cell.locator("bdi").first().innerText(), "\u05d0\u05d1\u05d2");
+    /* The font draws "x" between digits as a multiplication sign, and "!=" as one sign, unless it is told not to. */
+    const widths = await cell.locator("small").evaluate((small) => {
+      const measure = (settings) => {
+        const span = document.createElement("span");
+        span.textContent = "128x128 1920x1080 -> !=";
+        if (settings) span.style.fontFeatureSettings = settings;
+        small.append(span);
+        const width = span.getBoundingClientRect().width;
+        span.remove();
+        return width;
+      };
+      return [measure(""), measure('"calt" 0, "liga" 0, "cv11", "ss03"'), measure('"calt" 1, "liga" 1, "cv11", "ss03"')];
+    });
+    assert.equal(widths[0], widths[1]);
+    assert.notEqual(widths[0], widths[2], "the font has no such feature: this test shows nothing");
+  });
+}
+
+async function an_unknown_address_has_a_page({ browser, mock }) {
+  await withPage(browser, { ...wide, allow: /status of 404/ }, async (page) => {
+    const reply = await page.goto(`${mock.url}/nothing/here`);
+    assert.equal(reply.status(), 404);
+    await page.getByRole("heading", { name: "No such page" }).waitFor();
+    await page.getByRole("link", { name: "Back to the overview" }).click();
+    await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
+  });
+}
+
+async function machines_are_the_projects_own({ browser, mock, state }) {
+  state.asked = [];
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/machines?project=kernels`);
+    await settled(page);
+    for (const list of ["/machines", "/runners"]) {
+      const asked = state.asked.filter((p) => p.startsWith(list));
+      assert.ok(asked.length > 0 && asked.every((p) => /[?&]project=kernels(&|$)/.test(p)), `${list}: ${asked}`);
+    }
+    assert.match(await page.locator("main").innerText(), /last measured 4 days ago/);
+  });
+}
+
+/* The sentence above the other series says what their rows say. */
+async function evidence_agrees_with_its_rows({ browser, mock, state }) {
+  const row = { series_id: 101, metric: "cycles", backend: "cpu-avx2", machine_class: "m", unit: "cycles", exact: false };
+  state.alert = { evidence: "alone", witnesses: [{ ...row, rel_change: -0.06, moved: "better" }, { ...row, series_id: 102, rel_change: null, moved: "still" }] };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const text = await page.locator("main").innerText();
+    assert.match(text, /1 other series of this benchmark became better\. No change was found in 1 other series/);
+    assert.doesNotMatch(text, /did not move/);
+  });
+}
+
 export const walks = {
+  long_names_leave_rows_of_four_lines, text_from_outside_shows_what_it_is, an_unknown_address_has_a_page, machines_are_the_projects_own, evidence_agrees_with_its_rows,
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_change_meanwhile_is_shown_and_not_reverted, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,

@@ -168,7 +168,7 @@ export interface Runner {
 export interface Machine {
   machine_class: string; name: string; fingerprint_hash: string; fingerprint: Record<string, string>;
   changed: { name: string; before: string | null; now: string | null }[] | null; /* since the one before; null: the first */
-  first_seen_at: string; last_seen_at: string; runs: number;
+  first_seen_at: string; last_seen_at: string; first_measured_at?: string | null; last_measured_at?: string | null; runs: number;
 }
 export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number; unmeasurable?: boolean }
 export interface BisectStep {

@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
 import { readStatus } from "../base/verdict";
+import { visible } from "../base/visible";
 import { edgeBefore, xOf, type Plot, type Shown, type YMode } from "./columns";
 
 export interface Palette {
@@ -150,7 +151,7 @@ export function drawAbove(u: uPlot, m: Marks, p: Palette): void {
       ctx.lineTo(x, bottom);
       ctx.stroke();
       ctx.setLineDash([]);
-      ctx.fillText(b.fields.join(", "), x + 5 * px, bottom - 7 * px);
+      ctx.fillText(visible(b.fields.join(", ")), x + 5 * px, bottom - 7 * px);
     }
     /* The levels of changes are values; they have no place among ratios. */
     if (m.shown === "values") drawLevels(u, m, p, ctx);

@@ -20,6 +20,7 @@ import { AlertExplanation } from "./explanation";
 import { Explained } from "./moved";
 import { Suspects } from "./suspects";
 import { Triage } from "./triage";
+import { witnessText } from "./witness_text";
 
 function Levels(props: { alert: AlertDetail }) {
   const a = props.alert;
@@ -75,11 +76,6 @@ function Around(props: { alert: AlertDetail }) {
   );
 }
 
-const EVIDENCE: Record<string, string> = {
-  exact: "A metric without noise moved: the code did it.", corroborated: "Other metrics of the benchmark moved the same way.",
-  alone: "Other metrics of the benchmark were measured and did not move.", single: "Nothing else of this benchmark is measured.",
-};
-
 /** Evidence from history, bisections and new pairs, and why these may differ. */
 function Effects(props: { alert: AlertDetail }) {
   const list = props.alert.effects ?? [];
@@ -102,10 +98,10 @@ function Effects(props: { alert: AlertDetail }) {
 /** Results of the benchmark's other series at the same place. */
 function Witnesses(props: { alert: AlertDetail }) {
   const list = props.alert.witnesses ?? [];
-  const word: Record<string, string> = { worse: "worse too", better: "better", still: "did not move", unknown: "not measured there" };
+  const word: Record<string, string> = { worse: "also worse", better: "better", still: "no change found", unknown: "not measured on both sides" };
   return (
     <>
-      <p>{EVIDENCE[props.alert.evidence ?? ""] ?? ""}</p>
+      <p>{witnessText(props.alert.evidence, list)}</p>
       {list.length > 0 && <Table caption="Other series of this benchmark" rows={list.slice(0, 50)} keyOf={(w) => w.series_id} columns={[
         { name: "Metric", head: true, cell: (w) => <a href={href.series(w.series_id)}>{w.metric}</a> },
         { name: "Backend", cell: (w) => w.backend },
@@ -135,7 +131,7 @@ function Members(props: { alert: AlertDetail }) {
 
 function History(props: { alert: AlertDetail }) {
   const { history } = props.alert;
-  if (history.length === 0) return <p class="muted">Nobody has touched this alert yet.</p>;
+  if (history.length === 0) return <p class="muted">No entry yet.</p>;
   return (
     <ol class="history">{history.map((h, i) => (
       <li key={i}>

@@ -8,7 +8,7 @@ import { href, withQuery } from "../base/route";
 import { ALERT_STATES, judgeState } from "../base/verdict";
 import { AlertBadge, StateBadge, TwoSpeeds } from "../widgets/badge";
 import { Select } from "../widgets/field";
-import { BenchName, CommitLink, Page, When } from "../widgets/parts";
+import { BenchName, Clamped, CommitLink, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { Candidates } from "./candidates";
@@ -19,6 +19,30 @@ const CHOICES: [string, string][] = [
   ["open", "open"], ["all", "all"], ...ALERT_STATES.map((s): [string, string] => [s, judgeState(s).word]),
 ];
 
+/** Size, kind and levels. */
+function Change(props: { alert: Alert }) {
+  const a = props.alert;
+  const kind = [a.kind ?? "step", a.blocks ? "in blocks" : ""].filter((t) => t).join(", ");
+  return (
+    <span class="stacked"><span><AlertBadge alert={a} words /> <TwoSpeeds machines={a.two_speeds} /></span>
+      {a.reason ? <Clamped text={a.reason} /> : <small class="muted">{kind}: {formatValue(a.before, a.unit)} to {formatValue(a.after, a.unit)}</small>}</span>
+  );
+}
+
+/** The culprit or the suspect with subject and author, or what changed in place of a commit. */
+function Cause(props: { alert: Alert }) {
+  const a = props.alert;
+  if (a.drift) return <span class="muted">{a.title}: <DriftRange project={a.project} drift={a.drift} /></span>;
+  if (a.boundary) return <span class="muted"><Clamped text={a.title ?? ""} /></span>;
+  const range = a.commit_low === a.commit_high ? shortId(a.commit_high) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`;
+  return (
+    <span class="stacked">
+      <span>{a.culprit ? <><CommitLink project={a.project} id={a.culprit} /> culprit</> : <span class="muted">{range}</span>}</span>
+      {a.suspect && <Clamped text={`${a.suspect.subject ?? ""}${a.suspect.author ? ` (${a.suspect.author})` : ""}`} />}
+    </span>
+  );
+}
+
 export function Alerts() {
   const project = currentProject.value;
   const state = query.value.get("state") ?? "open";
@@ -27,27 +51,22 @@ export function Alerts() {
   const { load, more, loadingMore } = usePages<{ alerts: Alert[]; next_cursor?: string | null }, Alert>(
     withQuery("/alerts", { project, state: asked, event, limit: 200 }), (r) => r.alerts, ["alert"]);
   return (
-    <Page title="Alerts" lead="Changes worth a person’s time.">
+    <Page title="Alerts" lead="Changes that need triage.">
       <div class="filters"><Select label="State" value={state} options={CHOICES} onChange={(v) => setQuery({ state: v === "open" ? null : v })} /></div>
       {event && /^[0-9]{1,15}$/.test(event) ? <Explained id={Number(event)} /> : <Moved project={project} />}
       <View load={load} what="alerts">
         {(rows) => {
           if (rows.length === 0) {
             return <Empty title={state === "open" ? "No open alert" : "No alert in this state"}>
-              {state === "open" && <p>Every series stands at a level that someone has seen. <a href={href.alerts(project, "all")}>Show closed ones</a></p>}</Empty>;
+              {state === "open" && <p>No change point needs triage. <a href={href.alerts(project, "all")}>Show closed ones</a></p>}</Empty>;
           }
           return (
             <>
               <Table caption="Alerts, newest first" rows={rows} keyOf={(a) => a.id} columns={[
                 { name: "Alert", head: true, cell: (a) => <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.alert(a.id)} /> },
-                { name: "Change", cell: (a) => <><AlertBadge alert={a} words /> <TwoSpeeds machines={a.two_speeds} />{a.reason && <small class="differs">{a.reason}</small>}</> },
-                { name: "Before", numeric: true, wide: true, cell: (a) => formatValue(a.before, a.unit) },
-                { name: "After", numeric: true, wide: true, cell: (a) => formatValue(a.after, a.unit) },
-                { name: "Kind", cell: (a) => <>{a.kind ?? "step"}{a.blocks && <small class="n">in blocks</small>}</> },
-                { name: "Culprit", cell: (a) => a.drift ? <span class="muted">{a.title}: <DriftRange project={a.project} drift={a.drift} /></span> : a.boundary ? <span class="muted">{a.title}</span> : a.culprit ? <CommitLink project={a.project} id={a.culprit} />
-                  : <span class="muted">{a.commit_low === a.commit_high ? shortId(a.commit_high) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`}</span> },
-                { name: "Suspect", wide: true, cell: (a) => a.suspect ? `${a.suspect.subject ?? ""}${a.suspect.author ? ` (${a.suspect.author})` : ""}` : "" },
-                { name: "Together", wide: true, cell: (a) => a.group && a.group.series > 1 ? `group ${a.group.id}: ${a.group.summary}` : "" },
+                { name: "Change", cell: (a) => <Change alert={a} /> },
+                { name: "Cause", cell: (a) => <Cause alert={a} /> },
+                { name: "Together", wide: true, cell: (a) => a.group && a.group.series > 1 ? <Clamped text={`group ${a.group.id}: ${a.group.summary}`} /> : "" },
                 { name: "State", cell: (a) => <StateBadge state={a.state} /> },
                 { name: "Opened", cell: (a) => <When time={a.created_at} /> },
               ]} />

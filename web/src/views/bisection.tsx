@@ -55,7 +55,7 @@ function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] })
       <StepTable caption="Steps" b={b} unit={props.unit} steps={steps} />
       {fresh.length > 0 && (
         <details class="section">
-          <summary>New interleaved pairs that check the culprit: {plural(fresh.length, "run")}, the commit before and the culprit in turns</summary>
+          <summary>New interleaved pairs that check the culprit: {plural(fresh.length, "run")}, the commit before the culprit and the culprit, interleaved</summary>
           <StepTable caption="New interleaved pairs" b={b} unit={props.unit} steps={fresh} />
         </details>)}
     </>
@@ -94,7 +94,7 @@ export function BisectionView(props: { id: string }) {
             </Section>
             <Verdicts b={b} />
             <Section title="Steps"><Plot b={b} unit={unit} history={history} /></Section>
-            <Section title="What it took">
+            <Section title="Cost">
               <Facts facts={[["Runs", String(b.runs)], ["Builds", String(b.builds)], ["Commits measured", String(b.commits_measured)], ["Time", formatDuration(b.seconds)],
                 ...(countsText(b) ? [["Steps", countsText(b)] as [string, string]] : []),
                 ["Alert", b.alert_id === null ? "none" : <a href={href.alert(b.alert_id)}>#{b.alert_id}</a>]]} />

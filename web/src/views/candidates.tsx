@@ -13,7 +13,7 @@ export function Candidates(props: { project: string | null }) {
   if (load.state !== "data" || project === null || load.data.candidates.length === 0) return null;
   const rows = load.data.candidates;
   return (
-    <Section title="Waiting for the next night" side={<span class="muted">{plural(rows.length, "change")} that only single measurements show</span>}>
+    <Section title="Waiting for the next night" side={<span class="muted">{plural(rows.length, "change")} seen in single measurements only</span>}>
       <Table caption="Changes that wait for the next night, largest first" rows={rows} keyOf={(c) => c.id} columns={[
         { name: "Series", head: true, cell: (c) => <BenchName benchmark={c.benchmark} metric={c.metric} backend={c.backend} to={href.series(c.series_id, { at: c.commit.slice(0, 12) })} /> },
         { name: "Change", numeric: true, cell: (c) => formatChange(c.rel_change) },

@@ -87,13 +87,12 @@ export function CommitView(props: { project: string; id: string }) {
             <InNights project={props.project} commit={c.id} />
             {(c.changes ?? []).length > 0 && <Section title="Changes" side={<span class="muted">{plural((c.changes ?? []).length, "change point")} here</span>}><Changes changes={c.changes ?? []} /></Section>}
             <Section title="Values"><Values project={props.project} commit={c} /></Section>
-            <div class="split">
               <Section title="Runs">
                 {c.runs.length === 0 ? <Empty title="No run of this commit" /> : <Table caption="Runs of this commit" rows={c.runs} keyOf={(r) => r.run_id} columns={[
                   { name: "Run", head: true, cell: (r) => <a href={href.run(r.run_id)}>#{r.run_id}</a> },
-                  { name: "Suite", cell: (r) => r.suite },
-                  { name: "Values", numeric: true, cell: (r) => r.measurements },
-                  { name: "Reproduced", cell: (r) => <>{r.quarantined ? "hidden" : r.reproducibility ?? "\u2013"}{r.unsandboxed && <small class="n">not isolated</small>}</> },
+                  { name: "Suite", cell: (r) => <span class="clip" title={r.suite}>{r.suite}</span> },
+                  { name: "Values", numeric: true, wide: true, cell: (r) => r.measurements },
+                  { name: "Reproduced", wide: true, cell: (r) => <>{r.quarantined ? "hidden" : r.reproducibility ?? "\u2013"}{r.unsandboxed && <small class="n">not isolated</small>}</> },
                   { name: "When", cell: (r) => <When time={r.started_at} /> },
                 ]} />}
               </Section>
@@ -106,7 +105,6 @@ export function CommitView(props: { project: string; id: string }) {
                 <ul class="paths">{c.paths.slice(0, 40).map((p) => <li key={p}><code>{p}</code></li>)}
                   {c.paths.length > 40 && <li class="muted">and {c.paths.length - 40} more</li>}</ul>
               </Section>
-            </div>
           </Page>
         );
       }}

@@ -51,7 +51,7 @@ function History(props: { project: string; rows: Commit[]; a: string | null }) {
       { name: "Runs", cell: (c) => c.runs > 0 ? plural(c.runs, "run") : <span class="muted">not measured</span> },
       { name: "Alerts", cell: (c) => c.alerts > 0 ? <Badge judged={{ tone: "bad", icon: "alert", word: plural(c.alerts, "alert") }} /> : <span class="muted">none</span> },
       { name: "Compare", cell: (c) => a === c.id
-        ? <button type="button" class="link" onClick={() => setQuery({ a: null }, true)}>A: let go</button>
+        ? <button type="button" class="link" onClick={() => setQuery({ a: null }, true)}>A: clear</button>
         : a ? <a href={href.compare(project, a, c.id)}>with A<span class="sr-only">: {shortId(c.id)}</span></a>
           : <button type="button" class="link" onClick={() => setQuery({ a: c.id }, true)}>choose as A<span class="sr-only">: {shortId(c.id)}</span></button> },
     ]} />

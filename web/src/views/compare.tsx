@@ -42,8 +42,8 @@ function Rows(props: { rows: CompareRow[]; margin: number; reply: CompareReply }
   return (
     <Table caption="Benchmarks, worst first" className="compare-table" rows={props.rows} keyOf={(r) => `${r.benchmark} ${r.metric} ${r.backend} ${r.machine_class ?? ""}`} columns={[
       { name: "Benchmark", head: true, cell: (r) => <><BenchName benchmark={r.benchmark} metric={r.metric} backend={r.backend} />
-        {r.verdict === "broken" && <small class="differs"><Icon name="cross" /> {brokenText(r)}</small>}
-        {r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
+        {r.verdict === "broken" && <small class="differs" title={brokenText(r)}><Icon name="cross" /> {brokenText(r)}</small>}
+        {r.verdict !== "broken" && r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
       { name: "Verdict", cell: (r) => <><VerdictBadge verdict={r.verdict} rel={r.rel_change} />
         {moreText(r) && <small class="differs">{moreText(r)}</small>}<Why row={r} reply={props.reply} /></> },
       { name: "Change", numeric: true, cell: (r) => <b>{formatChange(r.rel_change)}</b> },
@@ -52,10 +52,8 @@ function Rows(props: { rows: CompareRow[]; margin: number; reply: CompareReply }
           <small>{formatChange(r.rel_low)} to {formatChange(r.rel_high)}</small></span>) },
       { name: "A", numeric: true, cell: (r) => <span title={formatInterval(r.a.low, r.a.high, r.unit)}>{formatValue(r.a.median, r.unit)}<small class="n">n {r.a.n}</small></span> },
       { name: "B", numeric: true, cell: (r) => <span title={formatInterval(r.b.low, r.b.high, r.unit)}>{formatValue(r.b.median, r.unit)}<small class="n">n {r.b.n}</small></span> },
-      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}` },
-      { name: "Reproduced", wide: true, cell: (r) => r.reproducibility ?? "\u2013" },
-      { name: "p", numeric: true, wide: true, cell: (r) => formatP(r.p) },
-      { name: "p adjusted", numeric: true, wide: true, cell: (r) => r.p_adjusted === null ? "\u2013" : formatP(r.p_adjusted) },
+      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : <>{r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}`}{r.reproducibility && <small class="n">{r.reproducibility}</small>}</> },
+      { name: "p adjusted", numeric: true, wide: true, cell: (r) => r.p_adjusted === null ? "\u2013" : <span title={`not adjusted: ${formatP(r.p)}`}>{formatP(r.p_adjusted)}</span> },
     ]} />
   );
 }
@@ -101,7 +99,7 @@ function Result(props: { reply: CompareReply; project: string | null }) {
       {rows.length === 0 ? <Empty title={reply.rows.length === 0 ? "Nothing was measured at both ends" : "Nothing fits these filters"} /> : <Rows rows={rows} margin={reply.margin_rel} reply={reply} />}
       <Only title="Only measured in A" rows={reply.only_a} />
       <Only title="Only measured in B" rows={reply.only_b} />
-      <Section title="Take it along">
+      <Section title="Export">
         <Command text={`perfci compare ${shortId(reply.a.commit)} ${shortId(reply.b.commit)}`} what="Command: measure both again, interleaved" />
         <details class="points"><summary><h3>As Markdown</h3></summary><textarea class="mono" readOnly rows={8} aria-label="Comparison as Markdown">{compareMarkdown(reply, rows)}</textarea></details>
       </Section>

@@ -29,7 +29,7 @@ export function DriftCard(props: { alert: Alert; drift: Drift }) {
   const r = drift.reference;
   return (
     <>
-      <p>A drift has no single culprit: many small losses, none of which is a step.</p>
+      <p>A drift has no single culprit: the level changes in many steps, each too small to be detected.</p>
       <Facts facts={[
         ["Range", <><DriftRange project={alert.project} drift={drift} />: {plural(drift.commits, "commit")}{drift.weeks !== null && <> in {drift.weeks.toFixed(1)} weeks</>}</>],
         ["Total", `${formatChange(alert.rel_change)} (${formatChange(alert.rel_low)} to ${formatChange(alert.rel_high)})`],
@@ -40,7 +40,7 @@ export function DriftCard(props: { alert: Alert; drift: Drift }) {
       <dl class="commands">
         <dt>Measure both ends of the range interleaved on your machine</dt>
         <dd><Command text={`perfci repro alert:${alert.id}`} what="Command: measure both ends" /></dd>
-        <dt>The range of a drift in a browser</dt>
+        <dt>Compare both ends of the range in this browser</dt>
         <dd><a href={href.compare(alert.project, drift.first, drift.last)}>Compare both ends</a></dd>
       </dl>
     </>

@@ -80,7 +80,7 @@ function Differences(props: { explanation: Explanation }) {
   return (
     <details><summary>What differs in the records: {t.differences.length + t.differences_more} values</summary>
       <Table caption="Recorded values that differ" rows={t.differences} keyOf={(d) => d.name} columns={[
-        { name: "Name", head: true, cell: (d) => <code>{d.name}</code> },
+        { name: "Name", head: true, cell: (d) => <code title={d.name}>{d.name}</code> },
         { name: "Before", numeric: true, cell: (d) => d.before || "\u2013" },
         { name: "After", numeric: true, cell: (d) => d.after || "\u2013" },
         { name: "Change", numeric: true, cell: (d) => (d.rel_change === null ? "\u2013" : formatChange(d.rel_change)) },

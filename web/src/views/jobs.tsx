@@ -36,30 +36,30 @@ export function Jobs() {
   const { load, more, loadingMore } = usePages<{ jobs: Job[]; next_cursor?: string | null }, Job>(
     withQuery("/jobs", { project: currentProject.value, state, kind, limit: 100 }), (r) => r.jobs, ["job"]);
   return (
-    <Page title="Jobs" lead="What waits, what runs, and what came of it.">
+    <Page title="Jobs" lead="Queued, running and finished jobs.">
       <div class="filters">
         <Select label="State" value={state} options={all(STATES, (s) => judgeState(s).word)} onChange={(v) => setQuery({ state: v })} />
         <Select label="Kind" value={kind} options={all(KINDS, (s) => s.replace(/_/g, " "))} onChange={(v) => setQuery({ kind: v })} />
       </div>
       <View load={load} what="jobs">
-        {(jobs) => jobs.length === 0 ? <Empty title="No job here"><p>A nightly round queues one for each new commit:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty> : (
+        {(jobs) => jobs.length === 0 ? <Empty title="No job"><p>A nightly round queues one for each new commit:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty> : (
           <>
             <Table caption="Jobs" rows={jobs} keyOf={(j) => j.id} columns={[
               { name: "Job", head: true, cell: (j) => <span class="bench"><span>#{j.id} {j.kind.replace(/_/g, " ")}</span>{j.rerun && <small>rerun {j.rerun.number} of {j.rerun.times} by rule {j.rerun.rule}{j.rerun.of !== null && `, of job #${j.rerun.of}`}</small>}{(j.reason || (j.state === "leased" && j.progress)) && <small>{j.reason || j.progress}</small>}{j.rerun_note && <small>{j.rerun_note}</small>}</span> },
               { name: "State", cell: (j) => <><StateBadge state={j.state} />{j.reproducibility && <small> {j.reproducibility}</small>}{j.unsandboxed && <small class="n">not isolated</small>}{j.state === "queued" && j.position !== null && <small class="n">place {j.position}</small>}</> },
-              { name: "Begins", cell: begins },
+              { name: "Expected start", cell: begins },
               { name: "Commit", cell: (j) => <CommitLink project={j.project} id={j.commit} /> },
               { name: "Runner", cell: (j) => j.runner ?? <span class="muted">none yet</span> },
               { name: "Tries", numeric: true, wide: true, cell: (j) => j.tries },
               { name: "Priority", numeric: true, wide: true, cell: (j) => j.priority },
-              { name: "Took", numeric: true, cell: took },
+              { name: "Duration", numeric: true, cell: took },
               { name: "Queued", cell: (j) => <When time={j.created_at} /> },
             ]} />
             {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
           </>
         )}
       </View>
-      <Section title="Runners"><Runners /></Section>
+      <Section title="Runners"><Runners project={currentProject.value} /></Section>
     </Page>
   );
 }

@@ -1,6 +1,8 @@
 /* The machines, by class, with every fingerprint they had and what changed from one to the next. */
 import type { Machine } from "../api/types";
+import { currentProject } from "../api/projects";
 import { useApi } from "../api/use";
+import { withQuery } from "../base/route";
 import { plural } from "../base/format";
 import { Icon } from "../widgets/icons";
 import { Facts, Page, Section, When } from "../widgets/parts";
@@ -14,8 +16,8 @@ function Fingerprint({ machine }: { machine: Machine }) {
     <details class="card fingerprint" open={!machine.changed || changed.size > 0}>
       <summary>
         <h3><code>{machine.fingerprint_hash.slice(0, 10)}</code> <span class="muted">{machine.name}</span></h3>
-        <span>{changed.size > 0 ? <><Icon name="alert" /> changed: {[...changed.keys()].join(", ")}</> : machine.changed ? "the machine is as before" : "first fingerprint"}</span>
-        <span class="muted">{plural(machine.runs, "run")} · last <When time={machine.last_seen_at} /></span>
+        <span>{changed.size > 0 ? <><Icon name="alert" /> changed: {[...changed.keys()].join(", ")}</> : machine.changed ? "as before" : "first fingerprint"}</span>
+        <span class="muted">{plural(machine.runs, "run")} · last measured <When time={machine.last_measured_at ?? null} /></span>
       </summary>
       <Facts facts={[...Object.entries(machine.fingerprint), ...gone].sort().map(([k, v]) => [k, changed.has(k)
         ? <><b>{v}</b> <small class="muted">was {changed.get(k)?.before ?? "not recorded"}</small></> : v])} />
@@ -24,10 +26,11 @@ function Fingerprint({ machine }: { machine: Machine }) {
 }
 
 export function Machines() {
-  const load = useApi<{ machines: Machine[] }>("/machines", ["run"]);
+  const project = currentProject.value;
+  const load = useApi<{ machines: Machine[] }>(withQuery("/machines", { project, limit: 1000 }), ["run"]);
   return (
-    <Page title="Machines" lead="Values measured under different fingerprints are never compared silently.">
-      <Section title="Runners"><Runners /></Section>
+    <Page title="Machines" lead="Machines that measured this project, by class. A comparison across different fingerprints says so.">
+      <Section title="Runners"><Runners project={project} /></Section>
       <View load={load} what="machines">
         {({ machines }) => {
           const classes = [...new Set(machines.map((m) => m.machine_class))].sort();

@@ -40,7 +40,7 @@ export function Nights(props: { project: string }) {
     <Page title="Nights" lead="Commits that were measured together in blocks, newest first.">
       <View load={load} what="nights">
         {(rows) => rows.length === 0
-          ? <Empty title="No night yet"><p>A night measures the new commits, the last judged one and an anchor in blocks:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty>
+          ? <Empty title="No night yet"><p>A night measures the new commits, the newest judged one and an anchor in blocks:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty>
           : <>
             <Rows project={props.project} rows={rows} />
             {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}

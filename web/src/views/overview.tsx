@@ -79,7 +79,7 @@ function OpenAlerts(props: { project: string }) {
   return (
     <View load={load} what="alerts">
       {({ alerts }) => {
-        if (alerts.length === 0) return <Empty title="No open alert"><p>Every series stands at a level that someone has seen.</p></Empty>;
+        if (alerts.length === 0) return <Empty title="No open alert"><p>No change point needs triage.</p></Empty>;
         return <ul class="alert-list">{alerts.map((a) => (
           <li key={a.id}>
             <a href={href.alert(a.id)}>

@@ -40,14 +40,14 @@ function Measurements(props: { list: Measurement[]; run: string }) {
         <Table caption="Measurements" rows={shown} keyOf={(r) => `${r.m.benchmark} ${r.m.metric} ${r.m.backend}`} columns={[
           { name: "Benchmark", head: true, cell: ({ m }) => <><BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend} />
             {m.status === "ok" && (m.metric === "cycles" || m.metric === "time_ns") && <small><a href={href.explain({ after: props.run, benchmark: m.benchmark, backend: m.backend, metric: m.metric })}>What limits it?</a></small>}</> },
-          { name: "State", cell: ({ m }) => <><StateBadge state={m.status} />{m.reason && <small class="n">{m.reason}</small>}</> },
+          { name: "State", cell: ({ m }) => <><StateBadge state={m.status} />{m.reason && <small class="n" title={m.reason}>{m.reason}</small>}</> },
           { name: "Median", numeric: true, cell: ({ m, sorted }) => formatValue(quantile(sorted, 0.5), m.unit) },
           { name: "Middle half", numeric: true, wide: true, cell: ({ sorted }) => {
             const half = (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / 2 / quantile(sorted, 0.5);
             return sorted.length < 4 ? "\u2013" : `\u00b1${formatShare(half)}`;
           } },
           { name: "Samples", numeric: true, cell: ({ sorted, blocks }) => <>{sorted.length}<small class="n">{plural(blocks.length, "process", "processes")}</small></> },
-          { name: "Every sample, a row a process", cell: ({ blocks, sorted }) => sorted.length > 1 ? <Strip blocks={blocks.slice(0, 12)} /> : <span class="muted">{"\u2013"}</span> },
+          { name: "Samples, a row a process", cell: ({ blocks, sorted }) => sorted.length > 1 ? <Strip blocks={blocks.slice(0, 12)} /> : <span class="muted">{"\u2013"}</span> },
         ]} />
       )}
     </>

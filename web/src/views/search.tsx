@@ -24,13 +24,13 @@ export function Search(props: { b: Bisection; reload: () => void }) {
   const cost = b.expected;
   const running = b.state === "running";
   return (
-    <Section title={running ? "Where it may be" : "Where it was looked for"}>
-      {known ? <BeliefBars line={line} /> : <Empty title="Nothing is measured yet" />}
+    <Section title={running ? "Probability of each commit" : "Probability of each commit at the end"}>
+      {known ? <BeliefBars line={line} /> : <Empty title="No measurement yet" />}
       {known && <p class="muted">{plural(line.length, "commit")}, oldest first. {best.map((c, i) => <span key={c.id}>{i > 0 ? ", " : ""}<CommitLink project={b.project} id={c.id} /> {formatShare(c.probability)}</span>)}</p>}
       {running && cost && <Facts facts={[
-        ["Steps so far", countsText(b) ?? String(b.runs)], ["Runs to go", cost.runs === null ? "unknown" : `about ${Math.ceil(cost.runs)}`],
-        ["Runners", String(cost.runners)], ["Jobs before it", String(cost.jobs_waiting)],
-        ["Wait", cost.wait_seconds === null ? "unknown" : formatDuration(cost.wait_seconds)], ["Time to go", cost.seconds === null ? "unknown" : formatDuration(cost.seconds)],
+        ["Steps done", countsText(b) ?? String(b.runs)], ["Runs expected", cost.runs === null ? "unknown" : `about ${Math.ceil(cost.runs)}`],
+        ["Runners", String(cost.runners)], ["Jobs ahead in the queue", String(cost.jobs_waiting)],
+        ["Wait", cost.wait_seconds === null ? "unknown" : formatDuration(cost.wait_seconds)], ["Time expected", cost.seconds === null ? "unknown" : formatDuration(cost.seconds)],
         ["Stored runs used", String(cost.stored_runs)]]} />}
       {running && <Cancel id={b.id} done={props.reload} />}
       {b.reason && b.stopped !== "budget" && !differenceText(b) && <p>{b.reason}</p>}

@@ -61,7 +61,7 @@ function Loaded(props: { reply: SeriesReply }) {
         <Facts facts={[
           ["Better is", s.direction], ["Points", plural(s.points, "point")],
           ["Noise", s.exact ? "exact: one repeat decides" : s.noise_rel === null ? "not known yet" : `\u00b1${formatShare(s.noise_rel)}`],
-          ["Shows a change of", shows(s)],
+          ["Minimum detectable change", shows(s)],
           ...(s.watching ? [["Watching", <Watching id={s.id} points={s.watching} of={s.watching_of ?? s.watching} />] as const] : []),
           ...(s.judged === false ? [["Judged", "no: the project's configuration leaves it out"] as const] : []),
           ...(s.anchor ? [["Anchor", <CommitLink project={s.project} id={s.anchor} />] as const] : []),

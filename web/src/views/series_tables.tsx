@@ -24,8 +24,8 @@ export function ChangesTable(props: { reply: SeriesReply }) {
     <Table caption="Change points, newest first" rows={[...reply.changes].reverse()} keyOf={(c) => c.index} columns={[
       { name: "Change", head: true, cell: (c) => <Badge judged={judgeChange(c.direction, c.rel_change, readStatus(c))} text={`${formatChange(c.rel_change)} ${judgeChange(c.direction, c.rel_change, readStatus(c)).word}`} /> },
       { name: "Interval", numeric: true, cell: (c) => `${formatChange(c.rel_low)} to ${formatChange(c.rel_high)}` },
-      { name: "Before", numeric: true, cell: (c) => formatValue(c.before, unit) },
-      { name: "After", numeric: true, cell: (c) => formatValue(c.after, unit) },
+      { name: "Before", numeric: true, wide: true, cell: (c) => formatValue(c.before, unit) },
+      { name: "After", numeric: true, wide: true, cell: (c) => formatValue(c.after, unit) },
       { name: "First commit", cell: (c) => <CommitLink project={reply.series.project} id={c.commit} /> },
       { name: "Where (90 %)", cell: (c) => c.index_low === c.index_high ? "this commit"
         : <span><code>{shortId(c.commit_low)}</code> to <code>{shortId(c.commit_high)}</code></span> },

@@ -61,7 +61,7 @@ export function Tuning(props: { trial: Trial }) {
       <div class="row">
         <Slider knob={MIN_CHANGE} label="Smallest change that counts" show={formatShare}
           help="Policy: smaller changes are never shown." />
-        <Slider knob={ALPHA} label="Mistakes accepted" show={(v) => `${v} per quiet series`}
+        <Slider knob={ALPHA} label="False alarms accepted" show={(v) => `${v} per quiet series`}
           help="Changes believed by mistake in a series without any." />
         <button type="button" class="button" disabled={!trial.on} onClick={() => setQuery({ min_change: null, alpha: null }, true)}>As stored</button>
       </div>

@@ -4,12 +4,12 @@ import type { AlertDetail, Suspect, SuspectsReply } from "../api/types";
 import { useApi } from "../api/use";
 import { formatCertainty, formatShare, plural, shortId } from "../base/format";
 import { Badge } from "../widgets/badge";
-import { Command, CommitLink } from "../widgets/parts";
+import { Clamped, Command, CommitLink } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 
 const SHOWN = 10;
-const OTHERS: Record<string, string> = { toolchain: "the toolchain", harness: "the harness", machine: "the machine", none: "none of these" };
+const OTHERS: Record<string, string> = { toolchain: "the toolchain", harness: "the harness", machine: "the machine", none: "none of these commits" };
 
 function Role(props: { alert: AlertDetail; suspect: Suspect }) {
   const { alert, suspect } = props;
@@ -30,8 +30,8 @@ function Who(props: { alert: AlertDetail; suspect: Suspect }) {
 
 function What(props: { suspect: Suspect }) {
   const s = props.suspect;
-  if (!s.commit) return s.field ? <><code>{s.field}</code> {s.before ?? "unknown"} {"\u2192"} {s.now ?? "unknown"}</> : <span class="muted">the range may be wrong</span>;
-  return <>{s.subject ?? <span class="muted">no subject</span>}<br /><small class="muted">{s.author ?? "unknown"} · {s.measured ? "measured" : "not measured"}</small></>;
+  if (!s.commit) return s.field ? <><code>{s.field}</code> {s.before ?? "unknown"} {"\u2192"} {s.now ?? "unknown"}</> : <span class="muted">the confidence set of the location may be wrong</span>;
+  return <>{s.subject ? <Clamped text={s.subject} /> : <span class="muted">no subject</span>}<small class="n" title={s.author ?? ""}>{s.author ?? "unknown"} · {s.measured ? "measured" : "not measured"}</small></>;
 }
 
 function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
@@ -45,12 +45,12 @@ function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
         rowClass={(s) => (s.commit && s.commit === alert.culprit ? "current" : "")} columns={[
           { name: "Suspect", head: true, cell: (s) => <Who alert={alert} suspect={s} /> },
           { name: "Probability", numeric: true, cell: (s) => (s.probability > 0.5 ? formatCertainty(s.probability) : formatShare(s.probability)) },
-          { name: "What", cell: (s) => <What suspect={s} /> },
-          { name: "Why", cell: (s) => <ul class="reasons">{s.reasons.map((r) => <li key={r}>{r}</li>)}</ul> },
+          { name: "Subject", cell: (s) => <What suspect={s} /> },
+          { name: "Evidence", cell: (s) => <ul class="reasons">{s.reasons.map((r) => <li key={r}><span title={r}>{r}</span></li>)}</ul> },
         ]} />
       {list.length < reply.suspects.length && (
         <p class="under-table"><button type="button" class="button" onClick={() => setAll(true)}>Show all {plural(reply.suspects.length, "suspect")}</button></p>)}
-      <p class="muted under-table">Weighed without a run, over {plural(reply.series, "series", "series")} of the same cause{reply.sources > 0 ? "."
+      <p class="muted under-table">Estimated from the history and the {plural(reply.series, "series", "series")} of the group, without new runs{reply.sources > 0 ? "."
         : "; the benchmark's sources are unknown: a runner reports them if the build leaves compile_commands.json or depfiles."}</p>
     </>
   );
@@ -65,11 +65,11 @@ export function Suspects(props: { alert: AlertDetail }) {
     <>
       <View load={load} what="the suspects">{(reply) => <Ranked alert={a} reply={reply} />}</View>
       <dl class="commands">
-        <dt>Reproduce the change: both sides, interleaved, on your machine</dt>
+        <dt>Reproduce the change on your machine: both sides, interleaved</dt>
         <dd><Command text={`perfci repro alert:${a.id}`} what="Command: reproduce the change" /></dd>
-        <dt>Find the commit in the range, in as few runs as the noise allows</dt>
+        <dt>Bisect the range with as few runs as the noise allows</dt>
         <dd><Command text={`perfci bisect --metric ${a.metric}${bench}${a.backend ? ` --backend ${a.backend}` : ""} --good ${shortId(a.commit_low)}^ --bad ${shortId(a.commit_high)}`} what="Command: bisect the range" /></dd>
-        <dt>This table in a terminal</dt>
+        <dt>Print this table in a terminal</dt>
         <dd><Command text={`perfci why ${a.id}`} what="Command: the suspects" /></dd>
       </dl>
     </>

@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { formatAgo, formatWhen, parseTime, shortId } from "../base/format";
 import { hasMoved } from "../base/location";
 import { href } from "../base/route";
+import { visible } from "../base/visible";
 import type { WhyNoAlert } from "../api/types";
 import { Icon } from "./icons";
 
@@ -24,13 +25,18 @@ export function CommitLink(props: { project: string | null | undefined; id: stri
   return <a class="mono" href={href.commit(props.project, props.id)}>{shortId(props.id)}</a>;
 }
 
+/** Long text in a cell: at most two lines, all of it for pointers. */
+export function Clamped(props: { text: string }) {
+  return <span class="clamped" title={props.text}>{props.text}</span>;
+}
+
 /** Name of what was measured: benchmark first, then where. */
 export function BenchName(props: { benchmark: string; metric: string; backend?: string | null; to?: string }) {
   const headline = props.benchmark === "headline" || props.benchmark === "";
   const name = headline ? props.metric : props.benchmark;
   const rest = [headline ? "headline" : props.metric, props.backend].filter((s) => s).join(" \u00b7 ");
   return (
-    <span class="bench">
+    <span class="bench" title={`${name} ${rest}`}>
       {props.to ? <a href={props.to}>{name}</a> : <span>{name}</span>}
       <small>{rest}</small>
     </span>
@@ -41,14 +47,14 @@ export function BenchName(props: { benchmark: string; metric: string; backend?: 
 export function AlertOrWhy(props: { change: { alert_id: number | null; why_no_alert?: WhyNoAlert | null } }) {
   const { alert_id: id, why_no_alert: why } = props.change;
   if (id !== null) return <a href={href.alert(id)}>#{id}</a>;
-  return why ? <span class="why muted">none: {why.sentence}</span> : <span class="muted">none</span>;
+  return why ? <span class="why muted" title={why.sentence}>none: {why.sentence}</span> : <span class="muted">none</span>;
 }
 
 /** Title of a page; takes the focus after a change of page, so that a screen reader starts there. */
 export function Page(props: { title: string; lead?: ComponentChildren; side?: ComponentChildren; children?: ComponentChildren }) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => { if (hasMoved() && document.activeElement === document.body) title.current?.focus({ preventScroll: true }); }, []);
-  useEffect(() => { document.title = `${props.title} \u00b7 perfci`; }, [props.title]);
+  useEffect(() => { document.title = `${visible(props.title)} \u00b7 perfci`; }, [props.title]);
   return (
     <>
       <header class="page-head">

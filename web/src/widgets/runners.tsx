@@ -2,6 +2,7 @@
 import type { Runner } from "../api/types";
 import { useApi } from "../api/use";
 import { formatDuration, plural } from "../base/format";
+import { withQuery } from "../base/route";
 import { Icon } from "./icons";
 import { Command, When } from "./parts";
 import { Empty, View } from "./state";
@@ -14,7 +15,7 @@ function Spool({ runner }: { runner: Runner }) {
   if (!spool) return <span class="muted">not reported</span>;
   return (
     <span class="bench">
-      <span>{spool.documents === 0 ? "nothing waits" : `${plural(spool.documents, "result")} waiting`}{spool.oldest_s !== null && `, oldest ${formatDuration(spool.oldest_s)}`}</span>
+      <span>{spool.documents === 0 ? "no result waits" : `${plural(spool.documents, "result")} waiting`}{spool.oldest_s !== null && `, oldest ${formatDuration(spool.oldest_s)}`}</span>
       <small>{(spool.disk_free_bytes / GIB).toFixed(1)} GiB free</small>
     </span>
   );
@@ -32,12 +33,13 @@ function State({ runner }: { runner: Runner }) {
   );
 }
 
-export function Runners() {
-  const load = useApi<{ runners: Runner[] }>("/runners", ["job"]);
+/** Runners that work for the project; null: all that the reader may see. */
+export function Runners(props: { project: string | null }) {
+  const load = useApi<{ runners: Runner[] }>(withQuery("/runners", { project: props.project }), ["job"]);
   return (
     <View load={load} what="runners">
       {({ runners }) => runners.length === 0
-        ? <Empty title="No runner has called yet"><Command text="perfci-runner --url URL --token-file FILE --work DIR" what="Command: start a runner" /></Empty>
+        ? <Empty title="No runner has sent a request yet"><Command text="perfci-runner --url URL --token-file FILE --work DIR" what="Command: start a runner" /></Empty>
         : <Table caption="Runners" rows={runners} keyOf={(r) => `${r.project ?? ""}/${r.name}`} columns={[
           { name: "Runner", head: true, cell: (r) => <span class="bench"><span>{r.name}</span>{r.project && <small>{r.project} only</small>}</span> },
           { name: "State", cell: (r) => <State runner={r} /> },

@@ -12,6 +12,9 @@ export interface Column<T> {
   wide?: boolean;
 }
 
+/** Text takes at most two lines, all of it for pointers; elements have rules of their own. */
+const shown = (content: ComponentChildren): ComponentChildren => (typeof content === "string" && content.length > 40 ? <span class="clamped" title={content}>{content}</span> : content);
+
 export function Table<T>(props: {
   caption: string; columns: readonly Column<T>[]; rows: readonly T[]; keyOf: (row: T) => Key;
   className?: string; rowClass?: (row: T) => string;
@@ -28,8 +31,8 @@ export function Table<T>(props: {
           {props.rows.map((row) => (
             <tr key={props.keyOf(row)} role="row" class={props.rowClass?.(row) ?? ""}>
               {props.columns.map((c) => c.head
-                ? <th key={c.name} role="rowheader" scope="row" class={classOf(c)}>{c.cell(row)}</th>
-                : <td key={c.name} role="cell" class={classOf(c)} data-name={c.name}>{c.cell(row)}</td>)}
+                ? <th key={c.name} role="rowheader" scope="row" class={classOf(c)}>{shown(c.cell(row))}</th>
+                : <td key={c.name} role="cell" class={classOf(c)} data-name={c.name}>{shown(c.cell(row))}</td>)}
             </tr>
           ))}
         </tbody>
