@@ -1,8 +1,9 @@
 -- name: commits_list
--- cursor: id of a commit; the page has older commits, wherever that commit lies now.
+-- cursor: id of a commit; the page has older commits, wherever that commit lies now. words: all of them occur in the id,
+-- the subject or the author; NULL does not restrict.
 -- row: commit
 -- also: once
--- in: project_id i64, branch text?, cursor id, limit i64
+-- in: project_id i64, branch text?, cursor id, limit i64, words text?
 -- out: position i64, id i64, sha text, parents text[], paths text[], tags text[], author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
 SELECT b.position, c.id, c.sha, c.parents, c.paths,
@@ -20,6 +21,9 @@ WHERE b.project_id = $1::bigint
   AND b.position IS NOT NULL AND ($3::bigint IS NULL OR b.position < (
       SELECT x.position FROM branch_commits x
       WHERE x.project_id = b.project_id AND x.branch = b.branch AND x.commit_id = $3))
+  AND ($5::text IS NULL OR NOT EXISTS (
+      SELECT 1 FROM unnest(string_to_array(lower($5), ' ')) AS w
+      WHERE position(w IN lower(c.sha || ' ' || c.subject || ' ' || c.author)) = 0))
 ORDER BY b.position DESC LIMIT $4::int;
 
 -- name: commits_get

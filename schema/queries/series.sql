@@ -2,7 +2,7 @@
 -- A parameter that is NULL does not restrict.
 -- also: once
 -- in: project_id id, series_id id, metric text?, benchmark text?, backend text?, machine_class text?, branch text?,
---    words text?, headline_only bool, spark_length i64, cursor id, limit i64
+--    words text?, headline_only bool, spark_length i64, cursor id, limit i64, ids i64[]?
 -- out: id i64, project_id i64, project text, benchmark text, metric text, backend text, machine_class text,
 --    branch text, unit text, higher_is_better bool, exact bool, headline bool, points i64, last_commit text,
 --    last_time f64, last_median f64, noise_rel f64, watching i64, watching_of i64, detectable_rel f64,
@@ -41,7 +41,50 @@ WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id 
       WHERE position(w IN lower(b.name || ' ' || s.metric || ' ' || s.backend)) = 0))
   AND (NOT $9::boolean OR s.headline)
   AND ($11::bigint IS NULL OR s.id > $11)
+  AND ($13::bigint[] IS NULL OR s.id = ANY ($13))
 ORDER BY s.id LIMIT $12::int;
+
+-- name: series_order
+-- The ids of a page of series, in the order of sort, headline metrics first. A parameter that is NULL does not restrict.
+-- cursor: the last series of the page before.
+-- in: project_id i64, metric text?, benchmark text?, backend text?, machine_class text?, branch text?, words text?,
+--    headline_only bool, change text?, sort text, cursor id, limit i64
+-- out: id i64
+WITH found AS MATERIALIZED (
+    SELECT s.id, s.headline, b.name, s.metric, s.noise_rel, c.time, g.rel_change, g.regression
+    FROM series s
+    JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+    LEFT JOIN commits c ON c.project_id = s.project_id AND c.id = s.last_commit_id
+    LEFT JOIN LATERAL (
+        SELECT x.rel_change, x.regression FROM change_points x
+        JOIN branch_commits xb ON xb.project_id = x.project_id AND xb.commit_id = x.commit_id
+            AND xb.branch = s.branch
+        WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL AND x.kind = 'step'
+        ORDER BY xb.position DESC NULLS LAST LIMIT 1) g ON $10 = 'change' OR $9::text IS NOT NULL
+    WHERE s.project_id = $1::bigint
+      AND ($2::text IS NULL OR s.metric = $2) AND ($3::text IS NULL OR b.name = $3)
+      AND ($4::text IS NULL OR s.backend = $4) AND ($5::text IS NULL OR s.machine_class = $5)
+      AND ($6::text IS NULL OR s.branch = $6)
+      AND ($7::text IS NULL OR NOT EXISTS (
+          SELECT 1 FROM unnest(string_to_array(lower($7), ' ')) AS w
+          WHERE position(w IN lower(b.name || ' ' || s.metric || ' ' || s.backend)) = 0))
+      AND (NOT $8::boolean OR s.headline)),
+-- Digits are filled up, so that m64 comes before m1024.
+ranked AS MATERIALIZED (
+    SELECT f.id, row_number() OVER (
+        ORDER BY f.headline DESC,
+                 CASE WHEN $10 = 'change' THEN abs(f.rel_change) END DESC NULLS LAST,
+                 CASE WHEN $10 = 'noise' THEN f.noise_rel END DESC NULLS LAST,
+                 CASE WHEN $10 = 'fresh' THEN f.time END DESC NULLS LAST,
+                 (SELECT string_agg(CASE WHEN m[1] ~ '^[0-9]' THEN lpad(m[1], 20, '0') ELSE m[1] END, '' ORDER BY n)
+                  FROM regexp_matches(f.name, '[0-9]+|[^0-9]+', 'g') WITH ORDINALITY AS r (m, n)) COLLATE "C",
+                 f.metric, f.id) AS place
+    FROM found f
+    WHERE CASE $9 WHEN 'steady' THEN f.regression IS NULL WHEN 'regression' THEN f.regression
+                  WHEN 'improvement' THEN NOT f.regression ELSE true END)
+SELECT id FROM ranked
+WHERE $11::bigint IS NULL OR place > (SELECT place FROM ranked WHERE id = $11)
+ORDER BY place LIMIT $12::int;
 
 -- name: window_points
 -- Only the months between stored_from and stored_until are read, and the runs from run_from to run_to.

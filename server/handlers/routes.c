@@ -38,13 +38,14 @@ const pfc_route pfc_routes[] = {
     { "POST", API "/projects/{p}/commits", PFC_MAY_INGEST, pfc_handle_commits_post, NULL, "Commits",
       "Stores commits of a branch", "200", "CommitsStoredAnswer" },
     { "GET", API "/projects/{p}/commits", PFC_MAY_READ, pfc_handle_commits_list,
-      "branch:string " PAGE, NULL, "Commits along first parents, newest first", "200",
+      "branch:string q:string " PAGE, NULL, "Commits along first parents, newest first", "200",
       "CommitsAnswer" },
     { "GET", API "/projects/{p}/commits/{id}", PFC_MAY_READ, pfc_handle_commits_get, NULL, NULL,
       "One commit, its runs and its values", "200", "CommitAnswer" },
     { "GET", API "/projects/{p}/series", PFC_MAY_READ, pfc_handle_series_list,
       "metric:string benchmark:string backend:string machine_class:string branch:string "
-      "headline:boolean q:string spark:integer(0..200) " PAGE,
+      "headline:boolean q:string change:(regression|improvement|steady) "
+      "sort:(name|change|noise|fresh) spark:integer(0..200) " PAGE,
       NULL, "Series of a project", "200", "SeriesListAnswer" },
     { "GET", API "/projects/{p}/runs", PFC_MAY_READ, pfc_handle_runs_list, "commit:string " PAGE,
       NULL, "Runs of a project, newest first", "200", "RunsAnswer" },

@@ -190,7 +190,8 @@ Test(commits, lists_page_from_the_newest_and_end)
     do {
         pfc_commit_rows rows = { 0 };
 
-        cr_assert(eq(int, pfc_commits_list(db, p, NULL, page, &rows, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, pfc_commits_list(db, p, NULL, NULL, page, &rows, &err), PFC_OK), "%s",
+                  err.msg);
         for (size_t i = 0; i < rows.len; i++)
             cr_assert(eq(i64, rows.items[i].position, expected--));
         page.cursor = rows.next;
@@ -216,7 +217,8 @@ Test(commits, pages_go_on_where_they_were_while_commits_come_in)
     do {
         pfc_commit_rows rows = { 0 };
 
-        cr_assert(eq(int, pfc_commits_list(db, p, NULL, page, &rows, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, pfc_commits_list(db, p, NULL, NULL, page, &rows, &err), PFC_OK), "%s",
+                  err.msg);
         for (size_t i = 0; i < rows.len; i++)
             cr_assert(eq(str, (char *)(uintptr_t)rows.items[i].sha, (char *)fx_sha(expected--)));
         page.cursor = rows.next;
@@ -281,5 +283,41 @@ Test(commits, come_in_while_the_alerts_of_their_branch_are_grouped)
     fx_commits(db, p, 4, 5);
     pfc_tx_free(tx);
     cr_assert(eq(i64, fx_position(db, p, 5), 5));
+    pfc_db_close(db);
+}
+
+/* A search covers the whole history, not the newest page. */
+Test(commits, words_are_searched_in_all_commits_a_page_at_a_time)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_page page = { .limit = 2 };
+    pfc_commit_rows rows = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 30);
+    pfc_test_sql(url, "UPDATE commits SET subject = 'Unroll the loop', author = 'Ann <a@b>'"
+                      " WHERE right(sha, 2) IN ('01', '02', '03')");
+    cr_assert(eq(int, pfc_commits_list(db, p, NULL, "unroll ANN", page, &rows, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, rows.len, 2));
+    cr_expect(eq(i64, rows.items[0].position, 3));
+    cr_assert(ne(i64, rows.next, 0));
+    page.cursor = rows.next;
+    pfc_rows_clear(&rows);
+    cr_assert(eq(int, pfc_commits_list(db, p, NULL, "unroll ANN", page, &rows, &err), PFC_OK));
+    cr_assert(eq(sz, rows.len, 1));
+    cr_expect(eq(i64, rows.items[0].position, 1));
+    cr_expect(eq(i64, rows.next, 0));
+    pfc_rows_clear(&rows);
+    page.cursor = 0;
+    cr_assert(eq(int, pfc_commits_list(db, p, NULL, fx_sha(30), page, &rows, &err), PFC_OK));
+    cr_assert(eq(sz, rows.len, 1));
+    pfc_rows_clear(&rows);
+    cr_assert(eq(int, pfc_commits_list(db, p, NULL, "unroll bob", page, &rows, &err), PFC_OK));
+    cr_assert(eq(sz, rows.len, 0));
+    pfc_rows_clear(&rows);
+    free(url);
     pfc_db_close(db);
 }

@@ -168,3 +168,36 @@ Test(counts, open_alerts_and_the_newest_change_are_those_that_they_are_called)
     free(url);
     pfc_db_close(db);
 }
+
+/* The times of runs, not of their upload; of the project that is asked for. */
+Test(counts, a_machine_names_when_it_measured_for_a_project)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), other;
+    pfc_machine_rows machines = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 3);
+    for (unsigned n = 1; n <= 3; n++) {
+        pfc_run *run = fx_run(n);
+
+        run->started_at = 1e9 + (n == 2 ? 500 : 100 * n); /* sent out of order */
+        fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 8, 2, n);
+        fx_ingest(db, p, run);
+    }
+    cr_assert(eq(int, pfc_machines_list(db, p, (pfc_page){ .limit = 9 }, &machines, &err), PFC_OK));
+    cr_assert(eq(sz, machines.len, 1));
+    cr_expect(eq(dbl, machines.items[0].first_measured_at, 1e9 + 100));
+    cr_expect(eq(dbl, machines.items[0].last_measured_at, 1e9 + 500));
+    cr_expect(gt(dbl, machines.items[0].last_seen_at, 1.7e9));
+    pfc_rows_clear(&machines);
+    pfc_test_sql(url, "INSERT INTO projects (name) VALUES ('q')");
+    other = p + 1;
+    cr_assert(
+        eq(int, pfc_machines_list(db, other, (pfc_page){ .limit = 9 }, &machines, &err), PFC_OK));
+    cr_expect(eq(sz, machines.len, 0));
+    pfc_rows_clear(&machines);
+    free(url);
+    pfc_db_close(db);
+}

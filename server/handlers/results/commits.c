@@ -50,7 +50,7 @@ PFC_HANDLER(commits_list)
 {
     int64_t project = 0;
     pfc_commit_rows rows = { 0 };
-    const char *branch = NULL;
+    const char *branch = NULL, *words = NULL;
     pfc_page page;
     pfc_code code;
 
@@ -58,9 +58,11 @@ PFC_HANDLER(commits_list)
     if (!code)
         code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, &branch, err);
     if (!code)
+        code = pfc_req_query(req, "q", PFC_WIRE_MAX_NAME, &words, err);
+    if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
-        code = pfc_commits_list(app->db, project, branch, page, &rows, err);
+        code = pfc_commits_list(app->db, project, branch, words, page, &rows, err);
     if (!code)
         code = pfc_reply_table(reply, "commits", PFC_ROW_VIEW(&rows), PFC_FIELDS(commit_fields),
                                rows.next, err);

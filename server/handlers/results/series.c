@@ -15,6 +15,7 @@ static pfc_code decode_filter(const pfc_req *req, pfc_series_filter *f, pfc_err 
         { "metric", &f->metric },   { "benchmark", &f->benchmark },
         { "backend", &f->backend }, { "machine_class", &f->machine_class },
         { "branch", &f->branch },   { "q", &f->words },
+        { "change", &f->change },   { "sort", &f->sort },
     };
     int64_t spark = 0;
     pfc_code code = PFC_OK;

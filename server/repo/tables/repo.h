@@ -46,8 +46,8 @@ typedef pfc_sql_commit_rows pfc_commit_rows;
 
 /** Commits on the branch's first-parent line, newest first; the cursor is the number of a commit.
  *  branch NULL: the project's. */
-pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const char *branch, pfc_page page,
-                          pfc_commit_rows *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const char *branch, const char *words,
+                          pfc_page page, pfc_commit_rows *out, pfc_err *err) PFC_MUSTCHECK;
 /** By full id or a prefix of 7 or more digits; PFC_EINVAL when the prefix fits several. */
 pfc_code pfc_commits_get(pfc_db *db, int64_t project_id, const char *sha, pfc_commit_rows *out,
                          pfc_err *err) PFC_MUSTCHECK;
@@ -74,12 +74,16 @@ typedef pfc_sql_series_list_rows pfc_series_rows;
 
 typedef struct pfc_series_filter {
     const char *metric, *benchmark, *backend, *machine_class, *branch; /* exact; NULL: any */
-    const char *words; /* words anywhere in "benchmark metric backend"; NULL: any */
-    bool headline;     /* only headline metrics */
-    int spark;         /* last N medians, at most 200; 0: none */
+    const char *words;  /* words anywhere in "benchmark metric backend"; NULL: any */
+    const char *change; /* of the newest change: "regression", "improvement", "steady"; NULL: any */
+    const char
+        *sort;     /* "name", "change", "noise" or "fresh", headline metrics first; NULL: by id */
+    bool headline; /* only headline metrics */
+    int spark;     /* last N medians, at most 200; 0: none */
 } pfc_series_filter;
 
-/** Ordered by id. Points, last, spark and change are as of the last detection. */
+/** Ordered by id, or as `sort` says: by name (numbers by value), by the size of the newest change, by
+ *  noise, by the time of the last commit. A cursor is valid with the same filter only. Points, last, spark and change are as of the last detection. */
 pfc_code pfc_series_list(pfc_db *db, int64_t project_id, const pfc_series_filter *filter,
                          pfc_page page, pfc_series_rows *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_series_get(pfc_db *db, int64_t series_id, pfc_series_rows *out,

@@ -305,6 +305,21 @@ class Reading(unittest.TestCase):
                 self.assertEqual(answer.status, 404)
                 self.assertEqual(answer.json["error"]["code"], "not_found")
 
+    def test_an_unknown_path_gives_a_browser_a_page(self):
+        browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+        page = server.call("GET", "/")
+        for path in ("/nothing", "/nothing/below", "/docs/nothing.html"):
+            with self.subTest(path=path):
+                answer = server.call("GET", path, headers=browser)
+                self.assertEqual((answer.status, answer.headers["content-type"]), (404, page.headers["content-type"]))
+                self.assertEqual(answer.body, page.body)
+                self.assertEqual(answer.headers["content-security-policy"], page.headers["content-security-policy"])
+                for accept in ({"Accept": "*/*"}, {"Accept": "application/json, text/html"}, {}):
+                    self.assertEqual(server.call("GET", path, headers=accept).json["error"]["code"], "not_found")
+        for path in ("/api/v1/nothing", "/api/v2/projects"):  # its clients read JSON, whatever they accept
+            self.assertEqual(server.call("GET", path, headers=browser).json["error"]["code"], "not_found")
+        self.assertEqual(server.call("POST", "/nothing", {}, headers=browser).status, 404)
+
     def test_what_the_page_names_is_served_for_ever(self):
         page = server.call("GET", "/").body.decode()
         names = re.findall(r'"(/assets/[^"]+)"', page)

@@ -33,13 +33,26 @@ export function longSeries(n) {
       index_low: Math.round(n * (k ? 0.8 : 0.4)) - 5, index_high: Math.round(n * (k ? 0.8 : 0.4)) + 5 })),
     series: { ...base.series, points: n },
     columns: {
-      commit: rows.map((i) => i.toString(16).padStart(40, "0")), time: rows.map((i) => 1700000000 + i * 600),
+      commit: rows.map((i) => i.toString(16).padStart(12, "0").padEnd(40, "0")), time: rows.map((i) => 1700000000 + i * 600),
       subject: rows.map((i) => `change number ${i}`), author: rows.map(() => "Mara Lindqvist"),
       position: rows.map((i) => i + 1), median, low: median.map((v) => v * 0.99), high: median.map((v) => v * 1.01),
       min: median.map((v) => v * 0.985), n: rows.map(() => 25), run_id: rows.map((i) => i + 1),
       fingerprint: rows.map(() => "f"), infra: rows.map((i) => i % 997 === 0),
     },
   };
+}
+
+/** The rows between the commits from and to; state.buckets: without them, each of so many rows stands for several. */
+function windowOf(reply, url, state) {
+  const all = reply.columns.commit;
+  const place = (id, otherwise) => (id === null ? otherwise : state.unmeasured?.[id] ?? all.findIndex((c) => c.startsWith(id)));
+  const [a, b] = [place(url.searchParams.get("from"), 0), place(url.searchParams.get("to"), all.length - 1)];
+  const bucketed = !url.searchParams.has("from") && Boolean(state.buckets);
+  const step = bucketed ? Math.ceil(all.length / state.buckets) : 1;
+  const rows = all.map((_, i) => i).filter((i) => i >= a && i <= b && (i - a) % step === 0);
+  if (rows.length === all.length) return reply;
+  const columns = Object.fromEntries(Object.entries(reply.columns).map(([k, v]) => [k, rows.map((i) => v[i])]));
+  return { ...reply, bucketed, columns, changes: [], boundaries: [], broken: [] };
 }
 
 function manySeries(n) {
@@ -102,16 +115,22 @@ export function startMock(dist, state) {
       if (state.many) return manySeries(state.many);
       const all = list("series_list", "series");
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
+      const change = url.searchParams.get("change");
       return { ...all, series: all.series.filter((s) => (!url.searchParams.has("headline") || s.headline)
+        && (!change || (change === "steady" ? !s.change : s.change?.direction === change))
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
-    [/^\/projects\/[^/]+\/commits$/, () => list("commits")],
+    [/^\/projects\/[^/]+\/commits$/, (url) => {
+      const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
+      const all = list("commits");
+      return { ...all, commits: all.commits.filter((c) => words.every((w) => `${c.id} ${c.subject} ${c.author}`.toLowerCase().includes(w))) };
+    }],
     [/^\/projects\/[^/]+\/commits\/[^/]+$/, () => fixture("commit")],
     [/^\/projects\/[^/]+\/runs$/, (url) => runsOfNight(url.searchParams.get("commit")) ?? list("runs")],
     [/^\/projects\/[^/]+\/sessions$/, () => list("nights", "sessions")],
     [/^\/projects\/[^/]+\/sessions\/\w+$/, (url) => ({ ...nightOf(url.pathname.split("/").pop()), ...state.night })],
     [/^\/projects\/[^/]+\/candidates$/, () => list("candidates")],
-    [/^\/series\/\d+$/, () => (state.long ? longSeries(state.long) : fixture("series"))],
+    [/^\/series\/\d+$/, (url) => (state.long ? windowOf(longSeries(state.long), url, state) : windowOf(fixture("series"), url, state))],
     [/^\/series\/\d+\/replay$/, (url) => {
       /* The shape of the real answer; a floor above a change's size hides it, a lax alpha adds one. */
       const all = state.long ? longSeries(state.long) : fixture("series");

@@ -119,6 +119,46 @@ async function dragging_zooms_and_selects_a_range({ browser, mock }) {
   });
 }
 
+/* A part of a long series is loaded for a zoom. Panning and zooming out go on from there, over its ends. */
+async function a_zoom_of_a_long_series_is_moved_and_widened({ browser, mock, state }) {
+  state.long = 5000;
+  state.buckets = 200;
+  const id = (i) => i.toString(16).padStart(12, "0");
+  state.unmeasured = {};
+  const part = async (page) => {
+    await until(page, () => new URLSearchParams(location.search).has("zoom") && !document.body.innerText.includes("each point stands for several"));
+    const name = await page.locator(".chart").getAttribute("aria-label");
+    return Number(/: ([0-9,]+) points/.exec(name)[1].replace(",", ""));
+  };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/series/900?zoom=${id(2000)}..${id(2200)}`);
+    await settled(page);
+    assert.equal(await part(page), 201);
+    await page.getByRole("button", { name: "Pan", exact: true }).click();
+    const box = await page.locator(".u-over").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 150);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.8, box.y + 150, { steps: 8 });
+    await page.mouse.up();
+    await until(page, (old) => !new URLSearchParams(location.search).get("zoom")?.startsWith(old), id(2000));
+    const [from, to] = (await param(page, "zoom")).split("..").map((c) => parseInt(c, 16));
+    assert.ok(from < 2000 && from > 1700 && to < 2200 && to > 1900, `${from} to ${to}`);
+    assert.ok(await part(page) > 100);
+    await page.getByRole("button", { name: "Zoom out" }).click();
+    await until(page, ([f, t]) => { const [a, b] = (new URLSearchParams(location.search).get("zoom") ?? "0..0").split("..").map((c) => parseInt(c, 16)); return a < f && b > t; }, [from, to]);
+    const [wider, end] = (await param(page, "zoom")).split("..").map((c) => parseInt(c, 16));
+    assert.ok(end - wider > (to - from) * 1.5 && end - wider < 2000, `${wider} to ${end}`);
+    /* An end that this series has not measured: the server knows its place. */
+    state.unmeasured = { ["f".repeat(12)]: 3000 };
+    await page.goto(`${mock.url}/series/900?zoom=${"f".repeat(12)}..${id(3050)}`);
+    await settled(page);
+    assert.equal(await part(page), 51);
+    state.unmeasured = { ["f".repeat(12)]: 4999 };
+    await page.goto(`${mock.url}/series/900?zoom=${"f".repeat(12)}..${id(4999)}`);
+    await page.getByText("The zoom of the address is not shown: 1 point between").waitFor();
+  });
+}
+
 async function sliders_show_what_other_settings_find({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     const rows = (n) => until(page, (k) => document.querySelector("table caption")?.closest("table").querySelectorAll("tbody tr").length === k, n);
@@ -161,6 +201,30 @@ async function search_narrows_and_stays_in_the_address({ browser, mock }) {
     await page.getByText("Nothing fits these filters").waitFor();
     await page.goBack();
     await until(page, () => document.querySelectorAll("tbody tr").length === 3);
+  });
+}
+
+/* The server searches and sorts: what is not loaded yet is found, too. */
+async function searches_and_orders_ask_the_server({ browser, mock, state }) {
+  state.asked = [];
+  const asks = (pattern) => state.asked.some((p) => pattern.test(p));
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/commits`);
+    await settled(page);
+    const box = page.getByRole("searchbox", { name: "Find subject, author or id" });
+    await box.pressSequentially("gemm ");
+    await paramFits(page, "q", /^gemm $/);
+    await until(page, () => !document.querySelector(".loading"));
+    assert.ok(asks(/\/commits\?q=gemm/), state.asked.join("\n"));
+    await box.pressSequentially("nothing"); /* the box keeps the focus while rows are loaded */
+    await page.getByText("No commit of this project fits").waitFor();
+    await page.goto(`${mock.url}/p/kernels/series`);
+    await settled(page);
+    await page.getByRole("combobox", { name: "Sort by" }).selectOption("change");
+    await page.getByRole("combobox", { name: "Backend" }).selectOption({ index: 1 });
+    await page.getByRole("combobox", { name: "Change", exact: true }).selectOption("regression");
+    await until(page, () => !document.querySelector(".loading"));
+    assert.ok(asks(/\/series\?.*backend=[^&]+.*change=regression.*sort=change/), state.asked.join("\n"));
   });
 }
 
@@ -610,7 +674,7 @@ async function machines_are_the_projects_own({ browser, mock, state }) {
       const asked = state.asked.filter((p) => p.startsWith(list));
       assert.ok(asked.length > 0 && asked.every((p) => /[?&]project=kernels(&|$)/.test(p)), `${list}: ${asked}`);
     }
-    assert.match(await page.locator("main").innerText(), /last measured 4 days ago/);
+    assert.match(await page.locator("main").innerText(), /last measured\s+3 days ago/);
   });
 }
 
@@ -628,6 +692,8 @@ async function evidence_agrees_with_its_rows({ browser, mock, state }) {
 }
 
 export const walks = {
+  a_zoom_of_a_long_series_is_moved_and_widened,
+  searches_and_orders_ask_the_server,
   long_names_leave_rows_of_four_lines, text_from_outside_shows_what_it_is, an_unknown_address_has_a_page, machines_are_the_projects_own, evidence_agrees_with_its_rows,
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_change_meanwhile_is_shown_and_not_reverted, a_closed_service_asks_for_a_token,

@@ -1,7 +1,8 @@
-/* Drags the chart sideways; the view receives the new range when the pointer is released. */
+/* Drags the chart sideways, not beyond its points unless `free`; the view receives the new range when the pointer is released. */
 import type uPlot from "uplot";
 
-export function attachPan(u: uPlot, active: () => boolean, done: (min: number, max: number) => void): () => void {
+export function attachPan(u: uPlot, active: () => boolean, done: (min: number, max: number) => void,
+  free: () => boolean = () => false): () => void {
   let from: { x: number; min: number; max: number } | null = null;
   const down = (e: PointerEvent) => {
     const { min, max } = u.scales["x"] ?? {};
@@ -15,7 +16,7 @@ export function attachPan(u: uPlot, active: () => boolean, done: (min: number, m
     const xs = u.data[0];
     const first = xs[0] ?? 0;
     const last = xs[xs.length - 1] ?? 1;
-    const held = Math.min(Math.max(by, first - from.min), Math.max(0, last - from.max));
+    const held = free() ? by : Math.min(Math.max(by, first - from.min), Math.max(0, last - from.max));
     u.setScale("x", { min: from.min + held, max: from.max + held });
   };
   const up = () => {

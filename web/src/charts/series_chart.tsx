@@ -20,6 +20,8 @@ export interface SeriesChartProps {
   shown?: Shown;
   drag: DragMode;
   height: number;
+  /** The reply is a part of the series: dragging sideways reaches rows before its first and behind its last. */
+  beyond?: boolean;
   /** Rows at the ends of what is shown; null: everything. */
   zoom: [number, number] | null;
   selected: number | null;
@@ -65,6 +67,14 @@ function axes(p: Palette, xMode: XMode, plot: Plot): uPlot.Axis[] {
 }
 
 const plain = (v: number) => (v === 0 ? "0" : formatNumber(v, 6).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""));
+
+/** Row at x; outside of the rows it is counted on at their mean distance, so that it may be negative. */
+function rowBeyond(plot: Plot, x: number): number {
+  const last = plot.xs.length - 1;
+  const [from, to] = [plot.xs[0] ?? 0, plot.xs[last] ?? 1];
+  if (x >= from && x <= to) return plot.order[nearest(plot.xs, x)] ?? 0;
+  return Math.round(((x - from) / (to - from || 1)) * last);
+}
 
 /** Every point as a dot while there is room for dots. */
 const roomForDots = (u: uPlot, _s: number, i0: number, i1: number) => i1 - i0 < u.bbox.width / uPlot.pxRatio / 9;
@@ -177,10 +187,10 @@ export function SeriesChart(props: SeriesChartProps) {
       now.current.onSelect(now.current.selected === row ? null : row);
     });
     const stopPan = attachPan(u, () => now.current.drag === "pan", (min, max) => {
-      const a = plot.order[nearest(plot.xs, min)] ?? 0;
-      const b = plot.order[nearest(plot.xs, max)] ?? 0;
+      const [a, b] = now.current.beyond ? [rowBeyond(plot, min), rowBeyond(plot, max)]
+        : [plot.order[nearest(plot.xs, min)] ?? 0, plot.order[nearest(plot.xs, max)] ?? 0];
       if (a !== b) now.current.onZoom(a <= b ? [a, b] : [b, a]);
-    });
+    }, () => now.current.beyond === true);
     const watch = new ResizeObserver(() => {
       if (host.clientWidth > 0 && host.clientWidth !== u.width) u.setSize({ width: host.clientWidth, height });
     });

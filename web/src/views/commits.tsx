@@ -10,28 +10,24 @@ import { Command, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 
-const has = (c: Commit, words: string[]) =>
-  words.every((w) => `${c.id} ${c.subject} ${c.author}`.toLowerCase().includes(w));
-
 export function Commits(props: { project: string }) {
-  const { load, more, loadingMore } = usePages<{ commits: Commit[]; next_cursor?: string | null }, Commit>(
-    withQuery(`/projects/${encodeURIComponent(props.project)}/commits`, { limit: 100 }), (r) => r.commits, ["run", "alert"]);
   const text = query.value.get("q") ?? "";
   const a = query.value.get("a");
+  const { load, more, loadingMore } = usePages<{ commits: Commit[]; next_cursor?: string | null }, Commit>(
+    withQuery(`/projects/${encodeURIComponent(props.project)}/commits`, { q: text, limit: 100 }), (r) => r.commits, ["run", "alert"]);
   return (
     <Page title="Commits" lead="Newest first. Choose one as A, then compare any other with it.">
+      <div class="filters" role="search"><Search label="Find subject, author or id" value={text} onChange={(q) => setQuery({ q }, true)} /></div>
       <View load={load} what="commits">
-        {(all) => {
-          if (all.length === 0) {
-            return <Empty title="No commit yet"><p>The history comes with the first nightly round:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty>;
+        {(rows) => {
+          if (rows.length === 0) {
+            return text ? <Empty title="No commit of this project fits" />
+              : <Empty title="No commit yet"><p>The history comes with the first nightly round:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty>;
           }
-          const words = text.toLowerCase().split(/\s+/).filter((w) => w);
-          const rows = all.filter((c) => has(c, words));
           return (
             <>
-              <div class="filters" role="search"><Search label="Find subject, author or id" value={text} onChange={(q) => setQuery({ q }, true)} /></div>
-              <p class="count" role="status">{rows.length === all.length ? plural(all.length, "commit") : `${rows.length} of ${plural(all.length, "commit")}`}{more ? ", more on the server" : ""}</p>
-              {rows.length === 0 ? <Empty title="No commit fits" /> : <History project={props.project} rows={rows} a={a} />}
+              <p class="count" role="status">{plural(rows.length, "commit")}{more ? ", more on the server" : ""}</p>
+              <History project={props.project} rows={rows} a={a} />
               {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
             </>
           );

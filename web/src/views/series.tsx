@@ -25,19 +25,23 @@ export function SeriesView(props: { id: string }) {
   const load = useApi<SeriesReply>(`/series/${encodeURIComponent(props.id)}?points=5000`, ["run", "alert"]);
   const detail = useDetail(props.id, load.state === "data" ? load.data : null);
   if (load.state !== "data") return <Page title="Series"><View load={load} what="the series">{() => null}</View></Page>;
-  return <Loaded reply={detail ?? load.data} key={props.id} />;
+  return <Loaded reply={detail.part ?? load.data} whole={load.data} failure={detail.failure} key={props.id} />;
 }
 
-/** A long series comes in buckets; once zoomed in, the range is asked for again with every commit in it. */
-function useDetail(id: string, whole: SeriesReply | null): SeriesReply | null {
+/** A long series comes in buckets. Once zoomed in, the range is asked for again with every commit in it; the server finds
+ * an end that this series has not measured, too. The whole series stays known: zooming out and moving need it. */
+function useDetail(id: string, whole: SeriesReply | null): { part: SeriesReply | null; failure: string } {
   const [from, to] = (query.value.get("zoom") ?? "").split("..");
-  const wanted = whole?.bucketed && from && to;
+  const wanted = whole !== null && from && to && (whole.bucketed || !parseSpan(whole, `${from}..${to}`));
   const full = (short: string) => whole?.columns.commit.find((c) => c.startsWith(short)) ?? short;
   const load = useApi<SeriesReply>(wanted ? withQuery(`/series/${encodeURIComponent(id)}`, { from: full(from), to: full(to), points: 5000 }) : null, ["run"]);
-  return wanted && load.state === "data" && load.data.columns.commit.length > 1 ? load.data : null;
+  if (!wanted || load.state === "loading") return { part: null, failure: "" };
+  if (load.state === "failed") return { part: null, failure: load.error.message };
+  return load.data.columns.commit.length > 1 ? { part: load.data, failure: "" }
+    : { part: null, failure: `${plural(load.data.columns.commit.length, "point")} between ${from} and ${to}, expected 2 or more` };
 }
 
-function Loaded(props: { reply: SeriesReply }) {
+function Loaded(props: { reply: SeriesReply; whole: SeriesReply; failure: string }) {
   const trial = useTrial(props.reply);
   const reply = useSame(trial.reply);
   const s = reply.series;
@@ -50,7 +54,8 @@ function Loaded(props: { reply: SeriesReply }) {
       {(s.two_speeds ?? []).length > 0 && <p class="two-speeds"><TwoSpeeds machines={s.two_speeds} /> <span class="muted">The values alternate between two levels there; a step between them is not a change of the code.</span></p>}
       {reply.columns.commit.length === 0
         ? <Empty title="No point yet"><Command text="perfci nightly" what="Command: measure new commits" /></Empty>
-        : <Chart reply={reply} name={name} />}
+        : <Chart reply={reply} whole={props.whole} name={name} />}
+      {props.failure && <p class="said bad" role="status">The zoom of the address is not shown: {props.failure}.</p>}
       <Moved project={s.project ?? null} machineClass={s.machine_class} />
       <Section title="Changes" side={<span class="muted">{plural(reply.changes.length, "change point")}</span>}>
         {reply.changes.length === 0 ? <Empty title="One level throughout"><p>{trial.on ? "These settings find no change point." : "No change point was found in this series."}</p></Empty> : <ChangesTable reply={reply} />}
@@ -94,9 +99,25 @@ function useSame(reply: SeriesReply): SeriesReply {
   return useMemo(() => reply, [reply.columns, reply.boundaries, key]);
 }
 
+/** Rows around a part, by the places of the part's ends in the whole series, whose rows may be buckets; null: all of it. */
+function outside(part: SeriesReply, whole: SeriesReply, [a, b]: [number, number]): string | null {
+  const all = whole.columns.position;
+  const own = part.columns.position;
+  const last = all.length - 1;
+  const place = (position: number) => {
+    const at = all.findIndex((p) => p !== null && p >= position);
+    return at < 0 ? last : at;
+  };
+  const [first, end] = [own[0] ?? 0, own[own.length - 1] ?? 0];
+  const step = (end - first) / Math.max(1, own.length - 1);
+  const low = place(Math.round(first + a * step));
+  const high = place(Math.round(first + b * step));
+  return low <= 0 && high >= last ? null : spanText(whole, Math.max(0, low), Math.max(high, Math.min(last, low + 1)));
+}
+
 /** Rows on view, as their places in history. */
-function Chart(props: { reply: SeriesReply; name: string }) {
-  const { reply } = props;
+function Chart(props: { reply: SeriesReply; whole: SeriesReply; name: string }) {
+  const { reply, whole } = props;
   const q = query.value;
   const xMode = one<XMode>(q.get("x"), ["commits", "time"]);
   const yMode = one<YMode>(q.get("y"), ["linear", "log", "relative"]);
@@ -104,20 +125,28 @@ function Chart(props: { reply: SeriesReply; name: string }) {
   const drag = one<DragMode>(q.get("drag"), ["zoom", "pan", "range"]);
   const zoomText = q.get("zoom");
   const rangeText = q.get("range");
-  const zoom = useMemo(() => parseSpan(reply, zoomText), [reply, zoomText]);
+  const n = reply.columns.commit.length;
+  /* Rows of a part that was loaded for this zoom: all of them. */
+  const part = reply.columns !== whole.columns && zoomText !== null && n < whole.series.points;
+  const zoom = useMemo(() => (part ? [0, n - 1] as [number, number] : parseSpan(reply, zoomText)), [reply, zoomText, part, n]);
   const range = useMemo(() => parseSpan(reply, rangeText), [reply, rangeText]);
   const at = rowOfCommit(reply, q.get("at"));
   const selected = at < 0 ? null : at;
-  const n = reply.columns.commit.length;
 
-  const setZoom = (z: [number, number] | null) => setQuery({ zoom: z && (z[0] > 0 || z[1] < n - 1) ? spanText(reply, z[0], z[1]) : null });
+  /* Rows may lie before the first or behind the last of a part: then their places in the whole series are meant. */
+  const setZoom = (z: [number, number] | null) => {
+    if (z && part && (z[0] < 0 || z[1] > n - 1)) return setQuery({ zoom: outside(reply, whole, z) });
+    if (z && (part || z[0] > 0 || z[1] < n - 1)) return setQuery({ zoom: spanText(reply, clamp(z[0], 0, n - 1), clamp(z[1], 0, n - 1)) });
+    setQuery({ zoom: null });
+  };
   const setRange = (r: [number, number] | null) => setQuery({ range: r ? spanText(reply, r[0], r[1]) : null });
   const select = (row: number | null) => setQuery({ at: row === null ? null : (reply.columns.commit[row] ?? "").slice(0, 12) }, true);
   const zoomBy = (factor: number) => {
     const [a, b] = zoom ?? [0, n - 1];
     const middle = selected !== null && selected >= a && selected <= b ? selected : (a + b) / 2;
     const half = Math.max(2, ((b - a) / 2) * factor);
-    setZoom([clamp(Math.round(middle - half), 0, n - 1), clamp(Math.round(middle + half), 0, n - 1)]);
+    const [low, high] = [Math.round(middle - half), Math.round(middle + half)];
+    setZoom(part ? [low, high] : [clamp(low, 0, n - 1), clamp(high, 0, n - 1)]);
   };
   const step = (by: number) => {
     let row = selected === null ? (by > 0 ? -1 : n) : selected;
@@ -167,7 +196,7 @@ function Chart(props: { reply: SeriesReply; name: string }) {
           <button type="button" disabled={!zoom} onClick={() => setZoom(null)}>All</button>
         </div>
       </div>
-      <SeriesChart reply={reply} xMode={xMode} yMode={yMode} shown={shown} drag={drag} height={400} zoom={zoom} selected={selected} range={range}
+      <SeriesChart reply={reply} xMode={xMode} yMode={yMode} shown={shown} drag={drag} height={400} beyond={part} zoom={zoom} selected={selected} range={range}
         label={`${props.name}: ${plural(n, "point")}, ${plural(reply.changes.length, "change")}. The tables below hold the same numbers.`}
         onZoom={setZoom} onSelect={select} onRange={setRange} onKey={onKey} verdict={(row) => <PointVerdict reply={reply} row={row} />} />
       <Legend reply={reply} shown={shown} />

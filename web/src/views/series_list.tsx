@@ -1,8 +1,9 @@
-/* Every series of a project, to search and sort. */
+/* Every series of a project. The server searches, filters and sorts: a page of its answer is not all of them. */
 import type { Series } from "../api/types";
+import { useRef } from "preact/hooks";
 import { usePages } from "../api/use";
 import { Spark } from "../charts/spark";
-import { formatShare, formatValue, parseTime, plural } from "../base/format";
+import { formatShare, formatValue, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { judgeChange, readStatus } from "../base/verdict";
@@ -12,15 +13,7 @@ import { BenchName, Command, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 
-const SORTS: Record<string, (a: Series, b: Series) => number> = {
-  name: (a, b) => a.benchmark.localeCompare(b.benchmark, "en", { numeric: true }) || a.metric.localeCompare(b.metric),
-  change: (a, b) => Math.abs(b.change?.rel_change ?? 0) - Math.abs(a.change?.rel_change ?? 0),
-  noise: (a, b) => (b.noise_rel ?? -1) - (a.noise_rel ?? -1),
-  fresh: (a, b) => (parseTime(b.last?.time) || 0) - (parseTime(a.last?.time) || 0),
-};
-
-const matchesChange = (s: Series, want: string) =>
-  want === "" || (want === "steady" ? s.change === null : s.change?.direction === want);
+const SORTS = ["name", "change", "noise", "fresh"];
 
 /** Values of a filter, from the data; the selected value stays even when no row has it. */
 function choices(all: readonly Series[], pick: (s: Series) => string, chosen: string): [string, string][] {
@@ -32,35 +25,33 @@ function choices(all: readonly Series[], pick: (s: Series) => string, chosen: st
 export function SeriesList(props: { project: string }) {
   const q = query.value;
   const get = (key: string) => q.get(key) ?? "";
+  const sort = SORTS.includes(get("sort")) ? get("sort") : "name";
   const { load, more, loadingMore } = usePages<{ series: Series[]; next_cursor?: string | null }, Series>(
-    withQuery(`/projects/${encodeURIComponent(props.project)}/series`,
-      { q: get("q"), spark: 60, limit: 250 }), (r) => r.series, ["run"]);
+    withQuery(`/projects/${encodeURIComponent(props.project)}/series`, {
+      q: get("q"), metric: get("metric"), backend: get("backend"), machine_class: get("machine"), change: get("change"), sort, spark: 60, limit: 250,
+    }), (r) => r.series, ["run"]);
+  const known = useRef<Series[]>([]); /* for the choices of the filters, which stay while other rows are loaded */
+  if (load.state === "data" && load.data.length > known.current.length) known.current = load.data;
+  const all = known.current;
   return (
     <Page title="Series" lead={<>One benchmark, metric and backend on one class of machine, commit by commit.</>}>
+      <div class="filters" role="search">
+        <Search label="Find series" value={get("q")} onChange={(v) => setQuery({ q: v }, true)} />
+        <Select label="Metric" value={get("metric")} options={choices(all, (s) => s.metric, get("metric"))} onChange={(v) => setQuery({ metric: v })} />
+        <Select label="Backend" value={get("backend")} options={choices(all, (s) => s.backend, get("backend"))} onChange={(v) => setQuery({ backend: v })} />
+        <Select label="Change" value={get("change")} onChange={(v) => setQuery({ change: v })}
+          options={[["", "all"], ["regression", "regressions"], ["improvement", "improvements"], ["steady", "steady"]]} />
+        <Select label="Sort by" value={sort} onChange={(v) => setQuery({ sort: v === "name" ? null : v })}
+          options={[["name", "name"], ["change", "largest change"], ["noise", "noise"], ["fresh", "last measured"]]} />
+      </div>
       <View load={load} what="series">
-        {(all) => {
-          const sort = SORTS[get("sort")] ? get("sort") : "name";
-          const rows = all
-            .filter((s) => (!get("metric") || s.metric === get("metric")) && (!get("backend") || s.backend === get("backend"))
-              && (!get("machine") || s.machine_class === get("machine")) && matchesChange(s, get("change")))
-            .sort((a, b) => Number(b.headline) - Number(a.headline) || (SORTS[sort]?.(a, b) ?? 0));
-          return (
-            <>
-              <div class="filters" role="search">
-                <Search label="Find series" value={get("q")} onChange={(v) => setQuery({ q: v }, true)} />
-                <Select label="Metric" value={get("metric")} options={choices(all, (s) => s.metric, get("metric"))} onChange={(v) => setQuery({ metric: v })} />
-                <Select label="Backend" value={get("backend")} options={choices(all, (s) => s.backend, get("backend"))} onChange={(v) => setQuery({ backend: v })} />
-                <Select label="Change" value={get("change")} onChange={(v) => setQuery({ change: v })}
-                  options={[["", "all"], ["regression", "regressions"], ["improvement", "improvements"], ["steady", "steady"]]} />
-                <Select label="Sort by" value={sort} onChange={(v) => setQuery({ sort: v === "name" ? null : v })}
-                  options={[["name", "name"], ["change", "largest change"], ["noise", "noise"], ["fresh", "last measured"]]} />
-              </div>
-              <p class="count" role="status">{rows.length === all.length ? plural(all.length, "series", "series") : `${rows.length} of ${plural(all.length, "series", "series")}`}{more ? ", more on the server" : ""}</p>
-              {rows.length === 0 ? <NoSeries filtered={q.toString() !== ""} /> : <List rows={rows} />}
-              {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
-            </>
-          );
-        }}
+        {(rows) => (
+          <>
+            <p class="count" role="status">{plural(rows.length, "series", "series")}{more ? ", more on the server" : ""}</p>
+            {rows.length === 0 ? <NoSeries filtered={q.toString() !== ""} /> : <List rows={rows} />}
+            {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
+          </>
+        )}
       </View>
     </Page>
   );
