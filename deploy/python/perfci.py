@@ -42,14 +42,14 @@ get_explain GET /api/v1/explain - before,after!,benchmark,backend,metric,format 
 get_healthz GET /healthz - - - | The process answers
 get_job GET /api/v1/jobs/{id} - - - | One job; while queued with its position and expected wait
 get_jobs GET /api/v1/jobs - project,state,kind,limit,cursor - | Jobs, newest first; queued ones with their position and expected wait
-get_machines GET /api/v1/machines - limit,cursor - | Machines and their fingerprints
+get_machines GET /api/v1/machines - project,limit,cursor - | Machines and their fingerprints
 get_metrics GET /metrics - - - | Counters and gauges in OpenMetrics text
 get_notices GET /api/v1/notices - project,limit,cursor - | Notices that are not delivered yet, oldest first
 get_openapi_json GET /api/v1/openapi.json - - - | This description
 get_project GET /api/v1/projects/{project} - - - | One project, with its headline series
 get_project_candidates GET /api/v1/projects/{project}/candidates - branch,machine_class,limit - | Changes that only single measurements show, with the two commits to measure in blocks
 get_project_commit GET /api/v1/projects/{project}/commits/{id} - - - | One commit, its runs and its values
-get_project_commits GET /api/v1/projects/{project}/commits - branch,limit,cursor - | Commits along first parents, newest first
+get_project_commits GET /api/v1/projects/{project}/commits - branch,q,limit,cursor - | Commits along first parents, newest first
 get_project_coverage GET /api/v1/projects/{project}/coverage - branch,commits,benchmark,backend,machine_class,limit,cursor - | Which of the newest commits have results of which benchmarks, and which results are missing
 get_project_detector GET /api/v1/projects/{project}/detector - - - | The detector configuration of the project
 get_project_feed GET /api/v1/projects/{project}/feed - - - | The newest notices of the project as an Atom feed, delivered ones, too
@@ -58,13 +58,13 @@ get_project_pulls GET /api/v1/projects/{project}/pulls - open,limit,cursor - | P
 get_project_runs GET /api/v1/projects/{project}/runs - commit,limit,cursor - | Runs of a project, newest first
 get_project_schedule_nights GET /api/v1/projects/{project}/schedules/{id}/nights - limit,cursor - | Nights of a schedule, newest first
 get_project_schedules GET /api/v1/projects/{project}/schedules - - - | Schedules of the project, with the newest night of each, by name
-get_project_series GET /api/v1/projects/{project}/series - metric,benchmark,backend,machine_class,branch,headline,q,spark,limit,cursor - | Series of a project
+get_project_series GET /api/v1/projects/{project}/series - metric,benchmark,backend,machine_class,branch,headline,q,change,sort,spark,limit,cursor - | Series of a project
 get_project_session GET /api/v1/projects/{project}/sessions/{id} - - - | One session, judged from its stored visits: every build against its predecessor
 get_project_sessions GET /api/v1/projects/{project}/sessions - limit,cursor - | Sessions, newest first
 get_projects GET /api/v1/projects - limit,cursor - | All projects
 get_readyz GET /readyz - - - | The service can do its work; 503 with a reason while it cannot
 get_run GET /api/v1/runs/{id} - - - | The stored run document
-get_runners GET /api/v1/runners - - - | Runners: state, version, spool, alarms
+get_runners GET /api/v1/runners - project - | Runners: state, version, spool, alarms
 get_series GET /api/v1/series/{id} - from,to,points - | One series in columns, with its changes
 get_series_replay GET /api/v1/series/{id}/replay - min_change,alpha - | Changes that the detector finds in this series with other settings
 get_stats GET /api/v1/stats - project - | Figures of the service or of one project

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
 import { nightWalks } from "./night_walks.mjs";
+import { plainWalks } from "./plain_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
 
@@ -75,7 +76,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...nightWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

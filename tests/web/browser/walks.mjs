@@ -7,7 +7,7 @@ export const wide = { width: 1280, theme: "light" };
 export const until = (page, test, arg) => page.waitForFunction(test, arg, { timeout: WAIT_MS });
 // The address as the page has it: page.url() is updated a moment later.
 export const param = (page, name) => page.evaluate((n) => new URLSearchParams(location.search).get(n), name);
-const paramFits = (page, name, pattern) => until(page,
+export const paramFits = (page, name, pattern) => until(page,
   ([n, p]) => new RegExp(p).test(new URLSearchParams(location.search).get(n) ?? ""), [name, pattern.source]);
 const paramLeaves = (page, name, old) => until(page,
   ([n, o]) => new URLSearchParams(location.search).get(n) !== o, [name, old]);
@@ -119,46 +119,6 @@ async function dragging_zooms_and_selects_a_range({ browser, mock }) {
   });
 }
 
-/* A part of a long series is loaded for a zoom. Panning and zooming out go on from there, over its ends. */
-async function a_zoom_of_a_long_series_is_moved_and_widened({ browser, mock, state }) {
-  state.long = 5000;
-  state.buckets = 200;
-  const id = (i) => i.toString(16).padStart(12, "0");
-  state.unmeasured = {};
-  const part = async (page) => {
-    await until(page, () => new URLSearchParams(location.search).has("zoom") && !document.body.innerText.includes("each point stands for several"));
-    const name = await page.locator(".chart").getAttribute("aria-label");
-    return Number(/: ([0-9,]+) points/.exec(name)[1].replace(",", ""));
-  };
-  await withPage(browser, wide, async (page) => {
-    await page.goto(`${mock.url}/series/900?zoom=${id(2000)}..${id(2200)}`);
-    await settled(page);
-    assert.equal(await part(page), 201);
-    await page.getByRole("button", { name: "Pan", exact: true }).click();
-    const box = await page.locator(".u-over").boundingBox();
-    await page.mouse.move(box.x + box.width * 0.3, box.y + 150);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.8, box.y + 150, { steps: 8 });
-    await page.mouse.up();
-    await until(page, (old) => !new URLSearchParams(location.search).get("zoom")?.startsWith(old), id(2000));
-    const [from, to] = (await param(page, "zoom")).split("..").map((c) => parseInt(c, 16));
-    assert.ok(from < 2000 && from > 1700 && to < 2200 && to > 1900, `${from} to ${to}`);
-    assert.ok(await part(page) > 100);
-    await page.getByRole("button", { name: "Zoom out" }).click();
-    await until(page, ([f, t]) => { const [a, b] = (new URLSearchParams(location.search).get("zoom") ?? "0..0").split("..").map((c) => parseInt(c, 16)); return a < f && b > t; }, [from, to]);
-    const [wider, end] = (await param(page, "zoom")).split("..").map((c) => parseInt(c, 16));
-    assert.ok(end - wider > (to - from) * 1.5 && end - wider < 2000, `${wider} to ${end}`);
-    /* An end that this series has not measured: the server knows its place. */
-    state.unmeasured = { ["f".repeat(12)]: 3000 };
-    await page.goto(`${mock.url}/series/900?zoom=${"f".repeat(12)}..${id(3050)}`);
-    await settled(page);
-    assert.equal(await part(page), 51);
-    state.unmeasured = { ["f".repeat(12)]: 4999 };
-    await page.goto(`${mock.url}/series/900?zoom=${"f".repeat(12)}..${id(4999)}`);
-    await page.getByText("The zoom of the address is not shown: 1 point between").waitFor();
-  });
-}
-
 async function sliders_show_what_other_settings_find({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     const rows = (n) => until(page, (k) => document.querySelector("table caption")?.closest("table").querySelectorAll("tbody tr").length === k, n);
@@ -204,30 +164,6 @@ async function search_narrows_and_stays_in_the_address({ browser, mock }) {
   });
 }
 
-/* The server searches and sorts: what is not loaded yet is found, too. */
-async function searches_and_orders_ask_the_server({ browser, mock, state }) {
-  state.asked = [];
-  const asks = (pattern) => state.asked.some((p) => pattern.test(p));
-  await withPage(browser, wide, async (page) => {
-    await page.goto(`${mock.url}/p/kernels/commits`);
-    await settled(page);
-    const box = page.getByRole("searchbox", { name: "Find subject, author or id" });
-    await box.pressSequentially("gemm ");
-    await paramFits(page, "q", /^gemm $/);
-    await until(page, () => !document.querySelector(".loading"));
-    assert.ok(asks(/\/commits\?q=gemm/), state.asked.join("\n"));
-    await box.pressSequentially("nothing"); /* the box keeps the focus while rows are loaded */
-    await page.getByText("No commit of this project fits").waitFor();
-    await page.goto(`${mock.url}/p/kernels/series`);
-    await settled(page);
-    await page.getByRole("combobox", { name: "Sort by" }).selectOption("change");
-    await page.getByRole("combobox", { name: "Backend" }).selectOption({ index: 1 });
-    await page.getByRole("combobox", { name: "Change", exact: true }).selectOption("regression");
-    await until(page, () => !document.querySelector(".loading"));
-    assert.ok(asks(/\/series\?.*backend=[^&]+.*change=regression.*sort=change/), state.asked.join("\n"));
-  });
-}
-
 async function triage_needs_a_sign_in_and_no_script_can_read_its_token({ browser, mock, state }) {
   await withPage(browser, { ...wide, allow: refusals }, async (page) => {
     await page.goto(`${mock.url}/alerts/31`);
@@ -248,54 +184,6 @@ async function triage_needs_a_sign_in_and_no_script_can_read_its_token({ browser
     const kept = await page.evaluate(() => JSON.stringify([window.localStorage, window.sessionStorage, document.cookie]));
     assert.ok(!kept.includes("pfc_") && !kept.includes("pfs_"), kept);
     assert.ok(!(await page.evaluate(() => location.href)).includes("pfc_secret"));
-  });
-}
-
-/* Another user's change while a reason is typed is shown beside the entry, and is not reverted unasked. */
-async function a_change_meanwhile_is_shown_and_not_reverted({ browser, mock, state }) {
-  const history = [{ at: "2026-02-27T05:30:00Z", actor: "ann", from: "untriaged", to: "fixed", reason: "reverted in 4f1c" }];
-  await withPage(browser, { ...wide, allow: /status of 409/ }, async (page) => {
-    for (const told of [true, false]) {
-      state.alert = {};
-      state.patches = [];
-      await page.goto(`${mock.url}/alerts/31`);
-      await settled(page);
-      await page.locator(".live-live").waitFor();
-      const form = page.locator(".triage");
-      await form.locator("summary").click();
-      if (told) {
-        await form.getByLabel("Token").fill("pfc_secret");
-        await form.getByRole("button", { name: "Sign in" }).click();
-        await form.getByText("Signed in").waitFor();
-      }
-      const first = await form.getByLabel("State").inputValue();
-      await form.getByLabel("Reason").fill("looks like noise");
-      state.alert = { state: "fixed", history };
-      if (told) mock.send("alert"); /* the page reads the change while the reason is typed; else after the refusal */
-      else await form.getByRole("button", { name: "Save" }).click();
-      const both = form.getByRole("alert");
-      await both.getByText(/set by ann.*reverted in 4f1c/).waitFor();
-      assert.match(await both.innerText(), new RegExp(`Your entry:\\s*${first}`));
-      assert.deepEqual(state.patches, []);
-      assert.equal(await form.getByLabel("Reason").inputValue(), "looks like noise");
-      if (told) {
-        await form.getByLabel("State").selectOption("noise");
-        await shoot(page, "walk-conflict");
-        assert.deepEqual(await violations(page), []);
-        await form.getByRole("button", { name: "Replace by noise" }).click();
-        await form.getByText("The alert is now noise.").waitFor();
-        assert.deepEqual(state.patches.map((p) => p.change), [{ state: "noise", seen: "fixed", reason: "looks like noise" }]);
-      } else {
-        await form.getByRole("button", { name: "Keep fixed" }).click();
-        await both.waitFor({ state: "detached" });
-        assert.equal(await form.getByLabel("State").inputValue(), "fixed");
-        assert.deepEqual(state.patches, []);
-      }
-    }
-    /* Without an entry the form follows the alert. */
-    state.alert = { state: "investigating" };
-    mock.send("alert");
-    await until(page, () => document.querySelector(".triage select").value === "investigating");
   });
 }
 
@@ -573,130 +461,9 @@ async function broken_results_are_marked_with_their_reason({ browser, mock }) {
   });
 }
 
-const LONG = "gemm_bf16_transposed_batched_strided_";
-const TEXTS = ["benchmark", "metric", "backend", "machine_class", "machine", "subject", "author", "name", "summary", "reason", "runner", "suite", "title", "cause"];
-
-/* A name of 200 bytes leaves its column at least 16 characters wide and its row at most four lines high. */
-async function long_names_leave_rows_of_four_lines({ browser, mock, state }) {
-  state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? (text + "_" + LONG.repeat(6)).slice(0, 200) : text);
-  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts/31",
-    `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/runs/1072", "/bisections?project=kernels", "/p/kernels/nights", "/series/101"];
-  const all = [];
-  for (const width of [1280, 1024]) {
-    await withPage(browser, { width, theme: "light" }, async (page) => {
-      for (const path of paths) {
-        await page.goto(mock.url + path);
-        await settled(page);
-        await shoot(page, `long${path.replace(/\W+/g, "_")}-${width}`);
-        const faults = await page.evaluate(() => {
-          const found = [];
-          const page = document.documentElement;
-          if (page.scrollWidth > page.clientWidth) found.push("the page is wider than the window");
-          for (const table of document.querySelectorAll("main table")) {
-            const name = table.caption?.textContent ?? "";
-            const box = table.closest(".table-box");
-            if (box && box.scrollWidth > box.clientWidth + 1) found.push(`${name}: ${box.scrollWidth} px in ${box.clientWidth}`);
-            for (const row of table.tBodies[0]?.rows ?? []) {
-              const head = row.querySelector("th");
-              if (!head || head.offsetParent === null) continue;
-              if (row.querySelector(".reasons, .strip")) continue; /* lists and pictures, which no name makes higher */
-              const style = getComputedStyle(head);
-              const inner = head.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-              const ch = parseFloat(style.fontSize) * 0.6; /* of this font, rounded down */
-              if (head.innerText.length > 20 && head.querySelector(".bench, .clamped, a") && inner < 16 * ch) found.push(`${name}: name column ${inner.toFixed(0)} px`);
-              const lines = (row.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom)) / parseFloat(style.lineHeight);
-              if (lines > 4.3) found.push(`${name}: row of ${lines.toFixed(1)} lines: ${row.innerText.slice(0, 60)}`);
-            }
-          }
-          return [...new Set(found)].slice(0, 3);
-        });
-        all.push(...faults.map((fault) => `${path} at ${width} px: ${fault}`));
-      }
-    });
-  }
-  assert.deepEqual(all, []);
-}
-
-/* Overrides of direction and control characters are shown, right-to-left names stay in their place, digits stay digits. */
-async function text_from_outside_shows_what_it_is({ browser, mock, state }) {
-  const evil = "exe.\u202egnp\u0007 \u2066x";
-  state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? evil : text);
-  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts/31",
-    `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/machines", "/runs/1072", "/bisections/4", "/p/kernels/nights", "/series/101?at=12b774678021"];
-  await withPage(browser, wide, async (page) => {
-    for (const path of paths) {
-      await page.goto(mock.url + path);
-      await settled(page);
-      const text = await page.evaluate(() => document.title + document.body.innerText + [...document.querySelectorAll("[title], [aria-label]")].map((e) => e.title + e.ariaLabel).join());
-      assert.ok(text.includes("exe.[U+202E]gnp"), path);
-      assert.doesNotMatch(text, /[\u0007\u202a-\u202e\u2066-\u2069]/, path);
-    }
-    /* A Hebrew name beside Latin text: each is isolated, so the digits after it stay behind it. */
-    state.rename = (text, key) => (key === "subject" ? "\u05d0\u05d1\u05d2" : key === "author" ? "128x128 != 1" : text);
-    await page.goto(`${mock.url}/p/kernels/commits`);
-    await settled(page);
-    const cell = page.locator("tbody th").first();
-    assert.equal(await cell.locator("bdi").first().innerText(), "\u05d0\u05d1\u05d2");
-    /* The font draws "x" between digits as a multiplication sign, and "!=" as one sign, unless it is told not to. */
-    const widths = await cell.locator("small").evaluate((small) => {
-      const measure = (settings) => {
-        const span = document.createElement("span");
-        span.textContent = "128x128 1920x1080 -> !=";
-        if (settings) span.style.fontFeatureSettings = settings;
-        small.append(span);
-        const width = span.getBoundingClientRect().width;
-        span.remove();
-        return width;
-      };
-      return [measure(""), measure('"calt" 0, "liga" 0, "cv11", "ss03"'), measure('"calt" 1, "liga" 1, "cv11", "ss03"')];
-    });
-    assert.equal(widths[0], widths[1]);
-    assert.notEqual(widths[0], widths[2], "the font has no such feature: this test shows nothing");
-  });
-}
-
-async function an_unknown_address_has_a_page({ browser, mock }) {
-  await withPage(browser, { ...wide, allow: /status of 404/ }, async (page) => {
-    const reply = await page.goto(`${mock.url}/nothing/here`);
-    assert.equal(reply.status(), 404);
-    await page.getByRole("heading", { name: "No such page" }).waitFor();
-    await page.getByRole("link", { name: "Back to the overview" }).click();
-    await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
-  });
-}
-
-async function machines_are_the_projects_own({ browser, mock, state }) {
-  state.asked = [];
-  await withPage(browser, wide, async (page) => {
-    await page.goto(`${mock.url}/machines?project=kernels`);
-    await settled(page);
-    for (const list of ["/machines", "/runners"]) {
-      const asked = state.asked.filter((p) => p.startsWith(list));
-      assert.ok(asked.length > 0 && asked.every((p) => /[?&]project=kernels(&|$)/.test(p)), `${list}: ${asked}`);
-    }
-    assert.match(await page.locator("main").innerText(), /last measured\s+3 days ago/);
-  });
-}
-
-/* The sentence above the other series says what their rows say. */
-async function evidence_agrees_with_its_rows({ browser, mock, state }) {
-  const row = { series_id: 101, metric: "cycles", backend: "cpu-avx2", machine_class: "m", unit: "cycles", exact: false };
-  state.alert = { evidence: "alone", witnesses: [{ ...row, rel_change: -0.06, moved: "better" }, { ...row, series_id: 102, rel_change: null, moved: "still" }] };
-  await withPage(browser, wide, async (page) => {
-    await page.goto(`${mock.url}/alerts/31`);
-    await settled(page);
-    const text = await page.locator("main").innerText();
-    assert.match(text, /1 other series of this benchmark became better\. No change was found in 1 other series/);
-    assert.doesNotMatch(text, /did not move/);
-  });
-}
-
 export const walks = {
-  a_zoom_of_a_long_series_is_moved_and_widened,
-  searches_and_orders_ask_the_server,
-  long_names_leave_rows_of_four_lines, text_from_outside_shows_what_it_is, an_unknown_address_has_a_page, machines_are_the_projects_own, evidence_agrees_with_its_rows,
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
-  search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_change_meanwhile_is_shown_and_not_reverted, a_closed_service_asks_for_a_token,
+  search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, an_alert_is_explained_unasked, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
 };
