@@ -201,3 +201,72 @@ Test(counts, a_machine_names_when_it_measured_for_a_project)
     free(url);
     pfc_db_close(db);
 }
+
+/* Sorting and filters are decided over all series, a page at a time. */
+Test(counts, series_are_sorted_over_all_pages)
+{
+    static const char *const names[] = { "gemm/m1024", "gemm/m64", "gemm/m128", "attention/s64" };
+    static const struct {
+        const char *sort, *change, *words, *expected[5];
+    } rows[] = {
+        { "name", NULL, NULL, { "attention/s64", "gemm/m64", "gemm/m128", "gemm/m1024" } },
+        { "change", NULL, NULL, { "gemm/m128", "gemm/m1024", "attention/s64", "gemm/m64" } },
+        { "noise", NULL, NULL, { "gemm/m64", "attention/s64", "gemm/m128", "gemm/m1024" } },
+        { "fresh", NULL, "gemm", { "gemm/m64", "gemm/m128", "gemm/m1024" } },
+        { NULL, "regression", NULL, { "gemm/m1024" } },
+        { NULL, "improvement", NULL, { "gemm/m128" } },
+        { "name", "steady", NULL, { "attention/s64", "gemm/m64" } },
+        { "name", "steady", "gemm", { "gemm/m64" } },
+    };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 40);
+    for (unsigned n = 1; n <= 40; n++) {
+        pfc_run *run = fx_run(n);
+
+        for (size_t k = 0; k < 4; k++)
+            if (n < 40 || k != 0)
+                fx_measure(run, names[k], "time_ns",
+                           n < 20 || k == 1 || k == 3 ? 100
+                           : k == 0                   ? 110
+                                                      : 80,
+                           0.005, 12, 3, n * 4 + k);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    pfc_test_sql(url, "UPDATE series s SET noise_rel = CASE b.name WHEN 'gemm/m64' THEN 0.4 WHEN"
+                      " 'attention/s64' THEN 0.3 WHEN 'gemm/m128' THEN 0.2 END FROM benchmarks b"
+                      " WHERE b.id = s.benchmark_id");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_series_filter filter = { .sort = rows[i].sort,
+                                           .change = rows[i].change,
+                                           .words = rows[i].words };
+        pfc_page page = { .limit = 1 };
+
+        for (size_t k = 0; rows[i].expected[k]; k++) {
+            pfc_series_rows found = { 0 };
+
+            cr_assert(eq(int, pfc_series_list(db, p, &filter, page, &found, &err), PFC_OK), "%s",
+                      err.msg);
+            cr_assert(eq(sz, found.len, 1), "%zu %zu", i, k);
+            cr_expect(eq(str, (char *)(uintptr_t)found.items[0].benchmark,
+                         (char *)(uintptr_t)rows[i].expected[k]),
+                      "%zu %zu", i, k);
+            cr_expect(eq(int, found.next != 0, rows[i].expected[k + 1] != NULL), "%zu %zu", i, k);
+            page.cursor = found.next;
+            pfc_rows_clear(&found);
+        }
+        page = (pfc_page){ .limit = 10 };
+        pfc_series_rows all = { 0 };
+        cr_assert(eq(int, pfc_series_list(db, p, &filter, page, &all, &err), PFC_OK));
+        for (size_t k = 0; rows[i].expected[k]; k++)
+            cr_expect(eq(str, (char *)(uintptr_t)all.items[k].benchmark,
+                         (char *)(uintptr_t)rows[i].expected[k]));
+        pfc_rows_clear(&all);
+    }
+    free(url);
+    pfc_db_close(db);
+}

@@ -68,7 +68,7 @@ async function text_from_outside_shows_what_it_is({ browser, mock, state }) {
     await settled(page);
     const cell = page.locator("tbody th").first();
     assert.equal(await cell.locator("bdi").first().innerText(), "\u05d0\u05d1\u05d2");
-    /* The font draws "x" between digits as a multiplication sign, and "!=" as one sign, unless it is told not to. */
+    /* The font draws "x" between digits as a multiplication sign, and "!=" as one sign, unless its settings disable that. */
     const widths = await cell.locator("small").evaluate((small) => {
       const measure = (settings) => {
         const span = document.createElement("span");

@@ -1,5 +1,5 @@
 /* Text from outside as it is: control characters become visible, and text that runs from right to left is isolated, so
- * that a name neither hides characters nor reorders what stands beside it. Pure; isolate.ts applies it to every element. */
+ * that a name neither hides characters nor reorders the text next to it. Pure; isolate.ts applies it to every element. */
 
 /* Controls without tab and line feed, soft hyphen, zero-width space, marks and overrides of direction, line separators, BOM. */
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
