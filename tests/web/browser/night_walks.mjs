@@ -147,7 +147,7 @@ async function an_alert_shows_the_blocks_behind_it({ browser, mock, state }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/alerts/31`);
     await settled(page);
-    await page.getByText("Other metrics of the benchmark moved the same way.").waitFor();
+    await page.getByText("1 other series of this benchmark became worse, too.").waitFor();
     assert.equal(await page.locator(".block-evidence").count(), 0);
   });
 }
