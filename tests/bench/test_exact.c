@@ -139,14 +139,14 @@ Test(exact, the_totals_are_read_by_the_names_of_their_events)
     pfc_call_counts n = { 0 };
 
     cr_assert(eq(int,
-                 pfc_callgrind_read("version: 1\nevents: Ir Dr Dw I1mr D1mr\nfn=(1)\n"
+                 pfc_call_counts_read("version: 1\nevents: Ir Dr Dw I1mr D1mr\nfn=(1)\n"
                                     "10 5\ntotals: 70334 24496 965 12\n",
                                     &n, &err),
                  PFC_OK));
     cr_assert(eq(u64, n.instructions, 70334));
     cr_assert(eq(u64, n.reads, 24496));
     cr_assert(eq(u64, n.writes, 965));
-    cr_assert(eq(int, pfc_callgrind_read("events: Dw Ir\ntotals: 7 9", &n, &err), PFC_OK));
+    cr_assert(eq(int, pfc_call_counts_read("events: Dw Ir\ntotals: 7 9", &n, &err), PFC_OK));
     cr_assert(eq(u64, n.instructions, 9));
     cr_assert(eq(u64, n.writes, 7));
 }
@@ -165,7 +165,7 @@ Test(exact, output_without_counts_is_refused)
     for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
         pfc_call_counts n = { 0 };
         pfc_err why = { 0 };
-        cr_assert(eq(int, pfc_callgrind_read(bad[i], &n, &why), PFC_EINVAL), "%s", bad[i]);
+        cr_assert(eq(int, pfc_call_counts_read(bad[i], &n, &why), PFC_EINVAL), "%s", bad[i]);
         cr_assert(gt(sz, strlen(why.msg), 10));
         cr_assert(eq(u64, n.instructions, 0));
     }

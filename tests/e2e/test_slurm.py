@@ -113,10 +113,13 @@ class Slurm(unittest.TestCase):
         self.assertEqual(self.stack.api("/runs/" + job["run_ids"][0])["machine"]["name"], job["runner"])
 
     def test_cancelling_a_job_cancels_its_batch_job(self):
-        number, batch, _ = self.held({"mi300": "yes"})
+        number, batch, node = self.held({"mi300": "yes"})
+        work = self.cluster.processes_of(node)[1:]
         self.stack.api(f"/jobs/{number}", "DELETE")
         self.assertEqual(self.ended(number)["state"], "cancelled")
         wait_for("its batch job is gone", lambda: batch not in self.cluster.batches())
+        # its launches would count as those of the next test's job
+        wait_for("its processes are gone", lambda: not any(os.path.exists(f"/proc/{p}") for p in work))
         self.stack.hold(None)
 
     def test_a_killed_dispatcher_goes_on_with_its_jobs(self):

@@ -38,7 +38,7 @@ static bool word(const char **at, char *out, size_t cap)
     return true;
 }
 
-pfc_code pfc_callgrind_read(const char *text, pfc_call_counts *out, pfc_err *err)
+pfc_code pfc_call_counts_read(const char *text, pfc_call_counts *out, pfc_err *err)
 {
     const char *names = line_of(text, "events");
     const char *values = line_of(text, "totals");
@@ -99,7 +99,7 @@ static pfc_code judge(const pfc_proc_result *res, const char *path, pfc_call_cou
                            sentence(res, "no reason given"));
     code = pfc_fs_read(path, MAX_OUT_BYTES, &text, &len, err);
     if (!code)
-        code = pfc_callgrind_read(text, out, err);
+        code = pfc_call_counts_read(text, out, err);
     free(text);
     return code;
 }

@@ -30,7 +30,7 @@ typedef pfc_code (*pfc_count_fn)(void *arg, const pfc_block_spec *spec, pfc_call
 pfc_code pfc_callgrind_count(void *arg, const pfc_block_spec *spec, pfc_call_counts *out,
                              pfc_err *err) PFC_MUSTCHECK;
 /** The counts of a callgrind output file's text. PFC_EINVAL: it has none, or none in the call. */
-pfc_code pfc_callgrind_read(const char *text, pfc_call_counts *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_call_counts_read(const char *text, pfc_call_counts *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** In the child: opens spec's benchmark, calls it once so that everything is bound and touched,
  * then once more to be counted. PFC_EUNAVAIL, PFC_EBROKEN as above. */
