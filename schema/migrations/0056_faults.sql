@@ -28,14 +28,16 @@ ALTER TABLE notices ALTER COLUMN alert_id DROP NOT NULL, ALTER COLUMN sha DROP N
     ADD CONSTRAINT notices_subject CHECK ((alert_id IS NULL) = (sha IS NULL) AND (alert_id IS NULL) <> (fault_id IS NULL));
 CREATE UNIQUE INDEX notices_of_fault ON notices (project_id, fault_id, kind) WHERE fault_id IS NOT NULL;
 
--- A role of the server changes faults.
+-- A role of the server changes faults, and deletes old ones.
 DO $$
 DECLARE
     old     text := pg_get_functiondef('server_rights(text)'::regprocedure);
     changed text := '''{schedules,nights,forge_links,webhook_deliveries,pulls,';
+    deleted text := '''{schedules,nights,forge_links,webhook_deliveries,browser_sessions';
 BEGIN
-    IF strpos(old, changed) = 0 THEN
+    IF strpos(old, changed) = 0 OR strpos(old, deleted) = 0 THEN
         RAISE EXCEPTION 'server_rights is not the one of migration 0054';
     END IF;
-    EXECUTE replace(old, changed, '''{faults,schedules,nights,forge_links,webhook_deliveries,pulls,');
+    old := replace(old, changed, '''{faults,schedules,nights,forge_links,webhook_deliveries,pulls,');
+    EXECUTE replace(old, deleted, '''{faults,schedules,nights,forge_links,webhook_deliveries,browser_sessions');
 END $$;
