@@ -99,7 +99,7 @@ class Compare(Statuses):
     def test_a_comment_names_each_verdict(self):
         for verdicts, head in ((["same"], "\U0001F7E2 No change in 1 benchmark"), (["same", "same"], "\U0001F7E2 No change in 2 benchmarks"),
                                (["improvement"] * 2, "\U0001F7E2 2 improvements, the largest +10.0 %; no regression"), (["regression"] * 2, "\U0001F534 2 regressions, the largest +10.0 %"),
-                               (["inconclusive", "improvement"], "⚪ No regression shown; 1 of 2 not decided"),
+                               (["inconclusive", "improvement"], "⚪ No regression shown; 1 of 2 not decided; 1 improvement"),
                                (["inconclusive", "regression"], "\U0001F534 1 regression, the largest +10.0 %"),
                                (["broken", "regression"], "⛔ 1 benchmark is broken; 1 regression, the largest +10.0 %"), (["broken", "broken"], "⛔ 2 benchmarks are broken"), ([], "⚪ Nothing was compared")):
             text = self.comment(comparison(*verdicts)).stdout
