@@ -45,7 +45,7 @@ function Contributions(props: { explanation: Explanation }) {
 
 function Verdict(props: { name: string; verdict: LimiterVerdict }) {
   const v = props.verdict;
-  if (v.inconclusive || !v.first) return <p><b>{props.name}</b>: inconclusive. {v.reason}</p>;
+  if (v.inconclusive || !v.first) return <p><b>{props.name}</b>: inconclusive: {v.reason}</p>;
   const saved = (r: string | null) => (r ? formatShare(v.saving[r] ?? 0) : "");
   return (
     <div class="limiter-verdict">
