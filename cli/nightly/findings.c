@@ -74,7 +74,7 @@ static void add_boundary(pfc_findings *f, const json_t *series, const json_t *bo
                                json_is_false(json_object_get(series, "judged"))
                                    ? " (a rule of the project leaves this series out)"
                                    : "");
-    /* Such a series decides nothing. */
+    /* A series that a rule leaves out raises no alert, so its finding is no regression. */
     if (json_is_false(json_object_get(series, "judged")) && kind == PFC_FINDING_REGRESSION)
         item->kind = PFC_FINDING_UNDECIDED;
 }

@@ -69,7 +69,7 @@ static void scale(chart *c)
         c->low = fmin(c->low, c->s->points[i].value);
         c->high = fmax(c->high, c->s->points[i].value);
     }
-    /* A change of a thousandth is not to look like one of a half. */
+    /* A range of at least 2 %, so that a change of 0.1 % does not look large. */
     if (c->high - c->low < 0.02 * fabs(c->high)) {
         const double middle = (c->high + c->low) / 2;
 

@@ -12,7 +12,7 @@
 #define PFC_SESSION_MAX_COMMITS   256
 #define PFC_SESSION_MAX_S         1e9 /* of any duration, seconds */
 #define PFC_SESSION_MAX_FUNCTIONS 40  /* of a commit */
-/* Of instructions: a double holds it exactly. */
+/* A number of instructions: a double holds it exactly. */
 #define PFC_SESSION_MAX_COUNT (INT64_C(1) << 53)
 
 typedef enum pfc_session_status {

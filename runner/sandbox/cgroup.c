@@ -346,7 +346,7 @@ pfc_code pfc_cgroup_begin(pfc_cgroups *g, uint64_t memory_bytes, uint64_t proces
     return PFC_OK;
 }
 
-/* Whether a file of events counts one. */
+/* Does the group's file of events count at least one event of this name? */
 static bool has_event(const pfc_cgroup *group, const char *file, const char *name)
 {
     char *events = get(group->path, file);

@@ -40,7 +40,7 @@ char *notify_alert_link(const char *link, int64_t alert_id)
     return link && alert_id ? pfc_format("%s/alerts/%lld", link, (long long)alert_id) : NULL;
 }
 
-/* Of a fault there is no alert and nothing to repeat. */
+/* A fault has no alert and no command that repeats it. */
 static void name_fault(json_t *doc, const pfc_notice *n)
 {
     json_object_set_new(doc, "alert", json_null());

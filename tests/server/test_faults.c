@@ -111,7 +111,7 @@ Test(faults, a_missed_night_is_announced_once_and_ends_with_a_finished_one)
     expect_look(0, 0);
     cr_expect(
         eq(i64, count("notices WHERE kind = 'recovered' AND text LIKE 'ended: schedule %'"), 1));
-    /* Anew, with a notice of its own. */
+    /* The fault opens again, with a notice of its own. */
     plant_night("failed", 3601);
     expect_look(1, 0);
     cr_expect(eq(i64, count("notices"), 3));

@@ -391,7 +391,7 @@ Test(schedules, a_night_is_skipped_while_the_one_before_runs)
     expect_text(second.state, "skipped");
     cr_expect(strstr(second.why, "still runs: job") != NULL, "%s", second.why);
     cr_expect(strstr(second.why, "is queued") != NULL, "%s", second.why);
-    /* It failed: the same commits again. */
+    /* The night failed: the next one measures the same commits again. */
     plant_sql(g.url, "UPDATE jobs SET state = 'failed', reason = 'no disk' WHERE id = %lld",
               (long long)fired.job_id);
     make_due(1);
@@ -400,7 +400,7 @@ Test(schedules, a_night_is_skipped_while_the_one_before_runs)
     cr_expect(
         eq(i64, count("nights WHERE state = 'failed' AND reason LIKE 'job % failed: no disk'"), 1));
     cr_expect(eq(i64, count("nights WHERE commits = 2"), 2));
-    /* It is done: only later commits. */
+    /* The night is done: the next one measures later commits only. */
     plant_sql(g.url, "UPDATE jobs SET state = 'done' WHERE id = %lld", (long long)second.job_id);
     fx_commits(g.db, g.project, 6, 6);
     make_due(1);
@@ -532,7 +532,7 @@ Test(schedules, a_push_makes_the_new_head_known)
     fire(&fired);
     expect_job("task -> 'blocks' ->> 'base'", fx_sha(3));
     expect_job("task -> 'blocks' -> 'commits' ->> 0", fx_sha(9));
-    /* The branch of a schedule, too. */
+    /* A push to the branch of a schedule counts, too. */
     s.name = "dev";
     s.branch = "feature";
     add(&s);
