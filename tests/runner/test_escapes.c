@@ -271,8 +271,9 @@ Test(escapes, bombs_end_at_their_limit)
     cr_assert(lt(int, atoi(pfc_buf_text(&res.out)), 12), "%s", pfc_buf_text(&res.out));
     pfc_proc_result_clear(&res);
 
-    /* Processes: the loop would end well without the limit. */
-    run_job("i=0; while [ $i -lt 6000 ]; do sleep 60 & i=$((i + 1)); done; echo all", 60, &res);
+    /* Processes: the loop would end well without the limit. A busy machine needs minutes for the
+     * 4096 of the limit, and none of them may end before. */
+    run_job("i=0; while [ $i -lt 6000 ]; do sleep 900 & i=$((i + 1)); done; echo all", 600, &res);
     cr_assert(ne(ptr, strstr(pfc_buf_text(&res.err), "Cannot fork"), NULL), "%s",
               pfc_buf_text(&res.err));
     cr_assert(eq(str, (char *)(uintptr_t)pfc_buf_text(&res.out), ""));
