@@ -56,8 +56,9 @@ WHERE (j.run_id IS NOT NULL AND NOT EXISTS (
            SELECT 1 FROM notices n WHERE n.project_id = j.project_id
            AND n.id = (j.task ->> 'notice')::bigint))
 UNION ALL
-SELECT 'notices of no alert, or handed out and on their way to nobody', count(*) FROM notices n
-WHERE NOT EXISTS (SELECT 1 FROM alerts a WHERE a.project_id = n.project_id AND a.id = n.alert_id)
+SELECT 'notices of a missing alert, or marked as sent without a delivery', count(*) FROM notices n
+WHERE (n.alert_id IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.project_id = n.project_id AND a.id = n.alert_id))
    OR (n.dispatched_at IS NOT NULL AND n.done_at IS NULL AND NOT EXISTS (
            SELECT 1 FROM jobs j WHERE j.project_id = n.project_id AND j.kind = 'notify'
            AND (j.task ->> 'notice')::bigint = n.id))

@@ -92,7 +92,7 @@ Test(grade, cases_cover_chips_operators_and_types)
         cr_assert(leans[r], "%s", pfc_resource_name(r));
 }
 
-/* False for NAN, which stands for no peak. */
+/* False for NAN, which a metric without a peak has. */
 static bool over_one(double share)
 {
     return share > 1 + 1e-9;

@@ -21,7 +21,7 @@ SLOW = ('-O', '-W', '-g', '-fstack', '-D_FORTIFY', '-U_FORTIFY')
 
 
 class Relinked:
-    """Stands for run.Build: `tests`, and ctest() to run one of them."""
+    """Used in place of run.Build: has its member `tests` and its method ctest(), which runs one of them."""
 
     def __init__(self, out, database, targets, wanted, mutants):
         self.out, self.database = pathlib.Path(out), pathlib.Path(database)

@@ -277,8 +277,11 @@ class Store(unittest.TestCase):
                 (job + "'nightly', 'failed', 4, NULL, NULL, 'r', NULL, '{}', now())", {"jobs that were tried more often than is allowed": 1}),
                 (job + "'notify', 'queued', 0, NULL, NULL, NULL, NULL, '{\"notice\": 99}', NULL)", {
                     "jobs of a run or notice that is not there": 1}),
-                ("UPDATE notices SET dispatched_at = now()", {"notices of no alert, or handed out and on their way to nobody": 2}),
-                ("UPDATE notices SET alert_id = 99", {"notices of no alert, or handed out and on their way to nobody": 2}),
+                ("UPDATE notices SET dispatched_at = now()", {"notices of a missing alert, or marked as sent without a delivery": 2}),
+                ("UPDATE notices SET alert_id = 99", {"notices of a missing alert, or marked as sent without a delivery": 2}),
+                # a notice of the installation is about a fault and has no alert
+                ("INSERT INTO faults (project_id, kind, key, text) VALUES (1, 'silent_runner', 'r', 't');"
+                 "INSERT INTO notices (project_id, kind, fault_id, text) SELECT project_id, 'infrastructure', id, '' FROM faults", {}),
                 ("UPDATE change_points SET undone_commit_id = 999", {"changes at commits that are not there": 1}),
                 ("UPDATE alerts SET state = 'noise'", {"alerts whose history does not end in their state": 1}),
                 ("UPDATE alerts SET series_id = 99", {"alerts without their change": 1}),
