@@ -6,7 +6,7 @@
 // `pages` are the paths (exact, or prefixes when they end in "/") that answer with index.html.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, extname, join, resolve } from "node:path";
+import { basename, dirname, extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import esbuild from "esbuild";
@@ -39,12 +39,16 @@ const result = await esbuild.build({
   entryPoints: { main: "src/main.tsx", theme: "src/theme.ts", style: "src/style/style.css" },
   outdir: out,
   bundle: true,
+  // A page's code is a file of its own, fetched when the page is opened; code that pages share is named by what it holds.
+  splitting: true,
+  chunkNames: "assets/[name]-[hash]",
   minify: true,
   write: false,
   format: "esm",
   target: ["es2021", "chrome100", "firefox100", "safari15.4"],
   jsx: "automatic",
   jsxImportSource: "preact",
+  metafile: true,
   legalComments: "none",
   charset: "utf8",
   loader: { ".woff2": "file" },
@@ -64,7 +68,7 @@ const hashed = (name, bytes) => {
 for (const file of result.outputFiles) {
   const name = basename(file.path);
   const bytes = Buffer.from(file.contents);
-  const path = extname(name) === ".woff2" ? `assets/${name}` : hashed(name, bytes);
+  const path = file.path.startsWith(join(out, "assets") + sep) ? `assets/${name}` : hashed(name, bytes);
   names.set(name, path);
   await put(files, path, bytes, true);
 }
@@ -72,12 +76,28 @@ const icon = await readFile(join(here, "src/icon.svg"));
 names.set("icon.svg", hashed("icon.svg", icon));
 await put(files, names.get("icon.svg"), icon, true);
 
+// What main.js imports is fetched beside it, not after it. An output's name in the metafile is relative to `here`.
+const outputs = result.metafile.outputs;
+const main = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/main.tsx");
+const first = new Set();
+const follow = (name) => outputs[name].imports.filter((i) => i.kind === "import-statement").forEach((i) => {
+  if (first.has(i.path)) return;
+  first.add(i.path);
+  follow(i.path);
+});
+follow(main);
+names.set("preload", [...first].sort().map((name) => `<link rel="modulepreload" href="/assets/${basename(name)}">\n`).join(""));
+
 const html = (await readFile(join(here, "index.html"), "utf8")).replace(/\{\{([\w.]+)\}\}/g, (_, name) => {
   const path = names.get(name);
-  if (!path) throw new Error(`index.html names ${name}, which the bundle does not contain`);
-  return `/${path}`;
+  if (path === undefined) throw new Error(`index.html names ${name}, which the bundle does not contain`);
+  return name === "preload" ? path : `/${path}`;
 });
 await put(files, "index.html", Buffer.from(html), false);
 files.sort((a, b) => (a.path < b.path ? -1 : 1));
 await writeFile(join(out, "manifest.json"), `${JSON.stringify({ pages: PAGES, files }, null, 1)}\n`);
+const shown = new Set(["main.js", "style.css", "theme.js"].map((name) => names.get(name)));
+for (const name of first) shown.add(`assets/${basename(name)}`);
+const size = files.filter((f) => shown.has(f.path)).reduce((sum, f) => sum + f.gzip, 0);
 for (const f of files) console.log(`${f.path} ${f.bytes} bytes${f.gzip ? `, ${f.gzip} gzip` : ""}`);
+console.log(`first page: ${size} bytes gzip in ${shown.size} files`);

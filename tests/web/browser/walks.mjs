@@ -290,7 +290,7 @@ async function the_menu_works_on_a_phone({ browser, mock }) {
     await page.getByRole("button", { name: "Pages" }).click();
     await shoot(page, "walk-menu");
     assert.deepEqual(await violations(page), []);
-    await page.getByRole("navigation").getByRole("link", { name: /^Alerts/ }).click();
+    await page.getByRole("navigation").getByRole("link", { name: "Alerts", exact: true }).click();
     await until(page, () => location.pathname === "/alerts");
     await until(page, () => !document.querySelector("nav.open"));
   });
@@ -301,7 +301,23 @@ async function a_page_that_breaks_leaves_the_way_out({ browser, mock, state }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/alerts/31`);
     await page.getByText("This page cannot show what the server sent").waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Fleet" }).click();
     await page.getByRole("navigation").getByRole("link", { name: "Machines" }).click();
+    await page.getByRole("heading", { level: 1, name: "Machines" }).waitFor();
+  });
+}
+
+async function a_page_whose_code_is_gone_offers_to_reload({ browser, mock }) {
+  await withPage(browser, { ...wide, allow: /the server responded with a status of 404/ }, async (page) => {
+    await page.goto(mock.url);
+    await settled(page);
+    await page.route(/\/assets\/machines-.*\.js$/, (route) => route.fulfill({ status: 404, body: "" }));
+    await page.getByRole("navigation").getByRole("link", { name: "Fleet" }).click();
+    await page.getByRole("heading", { level: 1, name: "Jobs" }).waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Machines" }).click();
+    await page.getByText("The code of this page was not received").waitFor();
+    await page.unroute(/\/assets\/machines-.*\.js$/);
+    await page.getByRole("button", { name: "Reload" }).click();
     await page.getByRole("heading", { level: 1, name: "Machines" }).waitFor();
   });
 }
@@ -465,5 +481,5 @@ export const walks = {
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_sign_in_and_no_script_can_read_its_token, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
-  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, an_alert_is_explained_unasked, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
+  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, a_page_whose_code_is_gone_offers_to_reload, suspects_come_with_their_reasons_and_the_commands, an_alert_is_explained_unasked, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
 };

@@ -5,82 +5,15 @@ import { currentProject, projects } from "../api/projects";
 import type { Project } from "../api/types";
 import { useApi } from "../api/use";
 import { address, navigate, route } from "../base/location";
-import { href, type Route } from "../base/route";
+import { href } from "../base/route";
 import { chooseTheme, themeShown } from "../base/theme";
 import { Fence } from "../widgets/fence";
 import { Icon } from "../widgets/icons";
 import { Account } from "../widgets/sign_in";
-import { AlertView } from "./alert";
-import { Alerts } from "./alerts";
-import { BisectionView } from "./bisection";
-import { Bisections } from "./bisections";
-import { CommitView } from "./commit";
-import { Commits } from "./commits";
-import { Compare } from "./compare";
-import { ExplainView } from "./explanation";
-import { Jobs } from "./jobs";
-import { Machines } from "./machines";
-import { Missing } from "./missing";
-import { NightView } from "./night";
-import { Nights } from "./nights";
-import { Overview } from "./overview";
-import { RunView } from "./run";
-import { SeriesView } from "./series";
-import { SeriesList } from "./series_list";
-
-function page(r: Route) {
-  switch (r.page) {
-    case "overview": return <Overview />;
-    case "seriesList": return <SeriesList project={r.project} key={r.project} />;
-    case "series": return <SeriesView id={r.id} />;
-    case "commits": return <Commits project={r.project} key={r.project} />;
-    case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
-    case "nights": return <Nights project={r.project} key={r.project} />;
-    case "night": return <NightView project={r.project} id={r.id} key={r.id} />;
-    case "compare": return <Compare />;
-    case "explain": return <ExplainView />;
-    case "alerts": return <Alerts />;
-    case "alert": return <AlertView id={r.id} key={r.id} />;
-    case "jobs": return <Jobs />;
-    case "run": return <RunView id={r.id} key={r.id} />;
-    case "machines": return <Machines />;
-    case "bisections": return <Bisections />;
-    case "bisection": return <BisectionView id={r.id} key={r.id} />;
-    case "missing": return <Missing />;
-  }
-}
+import { Nav, hasSecondRow } from "./nav";
+import { PageOf } from "./pages";
 
 const LIVE = { live: "Live", polling: "Polling", connecting: "Connecting" } as const;
-
-function Nav(props: { open: boolean }) {
-  const project = currentProject.value;
-  const here = route.value.page;
-  const alerts = projects.value.state === "data"
-    ? (projects.value.data.projects.find((p) => p.name === project)?.alerts_open ?? 0) : 0;
-  const links: [string, string, Route["page"][]][] = [
-    ["Overview", href.overview(project), ["overview"]],
-    ...(project ? [
-      ["Series", href.seriesList(project), ["seriesList", "series"]],
-      ["Commits", href.commits(project), ["commits", "commit"]],
-      ["Nights", href.nights(project), ["nights", "night"]],
-    ] as [string, string, Route["page"][]][] : []),
-    ["Compare", href.compare(project), ["compare"]],
-    ["Alerts", href.alerts(project), ["alerts", "alert"]],
-    ["Bisections", href.bisections(project), ["bisections", "bisection"]],
-    ["Jobs", href.jobs(project), ["jobs", "run"]],
-    ["Machines", href.machines(project), ["machines"]],
-  ];
-  return (
-    <nav id="nav" class={props.open ? "nav open" : "nav"} aria-label="Pages">
-      {links.map(([name, to, pages]) => (
-        <a key={name} href={to} {...(pages.includes(here) ? { "aria-current": "page" as const } : {})}>
-          {name}{name === "Alerts" && alerts > 0 && <span class="pill">{alerts}<span class="sr-only"> open</span></span>}
-        </a>
-      ))}
-      <a class="docs" href="/docs/">Docs</a>
-    </nav>
-  );
-}
 
 function ProjectPicker() {
   const load = projects.value;
@@ -136,7 +69,7 @@ export function Shell() {
   return (
     <>
       <a class="skip" href="#main">Skip to the content</a>
-      <header class="top">
+      <header class={hasSecondRow() ? "top two-rows" : "top"}>
         <div class="top-in">
           <a class="brand" href={href.overview(currentProject.value)}>
             <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false"><rect width="32" height="32" rx="7" /><path d="M5 11h9v10h5v-5h8" /></svg>
@@ -155,7 +88,7 @@ export function Shell() {
           </div>
         </div>
       </header>
-      <main id="main" ref={main} tabIndex={-1}><Fence key={path}>{page(route.value)}</Fence></main>
+      <main id="main" ref={main} tabIndex={-1}><Fence key={path}><PageOf route={route.value} /></Fence></main>
       <p class="sr-only" aria-live="polite">{liveNews.value}</p>
     </>
   );

@@ -1,0 +1,44 @@
+/* The component of each route. The overview comes with the first page; the others are fetched when they are opened. */
+import type { Route } from "../base/route";
+import { lazy } from "../widgets/lazy";
+import { Missing } from "./missing";
+import { Overview } from "./overview";
+
+const AlertView = lazy(() => import("./alert").then((m) => m.AlertView));
+const Alerts = lazy(() => import("./alerts").then((m) => m.Alerts));
+const BisectionView = lazy(() => import("./bisection").then((m) => m.BisectionView));
+const Bisections = lazy(() => import("./bisections").then((m) => m.Bisections));
+const CommitView = lazy(() => import("./commit").then((m) => m.CommitView));
+const Commits = lazy(() => import("./commits").then((m) => m.Commits));
+const Compare = lazy(() => import("./compare").then((m) => m.Compare));
+const ExplainView = lazy(() => import("./explanation").then((m) => m.ExplainView));
+const Jobs = lazy(() => import("./jobs").then((m) => m.Jobs));
+const Machines = lazy(() => import("./machines").then((m) => m.Machines));
+const NightView = lazy(() => import("./night").then((m) => m.NightView));
+const Nights = lazy(() => import("./nights").then((m) => m.Nights));
+const RunView = lazy(() => import("./run").then((m) => m.RunView));
+const SeriesList = lazy(() => import("./series_list").then((m) => m.SeriesList));
+const SeriesView = lazy(() => import("./series").then((m) => m.SeriesView));
+
+export function PageOf(props: { route: Route }) {
+  const r = props.route;
+  switch (r.page) {
+    case "overview": return <Overview />;
+    case "seriesList": return <SeriesList project={r.project} key={r.project} />;
+    case "series": return <SeriesView id={r.id} />;
+    case "commits": return <Commits project={r.project} key={r.project} />;
+    case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
+    case "nights": return <Nights project={r.project} key={r.project} />;
+    case "night": return <NightView project={r.project} id={r.id} key={r.id} />;
+    case "compare": return <Compare />;
+    case "explain": return <ExplainView />;
+    case "alerts": return <Alerts />;
+    case "alert": return <AlertView id={r.id} key={r.id} />;
+    case "jobs": return <Jobs />;
+    case "run": return <RunView id={r.id} key={r.id} />;
+    case "machines": return <Machines />;
+    case "bisections": return <Bisections />;
+    case "bisection": return <BisectionView id={r.id} key={r.id} />;
+    case "missing": return <Missing />;
+  }
+}
