@@ -34,6 +34,8 @@ typedef struct forge_ops {
                           pfc_forge_access *out, pfc_err *err);
     pfc_code (*pull_get)(pfc_forge *forge, const char *repo, int64_t number, pfc_forge_pull *out,
                          pfc_err *err);
+    /* Of the list of a pull request's commits. */
+    char *(*commits_path)(const char *repo, int64_t number, const char *base, const char *head);
     pfc_code (*issue_put)(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
                           int64_t *number, char **url, pfc_err *err);
 } forge_ops;

@@ -64,6 +64,15 @@ static pfc_code pull_get(pfc_forge *forge, const char *repo, int64_t number, pfc
     return code;
 }
 
+/* Gitea shows at most 50 in a page. Signatures and lists of files cost it time. */
+static char *commits_path(const char *repo, int64_t number, const char *base, const char *head)
+{
+    (void)base;
+    (void)head;
+    return forge_path("/repos/%s/pulls/%lld/commits?limit=50&verification=false&files=false", repo,
+                      (long long)number);
+}
+
 const forge_ops forge_gitea = {
     .name = "Gitea",
     .edit = "PATCH",
@@ -76,5 +85,6 @@ const forge_ops forge_gitea = {
     .check_put = check_put,
     .access_of = forge_permission_get,
     .pull_get = pull_get,
+    .commits_path = commits_path,
     .issue_put = forge_github_issue_put,
 };

@@ -284,6 +284,13 @@ static pfc_code pull_get(pfc_forge *forge, const char *repo, int64_t number, pfc
     return code;
 }
 
+static char *commits_path(const char *repo, int64_t number, const char *base, const char *head)
+{
+    (void)base;
+    (void)head;
+    return forge_path("/repos/%s/pulls/%lld/commits?per_page=100", repo, (long long)number);
+}
+
 /* ---- issues ---- */
 
 pfc_code forge_github_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
@@ -322,5 +329,6 @@ const forge_ops forge_github = {
     .check_put = check_put,
     .access_of = forge_permission_get,
     .pull_get = pull_get,
+    .commits_path = commits_path,
     .issue_put = forge_github_issue_put,
 };

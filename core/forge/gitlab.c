@@ -203,6 +203,14 @@ static pfc_code pull_get(pfc_forge *forge, const char *repo, int64_t number, pfc
     return code;
 }
 
+/* The list of a merge request's commits does not say their parents; that of the repository does. */
+static char *commits_path(const char *repo, int64_t number, const char *base, const char *head)
+{
+    (void)number;
+    return project_path(repo, "/repository/commits?ref_name=%s..%s&first_parent=true&per_page=100",
+                        base, head);
+}
+
 static pfc_code issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
                           int64_t *number, char **url, pfc_err *err)
 {
@@ -238,5 +246,6 @@ const forge_ops forge_gitlab = {
     .check_put = check_put,
     .access_of = access_of,
     .pull_get = pull_get,
+    .commits_path = commits_path,
     .issue_put = issue_put,
 };

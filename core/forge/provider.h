@@ -139,6 +139,23 @@ pfc_code pfc_forge_pull_get(pfc_forge *forge, const char *repo, int64_t number, 
 /** Accepts a zeroed one. */
 void pfc_forge_pull_clear(pfc_forge_pull *pull);
 
+#define PFC_FORGE_MAX_COMMITS 250 /* of a pull request; GitHub lists no more */
+
+/** ids[0]: the commit at which the branch began; ids[len - 1]: the head; len >= 2. */
+typedef struct pfc_forge_line {
+    char **ids;
+    size_t len;
+} pfc_forge_line;
+
+/** The commits of a pull request along first parents, the oldest first. base: its merge base, head:
+ * its head, 40 digits each. ids[0] is another commit than `base` where the branch merged its base
+ * branch. PFC_EINVAL also: PFC_FORGE_MAX_COMMITS commits or more, the head is not among them (it
+ * was pushed meanwhile), or the branch begins at a root. */
+pfc_code pfc_forge_line_get(pfc_forge *forge, const char *repo, int64_t number, const char *base,
+                            const char *head, pfc_forge_line *out, pfc_err *err) PFC_MUSTCHECK;
+/** Accepts a zeroed one. */
+void pfc_forge_line_clear(pfc_forge_line *line);
+
 /* ---- issues ---- */
 
 typedef struct pfc_forge_issue {

@@ -59,7 +59,7 @@ WITH u AS MATERIALIZED (
     SELECT t.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::float8[], $7::bigint[])
          WITH ORDINALITY AS t (place, project_id, commit_id, fingerprint, series_id, value, job_id, ordinal)
     WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = t.project_id AND j.id = t.job_id
-                      AND j.kind IN ('bisect', 'verify')))
+                      AND (j.kind IN ('bisect', 'verify') OR j.task ? 'metric')))
 SELECT u.ordinal, o.value, o.run_id
 FROM u CROSS JOIN LATERAL (
     SELECT m.median AS value, r.id AS run_id
@@ -70,7 +70,7 @@ FROM u CROSS JOIN LATERAL (
         WHERE x.project_id = r.project_id AND x.series_id = u.series_id AND x.run_id = r.id OFFSET 0) m
     WHERE r.project_id = u.project_id AND r.commit_id = u.commit_id
       AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-                      AND j.kind IN ('bisect', 'verify'))
+                      AND (j.kind IN ('bisect', 'verify') OR j.task ? 'metric'))
     ORDER BY r.id LIMIT 1) o
 WHERE o.value <> u.value
 UNION ALL

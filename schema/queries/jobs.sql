@@ -177,6 +177,7 @@ RETURNING cancel_requested;
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
        reason = $4, run_ids = $5::text[], session_id = $7, lease_until = NULL, finished_at = clock_timestamp(),
        rerun_look = kind IN ('measure', 'nightly', 'pull_request', 'backfill')
+                    AND (task ? 'metric') IS NOT TRUE -- a search repeats its own measurements
                     AND NOT (cancel_requested AND $3 <> 'done')
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($6::bigint IS NULL OR fence = $6)
 RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
@@ -260,7 +261,8 @@ SET state = CASE WHEN j.cancel_requested THEN 'cancelled'
                       THEN clock_timestamp() + make_interval(secs => coalesce(j.lease_s, 60) / 6 * 2 ^ (j.tries - 1))
                  END,
     rerun_look = NOT j.cancel_requested AND j.tries >= $1::int
-                 AND j.kind IN ('measure', 'nightly', 'pull_request', 'backfill'),
+                 AND j.kind IN ('measure', 'nightly', 'pull_request', 'backfill')
+                 AND (j.task ? 'metric') IS NOT TRUE,
     lease_until = NULL, lease_hash = NULL
 FROM late
 WHERE j.project_id = late.project_id AND j.id = late.id

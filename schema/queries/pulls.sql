@@ -12,8 +12,8 @@ ON CONFLICT (project_id, number) DO UPDATE SET seq = pulls.seq + 1, due_at = now
 SELECT number FROM pulls WHERE project_id = $1::bigint AND head_sha = $2 AND open ORDER BY number;
 
 -- name: pulls_due
--- Those whose time has come, and those whose job has another state than when it was last seen. After a failed look only
--- the time counts.
+-- Those whose time has come, those whose job has another state than when it was last seen, and those with a bisection
+-- whose answer is not the newest. After a failed look only the time counts.
 -- in: limit i64
 -- out: project_id i64, number i64
 SELECT project_id, number FROM (
@@ -22,7 +22,15 @@ SELECT project_id, number FROM (
     SELECT p.project_id, p.number, p.due_at FROM pull_measurements m
     JOIN jobs j ON j.project_id = m.project_id AND j.id = m.job_id
     JOIN pulls p ON p.project_id = m.project_id AND p.number = m.number
-    WHERE m.verdict IS NULL AND NOT m.superseded AND j.state <> m.job_state AND p.tries = 0) q
+    WHERE m.verdict IS NULL AND NOT m.superseded AND j.state <> m.job_state AND p.tries = 0
+    UNION
+    SELECT p.project_id, p.number, p.due_at FROM pull_bisections b
+    JOIN bisections x ON x.project_id = b.project_id AND x.id = b.bisection_id
+    JOIN pulls p ON p.project_id = b.project_id AND p.number = b.number
+    WHERE b.said <> 'ended' AND p.tries = 0 AND x.state <> 'running'
+      AND (b.said = 'running' OR NOT EXISTS (
+          SELECT 1 FROM verifications v WHERE v.project_id = x.project_id AND v.bisection_id = x.id
+          AND v.state = 'running'))) q
 ORDER BY due_at NULLS FIRST, project_id, number LIMIT $1::int;
 
 -- name: pulls_wait
@@ -190,3 +198,32 @@ WHERE project_id = $1::bigint AND number = $2::bigint AND state = 'new' ORDER BY
 -- in: project_id i64, number i64, comment_id i64, state text, answer text
 UPDATE pull_commands SET state = $4, answer = $5
 WHERE project_id = $1::bigint AND number = $2::bigint AND comment_id = $3::bigint;
+
+-- ---- bisections ----
+
+-- name: pull_bisection_branch
+-- The newest bisection on a branch; no row: there is none.
+-- in: project_id i64, branch text
+-- value: id i64
+SELECT id FROM bisections WHERE project_id = $1::bigint AND branch = $2 ORDER BY id DESC LIMIT 1;
+
+-- name: pull_bisection_put
+-- in: project_id i64, bisection_id i64, number i64, comment_id i64, head_sha text
+INSERT INTO pull_bisections (project_id, bisection_id, number, comment_id, head_sha)
+VALUES ($1::bigint, $2::bigint, $3::bigint, $4::bigint, $5) ON CONFLICT DO NOTHING;
+
+-- name: pull_bisections_open
+-- Those whose answer is not the last one, oldest first. now: what the answer is to say.
+-- in: project_id i64, number i64
+-- out: bisection_id i64, comment_id i64, head_sha text, metric text, said text, now text
+SELECT b.bisection_id, b.comment_id, b.head_sha, x.metric, b.said,
+       CASE WHEN x.state = 'running' THEN 'running'
+            WHEN EXISTS (SELECT 1 FROM verifications v WHERE v.project_id = x.project_id
+                         AND v.bisection_id = x.id AND v.state = 'running') THEN 'checking'
+            ELSE 'ended' END AS now
+FROM pull_bisections b JOIN bisections x ON x.project_id = b.project_id AND x.id = b.bisection_id
+WHERE b.project_id = $1::bigint AND b.number = $2::bigint AND b.said <> 'ended' ORDER BY b.bisection_id;
+
+-- name: pull_bisection_said
+-- in: project_id i64, bisection_id i64, said text
+UPDATE pull_bisections SET said = $3 WHERE project_id = $1::bigint AND bisection_id = $2::bigint;

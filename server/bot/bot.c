@@ -203,6 +203,8 @@ static pfc_code run_look(pfc_bot *b, pfc_look *look, pfc_err *err)
         code = pfc_look_judge(look, err);
     if (!code)
         code = pfc_look_publish(look, err);
+    if (!code)
+        code = pfc_look_follow(look, err);
     return code;
 }
 

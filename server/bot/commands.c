@@ -19,7 +19,7 @@ static const char help[] =
     "- `/perfci rerun` measures the head again\n"
     "- `/perfci why` shows the evidence behind the verdict\n"
     "- `/perfci accept REASON` accepts the verdict of this head\n"
-    "- `/perfci bisect METRIC` shows the command that finds the commit of this pull request\n"
+    "- `/perfci bisect METRIC` finds the commit of this pull request that made it slower\n"
     "- `/perfci allow` lets the head of a fork be measured once\n"
     "- `/perfci help` shows this list\n";
 
@@ -136,21 +136,17 @@ static void why(const pfc_look *look, command *c)
         why_of(look, m, &c->answer);
 }
 
-/* The service measures the head and the merge base alone: it has no commits in between. */
-static void bisect(const pfc_look *look, command *c)
+static pfc_code bisect(pfc_look *look, command *c, pfc_err *err)
 {
-    const pfc_pull *p = &look->pulls.items[0];
-    char *line;
+    char *actor = actor_of(look, c);
+    bool refused = false;
+    pfc_code code = pfc_look_bisect(look, actor, c->row->comment_id, c->row->argument, &refused,
+                                    &c->answer, err);
 
-    if (!p->head_sha || !p->merge_base) {
-        refuse(c, "The head or the merge base is not known.");
-        return;
-    }
-    line = pfc_format("perfci bisect --good %.12s --bad %.12s --metric %s", p->merge_base,
-                      p->head_sha, c->row->argument);
-    pfc_buf_puts(&c->answer, "Run in a clone: ");
-    pfc_markdown_code(&c->answer, line);
-    free(line);
+    if (refused)
+        c->state = "refused";
+    free(actor);
+    return code;
 }
 
 static pfc_code carry_out(pfc_look *look, command *c, pfc_err *err)
@@ -165,10 +161,10 @@ static pfc_code carry_out(pfc_look *look, command *c, pfc_err *err)
         return allow(look, c, err);
     if (strcmp(word, "accept") == 0)
         return accept_verdict(look, c, err);
+    if (strcmp(word, "bisect") == 0)
+        return bisect(look, c, err);
     if (strcmp(word, "why") == 0)
         why(look, c);
-    else if (strcmp(word, "bisect") == 0)
-        bisect(look, c);
     else if (strcmp(word, "help") == 0)
         pfc_buf_puts(&c->answer, help);
     else if (strcmp(word, "invalid") == 0)
@@ -197,7 +193,7 @@ static pfc_code may_command(pfc_look *look, command *c, bool *may, pfc_err *err)
 
 /* ---- the answer ---- */
 
-static pfc_code answer(pfc_look *look, command *c, pfc_err *err)
+pfc_code pfc_look_answer(pfc_look *look, int64_t comment_id, const char *text, pfc_err *err)
 {
     const pfc_pull *p = &look->pulls.items[0];
     char key[96], marker[PFC_COMMENT_MARKER_MAX];
@@ -205,16 +201,20 @@ static pfc_code answer(pfc_look *look, command *c, pfc_err *err)
     char *body;
     pfc_code code;
 
-    if (!c->answer.len || c->row->comment_id <= 0)
-        return PFC_OK;
-    (void)snprintf(key, sizeof(key), "answer-%lld-%.60s", (long long)c->row->comment_id,
-                   p->project);
+    (void)snprintf(key, sizeof(key), "answer-%lld-%.60s", (long long)comment_id, p->project);
     pfc_comment_marker(key, marker);
-    body = pfc_format("%s\n%s\n", marker, pfc_buf_text(&c->answer));
+    body = pfc_format("%s\n%s\n", marker, text);
     code = pfc_forge_comment_put(look->forge, p->repo, p->number, key, 0, body, &at, err);
     free(at.url);
     free(body);
     return code;
+}
+
+static pfc_code answer(pfc_look *look, command *c, pfc_err *err)
+{
+    return c->answer.len && c->row->comment_id > 0
+               ? pfc_look_answer(look, c->row->comment_id, pfc_buf_text(&c->answer), err)
+               : PFC_OK;
 }
 
 static pfc_code finish(pfc_look *look, const command *c, pfc_err *err)

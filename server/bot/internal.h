@@ -36,6 +36,16 @@ void pfc_look_clear(pfc_look *look);
 
 /** Carries out and answers the commands that wait (commands.c). */
 pfc_code pfc_look_obey(pfc_look *look, pfc_err *err) PFC_MUSTCHECK;
+/** Writes the answer to a comment, or edits the one that is there: a marker names the comment
+ *  (commands.c). */
+pfc_code pfc_look_answer(pfc_look *look, int64_t comment_id, const char *text,
+                         pfc_err *err) PFC_MUSTCHECK;
+/** Starts the bisection that a comment asks for. answer: what it says, also where it is refused
+ *  (bisect.c). */
+pfc_code pfc_look_bisect(pfc_look *look, const char *actor, int64_t comment_id, const char *metric,
+                         bool *refused, pfc_buf *answer, pfc_err *err) PFC_MUSTCHECK;
+/** Edits the answers of bisections that ended, or whose culprit is checked now (bisect.c). */
+pfc_code pfc_look_follow(pfc_look *look, pfc_err *err) PFC_MUSTCHECK;
 /** Reads the verdict of a job that has ended (verdict.c). */
 pfc_code pfc_look_judge(pfc_look *look, pfc_err *err) PFC_MUSTCHECK;
 /** Posts check and comment where they differ from what was posted (publish.c). */
@@ -69,6 +79,11 @@ void pfc_pull_comment(const pfc_pull *pull, const pfc_pull_measurement *m,
                       const pfc_pull_links *links, const char *key, pfc_buf *out);
 /** Title of the check, and its state. m NULL: nothing is measured of the head. */
 pfc_check_state pfc_pull_check(const pfc_pull *pull, const pfc_pull_measurement *m, pfc_buf *title);
+/** The answer of `/perfci bisect`. cost: of one that runs; checks: of its culprits; link: of the
+ *  dashboard, NULL: none. */
+void pfc_pull_bisection_text(const pfc_pull *pull, const pfc_bisection *b,
+                             const pfc_bisection_cost *cost, const pfc_verifications *checks,
+                             const char *link, pfc_buf *out);
 /** The answer of `/perfci why`. m has a verdict. */
 void pfc_pull_why(const pfc_pull *pull, const pfc_pull_measurement *m, const pfc_pull_links *links,
                   pfc_buf *out);

@@ -93,6 +93,13 @@ class GitHub:
         pull = self.pulls.get(int(number))
         return (200, self.pull_json(pull)) if pull else (404, {"message": "Not Found"})
 
+    def get_commits(self, _, number, query):
+        """Oldest first, without those of the base branch."""
+        pull = self.pulls[int(number)]
+        rows = [row.split() for row in self.git("rev-list", "--reverse", "--parents", pull["head"], "^refs/heads/main").splitlines()]
+        page = int((re.search(r"\bpage=(\d+)", query or "") or [0, 1])[1])
+        return 200, [{"sha": row[0], "parents": [{"sha": sha} for sha in row[1:]]} for row in rows[(page - 1) * 100:page * 100]]
+
     def get_compare(self, _, base, head):
         done = subprocess.run(["git", "-C", self.folder, "merge-base", base, head], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -133,6 +140,7 @@ class GitHub:
     ROUTES = [
         ("GET", r"/user", get_user),
         ("GET", r"{r}/pulls/(\d+)", get_pull),
+        ("GET", r"{r}/pulls/(\d+)/commits(\?.*)?", get_commits),
         ("GET", r"{r}/compare/([0-9a-f]+)\.\.\.([0-9a-f]+)(?:\?.*)?", get_compare),
         ("GET", r"{r}/collaborators/([^/]+)/permission", get_permission),
         ("GET", r"{r}/issues/(\d+)/comments(\?.*)?", get_comments),

@@ -88,6 +88,14 @@ class Pulls(unittest.TestCase):
         git(self.repo, "push", "-q", self.bare, f"HEAD:refs/tmp/{name}")
         return head
 
+    def know_history(self):
+        """The service knows the commits of main with their times and parents, as after a nightly job."""
+        rows = git(self.repo, "log", "--reverse", "--format=%H %P|%cI|%s", self.base).splitlines()
+        parts = [(row.split("|")[0].split(), *row.split("|")[1:]) for row in rows]
+        self.stack.api("/projects/tiny/commits", "POST", {"branch": "main", "commits": [
+            {"id": ids[0], "parents": ids[1:], "time": time_s, "author": "Test", "subject": subject, "paths": ["level.txt"]}
+            for ids, time_s, subject in parts]})
+
     def send(self, delivery):
         self.assertEqual(self.hub.deliver(self.stack.url, delivery), 202)
 
@@ -107,6 +115,7 @@ class Pulls(unittest.TestCase):
         return wait_for("the check has ended", lambda: (self.hub.status(head) or ("pending",))[0] != "pending" and self.hub.status(head))
 
     def test_a_slowdown_is_said_and_its_fix_turns_the_same_comment_green(self):
+        self.know_history()
         slow = self.commit("slow", BAD)
         self.send(self.hub.push_pull(7, slow))
         row = self.judged(7, slow)
@@ -184,6 +193,46 @@ class Pulls(unittest.TestCase):
         row = self.judged(12, undone)
         self.assertEqual((row["verdict"], row["reason"]), ("identical", f"identical tree of {base[:12]}"), row)
 
+    def test_a_bisection_over_the_commits_of_the_pull_request_names_the_slow_one(self):
+        self.know_history()
+        heads = [self.base]
+        for place, level in enumerate((GOOD, GOOD, BAD, BAD, BAD)):
+            heads.append(self.commit(f"part{place}", level, heads[-1]))
+        head, slow = heads[-1], heads[3]
+        self.send(self.hub.push_pull(13, head))
+        self.assertEqual(self.judged(13, head)["verdict"], "regression")
+        self.send(self.hub.say(13, "/perfci bisect gemm_flops"))
+        answer, = wait_for("the answer", lambda: self.hub.answers(13))
+        self.assertIn("The comparison of this head has no such metric. It has `gemm_tflops`.", answer)
+        before = {job["id"] for job in self.stack.api("/jobs?project=tiny")["jobs"]}
+        self.send(self.hub.say(13, "/perfci bisect gemm_tflops"))
+        said = wait_for("the answer", lambda: self.hub.answers(13)[1:])[0]
+        found = re.search(r"\[Bisection (\d+)\]\(<" + PAGES + r"/bisections/\1>\) of `gemm_tflops` over 5 commits, from \[`(\w+)`\]\S+ to \[`(\w+)`\]", said)
+        self.assertEqual(found.groups()[1:], (self.base[:12], head[:12]), said)
+
+        def ended():
+            text = self.hub.answers(13)[1]
+            return text if "Check of" in text and "running" not in text else None
+
+        text = wait_for("the answer is edited", ended)
+        page = f"{self.hub.url}/octo/tiny/commit/"
+        self.assertIn(": culprit found.\n\n", text)
+        change = re.search(rf"^- \[`{slow[:12]}`\]\(<{page}{slow}>\): (-\d+\.\d) % \(95 % interval (-\d+\.\d) % to (-\d+\.\d) %\), probability (0\.99\d*|1)$", text, re.M)
+        self.assertTrue(change, text)
+        middle, low, high = (float(part) for part in change.groups()[:3])
+        self.assertAlmostEqual(middle, 100 * (BAD / GOOD - 1), delta=1)
+        self.assertLessEqual(low, middle)
+        self.assertLessEqual(middle, high)
+        self.assertRegex(text, rf"Check of \[`{slow[:12]}`\]\S+ in \d+ new interleaved pairs with the commit before it: -1\d\.\d % \(95 % interval .*\), confirmed\.")
+        self.assertEqual(len(self.hub.answers(13)), 2)  # edited in place
+        # isolated like the pairs, with the settings of the base branch, and beside every series of main
+        jobs = [job for job in self.stack.api("/jobs?project=tiny")["jobs"] if job["id"] not in before]
+        self.assertGreater(len(jobs), 5)
+        self.assertEqual({(job["kind"], job["branch"].split("/")[:3][2], job["state"]) for job in jobs}, {("pull_request", "bisect", "done")})
+        self.assertEqual(self.stack.api("/alerts?project=tiny")["alerts"], [])
+        self.assertNotIn("main", {s["branch"] for s in self.stack.api("/projects/tiny/series")["series"]})
+        self.assertEqual(self.hub.strange, [])
+
     def test_a_fork_is_refused_until_a_maintainer_allows_it(self):
         head = self.commit("fork", BAD, **{"perfci.yaml": "project: tiny\nmeasure: cat /etc/shadow\n"})
         self.send(self.hub.push_pull(8, head, fork=True))
@@ -195,6 +244,9 @@ class Pulls(unittest.TestCase):
         answer, = wait_for("the refusal", lambda: self.hub.answers(8))
         self.assertIn("Only people who may write", answer)
         self.assertEqual(self.stack.api("/jobs?project=tiny")["jobs"], [])
+        self.send(self.hub.say(8, "/perfci bisect gemm_tflops"))
+        refusal = wait_for("the refusal", lambda: self.hub.answers(8)[1:])[0]
+        self.assertIn("The head of a fork is measured after `/perfci allow`.", refusal)
         self.send(self.hub.say(8, "/perfci allow"))
         row = self.judged(8, head)
         self.assertEqual(row["verdict"], "regression", row)  # by the base's command, not the fork's

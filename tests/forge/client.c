@@ -133,6 +133,20 @@ static pfc_code do_pull(const json_t *line, json_t *out, pfc_err *err)
     return code;
 }
 
+static pfc_code do_commits(const json_t *line, json_t *out, pfc_err *err)
+{
+    pfc_forge_line commits = { 0 };
+    json_t *ids = json_array();
+    pfc_code code = pfc_forge_line_get(forge, text(line, "repo"), number(line, "number"),
+                                       text(line, "base"), text(line, "head"), &commits, err);
+
+    for (size_t i = 0; i < commits.len; i++)
+        json_array_append_new(ids, json_string(commits.ids[i]));
+    json_object_set_new(out, "commits", ids);
+    pfc_forge_line_clear(&commits);
+    return code;
+}
+
 static pfc_code do_issue(const json_t *line, json_t *out, pfc_err *err)
 {
     const pfc_forge_issue issue = { .title = text(line, "title"),
@@ -155,9 +169,9 @@ static pfc_code do_line(const json_t *line, json_t *out, pfc_err *err)
     static const struct {
         const char *name;
         pfc_code (*call)(const json_t *line, json_t *out, pfc_err *err);
-    } calls[] = { { "open", open_forge }, { "put", do_put },       { "add", do_add },
-                  { "check", do_check },  { "access", do_access }, { "pull", do_pull },
-                  { "issue", do_issue } };
+    } calls[] = { { "open", open_forge }, { "put", do_put },        { "add", do_add },
+                  { "check", do_check },  { "access", do_access },  { "pull", do_pull },
+                  { "issue", do_issue },  { "commits", do_commits } };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(calls); i++) {
         if (pfc_streq(calls[i].name, text(line, "do")))

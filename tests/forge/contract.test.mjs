@@ -23,6 +23,7 @@ const KINDS = ["github", "gitlab", "gitea"];
 const put = (body = `${MARKER}\nfine`, more = {}) => ({ do: "put", repo: REPO, pull: 7, key: "k", known: 0, body, ...more });
 const check = (state, more = {}) => ({ do: "check", repo: REPO, name: "perfci", commit: COMMIT.head, state, title: "2 regressions", summary: "**text**", url: "https://perf/1", id: 0, ...more });
 const issue = (number, open) => ({ do: "issue", repo: REPO, number, title: "Slower", body: "since c", open });
+const commits = (more = {}) => ({ do: "commits", repo: REPO, number: 7, base: COMMIT.merge, head: COMMIT.head, ...more });
 const access = (user) => ({ do: "access", repo: REPO, user });
 
 /** Runs with a stand-in and an opened client; every request has to be a published one. */
@@ -116,6 +117,45 @@ for (const kind of KINDS) {
   }));
 }
 
+/** A branch of `n` commits on the merge base, the head last. */
+const branch = (n) => Array.from({ length: n }, (_, i) => ({ id: i === n - 1 ? COMMIT.head : (i + 1).toString(16).padStart(40, "0"), parents: [i ? i.toString(16).padStart(40, "0") : COMMIT.merge] }));
+
+for (const kind of KINDS) {
+  test(`${kind}: the commits of a pull request, along first parents`, () => with_(kind, {}, async (forge, client) => {
+    forge.commits_ = branch(60);
+    forge.pageSize = 25;
+    const { commits: line } = await ok(client, commits());
+    assert.deepEqual(line, [COMMIT.merge, ...forge.commits_.map((c) => c.id)]);
+    assert.equal(forge.calls.length, 3, "three pages");
+    forge.commits_ = branch(1);
+    assert.deepEqual((await ok(client, commits())).commits, [COMMIT.merge, COMMIT.head]);
+    // The branch merged its base branch: commits of a second parent are not on the line, which begins where the branch did.
+    const [old, side] = ["d".repeat(40), "e".repeat(40)];
+    forge.commits_ = [{ id: side, parents: [old] }, { id: COMMIT.base, parents: [COMMIT.merge] }, { id: COMMIT.head, parents: [side, COMMIT.base] }];
+    assert.deepEqual((await ok(client, commits())).commits, [old, side, COMMIT.head]);
+  }));
+
+  test(`${kind}: lists of commits that are no line are refused`, () => with_(kind, {}, async (forge, client) => {
+    const refused = async (list, code, words) => {
+      forge.commits_ = list;
+      const answer = await client.call(commits());
+      assert.deepEqual([answer.code, answer.commits], [code, []], answer.message);
+      assert.ok(answer.message.includes(words), answer.message);
+    };
+    await refused([], "EINVAL", "lacks its head bbbbbbbbbbbb");
+    await refused(branch(249).slice(0, -1), "EINVAL", "lacks its head");
+    await refused(branch(250), "EINVAL", "expected under 250");
+    await refused(branch(400), "EINVAL", "expected under 250");
+    await refused([{ id: COMMIT.head, parents: [] }], "EINVAL", "no parent");
+    await refused([{ id: COMMIT.head, parents: ["../../x"] }], "EINVAL", "no parent");
+    await refused([{ id: COMMIT.head, parents: [COMMIT.base] }, { id: COMMIT.base, parents: [COMMIT.head] }], "EINVAL", "circle");
+    await refused([{ id: "HEAD", parents: [COMMIT.base] }], "EIO", "without its id");
+    forge.commits_ = branch(249);
+    assert.equal((await ok(client, commits())).commits.length, 250);
+    if (kind !== "gitlab") assert.equal((await client.call(commits({ number: 8 }))).code, "ENOTFOUND");
+  }));
+}
+
 /** The requests of the library for an operation are those of core/forge for the same one. */
 async function same(forge, theirs, ours) {
   // @gitbeaker/rest sends "{}" where it has nothing to say.
@@ -154,6 +194,8 @@ test("GitLab: the requests are those of @gitbeaker/rest", () => with_("gitlab", 
     await api.MergeRequests.show(REPO, 7);
     await api.Projects.show(16);
   }, line({ do: "pull", repo: REPO, number: 7 }));
+  forge.commits_ = branch(3);
+  await same(forge, () => api.Commits.all(REPO, { refName: `${COMMIT.merge}..${COMMIT.head}`, firstParent: true, perPage: 100 }), line(commits()));
   await same(forge, () => api.Commits.editStatus(REPO, COMMIT.head, "failed", { name: "perfci", description: "2 regressions", targetUrl: "https://perf/1" }), line(check(3)));
   await same(forge, () => api.Issues.create(REPO, "Slower", { description: "since c" }), line(issue(0, true)));
   await same(forge, () => api.Issues.edit(REPO, 1, { title: "Slower", description: "since c", stateEvent: "close" }), line(issue(1, false)));
@@ -185,6 +227,8 @@ test("Gitea: the requests are those of gitea-js", () => with_("gitea", {}, async
   }, line(put(`${MARKER} edited`, { known: id })));
   await same(forge, () => repos.repoGetRepoPermissions(owner, repo, "ann"), line(access("ann")));
   await same(forge, () => repos.repoGetPullRequest(owner, repo, 7), line({ do: "pull", repo: REPO, number: 7 }));
+  forge.commits_ = branch(3);
+  await same(forge, () => repos.repoGetPullRequestCommits(owner, repo, 7, { limit: 50, verification: false, files: false }), line(commits()));
   await same(forge, () => repos.repoCreateStatus(owner, repo, COMMIT.head, { state: "failure", context: "perfci", description: "2 regressions", target_url: "https://perf/1" }), line(check(3)));
   await same(forge, () => repos.issueCreateIssue(owner, repo, { title: "Slower", body: "since c" }), line(issue(0, true)));
   await same(forge, () => repos.issueEditIssue(owner, repo, 1, { title: "Slower", body: "since c", state: "closed" }), line(issue(1, false)));

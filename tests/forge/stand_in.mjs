@@ -34,6 +34,7 @@ const ROUTES = {
     ["POST", /^\/repos\/team\/kernels\/statuses\/(\w+)$/, "status"],
     ["GET", /^\/repos\/team\/kernels\/collaborators\/([^/]+)\/permission$/, "permission"],
     ["GET", /^\/repos\/team\/kernels\/pulls\/(\d+)$/, "pull"],
+    ["GET", /^\/repos\/team\/kernels\/pulls\/(\d+)\/commits$/, "commits"],
     ["GET", /^\/repos\/team\/kernels\/compare\/(.+)$/, "compare"],
     ["POST", /^\/repos\/team\/kernels\/issues$/, "issueCreate"],
     ["PATCH", /^\/repos\/team\/kernels\/issues\/(\d+)$/, "issueEdit"],
@@ -48,6 +49,7 @@ const ROUTES = {
     ["PUT", /^\/projects\/team%2Fkernels\/merge_requests\/\d+\/notes\/(\d+)$/, "edit"],
     ["DELETE", /^\/projects\/team%2Fkernels\/merge_requests\/\d+\/notes\/(\d+)$/, "remove"],
     ["GET", /^\/projects\/team%2Fkernels\/merge_requests\/(\d+)$/, "pull"],
+    ["GET", /^\/projects\/team%2Fkernels\/repository\/commits$/, "commits"],
     ["POST", /^\/projects\/team%2Fkernels\/statuses\/(\w+)$/, "status"],
     ["POST", /^\/projects\/team%2Fkernels\/issues$/, "issueCreate"],
     ["PUT", /^\/projects\/team%2Fkernels\/issues\/(\d+)$/, "issueEdit"],
@@ -61,6 +63,7 @@ export class StandIn {
     this.publicKey = publicKey;
     this.nextId = 1000;
     this.comments = []; // {id, place, body, user, app}
+    this.commits_ = []; // of the pull request, in the order in which it lists them: {id, parents}
     this.checks = [];
     this.statuses = [];
     this.issues = [];
@@ -180,9 +183,21 @@ export class StandIn {
 
   list([place], call, who, url) {
     const all = this.comments.filter((c) => c.place === place).map((c) => this.shown(c));
-    if (this.kind === "gitea") return { status: 200, body: all };
+    return this.kind === "gitea" ? { status: 200, body: all } : this.page(all, url);
+  }
+
+  /** GitHub lists the oldest first, and no more than 250; the others the newest. GitLab follows first parents when it is asked to. */
+  commits([number], call, who, url) {
+    const range = url.searchParams.get("ref_name");
+    if (this.kind === "gitlab" && !/^[0-9a-f]{40}\.\.[0-9a-f]{40}$/.test(range)) return { status: 404, body: { message: "404 Not Found" } };
+    if (this.kind !== "gitlab" && number !== "7") return { status: 404, body: { message: "Not Found" } };
+    const shown = this.commits_.map(({ id, parents }) => (this.kind === "gitlab" ? { id, parent_ids: parents } : { sha: id, parents: parents.map((sha) => ({ sha })) }));
+    return this.page(this.kind === "github" ? shown.slice(0, 250) : shown.reverse(), url);
+  }
+
+  page(all, url) {
     const page = Number(url.searchParams.get("page") ?? 1);
-    const size = Math.min(this.pageSize, Number(url.searchParams.get("per_page") ?? 20));
+    const size = Math.min(this.pageSize, Number(url.searchParams.get("per_page") ?? url.searchParams.get("limit") ?? 20));
     const next = new URL(url);
     next.searchParams.set("page", page + 1);
     const link = page * size < all.length ? { Link: `<${url}>; rel="first", <${next}>; rel="next"` } : {};

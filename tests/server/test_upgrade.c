@@ -184,6 +184,8 @@ static const struct {
     { 55, "INSERT INTO session_functions VALUES (1, repeat('a', 32), 2, 0, 'f', 1, 2)" },
     { 56, "INSERT INTO faults (project_id, kind, key, text)"
           " VALUES (1, 'missed_night', '1', 't')" },
+    { 58, "INSERT INTO pull_bisections (project_id, bisection_id, number, comment_id, head_sha)"
+          " SELECT 1, id, 7, 1, repeat('1', 40) FROM bisections LIMIT 1" },
 };
 
 /* ---- one connection ---- */

@@ -14,10 +14,12 @@ static char *text_of(json_t *doc)
 char *pfc_bisection_options_text(const pfc_bisection_options *o)
 {
     return text_of(json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*, s:s*}", "confidence", o->confidence,
-        "noise", o->noise_rel, "layout_noise", o->layout_noise_rel, "delta", o->delta_rel, "margin",
-        o->margin_rel, "relink", o->relink, "max_runs", (json_int_t)o->max_runs, "priority",
-        o->priority, "parallel", o->parallel, "source", o->source, "config", o->config));
+        "{s:f, s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*, s:s*, s:s*, s:o*}", "confidence",
+        o->confidence, "noise", o->noise_rel, "layout_noise", o->layout_noise_rel, "delta",
+        o->delta_rel, "margin", o->margin_rel, "relink", o->relink, "max_runs",
+        (json_int_t)o->max_runs, "priority", o->priority, "parallel", o->parallel, "source",
+        o->source, "config", o->config, "settings_branch", o->settings_branch, "stranger",
+        o->stranger ? json_true() : NULL));
 }
 
 static double number_of(const json_t *json, const char *key)
@@ -44,7 +46,7 @@ pfc_code pfc_bisection_options_parse(const char *text, pfc_bisection_options *ou
 
     if (code)
         return code;
-    *texts = (pfc_texts){ .items = pfc_calloc(2, sizeof(char *)) };
+    *texts = (pfc_texts){ .items = pfc_calloc(3, sizeof(char *)) };
     *out = (pfc_bisection_options){
         .confidence = number_of(json, "confidence"),
         .noise_rel = number_of(json, "noise"),
@@ -57,6 +59,8 @@ pfc_code pfc_bisection_options_parse(const char *text, pfc_bisection_options *ou
         .parallel = (int)number_of(json, "parallel"),
         .source = keep(json, "source", texts),
         .config = keep(json, "config", texts),
+        .settings_branch = keep(json, "settings_branch", texts),
+        .stranger = json_is_true(json_object_get(json, "stranger")),
     };
     json_decref(json);
     return PFC_OK;

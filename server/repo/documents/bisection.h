@@ -19,6 +19,11 @@ typedef struct pfc_bisection_options {
     int parallel;       /* jobs at a time, at most as many as there are runners; 0: 4 */
     const char *source; /* of the jobs: folder or URL; NULL: the project's */
     const char *config; /* of the jobs: perfci.yaml instead of the repository's; NULL */
+    /* The branch with the perfci.yaml that counts; NULL: the bisection's. */
+    const char *settings_branch;
+    /* The commits may come from a stranger: the jobs are those of pull requests, which a runner
+     * refuses unless it isolates them. */
+    bool stranger;
 } pfc_bisection_options;
 
 /** The text of the column; the caller frees it. */

@@ -47,9 +47,10 @@ char *pfc_job_options_text(const pfc_job_options *o)
 
 char *pfc_job_search_text(const pfc_job_search *s)
 {
-    json_t *doc = json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s*}", "metric", s->metric, "benchmark",
-                            s->benchmark, "backend", s->backend, "layout", (int)s->layout,
-                            "launches", 1, "config", s->config);
+    json_t *doc =
+        json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s*, s:s*}", "metric", s->metric, "benchmark",
+                  s->benchmark, "backend", s->backend, "layout", (int)s->layout, "launches", 1,
+                  "config", s->config, "settings_branch", s->settings_branch);
 
     if (s->pair) {
         json_object_set_new(doc, "pair", json_string(s->pair));

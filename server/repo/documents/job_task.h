@@ -36,7 +36,7 @@ typedef struct pfc_job_options {
 typedef struct pfc_job_search {
     const char *metric, *benchmark, *backend; /* benchmark, backend NULL: any */
     unsigned layout;                          /* of the build; 0: the ordinary one */
-    const char *config;                       /* as of pfc_job_options */
+    const char *config, *settings_branch;     /* as of pfc_job_options */
     const char *pair; /* commit that is measured in the same lease as well; NULL: none */
     bool pair_first;  /* `pair` is measured before the job's commit */
 } pfc_job_search;

@@ -112,13 +112,15 @@ static pfc_code queue_step(pfc_tx *tx, remote *r, const pfc_bisect_step *next, p
                          .state = PFC_BISECT_PENDING,
                          .job_state = "queued" };
     char *dedupe = pfc_format("bisection %lld step %lld", (long long)r->id, (long long)step.n);
-    char *task = pfc_job_search_text(&(pfc_job_search){ .metric = r->metric,
-                                                        .benchmark = r->benchmark,
-                                                        .backend = r->backend,
-                                                        .layout = next->build,
-                                                        .config = r->options.config });
+    char *task =
+        pfc_job_search_text(&(pfc_job_search){ .metric = r->metric,
+                                               .benchmark = r->benchmark,
+                                               .backend = r->backend,
+                                               .layout = next->build,
+                                               .config = r->options.config,
+                                               .settings_branch = r->options.settings_branch });
     pfc_labels labels = { 0 };
-    const pfc_job_row row = { .kind = "bisect",
+    const pfc_job_row row = { .kind = remote_job_kind(r, "bisect"),
                               .commit = remote_commit(r, next->commit),
                               .branch = r->branch,
                               .source = r->options.source,

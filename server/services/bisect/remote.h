@@ -70,6 +70,9 @@ pfc_code remote_conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
 pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *state,
                        const remote_end *end, int64_t *row, pfc_err *err) PFC_MUSTCHECK;
 pfc_code remote_cancel_jobs(pfc_tx *tx, int64_t project_id, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** The kind of its jobs: `kind`, or that of pull requests where the commits may come from a
+ *  stranger. */
+const char *remote_job_kind(const remote *r, const char *kind);
 /** Adds the labels of its jobs; none: any runner. The caller clears *out. */
 void remote_labels(const remote *r, pfc_labels *out);
 /** Queues the confirmation of a culprit, unless it is a set of commits. (verify.c) */

@@ -394,7 +394,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
     const int wanted = r->options.parallel > 0 ? r->options.parallel : PFC_BISECTION_PARALLEL;
     pfc_bisection_cost cost = { .commits = r->len, .expected_runs = expected_runs };
     pfc_labels labels = { 0 };
-    const pfc_job_row step = { .kind = "bisect",
+    const pfc_job_row step = { .kind = remote_job_kind(r, "bisect"),
                                .labels = &labels,
                                .priority = r->options.priority };
     pfc_job_prospect next = { 0 };

@@ -58,6 +58,11 @@ pfc_code remote_cancel_jobs(pfc_tx *tx, int64_t project_id, int64_t id, pfc_err 
     return code;
 }
 
+const char *remote_job_kind(const remote *r, const char *kind)
+{
+    return r->options.stranger ? "pull_request" : kind;
+}
+
 void remote_labels(const remote *r, pfc_labels *out)
 {
     if (r->machine_class)

@@ -195,15 +195,17 @@ static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pf
     const remote *r = &t->search;
     const int64_t n = (int64_t)t->len + 1;
     char *dedupe = pfc_format("verification %lld pair %lld", (long long)t->id, (long long)n);
-    char *task = pfc_job_search_text(&(pfc_job_search){ .metric = r->metric,
-                                                        .benchmark = r->benchmark,
-                                                        .backend = r->backend,
-                                                        .layout = step->build,
-                                                        .config = r->options.config,
-                                                        .pair = t->before,
-                                                        .pair_first = !step->after });
+    char *task =
+        pfc_job_search_text(&(pfc_job_search){ .metric = r->metric,
+                                               .benchmark = r->benchmark,
+                                               .backend = r->backend,
+                                               .layout = step->build,
+                                               .config = r->options.config,
+                                               .settings_branch = r->options.settings_branch,
+                                               .pair = t->before,
+                                               .pair_first = !step->after });
     pfc_labels labels = { 0 };
-    const pfc_job_row row = { .kind = "verify",
+    const pfc_job_row row = { .kind = remote_job_kind(r, "verify"),
                               .commit = t->after,
                               .branch = r->branch,
                               .source = r->options.source,

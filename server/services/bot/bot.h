@@ -13,6 +13,7 @@
 #include "core/forge/webhook.h"
 #include "server/repo/sql/pulls.h"
 #include "server/repo/sql/webhooks.h"
+#include "server/services/bisect/bisect.h"
 #include "server/services/service.h"
 
 #define PFC_PULL_BUDGET_S       300.0 /* measuring time of one push */
@@ -101,7 +102,8 @@ pfc_code pfc_pull_take(pfc_db *db, pfc_tx **lock, pfc_pull_key *out, double *due
  *  another pull request, is used where `fresh` is false. filter NULL: everything. */
 pfc_code pfc_pull_measure(pfc_db *db, const char *actor, const pfc_pull *pull, const char *filter,
                           bool fresh, pfc_err *err) PFC_MUSTCHECK;
-/** Ends the measurements of other heads than `head` (NULL: all) and cancels their jobs. */
+/** Ends the measurements and bisections of other heads than `head` (NULL: all) and cancels their
+ *  jobs. */
 pfc_code pfc_pull_supersede(pfc_db *db, const pfc_pull_key *key, const char *head,
                             pfc_err *err) PFC_MUSTCHECK;
 /** Accepts the measurement's verdict; audited. */
@@ -111,5 +113,34 @@ pfc_code pfc_pull_accept(pfc_db *db, const char *actor, const pfc_pull_key *key,
 /** Lets a fork's head be measured; audited. */
 pfc_code pfc_pull_allow(pfc_db *db, const char *actor, const pfc_pull_key *key, const char *head,
                         pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- bisections of pull requests (bisections.c) ---- */
+
+/** A metric to search for, and the commits to search. */
+typedef struct pfc_pull_search {
+    const char *metric, *benchmark, *backend; /* benchmark, backend NULL: the headline, any */
+    double rel_change;                        /* of the head, as measured; NAN: unknown */
+    const char *const *line; /* ids, oldest first: where the branch began, ..., the head */
+    size_t line_len;         /* 3 or more: with one commit there is nothing to search */
+} pfc_pull_search;
+
+/** Starts a bisection of the pull request's commits, on the branch "pull/N/bisect/COMMENT", which
+ *  no other series shares; its jobs are isolated like those of the pairs. One for each comment: a
+ *  repeated call gives the same *id. PFC_EINVAL as pfc_bisection_start. */
+pfc_code pfc_pull_bisect(pfc_db *db, const char *actor, const pfc_pull *pull, int64_t comment_id,
+                         const pfc_pull_search *search, int64_t *id, pfc_err *err) PFC_MUSTCHECK;
+
+/** said, now: "running", "checking" (its culprit is verified), "ended". */
+typedef pfc_sql_pull_bisections_open_row pfc_pull_bisection;
+typedef pfc_sql_pull_bisections_open_rows pfc_pull_bisections;
+/** Those whose answer does not say yet that they ended; the oldest first. */
+pfc_code pfc_pull_bisections_open(pfc_db *db, const pfc_pull_key *key, pfc_pull_bisections *out,
+                                  pfc_err *err) PFC_MUSTCHECK;
+/** The answer says so much now. */
+pfc_code pfc_pull_bisection_said(pfc_db *db, const pfc_pull_key *key, int64_t id, const char *said,
+                                 pfc_err *err) PFC_MUSTCHECK;
+/** Cancels the running ones of other heads than `head` (NULL: all). */
+pfc_code pfc_pull_bisections_supersede(pfc_db *db, const pfc_pull_key *key, const char *head,
+                                       pfc_err *err) PFC_MUSTCHECK;
 
 #endif

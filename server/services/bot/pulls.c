@@ -89,13 +89,9 @@ typedef struct measuring {
 static pfc_code place_commits(pfc_tx *tx, void *into, pfc_err *err)
 {
     const measuring *m = into;
-    int64_t id = 0;
-    pfc_code code =
-        pfc_commit_ensure(tx, m->pull->project_id, m->branch, m->pull->merge_base, 1, &id, err);
+    const char *const shas[] = { m->pull->merge_base, m->pull->head_sha };
 
-    return code ? code
-                : pfc_commit_ensure(tx, m->pull->project_id, m->branch, m->pull->head_sha, 2, &id,
-                                    err);
+    return pfc_commits_append(tx, m->pull->project_id, m->branch, shas, PFC_ARRAY_LEN(shas), err);
 }
 
 static pfc_code find_earlier(pfc_tx *tx, void *into, pfc_err *err)
@@ -213,7 +209,7 @@ pfc_code pfc_pull_supersede(pfc_db *db, const pfc_pull_key *key, const char *hea
         pfc_rows_clear(&job);
     }
     pfc_rows_clear(&open);
-    return code;
+    return code ? code : pfc_pull_bisections_supersede(db, key, head, err);
 }
 
 /* ---- words of maintainers ---- */

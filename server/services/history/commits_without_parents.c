@@ -1,7 +1,8 @@
 /*
  * Commits that are known only from runs: their parents are unknown, so the time of the first run
- * decides their position.
+ * decides their position. Commits of a pull request: the caller states their order.
  */
+#include "core/base/clock.h"
 #include "server/repo/sql/commits.h"
 #include "server/services/history/history.h"
 #include "server/services/queue/queue.h"
@@ -173,4 +174,65 @@ pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, c
     if (!code)
         code = place(tx, project_id, branch, &sha, &time, 1, err);
     return code ? code : look_up(tx, project_id, branch, sha, id, &member, err);
+}
+
+/* Appends the new members to the branch, in the order of `shas`. */
+static pfc_code append_members(pfc_tx *tx, int64_t project_id, const char *branch,
+                               const char *const *shas, size_t len,
+                               const pfc_sql_branch_members_add_rows *added, pfc_err *err)
+{
+    pfc_sql_branch_tail_rows tail = { 0 };
+    int64_t *ids = pfc_calloc(len, sizeof(*ids));
+    int64_t *positions = pfc_calloc(len, sizeof(*positions));
+    int64_t last = 0;
+    size_t fresh = 0;
+    bool old = false;
+    pfc_code code = read_tail(tx, project_id, branch, 1, &tail, err);
+
+    if (!code && tail.len)
+        last = tail.items[0].position;
+    for (size_t i = 0; !code && i < len; i++) {
+        for (size_t k = 0; k < added->len; k++) {
+            if (!pfc_streq(added->items[k].sha, shas[i]))
+                continue;
+            ids[fresh] = added->items[k].id;
+            positions[fresh++] = ++last;
+            break;
+        }
+    }
+    if (!code)
+        code = pfc_positions_set(tx, project_id, branch, ids, positions, fresh, &old, err);
+    pfc_rows_clear(&tail);
+    free(positions);
+    free(ids);
+    return code;
+}
+
+pfc_code pfc_commits_append(pfc_tx *tx, int64_t project_id, const char *branch,
+                            const char *const *shas, size_t len, pfc_err *err)
+{
+    const double now_s = pfc_clock_unix_s();
+    double *times = pfc_calloc(len, sizeof(*times));
+    pfc_sql_branch_members_add_rows added = { 0 };
+    pfc_code code = pfc_history_lock(tx, project_id, branch, err);
+
+    for (size_t i = 0; i < len; i++)
+        times[i] = now_s + 1e-3 * (double)i;
+    if (!code)
+        code = pfc_sql_commits_named(
+            tx,
+            &(pfc_sql_commits_named_args){
+                .project_id = project_id, .shas = shas, .times = times, .len = len },
+            err);
+    if (!code)
+        code = pfc_sql_branch_members_add(
+            tx,
+            &(pfc_sql_branch_members_add_args){
+                .project_id = project_id, .branch = branch, .shas = shas, .shas_len = len },
+            &added, err);
+    if (!code)
+        code = append_members(tx, project_id, branch, shas, len, &added, err);
+    pfc_rows_clear(&added);
+    free(times);
+    return code;
 }

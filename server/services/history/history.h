@@ -173,6 +173,12 @@ pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch
 pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
                            double time, int64_t *id, pfc_err *err) PFC_MUSTCHECK;
 
+/** Adds commits to the end of the branch in this order, whatever their times and parents; stubs
+ *  where they are unknown. A commit that is on the branch already keeps its position. For branches
+ *  of pull requests, whose commits the service does not know from their history. */
+pfc_code pfc_commits_append(pfc_tx *tx, int64_t project_id, const char *branch,
+                            const char *const *shas, size_t len, pfc_err *err) PFC_MUSTCHECK;
+
 /* ---- points of a long series (history/packed_points.c) ---- */
 
 typedef struct pfc_packed_point {
