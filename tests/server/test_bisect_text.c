@@ -101,7 +101,7 @@ Test(bisect_text, a_culprit_has_its_effect_interval_and_check)
     check.state = "open";
     check.reason = "<b>broken";
     check.rel_change = (double)NAN;
-    expect_with(&pull, &b, NULL, &check, "before it: not decided: \\<b\\>broken.\n");
+    expect_with(&pull, &b, NULL, &check, "before it: not decided: &lt;b&gt;broken.\n");
 }
 
 Test(bisect_text, several_commits_and_exact_values)
