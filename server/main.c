@@ -485,7 +485,7 @@ static void stop(server *s)
     if (s->listener)
         pfc_listener_close(s->listener);
     pfc_db_close(s->app.db);
-    pfc_forge_accounts_clear(&s->accounts);
+    pfc_bot_setups_free(s->setups);
     pfc_cache_free(s->app.cache);
     pfc_rows_clear(&s->app.snapshot.jobs);
     free(atomic_load(&s->app.description));

@@ -48,19 +48,27 @@ pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, p
     return settings->notify ? pfc_notifier_open(out, &opts, err) : PFC_OK;
 }
 
+static pfc_code read_setup(const pfc_server_settings *settings, pfc_bot_setup **out, pfc_err *err)
+{
+    const pfc_bot_setup_opts opts = { .forges = settings->forges,
+                                      .public_url = settings->public_url,
+                                      .poll_s = settings->pull_poll_s,
+                                      .retry_s = settings->pull_retry_s };
+
+    return pfc_bot_setup_read(&opts, out, err);
+}
+
 pfc_code server_open_bot(server *s, pfc_err *err)
 {
-    const pfc_bot_opts opts = { .db = s->app.db,
-                                .accounts = &s->accounts,
-                                .public_url = s->settings.public_url,
-                                .poll_s = s->settings.pull_poll_s,
-                                .retry_s = s->settings.pull_retry_s };
-    pfc_code code = pfc_forge_accounts_read(s->settings.forges, &s->accounts, err);
+    pfc_bot_setup *setup = NULL;
+    pfc_code code = read_setup(&s->settings, &setup, err);
 
-    if (code || s->accounts.len == 0)
+    if (code)
         return code;
-    s->app.accounts = &s->accounts;
-    return pfc_bot_open(&s->bot, &opts, err);
+    s->setups = pfc_bot_setups_new(setup);
+    s->app.setups = s->setups;
+    s->bot = pfc_bot_new(s->app.db, s->setups);
+    return PFC_OK;
 }
 
 /* Replaces the certificate when its files changed. */
@@ -89,12 +97,16 @@ static pfc_code reload_settings(server *s, pfc_err *err)
 {
     pfc_server_settings fresh = { 0 };
     pfc_notifier *notifier = NULL;
+    pfc_bot_setup *setup = NULL;
     char *restart = NULL;
     pfc_code code = pfc_server_settings_again(&s->settings, &fresh, err);
 
     if (!code)
         code = server_open_notifier(&fresh, s->app.db, &notifier, err);
+    if (!code)
+        code = read_setup(&fresh, &setup, err);
     if (code) {
+        pfc_notifier_close(notifier);
         pfc_log(PFC_ERROR, "settings_not_reloaded", "reason", (const char *)err->msg);
         pfc_server_settings_clear(&fresh);
         return code;
@@ -103,13 +115,15 @@ static pfc_code reload_settings(server *s, pfc_err *err)
     pfc_httpd_tune(s->app.http, (double)s->settings.rate_address, (double)s->settings.rate_token,
                    s->settings.public_read);
     pfc_log_set_level(s->settings.log_level);
+    pfc_bot_setups_replace(s->setups, setup);
     if (s->workers)
         pfc_workers_retune(s->workers, notifier, (int)s->settings.raw_months,
                            (int)s->settings.day_months);
     else
         pfc_notifier_close(notifier);
     pfc_log(PFC_INFO, "settings_reloaded", "file", s->settings.file ? s->settings.file : "",
-            "receivers", s->settings.notify ? s->settings.notify : "");
+            "receivers", s->settings.notify ? s->settings.notify : "", "forges",
+            s->settings.forges ? s->settings.forges : "");
     if (restart)
         pfc_log(PFC_WARN, "settings_need_restart", "settings", (const char *)restart);
     free(restart);

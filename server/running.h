@@ -18,8 +18,8 @@ typedef struct server {
     pfc_listener *listener;
     pfc_workers *workers;
     pfc_notifier *notifier; /* until the workers take it over */
-    pfc_forge_accounts accounts;
-    pfc_bot *bot; /* NULL: there are no accounts */
+    pfc_bot_setups *setups;
+    pfc_bot *bot;
     pthread_t signals;
     bool signals_running;
     pfc_watchdog *watchdog;
@@ -42,11 +42,12 @@ pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, p
                               pfc_err *err) PFC_MUSTCHECK;
 /** Writes an admin token to --bootstrap-token-file unless that has a valid one (bootstrap.c). */
 pfc_code server_bootstrap_token(server *s, pfc_err *err) PFC_MUSTCHECK;
-/** Reads the accounts at forges, and opens the bot where there are any. */
+/** Reads the accounts at forges, and makes the bot. */
 pfc_code server_open_bot(server *s, pfc_err *err) PFC_MUSTCHECK;
 /** Passes an event of the database (pfc_listener_next) on to waiting requests and event streams. */
 void server_relay(server *s, const char *event);
-/** On SIGHUP: reads settings, receivers, certificates and tokens again. Invalid files change
+/** On SIGHUP: reads settings, receivers, accounts at forges, certificates and
+ * tokens again. Invalid files change
  * nothing. */
 void server_reload(server *s);
 

@@ -183,6 +183,9 @@ static const char *const taken_over[] = {
     "PERFCI_NOTIFY_RETRY",
     "PERFCI_NOTIFY_TRIES",
     "PERFCI_PUBLIC_URL",
+    "PERFCI_FORGES",
+    "PERFCI_PULL_POLL",
+    "PERFCI_PULL_RETRY",
     NULL,
 };
 
@@ -544,6 +547,9 @@ char *pfc_server_settings_adopt(pfc_server_settings *settings, pfc_server_settin
     settings->notify_retry_s = fresh->notify_retry_s;
     settings->notify_tries = fresh->notify_tries;
     settings->public_url = fresh->public_url;
+    settings->forges = fresh->forges;
+    settings->pull_poll_s = fresh->pull_poll_s;
+    settings->pull_retry_s = fresh->pull_retry_s;
     pfc_settings_file_clear(&settings->lines_now);
     settings->lines_now = fresh->lines;
     fresh->lines = (pfc_settings_file){ 0 };

@@ -110,7 +110,8 @@ const char pfc_server_more_help[] =
     "  --server-role NAME        with --migrate: grants NAME the rights that a server needs\n"
     "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
     "                            SIGHUP, which changes rates, public reading, log level,\n"
-    "                            retention, and receivers of notices (PERFCI_SETTINGS)\n"
+    "                            retention, receivers of notices, and accounts at forges\n"
+    "                            (PERFCI_SETTINGS)\n"
     "  --openapi                 prints the OpenAPI document of the HTTP API, then exits\n"
     "  --version, --help\n"
     "\n"
@@ -120,6 +121,7 @@ const char pfc_server_more_help[] =
     "c.pem "
     "--tls-key k.pem\n"
     "\n"
-    "SIGHUP reads the settings file, receivers, certificates and tokens again.\n"
+    "SIGHUP reads the settings file, receivers, accounts at forges, certificates and tokens\n"
+    "again.\n"
     "SIGTERM and SIGINT stop the server in order within 10 s, a second one at once.\n"
     "Exit status: 0 stopped, 2 usage, 5 port, database, or stopped at once.\n";

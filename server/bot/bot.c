@@ -9,57 +9,55 @@
 #include "core/base/log.h"
 #include "server/bot/internal.h"
 
-#define POLL_S      300.0
-#define RETRY_S     30.0
 #define RETRY_MAX_S 3600.0
 
 struct pfc_bot {
-    pfc_bot_opts opts;
-    char *link;
-    pfc_forge *forges[PFC_FORGE_MAX_ACCOUNTS]; /* of the accounts; opened when first used */
+    pfc_db *db;
+    pfc_bot_setups *setups;
+    pfc_bot_setup *setup; /* held; NULL: none yet */
+    pfc_forge *forges[PFC_FORGE_MAX_ACCOUNTS]; /* of its accounts; opened when first used */
     atomic_bool stopping;
 };
 
-/* The URL is inserted into Markdown without escaping. */
-static pfc_code take_link(pfc_bot *b, pfc_err *err)
-{
-    const char *url = b->opts.public_url;
-    const size_t len = url ? strlen(url) : 0;
-
-    if (!url)
-        return PFC_OK;
-    if ((strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) || len > 1024 ||
-        url[strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/[]%")])
-        return pfc_err_set(err, PFC_EINVAL,
-                           "--public-url: expected https://HOST[/PATH], got \"%.200s\"", url);
-    b->link = pfc_strndup(url, len - (url[len - 1] == '/'));
-    return PFC_OK;
-}
-
-pfc_code pfc_bot_open(pfc_bot **out, const pfc_bot_opts *opts, pfc_err *err)
+pfc_bot *pfc_bot_new(pfc_db *db, pfc_bot_setups *setups)
 {
     pfc_bot *b = pfc_calloc(1, sizeof(*b));
-    pfc_code code;
 
-    b->opts = *opts;
-    b->opts.poll_s = opts->poll_s > 0 ? opts->poll_s : POLL_S;
-    b->opts.retry_s = opts->retry_s > 0 ? opts->retry_s : RETRY_S;
-    code = take_link(b, err);
-    if (code)
-        pfc_bot_close(b);
-    else
-        *out = b;
-    return code;
+    b->db = db;
+    b->setups = setups;
+    return b;
+}
+
+/* Without the clients of its accounts. */
+static void let_go(pfc_bot *b)
+{
+    for (size_t i = 0; i < PFC_FORGE_MAX_ACCOUNTS; i++) {
+        pfc_forge_close(b->forges[i]);
+        b->forges[i] = NULL;
+    }
+    pfc_bot_setup_release(b->setup);
+    b->setup = NULL;
 }
 
 void pfc_bot_close(pfc_bot *b)
 {
     if (!b)
         return;
-    for (size_t i = 0; i < PFC_FORGE_MAX_ACCOUNTS; i++)
-        pfc_forge_close(b->forges[i]);
-    free(b->link);
+    let_go(b);
     free(b);
+}
+
+/* Between two looks. */
+static void renew_setup(pfc_bot *b)
+{
+    pfc_bot_setup *now = pfc_bot_setups_hold(b->setups);
+
+    if (now == b->setup) {
+        pfc_bot_setup_release(now);
+        return;
+    }
+    let_go(b);
+    b->setup = now;
 }
 
 void pfc_bot_stop(pfc_bot *b)
@@ -79,7 +77,7 @@ static bool is_stopping(void *arg)
 static const char *project_of(void *arg, const char *account)
 {
     const pfc_bot *b = arg;
-    const pfc_forge_account *a = pfc_forge_account_named(b->opts.accounts, account);
+    const pfc_forge_account *a = pfc_forge_account_named(&b->setup->accounts, account);
 
     /* An account that was removed since: its deliveries concern no project. */
     return a ? a->project : "/";
@@ -91,7 +89,7 @@ static pfc_code work_off(pfc_bot *b, pfc_err *err)
     pfc_code code = PFC_OK;
 
     while (!code && done && !atomic_load(&b->stopping))
-        code = pfc_webhooks_apply(b->opts.db, project_of, b, &done, err);
+        code = pfc_webhooks_apply(b->db, project_of, b, &done, err);
     return code;
 }
 
@@ -108,11 +106,11 @@ static pfc_code open_forge(pfc_bot *b, pfc_look *look, pfc_err *err)
 
     if (code)
         return code;
-    a = pfc_forge_account_for(b->opts.accounts, kind, p->project);
+    a = pfc_forge_account_for(&b->setup->accounts, kind, p->project);
     if (!a)
         return pfc_err_set(err, PFC_EDENIED,
                            "no token for %s is set: nothing can be read or posted there", p->forge);
-    slot = &b->forges[a - b->opts.accounts->items];
+    slot = &b->forges[a - b->setup->accounts.items];
     opts = (pfc_forge_opts){ .kind = kind,
                              .api_url = a->url,
                              .token = a->token,
@@ -135,7 +133,7 @@ static pfc_code refresh(pfc_bot *b, pfc_look *look, pfc_err *err)
     pfc_tx *tx = NULL;
     pfc_code code;
 
-    if (p->seq == p->seen_seq && p->age_s < b->opts.poll_s)
+    if (p->seq == p->seen_seq && p->age_s < b->setup->poll_s)
         return PFC_OK;
     code = pfc_forge_pull_get(look->forge, p->repo, p->number, &pull, err);
     if (!code && pull.head_commit && strlen(pull.head_commit) != 40)
@@ -214,14 +212,14 @@ static double pause_s(const pfc_bot *b, const pfc_look *look, int64_t tries)
 {
     const double wait_s = look->forge ? pfc_forge_wait_s(look->forge) : 0;
 
-    return fmax(wait_s, fmin(ldexp(b->opts.retry_s, (int)PFC_MIN(tries - 1, 20)), RETRY_MAX_S));
+    return fmax(wait_s, fmin(ldexp(b->setup->retry_s, (int)PFC_MIN(tries - 1, 20)), RETRY_MAX_S));
 }
 
 static pfc_code finish(pfc_bot *b, pfc_look *look, int64_t seq, int64_t tries, pfc_code result,
                        const pfc_err *why, pfc_err *err)
 {
     const pfc_pull *p = look->pulls.len ? &look->pulls.items[0] : NULL;
-    double after_s = fmin(look->again_s, p && p->open ? b->opts.poll_s : HUGE_VAL);
+    double after_s = fmin(look->again_s, p && p->open ? b->setup->poll_s : HUGE_VAL);
     pfc_tx *tx = NULL;
     pfc_code code;
 
@@ -248,16 +246,20 @@ static pfc_code finish(pfc_bot *b, pfc_look *look, int64_t seq, int64_t tries, p
 
 pfc_code pfc_bot_next(pfc_bot *b, double *due_s, pfc_err *err)
 {
-    pfc_look look = { .bot = b, .db = b->opts.db, .link = b->link, .again_s = HUGE_VAL };
+    pfc_look look = { .bot = b, .db = b->db, .again_s = HUGE_VAL };
     pfc_tx *lock = NULL;
     pfc_err why = { 0 };
     int64_t seq = 0, tries = 0;
     pfc_code code, result;
 
     *due_s = HUGE_VAL;
+    renew_setup(b);
+    look.link = b->setup->link;
+    if (b->setup->accounts.len == 0)
+        return pfc_err_set(err, PFC_ENOTFOUND, "there is no account at a forge");
     code = work_off(b, err);
     if (!code)
-        code = pfc_pull_take(b->opts.db, &lock, &look.key, due_s, err);
+        code = pfc_pull_take(b->db, &lock, &look.key, due_s, err);
     if (code)
         return code;
     result = pfc_look_load(&look, &why);

@@ -11,27 +11,20 @@
 #ifndef PFC_SERVER_BOT_BOT_H
 #define PFC_SERVER_BOT_BOT_H
 
-#include "server/bot/accounts.h"
+#include "server/bot/setup.h"
 #include "server/repo/connection/db.h"
 
 typedef struct pfc_bot pfc_bot;
 
-typedef struct pfc_bot_opts {
-    pfc_db *db;                         /* outlives the bot */
-    const pfc_forge_accounts *accounts; /* likewise */
-    const char *public_url;             /* of the dashboard, for links; NULL: none */
-    double poll_s;                      /* between two looks at an open one; 0: 300 */
-    double retry_s; /* before the second try of a look, doubled up to an hour; 0: 30 */
-} pfc_bot_opts;
-
-/** PFC_EINVAL: the URL is none. */
-pfc_code pfc_bot_open(pfc_bot **out, const pfc_bot_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+/** db, setups: outlive the bot. A replaced setup counts from the next pfc_bot_next on. */
+pfc_bot *pfc_bot_new(pfc_db *db, pfc_bot_setups *setups);
 /** Accepts NULL. */
 void pfc_bot_close(pfc_bot *bot);
 /** Cancels the call under way and every later one; any thread. */
 void pfc_bot_stop(pfc_bot *bot);
-/** Works on waiting deliveries, then looks at one pull request. PFC_ENOTFOUND: none is due; the
- *  next one is in *due_s (INFINITY: none waits). A forge that fails is not an error of this call.
+/** Works on waiting deliveries, then looks at one pull request. PFC_ENOTFOUND: none is due, or the
+ *  setup has no account; the next one is in *due_s (INFINITY: none waits). A forge that fails is
+ *  not an error of this call.
  *  One thread per server. */
 pfc_code pfc_bot_next(pfc_bot *bot, double *due_s, pfc_err *err) PFC_MUSTCHECK;
 

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "server/bot/accounts.h"
+#include "server/bot/setup.h"
 #include "server/handlers/fields.h"
 #include "server/http/http.h"
 #include "server/services/access/access.h"
@@ -59,8 +59,8 @@ struct pfc_app {
     pfc_refusals *refusals; /* counts refused writes; NULL: none are recorded */
     pfc_writer *writer;     /* stores runs in groups; NULL: one transaction for each run */
     const char *sources;    /* patterns of repositories that any job may use; NULL: none */
-    /* at forges, whose secrets verify webhooks; NULL: none is received */
-    const pfc_forge_accounts *accounts;
+    /* accounts at forges, whose secrets verify webhooks; NULL: none is received */
+    pfc_bot_setups *setups;
     double lease_s;         /* length of a lease, whole seconds; 0: PFC_LEASE_S */
     atomic_bool ready;      /* the schema is in place */
     atomic_int schema_version;

@@ -310,7 +310,8 @@ Test(settings, a_changed_file_is_adopted_or_needs_a_restart)
         "PERFCI_PUBLIC_READ",     "PERFCI_RATE_ADDRESS",   "PERFCI_RATE_TOKEN",
         "PERFCI_RETAIN_RAW",      "PERFCI_RETAIN_DAYS",    "PERFCI_NOTIFY",
         "PERFCI_NOTIFY_NETWORKS", "PERFCI_NOTIFY_TIMEOUT", "PERFCI_NOTIFY_RETRY",
-        "PERFCI_NOTIFY_TRIES",    "PERFCI_PUBLIC_URL",
+        "PERFCI_NOTIFY_TRIES",    "PERFCI_PUBLIC_URL",     "PERFCI_FORGES",
+        "PERFCI_PULL_POLL",       "PERFCI_PULL_RETRY",
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {

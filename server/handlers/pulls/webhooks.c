@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "core/base/parse.h"
-
 #include "server/handlers/handlers.h"
 #include "server/services/bot/bot.h"
 
@@ -54,38 +53,40 @@ static pfc_code check_names(const pfc_webhook_headers *h, pfc_err *err)
     return PFC_OK;
 }
 
-static pfc_code verify(pfc_app *app, const pfc_req *req, pfc_forge_kind kind,
-                       const pfc_webhook_headers *headers, const pfc_forge_account **account,
-                       pfc_err *err)
+/* Between the signature and the row: the account's name is the setup's. */
+static pfc_code take_in(pfc_app *app, const pfc_req *req, pfc_forge_kind kind,
+                        const pfc_webhook_headers *headers, const pfc_bot_setup *setup,
+                        bool *repeated, pfc_reply *reply, pfc_err *err)
 {
     static const pfc_forge_accounts none = { 0 };
+    const pfc_forge_account *account = NULL;
+    pfc_webhook webhook = { 0 };
+    pfc_code code =
+        pfc_forge_account_verify(setup ? &setup->accounts : &none, kind, headers, req->body,
+                                 req->body_len, (int64_t)time(NULL), &account, err);
 
-    return pfc_forge_account_verify(app->accounts ? app->accounts : &none, kind, headers, req->body,
-                                    req->body_len, (int64_t)time(NULL), account, err);
+    if (code == PFC_EDENIED)
+        reply->status = 401;
+    if (!code)
+        code = check_names(headers, err);
+    if (!code)
+        code = pfc_webhook_parse(kind, headers->event, req->body, req->body_len, &webhook, err);
+    if (!code)
+        code = pfc_webhook_store(app->db, kind, account->name, headers, &webhook, repeated, err);
+    pfc_webhook_clear(&webhook);
+    return code;
 }
 
 static pfc_code receive(pfc_app *app, const pfc_req *req, pfc_forge_kind kind, pfc_reply *reply,
                         pfc_err *err)
 {
     const pfc_webhook_headers headers = headers_of(req, kind);
-    const pfc_forge_account *account = NULL;
-    pfc_webhook webhook = { 0 };
+    pfc_bot_setup *setup = app->setups ? pfc_bot_setups_hold(app->setups) : NULL;
     bool repeated = false;
-    pfc_code code;
+    pfc_code code = take_in(app, req, kind, &headers, setup, &repeated, reply, err);
 
-    code = verify(app, req, kind, &headers, &account, err);
-    if (code == PFC_EDENIED)
-        reply->status = 401;
-    if (!code)
-        code = check_names(&headers, err);
-    if (!code)
-        code = pfc_webhook_parse(kind, headers.event, req->body, req->body_len, &webhook, err);
-    if (!code)
-        code = pfc_webhook_store(app->db, kind, account->name, &headers, &webhook, &repeated, err);
-    if (!code)
-        code = pfc_reply_json(reply, 202, json_pack("{s:b}", "repeated", repeated), err);
-    pfc_webhook_clear(&webhook);
-    return code;
+    pfc_bot_setup_release(setup);
+    return code ? code : pfc_reply_json(reply, 202, json_pack("{s:b}", "repeated", repeated), err);
 }
 
 /* POST /api/v1/webhooks/github */

@@ -1,5 +1,7 @@
 """The server under a service manager: told when ready, alive, reloading, stopping; given its socket; settings read again;
 its log; its end whatever it is doing."""
+import hashlib
+import hmac
 import http.client
 import json
 import os
@@ -211,7 +213,8 @@ class Managed(unittest.TestCase):
         server.process.send_signal(signal.SIGHUP)
         line, = support.until("the settings are named", lambda: [l for l in self.lines(server)
                                                                  if l["event"] == "settings_need_restart"])
-        taken = {"PUBLIC_READ", "RATE_ADDRESS", "RATE_TOKEN", "LOG_LEVEL", "RETAIN_RAW", "RETAIN_DAYS", "PUBLIC_URL"}
+        taken = {"PUBLIC_READ", "RATE_ADDRESS", "RATE_TOKEN", "LOG_LEVEL", "RETAIN_RAW", "RETAIN_DAYS", "PUBLIC_URL", "FORGES",
+                 "PULL_POLL", "PULL_RETRY"}
         taken |= {name for name in others if name.startswith("NOTIFY")}
         self.assertEqual({n.removeprefix("PERFCI_") for n in line["settings"].split(", ")}, set(others) - taken)
         self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
@@ -221,6 +224,39 @@ class Managed(unittest.TestCase):
         support.until("again", lambda: len([l for l in self.lines(server) if l["event"] == "settings_reloaded"]) == 2)
         line = [l for l in self.lines(server) if l["event"] == "settings_need_restart"][-1]
         self.assertEqual(line["settings"], "PERFCI_WORKERS")
+
+    def test_accounts_at_forges_are_taken_over_and_a_wrong_file_changes_nothing(self):
+        secrets = [self.settings(text * 16) for text in "ab"]
+        forges = self.settings("")
+        settings = self.settings(f"PERFCI_FORGES={forges.name}\n")
+        server = self.start("--settings", settings.name)
+
+        def status(secret, delivery):
+            body = b"{}"
+            mac = hmac.new(secret.encode() * 16, body, hashlib.sha256).hexdigest()
+            return server.call("POST", "/api/v1/webhooks/github", raw=body, headers={
+                "Content-Type": "application/json", "X-GitHub-Event": "star", "X-GitHub-Delivery": delivery,
+                "X-Hub-Signature-256": "sha256=" + mac}).status
+
+        def reload(text, event):
+            before = len([line for line in self.lines(server) if line["event"] == event])
+            self.write(forges, text)
+            server.process.send_signal(signal.SIGHUP)
+            support.until(event, lambda: len([line for line in self.lines(server) if line["event"] == event]) > before)
+
+        self.assertEqual(status("a", "1"), 401)  # no account
+        reload(f"team forge=github secret={secrets[0].name}\n", "settings_reloaded")
+        self.assertEqual((status("a", "2"), status("b", "3")), (202, 401))
+        reload(f"team forge=github secret={secrets[1].name}\nteam forge=gitlab\n", "settings_not_reloaded")
+        self.assertEqual((status("a", "4"), status("b", "5")), (202, 401))
+        self.write(secrets[0], "b" * 16)  # the file of the secret, too
+        reload(f"team forge=github secret={secrets[0].name}\n", "settings_reloaded")
+        self.assertEqual((status("a", "6"), status("b", "7")), (401, 202))
+        other = self.settings(f"other forge=github secret={secrets[1].name}\n")
+        self.write(settings, f"PERFCI_FORGES={other.name}\n")  # another file
+        self.write(secrets[1], "a" * 16)
+        reload("", "settings_reloaded")
+        self.assertEqual((status("a", "8"), status("b", "9")), (202, 401))
 
     def test_a_flag_goes_before_the_file(self):
         file = self.settings("PERFCI_PUBLIC_READ=0\n")
