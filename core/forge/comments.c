@@ -56,7 +56,7 @@ static pfc_code search(put *p, pfc_err *err)
 static void take_answer(const put *p, const json_t *doc, int64_t id, bool created,
                         pfc_forge_comment *out)
 {
-    const char *member = p->forge->ops->comment_url;
+    const char *member = p->forge->ops->words->comment_url;
     const char *url = member ? forge_text(doc, member) : "";
 
     free(out->url);

@@ -15,16 +15,26 @@ typedef struct forge_place {
     const char *commit; /* its id */
 } forge_place;
 
+/* Names of members and their values in a provider's documents. */
+typedef struct forge_words {
+    const char *states[PFC_CHECK_ACTION_REQUIRED + 1]; /* of a commit status */
+    const char *check_name;                            /* a commit status: the check's name */
+    const char *comment_url; /* a comment: its page; NULL: the answer has none */
+    const char *issue_body, *issue_state, *open, *closed, *number, *issue_url;
+} forge_words;
+
 /* Operations of a provider. Paths: the caller frees them. */
 typedef struct forge_ops {
     const char *name;    /* in messages: "GitHub" */
     const char *api_url; /* the public one; NULL: none */
     const char *edit;    /* method that changes a thing: "PATCH" or "PUT" */
+    const forge_words *words;
     /* The headers of a call; `token`: NULL for none. NULL-terminated texts; at most 5. */
     void (*headers)(const char *token, char *out[6]);
     char *(*comments_path)(const forge_place *at, bool list);
     char *(*comment_path)(const forge_place *at, int64_t id);
-    const char *comment_url; /* member of an answer; NULL: none */
+    /* Of a thing in the repository: "/issues" and the like follow. */
+    char *(*repo_path)(const char *repo, const char *rest);
     /* Reads the account of the token into forge->own. */
     pfc_code (*who)(pfc_forge *forge, const char *repo, pfc_err *err);
     bool (*is_own)(const pfc_forge *forge, const json_t *comment);
@@ -36,8 +46,6 @@ typedef struct forge_ops {
                          pfc_err *err);
     /* Of the list of a pull request's commits. */
     char *(*commits_path)(const char *repo, int64_t number, const char *base, const char *head);
-    pfc_code (*issue_put)(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
-                          int64_t *number, char **url, pfc_err *err);
 } forge_ops;
 
 /* The account of the token: its comments are ours. */
@@ -119,15 +127,25 @@ char *forge_path(const char *fmt, ...) PFC_PRINTF(1, 2);
 
 extern const forge_ops forge_github, forge_gitlab, forge_gitea;
 
-/* Shared by GitHub and Gitea, whose API is alike. */
+/* ---- operations that providers share (shared.c) ---- */
+
+extern const forge_words forge_github_words; /* Gitea's, too */
+
+/** A text member, cut at max_len bytes; text NULL: none. */
+void forge_set_text(json_t *doc, const char *key, const char *text, size_t max_len);
+/** "/repos/REPO" and the rest. */
+char *forge_repos_path(const char *repo, const char *rest);
 char *forge_issue_comments_path(const forge_place *at, bool list);
-pfc_code forge_pull_read(const forge_ops *ops, const json_t *doc, pfc_forge_pull *out,
-                         pfc_err *err) PFC_MUSTCHECK;
+char *forge_issue_comment_path(const forge_place *at, int64_t id);
+pfc_code forge_who(pfc_forge *forge, const char *repo, pfc_err *err) PFC_MUSTCHECK;
 pfc_code forge_status_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
-                          pfc_err *err) PFC_MUSTCHECK;
+                          int64_t *id, pfc_err *err) PFC_MUSTCHECK;
+pfc_code forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
+                         int64_t *number, char **url, pfc_err *err) PFC_MUSTCHECK;
+/* GitHub and Gitea, whose API is alike. */
+pfc_code forge_pull_get(pfc_forge *forge, const char *repo, int64_t number, pfc_forge_pull *out,
+                        pfc_err *err) PFC_MUSTCHECK;
 pfc_code forge_permission_get(pfc_forge *forge, const char *repo, const char *user,
                               pfc_forge_access *out, pfc_err *err) PFC_MUSTCHECK;
-pfc_code forge_github_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
-                                int64_t *number, char **url, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -5,7 +5,7 @@
 #include "core/base/parse.h"
 #include "core/forge/forge_priv.h"
 
-enum { SUMMARY_BYTES = 65000, STATUS_BYTES = 140, TITLE_BYTES = 250 };
+enum { SUMMARY_BYTES = 65000, TITLE_BYTES = 250 };
 
 static void headers(const char *token, char *out[6])
 {
@@ -16,21 +16,6 @@ static void headers(const char *token, char *out[6])
 }
 
 /* ---- comments ---- */
-
-char *forge_issue_comments_path(const forge_place *at, bool list)
-{
-    const char *query = list ? "?per_page=100" : "";
-
-    return at->commit ? forge_path("/repos/%s/commits/%s/comments%s", at->repo, at->commit, query)
-                      : forge_path("/repos/%s/issues/%lld/comments%s", at->repo,
-                                   (long long)at->pull, query);
-}
-
-static char *comment_path(const forge_place *at, int64_t id)
-{
-    return forge_path("/repos/%s/%scomments/%lld", at->repo, at->commit ? "" : "issues/",
-                      (long long)id);
-}
 
 /* The number in "ghs_NUMBER_JWT", as tokens of Apps are since April 2026; 0: another token. */
 static int64_t app_of_token(const char *token)
@@ -65,7 +50,6 @@ static pfc_code who_app(pfc_forge *forge, pfc_err *err)
 
 static pfc_code who(pfc_forge *forge, const char *repo, pfc_err *err)
 {
-    json_t *doc = NULL;
     pfc_code code = PFC_OK;
 
     if (forge->app_key) {
@@ -75,13 +59,9 @@ static pfc_code who(pfc_forge *forge, const char *repo, pfc_err *err)
         forge->own.app = app_of_token(forge->token);
         forge->own.any_bot = true;
     } else {
-        code = forge_call(forge, repo, "GET", "/user", NULL, &doc, err);
-        forge->own.user = json_integer_value(json_object_get(doc, "id"));
-        if (!code && forge->own.user <= 0)
-            code = pfc_err_set(err, PFC_EIO, "GitHub named no account of the token");
+        code = forge_who(forge, repo, err);
     }
     forge->own.known = code == PFC_OK;
-    json_decref(doc);
     return code;
 }
 
@@ -104,20 +84,6 @@ static bool is_own(const pfc_forge *forge, const json_t *comment)
 
 /* ---- checks ---- */
 
-static char *cut(const char *text, size_t max_len)
-{
-    return pfc_strndup(text, pfc_utf8_cut(text, max_len));
-}
-
-static void set_text(json_t *doc, const char *key, const char *text, size_t max_len)
-{
-    char *copy = text ? cut(text, max_len) : NULL;
-
-    if (copy)
-        json_object_set_new(doc, key, json_string(copy));
-    free(copy);
-}
-
 static json_t *check_json(const pfc_forge_check *check)
 {
     static const struct {
@@ -136,10 +102,11 @@ static json_t *check_json(const pfc_forge_check *check)
 
     if (states[check->state].conclusion)
         json_object_set_new(doc, "conclusion", json_string(states[check->state].conclusion));
-    set_text(doc, "details_url", check->url, 2000);
-    set_text(doc, "external_id", check->external_id, 100);
-    set_text(output, "title", check->title, TITLE_BYTES);
-    set_text(output, "summary", check->summary ? check->summary : check->title, SUMMARY_BYTES);
+    forge_set_text(doc, "details_url", check->url, 2000);
+    forge_set_text(doc, "external_id", check->external_id, 100);
+    forge_set_text(output, "title", check->title, TITLE_BYTES);
+    forge_set_text(output, "summary", check->summary ? check->summary : check->title,
+                   SUMMARY_BYTES);
     json_object_set_new(doc, "output", output);
     return doc;
 }
@@ -167,89 +134,14 @@ static pfc_code check_run_put(pfc_forge *forge, const char *repo, const pfc_forg
     return code;
 }
 
-pfc_code forge_status_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
-                          pfc_err *err)
-{
-    static const char *const states[] = {
-        [PFC_CHECK_QUEUED] = "pending",        [PFC_CHECK_IN_PROGRESS] = "pending",
-        [PFC_CHECK_SUCCESS] = "success",       [PFC_CHECK_FAILURE] = "failure",
-        [PFC_CHECK_NEUTRAL] = "success", /* any other would block a required one */
-        [PFC_CHECK_ACTION_REQUIRED] = "error",
-    };
-    char *path = forge_path("/repos/%s/statuses/%s", repo, check->commit);
-    json_t *doc = json_pack("{s:s, s:s}", "state", states[check->state], "context", check->name);
-    pfc_code code;
-
-    set_text(doc, "description", check->title, STATUS_BYTES);
-    set_text(doc, "target_url", check->url, 2000);
-    code = forge_call(forge, repo, "POST", path, doc, NULL, err);
-    json_decref(doc);
-    free(path);
-    return code;
-}
-
 static pfc_code check_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
                           int64_t *id, pfc_err *err)
 {
     return pfc_forge_has_check_runs(forge) ? check_run_put(forge, repo, check, id, err)
-                                           : forge_status_put(forge, repo, check, err);
+                                           : forge_status_put(forge, repo, check, id, err);
 }
 
-/* ---- people and pull requests ---- */
-
-pfc_code forge_permission_get(pfc_forge *forge, const char *repo, const char *user,
-                              pfc_forge_access *out, pfc_err *err)
-{
-    char *name = pfc_http_escape(user);
-    char *path = forge_path("/repos/%s/collaborators/%s/permission", repo, name);
-    json_t *doc = NULL;
-    pfc_code code = forge_call(forge, repo, "GET", path, NULL, &doc, err);
-    const char *permission = forge_text(doc, "permission");
-
-    if (code == PFC_ENOTFOUND) {
-        *out = PFC_ACCESS_NONE;
-        code = PFC_OK;
-    } else if (!code && (!strcmp(permission, "admin") || !strcmp(permission, "write") ||
-                         !strcmp(permission, "owner") || !strcmp(permission, "maintain"))) {
-        *out = PFC_ACCESS_WRITE;
-    } else if (!code) {
-        *out = !strcmp(permission, "read") || !strcmp(permission, "triage") ? PFC_ACCESS_READ
-                                                                            : PFC_ACCESS_NONE;
-    }
-    json_decref(doc);
-    free(path);
-    free(name);
-    return code;
-}
-
-/* "head" or "base" of a pull request. */
-static void read_side(const json_t *side, char **commit, char **branch, char **repo)
-{
-    const json_t *in = json_object_get(side, "repo");
-
-    *commit =
-        pfc_is_commit_id(forge_text(side, "sha")) ? pfc_strdup(forge_text(side, "sha")) : NULL;
-    *branch = pfc_strdup(forge_text(side, "ref"));
-    *repo = forge_text(in, "full_name")[0] ? pfc_strdup(forge_text(in, "full_name")) : NULL;
-}
-
-pfc_code forge_pull_read(const forge_ops *ops, const json_t *doc, pfc_forge_pull *out, pfc_err *err)
-{
-    read_side(json_object_get(doc, "head"), &out->head_commit, &out->head_branch, &out->head_repo);
-    read_side(json_object_get(doc, "base"), &out->base_commit, &out->base_branch, &out->base_repo);
-    out->number = json_integer_value(json_object_get(doc, "number"));
-    out->title = pfc_strdup(forge_text(doc, "title"));
-    out->author = pfc_strdup(forge_text(json_object_get(doc, "user"), "login"));
-    out->url = pfc_strdup(forge_text(doc, "html_url"));
-    out->open = strcmp(forge_text(doc, "state"), "open") == 0;
-    out->draft = json_is_true(json_object_get(doc, "draft"));
-    out->fork = !pfc_streq(out->head_repo, out->base_repo);
-    if (pfc_is_commit_id(forge_text(doc, "merge_base")))
-        out->merge_base = pfc_strdup(forge_text(doc, "merge_base"));
-    if (!out->head_commit || !out->base_commit || out->number <= 0)
-        return pfc_err_set(err, PFC_EIO, "%s: a pull request without its commits", ops->name);
-    return PFC_OK;
-}
+/* ---- pull requests ---- */
 
 /* Where the branch left the base branch. Without a common ancestor GitHub answers 404. */
 static pfc_code read_merge_base(pfc_forge *forge, const char *repo, pfc_forge_pull *pull,
@@ -271,17 +163,9 @@ static pfc_code read_merge_base(pfc_forge *forge, const char *repo, pfc_forge_pu
 static pfc_code pull_get(pfc_forge *forge, const char *repo, int64_t number, pfc_forge_pull *out,
                          pfc_err *err)
 {
-    char *path = forge_path("/repos/%s/pulls/%lld", repo, (long long)number);
-    json_t *doc = NULL;
-    pfc_code code = forge_call(forge, repo, "GET", path, NULL, &doc, err);
+    pfc_code code = forge_pull_get(forge, repo, number, out, err);
 
-    if (!code)
-        code = forge_pull_read(forge->ops, doc, out, err);
-    if (!code)
-        code = read_merge_base(forge, repo, out, err);
-    json_decref(doc);
-    free(path);
-    return code;
+    return code ? code : read_merge_base(forge, repo, out, err);
 }
 
 static char *commits_path(const char *repo, int64_t number, const char *base, const char *head)
@@ -291,44 +175,19 @@ static char *commits_path(const char *repo, int64_t number, const char *base, co
     return forge_path("/repos/%s/pulls/%lld/commits?per_page=100", repo, (long long)number);
 }
 
-/* ---- issues ---- */
-
-pfc_code forge_github_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
-                                int64_t *number, char **url, pfc_err *err)
-{
-    json_t *doc = json_pack("{s:s, s:s}", "title", issue->title, "body", issue->body);
-    json_t *answer = NULL;
-    char *path = *number ? forge_path("/repos/%s/issues/%lld", repo, (long long)*number)
-                         : forge_path("/repos/%s/issues", repo);
-    pfc_code code;
-
-    if (*number)
-        json_object_set_new(doc, "state", json_string(issue->open ? "open" : "closed"));
-    code = forge_call(forge, repo, *number ? "PATCH" : "POST", path, doc, &answer, err);
-    if (!code) {
-        *number = json_integer_value(json_object_get(answer, "number"));
-        if (url)
-            *url = pfc_strdup(forge_text(answer, "html_url"));
-    }
-    json_decref(answer);
-    json_decref(doc);
-    free(path);
-    return code;
-}
-
 const forge_ops forge_github = {
     .name = "GitHub",
+    .words = &forge_github_words,
     .api_url = "https://api.github.com",
     .edit = "PATCH",
     .headers = headers,
     .comments_path = forge_issue_comments_path,
-    .comment_path = comment_path,
-    .comment_url = "html_url",
+    .comment_path = forge_issue_comment_path,
+    .repo_path = forge_repos_path,
     .who = who,
     .is_own = is_own,
     .check_put = check_put,
     .access_of = forge_permission_get,
     .pull_get = pull_get,
     .commits_path = commits_path,
-    .issue_put = forge_github_issue_put,
 };

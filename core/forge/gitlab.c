@@ -5,7 +5,7 @@
 #include "core/base/parse.h"
 #include "core/forge/forge_priv.h"
 
-enum { DEVELOPER = 30, GUEST = 10, DESCRIPTION_BYTES = 140 };
+enum { DEVELOPER = 30, GUEST = 10 };
 
 static void headers(const char *token, char *out[6])
 {
@@ -30,6 +30,11 @@ static char *project_path(const char *repo, const char *fmt, ...)
     return path;
 }
 
+static char *repo_path(const char *repo, const char *rest)
+{
+    return project_path(repo, "%s", rest);
+}
+
 static char *comments_path(const forge_place *at, bool list)
 {
     return project_path(at->repo, "/merge_requests/%lld/notes%s", (long long)at->pull,
@@ -42,51 +47,11 @@ static char *comment_path(const forge_place *at, int64_t id)
                         (long long)id);
 }
 
-static pfc_code who(pfc_forge *forge, const char *repo, pfc_err *err)
-{
-    json_t *doc = NULL;
-    pfc_code code = forge_call(forge, repo, "GET", "/user", NULL, &doc, err);
-
-    if (!code) {
-        forge->own.user = json_integer_value(json_object_get(doc, "id"));
-        forge->own.known = forge->own.user > 0;
-    }
-    if (!code && !forge->own.known)
-        code = pfc_err_set(err, PFC_EIO, "GitLab named no account of the token");
-    json_decref(doc);
-    return code;
-}
-
 static bool is_own(const pfc_forge *forge, const json_t *note)
 {
     return !json_is_true(json_object_get(note, "system")) &&
            json_integer_value(json_object_get(json_object_get(note, "author"), "id")) ==
                forge->own.user;
-}
-
-static pfc_code check_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
-                          int64_t *id, pfc_err *err)
-{
-    static const char *const states[] = {
-        [PFC_CHECK_QUEUED] = "pending",         [PFC_CHECK_IN_PROGRESS] = "running",
-        [PFC_CHECK_SUCCESS] = "success",        [PFC_CHECK_FAILURE] = "failed",
-        [PFC_CHECK_NEUTRAL] = "success", /* any other would block a required one */
-        [PFC_CHECK_ACTION_REQUIRED] = "failed",
-    };
-    char *path = project_path(repo, "/statuses/%s", check->commit);
-    char *description = pfc_strndup(check->title, pfc_utf8_cut(check->title, DESCRIPTION_BYTES));
-    json_t *doc = json_pack("{s:s, s:s, s:s}", "state", states[check->state], "name", check->name,
-                            "description", description);
-    pfc_code code;
-
-    (void)id;
-    if (check->url)
-        json_object_set_new(doc, "target_url", json_string(check->url));
-    code = forge_call(forge, repo, "POST", path, doc, NULL, err);
-    json_decref(doc);
-    free(description);
-    free(path);
-    return code;
 }
 
 static pfc_code find_user(pfc_forge *forge, const char *repo, const char *user, int64_t *id,
@@ -211,41 +176,35 @@ static char *commits_path(const char *repo, int64_t number, const char *base, co
                         base, head);
 }
 
-static pfc_code issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
-                          int64_t *number, char **url, pfc_err *err)
-{
-    json_t *doc = json_pack("{s:s, s:s}", "title", issue->title, "description", issue->body);
-    json_t *answer = NULL;
-    char *path = *number ? project_path(repo, "/issues/%lld", (long long)*number)
-                         : project_path(repo, "/issues");
-    pfc_code code;
-
-    if (*number)
-        json_object_set_new(doc, "state_event", json_string(issue->open ? "reopen" : "close"));
-    code = forge_call(forge, repo, *number ? "PUT" : "POST", path, doc, &answer, err);
-    if (!code) {
-        *number = json_integer_value(json_object_get(answer, "iid"));
-        if (url)
-            *url = pfc_strdup(forge_text(answer, "web_url"));
-    }
-    json_decref(answer);
-    json_decref(doc);
-    free(path);
-    return code;
-}
+static const forge_words words = {
+    .states = { [PFC_CHECK_QUEUED] = "pending",
+                [PFC_CHECK_IN_PROGRESS] = "running",
+                [PFC_CHECK_SUCCESS] = "success",
+                [PFC_CHECK_FAILURE] = "failed",
+                [PFC_CHECK_NEUTRAL] = "success", /* any other would block a required one */
+                [PFC_CHECK_ACTION_REQUIRED] = "failed" },
+    .check_name = "name",
+    .issue_body = "description",
+    .issue_state = "state_event",
+    .open = "reopen",
+    .closed = "close",
+    .number = "iid",
+    .issue_url = "web_url",
+};
 
 const forge_ops forge_gitlab = {
     .name = "GitLab",
+    .words = &words,
     .api_url = "https://gitlab.com/api/v4",
     .edit = "PUT",
     .headers = headers,
     .comments_path = comments_path,
     .comment_path = comment_path,
-    .who = who,
+    .repo_path = repo_path,
+    .who = forge_who,
     .is_own = is_own,
-    .check_put = check_put,
+    .check_put = forge_status_put,
     .access_of = access_of,
     .pull_get = pull_get,
     .commits_path = commits_path,
-    .issue_put = issue_put,
 };

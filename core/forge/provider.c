@@ -148,5 +148,5 @@ pfc_code pfc_forge_pull_get(pfc_forge *forge, const char *repo, int64_t number, 
 pfc_code pfc_forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
                              int64_t *number, char **url, pfc_err *err)
 {
-    return forge->ops->issue_put(forge, repo, issue, number, url, err);
+    return forge_issue_put(forge, repo, issue, number, url, err);
 }
