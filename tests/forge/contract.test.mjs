@@ -117,6 +117,24 @@ for (const kind of KINDS) {
   }));
 }
 
+for (const kind of KINDS) {
+  test(`${kind}: an issue is made, changed, closed and opened by its number`, () => with_(kind, {}, async (forge, client) => {
+    await ok(client, issue(0, true));
+    const { number } = await ok(client, issue(0, true));
+    assert.equal(number, 2);
+    for (const [open, github, gitlab] of [[false, "closed", "close"], [true, "open", "reopen"]]) {
+      assert.equal((await ok(client, issue(number, open))).number, 2);
+      assert.equal(kind === "gitlab" ? forge.issues[1].state_event : forge.issues[1].state, kind === "gitlab" ? gitlab : github);
+    }
+  }));
+
+  test(`${kind}: the text of a commit status is cut at 140 bytes, between characters`, () => with_(kind, {}, async (forge, client) => {
+    await ok(client, check(2, { title: "x".repeat(200) }));
+    await ok(client, check(2, { title: "x".repeat(139) + "é" }));
+    assert.deepEqual(forge.statuses.map((s) => s.description.length), [140, 139]);
+  }));
+}
+
 /** A branch of `n` commits on the merge base, the head last. */
 const branch = (n) => Array.from({ length: n }, (_, i) => ({ id: i === n - 1 ? COMMIT.head : (i + 1).toString(16).padStart(40, "0"), parents: [i ? i.toString(16).padStart(40, "0") : COMMIT.merge] }));
 

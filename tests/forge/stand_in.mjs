@@ -284,7 +284,7 @@ export class StandIn {
   }
 
   issueCreate(args, call) {
-    this.issues.push({ number: this.issues.length + 1, iid: this.issues.length + 1, state: "open", ...call.body });
+    this.issues.push({ id: 900 + this.issues.length, number: this.issues.length + 1, iid: this.issues.length + 1, state: "open", ...call.body });
     return { status: 201, body: { ...this.issues.at(-1), html_url: "https://h/i/1", web_url: "https://h/i/1" } };
   }
 
