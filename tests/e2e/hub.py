@@ -19,6 +19,9 @@ OWN_ID, OWN_LOGIN = 99, "perfci-bot"
 
 
 class GitHub:
+    KIND, BASE = "github", ""
+    PULLS = "refs/pull/{}/head"
+
     def __init__(self, repo, folder, token, secret):
         self.repo, self.folder, self.token, self.secret = repo, folder, token, secret
         self.lock = threading.RLock()
@@ -55,7 +58,8 @@ class GitHub:
                 pass  # a client that was killed in the middle
 
         self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.origin = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.url = self.origin + self.BASE
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 
@@ -69,18 +73,34 @@ class GitHub:
     def call(self, method, path, headers, body):
         with self.lock:
             self.calls.append((method, path))
-            if headers.get("Authorization") != f"Bearer {self.token}":
+            if not path.startswith(self.BASE) or not self.is_known(headers, path):
                 return 401, {"message": "Bad credentials"}
             if self.faults:
                 fault = self.faults.pop(0)
                 if fault:
                     return fault, {"message": "a planted fault"}
             for verb, pattern, handle in self.ROUTES:
-                found = re.fullmatch(pattern.replace("{r}", "/repos/" + self.repo), path)
+                found = re.fullmatch(pattern.replace("{r}", self.place()), path[len(self.BASE):])
                 if verb == method and found:
                     return handle(self, body, *found.groups())
             self.strange.append((method, path))
             return 404, {"message": "Not Found"}
+
+    def is_known(self, headers, path):
+        return headers.get("Authorization") == f"Bearer {self.token}"
+
+    def place(self):
+        """The repository in a path."""
+        return "/repos/" + self.repo
+
+    def environment(self):
+        """The server's account here."""
+        name = f"PERFCI_{self.KIND.upper()}"
+        return {f"{name}_WEBHOOK_SECRET": self.secret, f"{name}_TOKEN": self.token, f"{name}_API_URL": self.url}
+
+    def page_of(self, number):
+        """The pull request's page; the page of a commit without its id."""
+        return f"{self.origin}/{self.repo}/pull/{number}", f"{self.origin}/{self.repo}/commit/"
 
     def new_id(self):
         self.next_id += 1
@@ -153,13 +173,13 @@ class GitHub:
     def comment_json(self, c):
         own = c["user"] == OWN_LOGIN
         return {"id": c["id"], "body": c["body"], "user": {"id": OWN_ID if own else 7, "login": c["user"], "type": "User"},
-                "html_url": f"{self.url}/{self.repo}/pull/{c['number']}#issuecomment-{c['id']}", "performed_via_github_app": None}
+                "html_url": f"{self.page_of(c['number'])[0]}#issuecomment-{c['id']}", "performed_via_github_app": None}
 
     def pull_json(self, pull):
         head_repo = {"full_name": "stranger/fork" if pull["fork"] else self.repo}
         base = self.git("rev-parse", "refs/heads/main")
         return {"number": pull["number"], "title": pull["title"], "state": "open" if pull["open"] else "closed", "draft": pull["draft"],
-                "user": {"login": pull["author"]}, "html_url": f"{self.url}/{self.repo}/pull/{pull['number']}",
+                "user": {"login": pull["author"]}, "html_url": self.page_of(pull["number"])[0],
                 "head": {"sha": pull["head"], "ref": pull["branch"], "repo": head_repo},
                 "base": {"sha": base, "ref": "main", "repo": {"full_name": self.repo}}}
 
@@ -182,31 +202,40 @@ class GitHub:
             pull = self.pulls.setdefault(number, {"number": number, "title": f"Change {number}", "author": "author", "open": True,
                                                   "draft": False, "branch": branch, "fork": fork})
             pull["head"] = head
-            self.git("update-ref", f"refs/pull/{number}/head", head)
-            return self.webhook("pull_request", {"action": "opened" if new else "synchronize", "number": number,
-                                                 "pull_request": self.pull_json(pull), "sender": {"login": "author", "type": "User"}})
+            self.git("update-ref", self.PULLS.format(number), head)
+            return self.pull_webhook(pull, "opened" if new else "synchronize")
 
     def close_pull(self, number):
         with self.lock:
             self.pulls[number]["open"] = False
-            return self.webhook("pull_request", {"action": "closed", "number": number, "pull_request": self.pull_json(self.pulls[number]),
-                                                 "sender": {"login": "author", "type": "User"}})
+            return self.pull_webhook(self.pulls[number], "closed")
 
     def say(self, number, text, user="maintainer"):
         """A comment of a person."""
         with self.lock:
             comment = {"id": self.new_id(), "number": number, "body": text, "user": user, "edits": 0}
             self.comments[comment["id"]] = comment
-            return self.webhook("issue_comment", {
-                "action": "created", "comment": self.comment_json(comment), "sender": {"login": user, "type": "User"},
-                "issue": {"number": number, "pull_request": {"url": "x"}, "title": "t", "state": "open", "user": {"login": "author"}}})
+            return self.comment_webhook(comment)
+
+    def pull_webhook(self, pull, action):
+        return self.webhook("pull_request", {"action": action, "number": pull["number"], "pull_request": self.pull_json(pull),
+                                             "sender": {"login": "author", "type": "User"}})
+
+    def comment_webhook(self, comment):
+        return self.webhook("issue_comment", {
+            "action": "created", "comment": self.comment_json(comment), "sender": {"login": comment["user"], "type": "User"},
+            "issue": {"number": comment["number"], "pull_request": {"url": "x"}, "title": "t", "state": "open", "user": {"login": "author"}}})
+
+    def signed(self, delivery, secret):
+        """The headers of a webhook."""
+        mac = hmac.new(secret.encode(), delivery["body"], hashlib.sha256).hexdigest()
+        return {"X-GitHub-Event": delivery["event"], "X-GitHub-Delivery": delivery["id"], "X-Hub-Signature-256": "sha256=" + mac}
 
     def deliver(self, url, delivery, secret=None):
         """Sends the webhook to a server; its status."""
-        mac = hmac.new((secret or self.secret).encode(), delivery["body"], hashlib.sha256).hexdigest()
-        request = urllib.request.Request(url + "/api/v1/webhooks/github", data=delivery["body"], method="POST")
-        for name, value in (("Content-Type", "application/json"), ("X-GitHub-Event", delivery["event"]),
-                            ("X-GitHub-Delivery", delivery["id"]), ("X-Hub-Signature-256", "sha256=" + mac)):
+        request = urllib.request.Request(f"{url}/api/v1/webhooks/{self.KIND}", data=delivery["body"], method="POST")
+        request.add_header("Content-Type", "application/json")
+        for name, value in self.signed(delivery, secret or self.secret).items():
             request.add_header(name, value)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

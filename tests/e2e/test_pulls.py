@@ -1,119 +1,15 @@
-"""Pull requests on one machine: a bare repository, a stand-in for GitHub, the real server, runner and database.
+"""Pull requests of GitHub, with a token; test_forges.py has the other forges."""
 
-The measuring command's value depends on the commit alone (stack.py).
-"""
-
-import os
 import re
 import sys
 import time
 import unittest
 
-from hub import GitHub
-from stack import Stack, git, make_repository, wait_for
-
-GOOD, BAD = 2.0, 1.7
-PAGES = "https://perf.example"
-SECRET, TOKEN = "a secret of webhooks, long enough", "ghp_0123456789012345678901234567890123456789"
+from pull_driver import BAD, GOOD, PAGES, PullDriver, kernel
+from stack import wait_for
 
 
-# The value depends on LEVEL alone, but for the last digits; the instructions of dot on TURNS.
-KERNEL = """#include <stdio.h>
-#include <time.h>
-
-__attribute__((noinline)) static double dot(const double *a, const double *b, int n)
-{
-    double sum = 0;
-    for (int turn = 0; turn < TURNS; turn++)
-        for (int i = 0; i < n; i++)
-            sum += a[i] * b[i];
-    return sum;
-}
-
-__attribute__((noinline)) static double scale(double *a, int n)
-{
-    for (int i = 0; i < n; i++)
-        a[i] *= 1.5;
-    return a[0];
-}
-
-int main(void)
-{
-    static double a[2000], b[2000];
-    struct timespec now;
-    volatile double keep = scale(a, 2000) + dot(a, b, 2000);
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    (void)keep;
-    printf("%.9f\\n", LEVEL * (1 + 1e-4 * (double)(now.tv_nsec / 1000 % 7 - 3)));
-}
-"""
-SETTINGS = ("project: tiny\nbranch: main\nbuild: cc -O1 -g -o kernel kernel.c\nmeasure: ./kernel\n"
-            "metric: gemm_tflops\nunit: TFLOP/s\nbetter: higher\n")
-
-
-def kernel(level, turns):
-    return {"kernel.c": f"#define LEVEL {level}\n#define TURNS {turns}\n" + KERNEL}
-
-
-class Pulls(unittest.TestCase):
-    def setUp(self):
-        self.stack = Stack(runner=True)
-        self.addCleanup(self.stack.down)
-        self.repo = os.path.join(self.stack.dir, "tiny")
-        self.base = make_repository(self.repo, [GOOD] * 2)[-1]
-        self.bare = os.path.join(self.stack.dir, "tiny.git")
-        git(self.stack.dir, "clone", "-q", "--bare", self.repo, self.bare)
-        self.hub = GitHub("octo/tiny", self.bare, TOKEN, SECRET)
-        self.addCleanup(self.hub.close)
-        self.hub.permissions = {"maintainer": "write", "author": "read"}
-        # jobs of pull requests are isolated; the counters of launches are then in the tree of the job
-        self.stack.env.update(PERFCI_GITHUB_WEBHOOK_SECRET=SECRET, PERFCI_GITHUB_TOKEN=TOKEN, PERFCI_GITHUB_API_URL=self.hub.url,
-                              PERFCI_SANDBOX="require", PERFCI_PUBLIC_URL=PAGES)
-        self.stack.up()
-        self.stack.perfci("project", "create", "tiny", "--branch", "main", "--repo-url", "file://" + self.bare)
-        self.stack.api("/projects/tiny/forge", "POST", {"forge": "github", "repo": "octo/tiny", "budget_s": 20})
-
-    def commit(self, name, level=None, parent=None, **files):
-        """A commit on top of `parent`, in the bare repository; its id."""
-        git(self.repo, "checkout", "-q", "--detach", parent or self.base)
-        if level is not None:
-            files["level.txt"] = f"{level}\n"
-        for path, text in {"notes.txt": name, **files}.items():
-            with open(os.path.join(self.repo, path), "w", encoding="utf-8") as file:
-                file.write(text)
-        git(self.repo, "add", "-A")
-        git(self.repo, "commit", "-q", "-m", name, date=1760100000)
-        head = git(self.repo, "rev-parse", "HEAD")
-        git(self.repo, "push", "-q", self.bare, f"HEAD:refs/tmp/{name}")
-        return head
-
-    def know_history(self):
-        """The service knows the commits of main with their times and parents, as after a nightly job."""
-        rows = git(self.repo, "log", "--reverse", "--format=%H %P|%cI|%s", self.base).splitlines()
-        parts = [(row.split("|")[0].split(), *row.split("|")[1:]) for row in rows]
-        self.stack.api("/projects/tiny/commits", "POST", {"branch": "main", "commits": [
-            {"id": ids[0], "parents": ids[1:], "time": time_s, "author": "Test", "subject": subject, "paths": ["level.txt"]}
-            for ids, time_s, subject in parts]})
-
-    def send(self, delivery):
-        self.assertEqual(self.hub.deliver(self.stack.url, delivery), 202)
-
-    def pull(self, number):
-        rows = self.stack.api("/projects/tiny/pulls")["pulls"]
-        return next((row for row in rows if row["number"] == number), None)
-
-    def judged(self, number, head):
-        def look():
-            row = self.pull(number)
-            return row if row and row["head"] == head and row["verdict"] else None
-
-        return wait_for(f"a verdict on {head[:12]}", look)
-
-    def settled(self, head):
-        """The check of the head has its last state."""
-        return wait_for("the check has ended", lambda: (self.hub.status(head) or ("pending",))[0] != "pending" and self.hub.status(head))
-
+class Pulls(PullDriver):
     def test_a_slowdown_is_said_and_its_fix_turns_the_same_comment_green(self):
         self.know_history()
         slow = self.commit("slow", BAD)
@@ -124,7 +20,7 @@ class Pulls(unittest.TestCase):
         self.assertEqual(state, "failure", title)
         comment, = wait_for("the comment", lambda: self.hub.ours(7))
         self.assertRegex(comment["body"], r"\A<!-- perfci:tiny -->\n### 🔴 1 regression, the largest -1[45]\.\d %\n")
-        page = f"{self.hub.url}/octo/tiny/commit/"
+        page = self.hub.page_of(7)[1]
         self.assertIn(f"Head [`{slow[:12]}`](<{page}{slow}>) compared with base [`{self.base[:12]}`](<{page}{self.base}>) in ", comment["body"])
         session = self.stack.api(f"/projects/tiny/sessions/{row['session']}")
         boundary, = [b for s in session["series"] for b in s["boundaries"] if s["metric"] == "gemm_tflops"]
@@ -156,8 +52,7 @@ class Pulls(unittest.TestCase):
         self.assertEqual(self.hub.strange, [])
 
     def test_the_slower_function_is_named_and_an_unchanged_program_is_not_measured(self):
-        base = self.commit("kernel", **kernel(GOOD, 1), **{"perfci.yaml": SETTINGS})
-        git(self.repo, "push", "-q", self.bare, f"{base}:refs/heads/main")
+        base = self.put_kernel()
         slow = self.commit("slow", parent=base, **kernel(BAD, 3))
         self.send(self.hub.push_pull(9, slow))
         row = self.judged(9, slow)
@@ -215,7 +110,7 @@ class Pulls(unittest.TestCase):
             return text if "Check of" in text and "running" not in text else None
 
         text = wait_for("the answer is edited", ended)
-        page = f"{self.hub.url}/octo/tiny/commit/"
+        page = self.hub.page_of(7)[1]
         self.assertIn(": culprit found.\n\n", text)
         change = re.search(rf"^- \[`{slow[:12]}`\]\(<{page}{slow}>\): (-\d+\.\d) % \(95 % interval (-\d+\.\d) % to (-\d+\.\d) %\), probability (0\.99\d*|1)$", text, re.M)
         self.assertTrue(change, text)
@@ -261,8 +156,7 @@ class Times(Pulls):
     """Seconds from the webhook to the verdict: `test_pulls.py --times`."""
 
     def runTest(self):
-        base = self.commit("kernel", **kernel(GOOD, 1), **{"perfci.yaml": SETTINGS})
-        git(self.repo, "push", "-q", self.bare, f"{base}:refs/heads/main")
+        base = self.put_kernel()
         for place, kind in enumerate(("identical object code", "identical tree", "slower")):
             times = []
             for index in range(5):

@@ -3,7 +3,9 @@
  * clients that are killed, people who delete and quote, a forge that fails. At the end of each there is exactly one
  * comment of ours, and it says the newest.
  *
- * sequences.mjs [--count N] [--seed N] [--minutes N]
+ * A sequence mostly waits, for answers that never come: several run at once, each with its own forge and clients.
+ *
+ * sequences.mjs [--count N] [--seed N] [--minutes N] [--at-once N]
  */
 import { opened } from "./client.mjs";
 import { StandIn } from "./stand_in.mjs";
@@ -162,16 +164,21 @@ class Sequence {
 const count = asked("--count", 50);
 const first = asked("--seed", 1);
 const until = asked("--minutes", 0) > 0 ? Date.now() + asked("--minutes", 0) * 60000 : Infinity;
-let done = 0, failed = 0;
-for (let seed = first; seed < first + count && Date.now() < until; seed++, done++) {
-  const sequence = new Sequence(seed);
-  try {
-    await sequence.run();
-  } catch (error) {
-    failed++;
-    console.log(`seed ${seed} (${sequence.forge?.kind}): ${error.message}\n  ${sequence.log.join(" | ")}`);
+let next = first, done = 0, failed = 0;
+
+async function worker() {
+  while (next < first + count && Date.now() < until) {
+    const sequence = new Sequence(next++);
+    try {
+      await sequence.run();
+    } catch (error) {
+      failed++;
+      console.log(`seed ${sequence.seed} (${sequence.forge?.kind}): ${error.message}\n  ${sequence.log.join(" | ")}`);
+    }
+    if (++done % 100 === 0) console.error(`${done} of ${count} sequences`);
   }
-  if ((done + 1) % 100 === 0) console.error(`${done + 1} of ${count} sequences`);
 }
+
+await Promise.all(Array.from({ length: asked("--at-once", 8) }, worker));
 console.log(`${done} sequences, ${failed} failed`);
 process.exit(failed || done === 0 ? 1 : 0);
