@@ -55,6 +55,7 @@ def kernel(level, turns):
 class PullDriver(unittest.TestCase):
     FORGE = GitHub
     RUNNER = True
+    SERVER = {}  # further settings
 
     def setUp(self):
         self.stack = Stack(runner=self.RUNNER)
@@ -67,7 +68,7 @@ class PullDriver(unittest.TestCase):
         self.addCleanup(self.hub.close)
         self.hub.permissions = {"maintainer": "write", "author": "read"}
         # jobs of pull requests are isolated; the counters of launches are then in the tree of the job
-        self.stack.env.update(self.hub.environment(), PERFCI_SANDBOX="require", PERFCI_PUBLIC_URL=PAGES)
+        self.stack.env.update(self.hub.environment(), PERFCI_SANDBOX="require", PERFCI_PUBLIC_URL=PAGES, **self.SERVER)
         self.stack.up()
         self.stack.perfci("project", "create", "tiny", "--branch", "main", "--repo-url", "file://" + self.bare)
         self.stack.api("/projects/tiny/forge", "POST", {"forge": self.hub.KIND, "repo": "octo/tiny", "budget_s": 20})

@@ -110,6 +110,7 @@ class StatesOfACheckRun(PullDriver):
     """The test leases the jobs itself, so that each state stays until it was seen."""
     FORGE = GitHubApp
     RUNNER = False
+    SERVER = {"PERFCI_LEASE": "600"}  # no lease ends before the test ends it
 
     def sql(self, text):
         with open(os.path.join(self.stack.data, "stack.json"), encoding="utf-8") as file:
