@@ -11,7 +11,7 @@ from stack import wait_for
 
 
 class Flow:
-    """What is said in the forge's own words: of the check, and of a fork that nobody has allowed."""
+    """WORDS: the states of a check or a commit status, in the forge's own words."""
     WORDS = {"slower": "failure", "fine": "success", "not allowed": "error"}
 
     def test_a_slowdown_its_fix_and_a_fork(self):
