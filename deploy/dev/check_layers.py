@@ -25,6 +25,7 @@ ALLOWED = {
     "core/suspects": ["core/base", "core/stats"],
     "core/queue": ["core/base", "core/stats"],
     "core/schedule": ["core/base"],
+    "core/select": ["core/base"],
     "core/wire": ["core/base", "core/stats"],
     "core/forge": ["core/base", "core/http", "core/wire", "core/stats"],
     "core/comparison": ["core/base", "core/stats", "core/wire", "core/blocks"],

@@ -241,6 +241,8 @@ PFC_HANDLER(compare); /* results/compare.c */
 PFC_HANDLER(explain); /* results/explain.c */
 PFC_HANDLER(alerts_explanation);
 PFC_HANDLER(coverage);    /* results/coverage.c */
+PFC_HANDLER(plot);        /* results/plot.c */
+PFC_HANDLER(plot_names);
 PFC_HANDLER(alerts_list); /* alerts/alerts.c */
 PFC_HANDLER(alerts_get);
 PFC_HANDLER(alerts_patch);

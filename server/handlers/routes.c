@@ -70,6 +70,14 @@ const pfc_route pfc_routes[] = {
       NULL,
       "Which of the newest commits have results of which benchmarks, and which results are missing",
       "200", "CoverageAnswer" },
+    { "GET", API "/projects/{p}/plot", PFC_MAY_READ, pfc_handle_plot,
+      "branch:string select:string from:string to:string points:integer(1..5000) relative:string "
+      "group:string samples:boolean",
+      NULL, "Many series in columns of commits, chosen by an expression, grouped by a parameter",
+      "200", "PlotAnswer" },
+    { "GET", API "/projects/{p}/plot/names", PFC_MAY_READ, pfc_handle_plot_names, "branch:string",
+      NULL, "Names and values by which an expression can choose series", "200",
+      "PlotNamesAnswer" },
     { "POST", API "/projects/{p}/sources", PFC_MAY_POST, pfc_handle_sources_post, NULL, "Sources",
       "Stores the source files of a benchmark", "200", "SourcesAnswer" },
 

@@ -64,6 +64,7 @@ def page(name, item):
 
 NIGHT = one_of("running", "done", "failed", "skipped", "nothing")
 TIME, COMMIT, RUN_ID = ref("Time"), ref("CommitId"), ref("RunId")
+FLOATS = {"type": "string", "description": "base64 of 32-bit little-endian floats, one a column; NaN: no value"}
 BETTER, CHANGE, SEEN = ref("Better"), ref("Change"), one_of("provisional", "confirmed")
 # The members that name a series, and those with its unit.
 NAMED = {"benchmark": TEXT, "metric": TEXT, "backend": TEXT, "machine_class": TEXT}
@@ -329,6 +330,18 @@ SCHEMAS = {
         commits=each(members(id=COMMIT, position=NUMERAL, time=TIME, subject=TEXT, measured=COUNT, missing=COUNT)),
         fills=each(members(commit=COMMIT, machine_class=TEXT, missing=COUNT)),
         never=each(members(benchmark=TEXT, backend=TEXT, machine_class=TEXT))),
+    "PlotAnswer": members(
+        branch=TEXT, matched=COUNT, left_out=COUNT, places=COUNT, unknown=each(TEXT), samples=TRUTH,
+        columns=members(commit=each(COMMIT), position=each(NUMERAL), time=each(TIME), subject=each(TEXT)),
+        lines=each(members(
+            series_id=null(NUMERAL), key=null(TEXT), benchmark=null(TEXT), params=null(TEXTS), metric=TEXT,
+            backend=null(TEXT), machine_class=null(TEXT), unit=TEXT, direction=BETTER, members=COUNT, points=COUNT,
+            partial=COUNT, moved=COUNT, base=null(NUMBER), median=FLOATS, low=null(FLOATS), high=null(FLOATS),
+            samples=each(each(null(NUMBER))))),
+        broken=each(members(line=COUNT, column=COUNT, position=NUMERAL, run_id=NUMERAL, reason=TEXT))),
+    "PlotNamesAnswer": members(
+        branch=TEXT, series=COUNT, names=each(members(name=TEXT, numeric=TRUTH, series=COUNT, left_out=COUNT,
+                                                      values=each(members(value=TEXT, series=COUNT))))),
     "ExplanationAnswer": explanation,
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),

@@ -200,6 +200,23 @@ typedef struct pfc_window_bounds {
     double time_from, time_to;
 } pfc_window_bounds;
 
+/** Reads the ends of a window: Unix seconds or ids of commits on the branch (7 or more digits);
+ *  NULL: open. PFC_EINVAL with the field "from" or "to"; PFC_ENOTFOUND: no such commit. */
+pfc_code pfc_window_bounds_read(pfc_tx *tx, int64_t project_id, const char *branch,
+                                const char *from, const char *to, pfc_window_bounds *out,
+                                pfc_err *err) PFC_MUSTCHECK;
+/** The position of a commit on the branch; `field` names it in errors. Codes as above. */
+pfc_code pfc_window_position(pfc_tx *tx, int64_t project_id, const char *branch, const char *commit,
+                             const char *field, int64_t *position, pfc_err *err) PFC_MUSTCHECK;
+
+/** True within the bounds. Pure. */
+bool pfc_packed_inside(const pfc_packed_point *point, const pfc_window_bounds *bounds);
+/** Appends the points of a chunk (point_pack, migration 0012) that lie within the bounds. */
+pfc_code pfc_packed_append(pfc_bytes packed, const pfc_window_bounds *bounds,
+                           pfc_packed_points *out, pfc_err *err) PFC_MUSTCHECK;
+/** Orders points by position, then by run. */
+void pfc_packed_sort(pfc_packed_points *points);
+
 /** Reads all points of the window, from chunks where they exist. Free items. */
 pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, const char *branch,
                          const pfc_window_bounds *bounds, pfc_packed_points *out,

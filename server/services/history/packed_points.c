@@ -38,16 +38,15 @@ static pfc_packed_point unpack(const unsigned char *at)
                                .n = (int64_t)big_endian(at + 40, 4) };
 }
 
-static bool inside(const pfc_packed_point *p, const pfc_window_bounds *b)
+bool pfc_packed_inside(const pfc_packed_point *p, const pfc_window_bounds *b)
 {
     return (!b->position_from || p->position >= b->position_from) &&
            (!b->position_to || p->position <= b->position_to) && !(p->time < b->time_from) &&
            !(p->time > b->time_to);
 }
 
-/* Appends the points within the bounds. */
-static pfc_code add(pfc_bytes packed, const pfc_window_bounds *bounds, pfc_packed_points *out,
-                    pfc_err *err)
+pfc_code pfc_packed_append(pfc_bytes packed, const pfc_window_bounds *bounds,
+                           pfc_packed_points *out, pfc_err *err)
 {
     const size_t len = packed.len;
 
@@ -59,7 +58,7 @@ static pfc_code add(pfc_bytes packed, const pfc_window_bounds *bounds, pfc_packe
     out->items = pfc_realloc(out->items, out->len + len / POINT_BYTES, sizeof(*out->items));
     for (size_t at = 0; at < len; at += POINT_BYTES) {
         out->items[out->len] = unpack(packed.data + at);
-        out->len += inside(&out->items[out->len], bounds);
+        out->len += pfc_packed_inside(&out->items[out->len], bounds);
     }
     return PFC_OK;
 }
@@ -74,7 +73,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Chunks are in the order of storing, which differs from that of positions only after backfills. */
-static void sort(pfc_packed_points *points)
+void pfc_packed_sort(pfc_packed_points *points)
 {
     for (size_t i = 1; i < points->len; i++) {
         if (by_place(&points->items[i - 1], &points->items[i]) > 0) {
@@ -111,7 +110,7 @@ pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, cons
     for (size_t i = 0; !code && i < chunks.len; i++) {
         before = points.len;
         until = chunks.items[i].until;
-        code = add(chunks.items[i].packed, bounds, &points, err);
+        code = pfc_packed_append(chunks.items[i].packed, bounds, &points, err);
         span(&points, before, chunks.items[i].from, until);
     }
     if (!code)
@@ -123,7 +122,7 @@ pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, cons
                                    &rest, err);
     before = points.len;
     if (!code) /* an aggregate: there is one row */
-        code = add(rest.items[0].packed, bounds, &points, err);
+        code = pfc_packed_append(rest.items[0].packed, bounds, &points, err);
     span(&points, before, until, "infinity");
     pfc_rows_clear(&rest);
     pfc_rows_clear(&chunks);
@@ -131,7 +130,7 @@ pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, cons
         free(points.items);
         return code;
     }
-    sort(&points);
+    pfc_packed_sort(&points);
     *out = points;
     return PFC_OK;
 }

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 
-#include "core/base/parse.h"
 #include "core/wire/fingerprint.h"
 #include "server/repo/sql/chunks.h"
 #include "server/repo/sql/series.h"
@@ -14,50 +13,6 @@
 
 #define MAX_POINTS     5000
 #define DEFAULT_POINTS 2000
-
-/* "Unix seconds or a commit id": at most 11 decimal digits are seconds. */
-static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *text,
-                           const char *field, int64_t *position, double *time, pfc_err *err)
-{
-    pfc_sql_commit_position_rows rows = { 0 };
-    pfc_code code;
-
-    if (!text)
-        return PFC_OK;
-    if (strspn(text, "0123456789.-") == strlen(text) && strlen(text) <= 18 &&
-        strspn(text, "0123456789") <= 11 &&
-        pfc_parse_double(text, -1e11, 1e11, field, time, NULL) == PFC_OK)
-        return PFC_OK;
-    if (!pfc_is_hex_id(text))
-        return pfc_err_set_field(err, PFC_EINVAL, field, "%s: expected Unix seconds or a commit id",
-                                 field);
-    code = pfc_sql_commit_position(
-        tx,
-        &(pfc_sql_commit_position_args){
-            .project_id = series->project_id, .branch = series->branch, .sha = text },
-        &rows, err);
-    if (!code && rows.len > 1)
-        code = pfc_err_set_field(err, PFC_EINVAL, field, "%s: \"%s\" fits several commits", field,
-                                 text);
-    if (!code) {
-        *position = rows.len == 1 ? rows.items[0].position : 0;
-        if (!*position)
-            code = pfc_err_set_field(err, PFC_ENOTFOUND, field,
-                                     "%s: no commit \"%s\" on the line of %s", field, text,
-                                     series->branch);
-    }
-    pfc_rows_clear(&rows);
-    return code;
-}
-
-/* Ends of the same kind in the wrong order are an error, not an empty window. */
-static pfc_code check_order(const pfc_window_bounds *b, pfc_err *err)
-{
-    if (b->time_from > b->time_to ||
-        (b->position_from && b->position_to && b->position_from > b->position_to))
-        return pfc_err_set_field(err, PFC_EINVAL, "to", "to: lies before from");
-    return PFC_OK;
-}
 
 /* The first and the last of the runs, by number. */
 static void run_span(const pfc_packed_points *points, int64_t *low, int64_t *high)
@@ -404,7 +359,7 @@ typedef struct reading {
 static pfc_code read_window(pfc_tx *tx, void *into, pfc_err *err)
 {
     const reading *r = into;
-    pfc_window_bounds b = { .time_from = (double)NAN, .time_to = (double)NAN };
+    pfc_window_bounds b;
     pfc_series_rows known = r->w->series;
     const pfc_series *series = &known.items[0];
     pfc_code code;
@@ -412,11 +367,8 @@ static pfc_code read_window(pfc_tx *tx, void *into, pfc_err *err)
     r->w->series = (pfc_series_rows){ 0 };
     pfc_window_clear(r->w);
     r->w->series = known;
-    code = read_bound(tx, series, r->opts->from, "from", &b.position_from, &b.time_from, err);
-    if (!code)
-        code = read_bound(tx, series, r->opts->to, "to", &b.position_to, &b.time_to, err);
-    if (!code)
-        code = check_order(&b, err);
+    code = pfc_window_bounds_read(tx, series->project_id, series->branch, r->opts->from,
+                                  r->opts->to, &b, err);
     if (!code)
         code = load_points(tx, series, &b, r->points, r->w, err);
     if (!code)

@@ -19,6 +19,7 @@ export function sections(project: string | null): Section[] {
     ] },
     { name: "Kernels", entries: project ? [
       entry("Series", href.seriesList(project), "seriesList", "series"),
+      entry("Plot", href.plot(project), "plot"),
     ] : [] },
     { name: "History", entries: [
       ...(project ? [

@@ -1,0 +1,74 @@
+-- Many series on one chart.
+
+-- name: plot_candidates
+-- The series of a branch, from which an expression selects.
+-- in: project_id i64, branch text, limit i64
+-- out: id i64, benchmark text, params json, metric text, backend text, machine_class text, unit text,
+--    higher_is_better bool, exact bool, points i64
+SELECT s.id, b.name AS benchmark, b.params::text AS params, s.metric, s.backend, s.machine_class, s.unit,
+       s.higher_is_better, s.exact, s.points
+FROM series s
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE s.project_id = $1::bigint AND s.branch = $2
+ORDER BY s.id LIMIT $3::int;
+
+-- name: plot_points
+-- The points of several series: those in chunks, then those stored after the newest chunk.
+-- in: project_id i64, series_ids i64[], branch text
+-- out: series text, packed bytes
+SELECT c.series_id::text AS series, c.packed
+FROM series_chunks c
+JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
+WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[])
+UNION ALL
+SELECT u.id::text, r.packed
+FROM (SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
+                           JOIN branches b ON b.project_id = c.project_id AND b.name = $3
+                               AND b.line_version = c.line_version
+                           WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
+      FROM unnest($2::bigint[]) AS id OFFSET 0) u
+CROSS JOIN LATERAL (SELECT string_agg(p.packed, '') AS packed FROM series_points p
+                    WHERE p.project_id = $1::bigint AND p.series_id = u.id AND p.branch = $3
+                      AND p.stored_at >= u.until) r
+WHERE r.packed IS NOT NULL;
+
+-- name: plot_broken
+-- Broken results of several series, one row a series and commit, newest first.
+-- in: project_id i64, series_ids i64[], limit i64
+-- out: series_id i64, position i64, time f64, reason text, run_id i64
+SELECT DISTINCT ON (p.position, s.id) s.id AS series_id, p.position, extract(epoch FROM c.time)::float8 AS time,
+       u.reason, r.id AS run_id
+FROM series s
+JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
+JOIN unmeasured u ON u.project_id = s.project_id AND u.benchmark = n.name AND u.backend = s.backend AND u.broken
+JOIN runs r ON r.project_id = u.project_id AND r.id = u.run_id AND r.branch = s.branch
+JOIN machines k ON k.id = r.machine_id AND k.class = s.machine_class
+JOIN branch_commits p ON p.project_id = r.project_id AND p.branch = s.branch AND p.commit_id = r.commit_id
+    AND p.position IS NOT NULL
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])
+  AND NOT EXISTS (SELECT 1 FROM measurements m JOIN runs v ON v.project_id = m.project_id AND v.id = m.run_id
+                  WHERE m.project_id = s.project_id AND m.commit_id = r.commit_id AND m.series_id = s.id
+                    AND (v.id = r.id OR (v.started_at, v.run_id) > (r.started_at, r.run_id)))
+ORDER BY p.position DESC, s.id, r.started_at DESC, r.run_id DESC LIMIT $3::int;
+
+-- name: plot_commits
+-- in: project_id i64, branch text, positions i64[]
+-- out: position i64, commit text, time f64, subject text
+SELECT b.position, c.sha AS commit, extract(epoch FROM c.time)::float8 AS time, c.subject
+FROM branch_commits b
+JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position = ANY ($3::bigint[])
+ORDER BY b.position;
+
+-- name: plot_samples
+-- Raw samples of several series within positions.
+-- in: project_id i64, series_ids i64[], branch text, position_from i64, position_to i64, limit i64
+-- out: series_id i64, position i64, samples f64[]
+SELECT m.series_id, b.position, m.samples
+FROM measurements m
+JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
+JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id AND NOT r.infra
+WHERE m.project_id = $1::bigint AND m.series_id = ANY ($2::bigint[])
+  AND b.position BETWEEN $4::bigint AND $5::bigint
+ORDER BY m.series_id, b.position, m.run_id LIMIT $6::int;

@@ -1,0 +1,225 @@
+/* Many series on one chart, and the names and values that expressions select by. */
+#include "server/services/plot/plot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "core/select/select.h"
+#include "server/handlers/handlers.h"
+
+/* The project of the path, and the branch: the query's, else the project's own. */
+static pfc_code decode_branch(pfc_app *app, const pfc_req *req, int64_t *project,
+                              const char **branch, pfc_projects *row, pfc_err *err)
+{
+    pfc_code code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, branch, err);
+
+    if (!code)
+        code = pfc_path_project(app, req, project, err);
+    if (!code && !*branch) {
+        code = pfc_projects_get(app->db, pfc_req_param(req, "p"), row, err);
+        *branch = code ? NULL : row->items[0].branch;
+    }
+    return code;
+}
+
+/* ---- lines ---- */
+
+/* Base64 of the values as 32-bit little-endian floats: a fifth of the time of decimal numbers, and
+ * less than half of the bytes. */
+static json_t *encode_floats(const float *values, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const size_t bytes = len * sizeof(*values);
+    unsigned char *raw = pfc_calloc(bytes + 3, 1);
+    char *text = pfc_calloc((bytes + 2) / 3 * 4 + 1, 1);
+    size_t at = 0;
+    json_t *json;
+
+    for (size_t i = 0; i < len; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &values[i], sizeof(bits));
+        for (size_t k = 0; k < 4; k++)
+            raw[4 * i + k] = (unsigned char)(bits >> (8 * k));
+    }
+    for (size_t i = 0; i < bytes; i += 3) {
+        const uint32_t three =
+            (uint32_t)raw[i] << 16 | (uint32_t)raw[i + 1] << 8 | (uint32_t)raw[i + 2];
+
+        for (size_t k = 0; k < 4; k++)
+            text[at++] = i + k > bytes ? '=' : digits[three >> (18 - 6 * k) & 63];
+    }
+    json = json_stringn_nocheck(text, at);
+    free(text);
+    free(raw);
+    return json;
+}
+
+/* Null where each column has one value: the median is the lowest and the highest. */
+static json_t *encode_edge(const float *edge, const float *median, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (edge[i] < median[i] || edge[i] > median[i])
+            return encode_floats(edge, len);
+    return json_null();
+}
+
+static json_t *encode_samples(const pfc_plot_line *l)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < l->samples_len; i++) {
+        json_t *one = json_array();
+
+        json_array_append_new(one, json_integer((json_int_t)l->samples[i].column));
+        for (size_t k = 0; k < l->samples[i].len; k++)
+            json_array_append_new(one, pfc_reply_number(l->samples[i].values[k]));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static json_t *encode_line(const pfc_plot_line *l, size_t columns)
+{
+    const pfc_plot_series *s = l->series;
+    const bool one = l->params_json != NULL;
+
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, "
+        "s:o}",
+        "series_id", pfc_encode_id(one ? s->id : 0), "key", pfc_reply_string(l->key), "benchmark",
+        pfc_reply_string(one ? s->benchmark : NULL), "params", pfc_encode_json_text(l->params_json),
+        "metric", pfc_reply_string(s->metric), "backend",
+        pfc_reply_string(one ? s->backend : NULL), "machine_class",
+        pfc_reply_string(one ? s->machine_class : NULL), "unit", pfc_reply_string(s->unit),
+        "direction", pfc_encode_direction(s->higher_is_better), "members", (json_int_t)l->members,
+        "points", (json_int_t)l->points, "partial", (json_int_t)l->partial, "moved",
+        (json_int_t)l->moved, "base", pfc_reply_number(l->base), "median",
+        encode_floats(l->median, columns), "low", encode_edge(l->low, l->median, columns), "high",
+        encode_edge(l->high, l->median, columns), "samples", encode_samples(l));
+}
+
+static json_t *encode_columns(const pfc_sql_plot_commits_rows *rows)
+{
+    json_t *commit = json_array(), *position = json_array(), *time = json_array(),
+           *subject = json_array();
+
+    for (size_t i = 0; i < rows->len; i++) {
+        json_array_append_new(commit, pfc_reply_string(rows->items[i].commit));
+        json_array_append_new(position, json_integer(rows->items[i].position));
+        json_array_append_new(time, pfc_encode_time(rows->items[i].time));
+        json_array_append_new(subject, pfc_reply_string(rows->items[i].subject));
+    }
+    return json_pack("{s:o, s:o, s:o, s:o}", "commit", commit, "position", position, "time", time,
+                     "subject", subject);
+}
+
+static json_t *encode_plot(const pfc_plot *p, const char *branch)
+{
+    json_t *lines = json_array(), *broken = json_array();
+
+    for (size_t i = 0; i < p->len; i++)
+        json_array_append_new(lines, encode_line(&p->lines[i], p->columns.len));
+    for (size_t i = 0; i < p->marks_len; i++) {
+        const pfc_plot_mark *m = &p->marks[i];
+
+        json_array_append_new(broken, json_pack("{s:I, s:I, s:I, s:I, s:o}", "line",
+                                                (json_int_t)m->line, "column",
+                                                (json_int_t)m->column, "position",
+                                                (json_int_t)m->position, "run_id",
+                                                (json_int_t)m->run_id, "reason",
+                                                pfc_reply_string(m->reason)));
+    }
+    return json_pack("{s:o, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "branch",
+                     pfc_reply_string(branch), "matched", (json_int_t)p->matched, "left_out",
+                     (json_int_t)p->left_out, "places", (json_int_t)p->places, "unknown",
+                     pfc_encode_texts(p->unknown.items, p->unknown.len), "samples", p->samples,
+                     "columns", encode_columns(&p->columns), "lines", lines, "broken", broken);
+}
+
+static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
+{
+    const struct {
+        const char *name;
+        size_t most;
+        const char **out;
+    } texts[] = {
+        { "select", PFC_SELECT_MAX_BYTES, &o->select }, { "from", 64, &o->from },
+        { "to", 64, &o->to },                           { "relative", 64, &o->relative },
+        { "group", PFC_WIRE_MAX_NAME, &o->group },
+    };
+    int64_t columns = 0;
+    pfc_code code = pfc_req_query_i64(req, "points", 1, PFC_PLOT_MAX_COLUMNS, &columns, err);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
+        code = pfc_req_query(req, texts[i].name, texts[i].most, texts[i].out, err);
+    if (!code)
+        code = pfc_req_query_bool(req, "samples", &o->samples, err);
+    if (!code && o->relative && !pfc_is_hex_id(o->relative))
+        code = pfc_err_set_field(err, PFC_EINVAL, "relative",
+                                 "relative: expected a commit id of 7 or more digits");
+    o->columns = (int)columns;
+    return code;
+}
+
+/* GET /api/v1/projects/{p}/plot */
+PFC_HANDLER(plot)
+{
+    pfc_plot_opts opts = { 0 };
+    pfc_projects row = { 0 };
+    pfc_plot plot = { 0 };
+    int64_t project = 0;
+    pfc_code code = decode_opts(req, &opts, err);
+
+    if (!code)
+        code = decode_branch(app, req, &project, &opts.branch, &row, err);
+    if (!code)
+        code = pfc_plot_read(app->db, project, &opts, &plot, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_plot(&plot, opts.branch), err);
+    pfc_plot_clear(&plot);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+/* ---- names ---- */
+
+static json_t *encode_name(const pfc_plot_name *n)
+{
+    json_t *values = json_array();
+
+    for (size_t i = 0; i < n->len; i++)
+        json_array_append_new(values,
+                              json_pack("{s:o, s:I}", "value", pfc_reply_string(n->values[i].text),
+                                        "series", (json_int_t)n->values[i].series));
+    return json_pack("{s:o, s:b, s:I, s:I, s:o}", "name", pfc_reply_string(n->name), "numeric",
+                     n->numeric, "series", (json_int_t)n->series, "left_out",
+                     (json_int_t)n->left_out, "values", values);
+}
+
+/* GET /api/v1/projects/{p}/plot/names */
+PFC_HANDLER(plot_names)
+{
+    pfc_projects row = { 0 };
+    pfc_plot_names names = { 0 };
+    const char *branch = NULL;
+    int64_t project = 0;
+    json_t *list;
+    pfc_code code = decode_branch(app, req, &project, &branch, &row, err);
+
+    if (!code)
+        code = pfc_plot_names_read(app->db, project, branch, &names, err);
+    if (!code) {
+        list = json_array();
+        for (size_t i = 0; i < names.len; i++)
+            json_array_append_new(list, encode_name(&names.items[i]));
+        code = pfc_reply_json(reply, 200,
+                              json_pack("{s:o, s:I, s:o}", "branch", pfc_reply_string(branch),
+                                        "series", (json_int_t)names.series, "names", list),
+                              err);
+    }
+    pfc_plot_names_clear(&names);
+    pfc_rows_clear(&row);
+    return code;
+}

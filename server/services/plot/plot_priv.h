@@ -1,0 +1,60 @@
+/* The parts of this folder that only it uses. */
+#ifndef PFC_SERVER_SERVICES_PLOT_PLOT_PRIV_H
+#define PFC_SERVER_SERVICES_PLOT_PLOT_PRIV_H
+
+#include "server/services/plot/plot.h"
+
+/* ---- columns.c, pure ---- */
+
+/** The horizontal axis. Mark positions, finish, then ask for columns. */
+typedef struct pfc_plot_axis {
+    uint32_t *place;   /* by position: 0: none; after finishing: its place, from 1 */
+    size_t span;       /* positions 0..span-1 */
+    size_t places, columns;
+    int64_t *newest; /* position of the newest place of each column; owned */
+} pfc_plot_axis;
+
+/** last: the highest position. PFC_ETOOBIG over PFC_PLOT_MAX_POSITION. Clear *axis. */
+pfc_code pfc_plot_axis_init(pfc_plot_axis *axis, int64_t last, pfc_err *err) PFC_MUSTCHECK;
+void pfc_plot_axis_mark(pfc_plot_axis *axis, int64_t position);
+/** Shares the places out to at most `columns` columns, whose sizes differ by one at most. */
+void pfc_plot_axis_finish(pfc_plot_axis *axis, size_t columns);
+/** The column of a marked position. */
+size_t pfc_plot_axis_column(const pfc_plot_axis *axis, int64_t position);
+void pfc_plot_axis_clear(pfc_plot_axis *axis);
+
+/** Lowest, median and highest value of the points in each column; points by position, all marked.
+ *  The arrays have a value a column; NAN: no point. */
+void pfc_plot_fill(const pfc_plot_axis *axis, const pfc_packed_points *points, float *median,
+                   float *low, float *high);
+
+/* ---- geomean.c, pure ---- */
+
+/** Geometric mean of the members' values, a point a position at which every member has one. Of
+ *  several results of a member at a position the median counts. Values <= 0 count as absent.
+ *  *out: by position, with n the number of members; free items. partial: appends the positions at
+ *  which some, but not all, members have one; positions below 2^31. */
+typedef struct pfc_plot_positions {
+    int64_t *items; /* owned */
+    size_t len, cap;
+} pfc_plot_positions;
+
+void pfc_plot_geomean(const pfc_packed_points *const *members, size_t len, pfc_packed_points *out,
+                      pfc_plot_positions *partial);
+
+/* ---- read.c ---- */
+
+/** One chosen series with all of its points. */
+typedef struct pfc_plot_member {
+    size_t row;               /* of the candidates */
+    pfc_packed_points points; /* by position, without those of a moved machine */
+    pfc_plot_positions moved; /* positions of those */
+} pfc_plot_member;
+
+/** Reads the points of the members, of which `row` is set. */
+pfc_code pfc_plot_read_points(pfc_tx *tx, int64_t project_id, const char *branch,
+                              const pfc_plot_candidates *candidates, pfc_plot_member *members,
+                              size_t len, pfc_err *err) PFC_MUSTCHECK;
+void pfc_plot_members_free(pfc_plot_member *members, size_t len);
+
+#endif

@@ -1,0 +1,48 @@
+/* Many series in columns of commits: GET /projects/{p}/plot and /plot/names. */
+
+export interface PlotLine {
+  /** Null: a group. */
+  series_id: number | null;
+  /** Value of the field that groups; null without a group, and for series without the field. */
+  key: string | null;
+  benchmark: string | null;
+  params: Record<string, string> | null;
+  metric: string;
+  backend: string | null;
+  machine_class: string | null;
+  unit: string;
+  direction: string;
+  members: number;
+  points: number;
+  partial: number;
+  moved: number;
+  base: number | null;
+  /** Base64 of 32-bit floats, one a column; NaN: no value. low, high null: equal to the median. */
+  median: string;
+  low: string | null;
+  high: string | null;
+  /** [column, value, value, ...] a result. */
+  samples: (number | null)[][];
+}
+
+export interface PlotReply {
+  branch: string;
+  matched: number;
+  left_out: number;
+  places: number;
+  unknown: string[];
+  samples: boolean;
+  columns: { commit: string[]; position: number[]; time: string[]; subject: string[] };
+  lines: PlotLine[];
+  broken: { line: number; column: number; position: number; run_id: number; reason: string }[];
+}
+
+export interface PlotName {
+  name: string;
+  numeric: boolean;
+  series: number;
+  left_out: number;
+  values: { value: string; series: number }[];
+}
+
+export interface PlotNames { branch: string; series: number; names: PlotName[] }
