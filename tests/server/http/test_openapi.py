@@ -265,6 +265,9 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("post", "/api/v1/runs", support.run_document(502, 3, machine={**other, "class": "second-cpu"}, measurements=[
             {**first, "benchmark": "gemm/other"}]))
         ask("get", "/api/v1/projects/{p}/coverage", query="?limit=1")
+        ask("get", "/api/v1/projects/{p}/plot", query="?samples=true&select=gemm")
+        ask("get", "/api/v1/projects/{p}/plot", query="?group=kernel&points=2")
+        ask("get", "/api/v1/projects/{p}/plot/names")
         ask("get", "/api/v1/series/{id}")
         ask("get", "/api/v1/compare", query=f"?project=demo&a={support.commit_id(10)}&b={support.commit_id(11)}")
         ask("post", "/api/v1/projects/{p}/detector", {"fdr": 0.1, "rules": [

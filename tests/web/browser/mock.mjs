@@ -1,4 +1,5 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
+import { plotFault, plotNames, plotOf } from "./mock_plot.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -120,6 +121,8 @@ export function startMock(dist, state) {
         && (!change || (change === "steady" ? !s.change : s.change?.direction === change))
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
+    [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
+    [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/commits$/, (url) => {
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
       const all = list("commits");
@@ -223,6 +226,7 @@ export function startMock(dist, state) {
     }
     const hit = routes.find(([pattern]) => pattern.test(path));
     state.asked?.push(path + url.search);
+    if (hit?.[2]?.(url)) return refuse(res, ...hit[2](url));
     return hit ? json(res, 200, state.rename ? renamed(hit[1](url), state.rename) : hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
   }
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
 import { nightWalks } from "./night_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
+import { plotWalks } from "./plot_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
 
@@ -15,6 +16,7 @@ const A = "0".repeat(40);
 const PAGES = {
   overview: "/", series_list: "/p/kernels/series", series: "/series/101",
   series_ratio: "/series/101?show=ratio&at=12b774678021", series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
+  plot: "/p/kernels/plot?select=gemm", plot_stacked: "/p/kernels/plot?layout=stacked&y=relative", plot_grouped: "/p/kernels/plot?group=dtype",
   nights: "/p/kernels/nights", night: `/p/kernels/nights/${"3f".repeat(16)}`,
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
   commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
@@ -76,7 +78,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

@@ -96,7 +96,11 @@ function paint(canvas: HTMLCanvasElement, p: PanelProps, room: { current: Room |
   ctx.textBaseline = "middle";
   for (const value of marks) {
     const at = TOP + rowOf(frame, value) / ratio;
-    if (at > TOP - 1 && at < p.height - 4) ctx.fillText(plain(value), LEFT - 8, at);
+    if (at > TOP + (p.panel.title ? -1 : 14) && at < p.height - 4) ctx.fillText(plain(value), LEFT - 8, at);
+  }
+  if (!p.panel.title) {
+    ctx.textAlign = "left";
+    ctx.fillText(p.panel.unit, 4, TOP + 6);
   }
   if (p.axis) {
     ctx.textAlign = "center";
