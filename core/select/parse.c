@@ -1,9 +1,10 @@
 /* Reads an expression, term by term. */
+#include "core/base/parse.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/parse.h"
 #include "core/select/select_priv.h"
 
 typedef struct reader {

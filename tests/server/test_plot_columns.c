@@ -7,7 +7,10 @@
 
 #include "server/services/plot/plot_priv.h"
 
-#define POINT(at, value) { .position = (at), .time = (double)(at), .median = (value), .min = (value) }
+#define POINT(at, value)                                                                           \
+    {                                                                                              \
+        .position = (at), .time = (double)(at), .median = (value), .min = (value)                  \
+    }
 
 static void axis_of(pfc_plot_axis *axis, const pfc_packed_point *items, size_t len, size_t columns)
 {
@@ -45,7 +48,8 @@ Test(plot_columns, a_column_has_lowest_median_and_highest_and_a_gap_is_no_number
     pfc_plot_axis_clear(&axis);
 }
 
-/* For every number of places and columns: all are shared out in order, sizes differ by one at most. */
+/* For every number of places and columns: all are shared out in order, and sizes differ by one at
+ * most. */
 Test(plot_columns, places_are_shared_out_evenly)
 {
     for (size_t places = 1; places <= 13; places++) {

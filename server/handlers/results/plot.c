@@ -90,14 +90,13 @@ static json_t *encode_line(const pfc_plot_line *l, size_t columns)
         "s:o}",
         "series_id", pfc_encode_id(one ? s->id : 0), "key", pfc_reply_string(l->key), "benchmark",
         pfc_reply_string(one ? s->benchmark : NULL), "params", pfc_encode_json_text(l->params_json),
-        "metric", pfc_reply_string(s->metric), "backend",
-        pfc_reply_string(one ? s->backend : NULL), "machine_class",
-        pfc_reply_string(one ? s->machine_class : NULL), "unit", pfc_reply_string(s->unit),
-        "direction", pfc_encode_direction(s->higher_is_better), "members", (json_int_t)l->members,
-        "points", (json_int_t)l->points, "partial", (json_int_t)l->partial, "moved",
-        (json_int_t)l->moved, "base", pfc_reply_number(l->base), "median",
-        encode_floats(l->median, columns), "low", encode_edge(l->low, l->median, columns), "high",
-        encode_edge(l->high, l->median, columns), "samples", encode_samples(l));
+        "metric", pfc_reply_string(s->metric), "backend", pfc_reply_string(one ? s->backend : NULL),
+        "machine_class", pfc_reply_string(one ? s->machine_class : NULL), "unit",
+        pfc_reply_string(s->unit), "direction", pfc_encode_direction(s->higher_is_better),
+        "members", (json_int_t)l->members, "points", (json_int_t)l->points, "partial",
+        (json_int_t)l->partial, "moved", (json_int_t)l->moved, "base", pfc_reply_number(l->base),
+        "median", encode_floats(l->median, columns), "low", encode_edge(l->low, l->median, columns),
+        "high", encode_edge(l->high, l->median, columns), "samples", encode_samples(l));
 }
 
 static json_t *encode_columns(const pfc_sql_plot_commits_rows *rows)
@@ -124,12 +123,10 @@ static json_t *encode_plot(const pfc_plot *p, const char *branch)
     for (size_t i = 0; i < p->marks_len; i++) {
         const pfc_plot_mark *m = &p->marks[i];
 
-        json_array_append_new(broken, json_pack("{s:I, s:I, s:I, s:I, s:o}", "line",
-                                                (json_int_t)m->line, "column",
-                                                (json_int_t)m->column, "position",
-                                                (json_int_t)m->position, "run_id",
-                                                (json_int_t)m->run_id, "reason",
-                                                pfc_reply_string(m->reason)));
+        json_array_append_new(
+            broken, json_pack("{s:I, s:I, s:I, s:I, s:o}", "line", (json_int_t)m->line, "column",
+                              (json_int_t)m->column, "position", (json_int_t)m->position, "run_id",
+                              (json_int_t)m->run_id, "reason", pfc_reply_string(m->reason)));
     }
     return json_pack("{s:o, s:I, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "branch",
                      pfc_reply_string(branch), "matched", (json_int_t)p->matched, "left_out",
@@ -145,8 +142,10 @@ static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
         size_t most;
         const char **out;
     } texts[] = {
-        { "select", PFC_SELECT_MAX_BYTES, &o->select }, { "from", 64, &o->from },
-        { "to", 64, &o->to },                           { "relative", 64, &o->relative },
+        { "select", PFC_SELECT_MAX_BYTES, &o->select },
+        { "from", 64, &o->from },
+        { "to", 64, &o->to },
+        { "relative", 64, &o->relative },
         { "group", PFC_WIRE_MAX_NAME, &o->group },
     };
     int64_t columns = 0;

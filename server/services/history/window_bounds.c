@@ -11,11 +11,11 @@ pfc_code pfc_window_position(pfc_tx *tx, int64_t project_id, const char *branch,
                              const char *field, int64_t *position, pfc_err *err)
 {
     pfc_sql_commit_position_rows rows = { 0 };
-    pfc_code code = pfc_sql_commit_position(
-        tx,
-        &(pfc_sql_commit_position_args){
-            .project_id = project_id, .branch = branch, .sha = commit },
-        &rows, err);
+    pfc_code code =
+        pfc_sql_commit_position(tx,
+                                &(pfc_sql_commit_position_args){
+                                    .project_id = project_id, .branch = branch, .sha = commit },
+                                &rows, err);
 
     if (!code && rows.len > 1)
         code = pfc_err_set_field(err, PFC_EINVAL, field, "%s: \"%s\" fits several commits", field,
@@ -23,9 +23,9 @@ pfc_code pfc_window_position(pfc_tx *tx, int64_t project_id, const char *branch,
     if (!code) {
         *position = rows.len == 1 ? rows.items[0].position : 0;
         if (!*position)
-            code = pfc_err_set_field(err, PFC_ENOTFOUND, field,
-                                     "%s: no commit \"%s\" on the line of %s", field, commit,
-                                     branch);
+            code =
+                pfc_err_set_field(err, PFC_ENOTFOUND, field,
+                                  "%s: no commit \"%s\" on the line of %s", field, commit, branch);
     }
     pfc_rows_clear(&rows);
     return code;
@@ -52,8 +52,8 @@ pfc_code pfc_window_bounds_read(pfc_tx *tx, int64_t project_id, const char *bran
                                 pfc_err *err)
 {
     pfc_window_bounds b = { .time_from = (double)NAN, .time_to = (double)NAN };
-    pfc_code code = read_bound(tx, project_id, branch, from, "from", &b.position_from, &b.time_from,
-                               err);
+    pfc_code code =
+        read_bound(tx, project_id, branch, from, "from", &b.position_from, &b.time_from, err);
 
     if (!code)
         code = read_bound(tx, project_id, branch, to, "to", &b.position_to, &b.time_to, err);

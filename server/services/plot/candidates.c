@@ -4,20 +4,18 @@
 
 #include "server/services/plot/plot.h"
 
-const char *const pfc_plot_fields[] = { "benchmark", "kernel",        "metric",
-                                        "backend",   "machine_class", "unit", NULL };
+const char *const pfc_plot_fields[] = { "benchmark",     "kernel", "metric", "backend",
+                                        "machine_class", "unit",   NULL };
 
 pfc_code pfc_plot_candidates_load(pfc_tx *tx, int64_t project_id, const char *branch,
                                   pfc_plot_candidates *out, pfc_err *err)
 {
     pfc_plot_candidates c = { 0 };
-    pfc_code code =
-        pfc_sql_plot_candidates(tx,
-                                &(pfc_sql_plot_candidates_args){ .project_id = project_id,
-                                                                 .branch = branch,
-                                                                 .limit = PFC_PLOT_MAX_CANDIDATES +
-                                                                          1 },
-                                &c.rows, err);
+    pfc_code code = pfc_sql_plot_candidates(
+        tx,
+        &(pfc_sql_plot_candidates_args){
+            .project_id = project_id, .branch = branch, .limit = PFC_PLOT_MAX_CANDIDATES + 1 },
+        &c.rows, err);
 
     if (code)
         return code;

@@ -83,8 +83,8 @@ void pfc_plot_fill(const pfc_plot_axis *axis, const pfc_packed_points *points, f
         while (begin < points->len && points->items[begin].position <= axis->newest[column])
             values[len++] = points->items[begin++].median;
         sort_values(values, len);
-        median[column] = (float)(len % 2 ? values[len / 2]
-                                         : values[len / 2 - 1] / 2 + values[len / 2] / 2);
+        median[column] =
+            (float)(len % 2 ? values[len / 2] : values[len / 2 - 1] / 2 + values[len / 2] / 2);
         low[column] = (float)values[0];
         high[column] = (float)values[len - 1];
     }

@@ -74,11 +74,9 @@ void pfc_plot_geomean(const pfc_packed_points *const *members, size_t len, pfc_p
             const double mean = exp(s->logs / (double)len);
 
             out->items = pfc_grow(out->items, out->len, &cap, sizeof(*out->items));
-            out->items[out->len++] = (pfc_packed_point){ .position = at,
-                                                         .time = s->time,
-                                                         .median = mean,
-                                                         .min = mean,
-                                                         .n = (int64_t)len };
+            out->items[out->len++] = (pfc_packed_point){
+                .position = at, .time = s->time, .median = mean, .min = mean, .n = (int64_t)len
+            };
         } else if (s->members) {
             partial->items =
                 pfc_grow(partial->items, partial->len, &partial->cap, sizeof(*partial->items));

@@ -83,8 +83,7 @@ static size_t line_of(reading *r, size_t row)
 {
     pfc_plot *p = r->plot;
     const pfc_plot_series *s = &p->candidates.rows.items[row];
-    const char *key =
-        r->opts->group ? pfc_plot_field(&p->candidates, row, r->opts->group) : NULL;
+    const char *key = r->opts->group ? pfc_plot_field(&p->candidates, row, r->opts->group) : NULL;
     pfc_plot_line *line;
 
     for (size_t i = 0; r->opts->group && i < p->len; i++) {

@@ -118,9 +118,9 @@ typedef struct pfc_plot_mark {
 } pfc_plot_mark;
 
 typedef struct pfc_plot {
-    size_t matched;  /* series that the expression selects */
-    size_t left_out; /* lines over PFC_PLOT_MAX_LINES, which are not here */
-    size_t places;   /* commits on the axis; more than columns: columns are shared */
+    size_t matched;    /* series that the expression selects */
+    size_t left_out;   /* lines over PFC_PLOT_MAX_LINES, which are not here */
+    size_t places;     /* commits on the axis; more than columns: columns are shared */
     pfc_texts unknown; /* fields of the expression and of `group` that no series has */
     pfc_sql_plot_commits_rows columns;
     pfc_plot_line *lines; /* by number of the first series */

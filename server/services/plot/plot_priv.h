@@ -8,8 +8,8 @@
 
 /** The horizontal axis. Mark positions, finish, then ask for columns. */
 typedef struct pfc_plot_axis {
-    uint32_t *place;   /* by position: 0: none; after finishing: its place, from 1 */
-    size_t span;       /* positions 0..span-1 */
+    uint32_t *place; /* by position: 0: none; after finishing: its place, from 1 */
+    size_t span;     /* positions 0..span-1 */
     size_t places, columns;
     int64_t *newest; /* position of the newest place of each column; owned */
 } pfc_plot_axis;

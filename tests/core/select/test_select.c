@@ -1,8 +1,8 @@
 /* Expressions that select series. */
+#include <string.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-
-#include <string.h>
 
 #include "core/select/select.h"
 

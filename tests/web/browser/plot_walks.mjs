@@ -31,7 +31,7 @@ async function an_expression_is_completed_by_keys({ browser, mock }) {
   });
 }
 
-/* The server's message stands under the input, with the place marked, and nothing else of the page is an error. */
+/* The server's message is below the input, with the place marked; nothing else of the page is an error. */
 async function a_fault_in_the_expression_is_marked({ browser, mock }) {
   await withPage(browser, { ...wide, allow: /400/ }, async (page) => {
     await page.goto(`${mock.url}${PLOT}?select=${encodeURIComponent("k>=big")}`);

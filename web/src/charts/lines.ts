@@ -40,7 +40,7 @@ export function floats(text: string): Float32Array {
   return out;
 }
 
-/** What distinguishes a line: the group's value, or benchmark, metric and backend as far as they differ among the lines. */
+/** The part of a name that distinguishes a line: the group's value, or benchmark, metric and backend as far as they differ among the lines. */
 export function nameOf(line: PlotLine, all: readonly PlotLine[], group: string | null): string {
   const differs = (pick: (l: PlotLine) => string | null) => all.some((l) => pick(l) !== pick(line));
   if (group) {
@@ -106,7 +106,7 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
   return { xs: Float64Array.from(reply.columns.position), panels, reply };
 }
 
-/** What the panel shows of y for the columns in view; a floor of 2 % keeps pure noise from filling the picture. */
+/** The range of y for the columns in view; a floor of 2 % keeps pure noise from filling the picture. */
 export function yRange(panel: Panel, xs: Float64Array, x: readonly [number, number], log: boolean): [number, number] {
   const from = firstAt(xs, x[0]);
   const to = firstAt(xs, x[1] + 1e-9);
