@@ -157,7 +157,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
-        "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "SeriesAnswer.broken", "SeriesAnswer.series.reason", "AlertDetailAnswer.effects_differ", "SuspectsAnswer.effects_differ", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
+        "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "PlotAnswer.broken", "SeriesAnswer.broken", "SeriesAnswer.series.reason", "AlertDetailAnswer.effects_differ", "SuspectsAnswer.effects_differ", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
         "Cost.wait_seconds", "ProjectGoneAnswer.rest", "Error.error.field", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
         "LeaseAnswer.job.position", "LeaseAnswer.job.progress", "LeaseAnswer.job.reason", "LeaseAnswer.job.run_ids",
         "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",
@@ -265,7 +265,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("post", "/api/v1/runs", support.run_document(502, 3, machine={**other, "class": "second-cpu"}, measurements=[
             {**first, "benchmark": "gemm/other"}]))
         ask("get", "/api/v1/projects/{p}/coverage", query="?limit=1")
-        ask("get", "/api/v1/projects/{p}/plot", query="?samples=true&select=gemm")
+        ask("get", "/api/v1/projects/{p}/plot", query=f"?samples=true&select=gemm%20absent!=1&relative={support.commit_id(12)}")
         ask("get", "/api/v1/projects/{p}/plot", query="?group=kernel&points=2")
         ask("get", "/api/v1/projects/{p}/plot/names")
         ask("get", "/api/v1/series/{id}")
