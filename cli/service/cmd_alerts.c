@@ -14,7 +14,7 @@
 #include "core/base/parse.h"
 
 typedef struct alerts_opts {
-    const char *project, *state, *reason, *sort, *url, *data;
+    const char *project, *state, *owner, *reason, *sort, *url, *data;
     const char *words[2];
     size_t words_len, limit;
     bool all, each;
@@ -28,6 +28,7 @@ static const pfc_option alerts_options[] = {
     PFC_OPT_TEXT("state", "S", alerts_opts, state,
                  "Only this state (default open: untriaged, acknowledged, investigating); with "
                  "`set`: the new one"),
+    PFC_OPT_TEXT("owner", "NAME", alerts_opts, owner, "Only those of this owner; none: without an owner"),
     PFC_OPT_FLAG("all", alerts_opts, all, "Every state"),
     PFC_OPT_FLAG("each", alerts_opts, each, "One row for each alert instead of one for each group"),
     PFC_OPT_TEXT("reason", "TEXT", alerts_opts, reason, "Why, for `set`"),
@@ -49,6 +50,7 @@ static const char alerts_doc[] =
     "Examples:\n"
     "  perfci alerts\n"
     "  perfci alerts --all --sort worth --limit 10\n"
+    "  perfci alerts --owner @gemm-team\n"
     "  perfci alerts 7\n"
     "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n";
 
@@ -149,6 +151,7 @@ static pfc_code list_alerts(const alerts_opts *o, const pfc_conf *conf, pfc_http
     pfc_browse_query(&path, "project",
                      pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
     pfc_browse_query(&path, "state", o->all ? NULL : o->state ? o->state : "open");
+    pfc_browse_query(&path, "owner", o->owner);
     pfc_browse_query(&path, "grouped", o->each ? NULL : "true");
     pfc_browse_query(&path, "sort", o->sort);
     pfc_browse_query_i64(&path, "limit", (int64_t)o->limit);

@@ -23,6 +23,7 @@ ALLOWED = {
     "core/blocks": ["core/base", "core/stats"],
     "core/bisect": ["core/base", "core/stats"],
     "core/suspects": ["core/base", "core/stats"],
+    "core/owners": ["core/base"],
     "core/queue": ["core/base", "core/stats"],
     "core/schedule": ["core/base"],
     "core/select": ["core/base"],

@@ -3,8 +3,9 @@
 -- plan than to run, and a generic plan joined all tables before it cut the page. A parameter that is NULL does not
 -- restrict. state: a state, or 'open' for every state that is not closed.
 -- also: once
+-- owner: one of its names, or 'none'.
 -- in: project_id id, series_id id, state text?, alert_id id, cursor id, limit i64, alert_ids i64[]?, event_id id,
---    group_id id
+--    group_id id, owner text?
 -- out: id i64, project_id i64, project text, series_id i64, benchmark text, metric text, backend text,
 --    machine_class text, unit text, branch text, higher_is_better bool, state text, regression bool, before f64,
 --    after f64, rel_change f64, rel_low f64, rel_high f64, p f64, commit text, commit_low text, commit_high text,
@@ -12,7 +13,8 @@
 --    group_summary text, accepted bool, evidence text, reason text, event_id i64, two_speeds json, blocks json,
 --    kind text, boundary json, drift_commits i64, drift_weeks f64, reference_tag text, reference_rel f64,
 --    reference_low f64, reference_high f64, reference_commit text, worth f64, undone_commit text,
---    suspect_subject text, suspect_author text, reproducibility text, hidden i64
+--    suspect_subject text, suspect_author text, reproducibility text, hidden i64,
+--    owner text
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
     WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
@@ -22,6 +24,7 @@ WITH page AS MATERIALIZED (
       AND ($7::bigint[] IS NULL OR a.id = ANY ($7))
       AND ($8::bigint IS NULL OR a.event_id = $8)
       AND ($9::bigint IS NULL OR a.group_id = $9)
+      AND ($10::text IS NULL OR $10 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
     ORDER BY a.id DESC LIMIT $6::int)
 SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,
@@ -54,7 +57,7 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        k.subject AS suspect_subject, k.author AS suspect_author,
        commit_reproducibility(x.project_id, x.commit_id, x.series_id) AS reproducibility,
        (SELECT count(*) FROM quarantined_measurements q
-        WHERE q.project_id = a.project_id AND q.series_id = a.series_id) AS hidden
+        WHERE q.project_id = a.project_id AND q.series_id = a.series_id) AS hidden, a.owner
 FROM page a
 JOIN projects p ON p.id = a.project_id
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
@@ -70,7 +73,7 @@ ORDER BY a.id DESC;
 -- The id of the most relevant alert of every group; an alert without a group is listed, too. A parameter that is
 -- NULL does not restrict. state: a state, or 'open' for every state that is not closed.
 -- row: alert_id
--- in: project_id id, series_id id, state text?, limit i64, event_id id, cursor id, by_worth bool
+-- in: project_id id, series_id id, state text?, limit i64, event_id id, cursor id, by_worth bool, owner text?
 -- out: id i64
 WITH leaders AS (
     SELECT DISTINCT ON (a.project_id, coalesce(a.group_id, -a.id)) a.id,
@@ -81,6 +84,7 @@ WITH leaders AS (
       AND ($3::text IS NULL OR a.state = $3
            OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
       AND ($5::bigint IS NULL OR a.event_id = $5)
+      AND ($8::text IS NULL OR $8 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
     ORDER BY a.project_id, coalesce(a.group_id, -a.id), worth DESC, a.id)
 SELECT id FROM leaders WHERE $6::bigint IS NULL OR id < $6
 ORDER BY CASE WHEN $7::boolean THEN worth END DESC NULLS LAST, id DESC
@@ -90,7 +94,7 @@ LIMIT $4::int;
 -- The most relevant alerts first. A parameter that is NULL does not restrict. state: a state, or 'open' for every
 -- state that is not closed.
 -- row: alert_id
--- in: project_id id, series_id id, state text?, limit i64, event_id id
+-- in: project_id id, series_id id, state text?, limit i64, event_id id, owner text?
 -- out: id i64
 SELECT a.id
 FROM alerts a
@@ -99,6 +103,7 @@ WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.ser
   AND ($3::text IS NULL OR a.state = $3
        OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
   AND ($5::bigint IS NULL OR a.event_id = $5)
+  AND ($6::text IS NULL OR $6 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
 ORDER BY alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) DESC, a.id DESC
 LIMIT $4::int;
 
@@ -156,7 +161,7 @@ ORDER BY id DESC LIMIT 1;
 -- name: alert_set
 -- A note or culprit that is NULL keeps its value; an empty culprit removes it.
 -- in: project_id i64, alert_id i64, state text, note text?, culprit text?
-UPDATE alerts SET state = $3, note = coalesce($4, note),
+UPDATE alerts SET state = $3, note = coalesce($4, note), owner_due = owner_due OR $5::text IS NOT NULL,
        culprit = CASE WHEN $5::text IS NULL THEN culprit ELSE nullif($5, '') END, updated_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 

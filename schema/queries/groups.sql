@@ -97,7 +97,7 @@ SELECT nextval('alert_group_ids') AS id;
 -- series: number of its series. measured: number of series that were measured there.
 -- in: project_id i64, alert_ids i64[], group_id i64, series i64, measured i64, summary text
 UPDATE alerts SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
-       group_summary = $6, regroup = false, boundary_due = true
+       group_summary = $6, regroup = false, boundary_due = true, owner_due = true
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
 
 -- name: alert_regroup

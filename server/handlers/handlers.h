@@ -180,6 +180,9 @@ json_t *pfc_encode_id(int64_t id);              /* null when 0 */
 /** The actor of a change. Token names are often names of persons: a request without a token gets
  * the number only. */
 json_t *pfc_encode_actor(const pfc_req *req, const char *actor);
+/** The owner of an alert, or null. Names that are mail addresses are left out of the answer to a
+ * request without a token. (alerts/owners.c) */
+json_t *pfc_encode_owner(const pfc_req *req, const char *owner);
 /** Adds `effects` and `effects_differ` of an alert to json. */
 pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, json_t *json,
                             pfc_err *err);
@@ -251,6 +254,9 @@ PFC_HANDLER(environment_get);
 PFC_HANDLER(environment_patch);
 PFC_HANDLER(alerts_suspects); /* alerts/suspects.c */
 PFC_HANDLER(sources_post);
+PFC_HANDLER(owners_get); /* alerts/owners.c */
+PFC_HANDLER(owners_post);
+PFC_HANDLER(codeowners_post);
 PFC_HANDLER(jobs_post); /* queue/jobs.c */
 PFC_HANDLER(jobs_list);
 PFC_HANDLER(jobs_get);

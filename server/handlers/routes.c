@@ -80,6 +80,17 @@ const pfc_route pfc_routes[] = {
       "PlotNamesAnswer" },
     { "POST", API "/projects/{p}/sources", PFC_MAY_POST, pfc_handle_sources_post, NULL, "Sources",
       "Stores the source files of a benchmark", "200", "SourcesAnswer" },
+    { "GET", API "/projects/{p}/owners", PFC_MAY_READ, pfc_handle_owners_get, NULL, NULL,
+      "Who owns benchmarks and files: the project's rules and its repository's CODEOWNERS file",
+      "200", "OwnersAnswer" },
+    { "POST", API "/projects/{p}/owners", PFC_SCOPE_TRIAGE, pfc_handle_owners_post, NULL, "Owners",
+      "Replaces the project's own rules; its open alerts get their owners anew", "200",
+      "OwnersAnswer" },
+    { "POST", API "/projects/{p}/codeowners", PFC_MAY_POST, pfc_handle_codeowners_post, NULL,
+      "Codeowners",
+      "Stores the CODEOWNERS file of a commit, unless it is not on the project's branch or older "
+      "than the stored one",
+      "200", "CodeownersAnswer" },
 
     { "GET", API "/series/{id}", PFC_MAY_READ, pfc_handle_series_get,
       "from:string to:string points:integer(1..5000)", NULL,
@@ -116,7 +127,7 @@ const pfc_route pfc_routes[] = {
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
       "project:string state:(open|" ALERT_STATES ") series:integer(1..) event:integer(1..) "
-      "group:integer(1..) grouped:boolean sort:(new|worth) " PAGE,
+      "group:integer(1..) owner:string grouped:boolean sort:(new|worth) " PAGE,
       NULL,
       "Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every "
       "group that has the highest worth",

@@ -186,6 +186,7 @@ static const struct {
           " VALUES (1, 'missed_night', '1', 't')" },
     { 58, "INSERT INTO pull_bisections (project_id, bisection_id, number, comment_id, head_sha)"
           " SELECT 1, id, 7, 1, repeat('1', 40) FROM bisections LIMIT 1" },
+    { 59, "INSERT INTO project_owners (project_id) VALUES (1)" },
 };
 
 /* ---- one connection ---- */

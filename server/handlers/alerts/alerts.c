@@ -7,6 +7,7 @@
 #include "server/handlers/handlers.h"
 #include "server/services/alerts/effects.h"
 #include "server/services/alerts/kinds.h"
+#include "server/services/alerts/owners.h"
 
 /* The alerts that may share a cause; null until the detector has grouped this alert. */
 static json_t *encode_group(const pfc_alert *a)
@@ -103,12 +104,11 @@ static const pfc_field alert_fields[] = {
     PFC_FIELD_AS(pfc_alert, "event_id", event_id, ID),
 };
 
-static json_t *encode_alert(const void *row, const void *context)
+static json_t *encode_alert(const void *row, const void *req)
 {
     const pfc_alert *a = row;
     json_t *json = pfc_encode_fields(PFC_FIELDS(alert_fields), a);
 
-    (void)context;
     /* A drift has no single commit that changed the level. */
     if (pfc_alert_is_drift(a))
         json_object_set_new(json, "commit", json_null());
@@ -117,6 +117,7 @@ static json_t *encode_alert(const void *row, const void *context)
     json_object_set_new(json, "title", pfc_encode_title(a));
     json_object_set_new(json, "drift", pfc_encode_drift(a));
     json_object_set_new(json, "suspect", encode_suspect(a));
+    json_object_set_new(json, "owner", pfc_encode_owner(req, a->owner));
     return json;
 }
 
@@ -165,6 +166,8 @@ PFC_HANDLER(alerts_list)
     if (!code)
         code = pfc_req_query_i64(req, "group", 1, INT64_MAX, &filter.group_id, err);
     if (!code)
+        code = pfc_req_query(req, "owner", PFC_OWNERS_MAX_NAME + 1, &filter.owner, err);
+    if (!code)
         code = pfc_req_query_bool(req, "grouped", &grouped, err);
     if (!code && (grouped || by_worth) && filter.group_id)
         code = pfc_err_set_field(err, PFC_EINVAL, "group",
@@ -174,7 +177,7 @@ PFC_HANDLER(alerts_list)
     if (!code)
         code = list_alerts(app, &filter, page, by_worth, grouped, &rows, err);
     if (!code)
-        code = pfc_reply_rows(reply, "alerts", PFC_ROW_VIEW(&rows), encode_alert, NULL, rows.next,
+        code = pfc_reply_rows(reply, "alerts", PFC_ROW_VIEW(&rows), encode_alert, req, rows.next,
                               err);
     pfc_rows_clear(&rows);
     return code;
@@ -284,7 +287,7 @@ PFC_HANDLER(alerts_get)
     if (!code)
         code = pfc_alert_witnesses(app->db, row.items[0].project_id, id, &witnesses, err);
     if (!code) {
-        json = encode_alert(&row.items[0], NULL);
+        json = encode_alert(&row.items[0], req);
         json_object_set_new(json, "witnesses",
                             pfc_encode_table(PFC_ROW_VIEW(&witnesses), PFC_FIELDS(witness_fields)));
         json_object_set_new(json, "history",
@@ -367,7 +370,7 @@ PFC_HANDLER(alerts_patch)
                                  .accept = accept };
     code = pfc_alert_update(app->db, req->auth.actor, id, &change, &after, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_alert(&after.items[0], NULL), err);
+        code = pfc_reply_json(reply, 200, encode_alert(&after.items[0], req), err);
 
 done:
     pfc_rows_clear(&after);

@@ -186,7 +186,7 @@ alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEX
                 undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
                 drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), two_speeds=each(TEXT), blocks=null(blocks), worth=null(NUMBER), event_id=null(NUMERAL),
-                reproducibility=null(REPRODUCIBILITY), hidden=COUNT, suspect=null(suspected))
+                reproducibility=null(REPRODUCIBILITY), hidden=COUNT, suspect=null(suspected), owner=null(TEXT))
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
 step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT)
@@ -351,6 +351,8 @@ SCHEMAS = {
                               kind=one_of("step", "drift", "broken", "toolchain", "harness"), title=TEXT,
                               drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
     "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT, runtime=COUNT),
+    "OwnersAnswer": members(rules=TEXT, codeowners=null(members(path=TEXT, commit=COMMIT, text=TEXT)), updated_at=null(TIME)),
+    "CodeownersAnswer": members(stored=TRUTH, reason=null(TEXT), rules=COUNT, skipped=COUNT),
     "EventAnswer": event,
     "EventsAnswer": page("events", ref("EventAnswer")),
     "JobAnswer": job,

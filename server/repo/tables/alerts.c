@@ -11,7 +11,8 @@ static pfc_sql_alerts_list_args alert_args(const pfc_alert_filter *f, pfc_page p
                                        .cursor = page.cursor,
                                        .limit = pfc_page_fetch(page),
                                        .event_id = f->event_id,
-                                       .group_id = f->group_id };
+                                       .group_id = f->group_id,
+                                       .owner = f->owner };
 }
 
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
@@ -68,7 +69,8 @@ pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int lim
                                              .series_id = filter->series_id,
                                              .state = filter->state,
                                              .limit = limit,
-                                             .event_id = filter->event_id },
+                                             .event_id = filter->event_id,
+                                             .owner = filter->owner },
             &best, err);
     if (!code)
         code = read_ids(tx, &best, (pfc_page){ .limit = limit }, out, err);
@@ -95,7 +97,8 @@ pfc_code pfc_alert_leaders(pfc_db *db, const pfc_alert_filter *filter, bool wort
                                            .limit = worth ? page.limit : pfc_page_fetch(page),
                                            .event_id = filter->event_id,
                                            .cursor = page.cursor,
-                                           .by_worth = worth },
+                                           .by_worth = worth,
+                                           .owner = filter->owner },
             &best, err);
     if (!code)
         code = read_ids(tx, &best, page, out, err);

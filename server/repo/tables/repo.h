@@ -125,6 +125,7 @@ typedef struct pfc_alert_filter {
     int64_t project_id, series_id; /* 0: any */
     const char *state;             /* NULL: any; "open": every state that is not closed */
     int64_t event_id, group_id;    /* 0: any */
+    const char *owner;             /* one of the names; "none": alerts without; NULL: any */
 } pfc_alert_filter;
 
 /** Newest first. */

@@ -10,6 +10,7 @@
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/jobs.h"
 #include "server/services/alerts/alerts.h"
+#include "server/services/alerts/owners.h"
 
 #define REASON_BYTES 400
 
@@ -219,6 +220,8 @@ static pfc_code judge_branch(pfc_tx *tx, void *into, pfc_err *err)
         code = pfc_sql_broken_group(
             tx, &(pfc_sql_broken_group_args){ .project_id = l->project_id, .branch = l->branch },
             err);
+    if (!code && keys.len)
+        code = pfc_owners_settle(tx, l->project_id, l->branch, 0, err);
     pfc_rows_clear(&keys);
     return code;
 }

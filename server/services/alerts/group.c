@@ -16,6 +16,7 @@
 #include "server/services/alerts/alerts.h"
 #include "server/services/alerts/group_summary.h"
 #include "server/services/alerts/machine_shift.h"
+#include "server/services/alerts/owners.h"
 
 #define EVIDENCE_MAX 200 /* alerts of a group whose evidence is read: more add nothing */
 #define WIDEN_MAX    50  /* rounds in which the range is widened to whole groups */
@@ -487,6 +488,8 @@ static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
                                               .points = WORSENED_POINTS,
                                               .share = WORSENED_SHARE },
             err);
+    if (!code)
+        code = pfc_owners_settle(tx, o->project_id, o->branch, 0, err);
     pfc_fdr_stream_clear(&g.stream);
     free(g.members);
     free(g.items);

@@ -6,6 +6,7 @@
 #include "server/repo/sql/groups.h"
 #include "server/repo/sql/notices.h"
 #include "server/services/alerts/alerts.h"
+#include "server/services/alerts/owners.h"
 #include "server/services/service.h"
 
 static const char *const states[] = { "untriaged",     "acknowledged",   "investigating",
@@ -77,6 +78,8 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
                                                         .note = change->note,
                                                         .culprit = change->culprit },
                              err);
+    if (!code && change->culprit)
+        code = pfc_owners_settle(tx, project_id, NULL, alert_id, err);
     if (!code && change->accept)
         code = pfc_sql_alert_accept(
             tx, &(pfc_sql_alert_accept_args){ .project_id = project_id, .alert_id = alert_id },

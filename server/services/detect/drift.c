@@ -12,6 +12,7 @@
 #include "server/repo/sql/drift.h"
 #include "server/repo/sql/jobs.h"
 #include "server/services/alerts/alerts.h"
+#include "server/services/alerts/owners.h"
 #include "server/services/detect/detect.h"
 
 #define WINDOW_S (182 * 86400.0) /* half a year */
@@ -105,6 +106,8 @@ static pfc_code open_alert(pfc_tx *tx, int64_t project_id, int64_t series_id, in
                                             .to = "untriaged",
                                             .reason = "slow drift: no single step explains it" },
         err);
+    if (!code)
+        code = pfc_owners_settle(tx, project_id, NULL, id, err);
     if (code)
         return code;
     return pfc_sql_alert_notify(tx, &(pfc_sql_alert_notify_args){ .alert_id = id }, err);

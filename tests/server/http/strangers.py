@@ -15,7 +15,7 @@ WHERE_PUBLIC = {"/api/v1/" + path for path in (
     "events", "explain", "jobs", "jobs/{id}", "machines", "notices", "projects", "projects/{p}", "projects/{p}/commits",
     "projects/{p}/commits/{id}", "projects/{p}/coverage", "projects/{p}/plot", "projects/{p}/plot/names", "projects/{p}/detector", "projects/{p}/feed", "projects/{p}/runs", "projects/{p}/series",
     "projects/{p}/sessions", "projects/{p}/sessions/{id}", "projects/{p}/candidates",
-    "projects/{p}/pulls", "projects/{p}/forge", "projects/{p}/schedules", "projects/{p}/schedules/{id}/nights",
+    "projects/{p}/pulls", "projects/{p}/forge", "projects/{p}/schedules", "projects/{p}/schedules/{id}/nights", "projects/{p}/owners",
     "runners", "runs/{id}", "series/{id}", "series/{id}/replay", "stats")}
 ADDRESS = rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"
 MAIL = rb"[\w.+-]+@[\w-]+\.[\w.]+"
@@ -35,6 +35,7 @@ class Strangers:
         alert = self.values["/api/v1/alerts/{id}"]
         ask("PATCH", f"/api/v1/alerts/{alert}", {"state": "acknowledged", "reason": "seen by a person"})
         ask("POST", "/api/v1/projects/demo/detector", {"rules": [{"metric": "*", "min_change": 0.0321}]})
+        ask("POST", "/api/v1/projects/demo/owners", {"rules": "* carol@people.example @kernels\n"})
         ask("PATCH", f"/api/v1/environment/{self.values['/api/v1/environment/{id}']}", {"dismissed": True, "reason": "no"})
         ask("POST", "/api/v1/bisections", {"project": "demo", "mode": "remote", "metric": "time_ns", "good": support.commit_id(1),
                                            "bad": support.commit_id(12), "source": "/srv/secret-place"}, 201)
@@ -51,7 +52,8 @@ class Strangers:
         return {"a token": [server.admin, named["token"], *(s for s in support.SECRETS)], "a hash": hashes.split(),
                 "a lease": [held.json["job"]["lease"]], "a token's name": ["grace"],
                 "a place": ["secret-place", server.dir, os.path.dirname(server.dir) + "/pfc-", str(support.BIN), "host=", "postgresql://"],
-                "a receiver": ["boss-chat", "10.7.7.7"]}
+                "a receiver": ["boss-chat", "10.7.7.7"],
+                "an owner's address": ["carol@"]}
 
     def stored(self):
         """The rows that change with every request; background work changes other tables."""

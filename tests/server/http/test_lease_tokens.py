@@ -73,6 +73,8 @@ class Leases(unittest.TestCase):
                 self.assertEqual(self.post(document, job["token"]).status, 404 if "project" in name else 403, name)
         for name, path, body in (
                 ("sources of another commit", "/api/v1/projects/demo/sources", {"commit": support.commit_id(4), "files": ["a.c"]}),
+                ("owners of another commit", "/api/v1/projects/demo/codeowners", {"commit": support.commit_id(4)}),
+                ("rules of owners", "/api/v1/projects/demo/owners", {"rules": ""}),
                 ("sources of another project", "/api/v1/projects/other/sources", {"commit": job["commit"], "files": ["a.c"]}),
                 ("another job's end", f"/api/v1/jobs/{foreign['id']}/complete", {"lease": foreign["lease"], "status": "done"}),
                 ("another job's heartbeat", f"/api/v1/jobs/{foreign['id']}/heartbeat", {"lease": foreign["lease"]}),

@@ -133,6 +133,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ("post", "/api/v1/projects/{p}/replay"): {"rules": [{"metric": "*", "min_change": 0.02}]},
         ("post", "/api/v1/projects/{p}/sources"): {"commit": support.commit_id(4), "files": ["a.c"],
                                                    "globs": ["kernels/"]},
+        ("post", "/api/v1/projects/{p}/owners"): {"rules": "kernel:gemm @gemm\n"},
+        ("post", "/api/v1/projects/{p}/codeowners"): {"commit": support.commit_id(4), "path": "CODEOWNERS", "text": "* @all\n"},
         ("post", "/api/v1/runs"): support.run_document(1, 1),
         ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE,
         ("post", "/api/v1/projects/{p}/schedules"): schedule_rows.SCHEDULE,

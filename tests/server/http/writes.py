@@ -124,6 +124,9 @@ class Writes:
         yield "post", schedule + "/run", None, 1
         yield "delete", schedule, None, 1
         yield "post", demo + "/sources", sources, 1
+        yield "post", demo + "/owners", {"rules": "kernel:gemm @audited\n"}, 1
+        yield "post", demo + "/codeowners", {"commit": support.commit_id(6), "path": "CODEOWNERS", "text": "* @audited\n"}, 1
+        yield "post", demo + "/codeowners", {"commit": support.commit_id(5), "path": "CODEOWNERS", "text": "* @audited\n"}, 0
         yield "post", "/api/v1/runs", run, 1
         yield "post", "/api/v1/runs", run, 0
         session = {**self.BODIES["post", "/api/v1/projects/{p}/sessions"], "id": f"{700:032x}"}
