@@ -10,6 +10,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
+#include "core/git/codeowners.h"
 #include "core/git/tags.h"
 
 enum { COMMITS_A_POST = 500, HISTORY_COMMITS = 200, SMALL_FILE_BYTES = 64 * 1024 };
@@ -192,6 +193,19 @@ pfc_code pfc_api_post_commits(pfc_http *http, const char *project, const char *b
     return code;
 }
 
+void pfc_api_post_codeowners(pfc_http *http, const char *project, pfc_repo *repo,
+                             const pfc_commit_id *tip)
+{
+    pfc_err err = { 0 };
+    json_t *body = pfc_codeowners_document(repo, tip, &err);
+    char *path = pfc_format("/api/v1/projects/%s/codeowners", project);
+
+    if (!body || pfc_http_json(http, "POST", path, body, NULL, NULL, &err))
+        pfc_log(PFC_WARN, "codeowners_not_sent", "reason", err.msg);
+    json_decref(body);
+    free(path);
+}
+
 pfc_code pfc_api_post_history(pfc_http *http, const char *project, const char *branch,
                               pfc_repo *repo, const pfc_commit_id *tip, pfc_err *err)
 {
@@ -201,6 +215,8 @@ pfc_code pfc_api_post_history(pfc_http *http, const char *project, const char *b
 
     if (!code)
         code = pfc_api_post_commits(http, project, branch, repo, ids, len, NULL, err);
+    if (!code)
+        pfc_api_post_codeowners(http, project, repo, tip);
     free(ids);
     return code;
 }

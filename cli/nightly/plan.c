@@ -401,6 +401,8 @@ pfc_code pfc_night_find(pfc_night *n, const pfc_night_opts *o, pfc_err *err)
     if (!code && !n->store)
         code = pfc_api_post_commits(n->http, n->project, n->branch, n->take.repo, l.ids, l.len,
                                     NULL, err);
+    if (!code && !n->store)
+        pfc_api_post_codeowners(n->http, n->project, n->take.repo, &tip);
     if (!code)
         code = pfc_night_known(n, &l, err);
     if (!code) {

@@ -263,8 +263,7 @@ static void show_facts(const json_t *a)
     fact("reproduced", pfc_browse_string(a, "reproducibility"));
     pfc_browse_hidden("results of its series", json_object_get(a, "hidden"));
     show_group(a);
-    if (*pfc_browse_string(a, "owner"))
-        fact("owner", pfc_browse_string(a, "owner"));
+    fact("owner", pfc_browse_string(a, "owner"));
     if (json_is_integer(event)) {
         (void)snprintf(text, sizeof(text), "event %lld (perfci events)",
                        (long long)json_integer_value(event));

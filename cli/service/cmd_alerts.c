@@ -28,7 +28,8 @@ static const pfc_option alerts_options[] = {
     PFC_OPT_TEXT("state", "S", alerts_opts, state,
                  "Only this state (default open: untriaged, acknowledged, investigating); with "
                  "`set`: the new one"),
-    PFC_OPT_TEXT("owner", "NAME", alerts_opts, owner, "Only those of this owner; none: without an owner"),
+    PFC_OPT_TEXT("owner", "NAME", alerts_opts, owner,
+                 "Only those of this owner; none: those without one"),
     PFC_OPT_FLAG("all", alerts_opts, all, "Every state"),
     PFC_OPT_FLAG("each", alerts_opts, each, "One row for each alert instead of one for each group"),
     PFC_OPT_TEXT("reason", "TEXT", alerts_opts, reason, "Why, for `set`"),

@@ -11,10 +11,11 @@
 #include "cli/output/output.h"
 #include "cli/service/browse.h"
 #include "cli/service/project_forge.h"
+#include "cli/service/project_owners.h"
 #include "core/base/parse.h"
 
 typedef struct project_opts {
-    const char *branch, *repo_url, *url, *data;
+    const char *branch, *repo_url, *file, *url, *data;
     pfc_project_forge forge;
     pfc_browse_words words; /* the verb, and the project */
     bool yes;
@@ -38,6 +39,8 @@ static const pfc_option project_options[] = {
                     .fallback = "1h"),
     PFC_OPT_TEXT("machine-class", "C", project_opts, forge.machine_class,
                  "With set: the machines that measure pull requests", .fallback = "any"),
+    PFC_OPT_TEXT("file", "FILE", project_opts, file,
+                 "With owners: replace the rules by those of the file"),
     PFC_OPT_FLAG("yes", project_opts, yes, "Delete without typing the name"),
     PFC_SERVICE_OPTIONS(project_opts, ),
     { 0 },
@@ -49,6 +52,10 @@ static const char project_doc[] =
     "`set` links a project to a repository of a forge, whose webhooks then have its pull requests "
     "measured; options that are not given stay as they are. `pulls` lists the open ones.\n"
     "\n"
+    "`owners` shows or replaces the rules that say who owns benchmarks and files: lines `PATTERN "
+    "OWNER...`, where a pattern is benchmark:GLOB, kernel:GLOB or one of paths as in CODEOWNERS. "
+    "The last one that matches counts.\n"
+    "\n"
     "`delete` removes the project with its commits, runs, series, alerts, jobs and tokens. It asks "
     "for the name again, or requires --yes. While jobs of the project run it does nothing. The "
     "audit "
@@ -59,6 +66,7 @@ static const char project_doc[] =
     "  perfci project list --json\n"
     "  perfci project set kernels --forge github --repo me/kernels\n"
     "  perfci project pulls kernels\n"
+    "  perfci project owners kernels --file owners.txt\n"
     "  perfci project delete old-kernels --yes\n";
 
 static error_t parse_project(int key, char *arg, struct argp_state *state)
@@ -66,8 +74,8 @@ static error_t parse_project(int key, char *arg, struct argp_state *state)
     project_opts *o = state->input;
 
     return pfc_browse_parse_words(key, arg, state, &o->words,
-                                  "expected create NAME, list, set NAME, pulls NAME or delete "
-                                  "NAME");
+                                  "expected create NAME, list, set NAME, pulls NAME, owners NAME "
+                                  "or delete NAME");
 }
 
 static pfc_code create(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
@@ -171,8 +179,8 @@ static pfc_code remove_project(const pfc_cli *cli, const project_opts *o, pfc_ht
     return code;
 }
 
-/* `set` and `pulls`. */
-static pfc_code with_forge(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
+/* `set`, `pulls` and `owners`. */
+static pfc_code of_one(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
 {
     const char *name = o->words.items[1];
 
@@ -180,12 +188,14 @@ static pfc_code with_forge(const pfc_cli *cli, const project_opts *o, pfc_http *
         return pfc_err_set(err, PFC_EINVAL, "expected the name of the project");
     if (strcmp(o->words.items[0], "pulls") == 0)
         return pfc_project_pulls(cli, http, name, err);
+    if (strcmp(o->words.items[0], "owners") == 0)
+        return pfc_project_owners(cli, http, name, o->file, err);
     return pfc_project_set(cli, http, name, &o->forge, err);
 }
 
 static int cmd_project(pfc_cli *cli, int argc, char **argv)
 {
-    static const char *const known[] = { "create", "list", "set", "pulls", "delete", NULL };
+    static const char *const known[] = { "create", "list", "set", "pulls", "owners", "delete", NULL };
     project_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
@@ -200,8 +210,9 @@ static int cmd_project(pfc_cli *cli, int argc, char **argv)
     else if (!code && strcmp(o.words.items[0], "delete") == 0)
         code = remove_project(cli, &o, http, &err);
     else if (!code && (strcmp(o.words.items[0], "set") == 0 ||
-                       strcmp(o.words.items[0], "pulls") == 0))
-        code = with_forge(cli, &o, http, &err);
+                       strcmp(o.words.items[0], "pulls") == 0 ||
+                       strcmp(o.words.items[0], "owners") == 0))
+        code = of_one(cli, &o, http, &err);
     else if (!code)
         code = pfc_browse_unknown("", o.words.items[0], known, &err);
     pfc_http_free(http);
@@ -214,6 +225,6 @@ const pfc_subcommand pfc_cmd_project = {
     .run = cmd_project,
     .options = project_options,
     .parse = parse_project,
-    .args_doc = "create NAME | list | set NAME | pulls NAME | delete NAME",
+    .args_doc = "create NAME | list | set NAME | pulls NAME | owners NAME | delete NAME",
     .doc = project_doc,
 };

@@ -69,8 +69,8 @@ static bool is_name(const char *word, size_t len, pfc_owners_syntax syntax)
 
 static bool has_name(const char *names, const char *word, size_t len)
 {
-    for (const char *at = names; *at; at += at[strcspn(at, " ")] ? strcspn(at, " ") + 1
-                                                                 : strcspn(at, " "))
+    for (const char *at = names; *at;
+         at += at[strcspn(at, " ")] ? strcspn(at, " ") + 1 : strcspn(at, " "))
         if (strcspn(at, " ") == len && strncmp(at, word, len) == 0)
             return true;
     return false;
@@ -231,8 +231,7 @@ static pfc_code read_line(pfc_owners *o, const char *line, size_t *in, pfc_err *
 {
     const char *name = NULL, *bad = NULL;
     size_t name_len = 0, bad_len = 0;
-    const size_t skip =
-        o->syntax == PFC_OWNERS_GITLAB ? heading(line, &name, &name_len) : 0;
+    const size_t skip = o->syntax == PFC_OWNERS_GITLAB ? heading(line, &name, &name_len) : 0;
 
     while (is_blank(*line))
         line++;
@@ -306,9 +305,8 @@ static pfc_code read_text(pfc_owners *o, const char *text, const char *where, pf
         char *line = pfc_strndup(at, len);
         const pfc_code code = o->rules_len < PFC_OWNERS_MAX_RULES
                                   ? read_line(o, line, &in, &why)
-                                  : pfc_err_set(err, PFC_EINVAL,
-                                                "%s: expected at most %d rules", where,
-                                                PFC_OWNERS_MAX_RULES);
+                                  : pfc_err_set(err, PFC_EINVAL, "%s: expected at most %d rules",
+                                                where, PFC_OWNERS_MAX_RULES);
 
         number++;
         free(line);
@@ -426,8 +424,7 @@ char *pfc_owners_of_benchmark(const pfc_owners *o, const char *benchmark)
 {
     for (size_t i = o ? o->rules_len : 0; i > 0; i--) {
         const rule *r = &o->rules[i - 1];
-        const size_t len =
-            r->kind == RULE_KERNEL ? strcspn(benchmark, "/") : strlen(benchmark);
+        const size_t len = r->kind == RULE_KERNEL ? strcspn(benchmark, "/") : strlen(benchmark);
 
         if ((r->kind == RULE_BENCHMARK || r->kind == RULE_KERNEL) &&
             owners_glob_fits(r->glob, benchmark, len))

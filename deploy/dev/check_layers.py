@@ -17,7 +17,7 @@ import tempfile
 ALLOWED = {
     "core/base": [],
     "core/http": ["core/base"],
-    "core/git": ["core/base", "core/wire"],
+    "core/git": ["core/base", "core/owners", "core/wire"],
     "core/stats": ["core/base"],
     "core/changepoint": ["core/base", "core/stats"],
     "core/blocks": ["core/base", "core/stats"],

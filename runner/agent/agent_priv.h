@@ -31,6 +31,7 @@ typedef struct pfc_agent {
     int lock_fd;
     unsigned failures;                 /* in a row, for the back-off */
     char sources_hash[PFC_SHA256_HEX]; /* of the list of sources that was sent last */
+    char owners_hash[PFC_SHA256_HEX];  /* of the CODEOWNERS file that was stored last */
     pfc_question question;             /* its lease is "": complete the job on disk first */
     pfc_leased_job given;              /* of opts->job */
 } pfc_agent;
@@ -83,6 +84,10 @@ void pfc_agent_label(const pfc_agent *a, const pfc_leased_job *job, pfc_run *run
  * it was the last list sent. A failure is logged only: no result depends on it. */
 void pfc_agent_send_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_commit_id *id,
                             const pfc_conf *conf, const pfc_built *built);
+/** Sends the CODEOWNERS file of the commit, unless it was the last one stored. A failure is logged
+ * only. */
+void pfc_agent_send_owners(pfc_agent *a, const pfc_leased_job *job, pfc_repo *repo,
+                           const pfc_commit_id *id);
 /** Measures the leased job: one commit, or a pair of commits in the requested order. Both are built
  * before either is measured, so that no build runs between the two. */
 pfc_code pfc_agent_measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,

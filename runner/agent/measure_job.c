@@ -6,6 +6,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/log.h"
+#include "core/git/codeowners.h"
 #include "runner/agent/agent_priv.h"
 #include "runner/measure/canary.h"
 #include "runner/workspace/workspace_priv.h"
@@ -75,6 +76,29 @@ void pfc_agent_send_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_c
     free(path);
 }
 
+void pfc_agent_send_owners(pfc_agent *a, const pfc_leased_job *job, pfc_repo *repo,
+                           const pfc_commit_id *id)
+{
+    pfc_err err = { 0 };
+    json_t *body = pfc_codeowners_document(repo, id, &err), *answer = NULL;
+    char *path = pfc_format("/api/v1/projects/%s/codeowners", job->project);
+    const char *text = json_string_value(json_object_get(body, "text"));
+    char *whole = pfc_format("%s %s", path, text ? text : "");
+    char hash[PFC_SHA256_HEX];
+
+    pfc_sha256_hex(whole, strlen(whole), hash);
+    if (!body || (strcmp(hash, a->owners_hash) != 0 &&
+                  pfc_http_json_as(a->http, job->token, "POST", path, body, NULL, &answer, &err)))
+        pfc_log(PFC_WARN, "codeowners_not_sent", "reason", err.msg);
+    /* One that was refused, of a branch, may be that of the next commit of the main branch. */
+    if (json_is_true(json_object_get(answer, "stored")))
+        memcpy(a->owners_hash, hash, sizeof(hash));
+    json_decref(answer);
+    json_decref(body);
+    free(whole);
+    free(path);
+}
+
 bool pfc_agent_whole_suite(const pfc_task *task)
 {
     return !task->metric && !task->benchmark && !task->pair && !task->filter && !task->backends_len;
@@ -97,6 +121,8 @@ static void look_at_build(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     pfc_built_mark(&built, run);
     if (pfc_agent_whole_suite(&job->task))
         pfc_agent_send_sources(a, job, id, conf, &built);
+    if (pfc_agent_whole_suite(&job->task))
+        pfc_agent_send_owners(a, job, pfc_workspace_repo(ws), id);
     pfc_built_clear(&built);
 done:
     pfc_outcome_clear(&prepared);

@@ -199,6 +199,10 @@ pfc_code pfc_agent_session(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf
         pfc_log(PFC_WARN, "canary_moved", "job", lease->job->id);
     if (!code && !lease->lost && !lease->cancelled)
         deliver(a, conf, lease, &result, &builds, v);
+    if (!code && !lease->lost && !lease->cancelled && !result.cancelled &&
+        pfc_agent_whole_suite(&lease->job->task))
+        pfc_agent_send_owners(a, lease->job, pfc_workspace_repo(ws),
+                              &builds.commits[builds.len - 1]);
     pfc_blocks_result_clear(&result);
     free(builds.commits);
     free(builds.known);

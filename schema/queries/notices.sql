@@ -111,12 +111,13 @@ SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) 
 -- The newest first, closed ones, too.
 -- in: project_id i64, limit i64
 -- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
---    created_at f64
+--    created_at f64, owner text
 SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
        n.sha AS commit, c.subject, c.author, n.text,
-       extract(epoch FROM n.created_at)::float8 AS created_at
+       extract(epoch FROM n.created_at)::float8 AS created_at, a.owner
 FROM notices n JOIN projects p ON p.id = n.project_id
 LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
+LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
 WHERE n.project_id = $1::bigint
 ORDER BY n.id DESC LIMIT $2::int;
 
@@ -124,7 +125,7 @@ ORDER BY n.id DESC LIMIT $2::int;
 -- The oldest first. A parameter that is NULL does not restrict. deliveries: a JSON array.
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
---    created_at f64, deliveries json
+--    created_at f64, deliveries json, owner text
 SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
        n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at,
@@ -136,9 +137,10 @@ SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coa
                                                              'YYYY-MM-DD"T"HH24:MI:SS"Z"') END)
                ORDER BY j.id), '[]')::text
         FROM jobs j WHERE j.project_id = n.project_id AND j.kind = 'notify'
-        AND (j.task ->> 'notice')::bigint = n.id) AS deliveries
+        AND (j.task ->> 'notice')::bigint = n.id) AS deliveries, a.owner
 FROM notices n JOIN projects p ON p.id = n.project_id
 LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
+LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
 WHERE n.done_at IS NULL AND ($1::bigint IS NULL OR n.project_id = $1)
   AND ($2::bigint IS NULL OR n.id > $2)
 ORDER BY n.id LIMIT $3::int;
@@ -159,15 +161,17 @@ RETURNING project_id;
 -- The number of new delivery jobs. Older notices are not delivered. A notice that no receiver takes stays for readers
 -- of the outbox, except announcements, which are closed. Of each receiver: projects: '' for all; kinds: ',a,b,';
 -- benchmarks: a regular expression, '' for all, which a notice without a benchmark passes; delays: seconds until the delivery is due; digests: Unix time of the
--- receiver's next digest, 0: it gets each notice separately.
+-- receiver's next digest, 0: it gets each notice separately; owners: a regular expression of the alert's owner, '^': any
+-- and none; '': the receiver takes what none takes by its owner.
 -- arrays: len
--- in: receivers text[], projects text[], kinds text[], benchmarks text[], delays f64[], digests f64[], days i64
+-- in: receivers text[], projects text[], kinds text[], benchmarks text[], delays f64[], digests f64[], days i64,
+--    owners text[]
 -- value: count i64
 WITH receivers AS MATERIALIZED (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[], $6::float8[])
-        AS r (name, project, kinds, benchmarks, delay, digest)),
-wanted AS MATERIALIZED (
-    SELECT n.project_id, n.id, n.sha, r.name, r.delay, r.digest
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[], $6::float8[], $8::text[])
+        AS r (name, project, kinds, benchmarks, delay, digest, owners)),
+fitting AS MATERIALIZED (
+    SELECT n.project_id, n.id, n.sha, r.name, r.delay, r.digest, r.owners
     FROM notices n JOIN projects p ON p.id = n.project_id
     JOIN receivers r ON r.project IN ('', p.name) AND position(',' || n.kind || ',' IN r.kinds) > 0
     LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
@@ -175,7 +179,12 @@ wanted AS MATERIALIZED (
     LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
     WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
       AND n.created_at > now() - make_interval(days => $7::int)
-      AND (r.benchmarks = '' OR b.name IS NULL OR b.name ~ r.benchmarks)),
+      AND (r.benchmarks = '' OR b.name IS NULL OR b.name ~ r.benchmarks)
+      AND (r.owners = '' OR coalesce(a.owner, '') ~ r.owners)),
+wanted AS MATERIALIZED (
+    SELECT f.* FROM fitting f
+    WHERE f.owners <> '' OR NOT EXISTS (SELECT 1 FROM fitting o WHERE o.project_id = f.project_id AND o.id = f.id
+                                        AND o.owners NOT IN ('', '^'))),
 picked AS MATERIALIZED (
     SELECT n.project_id, n.id FROM notices n
     WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
@@ -241,11 +250,12 @@ FROM jobs WHERE state = 'queued' AND kind = 'notify';
 -- row: notice_content
 -- in: project_id i64, notice_id i64
 -- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
---    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64
+--    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64,
+--    owner text
 SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
        n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at, b.name AS benchmark, s.metric, s.backend,
-       s.machine_class, x.rel_change
+       s.machine_class, x.rel_change, a.owner
 FROM notices this
 JOIN notices n ON n.project_id = this.project_id AND (n.id = this.id OR (n.sha = this.sha AND n.kind = this.kind))
 JOIN projects p ON p.id = n.project_id
@@ -262,11 +272,12 @@ ORDER BY n.id LIMIT 1000;
 -- row: notice_content
 -- in: lease_hash text
 -- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
---    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64
+--    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64,
+--    owner text
 SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coalesce(n.fault_id, 0) AS fault_id,
        n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at, b.name AS benchmark, s.metric, s.backend,
-       s.machine_class, x.rel_change
+       s.machine_class, x.rel_change, a.owner
 FROM jobs j
 JOIN notices n ON n.project_id = j.project_id AND n.id = (j.task ->> 'notice')::bigint AND n.done_at IS NULL
 JOIN projects p ON p.id = n.project_id

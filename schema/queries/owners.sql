@@ -39,7 +39,7 @@ SET codeowners = excluded.codeowners, path = excluded.path, sha = excluded.sha, 
 -- in: project_id i64
 UPDATE alerts SET owner_due = true
 WHERE project_id = $1::bigint AND NOT owner_due
-  AND state IN ('untriaged', 'acknowledged', 'investigating', 'fixed', 'backed_out', 'infrastructure');
+  AND state IN ('untriaged', 'acknowledged', 'investigating');
 
 -- name: owners_due
 -- The alerts whose owner is to be found, with the files that the culprit touched, or else the most likely commit. A
@@ -51,8 +51,11 @@ FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-LEFT JOIN commits c ON c.project_id = a.project_id
-    AND CASE WHEN a.culprit IS NULL THEN x.kind <> 'drift' AND c.id = x.commit_id ELSE c.sha = a.culprit END
+LEFT JOIN LATERAL (
+    SELECT k.sha, k.paths FROM commits k
+    WHERE k.project_id = a.project_id AND k.sha = coalesce(a.culprit, (
+        SELECT q.sha FROM commits q WHERE q.project_id = x.project_id AND q.id = x.commit_id AND x.kind <> 'drift'))
+    OFFSET 0) c ON true
 WHERE a.project_id = $1::bigint AND a.owner_due AND ($2::text IS NULL OR s.branch = $2)
   AND ($3::bigint IS NULL OR a.id = $3)
 ORDER BY b.name, c.sha, a.id LIMIT $4::int;

@@ -469,6 +469,7 @@ static pfc_code dispatch(pfc_notifier *n, pfc_err *err)
                                         .project = r->project,
                                         .kinds = r->events,
                                         .benchmarks = r->benchmarks,
+                                        .owners = r->owners,
                                         .delay_s = pfc_receiver_quiet_s(r, now),
                                         .digest_unix_s = (double)pfc_receiver_digest_at(r, now) };
     }

@@ -72,6 +72,7 @@ json_t *notify_document(const pfc_notice *n, const char *link)
         "commit", "id", n->commit ? n->commit : "", "subject", text_or_null(n->subject), "author",
         text_or_null(n->author), "repro",
         json_sprintf("perfci repro alert:%lld", (long long)n->alert_id));
+    json_object_set_new(doc, "owner", text_or_null(n->owner));
     if (blames_nobody(n))
         json_object_set_new(doc, "commit", json_null());
     if (!n->alert_id)
@@ -135,6 +136,10 @@ char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
         pfc_buf_puts(&out, "` ");
         notify_put_slack(&out, n->metric);
     }
+    if (n->owner) {
+        pfc_buf_puts(&out, "\nowner: ");
+        notify_put_slack(&out, n->owner);
+    }
     pfc_buf_printf(&out, "\n%s: `%s`", n->alert_id ? "again" : "more", command);
     if (url)
         pfc_buf_printf(&out, "\n%s", url);
@@ -178,6 +183,10 @@ char *notify_mail(const pfc_notices *all, int64_t id, const char *link)
         notify_put_plain(&out, n->backend);
         if (isfinite(n->rel_change))
             pfc_buf_printf(&out, "\nChange:    %+.2f %%", 100 * n->rel_change);
+    }
+    if (n->owner) {
+        pfc_buf_puts(&out, "\nOwner:     ");
+        notify_put_plain(&out, n->owner);
     }
     if (url)
         pfc_buf_printf(&out, "\nAlert:     %s", url);

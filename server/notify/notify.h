@@ -36,6 +36,7 @@ typedef struct pfc_receiver {
     size_t to_len;    /* 0..PFC_MAIL_MAX_RECIPIENTS */
     char *events;     /* kinds of notices, ",a,b," */
     char *benchmarks; /* regular expression; "": all */
+    char *owners;     /* as pfc_notice_route.owners */
     int quiet_from_min,
         quiet_to_min; /* of the day, in the server's time zone; equal: never quiet */
     pfc_cron digest;  /* when what was collected is sent as one message */
@@ -50,7 +51,7 @@ typedef struct pfc_receivers {
 
 /**
  * Lines (core/base/config/entries.h) "NAME kind=webhook url=https://... secret=FILE [project=P]
- * [events=K,...] [benchmarks=GLOB,...] [quiet=HH:MM-HH:MM] [digest=hourly]", for email also from=A
+ * [events=K,...] [benchmarks=GLOB,...] [owner=GLOB,...] [quiet=HH:MM-HH:MM] [digest=hourly]", for email also from=A
  * and to=A,...; also digest="daily HH:MM [ZONE]", by default in UTC. url may be the absolute path
  * of a file that contains it. Secrets are always files; a webhook's has at least 16 bytes. `where`
  * is the file in messages; `networks`: networks that receivers may be in, by http, too, as for

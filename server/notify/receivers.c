@@ -22,8 +22,9 @@ static const char *const events[] = { "culprit_confirmed", "toolchain", "harness
                                       "regression",        "worsened",  "infrastructure",
                                       "recovered" };
 
-static const char *const words[] = { "kind", "url",    "secret",     "project", "repo",   "from",
-                                     "to",   "events", "benchmarks", "quiet",   "digest", NULL };
+static const char *const words[] = { "kind",  "url",    "secret", "project",    "repo",
+                                     "from",  "to",     "events", "benchmarks", "owner",
+                                     "quiet", "digest", NULL };
 
 static void receiver_clear(pfc_receiver *r)
 {
@@ -41,6 +42,7 @@ static void receiver_clear(pfc_receiver *r)
     free(r->to);
     free(r->events);
     free(r->benchmarks);
+    free(r->owners);
     pfc_zone_free(r->zone);
 }
 
@@ -174,23 +176,20 @@ static pfc_code take_events(const pfc_entry *e, pfc_receiver *r, pfc_err *err)
     return code;
 }
 
-/* Globs as one regular expression of PostgreSQL, because the database chooses the receivers. */
-static void take_benchmarks(const pfc_entry *e, pfc_receiver *r)
+/* Globs as one regular expression of PostgreSQL between `begin` and `end`, because the database
+ * chooses the receivers. star, one: what '*' and '?' match. */
+static char *globs_pattern(const char *globs, const char *begin, const char *star, const char *one,
+                           const char *end)
 {
-    const char *globs = pfc_entry_get(e, "benchmarks");
     pfc_buf out;
 
-    if (!globs) {
-        r->benchmarks = pfc_strdup("");
-        return;
-    }
-    pfc_buf_init(&out, 4 * PFC_ENTRY_MAX_BYTES);
-    pfc_buf_puts(&out, "^(?:");
+    pfc_buf_init(&out, 8 * PFC_ENTRY_MAX_BYTES);
+    pfc_buf_puts(&out, begin);
     for (const char *at = globs; *at; at++) {
         if (*at == '*')
-            pfc_buf_puts(&out, ".*");
+            pfc_buf_puts(&out, star);
         else if (*at == '?')
-            pfc_buf_putc(&out, '.');
+            pfc_buf_puts(&out, one);
         else if (*at == ',')
             pfc_buf_putc(&out, '|');
         else if (isalnum((unsigned char)*at) || (unsigned char)*at >= 0x80)
@@ -198,8 +197,27 @@ static void take_benchmarks(const pfc_entry *e, pfc_receiver *r)
         else
             pfc_buf_printf(&out, "\\%c", *at);
     }
-    pfc_buf_puts(&out, ")$");
-    r->benchmarks = pfc_buf_take(&out);
+    pfc_buf_puts(&out, end);
+    return pfc_buf_take(&out);
+}
+
+static void take_benchmarks(const pfc_entry *e, pfc_receiver *r)
+{
+    const char *globs = pfc_entry_get(e, "benchmarks");
+
+    r->benchmarks = globs ? globs_pattern(globs, "^(?:", ".*", ".", ")$") : pfc_strdup("");
+}
+
+/* A comment on a commit is for its author, whoever owns the benchmark. */
+static void take_owners(const pfc_entry *e, pfc_receiver *r)
+{
+    const char *globs = pfc_entry_get(e, "owner");
+
+    if (pfc_streq(globs, "*") || (!globs && r->kind == PFC_RECEIVER_GITHUB))
+        r->owners = pfc_strdup(PFC_NOTICE_ANY_OWNER);
+    else
+        r->owners = globs ? globs_pattern(globs, "(?:^| )(?:", "[^ ]*", "[^ ]", ")(?: |$)")
+                          : pfc_strdup("");
 }
 
 static bool read_minute(const char *text, int *minute)
@@ -374,6 +392,7 @@ static pfc_code check_receiver(pfc_entry *e, const char *networks, pfc_receiver 
     if (!code)
         code = take_digest(e, r, err);
     take_benchmarks(e, r);
+    take_owners(e, r);
     return code;
 }
 

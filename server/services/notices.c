@@ -45,7 +45,8 @@ pfc_code pfc_notices_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_not
                                       .author = row->author,
                                       .text = row->text,
                                       .created_at = row->created_at,
-                                      .deliveries_json = row->deliveries_json };
+                                      .deliveries_json = row->deliveries_json,
+                                      .owner = row->owner };
     }
     pfc_rows_keep_texts(&rows, &out->hold);
     return PFC_OK;
@@ -144,7 +145,8 @@ pfc_code pfc_notices_recent(pfc_db *db, int64_t project_id, int limit, pfc_notic
                                       .author = row->author,
                                       .text = row->text,
                                       .created_at = row->created_at,
-                                      .rel_change = (double)NAN };
+                                      .rel_change = (double)NAN,
+                                      .owner = row->owner };
     }
     pfc_rows_keep_texts(&rows, &out->hold);
     return PFC_OK;
@@ -155,7 +157,7 @@ pfc_code pfc_notices_recent(pfc_db *db, int64_t project_id, int limit, pfc_notic
 pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t len, int days,
                               size_t *notices, pfc_err *err)
 {
-    const char **texts = pfc_calloc(4 * len + 1, sizeof(*texts));
+    const char **texts = pfc_calloc(5 * len + 1, sizeof(*texts));
     double *times = pfc_calloc(2 * len + 1, sizeof(*times));
     pfc_tx *tx = NULL;
     int64_t made = 0;
@@ -166,6 +168,7 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t
         texts[len + i] = routes[i].project;
         texts[2 * len + i] = routes[i].kinds;
         texts[3 * len + i] = routes[i].benchmarks;
+        texts[4 * len + i] = routes[i].owners ? routes[i].owners : "";
         times[i] = routes[i].delay_s;
         times[len + i] = routes[i].digest_unix_s;
     }
@@ -179,6 +182,7 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const pfc_notice_route *routes, size_t
                                               .delays = times,
                                               .digests = times + len,
                                               .days = days,
+                                              .owners = texts + 4 * len,
                                               .len = len },
             &made, err);
     if (!code)
@@ -292,7 +296,8 @@ static void keep_content(pfc_sql_notice_content_rows *rows, pfc_notices *out)
                                       .metric = row->metric,
                                       .backend = row->backend,
                                       .machine_class = row->machine_class,
-                                      .rel_change = row->rel_change };
+                                      .rel_change = row->rel_change,
+                                      .owner = row->owner };
     }
     pfc_rows_keep_texts(rows, &out->hold);
 }

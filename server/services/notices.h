@@ -23,6 +23,7 @@ typedef struct pfc_notice {
     /* pfc_notice_content: of the alert; NULL and NAN: the alert was deleted */
     const char *benchmark, *metric, *backend, *machine_class;
     double rel_change;
+    const char *owner; /* of the alert; NULL: none is known */
 } pfc_notice;
 PFC_ROWS(pfc_notices, pfc_notice);
 
@@ -59,12 +60,17 @@ typedef enum pfc_delivery_end {
     PFC_DELIVERY_DROPPED, /* not sent: the notice was closed before */
 } pfc_delivery_end;
 
+#define PFC_NOTICE_ANY_OWNER "^"
+
 /* The notices that a receiver takes, and the delay. */
 typedef struct pfc_notice_route {
     const char *receiver;
     const char *project;    /* "": of all projects */
     const char *kinds;      /* ",culprit_confirmed,recovered," */
     const char *benchmarks; /* POSIX regular expression; "": all. A notice about none passes. */
+    const char *owners;     /* of alerts with such an owner, by a regular expression of the names
+                               separated by spaces; PFC_NOTICE_ANY_OWNER: whatever the owner; "":
+                               those that no receiver takes by its owner */
     double delay_s;         /* until the delivery is due; >= 0 */
     double digest_unix_s;   /* time of the receiver's next digest, which replaces delay_s; 0: each
                                notice is delivered separately */

@@ -28,8 +28,8 @@ static int64_t plant_notice(const char *url, int64_t p, const char *kind, unsign
 static void dispatch(pfc_db *db, double digest_unix_s)
 {
     const pfc_notice_route routes[] = {
-        { "team", "", ",regression,recovered,", "", 0, digest_unix_s },
-        { "each", "", ",recovered,", "", 3600, 0 },
+        { "team", "", ",regression,recovered,", "", "", 0, digest_unix_s },
+        { "each", "", ",recovered,", "", "", 3600, 0 },
     };
     pfc_err err = { 0 };
     size_t n;

@@ -52,6 +52,40 @@ Test(message, a_change_of_toolchain_is_sent_without_a_commit)
     free(text);
 }
 
+Test(message, names_the_owner)
+{
+    pfc_notice owned = notice("regression"), free_one = notice("regression");
+    const pfc_notices all = { .items = &owned, .len = 1 }, none = { .items = &free_one, .len = 1 };
+    char *text;
+    json_t *doc;
+
+    owned.owner = "@gemm<x a@b.c";
+    text = notify_webhook(&all, 3, NULL);
+    doc = json_loads(text, 0, NULL);
+    cr_expect(
+        eq(str, (char *)json_string_value(json_object_get(doc, "owner")), (char *)owned.owner));
+    json_decref(doc);
+    free(text);
+    text = notify_slack(&all, 3, NULL);
+    cr_expect(ne(ptr,
+                 strstr(text, "owner: @\xE2\x80\x8Bgemm&lt;x a@\xE2\x80\x8B"
+                              "b.c"),
+                 NULL),
+              "%s", text);
+    free(text);
+    text = notify_mail(&all, 3, NULL);
+    cr_expect(ne(ptr, strstr(text, "\nOwner:     @gemm<x a@b.c\n"), NULL), "%s", text);
+    free(text);
+    text = notify_webhook(&none, 3, NULL);
+    doc = json_loads(text, 0, NULL);
+    cr_expect(eq(int, json_is_null(json_object_get(doc, "owner")), 1));
+    json_decref(doc);
+    free(text);
+    text = notify_mail(&none, 3, NULL);
+    cr_expect(eq(ptr, strstr(text, "Owner"), NULL), "%s", text);
+    free(text);
+}
+
 /* A fault of the installation: no alert, no commit, nothing to repeat. */
 Test(message, a_fault_is_sent_without_an_alert)
 {
@@ -73,9 +107,9 @@ Test(message, a_fault_is_sent_without_an_alert)
     json_decref(doc);
     free(text);
     text = notify_slack(&all, 3, "https://perfci.example");
-    cr_expect(ne(ptr, strstr(text, "runner rack-7 (epyc) is silent\\nmore: `perfci events 12`\""),
-                 NULL),
-              "%s", text);
+    cr_expect(
+        ne(ptr, strstr(text, "runner rack-7 (epyc) is silent\\nmore: `perfci events 12`\""), NULL),
+        "%s", text);
     free(text);
     text = notify_mail(&all, 3, "https://perfci.example");
     cr_expect(ne(ptr, strstr(text, "is silent\nMore:      perfci events 12\n"), NULL), "%s", text);

@@ -344,10 +344,10 @@ static char *takers(const char *url, int64_t notice)
 Test(outbox, a_receiver_takes_its_kinds_and_its_benchmarks_when_it_is_not_quiet)
 {
     const pfc_notice_route routes[] = {
-        { "culprits", "", ",culprit_confirmed,", "", 0, 0 },
-        { "gemm", "", ",culprit_confirmed,recovered,", "^(?:gemm/a|x)$", 0, 0 },
-        { "late", "", ",toolchain,culprit_confirmed,", "^(?:.*/b)$", 3600, 0 },
-        { "recoveries", "", ",recovered,", "", 0, 0 },
+        { "culprits", "", ",culprit_confirmed,", "", "", 0, 0 },
+        { "gemm", "", ",culprit_confirmed,recovered,", "^(?:gemm/a|x)$", "", 0, 0 },
+        { "late", "", ",toolchain,culprit_confirmed,", "^(?:.*/b)$", "", 3600, 0 },
+        { "recoveries", "", ",recovered,", "", "", 0, 0 },
     };
     static const struct {
         const char *benchmark, *kind, *takers;
@@ -397,6 +397,48 @@ Test(outbox, a_receiver_takes_its_kinds_and_its_benchmarks_when_it_is_not_quiet)
                              " not_before BETWEEN now() + interval '59 minutes' AND now() +"
                              " interval '61 minutes'"),
            2));
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(outbox, an_owners_receiver_comes_before_those_of_the_project)
+{
+    static const pfc_notice_route routes[] = {
+        { "all", "", ",recovered,", "", "^", 0, 0 },
+        { "gemm", "", ",recovered,", "", "(?:^| )(?:\\@gemm[^ ]*)(?: |$)", 0, 0 },
+        { "project", "", ",recovered,toolchain,", "", "", 0, 0 },
+    };
+    static const struct {
+        const char *owner, *kind, *takers; /* owner NULL: none */
+    } rows[] = {
+        { "@gemm-team", "recovered", "all gemm " }, { "@x @gemm", "recovered", "all gemm " },
+        { "@x@gemm", "recovered", "all project " }, { NULL, "recovered", "all project " },
+        { "@gemm", "toolchain", "project " }, /* which the owner's receiver does not take */
+    };
+    int64_t ids[PFC_ARRAY_LEN(rows)];
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 9);
+    size_t n = 0;
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const int64_t alert = plant_alert(url, p, &(planted){ .low = 2, .high = 2 });
+
+        plant_sql(url, "UPDATE alerts SET owner = nullif('%s', '') WHERE id = %lld",
+                  rows[i].owner ? rows[i].owner : "", (long long)alert);
+        ids[i] = plant_number(url,
+                              "INSERT INTO notices (project_id, kind, alert_id, sha, text) VALUES"
+                              " (%lld, '%s', %lld, '%s', 'x') RETURNING id",
+                              (long long)p, rows[i].kind, (long long)alert, fx_sha(2));
+    }
+    cr_assert(eq(int, pfc_notices_dispatch(db, routes, 3, 7, &n, &err), PFC_OK), "%s", err.msg);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        char *got = takers(url, ids[i]);
+
+        cr_expect(eq(str, got, (char *)rows[i].takers), "%zu", i);
+        free(got);
+    }
     free(url);
     pfc_db_close(db);
 }

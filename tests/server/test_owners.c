@@ -95,9 +95,9 @@ static size_t count_of(const ground *g, const char *owner)
 
     cr_assert(eq(int, pfc_alerts_list(g->db, &filter, (pfc_page){ 0 }, &list, &err), PFC_OK));
     cr_assert(eq(int, pfc_alerts_by_worth(g->db, &filter, 100, &best, &err), PFC_OK));
-    cr_assert(eq(int, pfc_alert_leaders(g->db, &filter, false, (pfc_page){ .limit = 100 }, &leaders,
-                                        &err),
-                 PFC_OK));
+    cr_assert(eq(
+        int, pfc_alert_leaders(g->db, &filter, false, (pfc_page){ .limit = 100 }, &leaders, &err),
+        PFC_OK));
     len = list.len;
     cr_expect(eq(sz, best.len, len));
     cr_expect(eq(sz, leaders.len, len));
@@ -129,8 +129,8 @@ Test(alert_owners, are_those_of_the_benchmark_by_the_projects_own_rules)
     cr_expect(eq(sz, count_of(&g, NULL), 3));
     set_rules(&g, "");
     expect_owner(&g, a, NULL);
-    cr_assert(eq(int, pfc_owner_rules_set(g.db, "test", g.project, "a\n!b @x\n", &err),
-                 PFC_EINVAL));
+    cr_assert(
+        eq(int, pfc_owner_rules_set(g.db, "test", g.project, "a\n!b @x\n", &err), PFC_EINVAL));
     cr_expect(eq(str, err.field, (char *)"rules"));
     cr_expect(strstr(err.msg, "rules:2: ") != NULL, "%s", err.msg);
     end(&g);
@@ -146,8 +146,9 @@ Test(alert_owners, are_those_of_the_files_that_the_culprit_touched)
 
     touch(&g, 4, "docs/a.md,kernels/gemm/avx2.c");
     touch(&g, 3, "core/buf.c,docs/x.md,docs/y.md");
-    cr_expect(store_file(&g, 5, "* @all\n/docs/ @writers\n/core/ @core\n/kernels/ @kernels\n")
-                  .reason == NULL);
+    cr_expect(
+        store_file(&g, 5, "* @all\n/docs/ @writers\n/core/ @core\n/kernels/ @kernels\n").reason ==
+        NULL);
     expect_owner(&g, a, "@writers"); /* of equally many, the first one's */
     built_from(&g, "*", "kernels/gemm/avx2.c", NULL);
     set_rules(&g, "");
@@ -197,8 +198,8 @@ Test(alert_owners, of_a_detected_group_are_found_with_it)
     pfc_err err = { 0 };
 
     fx_commits(g.db, g.project, 1, 40);
-    cr_assert(eq(int, pfc_owner_rules_set(g.db, "t", g.project, "kernel:gemm @gemm\n", &err),
-                 PFC_OK));
+    cr_assert(
+        eq(int, pfc_owner_rules_set(g.db, "t", g.project, "kernel:gemm @gemm\n", &err), PFC_OK));
     for (unsigned n = 1; n <= 40; n++) {
         pfc_run *run = fx_run(n);
 
@@ -219,7 +220,9 @@ Test(alert_owners, of_a_detected_group_are_found_with_it)
 Test(alert_owners, are_not_chosen_by_a_fork_or_an_old_commit)
 {
     ground g = begin();
-    const pfc_codeowners_file elsewhere = { .commit = fx_sha(1), .path = "x/CODEOWNERS", .text = "" };
+    const pfc_codeowners_file elsewhere = { .commit = fx_sha(1),
+                                            .path = "x/CODEOWNERS",
+                                            .text = "" };
     const pfc_codeowners_file none = { .commit = fx_sha(6) };
     const int64_t a = plant_alert(g.url, g.project, &(planted){ .low = 2, .high = 2 });
     pfc_codeowners_stored out;
@@ -237,8 +240,8 @@ Test(alert_owners, are_not_chosen_by_a_fork_or_an_old_commit)
     expect_owner(&g, a, "@five");
     cr_expect(store_file(&g, 5, "* @again\n").reason == NULL); /* of the same commit */
     expect_owner(&g, a, "@again");
-    cr_expect(eq(int, pfc_codeowners_store(g.db, "t", g.project, &elsewhere, &out, &err),
-                 PFC_EINVAL));
+    cr_expect(
+        eq(int, pfc_codeowners_store(g.db, "t", g.project, &elsewhere, &out, &err), PFC_EINVAL));
     cr_expect(eq(str, err.field, (char *)"path"));
     cr_expect(eq(int, pfc_codeowners_store(g.db, "t", g.project, &none, &out, &err), PFC_OK));
     expect_owner(&g, a, NULL); /* the file was removed */

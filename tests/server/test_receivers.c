@@ -244,15 +244,18 @@ Test(receivers, what_a_receiver_takes_and_when)
                        NULL),
                  PFC_EINVAL));
     cr_assert(eq(str, err.msg, "f:4: another receiver has this name"));
-    cr_assert(eq(int,
-                 parse("a kind=slack url=URLFILE\n"
-                       "b kind=slack url=URLFILE events=all benchmarks=gemm/*,norm/f?2|(x) "
-                       "quiet=22:00-07:30\n"
-                       "c kind=github secret=SECRET repo=o/n events=culprit_confirmed\n"
-                       "d kind=slack url=URLFILE events=recovered,regression",
-                       NULL),
-                 PFC_OK),
-              "%s", err.msg);
+    cr_assert(
+        eq(int,
+           parse("a kind=slack url=URLFILE\n"
+                 "b kind=slack url=URLFILE events=all benchmarks=gemm/*,norm/f?2|(x) "
+                 "quiet=22:00-07:30\n"
+                 "c kind=github secret=SECRET repo=o/n events=culprit_confirmed\n"
+                 "d kind=slack url=URLFILE events=recovered,regression owner=@gemm-*,a.b@x.y\n"
+                 "e kind=slack url=URLFILE owner=*\n"
+                 "f kind=github secret=SECRET repo=o/n owner=@me\n",
+                 NULL),
+           PFC_OK),
+        "%s", err.msg);
     r = all.items;
     cr_assert(eq(str, r[0].events, ",culprit_confirmed,toolchain,harness,"));
     cr_assert(eq(str, r[0].benchmarks, ""));
@@ -265,6 +268,11 @@ Test(receivers, what_a_receiver_takes_and_when)
     cr_assert(eq(int, r[1].quiet_to_min, 7 * 60 + 30));
     cr_assert(eq(str, r[2].events, ",culprit_confirmed,"));
     cr_assert(eq(str, r[3].events, ",recovered,regression,"));
+    cr_assert(eq(str, r[0].owners, ""));  /* what no receiver takes by its owner */
+    cr_assert(eq(str, r[2].owners, "^")); /* a comment on a commit, whoever owns the benchmark */
+    cr_assert(eq(str, r[3].owners, "(?:^| )(?:\\@gemm\\-[^ ]*|a\\.b\\@x\\.y)(?: |$)"));
+    cr_assert(eq(str, r[4].owners, "^"));
+    cr_assert(eq(str, r[5].owners, "(?:^| )(?:\\@me)(?: |$)"));
 }
 
 /* Seconds until 07:30 at that local time, as `date -d` reads it, in Berlin. */

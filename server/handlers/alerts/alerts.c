@@ -177,8 +177,8 @@ PFC_HANDLER(alerts_list)
     if (!code)
         code = list_alerts(app, &filter, page, by_worth, grouped, &rows, err);
     if (!code)
-        code = pfc_reply_rows(reply, "alerts", PFC_ROW_VIEW(&rows), encode_alert, req, rows.next,
-                              err);
+        code =
+            pfc_reply_rows(reply, "alerts", PFC_ROW_VIEW(&rows), encode_alert, req, rows.next, err);
     pfc_rows_clear(&rows);
     return code;
 }

@@ -28,6 +28,7 @@ static json_t *encode_notice(const void *row, const void *context)
                         n->alert_id
                             ? json_sprintf("perfci repro alert:%lld", (long long)n->alert_id)
                             : json_null());
+    json_object_set_new(json, "owner", pfc_encode_owner(req, n->owner));
     json_object_set_new(json, "deliveries",
                         req->auth.token_id ? pfc_encode_json_text(n->deliveries_json)
                                            : json_array());

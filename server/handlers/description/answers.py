@@ -271,7 +271,7 @@ delivery = members(receiver=TEXT, state=one_of("waiting", "sending", "sent", "de
 notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed", "toolchain", "harness", "regression",
                                                                "worsened", "infrastructure", "recovered"),
                  alert_id=null(NUMERAL), event_id=null(NUMERAL), commit=null(COMMIT), subject=null(TEXT), author=null(TEXT), text=TEXT,
-                 repro=null(TEXT), created_at=TIME, deliveries=each(delivery))
+                 repro=null(TEXT), owner=null(TEXT), created_at=TIME, deliveries=each(delivery))
 browser_session = members(id=NUMERAL, token_id=NUMERAL, token_name=TEXT, address=TEXT, created_at=TIME, expires_at=TIME,
                           last_used_at=null(TIME), current=TRUTH)
 audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)

@@ -23,8 +23,8 @@ static void ruling_clear(ruling *r)
 static pfc_code ruling_load(pfc_tx *tx, int64_t project_id, ruling *out, pfc_err *err)
 {
     pfc_sql_owners_get_rows rows = { 0 };
-    pfc_code code = pfc_sql_owners_get(
-        tx, &(pfc_sql_owners_get_args){ .project_id = project_id }, &rows, err);
+    pfc_code code =
+        pfc_sql_owners_get(tx, &(pfc_sql_owners_get_args){ .project_id = project_id }, &rows, err);
 
     if (!code && rows.len && rows.items[0].rules[0])
         code = pfc_owners_parse(rows.items[0].rules, PFC_OWNERS_RULES, "rules", &out->rules, err);
@@ -119,12 +119,11 @@ static pfc_code find_owner(pfc_tx *tx, int64_t project_id, const ruling *r,
 static pfc_code set_owner(pfc_tx *tx, int64_t project_id, const int64_t *ids, size_t len,
                           const char *owner, pfc_err *err)
 {
-    return pfc_sql_owners_set(tx,
-                              &(pfc_sql_owners_set_args){ .project_id = project_id,
-                                                          .alert_ids = ids,
-                                                          .alert_ids_len = len,
-                                                          .owner = owner },
-                              err);
+    return pfc_sql_owners_set(
+        tx,
+        &(pfc_sql_owners_set_args){
+            .project_id = project_id, .alert_ids = ids, .alert_ids_len = len, .owner = owner },
+        err);
 }
 
 static bool is_alike(const pfc_sql_owners_due_row *a, const pfc_sql_owners_due_row *b)
@@ -158,12 +157,11 @@ pfc_code pfc_owners_settle(pfc_tx *tx, int64_t project_id, const char *branch, i
     pfc_sql_owners_due_rows rows = { 0 };
     int64_t *ids = NULL;
     ruling r = { 0 };
-    pfc_code code = pfc_sql_owners_due(tx,
-                                       &(pfc_sql_owners_due_args){ .project_id = project_id,
-                                                                   .branch = branch,
-                                                                   .alert_id = alert_id,
-                                                                   .limit = SETTLE_MAX },
-                                       &rows, err);
+    pfc_code code = pfc_sql_owners_due(
+        tx,
+        &(pfc_sql_owners_due_args){
+            .project_id = project_id, .branch = branch, .alert_id = alert_id, .limit = SETTLE_MAX },
+        &rows, err);
 
     if (!code && rows.len) {
         ids = pfc_calloc(rows.len, sizeof(*ids));
@@ -172,12 +170,11 @@ pfc_code pfc_owners_settle(pfc_tx *tx, int64_t project_id, const char *branch, i
             code = settle_rows(tx, project_id, &r, &rows, ids, err);
         /* An alert alone keeps the owner that its culprit gives it. */
         if (!code && !alert_id)
-            code = pfc_sql_owners_of_groups(tx,
-                                            &(pfc_sql_owners_of_groups_args){
-                                                .project_id = project_id,
-                                                .alert_ids = ids,
-                                                .alert_ids_len = rows.len },
-                                            err);
+            code = pfc_sql_owners_of_groups(
+                tx,
+                &(pfc_sql_owners_of_groups_args){
+                    .project_id = project_id, .alert_ids = ids, .alert_ids_len = rows.len },
+                err);
     }
     ruling_clear(&r);
     free(ids);
@@ -213,9 +210,8 @@ static pfc_code check_place(pfc_tx *tx, const change *c, pfc_err *err)
 {
     pfc_sql_owners_place_rows rows = { 0 };
     pfc_code code = pfc_sql_owners_place(
-        tx,
-        &(pfc_sql_owners_place_args){ .project_id = c->project_id, .sha = c->file->commit }, &rows,
-        err);
+        tx, &(pfc_sql_owners_place_args){ .project_id = c->project_id, .sha = c->file->commit },
+        &rows, err);
 
     c->stored->reason = NULL;
     if (!code && rows.len == 0)
@@ -244,12 +240,12 @@ static pfc_code write_file(pfc_tx *tx, const change *c, pfc_err *err)
 static pfc_code write_change(pfc_tx *tx, void *into, pfc_err *err)
 {
     const change *c = into;
-    pfc_code code = c->rules ? pfc_sql_owners_set_rules(
-                                   tx,
-                                   &(pfc_sql_owners_set_rules_args){ .project_id = c->project_id,
-                                                                     .rules = c->rules },
-                                   err)
-                             : write_file(tx, c, err);
+    pfc_code code =
+        c->rules ? pfc_sql_owners_set_rules(tx,
+                                            &(pfc_sql_owners_set_rules_args){
+                                                .project_id = c->project_id, .rules = c->rules },
+                                            err)
+                 : write_file(tx, c, err);
 
     if (code || (c->stored && c->stored->reason))
         return code;

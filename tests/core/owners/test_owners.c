@@ -74,8 +74,8 @@ Test(owners, follow_githubs_example)
 
 Test(owners, of_a_star_in_a_folder_are_not_those_below_it)
 {
-    pfc_owners *o = parse("docs/* @a\nkernels/cpu @b\n*.c @c\nlib/*.h @d\nx/**/y @e\n",
-                          PFC_OWNERS_GITHUB);
+    pfc_owners *o =
+        parse("docs/* @a\nkernels/cpu @b\n*.c @c\nlib/*.h @d\nx/**/y @e\n", PFC_OWNERS_GITHUB);
 
     expect(o, "docs/a.md", "@a");
     expect(o, "docs/build/a.md", NULL);
@@ -94,8 +94,8 @@ Test(owners, of_a_star_in_a_folder_are_not_those_below_it)
 Test(owners, skip_invalid_lines_of_a_forges_file_as_the_forge_does)
 {
     pfc_owners *o = parse("*.c @a\n"
-                          "*.c nobody\n"      /* no owner: GitHub skips the line */
-                          "!*.c @b\n"         /* no exclusion at GitHub */
+                          "*.c nobody\n"       /* no owner: GitHub skips the line */
+                          "!*.c @b\n"          /* no exclusion at GitHub */
                           "with\\ space/ @s\n" /* an escaped blank */
                           "\\#notes @n\r\n",
                           PFC_OWNERS_GITHUB);
@@ -170,8 +170,8 @@ Test(owners, of_several_paths_are_those_of_most_of_them)
 {
     pfc_owners *rules = parse("/core/ @core\n", PFC_OWNERS_RULES);
     pfc_owners *file = parse("* @all\n/kernels/ @k\n/docs/\n", PFC_OWNERS_GITHUB);
-    const char *const paths[] = { "docs/a", "core/x.c", "kernels/a.c", "kernels/b.c", "docs/b",
-                                  "docs/c" };
+    const char *const paths[] = { "docs/a",      "core/x.c", "kernels/a.c",
+                                  "kernels/b.c", "docs/b",   "docs/c" };
     char *got = pfc_owners_of_paths(rules, file, paths, 6);
 
     cr_expect(eq(str, got, (char *)"@k"));

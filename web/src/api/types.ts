@@ -105,6 +105,7 @@ export interface Alert {
   event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
   title?: string; drift?: Drift | null; reproducibility?: string | null; hidden?: number; /* results of its series in quarantine */
   boundary?: { name: string; before: string | null; now: string | null }[] | null; /* of kind toolchain, harness */
+  owner?: string | null; /* names, separated by one space */
 }
 /* Of an alert of kind drift, which has no culprit: its range, its slope, and the change since the last release. */
 export interface Drift {
