@@ -1,5 +1,5 @@
 /*
- * Who owns a file or a benchmark: the project's own rules, and the CODEOWNERS file of its
+ * Owners of files and benchmarks: the project's own rules, and the CODEOWNERS file of its
  * repository. Pure; a pfc_owners is read-only after parsing, so that threads may share it.
  *
  * Sources: "About code owners" (GitHub Docs) and "Code Owners syntax and error handling" (GitLab

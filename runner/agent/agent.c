@@ -195,12 +195,19 @@ static pfc_code ask_for_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc
     const double wanted_s = a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S;
     const double poll_s = a->opts->once ? 0.0 : fmin(fmax(wanted_s, 1.0), 30.0);
     const int64_t asked_ns = pfc_clock_ns();
+    /* The service must not report the silence of a runner that ends on purpose. A label, because a
+     * server that is older than this runner takes any. */
+    json_t *labels =
+        a->opts->once ? json_pack("{s:s, s:s}", "tasks", "blocks", "once", "yes") : NULL;
     pfc_code code;
 
     a->question.status = report_of(a);
+    a->question.labels = labels;
     code = pfc_job_ask(a->http, &a->machine, poll_s, &a->question, job, leased, err);
     json_decref(a->question.status);
+    json_decref(labels);
     a->question.status = NULL;
+    a->question.labels = NULL;
     if (code == PFC_ECONFLICT) {
         /* the server has a later request number: the work folder was restored from a backup */
         renew_lease(a);

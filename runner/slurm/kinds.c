@@ -182,6 +182,9 @@ pfc_code pfc_slurm_kinds_read(const pfc_slurm_opts *opts, pfc_slurm_kinds *out, 
 
     if (!code)
         code = pfc_slurm_kinds_parse(text, opts->machine_class, out, err);
+    /* As runner/agent/agent.c does: the dispatcher ends on purpose. */
+    for (size_t i = 0; !code && opts->once && i < out->len; i++)
+        label(out->items[i].labels, "once", "yes");
     free(text);
     return code;
 }

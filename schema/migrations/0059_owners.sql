@@ -1,4 +1,4 @@
--- Who owns the benchmarks and files of a project: its own rules, and the CODEOWNERS file of its repository as the newest
+-- Owners of the benchmarks and files of a project: its own rules, and the CODEOWNERS file of its repository as the newest
 -- commit of the project's branch has it (core/owners/owners.h). path and sha: of that file; NULL: none is stored.
 CREATE TABLE project_owners (
     project_id bigint PRIMARY KEY REFERENCES projects (id),

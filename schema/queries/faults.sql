@@ -39,7 +39,7 @@ SELECT id, 'opened' AS what FROM opened UNION ALL SELECT id, 'ended' FROM ended;
 
 -- name: faults_silent
 -- Runners that sent no request for silent_s, neither drained nor revoked, without a job; for each project that they
--- work for. One that was silent for 14 days more when it was first looked at is no news.
+-- work for. The label "once" is that of a runner that ends after one job, on purpose. One that was silent for 14 days more when it was first looked at is no news.
 -- in: silent_s f64
 -- row: fault_change
 -- out: id i64, what text
@@ -50,7 +50,7 @@ WITH quiet AS MATERIALIZED (
                      AND j.finished_at > now() - make_interval(secs => $1::float8)
                      AND (r.project_id IS NULL OR j.project_id = r.project_id))) AS seen
     FROM runners r
-    WHERE r.drained_at IS NULL AND r.revoked_at IS NULL
+    WHERE r.drained_at IS NULL AND r.revoked_at IS NULL AND NOT r.labels ? 'once'
       AND r.last_seen_at < now() - make_interval(secs => $1::float8)
       AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
                       AND (r.project_id IS NULL OR j.project_id = r.project_id))),

@@ -1,4 +1,4 @@
--- Who owns the alerts of a project.
+-- Owners of the alerts of a project.
 
 -- name: owners_get
 -- in: project_id i64

@@ -120,7 +120,7 @@ SELECT (SELECT count(*) FROM waiting) AS open,
        (SELECT count(*) FROM unbuilt) AS broken_builds,
        (SELECT count(*) FROM runners r
         WHERE (r.project_id IS NULL OR r.project_id = $1::bigint) AND r.revoked_at IS NULL AND r.drained_at IS NULL
-          AND r.last_seen_at < now() - interval '5 minutes' AND r.last_seen_at >= now() - interval '30 days') AS silent,
+          AND NOT r.labels ? 'once' AND r.last_seen_at < now() - interval '5 minutes' AND r.last_seen_at >= now() - interval '30 days') AS silent,
        count(*) AS headline,
        count(*) FILTER (WHERE regression AND open) AS regressed,
        count(*) FILTER (WHERE regression AND NOT undone AND state IS NULL) AS watching,

@@ -208,7 +208,7 @@ static void take_benchmarks(const pfc_entry *e, pfc_receiver *r)
     r->benchmarks = globs ? globs_pattern(globs, "^(?:", ".*", ".", ")$") : pfc_strdup("");
 }
 
-/* A comment on a commit is for its author, whoever owns the benchmark. */
+/* A comment on a commit is for its author, not for the owner of the benchmark. */
 static void take_owners(const pfc_entry *e, pfc_receiver *r)
 {
     const char *globs = pfc_entry_get(e, "owner");

@@ -145,6 +145,7 @@ class Program(unittest.TestCase):
         self.assertEqual(path, "/api/v1/jobs/lease?wait=0")
         self.assertEqual(auth, "Bearer pfc_x")
         self.assertEqual((body["runner"], body["machine_class"]), ("me", "lab"))
+        self.assertEqual(body["labels"], {"tasks": "blocks", "once": "yes"}, "its silence afterwards is no fault")
         self.assertEqual(len(server.calls), 1)
 
     def test_the_environment_stands_in_for_flags(self):
@@ -208,6 +209,7 @@ class Program(unittest.TestCase):
             runner.send_signal(signal.SIGTERM)
             self.assertEqual(runner.wait(PATIENCE_S), 0)
         self.assertEqual(server.calls[0][0], "/api/v1/jobs/lease?wait=7")
+        self.assertEqual(server.calls[0][2]["labels"], {"tasks": "blocks"}, "a runner that stays")
 
     def test_resend_counts_what_is_there_and_asks_for_it(self):
         self.expect(self.run_it("--work", self.work, "--resend"), 5, "spool")

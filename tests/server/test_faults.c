@@ -205,7 +205,10 @@ Test(faults, a_silent_runner_is_announced_once_and_ends_with_its_next_request)
 Test(faults, a_runner_that_is_drained_revoked_busy_or_long_gone_is_no_news)
 {
     plant_runner(700);
-    pfc_test_sql(g.url, "UPDATE runners SET drained_at = now()");
+    /* It took at most one job and ended: --once. */
+    pfc_test_sql(g.url, "UPDATE runners SET labels = '{\"once\": \"yes\"}'");
+    expect_look(0, 0);
+    pfc_test_sql(g.url, "UPDATE runners SET labels = '{}', drained_at = now()");
     expect_look(0, 0);
     pfc_test_sql(g.url, "UPDATE runners SET drained_at = NULL, revoked_at = now()");
     expect_look(0, 0);

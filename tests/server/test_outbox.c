@@ -404,16 +404,18 @@ Test(outbox, a_receiver_takes_its_kinds_and_its_benchmarks_when_it_is_not_quiet)
 Test(outbox, an_owners_receiver_comes_before_those_of_the_project)
 {
     static const pfc_notice_route routes[] = {
-        { "all", "", ",recovered,", "", "^", 0, 0 },
+        { "culprits", "", ",recovered,", "", "^", 0, 0 },
         { "gemm", "", ",recovered,", "", "(?:^| )(?:\\@gemm[^ ]*)(?: |$)", 0, 0 },
-        { "project", "", ",recovered,toolchain,", "", "", 0, 0 },
+        { "late", "", ",recovered,toolchain,", "", "", 0, 0 },
     };
     static const struct {
         const char *owner, *kind, *takers; /* owner NULL: none */
     } rows[] = {
-        { "@gemm-team", "recovered", "all gemm " }, { "@x @gemm", "recovered", "all gemm " },
-        { "@x@gemm", "recovered", "all project " }, { NULL, "recovered", "all project " },
-        { "@gemm", "toolchain", "project " }, /* which the owner's receiver does not take */
+        { "@gemm-team", "recovered", "culprits gemm " },
+        { "@x @gemm", "recovered", "culprits gemm " },
+        { "@x@gemm", "recovered", "culprits late " },
+        { NULL, "recovered", "culprits late " },
+        { "@gemm", "toolchain", "late " }, /* which the owner's receiver does not take */
     };
     int64_t ids[PFC_ARRAY_LEN(rows)];
     char *url = NULL;

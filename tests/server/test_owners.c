@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/services/alerts/alerts.h"
-#include "server/services/alerts/owners.h"
+#include "server/services/owners/owners.h"
 #include "server/services/history/history.h"
 
 #include "tests/server/plant.h"

@@ -269,7 +269,7 @@ Test(receivers, what_a_receiver_takes_and_when)
     cr_assert(eq(str, r[2].events, ",culprit_confirmed,"));
     cr_assert(eq(str, r[3].events, ",recovered,regression,"));
     cr_assert(eq(str, r[0].owners, ""));  /* what no receiver takes by its owner */
-    cr_assert(eq(str, r[2].owners, "^")); /* a comment on a commit, whoever owns the benchmark */
+    cr_assert(eq(str, r[2].owners, "^")); /* a comment on a commit */
     cr_assert(eq(str, r[3].owners, "(?:^| )(?:\\@gemm\\-[^ ]*|a\\.b\\@x\\.y)(?: |$)"));
     cr_assert(eq(str, r[4].owners, "^"));
     cr_assert(eq(str, r[5].owners, "(?:^| )(?:\\@me)(?: |$)"));

@@ -1,6 +1,7 @@
 /* The recovery of a group is announced by the transaction that closes its last alert. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -77,4 +78,51 @@ Test(recovery, is_announced_once_when_two_transactions_close_the_last_two_alerts
         eq(i64, plant_number(url, "SELECT count(*) FROM notices WHERE kind = 'recovered'"), 1));
     free(url);
     pfc_db_close(db);
+}
+
+/* The detector closes the alert without a person, and says what it has measured. */
+Test(recovery, of_a_measured_level_verifies_the_fix_with_its_evidence)
+{
+    fx_ground g = fx_begin(3);
+    pfc_alert_events events = { 0 };
+    pfc_alerts list = { 0 };
+    double before = 0, after = 0, now = 0;
+    unsigned points = 0;
+    pfc_err err = { 0 };
+    const char *reason;
+
+    fx_commits(g.db, g.project, 1, 60);
+    for (unsigned n = 1; n <= 60; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", n >= 20 && n < 40 ? 130 : 100, 0.005, 8, 2, n);
+        fx_ingest(g.db, g.project, run);
+        if (n == 39)
+            fx_detect(g.db);
+    }
+    fx_detect(g.db);
+    cr_assert(eq(int,
+                 pfc_alerts_list(g.db, &(pfc_alert_filter){ .project_id = g.project },
+                                 (pfc_page){ 0 }, &list, &err),
+                 PFC_OK));
+    cr_assert(eq(sz, list.len, 1));
+    cr_expect(eq(str, (char *)list.items[0].state, "verified_fixed"));
+    cr_assert(eq(int, pfc_alert_events_list(g.db, list.items[0].id, &events, &err), PFC_OK));
+    cr_assert(eq(sz, events.len, 2));
+    cr_expect(eq(str, (char *)events.items[1].actor, "detector"));
+    reason = events.items[1].reason;
+    cr_assert(eq(int,
+                 sscanf(reason,
+                        "went away: the level is back where it was: %lf, %lf, and %lf since "
+                        "000000000000 (%u points)",
+                        &before, &after, &now, &points),
+                 4),
+              "%s", reason);
+    cr_expect(epsilon_eq(dbl, before, 100, 1));
+    cr_expect(epsilon_eq(dbl, after, 130, 1));
+    cr_expect(epsilon_eq(dbl, now, 100, 1));
+    cr_expect(eq(uint, points, 21)); /* commits 40 to 60 */
+    pfc_rows_clear(&events);
+    pfc_rows_clear(&list);
+    fx_end(&g);
 }

@@ -7,7 +7,7 @@
 #include "server/handlers/handlers.h"
 #include "server/services/alerts/effects.h"
 #include "server/services/alerts/kinds.h"
-#include "server/services/alerts/owners.h"
+#include "server/services/owners/owners.h"
 
 /* The alerts that may share a cause; null until the detector has grouped this alert. */
 static json_t *encode_group(const pfc_alert *a)

@@ -1,5 +1,5 @@
-/* Who owns the benchmarks and files of a project: the rules, and the repository's CODEOWNERS. */
-#include "server/services/alerts/owners.h"
+/* Owners of the benchmarks and files of a project: the rules, and the repository's CODEOWNERS. */
+#include "server/services/owners/owners.h"
 
 #include <stdlib.h>
 #include <string.h>

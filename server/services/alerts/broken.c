@@ -10,7 +10,7 @@
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/jobs.h"
 #include "server/services/alerts/alerts.h"
-#include "server/services/alerts/owners.h"
+#include "server/services/owners/owners.h"
 
 #define REASON_BYTES 400
 

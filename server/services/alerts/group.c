@@ -16,7 +16,7 @@
 #include "server/services/alerts/alerts.h"
 #include "server/services/alerts/group_summary.h"
 #include "server/services/alerts/machine_shift.h"
-#include "server/services/alerts/owners.h"
+#include "server/services/owners/owners.h"
 
 #define EVIDENCE_MAX 200 /* alerts of a group whose evidence is read: more add nothing */
 #define WIDEN_MAX    50  /* rounds in which the range is widened to whole groups */

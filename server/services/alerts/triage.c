@@ -6,7 +6,7 @@
 #include "server/repo/sql/groups.h"
 #include "server/repo/sql/notices.h"
 #include "server/services/alerts/alerts.h"
-#include "server/services/alerts/owners.h"
+#include "server/services/owners/owners.h"
 #include "server/services/service.h"
 
 static const char *const states[] = { "untriaged",     "acknowledged",   "investigating",

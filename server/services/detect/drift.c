@@ -12,7 +12,7 @@
 #include "server/repo/sql/drift.h"
 #include "server/repo/sql/jobs.h"
 #include "server/services/alerts/alerts.h"
-#include "server/services/alerts/owners.h"
+#include "server/services/owners/owners.h"
 #include "server/services/detect/detect.h"
 
 #define WINDOW_S (182 * 86400.0) /* half a year */

@@ -25,8 +25,8 @@
 
 /* The state of the newest change, which decides how many points an alert needs. */
 typedef struct newest_change {
-    bool accepted; /* they leave, or may leave, a level that a person has accepted */
-    bool alertable;     /* the change can open an alert */
+    bool accepted;  /* they leave, or may leave, a level that a person has accepted */
+    bool alertable; /* the change can open an alert */
 } newest_change;
 
 /* Why a change has no alert, as far as its series decides that. */
@@ -101,7 +101,7 @@ static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, si
 /* Uses the spread of the whole history and the centre of the accepted level, so that the next
  * step needs fewer points. */
 static bool is_alertable_here(const pfc_history *h, const pfc_detection *found, size_t k,
-                         const pfc_place *at, const pfc_known *items, size_t len)
+                              const pfc_place *at, const pfc_known *items, size_t len)
 {
     const pfc_change *c = &found->changes[k];
 
@@ -161,6 +161,15 @@ static const pfc_change *brings_back(const pfc_history *h, const pfc_detection *
     return NULL;
 }
 
+/* The reason in the history of the alert that is closed; NULL: undone is. The caller frees it. */
+static char *back_text(const pfc_history *h, double before, double after, const pfc_change *undone)
+{
+    if (!undone)
+        return NULL;
+    return pfc_format("%s: %.5g, %.5g, and %.5g since %.12s (%zu points)", PFC_WENT_AWAY, before,
+                      after, undone->after, h->meta[undone->index].sha, h->len - undone->index);
+}
+
 static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                              const pfc_history *h, const pfc_detection *found, size_t nth,
                              pfc_known *items, size_t items_len, newest_change *newest,
@@ -172,6 +181,7 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     pfc_place at;
     int64_t id = 0;
     pfc_known *old;
+    char *back = NULL;
     reason why;
     bool alertable;
     pfc_code code;
@@ -194,8 +204,10 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     if (!old)
         return code;
     old->used = true;
+    back = back_text(h, c->before, c->after, undone);
     if (!code && old->alert_id)
-        code = pfc_known_follow(tx, project_id, old, alertable, undone, err);
+        code = pfc_known_follow(tx, project_id, old, alertable, back, err);
+    free(back);
     if (!code && old->alert_id &&
         (old->gone || old->low != at.low || old->high != at.high ||
          (!undone && pfc_known_own(old, "verified_fixed"))))
@@ -238,6 +250,7 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
                              const pfc_detection *found, pfc_known *old, pfc_err *err)
 {
     const pfc_change *undone;
+    char *back;
     pfc_code code;
 
     old->used = true;
@@ -252,8 +265,10 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
                                              .id = old->id,
                                              .undone_commit_id = h->meta[undone->index].commit_id },
         err);
+    back = back_text(h, old->before, old->after, undone);
     if (!code && old->alert_id)
-        code = pfc_known_follow(tx, project_id, old, true, true, err);
+        code = pfc_known_follow(tx, project_id, old, true, back, err);
+    free(back);
     return code;
 }
 

@@ -80,7 +80,7 @@ bool pfc_known_own(const pfc_known *k, const char *state)
 }
 
 pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, bool confirmed,
-                          bool undone, pfc_err *err)
+                          const char *undone, pfc_err *err)
 {
     static const char *const closable[] = { "untriaged", "acknowledged", "investigating", "fixed",
                                             "backed_out" };
@@ -89,10 +89,10 @@ pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, 
 
     for (size_t i = 0; undone && i < PFC_ARRAY_LEN(closable); i++) {
         if (pfc_streq(old->alert_state, closable[i]))
-            change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
+            change = (pfc_alert_change){ .state = "verified_fixed", .reason = undone };
     }
     if (undone && pfc_known_own(old, "infrastructure")) {
-        change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
+        change = (pfc_alert_change){ .state = "verified_fixed", .reason = undone };
         own = true;
     }
     if (!undone && pfc_known_own(old, "verified_fixed")) {

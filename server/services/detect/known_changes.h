@@ -35,11 +35,12 @@ bool pfc_known_at(const pfc_known *k, int64_t low, int64_t high);
 bool pfc_known_same(const pfc_known *items, size_t len, int64_t low, int64_t high);
 /** Is its alert in that state, set by the detector? The detector reverts only its own changes. */
 bool pfc_known_own(const pfc_known *k, const char *state);
-/** Updates the alert of a stored change: closes it when the level has come back, opens it again
+/** Updates the alert of a stored change: closes it when the level has come back (undone: the
+ *  evidence, as the reason in its history; NULL: it has not), opens it again
  *  when that turns out wrong, or when a change that had vanished is detected again and may return.
  *  A state last set by a person is kept, except "acknowledged", "investigating" and "fixed". */
 pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, bool confirmed,
-                          bool undone, pfc_err *err) PFC_MUSTCHECK;
+                          const char *undone, pfc_err *err) PFC_MUSTCHECK;
 /** Groups the alert, and those grouped with it, again. */
 pfc_code pfc_alert_regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id,
                            pfc_err *err) PFC_MUSTCHECK;

@@ -275,6 +275,7 @@ static pfc_code settle_undone(const applying *a, pfc_err *err)
     for (size_t i = 0; !code && i < len; i++) {
         const pfc_known *k = &items[i];
         const pfc_known *later = NULL;
+        char *back = NULL;
 
         if (k->gone || !k->blocks || !k->regression)
             continue;
@@ -287,8 +288,12 @@ static pfc_code settle_undone(const applying *a, pfc_err *err)
                                                     .id = k->id,
                                                     .undone_by_id = later ? later->id : 0 },
             err);
+        if (later)
+            back = pfc_format("%s: %+.1f %%, then %+.1f %%, both measured in blocks", PFC_WENT_AWAY,
+                              100 * k->rel_change, 100 * later->rel_change);
         if (!code && k->alert_id)
-            code = pfc_known_follow(a->tx, a->j->project_id, k, true, later != NULL, err);
+            code = pfc_known_follow(a->tx, a->j->project_id, k, true, back, err);
+        free(back);
     }
     free(items);
     pfc_rows_clear(&rows);

@@ -66,7 +66,7 @@ Test(owners, follow_githubs_example)
     expect(o, "scripts/run", "@doctocat @octocat");
     expect(o, "deeply/nested/logs/file", "@octocat");
     expect(o, "apps/web/a.c", "@octocat");
-    expect(o, "apps/github/a.c", ""); /* nobody, on purpose */
+    expect(o, "apps/github/a.c", ""); /* no owner, on purpose */
     cr_expect(eq(sz, pfc_owners_rules(o), 12));
     cr_expect(eq(sz, pfc_owners_skipped(o), 0));
     pfc_owners_free(o);
@@ -94,7 +94,7 @@ Test(owners, of_a_star_in_a_folder_are_not_those_below_it)
 Test(owners, skip_invalid_lines_of_a_forges_file_as_the_forge_does)
 {
     pfc_owners *o = parse("*.c @a\n"
-                          "*.c nobody\n"       /* no owner: GitHub skips the line */
+                          "*.c word\n"       /* no owner: GitHub skips the line */
                           "!*.c @b\n"          /* no exclusion at GitHub */
                           "with\\ space/ @s\n" /* an escaped blank */
                           "\\#notes @n\r\n",

@@ -1,5 +1,5 @@
 /* Finds the owners of alerts; see owners.h. */
-#include "server/services/alerts/owners.h"
+#include "server/services/owners/owners.h"
 
 #include <stdlib.h>
 #include <string.h>
