@@ -9,8 +9,49 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/api.h"
 #include "cli/output/output.h"
 #include "core/http/client.h"
+
+int pfc_browse_run(const pfc_cli *cli, const pfc_browse_frame *frame)
+{
+    pfc_http *http = NULL;
+    pfc_conf conf = { 0 };
+    json_t *answer = NULL;
+    pfc_err err = { 0 };
+    pfc_code code = pfc_conf_find(".", &conf, &err);
+
+    if (!code)
+        code = pfc_api_open(frame->url, frame->data, &conf, &http, &err);
+    if (!code)
+        code = frame->ask(frame->opts, &conf, http, &answer, &err);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_incref(answer));
+    else if (!code)
+        frame->show(cli, frame->opts, answer);
+    json_decref(answer);
+    pfc_http_free(http);
+    pfc_conf_clear(&conf);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}
+
+void pfc_browse_begin(pfc_buf *path, const char *list, const char *project, const pfc_conf *conf)
+{
+    pfc_buf_init(path, 8192);
+    pfc_buf_puts(path, list);
+    pfc_browse_query(path, "project",
+                     pfc_conf_pick(project, "PERFCI_PROJECT", conf->project, NULL));
+}
+
+pfc_code pfc_browse_get(pfc_buf *path, size_t limit, pfc_http *http, json_t **answer, pfc_err *err)
+{
+    pfc_code code;
+
+    pfc_browse_query_i64(path, "limit", (int64_t)limit);
+    code = pfc_http_json(http, "GET", pfc_buf_text(path), NULL, NULL, answer, err);
+    pfc_buf_clear(path);
+    return code;
+}
 
 void pfc_browse_query(pfc_buf *path, const char *key, const char *value)
 {

@@ -7,6 +7,26 @@
 #include "cli/cli.h"
 #include "cli/output/output.h"
 #include "core/base/buf.h"
+#include "core/base/config/conf.h"
+#include "core/http/client.h"
+
+/** A command that shows an answer of the service. */
+typedef struct pfc_browse_frame {
+    const char *url, *data; /* of its options */
+    void *opts;             /* for both functions */
+    pfc_code (*ask)(void *opts, const pfc_conf *conf, pfc_http *http, json_t **answer,
+                    pfc_err *err);
+    void (*show)(const pfc_cli *cli, void *opts, const json_t *answer); /* without --json */
+} pfc_browse_frame;
+
+/** Reads the settings, opens the service, asks and shows. Returns the program's exit status. */
+int pfc_browse_run(const pfc_cli *cli, const pfc_browse_frame *frame);
+/** Begins the path of a list, with the query for `project`, or else that of the settings; the
+ *  caller adds its own queries and ends it with pfc_browse_get. */
+void pfc_browse_begin(pfc_buf *path, const char *list, const char *project, const pfc_conf *conf);
+/** Adds the limit, asks, and clears the path. */
+pfc_code pfc_browse_get(pfc_buf *path, size_t limit, pfc_http *http, json_t **answer,
+                        pfc_err *err) PFC_MUSTCHECK;
 
 /** Adds key=value, escaped, to the path's query; nothing when value is NULL. */
 void pfc_browse_query(pfc_buf *path, const char *key, const char *value);

@@ -4,12 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/parse.h"
-
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
 #include "cli/service/browse.h"
+#include "core/base/parse.h"
 
 typedef struct records_opts {
     const char *project, *reason, *url, *data;
@@ -71,17 +70,10 @@ static pfc_code list(const records_opts *o, const pfc_conf *conf, pfc_http *http
                      json_t **answer, pfc_err *err)
 {
     pfc_buf path;
-    pfc_code code;
 
-    pfc_buf_init(&path, 8192);
-    pfc_buf_puts(&path, what);
-    pfc_browse_query(&path, "project",
-                     pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
+    pfc_browse_begin(&path, what, o->project, conf);
     pfc_browse_query(&path, "open", o->open ? "true" : NULL);
-    pfc_browse_query_i64(&path, "limit", (int64_t)o->limit);
-    code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
-    pfc_buf_clear(&path);
-    return code;
+    return pfc_browse_get(&path, o->limit, http, answer, err);
 }
 
 /* ---- events ---- */
@@ -167,68 +159,66 @@ static void print_event(const pfc_cli *cli, const json_t *e)
     }
 }
 
+static pfc_code ask_events(void *opts, const pfc_conf *conf, pfc_http *http, json_t **answer,
+                           pfc_err *err)
+{
+    const records_opts *o = opts;
+
+    return o->words_len ? one_event(o, http, answer, err)
+                        : list(o, conf, http, "/api/v1/environment", answer, err);
+}
+
+static void show_events(const pfc_cli *cli, void *opts, const json_t *answer)
+{
+    const records_opts *o = opts;
+    const json_t *events = json_object_get(answer, "events");
+
+    if (o->words_len)
+        print_event(cli, answer);
+    else if (json_array_size(events) || cli->csv)
+        print_events(cli, events);
+    else
+        pfc_cli_note(cli, "no infrastructure events");
+}
+
 static int cmd_events(pfc_cli *cli, int argc, char **argv)
 {
     records_opts o = { .limit = 100 };
-    pfc_http *http = NULL;
-    pfc_conf conf = { 0 };
-    json_t *answer = NULL;
-    pfc_err err = { 0 };
-    pfc_code code;
 
     pfc_cli_parse(cli, &pfc_cmd_events, argc, argv, &o);
-    code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
-    if (!code)
-        code = o.words_len ? one_event(&o, http, &answer, &err)
-                           : list(&o, &conf, http, "/api/v1/environment", &answer, &err);
-    if (!code && cli->json)
-        pfc_cli_print_json(json_incref(answer));
-    else if (!code && o.words_len)
-        print_event(cli, answer);
-    else if (!code && (json_array_size(json_object_get(answer, "events")) || cli->csv))
-        print_events(cli, json_object_get(answer, "events"));
-    else if (!code)
-        pfc_cli_note(cli, "no infrastructure events");
-    json_decref(answer);
-    pfc_http_free(http);
-    pfc_conf_clear(&conf);
-    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+    return pfc_browse_run(cli, &(pfc_browse_frame){ o.url, o.data, &o, ask_events, show_events });
 }
 
 /* ---- audit ---- */
 
-static int cmd_audit(pfc_cli *cli, int argc, char **argv)
+static pfc_code ask_audit(void *opts, const pfc_conf *conf, pfc_http *http, json_t **answer,
+                          pfc_err *err)
+{
+    return list(opts, conf, http, "/api/v1/audit", answer, err);
+}
+
+static void show_audit(const pfc_cli *cli, void *opts, const json_t *answer)
 {
     static const pfc_browse_col cols[] = {
         { "TIME (UTC)", "at", PFC_BROWSE_WHEN }, { "ACTOR", "actor", PFC_BROWSE_TEXT },
         { "ACTION", "action", PFC_BROWSE_TEXT }, { "PROJECT", "project", PFC_BROWSE_TEXT },
         { "OBJECT", "object", PFC_BROWSE_TEXT }, { "DETAIL", "detail", PFC_BROWSE_TEXT },
     };
+    const json_t *rows = json_object_get(answer, "audit");
+
+    (void)opts;
+    if (json_array_size(rows) || cli->csv)
+        pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), true, rows);
+    else
+        pfc_cli_note(cli, "nothing was changed by anyone yet");
+}
+
+static int cmd_audit(pfc_cli *cli, int argc, char **argv)
+{
     records_opts o = { .limit = 100 };
-    pfc_http *http = NULL;
-    pfc_conf conf = { 0 };
-    json_t *answer = NULL;
-    pfc_err err = { 0 };
-    pfc_code code;
 
     pfc_cli_parse(cli, &pfc_cmd_audit, argc, argv, &o);
-    code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
-    if (!code)
-        code = list(&o, &conf, http, "/api/v1/audit", &answer, &err);
-    if (!code && cli->json)
-        pfc_cli_print_json(json_incref(answer));
-    else if (!code && (json_array_size(json_object_get(answer, "audit")) || cli->csv))
-        pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), true, json_object_get(answer, "audit"));
-    else if (!code)
-        pfc_cli_note(cli, "nothing was changed by anyone yet");
-    json_decref(answer);
-    pfc_http_free(http);
-    pfc_conf_clear(&conf);
-    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+    return pfc_browse_run(cli, &(pfc_browse_frame){ o.url, o.data, &o, ask_audit, show_audit });
 }
 
 const pfc_subcommand pfc_cmd_events = {

@@ -208,57 +208,41 @@ static pfc_code one_job(const jobs_opts *o, pfc_http *http, json_t **answer, pfc
     return code;
 }
 
-static pfc_code list_jobs(const jobs_opts *o, const pfc_conf *conf, pfc_http *http, json_t **answer,
-                          pfc_err *err)
+static pfc_code ask(void *opts, const pfc_conf *conf, pfc_http *http, json_t **answer, pfc_err *err)
 {
+    const jobs_opts *o = opts;
     pfc_buf path;
-    pfc_code code;
 
-    pfc_buf_init(&path, 8192);
-    pfc_buf_puts(&path, "/api/v1/jobs");
-    pfc_browse_query(&path, "project",
-                     pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
+    if (o->words_len)
+        return one_job(o, http, answer, err);
+    pfc_browse_begin(&path, "/api/v1/jobs", o->project, conf);
     pfc_browse_query(&path, "state", o->state);
     pfc_browse_query(&path, "kind", o->kind);
-    pfc_browse_query_i64(&path, "limit", (int64_t)o->limit);
-    code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
-    pfc_buf_clear(&path);
-    return code;
+    return pfc_browse_get(&path, o->limit, http, answer, err);
+}
+
+static void show(const pfc_cli *cli, void *opts, const json_t *answer)
+{
+    const jobs_opts *o = opts;
+    json_t *list =
+        o->words_len ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "jobs"));
+
+    if (json_array_size(list) || cli->csv)
+        print_jobs(cli, list);
+    else
+        pfc_cli_note(cli, "no jobs");
+    json_decref(list);
 }
 
 static int cmd_jobs(pfc_cli *cli, int argc, char **argv)
 {
     jobs_opts o = { .limit = 100 };
-    pfc_http *http = NULL;
-    pfc_conf conf = { 0 };
-    json_t *answer = NULL, *list = NULL;
     pfc_err err = { 0 };
-    pfc_code code;
 
     pfc_cli_parse(cli, &pfc_cmd_jobs, argc, argv, &o);
-    code = check_words(&o, &err);
-    if (!code)
-        code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
-    if (!code)
-        code = o.words_len ? one_job(&o, http, &answer, &err)
-                           : list_jobs(&o, &conf, http, &answer, &err);
-    if (!code && cli->json) {
-        pfc_cli_print_json(json_incref(answer));
-    } else if (!code) {
-        list =
-            o.words_len ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "jobs"));
-        if (json_array_size(list) || cli->csv)
-            print_jobs(cli, list);
-        else
-            pfc_cli_note(cli, "no jobs");
-    }
-    json_decref(list);
-    json_decref(answer);
-    pfc_http_free(http);
-    pfc_conf_clear(&conf);
-    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+    if (check_words(&o, &err))
+        return pfc_cli_fail(cli, &err);
+    return pfc_browse_run(cli, &(pfc_browse_frame){ o.url, o.data, &o, ask, show });
 }
 
 const pfc_subcommand pfc_cmd_jobs = {

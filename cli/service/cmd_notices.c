@@ -93,22 +93,6 @@ static void print_notices(const pfc_cli *cli, const json_t *list)
     pfc_table_print(table);
 }
 
-static pfc_code list_notices(const notices_opts *o, const pfc_conf *conf, pfc_http *http,
-                             json_t **answer, pfc_err *err)
-{
-    pfc_buf path;
-    pfc_code code;
-
-    pfc_buf_init(&path, 8192);
-    pfc_buf_puts(&path, "/api/v1/notices");
-    pfc_browse_query(&path, "project",
-                     pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
-    pfc_browse_query_i64(&path, "limit", (int64_t)o->limit);
-    code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
-    pfc_buf_clear(&path);
-    return code;
-}
-
 static pfc_code change_notice(const notices_opts *o, pfc_http *http, json_t **answer, pfc_err *err)
 {
     static const char *const known[] = { "send", "close", NULL };
@@ -145,34 +129,36 @@ static void say_changed(const pfc_cli *cli, const json_t *answer)
                      json_integer_value(count) == 1 ? "delivery" : "deliveries");
 }
 
+static pfc_code ask(void *opts, const pfc_conf *conf, pfc_http *http, json_t **answer, pfc_err *err)
+{
+    const notices_opts *o = opts;
+    pfc_buf path;
+
+    if (o->words_len)
+        return change_notice(o, http, answer, err);
+    pfc_browse_begin(&path, "/api/v1/notices", o->project, conf);
+    return pfc_browse_get(&path, o->limit, http, answer, err);
+}
+
+static void show(const pfc_cli *cli, void *opts, const json_t *answer)
+{
+    const notices_opts *o = opts;
+    const json_t *list = json_object_get(answer, "notices");
+
+    if (o->words_len)
+        say_changed(cli, answer);
+    else if (cli->csv || json_array_size(list))
+        print_notices(cli, list);
+    else
+        pfc_cli_note(cli, "every notice is delivered");
+}
+
 static int cmd_notices(pfc_cli *cli, int argc, char **argv)
 {
     notices_opts o = { .limit = 100 };
-    pfc_http *http = NULL;
-    pfc_conf conf = { 0 };
-    json_t *answer = NULL;
-    pfc_err err = { 0 };
-    pfc_code code;
 
     pfc_cli_parse(cli, &pfc_cmd_notices, argc, argv, &o);
-    code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
-    if (!code)
-        code = o.words_len ? change_notice(&o, http, &answer, &err)
-                           : list_notices(&o, &conf, http, &answer, &err);
-    if (!code && cli->json)
-        pfc_cli_print_json(json_incref(answer));
-    else if (!code && o.words_len)
-        say_changed(cli, answer);
-    else if (!code && (cli->csv || json_array_size(json_object_get(answer, "notices"))))
-        print_notices(cli, json_object_get(answer, "notices"));
-    else if (!code)
-        pfc_cli_note(cli, "every notice is delivered");
-    json_decref(answer);
-    pfc_http_free(http);
-    pfc_conf_clear(&conf);
-    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+    return pfc_browse_run(cli, &(pfc_browse_frame){ o.url, o.data, &o, ask, show });
 }
 
 const pfc_subcommand pfc_cmd_notices = {

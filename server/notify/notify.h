@@ -53,9 +53,9 @@ typedef struct pfc_receivers {
  * Lines (core/base/config/entries.h) "NAME kind=webhook url=https://... secret=FILE [project=P]
  * [events=K,...] [benchmarks=GLOB,...] [owner=GLOB,...] [quiet=HH:MM-HH:MM] [digest=hourly]", for
  * email also from=A and to=A,...; also digest="daily HH:MM [ZONE]", by default in UTC. url may be
- * the absolute path of a file that contains it. Secrets are always files; a webhook's has at least 16 bytes. `where`
- * is the file in messages; `networks`: networks that receivers may be in, by http, too, as for
- * pfc_nets_parse. PFC_EINVAL names the line. Clear *out, also on failure.
+ * the absolute path of a file that contains it. Secrets are always files; a webhook's has at least
+ * 16 bytes. `where` is the file in messages; `networks`: networks that receivers may be in, by
+ * http, too, as for pfc_nets_parse. PFC_EINVAL names the line. Clear *out, also on failure.
  */
 pfc_code pfc_receivers_parse(const char *text, const char *where, const char *networks,
                              pfc_receivers *out, pfc_err *err) PFC_MUSTCHECK;

@@ -205,7 +205,8 @@ static pfc_code follow(pfc_tx *tx, void *into, pfc_err *err)
     const following *f = into;
 
     if (f->known)
-        return pfc_known_follow(tx, f->project, f->known, f->confirmed, f->undone, err);
+        return pfc_known_follow(tx, f->project, f->known, f->confirmed,
+                                f->undone ? "measured" : NULL, err);
     return pfc_alert_follow(tx, f->project, f->id, f->from, f->own,
                             &(pfc_alert_change){ .state = "noise", .reason = "gone" }, err);
 }

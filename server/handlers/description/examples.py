@@ -38,5 +38,7 @@ EXAMPLES = {
     "Forge": {"forge": "github", "repo": "me/kernels", "policy": "on_change", "budget_s": 300},
     "Schedule": {"name": "nightly", "cron": "30 2 * * mon-fri", "zone": "Europe/Berlin", "budget_s": 3600},
     "ScheduleChange": {"enabled": False},
+    "Owners": {"rules": "kernel:gemm @gemm-team\n/kernels/norm/ @norm-team\n"},
+    "Codeowners": {"commit": COMMIT, "path": ".github/CODEOWNERS", "text": "/kernels/ @kernels\n"},
     "Detector": {"fdr": 0.05, "rules": [{"metric": "*", "min_change": 0.01}, {"benchmark": "startup/*", "judged": False}]},
 }

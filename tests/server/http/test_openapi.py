@@ -155,7 +155,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                "/api/v1/explain": f"?before={1:032x}&after={8:032x}"}
     # Members that nothing here brings about; other tests look at their values.
     ELSEWHERE = {
-        "AlertAnswer.reason", "AlertDetailAnswer.reason", "AlertAnswer.drift", "AlertDetailAnswer.drift", "AlertAnswer.boundary", "AlertDetailAnswer.boundary", "SuspectsAnswer.drift", "SuspectsAnswer.reason", "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
+        "CodeownersAnswer.reason", "OwnersAnswer.codeowners", "AlertAnswer.reason", "AlertDetailAnswer.reason", "AlertAnswer.drift", "AlertDetailAnswer.drift", "AlertAnswer.boundary", "AlertDetailAnswer.boundary", "SuspectsAnswer.drift", "SuspectsAnswer.reason", "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
         "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
