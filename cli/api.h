@@ -66,8 +66,8 @@ pfc_code pfc_api_post_commits(pfc_http *http, const char *project, const char *b
                               pfc_repo *repo, const pfc_commit_id *ids, size_t len, int64_t *fresh,
                               pfc_err *err) PFC_MUSTCHECK;
 
-/** Sends the CODEOWNERS file of `tip`, for the owners of alerts. The service keeps that of the newest
- *  commit of the project's branch. A failure is logged only: no result depends on it. */
+/** Sends the CODEOWNERS file of `tip`, for the owners of alerts. The service keeps that of the
+ *  newest commit of the project's branch. A failure is logged only: no result depends on it. */
 void pfc_api_post_codeowners(pfc_http *http, const char *project, pfc_repo *repo,
                              const pfc_commit_id *tip);
 

@@ -35,8 +35,7 @@ static const pfc_option project_options[] = {
     PFC_OPT_SECONDS("budget", "T", project_opts, forge.budget_s,
                     "With set: measuring time of one push", .fallback = "5m"),
     PFC_OPT_SECONDS("patience", "T", project_opts, forge.patience_s,
-                    "With set: without a verdict, the check is neutral after it",
-                    .fallback = "1h"),
+                    "With set: without a verdict, the check is neutral after it", .fallback = "1h"),
     PFC_OPT_TEXT("machine-class", "C", project_opts, forge.machine_class,
                  "With set: the machines that measure pull requests", .fallback = "any"),
     PFC_OPT_TEXT("file", "FILE", project_opts, file,
@@ -195,7 +194,9 @@ static pfc_code of_one(const pfc_cli *cli, const project_opts *o, pfc_http *http
 
 static int cmd_project(pfc_cli *cli, int argc, char **argv)
 {
-    static const char *const known[] = { "create", "list", "set", "pulls", "owners", "delete", NULL };
+    static const char *const known[] = {
+        "create", "list", "set", "pulls", "owners", "delete", NULL
+    };
     project_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
@@ -209,9 +210,9 @@ static int cmd_project(pfc_cli *cli, int argc, char **argv)
         code = list(cli, http, &err);
     else if (!code && strcmp(o.words.items[0], "delete") == 0)
         code = remove_project(cli, &o, http, &err);
-    else if (!code && (strcmp(o.words.items[0], "set") == 0 ||
-                       strcmp(o.words.items[0], "pulls") == 0 ||
-                       strcmp(o.words.items[0], "owners") == 0))
+    else if (!code &&
+             (strcmp(o.words.items[0], "set") == 0 || strcmp(o.words.items[0], "pulls") == 0 ||
+              strcmp(o.words.items[0], "owners") == 0))
         code = of_one(cli, &o, http, &err);
     else if (!code)
         code = pfc_browse_unknown("", o.words.items[0], known, &err);

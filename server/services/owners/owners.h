@@ -1,8 +1,9 @@
 /*
- * Owners of the alerts of a project. The owner of an alert is that of its benchmark by the project's
- * own rules; else that of most files that the culprit, or without one the most likely commit, has
- * touched and the benchmark is built from, by the rules or the CODEOWNERS file of the repository;
- * else that of most files of the benchmark. The alerts of a group have one owner. Thread-safe.
+ * Owners of the alerts of a project. The owner of an alert is that of its benchmark by the
+ * project's own rules; else that of most files that the culprit, or without one the most likely
+ * commit, has touched and the benchmark is built from, by the rules or the CODEOWNERS file of the
+ * repository; else that of most files of the benchmark. The alerts of a group have one owner.
+ * Thread-safe.
  */
 #ifndef PFC_SERVER_SERVICES_OWNERS_OWNERS_H
 #define PFC_SERVER_SERVICES_OWNERS_OWNERS_H
@@ -36,8 +37,8 @@ typedef struct pfc_codeowners_stored {
 } pfc_codeowners_stored;
 
 /** Replaces the stored file, unless the commit is not on the project's branch or is before the
- *  commit of the stored file: a measured branch or fork must not choose the receivers. PFC_EINVAL: an
- *  unknown path, or a text over its limits. */
+ *  commit of the stored file: a measured branch or fork must not choose the receivers.
+ *  PFC_EINVAL: an unknown path, or a text over its limits. */
 pfc_code pfc_codeowners_store(pfc_db *db, const char *actor, int64_t project_id,
                               const pfc_codeowners_file *file, pfc_codeowners_stored *out,
                               pfc_err *err) PFC_MUSTCHECK;
