@@ -7,8 +7,6 @@
 #include "cli/results/upload.h"
 #include "cli/store/publish.h"
 
-enum { LINE = 20000 };
-
 struct pfc_upload_store {
     pfc_store *store;
     pfc_store_history history;
@@ -76,23 +74,12 @@ pfc_code pfc_upload_store_finish(pfc_upload *up, pfc_err *err)
 {
     struct pfc_upload_store *s = up->store;
     const char *branch = up->conf.branch ? up->conf.branch : up->branch ? up->branch : "HEAD";
-    pfc_commit_id *line = NULL, *copy;
-    pfc_commit_id tip;
+    pfc_commit_id *line = NULL;
     json_t *found = NULL;
     size_t len = 0;
-    pfc_code code = pfc_store_history_load(s->store, &s->history, err);
+    pfc_code code =
+        pfc_store_read_all(up->cli, s->store, up->repo, branch, &s->history, &line, &len, err);
 
-    if (!code)
-        pfc_store_say_faults(up->cli, s->store, &s->history);
-    if (!code)
-        code = pfc_repo_resolve(up->repo, branch, &tip, err);
-    if (!code)
-        code = pfc_repo_history(up->repo, &tip, LINE, &line, &len, err);
-    if (!code) {
-        copy = pfc_calloc(len + 1, sizeof(*copy));
-        memcpy(copy, line, len * sizeof(*copy));
-        code = pfc_store_history_judge(&s->history, copy, len, err);
-    }
     if (!code) {
         found = pfc_store_alerts_new(&s->history, NULL);
         code = pfc_store_put_alerts(s->store, found, err);

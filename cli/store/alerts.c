@@ -164,16 +164,44 @@ json_t *pfc_store_candidates(const pfc_store_history *h)
     return list;
 }
 
+/* Without decisions all of them are "on record", as before there was triage. */
+static char *standing_sentence(const json_t *newest, size_t open, size_t decided)
+{
+    const char *s = open == 1 ? "" : "s", *is = open == 1 ? "is" : "are";
+    char *decisions =
+        decided ? pfc_format(" %zu more %s triaged.", decided, decided == 1 ? "is" : "are")
+                : pfc_strdup("");
+    char *text;
+
+    if (!open && !decided)
+        text = pfc_strdup("No regression is on record.");
+    else if (!open)
+        text = pfc_format("No regression is open; %zu on record %s triaged.", decided,
+                          decided == 1 ? "is" : "are");
+    else
+        text = pfc_format("%zu regression%s %s %s, the newest at %.12s (%s %s).%s", open, s, is,
+                          decided ? "open" : "on record", text_of(newest, "commit"),
+                          text_of(newest, "benchmark"), text_of(newest, "metric"), decisions);
+    free(decisions);
+    return text;
+}
+
 json_t *pfc_store_standing(const pfc_store_history *h)
 {
     const size_t n = json_array_size(h->alerts);
-    const json_t *newest = json_array_get(h->alerts, n - 1);
-    char *sentence = n == 0 ? pfc_strdup("No regression is on record.")
-                            : pfc_format("%zu regression%s on record, the newest at %.12s (%s %s).",
-                                         n, n == 1 ? " is" : "s are", text_of(newest, "commit"),
-                                         text_of(newest, "benchmark"), text_of(newest, "metric"));
-    json_t *json = json_pack("{s:s, s:I}", "sentence", sentence, "regressions", (json_int_t)n);
+    const json_t *newest = NULL;
+    size_t open = 0;
+    char *sentence;
+    json_t *json;
 
+    for (size_t i = 0; i < n; i++) {
+        if (json_object_get(json_array_get(h->alerts, i), "triage"))
+            continue;
+        newest = json_array_get(h->alerts, i);
+        open++;
+    }
+    sentence = standing_sentence(newest, open, n - open);
+    json = json_pack("{s:s, s:I}", "sentence", sentence, "regressions", (json_int_t)open);
     free(sentence);
     return json;
 }

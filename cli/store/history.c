@@ -78,18 +78,28 @@ static pfc_code check_name(const char *path, const char *id, pfc_err *err)
 static pfc_code take_json(pfc_store_history *h, const char *path, const char *text, size_t len,
                           pfc_err *err)
 {
-    const bool session = strncmp(path, "sessions/", 9) == 0;
+    static const struct {
+        const char *folder, *id;
+        pfc_code (*check)(const json_t *doc, pfc_err *err);
+    } kinds[] = { { "sessions/", "id", check_session },
+                  { "alerts/", "key", check_alert },
+                  { "triage/", "id", pfc_store_triage_check } };
+    json_t *const lists[] = { h->sessions, h->alerts, h->triage };
     json_t *doc = NULL;
+    size_t kind = 0;
     pfc_code code = pfc_json_parse(text, len, &doc, err);
 
+    while (kind + 1 < PFC_ARRAY_LEN(kinds) &&
+           strncmp(path, kinds[kind].folder, strlen(kinds[kind].folder)) != 0)
+        kind++;
     if (!code)
-        code = session ? check_session(doc, err) : check_alert(doc, err);
+        code = kinds[kind].check(doc, err);
     if (!code)
-        code = check_name(path, text_of(doc, session ? "id" : "key"), err);
+        code = check_name(path, text_of(doc, kinds[kind].id), err);
     if (code)
         json_decref(doc);
     else
-        json_array_append_new(session ? h->sessions : h->alerts, doc);
+        json_array_append_new(lists[kind], doc);
     return code;
 }
 
@@ -141,6 +151,14 @@ static int newest_first(const json_t *a, const json_t *b)
     return c ? c : strcmp(text_of(a, "id"), text_of(b, "id"));
 }
 
+/* Of decisions: the oldest first. */
+static int by_time(const json_t *a, const json_t *b)
+{
+    const int c = strcmp(text_of(a, "at"), text_of(b, "at"));
+
+    return c ? c : strcmp(text_of(a, "id"), text_of(b, "id"));
+}
+
 static int by_number(const json_t *a, const json_t *b)
 {
     const json_int_t x = json_integer_value(json_object_get(a, "id"));
@@ -171,12 +189,15 @@ pfc_code pfc_store_history_load(pfc_store *store, pfc_store_history *h, pfc_err 
 
     *h = (pfc_store_history){ .sessions = json_array(),
                               .alerts = json_array(),
+                              .triage = json_array(),
                               .faults = json_array() };
     code = pfc_store_each(store, take_file, add_fault, h, err);
     if (h->runs_len)
         qsort(h->runs, h->runs_len, sizeof(pfc_run *), by_start);
     h->sessions = sorted(h->sessions, newest_first);
     h->alerts = sorted(h->alerts, by_number);
+    h->triage = sorted(h->triage, by_time);
+    pfc_store_triage_apply(h);
     return code;
 }
 
@@ -203,6 +224,7 @@ void pfc_store_history_clear(pfc_store_history *h)
     free(h->runs);
     json_decref(h->sessions);
     json_decref(h->alerts);
+    json_decref(h->triage);
     json_decref(h->faults);
     *h = (pfc_store_history){ 0 };
 }

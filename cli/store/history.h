@@ -32,6 +32,8 @@ typedef struct pfc_store_history {
     json_t *sessions; /* as judged, the newest first: array, as GET /sessions/{id} answers each */
     json_t *alerts;   /* on record, by number: array of objects; pfc_store_alerts_new has the
                          members */
+    json_t *triage;   /* decisions about them, the oldest first: array; triage.c has the members.
+                         The newest of an alert is its member "triage", unless it opens it again */
     json_t *faults;   /* [{"path", "reason"}]: files that cannot be read */
 
     /* After pfc_store_history_judge: */
@@ -86,8 +88,26 @@ json_t *pfc_store_candidates(const pfc_store_history *history);
 json_t *pfc_store_alerts_new(pfc_store_history *history, const json_t *series);
 /** "alerts/ab/KEY.json". Caller frees. */
 char *pfc_store_alert_path(const json_t *alert);
-/** {"sentence", "regressions"}: how the project stands; the caller decrefs. */
+/** {"sentence", "regressions"}: how the project stands: regressions without a decision; the caller
+ *  decrefs. */
 json_t *pfc_store_standing(const pfc_store_history *history);
+
+/* ---- triage.c ---- */
+
+/** PFC_EINVAL: not a decision. */
+pfc_code pfc_store_triage_check(const json_t *doc, pfc_err *err) PFC_MUSTCHECK;
+/** Sets the member "triage" of the alerts by history->triage. */
+void pfc_store_triage_apply(pfc_store_history *history);
+/**
+ * Stores a decision about an alert on record, and adds it to the history.
+ *
+ * state   "accepted", "noise", "fixed"; "open" takes an earlier decision back
+ * reason  1 to PFC_WIRE_MAX_TEXT bytes
+ * by      who decided, for readers; may be ""
+ */
+pfc_code pfc_store_triage_put(pfc_store *store, pfc_store_history *history, const json_t *alert,
+                              const char *state, const char *reason, const char *by,
+                              pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- documents ---- */
 

@@ -44,7 +44,7 @@ pfc_code pfc_store_check_marker(const char *text, size_t len, const char *where,
 
 bool pfc_store_is_data(const char *path)
 {
-    static const char *const folders[] = { "runs/", "sessions/", "alerts/" };
+    static const char *const folders[] = { "runs/", "sessions/", "alerts/", "triage/" };
     const size_t len = strlen(path);
     bool below = false;
 

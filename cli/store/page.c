@@ -270,6 +270,60 @@ static void put_changes(const pfc_store_history *h, pfc_buf *out)
                        changes_of(h) - CHANGES_LISTED);
 }
 
+/* "noise: REASON (BY, TIME)"; "open" without a decision. */
+static void put_decision(const json_t *alert, pfc_buf *out)
+{
+    const json_t *t = json_object_get(alert, "triage");
+    const char *by = json_string_value(json_object_get(t, "by"));
+    const char *at = json_string_value(json_object_get(t, "at"));
+
+    if (!t) {
+        pfc_buf_puts(out, "<td class=\"k worse\">open</td>");
+        return;
+    }
+    pfc_buf_printf(out, "<td>%s: ", json_string_value(json_object_get(t, "state")));
+    pfc_markup_text(out, json_string_value(json_object_get(t, "reason")));
+    pfc_buf_puts(out, " <span class=\"soft\">(");
+    pfc_markup_text(out, by ? by : "");
+    pfc_buf_puts(out, by && *by ? ", " : "");
+    pfc_markup_text(out, at ? at : "");
+    pfc_buf_puts(out, ")</span></td>");
+}
+
+/* The newest first, with the numbers that perfci triage takes. */
+static void put_record(const pfc_store_history *h, pfc_buf *out)
+{
+    const size_t n = json_array_size(h->alerts);
+
+    if (!n)
+        return;
+    pfc_buf_puts(out, "<h2>Regressions on record</h2><div class=\"wide\"><table><thead><tr>"
+                      "<th scope=\"col\" class=\"n\">Number</th><th scope=\"col\">Benchmark</th>"
+                      "<th scope=\"col\">Metric</th><th scope=\"col\">Commit</th>"
+                      "<th scope=\"col\" class=\"n\">Change</th><th scope=\"col\">State</th></tr>"
+                      "</thead><tbody>\n");
+    for (size_t i = n; i-- > 0 && n - i <= CHANGES_LISTED;) {
+        const json_t *a = json_array_get(h->alerts, i);
+        const json_t *rel = json_object_get(a, "rel_change");
+        char percent[32] = "";
+
+        if (json_is_number(rel))
+            pfc_show_percent(json_number_value(rel), percent);
+        pfc_buf_printf(out, "<tr><td class=\"n\">%lld</td>",
+                       (long long)json_integer_value(json_object_get(a, "id")));
+        pfc_markup_cell(out, "", json_string_value(json_object_get(a, "benchmark")));
+        pfc_markup_cell(out, "", json_string_value(json_object_get(a, "metric")));
+        pfc_buf_printf(out, "<td class=\"k\">%.12s</td><td class=\"n\">%s</td>",
+                       json_string_value(json_object_get(a, "commit")), percent);
+        put_decision(a, out);
+        pfc_buf_puts(out, "</tr>\n");
+    }
+    pfc_buf_puts(out, "</tbody></table></div>\n");
+    if (n > CHANGES_LISTED)
+        pfc_buf_printf(out, "<p class=\"soft\">%zu older ones are not listed.</p>\n",
+                       n - CHANGES_LISTED);
+}
+
 static void put_faults(const pfc_store_history *h, pfc_buf *out)
 {
     const size_t n = json_array_size(h->faults);
@@ -314,6 +368,7 @@ pfc_code pfc_store_page(const pfc_store_history *h, const char *project, pfc_buf
 
     pfc_markup_page_begin(out, title, style);
     put_summary(h, out);
+    put_record(h, out);
     put_changes(h, out);
     put_faults(h, out);
     pfc_buf_puts(out, "<h2>Charts</h2>\n<p class=\"soft\">A triangle marks a change: \xe2\x96\xb2 "

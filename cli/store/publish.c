@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 5, FAULTS_NAMED = 20 };
+enum { TRIES = 5, FAULTS_NAMED = 20, LINE = 20000 };
 
 static pfc_code publish(const pfc_store_publishing *w, pfc_err *err)
 {
@@ -59,6 +59,26 @@ pfc_code pfc_store_publish_all(const pfc_store_publishing *w, bool *sent, pfc_er
     }
     *sent = !pushed;
     return code;
+}
+
+pfc_code pfc_store_read_all(const pfc_cli *cli, pfc_store *store, pfc_repo *repo,
+                            const char *branch, pfc_store_history *h, pfc_commit_id **line,
+                            size_t *len, pfc_err *err)
+{
+    pfc_commit_id tip, *copy;
+    pfc_code code = pfc_store_history_load(store, h, err);
+
+    if (!code)
+        pfc_store_say_faults(cli, store, h);
+    if (!code)
+        code = pfc_repo_resolve(repo, branch, &tip, err);
+    if (!code)
+        code = pfc_repo_history(repo, &tip, LINE, line, len, err);
+    if (code)
+        return code;
+    copy = pfc_calloc(*len + 1, sizeof(*copy));
+    memcpy(copy, *line, *len * sizeof(*copy));
+    return pfc_store_history_judge(h, copy, *len, err);
 }
 
 void pfc_store_say_faults(const pfc_cli *cli, const pfc_store *store, const pfc_store_history *h)

@@ -24,6 +24,12 @@ typedef struct pfc_store_publishing {
  */
 pfc_code pfc_store_publish_all(const pfc_store_publishing *what, bool *sent, pfc_err *why,
                                pfc_err *err) PFC_MUSTCHECK;
+/** Reads the documents of a store, warns about those that cannot be read, and judges them in the
+ *  first-parent history of `branch`, at most 20,000 commits, which are then in *line; the caller
+ *  frees it. Clear *history in every case. */
+pfc_code pfc_store_read_all(const pfc_cli *cli, pfc_store *store, pfc_repo *repo,
+                            const char *branch, pfc_store_history *history, pfc_commit_id **line,
+                            size_t *len, pfc_err *err) PFC_MUSTCHECK;
 /** A warning for each file that cannot be read; the first 20 are named. */
 void pfc_store_say_faults(const pfc_cli *cli, const pfc_store *store,
                           const pfc_store_history *history);

@@ -46,7 +46,7 @@ typedef pfc_code pfc_store_file(void *arg, const char *path, const char *text, s
 /** Receives a file that cannot be read, with the reason. */
 typedef void pfc_store_fault(void *arg, const char *path, const char *reason);
 
-/** Reads the files of runs, sessions and alerts, also those not published yet, by name. */
+/** Reads the files of runs, sessions, alerts and triage, also those not published yet, by name. */
 pfc_code pfc_store_each(pfc_store *store, pfc_store_file *each, pfc_store_fault *fault, void *arg,
                         pfc_err *err) PFC_MUSTCHECK;
 

@@ -21,7 +21,7 @@ char *pfc_store_marker(void);
 /** PFC_EINVAL: not a marker, or of a newer version. `where`: for the message. */
 pfc_code pfc_store_check_marker(const char *text, size_t len, const char *where,
                                 pfc_err *err) PFC_MUSTCHECK;
-/** "runs/...", "sessions/..." or "alerts/...", and ".json". */
+/** "runs/...", "sessions/...", "alerts/..." or "triage/...", and ".json". */
 bool pfc_store_is_data(const char *path);
 bool pfc_store_is_page(const char *path);
 

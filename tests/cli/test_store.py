@@ -383,6 +383,76 @@ class Remote(Case):
         self.assertIn("is no store of perfci", self.expect(done, 2).stderr)
 
 
+class Triage(Case):
+    def triage(self, *args, status=0, spec=None):
+        done = self.perfci("triage", "--store", spec or self.SPEC, *args, cwd=self.repo, env={"USER": "ann"})
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def listed(self):
+        return json.loads(self.triage("--json").stdout)
+
+    def page(self):
+        return self.files()["index.html"]
+
+    def test_a_decision_counts_in_the_next_night_and_on_the_page(self):
+        self.began_store()
+        slow = self.commit(110)
+        self.store_night(status=1)
+        self.assertEqual([(a["id"], a["commit"], a["state"]) for a in self.listed()["alerts"]], [(1, slow, "open")])
+        self.assertIn("on record", self.listed()["standing"]["sentence"])
+        before = self.files()
+        self.triage("accept", "1", "--reason", "agreed <b> in #81")
+        after = self.files()
+        self.assertEqual({name: after[name] for name in before if name != "index.html"},
+                         {name: text for name, text in before.items() if name != "index.html"}, "files are only added")
+        decision, = self.documents("triage")
+        self.assertEqual((decision["state"], decision["reason"], decision["by"]), ("accepted", "agreed <b> in #81", "ann"))
+        self.assertIn("accepted: agreed &lt;b&gt; in #81", self.page())
+        self.assertIn("perfci triage: accept 1", self.branch("log", "-1", "--format=%s", "perfci-data"))
+        self.commit(110.01)
+        report = self.store_night()
+        self.assertEqual(report["standing"], {"sentence": "No regression is open; 1 on record is triaged.", "regressions": 0})
+        self.assertEqual(report["alerts"], [], "it is not announced again")
+        again = self.commit(121)
+        report = self.store_night(status=1)
+        self.assertEqual([a["commit"] for a in report["alerts"]], [again], "the next one is")
+        self.assertEqual(report["standing"]["regressions"], 1)
+        self.assertRegex(report["standing"]["sentence"], f"^1 regression is open, the newest at {again[:12]} .* 1 more is triaged.$")
+
+    def test_the_newest_decision_counts(self):
+        self.began_store()
+        self.commit(110)
+        self.store_night(status=1)
+        for verb, state in (("noise", "noise"), ("fixed", "fixed"), ("reopen", "open"), ("accept", "accepted")):
+            self.triage(verb, "1", "--reason", verb)
+            self.assertEqual([a["state"] for a in self.listed()["alerts"]], [state])
+        self.assertEqual(len(self.documents("triage")), 4)
+        self.assertIn("accepted", self.triage().stdout)
+
+    def test_what_cannot_be_decided_changes_nothing(self):
+        self.began_store()
+        self.commit(110)
+        self.store_night(status=1)
+        tip = self.branch("rev-parse", "perfci-data")
+        for args, sentence in ((("accept", "2", "--reason", "x"), "no regression 2 is on record"), (("accept", "1"), "expected --reason TEXT"),
+                               (("accept", "--reason", "x"), "expected the regression's number"), (("drop", "1", "--reason", "x"), "accept"),
+                               (("accept", "0", "--reason", "x"), "0"), (("accept", "1", "--reason", "x" * 5000), "reason")):
+            with self.subTest(args=args[:3]):
+                self.assertIn(sentence, self.triage(*args, status=2).stderr)
+        self.assertEqual(self.branch("rev-parse", "perfci-data"), tip)
+
+    def test_a_broken_decision_is_named_and_the_alert_stays_open(self):
+        self.began_store()
+        self.commit(110)
+        self.store_night(status=1)
+        Branch.add_files(self, {"triage/ab/" + "ab" * 16 + ".json": json.dumps({"id": "ab" * 16, "alert": "x", "state": "gone", "reason": "r",
+                                                                               "by": "", "at": "2026-01-01T00:00:00Z"})})
+        done = self.triage("--json")
+        self.assertIn("expected accepted, noise, fixed or open", done.stderr)
+        self.assertEqual([a["state"] for a in json.loads(done.stdout)["alerts"]], ["open"])
+
+
 class Push(Case):
     def push(self, name, commit, value, *args, status=0, metric="cycles"):
         path = self.write(name, json.dumps({"metrics": {metric: value}}))
