@@ -199,8 +199,9 @@ void pfc_api_post_codeowners(pfc_http *http, const char *project, pfc_repo *repo
     pfc_err err = { 0 };
     json_t *body = pfc_codeowners_document(repo, tip, &err);
     char *path = pfc_format("/api/v1/projects/%s/codeowners", project);
+    pfc_code code = body ? pfc_http_json(http, "POST", path, body, NULL, NULL, &err) : PFC_EINVAL;
 
-    if (!body || pfc_http_json(http, "POST", path, body, NULL, NULL, &err))
+    if (code && code != PFC_ENOTFOUND) /* the server is too old for owners */
         pfc_log(PFC_WARN, "codeowners_not_sent", "reason", err.msg);
     json_decref(body);
     free(path);

@@ -20,7 +20,8 @@ static const pfc_option triage_options[] = {
     PFC_OPT_TEXT("store-remote", "R", triage_opts, remote,
                  "With --store branch:NAME: join the branch of this remote before, and push after"),
     PFC_OPT_TEXT("reason", "TEXT", triage_opts, reason, "Why; stays in the store, and on its page"),
-    PFC_OPT_TEXT("branch", "B", triage_opts, branch, "Whose history orders the commits",
+    PFC_OPT_TEXT("branch", "B", triage_opts, branch,
+                 "The history of this branch orders the commits",
                  .fallback = "that of perfci.yaml, else the present one"),
     PFC_OPT_TEXT("project", "P", triage_opts, project, "Its name on the page",
                  .fallback = "that of perfci.yaml, else the folder's name"),
@@ -56,7 +57,7 @@ static error_t parse_triage(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* What is open while the command runs. */
+/* The files and tables that are open while the command runs. */
 typedef struct triaging {
     const pfc_cli *cli;
     const triage_opts *opts;

@@ -1,7 +1,7 @@
 /*
- * Decisions about the regressions on record. Each is a file that is only added: "triage/ab/ID.json",
- * {"id", "alert" (its key), "state", "reason", "by", "at"}. The newest one of an alert counts, so
- * that two machines may decide at the same time.
+ * Decisions about the regressions on record. Each is a file that is only added:
+ * "triage/ab/ID.json", {"id", "alert" (its key), "state", "reason", "by", "at"}. The newest one of
+ * an alert counts, so that two machines may decide at the same time.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -85,10 +85,12 @@ void pfc_agent_send_owners(pfc_agent *a, const pfc_leased_job *job, pfc_repo *re
     const char *text = json_string_value(json_object_get(body, "text"));
     char *whole = pfc_format("%s %s", path, text ? text : "");
     char hash[PFC_SHA256_HEX];
+    pfc_code code = body ? PFC_OK : PFC_EINVAL;
 
     pfc_sha256_hex(whole, strlen(whole), hash);
-    if (!body || (strcmp(hash, a->owners_hash) != 0 &&
-                  pfc_http_json_as(a->http, job->token, "POST", path, body, NULL, &answer, &err)))
+    if (body && strcmp(hash, a->owners_hash) != 0)
+        code = pfc_http_json_as(a->http, job->token, "POST", path, body, NULL, &answer, &err);
+    if (code && code != PFC_ENOTFOUND) /* the server is too old for owners */
         pfc_log(PFC_WARN, "codeowners_not_sent", "reason", err.msg);
     /* One that was refused, of a branch, may be that of the next commit of the main branch. */
     if (json_is_true(json_object_get(answer, "stored")))

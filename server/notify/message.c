@@ -9,8 +9,9 @@
 #include "core/forge/forge.h"
 #include "server/notify/internal.h"
 
-#define TEXT_MAX    (256u * 1024)
-#define GITHUB_ROWS 100
+#define TEXT_MAX     (256u * 1024)
+#define GITHUB_ROWS  100
+#define OWNERS_NAMED 8 /* in one comment */
 
 static const pfc_notice *find(const pfc_notices *all, int64_t id)
 {
@@ -196,6 +197,26 @@ char *notify_mail(const pfc_notices *all, int64_t id, const char *link)
     return pfc_buf_take(&out);
 }
 
+/* In code, because a plain @name makes the forge send mail; the receivers of notices do that. */
+static void put_owners(const pfc_notices *all, pfc_buf *out)
+{
+    size_t named = 0;
+
+    for (size_t i = 0; i < all->len && named < OWNERS_NAMED; i++) {
+        const char *owner = all->items[i].owner;
+        size_t k = 0;
+
+        while (owner && k < i && !pfc_streq(all->items[k].owner, owner))
+            k++;
+        if (!owner || k < i)
+            continue;
+        pfc_buf_puts(out, named++ ? ", " : "\nOwner: ");
+        pfc_markdown_code(out, owner);
+    }
+    if (named)
+        pfc_buf_putc(out, '\n');
+}
+
 char *notify_github(const pfc_notices *all, const json_t *explanation, const char *link)
 {
     char marker[PFC_COMMENT_MARKER_MAX];
@@ -232,6 +253,7 @@ char *notify_github(const pfc_notices *all, const json_t *explanation, const cha
     }
     if (all->len > GITHUB_ROWS)
         pfc_buf_printf(&out, "\n%zu more not shown.\n", all->len - GITHUB_ROWS);
+    put_owners(all, &out);
     pfc_buf_putc(&out, '\n');
     pfc_comment_explanation(explanation, &out);
     pfc_buf_puts(&out, "<details><summary>Evidence, and how to see it again</summary>\n\n");

@@ -40,6 +40,8 @@ LEFT_OUT = {
     "perfci nightly --store branch:perfci-data --store-remote origin": STORE,
     "perfci push --store branch:perfci-data --commit v1.2 --direction latency=lower old.json": STORE,
     "perfci nightly --store /var/lib/perfci/kernels": STORE,
+    "perfci triage --store branch:perfci-data": STORE,
+    'perfci triage --store branch:perfci-data accept 3 --reason "agreed in #81"': STORE,
     "perfci project create kernels --repo-url https://github.com/me/kernels.git":
         "the service here has a project of that name already; tests/e2e/test_pulls.py creates one with an address",
     "PERFCI_DATABASE_URL=postgresql:///perfci2 perfci admin restore nightly.dump": ROOT_OR_HOST,
@@ -100,8 +102,9 @@ class ShownCommands(unittest.TestCase):
         for name, text in (("bench", BENCH), ("my_benchmark", BENCH), ("Makefile", "all:\n"), ("perfci.yaml", YAML)):
             (self.repo / name).write_text(text, encoding="utf-8")
             (self.repo / name).chmod(0o755)
-        page = (test_docs.ROOT / "docs/how-to/own-kernel.md").read_text(encoding="utf-8")
-        for name, begin in (("tile.pca", "pca 1"), ("tiles.schedule", "m = ")):
+        for name, begin, where in (("tile.pca", "pca 1", "own-kernel"), ("tiles.schedule", "m = ", "own-kernel"),
+                                   ("owners.txt", "# owners.txt", "owners")):
+            page = (test_docs.ROOT / f"docs/how-to/{where}.md").read_text(encoding="utf-8")
             (self.repo / name).write_text(re.search(r"```text\n(" + begin + r".*?)```", page, re.S)[1], encoding="utf-8")
         self.env = dict(self.stack.env, PATH=f"{test_docs.BIN}:{os.environ['PATH']}")
         for n, level in enumerate(LEVELS):

@@ -76,6 +76,12 @@ Test(message, names_the_owner)
     text = notify_mail(&all, 3, NULL);
     cr_expect(ne(ptr, strstr(text, "\nOwner:     @gemm<x a@b.c\n"), NULL), "%s", text);
     free(text);
+    text = notify_github(&all, NULL, NULL);
+    cr_expect(ne(ptr, strstr(text, "\nOwner: `@gemm<x a@b.c`\n"), NULL), "%s", text);
+    free(text);
+    text = notify_github(&none, NULL, NULL);
+    cr_expect(eq(ptr, strstr(text, "Owner:"), NULL), "%s", text);
+    free(text);
     text = notify_webhook(&none, 3, NULL);
     doc = json_loads(text, 0, NULL);
     cr_expect(eq(int, json_is_null(json_object_get(doc, "owner")), 1));
