@@ -29,7 +29,7 @@ delete_token DELETE /api/v1/tokens/{id} - - - | Revokes a token
 get_alert GET /api/v1/alerts/{id} - - - | One alert, its history and its range of commits
 get_alert_explanation GET /api/v1/alerts/{id}/explanation - format - | The explanation of an alert's change, from the stored runs on both sides of it
 get_alert_suspects GET /api/v1/alerts/{id}/suspects - - - | Suspects: every commit of the range with its probability and the reasons
-get_alerts GET /api/v1/alerts - project,state,series,event,group,grouped,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth
+get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,grouped,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth
 get_audit GET /api/v1/audit - project,limit,cursor - | Every change, newest first
 get_bisection GET /api/v1/bisections/{id} - - - | One bisection; with steps and probabilities while it runs
 get_bisections GET /api/v1/bisections - project,limit,cursor - | Bisections, reported or on the runners, newest first
@@ -54,6 +54,7 @@ get_project_coverage GET /api/v1/projects/{project}/coverage - branch,commits,be
 get_project_detector GET /api/v1/projects/{project}/detector - - - | The detector configuration of the project
 get_project_feed GET /api/v1/projects/{project}/feed - - - | The newest notices of the project as an Atom feed, delivered ones, too
 get_project_forge GET /api/v1/projects/{project}/forge - - - | The repository of a forge whose pull requests are measured, and the rules for them
+get_project_owners GET /api/v1/projects/{project}/owners - - - | Owners of benchmarks and files: the project's rules and its repository's CODEOWNERS file
 get_project_plot GET /api/v1/projects/{project}/plot - branch,select,from,to,points,relative,group,samples - | Many series in columns of commits, chosen by an expression, grouped by a parameter
 get_project_plot_names GET /api/v1/projects/{project}/plot/names - branch - | Names and values by which an expression can choose series
 get_project_pulls GET /api/v1/projects/{project}/pulls - open,limit,cursor - | Pull requests, with the verdict of their head, newest first
@@ -84,9 +85,11 @@ post_job_restart POST /api/v1/jobs/{id}/restart body - - | Begins a leased job o
 post_jobs POST /api/v1/jobs body - - | Queues a job; an open job of the same kind and commit answers 200
 post_jobs_lease POST /api/v1/jobs/lease body wait - | Leases the runner's next job; 204 when there is none; 409 when a newer request of the runner was answered
 post_notice_send POST /api/v1/notices/{id}/send - - - | Retries the deliveries of a notice that were given up
+post_project_codeowners POST /api/v1/projects/{project}/codeowners body - - | Stores the CODEOWNERS file of a commit, unless it is not on the project's branch or older than the stored one
 post_project_commits POST /api/v1/projects/{project}/commits body - - | Stores commits of a branch
 post_project_detector POST /api/v1/projects/{project}/detector body - - | Stores the detector configuration; the whole history is judged again with it
 post_project_forge POST /api/v1/projects/{project}/forge body - - | Links the project to a repository of a forge; replaces an earlier link
+post_project_owners POST /api/v1/projects/{project}/owners body - - | Replaces the project's own rules; its open alerts get their owners again
 post_project_replay POST /api/v1/projects/{project}/replay body branch - | Alerts that a detector configuration would have opened, compared with the triage labels
 post_project_schedule_run POST /api/v1/projects/{project}/schedules/{id}/run - - - | Starts a night of the schedule now; 409 while one runs
 post_project_schedules POST /api/v1/projects/{project}/schedules body - - | Stores a new schedule; 503 without time zone data on the server
