@@ -122,7 +122,10 @@ Test(owners, follow_gitlabs_sections)
                           "/manual/ @manual\n"
                           "[Ruby]\n"
                           "*.rb @ruby\n"
-                          "!/config/**/*.rb\n",
+                          "!/config/**/*.rb\n"
+                          "[Go]\n"
+                          "!/gen/\n"
+                          "*.go @go\n",
                           PFC_OWNERS_GITLAB);
 
     expect(o, "a.c", "@default");
@@ -136,6 +139,8 @@ Test(owners, follow_gitlabs_sections)
     expect(o, "x/manual/a.md", "@default"); /* its slash roots it */
     expect(o, "config/x/y.rb", "@default"); /* excluded from its section alone */
     expect(o, "docs", "@default");          /* a file, not the folder */
+    expect(o, "a.go", "@default @go");
+    expect(o, "gen/a.go", "@default"); /* a later rule does not include it again */
     pfc_owners_free(o);
 }
 
