@@ -94,7 +94,7 @@ Test(owners, of_a_star_in_a_folder_are_not_those_below_it)
 Test(owners, skip_invalid_lines_of_a_forges_file_as_the_forge_does)
 {
     pfc_owners *o = parse("*.c @a\n"
-                          "*.c word\n"       /* no owner: GitHub skips the line */
+                          "*.c word\n"         /* no owner: GitHub skips the line */
                           "!*.c @b\n"          /* no exclusion at GitHub */
                           "with\\ space/ @s\n" /* an escaped blank */
                           "\\#notes @n\r\n",
