@@ -1,5 +1,5 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
-import { plotFault, plotNames, plotOf } from "./mock_plot.mjs";
+import { coverageOf, plotFault, plotNames, plotOf } from "./mock_plot.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -121,6 +121,7 @@ export function startMock(dist, state) {
         && (!change || (change === "steady" ? !s.change : s.change?.direction === change))
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
+    [/^\/projects\/[^/]+\/coverage$/, () => coverageOf(fixture("compare").rows)],
     [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/commits$/, (url) => {

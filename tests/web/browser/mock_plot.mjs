@@ -42,3 +42,11 @@ export function plotOf(url) {
     columns: { commit: rows.map(id), position: rows.map((i) => i + 1), time: rows.map((i) => new Date(1.77e12 + i * 6e5).toISOString()), subject: rows.map((i) => `change number ${i}`) },
     lines, broken: from <= 50 && to >= 50 && !type ? [{ line: 0, column: 50 - from, position: 51, run_id: 7, reason: "build failed: <b>gemm.c</b>" }] : [] };
 }
+
+/** Benchmarks with parameters read from their names, one of which no comparison has: GET /projects/{p}/coverage. */
+export function coverageOf(rows) {
+  const params = (name) => ({ dtype: name.split("/")[1] ?? "", ...Object.fromEntries((name.split("/").pop() ?? "").match(/[a-z]\d+/g)?.map((p) => [p[0], p.slice(1)]) ?? []) });
+  const names = [...new Map(rows.map((r) => [r.benchmark + r.backend, r])).values(), { benchmark: "gemm/bf16/m64n64k64", backend: "cpu-avx2" }];
+  return { branch: "main", commits: [], fills: [], never: [], next_cursor: null,
+    rows: names.map((r, i) => ({ series_id: i + 1, benchmark: r.benchmark, backend: r.backend, machine_class: "m", params: params(r.benchmark), cells: "x", missing: 0 })) };
+}

@@ -16,6 +16,7 @@ const A = "0".repeat(40);
 const PAGES = {
   overview: "/", series_list: "/p/kernels/series", series: "/series/101",
   series_ratio: "/series/101?show=ratio&at=12b774678021", series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
+  heatmap: "/p/kernels/heatmap", heatmap_k: "/p/kernels/heatmap?row=k&column=backend",
   plot: "/p/kernels/plot?select=gemm", plot_stacked: "/p/kernels/plot?layout=stacked&y=relative", plot_grouped: "/p/kernels/plot?group=dtype",
   nights: "/p/kernels/nights", night: `/p/kernels/nights/${"3f".repeat(16)}`,
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,

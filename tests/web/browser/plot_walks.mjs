@@ -5,6 +5,7 @@ import { id } from "./mock_plot.mjs";
 import { param, until, wide, withPage } from "./walks.mjs";
 
 const PLOT = "/p/kernels/plot";
+const choice = (page, label) => page.locator("label.field").filter({ has: page.getByText(label, { exact: true }) }).locator("select");
 const status = (page, text) => page.locator(".count").filter({ hasText: text }).waitFor();
 
 /* Names, then values, by keys alone; the address follows, and the lines. */
@@ -98,7 +99,28 @@ async function stacked_panels_share_the_crosshair({ browser, mock }) {
   });
 }
 
+/* Cells say in words what they show by colour; what was not measured is not an empty cell; a cell opens its series. */
+async function a_heat_map_tells_changes_from_noise_and_from_nothing({ browser, mock }) {
+  await withPage(browser, { width: 390, theme: "dark" }, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/heatmap?row=k&column=backend&kernel=gemm`);
+    await settled(page);
+    const cell = page.getByRole("link", { name: /^64, cpu-avx2: \+11.2 %, worse; largest of 2 series; 1 of them broken or not measured$/ });
+    await cell.waitFor();
+    assert.equal(await page.locator("td.heat-worse").count(), 10);
+    await choice(page, "Rows").selectOption("shape");
+    await choice(page, "Columns").selectOption("dtype");
+    await page.getByText("k=64 m=64 n=64, bf16: not measured at both commits").waitFor({ state: "attached" });
+    await choice(page, "Kernel").selectOption("");
+    await page.getByRole("link", { name: /, f32: .3.4 %, better/ }).waitFor();
+    await page.getByRole("link", { name: /, f32: broken$/ }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.locator("td.heat-worse a").first().click();
+    await until(page, () => location.pathname.startsWith("/series/"));
+  });
+}
+
 export const plotWalks = {
+  a_heat_map_tells_changes_from_noise_and_from_nothing,
   an_expression_is_completed_by_keys, a_fault_in_the_expression_is_marked, keys_zoom_and_the_server_sends_the_part,
   the_card_names_lines_and_broken_results, stacked_panels_share_the_crosshair,
 };

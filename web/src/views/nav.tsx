@@ -20,6 +20,7 @@ export function sections(project: string | null): Section[] {
     { name: "Kernels", entries: project ? [
       entry("Series", href.seriesList(project), "seriesList", "series"),
       entry("Plot", href.plot(project), "plot"),
+      entry("Heat map", href.heatmap(project), "heatmap"),
     ] : [] },
     { name: "History", entries: [
       ...(project ? [

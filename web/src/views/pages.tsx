@@ -16,6 +16,7 @@ const Jobs = lazy(() => import("./jobs").then((m) => m.Jobs));
 const Machines = lazy(() => import("./machines").then((m) => m.Machines));
 const NightView = lazy(() => import("./night").then((m) => m.NightView));
 const Nights = lazy(() => import("./nights").then((m) => m.Nights));
+const Heatmap = lazy(() => import("./heatmap").then((m) => m.Heatmap));
 const Plot = lazy(() => import("./plot").then((m) => m.Plot));
 const RunView = lazy(() => import("./run").then((m) => m.RunView));
 const SeriesList = lazy(() => import("./series_list").then((m) => m.SeriesList));
@@ -28,6 +29,7 @@ export function PageOf(props: { route: Route }) {
     case "seriesList": return <SeriesList project={r.project} key={r.project} />;
     case "series": return <SeriesView id={r.id} />;
     case "plot": return <Plot project={r.project} key={r.project} />;
+    case "heatmap": return <Heatmap project={r.project} key={r.project} />;
     case "commits": return <Commits project={r.project} key={r.project} />;
     case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
     case "nights": return <Nights project={r.project} key={r.project} />;

@@ -24,6 +24,7 @@ function ProjectPicker() {
     const r = route.value;
     if (r.page === "seriesList") navigate(href.seriesList(name));
     else if (r.page === "plot") navigate(href.plot(name));
+    else if (r.page === "heatmap") navigate(href.heatmap(name));
     else if (r.page === "commits" || r.page === "commit") navigate(href.commits(name));
     else if (r.page === "nights" || r.page === "night") navigate(href.nights(name));
     else if (r.page === "alerts") navigate(href.alerts(name));

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { axesOf, byValue, heatOf, sayCell, stepOf, type HeatBenchmark, type HeatRow } from "./heat";
+
+const bench = (dtype: string, k: string): HeatBenchmark => ({ benchmark: `gemm/${dtype}/k${k}`, backend: "cpu", params: { dtype, k } });
+const row = (dtype: string, k: string, verdict: string, rel_change: number | null, over: Partial<HeatRow> = {}): HeatRow =>
+  ({ series_id: 1, benchmark: `gemm/${dtype}/k${k}`, metric: "time_ns", backend: "cpu", verdict, direction: "lower", rel_change, ...over });
+
+test("a cell is coloured by the verdict, not by the size of the change", () => {
+  const all = [bench("bf16", "512"), bench("bf16", "4096"), bench("f32", "512"), bench("f32", "4096")];
+  const map = heatOf(all, [row("bf16", "4096", "regression", 0.08), row("f32", "512", "inconclusive", 0.3), row("f32", "4096", "broken", null)], "k", "dtype");
+  assert.deepEqual(map.rows, ["512", "4096"]);
+  assert.deepEqual(map.columns, ["bf16", "f32"]);
+  assert.deepEqual(map.cells.map((r) => r.map((c) => c?.kind)), [["none", "quiet"], ["worse", "broken"]]);
+  assert.equal(map.cells[1]?.[0]?.step, 3);
+  assert.equal(map.cells[0]?.[1]?.step, 0, "not significant has no colour");
+});
+
+test("a combination that no benchmark has is empty, one that was not measured is not", () => {
+  const map = heatOf([bench("bf16", "512"), bench("f32", "4096")], [], "k", "dtype");
+  assert.equal(map.cells[0]?.[1], null);
+  assert.equal(map.cells[0]?.[0]?.kind, "none");
+});
+
+test("of several series the worst decides, and the others are counted", () => {
+  const all = [bench("bf16", "512")];
+  const rows = [row("bf16", "512", "improvement", -0.4, { series_id: 7 }), row("bf16", "512", "regression", 0.03, { series_id: 8, metric: "b" }),
+    row("bf16", "512", "broken", null, { series_id: 9, metric: "c" }), row("bf16", "512", "regression", 0.01, { series_id: 10, metric: "d" })];
+  const cell = heatOf(all, rows, "k", "dtype").cells[0]?.[0];
+  assert.ok(cell);
+  assert.deepEqual([cell.kind, cell.series, cell.count, cell.absent], ["worse", 8, 4, 1]);
+  assert.equal(sayCell(cell, "k=512", "bf16", "+3.0 %"), "k=512, bf16: +3.0 %, worse; largest of 4 series; 1 of them broken or not measured");
+});
+
+test("shape is every other parameter, in the order of numbers", () => {
+  const map = heatOf([bench("bf16", "4096"), bench("bf16", "512")], [], "shape", "dtype");
+  assert.deepEqual(map.rows, ["k=512", "k=4096"]);
+  assert.deepEqual(axesOf([bench("bf16", "1")]), ["shape", "dtype", "k", "kernel", "backend", "benchmark"]);
+  assert.deepEqual(["b", "10", "9", "a2", "a10"].sort(byValue), ["9", "10", "a2", "a10", "b"]);
+});
+
+test("steps of the colour scale", () => {
+  assert.deepEqual([0.019, -0.02, 0.05, -0.149, 0.15].map(stepOf), [1, 2, 3, 3, 4]);
+});

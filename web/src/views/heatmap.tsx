@@ -1,0 +1,111 @@
+/* The kernel heat map of a project: the change between two commits, by two parameters. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { request } from "../api/client";
+import type { Commit, CompareReply } from "../api/types";
+import { useApi } from "../api/use";
+import { formatShare, plural } from "../base/format";
+import { query, setQuery } from "../base/location";
+import { href, withQuery } from "../base/route";
+import { axesOf, heatOf, type HeatBenchmark, type HeatRow } from "../charts/heat";
+import { HeatLegend, HeatMap } from "../charts/heat_map";
+import { Select } from "../widgets/field";
+import { CommitLink, Page } from "../widgets/parts";
+import { Empty, Failed, Loading, View } from "../widgets/state";
+
+interface Covered { rows: HeatBenchmark[]; next_cursor: number | null }
+
+/** All benchmarks of the project with their parameters, page by page; null: not read yet; a text: why it failed. */
+export function useBenchmarks(project: string): HeatBenchmark[] | string | null {
+  const [all, setAll] = useState<HeatBenchmark[] | string | null>(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    const read = async () => {
+      const found: HeatBenchmark[] = [];
+      let cursor: number | null = null;
+      do {
+        const page: Covered = await request<Covered>("GET", withQuery(`/projects/${encodeURIComponent(project)}/coverage`, { commits: 1, limit: 1000, cursor }), undefined, abort.signal);
+        found.push(...page.rows);
+        cursor = page.next_cursor;
+      } while (cursor !== null && found.length < 20000);
+      /* Classes of machines share their benchmarks. */
+      setAll([...new Map(found.map((b) => [`${b.benchmark}\n${b.backend}`, b])).values()]);
+    };
+    read().catch((e: unknown) => { if (!abort.signal.aborted) setAll(e instanceof Error ? e.message : String(e)); });
+    return () => abort.abort();
+  }, [project]);
+  return all;
+}
+
+/** The heat map of a comparison, with its two choices; for pages that have one already. */
+export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; at: string | null }) {
+  const read = useBenchmarks(props.project);
+  const benchmarks = typeof read === "string" ? null : read;
+  const q = query.value;
+  const names = useMemo(() => axesOf(benchmarks ?? []), [benchmarks]);
+  const metrics = useMemo(() => [...new Set(props.rows.map((r) => r.metric))].sort(), [props.rows]);
+  const column = q.get("column") ?? names.find((n) => n === "dtype" || n === "type") ?? "kernel";
+  const row = q.get("row") ?? "shape";
+  const metric = q.get("metric") ?? "";
+  const kernel = q.get("kernel") ?? "";
+  const kernels = useMemo(() => [...new Set((benchmarks ?? []).map((b) => b.benchmark.split("/")[0] ?? ""))].sort(), [benchmarks]);
+  const data = useMemo(() => heatOf((benchmarks ?? []).filter((b) => !kernel || b.benchmark.split("/")[0] === kernel),
+    props.rows.filter((r) => !metric || r.metric === metric), row, column), [benchmarks, props.rows, row, column, metric, kernel]);
+  useEffect(() => { performance.mark("heat-drawn"); }, [data]);
+  if (typeof read === "string") return <p class="fault" role="alert">The benchmarks were not read: {read}</p>;
+  if (!benchmarks) return <Loading what="the benchmarks" />;
+  const options = (all: readonly string[]) => all.map((n): [string, string] => [n, n]);
+  return (
+    <>
+      <div class="filters">
+        <Select label="Rows" value={row} options={options(names)} onChange={(v) => setQuery({ row: v })} />
+        <Select label="Columns" value={column} options={options(names)} onChange={(v) => setQuery({ column: v })} />
+        <Select label="Kernel" value={kernel} options={[["", "all"], ...options(kernels)]} onChange={(v) => setQuery({ kernel: v })} />
+        {metrics.length > 1 && <Select label="Metric" value={metric} options={[["", "all"], ...options(metrics)]} onChange={(v) => setQuery({ metric: v })} />}
+      </div>
+      {data.rows.length === 0 ? <Empty title="No benchmark has both parameters" /> : <HeatMap data={data} row={row} column={column} at={props.at} />}
+      <HeatLegend />
+    </>
+  );
+}
+
+/** The ends of the address; else the newest release, or the oldest of the newest 50 commits, and the newest commit with runs. */
+function endsOf(commits: readonly Commit[], a: string, b: string): [string, string] | null {
+  const measured = commits.filter((c) => c.runs > 0);
+  const last = b || measured[0]?.id;
+  const first = a || measured.find((c) => c.id !== last && (c.tags ?? []).length > 0)?.id || measured[Math.min(measured.length - 1, 49)]?.id;
+  return first && last && first !== last ? [first, last] : null;
+}
+
+export function Heatmap(props: { project: string }) {
+  const q = query.value;
+  const commits = useApi<{ commits: Commit[] }>(`/projects/${encodeURIComponent(props.project)}/commits?limit=200`, ["run"]);
+  const ends = commits.state === "data" ? endsOf(commits.data.commits, q.get("a") ?? "", q.get("b") ?? "") : null;
+  const load = useApi<CompareReply>(ends ? withQuery("/compare", { project: props.project, a: ends[0], b: ends[1] }) : null);
+  const choices = commits.state === "data" ? commits.data.commits.filter((c) => c.runs > 0) : [];
+  const name = (c: Commit): [string, string] => [c.id, `${c.id.slice(0, 10)} ${(c.tags ?? []).join(" ")} ${c.subject.slice(0, 40)}`];
+  const withEnd = (id: string): [string, string][] => [...choices.map(name), ...(choices.some((c) => c.id === id) ? [] : [[id, id.slice(0, 10)] as [string, string]])];
+  return (
+    <Page title="Heat map" lead={<>The change between two commits, by any two parameters. Coloured: different by the comparison's test over all cells.</>}>
+      {commits.state === "failed" && <Failed error={commits.error} retry={commits.retry} />}
+      {commits.state === "loading" && <Loading what="the commits" />}
+      {commits.state === "data" && !ends && <Empty title="Fewer than two commits were measured" />}
+      {ends && (
+        <>
+          <div class="filters">
+            <Select label="From" value={ends[0]} options={withEnd(ends[0])} onChange={(v) => setQuery({ a: v })} />
+            <Select label="To" value={ends[1]} options={withEnd(ends[1])} onChange={(v) => setQuery({ b: v })} />
+            <a class="button" href={href.compare(props.project, ends[0], ends[1])}>Comparison as a table</a>
+          </div>
+          <View load={load} what="the comparison">
+            {(reply) => (
+              <>
+                <p class="count" role="status"><CommitLink project={props.project} id={reply.a.commit} /> to <CommitLink project={props.project} id={reply.b.commit} />: {plural(reply.summary.regression, "regression")}, {plural(reply.summary.improvement, "improvement")} among {plural(reply.rows.length, "series", "series")}; margin {formatShare(reply.margin_rel)}</p>
+                <CompareHeat project={props.project} rows={reply.rows} at={reply.b.commit} />
+              </>
+            )}
+          </View>
+        </>
+      )}
+    </Page>
+  );
+}
