@@ -21,16 +21,15 @@ FROM series_chunks c
 JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
 WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[])
 UNION ALL
-SELECT u.id::text, r.packed
+SELECT p.series_id::text, string_agg(p.packed, '')
 FROM (SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
                            JOIN branches b ON b.project_id = c.project_id AND b.name = $3
                                AND b.line_version = c.line_version
                            WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
       FROM unnest($2::bigint[]) AS id OFFSET 0) u
-CROSS JOIN LATERAL (SELECT string_agg(p.packed, '') AS packed FROM series_points p
-                    WHERE p.project_id = $1::bigint AND p.series_id = u.id AND p.branch = $3
-                      AND p.stored_at >= u.until) r
-WHERE r.packed IS NOT NULL;
+-- One join for all series: one a series reads the commits again for each.
+JOIN series_points p ON p.project_id = $1::bigint AND p.series_id = u.id AND p.branch = $3 AND p.stored_at >= u.until
+GROUP BY p.series_id;
 
 -- name: plot_broken
 -- Broken results of several series, one row a series and commit, newest first.
