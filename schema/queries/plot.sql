@@ -46,9 +46,11 @@ JOIN branch_commits p ON p.project_id = r.project_id AND p.branch = s.branch AND
     AND p.position IS NOT NULL
 JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
 WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])
-  AND NOT EXISTS (SELECT 1 FROM measurements m JOIN runs v ON v.project_id = m.project_id AND v.id = m.run_id
-                  WHERE m.project_id = s.project_id AND m.commit_id = r.commit_id AND m.series_id = s.id
-                    AND (v.id = r.id OR (v.started_at, v.run_id) > (r.started_at, r.run_id)))
+  -- The OFFSET finds the commit's runs first: they are few, and its measurements are as many as series.
+  AND NOT EXISTS (SELECT 1 FROM (
+                      SELECT v.id FROM runs v WHERE v.project_id = $1::bigint AND v.commit_id = r.commit_id
+                        AND (v.id = r.id OR (v.started_at, v.run_id) > (r.started_at, r.run_id)) OFFSET 0) w
+                  JOIN measurements m ON m.project_id = $1::bigint AND m.series_id = s.id AND m.run_id = w.id)
 ORDER BY p.position DESC, s.id, r.started_at DESC, r.run_id DESC LIMIT $3::int;
 
 -- name: plot_commits
