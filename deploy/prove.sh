@@ -5,8 +5,8 @@
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, of runners and benchmarks at 1,000, then an hour of
 #           the runners' clock without a server, then the kills of the suite, again and again
-#   forge   1,000 random sequences of deliveries, deleted comments, two clients, kills and faults of a forge: exactly one
-#           right comment at the end of each
+#   forge   1,000 random sequences of deliveries, deleted comments, two clients, kills and faults of a forge, and 1,000 with
+#           two servers, their kills, commands and bisections: exactly one right comment at the end of each
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
@@ -261,10 +261,11 @@ prove_kill() {
 }
 
 prove_forge() {
-    needs node nodejs && build release forge_client forge_packages || return 1
-    say "forge: 1,000 sequences"
+    needs node nodejs && needs_postgres && build release || return 1
+    say "forge: 1,000 sequences of two clients, 1,000 of two servers"
     clean FORGE_CLIENT="$root/build/release/tests/forge_client" FORGE_PACKAGES="$root/build/release/tests/forge-packages" \
-        node tests/forge/sequences.mjs --count 1000 --seed 1000 "${most[@]}"
+        node tests/forge/sequences.mjs --count 1000 --seed 1000 "${most[@]}" || return 1
+    script pull_sequences.py --sequences 1000 "${most[@]}"
 }
 
 prove_points() {

@@ -1,15 +1,17 @@
 """Pull requests under random events: exactly one right comment at the end of each sequence.
 
-pull_sequences.py [--sequences N] [--seed S]
+pull_sequences.py [--sequences N] [--seed S] [--minutes M]
 
 Two servers share the database. A sequence pushes heads of three kinds (slower, the same, broken) to a pull request, delivers their
 webhooks late, in another order, twice, or not at all, deletes comments, has commands given, makes the forge fail, and kills servers
-(kill -9), which come back. A runner in this process leases the jobs and sends what its numbers are. At the end, which is one more push,
-the pull request has one comment that is not replaced, it names the last head and its verdict, and the commit status agrees.
+(kill -9), which come back. A runner in this process leases the jobs, also those of bisections, and sends what its numbers are. At the
+end, which is one more push, the pull request has one comment that is not replaced, it names the last head and its verdict, and the
+commit status agrees. Each command has one answer, and that of a bisection says how it ended.
 """
 import argparse
 import os
 import random
+import re
 import sys
 import threading
 import time
@@ -27,8 +29,19 @@ SECRET, TOKEN = "a secret of webhooks, long enough", "ghp_0123456789012345678901
 ENVIRONMENT = {"PERFCI_GITHUB_WEBHOOK_SECRET": SECRET, "PERFCI_GITHUB_TOKEN": TOKEN}
 
 
+def before(head):
+    """The commit between the base and the head: as fast as the base."""
+    return head[::-1]
+
+
 class Hub(GitHub):
-    """Without a repository: each head has the same merge base."""
+    """Without a repository: each head has the same merge base, and one commit before it."""
+
+    def get_commits(self, _, number, query):
+        head = self.pulls[int(number)]["head"]
+        return 200, [{"sha": before(head), "parents": [{"sha": BASE}]}, {"sha": head, "parents": [{"sha": before(head)}]}]
+
+    ROUTES = [("GET", r"{r}/pulls/(\d+)/commits(\?.*)?", get_commits)] + GitHub.ROUTES
 
     def git(self, *words):
         return BASE
@@ -42,7 +55,7 @@ class Runner(threading.Thread):
 
     def __init__(self, servers, kinds):
         super().__init__(daemon=True)
-        self.servers, self.kinds, self.stop, self.jobs, self.random = servers, kinds, False, 0, random.Random(1)
+        self.servers, self.kinds, self.stop, self.jobs, self.samples, self.random = servers, kinds, False, 0, 0, random.Random(1)
 
     def ask(self, path, body, *statuses):
         """The same until a server answers; servers are killed all the time."""
@@ -69,7 +82,27 @@ class Runner(threading.Thread):
                 self.jobs += 1
                 self.measure(answer.json["job"])
 
+    def search(self, job):
+        """A job of a bisection, or of the check of its culprit."""
+        done = f"/api/v1/jobs/{job['id']}/complete"
+        runs = []
+        for commit in filter(None, (job["commit"], job["task"].get("pair"))):
+            level = LEVELS[self.kinds.get(commit, "same")]
+            if level is None:
+                self.ask(done, {"lease": job["lease"], "status": "broken", "reason": "the build failed"})
+                return
+            self.samples += 1
+            run = support.run_document(0, 1, level, id=os.urandom(16).hex(), branch=job["branch"], job_id=job["id"], job_fence=job["fence"])
+            run.update(commit=commit)
+            run["measurements"][0].update(metric="block_ns", samples=[[level * (1 + 1e-3 * (self.samples % 7))]])
+            self.ask("/api/v1/runs", run)
+            runs.append(run["id"])
+        self.ask(done, {"lease": job["lease"], "status": "done", "run_ids": runs})
+
     def measure(self, job):
+        if "blocks" not in job["task"]:
+            self.search(job)
+            return
         head, base = job["commit"], job["task"]["blocks"]["base"]
         level = LEVELS[self.kinds[head]]
         done = f"/api/v1/jobs/{job['id']}/complete"
@@ -138,7 +171,7 @@ class Sequence:
                 for comment in self.hub.ours(self.number)[:1]:
                     self.hub.comments.pop(comment["id"], None)
         elif what == "command":
-            self.deliver(self.hub.say(self.number, self.random.choice(["/perfci rerun", "/perfci why", "/perfci help", "nothing"])))
+            self.deliver(self.hub.say(self.number, self.random.choice(["/perfci rerun", "/perfci why", "/perfci help", "/perfci bisect block_ns", "/perfci bisect block_ns", "nothing"])))
         elif what == "fault":
             with self.hub.lock:
                 self.hub.faults += self.random.choices([0, 500, 502, 403, 404], k=3)
@@ -179,20 +212,50 @@ class Sequence:
         for delivery in self.late + [self.hub.deliveries[-1]]:  # what comes too late, or once more, changes nothing
             self.deliver(delivery)
         support.until("still one right comment", lambda: not self.wrong(head), 60)
+        if self.kinds[head] == "slow" and self.random.random() < 0.2:
+            self.search(head)
         self.deliver(self.hub.close_pull(self.number))
+
+    def search(self, head):
+        """A bisection that nothing supersedes, through the kill of a server, to its culprit and the check of that."""
+        self.deliver(self.hub.say(self.number, "/perfci bisect block_ns"))
+        server = self.random.choice(self.servers)
+        server.kill()
+        server.start()
+
+        ended = re.compile(rf"culprit found\.\n\n- \[`{head[:12]}`\]\S+ \+(9|10)\.\d % .*probability .*\n\nCheck of .*, confirmed\.")
+
+        def found():  # an earlier command may search this head already
+            return any(ended.search(answer) for answer in self.hub.answers(self.number))
+
+        try:
+            support.until("the culprit", found, 180)
+        except AssertionError:
+            print(f"sequence {self.number}: {self.hub.answers(self.number)}; {self.said}", file=sys.stderr)
+            raise
+
+
+def unfinished(hub, number):
+    """Answers that are there twice, and those of bisections that do not say how they ended: the pull request is closed."""
+    with hub.lock:
+        answers = hub.answers(number)
+    marks = [answer.splitlines()[0] for answer in answers]
+    return len(marks) != len(set(marks)) or [a for a in answers if "are expected" in a or ": running." in a]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sequences", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=0, help="begin no sequence after this time; 0: run them all")
     args = parser.parse_args()
+    over = time.monotonic() + (60 * args.minutes or float("inf"))
     cluster = support.Cluster()
     hub = Hub("octo/demo", "", TOKEN, SECRET)
     url = cluster.database(migrated=True)
     flags = ("--pull-poll", "1s", "--pull-retry", "0.1s")
     servers = [support.Server(url, *flags, environment={**ENVIRONMENT, "PERFCI_GITHUB_API_URL": hub.url}) for _ in range(2)]
-    kinds = {}
+    kinds, done = {}, 0
     runner = Runner(servers, kinds)
     try:
         servers[0].as_admin("POST", "/api/v1/projects", {"name": "demo"})
@@ -201,13 +264,19 @@ def main():
         assert link.status == 200, link
         runner.start()
         for number in range(1, args.sequences + 1):
+            if time.monotonic() > over:
+                break
             Sequence(number, servers, hub, kinds, args.seed).run()
+            done = number
             if number % 10 == 0:
                 print(f"[{number}/{args.sequences}] {runner.jobs} jobs, {len(hub.calls)} calls", flush=True)
-        for number in range(1, args.sequences + 1):
+        for number in range(1, done + 1):
             left = [c for c in hub.ours(number) if "\nReplaced by " not in c["body"]]
             assert len(left) == 1, f"pull request {number}: {len(left)} comments at the end"
-        print(f"{args.sequences} sequences: one right comment each; {runner.jobs} jobs, {len(hub.calls)} calls, {len(hub.comments)} comments")
+            support.until("each answer is the last one", lambda n=number: not unfinished(hub, n), 120)
+        searches = [a for n in range(1, done + 1) for a in hub.answers(n) if "Bisection" in a]
+        print(f"{done} sequences: one right comment each; {runner.jobs} jobs, {len(hub.calls)} calls, {len(hub.comments)} comments, "
+              f"{len(searches)} bisections, {sum('culprit found' in a for a in searches)} with a culprit")
     finally:
         runner.stop = True
         for server in servers:
