@@ -76,7 +76,7 @@ const icon = await readFile(join(here, "src/icon.svg"));
 names.set("icon.svg", hashed("icon.svg", icon));
 await put(files, names.get("icon.svg"), icon, true);
 
-// What main.js imports is fetched beside it, not after it. An output's name in the metafile is relative to `here`.
+// The imports of main.js are fetched beside it, not after it. An output's name in the metafile is relative to `here`.
 const outputs = result.metafile.outputs;
 const main = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/main.tsx");
 const first = new Set();

@@ -39,7 +39,7 @@ export function sections(project: string | null): Section[] {
 
 const isHere = (entries: Entry[]) => entries.some((e) => e.routes.includes(route.value.page));
 
-/** Whether the section that is open has several pages, which then stand in a row of their own. */
+/** Whether the section that is open has several pages, which then have a row of their own. */
 export const hasSecondRow = () => (sections(currentProject.value).find((s) => isHere(s.entries))?.entries.length ?? 0) > 1;
 
 export function Nav(props: { open: boolean }) {
