@@ -35,6 +35,8 @@ class Commands(support.Case):
                 (["alerts"], "/api/v1/alerts?state=open&grouped=true&limit=100"), (["alerts", "--all"], "/api/v1/alerts?grouped=true&limit=100"),
                 (["alerts", "--state", "noise", "--each", "--sort", "worth", "--limit", "7"], "/api/v1/alerts?state=noise&sort=worth&limit=7"),
                 (["alerts", "--project", "a b"], "/api/v1/alerts?project=a%20b&state=open&grouped=true&limit=100"),
+                (["alerts", "--owner", "@a b"], "/api/v1/alerts?state=open&owner=%40a%20b&grouped=true&limit=100"),
+                (["project", "owners", "p"], "/api/v1/projects/p/owners"),
                 (["jobs"], "/api/v1/jobs?limit=100"), (["jobs", "--state", "queued", "--kind", "nightly", "--limit", "3", "--project", "p"],
                                                      "/api/v1/jobs?project=p&state=queued&kind=nightly&limit=3"),
                 (["events"], "/api/v1/environment?limit=100"), (["events", "--open", "--limit", "2"], "/api/v1/environment?open=true&limit=2"),
@@ -64,6 +66,8 @@ class Commands(support.Case):
                 (["token", "revoke", "3"], ("DELETE", "/api/v1/tokens/3", None)),
                 (["token", "sign-out", "3"], ("DELETE", "/api/v1/browser-sessions/3", None)),
                 (["project", "create", "q", "--branch", "b", "--repo-url", "u"], ("POST", "/api/v1/projects", {"name": "q", "branch": "b", "repo_url": "u"})),
+                (["project", "owners", "p", "--file", self.write("owners.txt", "kernel:gemm @a\n")],
+                 ("POST", "/api/v1/projects/p/owners", {"rules": "kernel:gemm @a\n"})),
                 (["project", "delete", "q", "--yes"], ("DELETE", "/api/v1/projects/q", None))):
             self.assertEqual(self.asked(*args), [call], args)
         for word, dismissed in (("dismiss", True), ("restore", False)):
@@ -75,7 +79,7 @@ class Commands(support.Case):
                      ["alerts", "--all", "--state", "noise"], ["jobs", "--state", "open"], ["jobs", "--kind", "night"], ["jobs", "end", "7"], ["jobs", "cancel"],
                      ["jobs", "0"], ["events", "drop", "5"], ["events", "0"], ["why", "0"], ["series", "0"], ["token", "create"], ["token", "revoke"], ["token", "sign-out"], ["token", "rotate", "0"],
                      ["token", "rotate", "3", "--overlap", "soon"], ["token", "drop", "3"], ["project", "create"], ["project", "create", "-x"], ["project", "delete", "A"],
-                     ["project", "drop", "p"], ["accept", "x"], ["replay", "--project", "p"], ["replay", "--show", "--config", "c"],
+                     ["project", "drop", "p"], ["project", "owners"], ["project", "owners", "p", "--file", self.write("bad.txt", "!x @a\n")], ["accept", "x"], ["replay", "--project", "p"], ["replay", "--show", "--config", "c"],
                      ["replay", "--config", "c", "--apply", "--branch", "b"], ["repro", "alert:0"], ["repro", "verification:4"], ["repro", "alert:4/1"], ["repro", "run:4"],
                      ["repro", "bisection:4/0"]):
             self.assertEqual(self.asked(*args, status=2), [], args)

@@ -312,8 +312,9 @@ Test(agent_session, builds_become_runs_and_one_session)
     cr_assert(eq(int, (int)json_integer_value(json_object_get(doc, "blocks")), 4));
     cr_assert(eq(str, (char *)json_string_value(json_object_get(doc, "machine")), "tester"));
     cr_assert(eq(str, (char *)json_string_value(json_object_get(doc, "machine_class")), "lab"));
-    cr_assert(ne(ptr, strstr(s.question, "\"labels\":{\"tasks\":\"blocks\"}"), NULL), "%s",
-              s.question);
+    cr_assert(
+        ne(ptr, strstr(s.question, "\"labels\":{\"tasks\":\"blocks\",\"once\":\"yes\"}"), NULL),
+        "%s", s.question);
     json_decref(doc);
 }
 
