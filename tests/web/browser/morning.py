@@ -1,0 +1,124 @@
+"""The history behind the walk of a morning: 200 series of kernels over 1,000 commits, with what a sheriff meets in them.
+
+Everything is drawn by a seed and posted through the API as a runner does. One commit slows down the wide bf16 products on
+two backends, one the long f32 attentions; an improvement, a slowdown that a later commit takes back, and a benchmark whose
+result is wrong stand beside them. Names and texts include those that break pages: 200 bytes long, markup, controls.
+"""
+
+import random
+import sys
+
+from situations import instant, sha
+
+PROJECT = "kernels"
+COMMITS = 1000
+START = 1_760_000_000
+HOUR = 3600
+BACKENDS = ("cpu-avx2", "cpu-avx512")
+SLOW, SLOW_LONG, FASTER, WORSE, REPAIRED, BROKEN = 700, 880, 600, 450, 520, 991
+HOSTILE = "<img src=x onerror=alert(1)> \u202egnp.exe\u202c & \"quotes\""
+REASON = "result differs from the reference at [0, 3]: expected 1.5, got nan <b>&amp;</b>"
+LONG_NAME = "sort/" + "a-name-of-two-hundred-bytes-" * 6 + "n" + "1" * 26
+IDS = [sha(PROJECT, i) for i in range(COMMITS)]
+SUBJECTS = {
+    SLOW: "gemm: reload the scale inside the inner loop",
+    SLOW_LONG: "attention: one pass more over long rows",
+    FASTER: "rmsnorm: two rows at once",
+    WORSE: "layernorm: read the weights for each row",
+    REPAIRED: "layernorm: keep the weights in registers",
+    BROKEN: "softmax: a shorter exponential",
+    COMMITS - 2: HOSTILE,
+}
+
+
+def _shapes():
+    """(kernel, parameters) of each benchmark."""
+    for dtype in ("f32", "bf16"):
+        for n in (128, 512, 1024, 2048, 3072):
+            for k in (256, 1024, 2048, 4096, 8192):
+                yield "gemm", {"dtype": dtype, "m": 512, "n": n, "k": k}
+        for s in (128, 512, 1024, 2048, 4096):
+            for d in (64, 128):
+                yield "attention", {"dtype": dtype, "s": s, "d": d}
+        for kernel in ("layernorm", "rmsnorm", "softmax"):
+            for c in (256, 512, 1024, 2048, 4096):
+                yield kernel, {"dtype": dtype, "r": 512, "c": c}
+
+
+def _name(kernel, params):
+    shape = "".join(f"{key}{value}" for key, value in params.items() if key != "dtype")
+    return f"{kernel}/{params['dtype']}/{shape}"
+
+
+class Series:
+    def __init__(self, kernel, params, backend, base):
+        self.kernel, self.params, self.backend, self.base = kernel, params, backend, base
+        self.name = _name(kernel, params) if params else LONG_NAME
+
+    def slow(self):
+        return self.kernel == "gemm" and self.params["dtype"] == "bf16" and self.params["k"] >= 4096
+
+    def slow_long(self):
+        return self.kernel == "attention" and self.params["dtype"] == "f32" and self.params["s"] >= 2048
+
+    def broken(self, i):
+        return i >= BROKEN and self.kernel == "softmax" and self.params == {"dtype": "bf16", "r": 512, "c": 4096}
+
+    def level(self, i):
+        factor = 1.0
+        if self.slow() and i >= SLOW:
+            factor *= 1.08
+        if self.slow_long() and i >= SLOW_LONG:
+            factor *= 1.05
+        if self.kernel == "rmsnorm" and i >= FASTER:
+            factor *= 0.94
+        if self.kernel == "layernorm" and WORSE <= i < REPAIRED:
+            factor *= 1.06
+        return self.base * factor
+
+
+def all_series():
+    """200 of them: the shapes on both backends, but for one in whose place the long name stands."""
+    rng = random.Random(3)
+    made = [Series(kernel, params, backend, 1000.0 * rng.uniform(1, 200)) for kernel, params in _shapes() for backend in BACKENDS]
+    made[-1] = Series("sort", {}, BACKENDS[0], 52_000.0)
+    return made
+
+
+def commits_bodies(part=500):
+    for first in range(0, COMMITS, part):
+        yield {"branch": "main", "commits": [
+            {"id": IDS[i], "parents": [IDS[i - 1]] if i else [], "author": ("Mara Lindqvist", "Tomás Ribeiro", "Ada")[i % 3],
+             "time": instant(START + i * HOUR), "subject": SUBJECTS.get(i, f"change number {i}"),
+             "paths": [f"kernels/{('gemm', 'attention', 'norm')[i % 3]}/part{i % 7}.c"]} for i in range(first, min(first + part, COMMITS))]}
+
+
+def run_body(i, series, rng):
+    started = START + i * HOUR + 1800
+    night = rng.gauss(0, 0.001)
+    measurements = []
+    for s in series:
+        tells = {"benchmark": s.name, "metric": "time_ns", "backend": s.backend, "unit": "ns", "direction": "lower",
+                 **({"params": {key: str(value) for key, value in s.params.items()}} if s.params else {})}
+        if s.broken(i):
+            measurements.append({**tells, "status": "broken", "reason": REASON})
+            continue
+        level = s.level(i) * (1 + night)
+        measurements.append({**tells, "samples": [[round(level * (1 + rng.gauss(0, 0.004)), 2)] for _ in range(5)]})
+    return {"schema": "perfci.run/1", "id": sha(PROJECT, "run", i)[:32], "project": PROJECT, "commit": IDS[i], "branch": "main",
+            "suite": "night", "suite_hash": "ab" * 32, "started_at": instant(started), "finished_at": instant(started + 900),
+            "machine": {"name": "bench-1", "class": "generated", "fingerprint": {"cpu": "Generated CPU", "compiler": "gcc 12.2.0"}},
+            "measurements": measurements}
+
+
+def post(api):
+    """Posts the whole history; `api(path, method, body, status)` as of Stack."""
+    series, rng = all_series(), random.Random(7)
+    assert len(series) == 200, len(series)
+    api("/projects", "POST", {"name": PROJECT}, status=201)
+    for body in commits_bodies():
+        api(f"/projects/{PROJECT}/commits", "POST", body)
+    for i in range(COMMITS):
+        api("/runs", "POST", run_body(i, series, rng), status=201)
+        if i % 100 == 99:
+            print(f"{i + 1} of {COMMITS} runs posted", file=sys.stderr)
