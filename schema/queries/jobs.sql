@@ -381,17 +381,18 @@ UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = clock
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
--- from_position: the first position that has a new point; 0: judge the complete branch, or a point is not on it.
+-- from_position: the first position that has a new point; 0: judge the complete branch, or a point is not on it. points:
+-- new ones.
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: id i64, branch text, higher_is_better bool, exact bool, benchmark text, metric text, backend text,
---    machine_class text, from_position i64
+--    machine_class text, from_position i64, points i64
 SELECT s.id, s.branch, s.higher_is_better, s.exact, n.name AS benchmark, s.metric, s.backend,
        s.machine_class,
-       CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE f.position END AS from_position
+       CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE f.position END AS from_position, coalesce(f.points, 0) AS points
 FROM series s
 JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
 LEFT JOIN (
-    SELECT m.series_id, min(coalesce(b.position, 0)) AS position
+    SELECT m.series_id, min(coalesce(b.position, 0)) AS position, count(*) AS points
     FROM runs r
     JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id
         AND m.run_id = r.id
@@ -411,19 +412,22 @@ SELECT settled_points, settled_position, anchor_points, anchor_position
 FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR NO KEY UPDATE;
 
 -- name: detect_points
--- From position_from on.
+-- From position_from on. The measurements come first: without statistics of the tables, as on the first day of a
+-- database, the planner would begin with the commits, and the cost would grow with the square of their number.
 -- in: project_id i64, series_id i64, branch text, with_samples bool, position_from i64
 -- out: commit_id i64, position i64, sha text, time f64, median f64, samples f64[], fingerprint_hash text,
 --    machine text, run_id i64
-SELECT m.commit_id, b.position, c.sha, extract(epoch FROM c.time)::float8 AS time, m.median,
-       CASE WHEN $4::boolean THEN m.samples END AS samples, k.fingerprint_hash, k.name AS machine, m.run_id
-FROM measurements m
-JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
-JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
-JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+WITH m AS MATERIALIZED (
+    SELECT commit_id, run_id, median, CASE WHEN $4::boolean THEN samples END AS samples
+    FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint)
+SELECT m.commit_id, b.position, c.sha, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples,
+       k.fingerprint_hash, k.name AS machine, m.run_id
+FROM m
+JOIN branch_commits b ON b.project_id = $1::bigint AND b.commit_id = m.commit_id AND b.branch = $3
+JOIN commits c ON c.project_id = $1::bigint AND c.id = m.commit_id
+JOIN runs r ON r.project_id = $1::bigint AND r.id = m.run_id
 JOIN machines k ON k.id = r.machine_id
-WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
-  AND b.position >= $5::bigint AND NOT r.infra
+WHERE b.position >= $5::bigint AND NOT r.infra
   -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series, nor is what a
   -- pull request proposes, nor
   -- what a lease brought that another one has overtaken (retention_apply counts in the same way).

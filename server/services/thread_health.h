@@ -18,6 +18,7 @@
 typedef struct pfc_thread_health {
     _Atomic int64_t seen_ns[PFC_THREAD_HEALTH_MAX]; /* monotonic; 0: no such thread */
     atomic_uint_fast64_t judged, not_judged;        /* batches of runs */
+    atomic_uint_fast64_t points, series, passed;    /* judged; passed: series of these, by state */
     atomic_uint_fast64_t expired;                   /* leases that expired */
 } pfc_thread_health;
 

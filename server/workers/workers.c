@@ -131,7 +131,7 @@ static void *detector_main(void *arg)
 
     while (!is_stopping(w)) {
         pfc_err err = { 0 };
-        size_t judged = 0;
+        pfc_detected judged = { 0 };
         pfc_code code;
         bool more;
 
@@ -140,6 +140,9 @@ static void *detector_main(void *arg)
         more = go_on(code, "detection", &err);
         if (code != PFC_ENOTFOUND)
             atomic_fetch_add(code ? &w->thread_health->not_judged : &w->thread_health->judged, 1);
+        atomic_fetch_add(&w->thread_health->points, judged.points);
+        atomic_fetch_add(&w->thread_health->series, judged.series);
+        atomic_fetch_add(&w->thread_health->passed, judged.passed);
 
         /* One step after each batch: bisections must not wait until all stored runs are judged. */
         code = pfc_bisections_advance(w->db, &err);

@@ -198,7 +198,7 @@ int64_t fx_ingest(pfc_db *db, int64_t project, pfc_run *run)
 void fx_detect(pfc_db *db)
 {
     pfc_err err = { 0 };
-    size_t judged = 0;
+    pfc_detected judged = { 0 };
     pfc_code code;
 
     do {

@@ -320,7 +320,7 @@ Test(detect, a_lost_connection_gives_the_batch_back_at_once)
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);
     int64_t p = fx_project(db);
-    size_t judged = 0;
+    pfc_detected judged = { 0 };
     pfc_err err = { 0 };
     char *state;
 
@@ -381,7 +381,7 @@ Test(detect, workers_judge_what_comes_in_and_stop_cleanly)
 
 static void *detect_in_thread(void *db)
 {
-    size_t judged = 0;
+    pfc_detected judged = { 0 };
     pfc_err err = { 0 };
 
     return pfc_detect_next(db, &judged, &err) ? pfc_strdup(err.msg) : NULL;
@@ -445,7 +445,7 @@ Test(detect, a_circle_of_waiting_costs_a_series_another_try_and_no_more)
     char *url = NULL, *left;
     pfc_db *db = pfc_test_db_open(2, &url);
     int64_t p = fx_project(db);
-    size_t judged = 0;
+    pfc_detected judged = { 0 };
     pfc_err err = { 0 };
 
     fx_commits(db, p, 1, 3);
@@ -457,7 +457,7 @@ Test(detect, a_circle_of_waiting_costs_a_series_another_try_and_no_more)
                  " '40P01'; END IF; RETURN NULL; END $$; CREATE TRIGGER circle AFTER UPDATE ON"
                  " series FOR EACH ROW EXECUTE FUNCTION circle()");
     cr_assert(eq(int, pfc_detect_next(db, &judged, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(sz, judged, 1));
+    cr_assert(eq(sz, judged.series, 1));
     left = pfc_test_sql_value(
         url, "SELECT min(tries) || ' ' || max(tries) || ' ' || min(state) FROM jobs");
     cr_assert(eq(str, left, "1 1 done"));

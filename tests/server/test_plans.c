@@ -105,7 +105,7 @@ static const char rows[] =
 static const char collect[] =
     "CREATE SCHEMA test; CREATE TABLE test.used (statement text, kind text, name text);"
     "CREATE FUNCTION test.example(t regtype) RETURNS text LANGUAGE sql AS $$ SELECT CASE"
-    " WHEN t = 'text'::regtype THEN quote_literal('1') WHEN t = 'jsonb'::regtype THEN "
+    " WHEN t = 'text'::regtype THEN quote_literal('10') WHEN t = 'jsonb'::regtype THEN "
     "quote_literal('{}')"
     " WHEN t = 'bytea'::regtype THEN quote_literal('') WHEN t = 'boolean'::regtype THEN 'true'"
     " WHEN t = 'timestamptz'::regtype THEN 'now()' WHEN t = 'date'::regtype THEN 'current_date'"

@@ -48,10 +48,14 @@ static void judge(size_t n, pfc_settled *settled, answer *a)
 {
     const size_t base = (size_t)settled->anchor_points;
     const pfc_history h = { .points = points + base, .meta = meta + base, .len = n - base };
+    const pfc_detect_opts opts = { 0 };
+    pfc_steady steady;
+    size_t judged = 0;
     pfc_detection found = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_history_detect(&h, NULL, settled, &found, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_history_detect(&h, &opts, settled, &steady, &judged, &found, &err), PFC_OK),
+              "%s", err.msg);
     a->len = a->settled;
     for (size_t i = 0; i < found.changes_len; i++) {
         const size_t at = base + found.changes[i].index;

@@ -187,6 +187,7 @@ static const struct {
     { 58, "INSERT INTO pull_bisections (project_id, bisection_id, number, comment_id, head_sha)"
           " SELECT 1, id, 7, 1, repeat('1', 40) FROM bisections LIMIT 1" },
     { 59, "INSERT INTO project_owners (project_id) VALUES (1)" },
+    { 60, "INSERT INTO series_states VALUES (1, 1, 1, decode('00', 'hex'))" },
 };
 
 /* ---- one connection ---- */

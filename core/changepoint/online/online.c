@@ -7,13 +7,13 @@
 
 /* When a pass is due. */
 #define FIRST_LOOK   12
-#define KEEP         256  /* least number of points of a pass, if the series has as many */
+#define KEEP         256 /* least number of points of a pass, if the series has as many */
 /* most points of a pass; with more, the pass begins later in the series */
 #define STRETCH_MOST 1024
-#define FIND_POINTS  3    /* number of newest points that are tested for a find */
-#define FIND         5.0  /* distance from the level, in standard errors, that counts as a find */
-#define REST         4u   /* points without a further pass after a find */
-#define CLIP         4.0  /* bound on the distance of one point, in sigma */
+#define FIND_POINTS  3   /* number of newest points that are tested for a find */
+#define FIND         5.0 /* distance from the level, in standard errors, that counts as a find */
+#define REST         4u  /* points without a further pass after a find */
+#define CLIP         4.0 /* bound on the distance of one point, in sigma */
 #define RING_UNIT    1024.0
 #define LIGHT_SLACK  1.1
 #define NEW_SHARE                                                                                  \
@@ -57,19 +57,20 @@ pfc_code pfc_online_init(pfc_online *o, const pfc_detect_opts *opts, pfc_err *er
 
 /* ---- between looks ---- */
 
-/* Distance of the i-th point from the newest level in sigma, bounded. */
-static double distance(const pfc_online *o, const pfc_point *points, size_t i,
+/* Distance of a point, number i of the series, from the newest level in sigma, bounded. Without a
+ * space its logarithm is not remembered. */
+static double distance(const pfc_online *o, const pfc_point *point, size_t i,
                        pfc_segment_space *space)
 {
     const pfc_level *level = &o->level;
-    double v = points[i].v;
+    double v = point->v;
     double y;
     if (level->summary >= 0)
-        v = pfc_summary_of(&points[i], level->summary, o->opts.higher_is_better);
+        v = pfc_summary_of(point, level->summary, o->opts.higher_is_better);
     if (!level->logged)
         y = v / level->most;
     else if (v > 0.0)
-        y = pfc_segment_space_log(space, i, v);
+        y = space ? pfc_segment_space_log(space, i, v) : log(v);
     else
         return -CLIP;
     if (level->period > 0.0)
@@ -322,7 +323,7 @@ static void refill(pfc_online *o, const pfc_point *points, const pfc_detect_pass
     o->ring[(o->places + PFC_ONLINE_RING - 1) % PFC_ONLINE_RING] = 0;
     for (; i < o->seen; i++) {
         if (isfinite(points[i].v))
-            push(o, distance(o, points, i, space));
+            push(o, distance(o, &points[i], i, space));
     }
 }
 
@@ -384,21 +385,44 @@ static bool look_and_settle(pfc_online *o, const pfc_point *points, bool found,
     return settled;
 }
 
-bool pfc_online_append(pfc_online *o, const pfc_point *points, pfc_segment_space *space,
-                       pfc_confirmed_changes *out)
+/* Takes a point; true when a look is due at it. *found: because the point lies off the level. */
+static bool take(pfc_online *o, const pfc_point *point, pfc_segment_space *space, bool *found)
 {
-    const pfc_point *point = &points[o->seen++];
-    bool found = false;
+    *found = false;
+    o->seen++;
     if (!isfinite(point->v))
         return false;
     if (o->exact || !(o->level.unit > 0.0)) {
         o->places++;
-        found = o->exact && point->v != o->level.at;
+        *found = o->exact && point->v != o->level.at;
     } else {
-        push(o, distance(o, points, o->seen - 1, space));
-        found = o->seen >= o->rest && finds(o);
+        push(o, distance(o, point, o->seen - 1, space));
+        *found = o->seen >= o->rest && finds(o);
     }
-    return (o->seen >= o->due || found) && look_and_settle(o, points, found, space, out);
+    return o->seen >= o->due || *found;
+}
+
+bool pfc_online_append(pfc_online *o, const pfc_point *points, pfc_segment_space *space,
+                       pfc_confirmed_changes *out)
+{
+    bool found;
+    return take(o, &points[o->seen], space, &found) &&
+           look_and_settle(o, points, found, space, out);
+}
+
+bool pfc_online_pass(pfc_online *o, const pfc_point *point)
+{
+    const uint32_t seen = o->seen, places = o->places, phase = o->phase, age = o->age;
+    const int32_t sum = o->ring[places % PFC_ONLINE_RING];
+    bool found;
+    if (!take(o, point, NULL, &found))
+        return true;
+    o->seen = seen;
+    o->places = places;
+    o->phase = phase;
+    o->age = age;
+    o->ring[places % PFC_ONLINE_RING] = sum;
+    return false;
 }
 
 void pfc_online_answer(const pfc_online *o, const pfc_point *points, pfc_segment_space *space,

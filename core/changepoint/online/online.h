@@ -70,6 +70,9 @@ pfc_code pfc_online_init(pfc_online *online, const pfc_detect_opts *opts,
  * one thread. */
 bool pfc_online_append(pfc_online *online, const pfc_point *points, pfc_segment_space *space,
                        pfc_confirmed_changes *out);
+/** Takes the next point without the others. False: a look at the history is due at this point;
+ *  *online is as it was, and pfc_online_append takes it. Otherwise equal to pfc_online_append. */
+bool pfc_online_pass(pfc_online *online, const pfc_point *point) PFC_MUSTCHECK;
 /** The current result: the confirmed changes within reach, and the provisional ones.
  *  points[0..online->seen) are all points taken so far. The caller clears *out with
  * pfc_detection_clear. */

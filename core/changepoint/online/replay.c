@@ -1,9 +1,9 @@
-/* A whole series: its replay, then one look. */
+/* A whole series: its replay, then one look at its end, or at its newest point that is due. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/online/online.h"
+#include "core/changepoint/online/steady.h"
 
 static pfc_code check(const pfc_point *points, size_t n, pfc_err *err)
 {
@@ -15,14 +15,26 @@ static pfc_code check(const pfc_point *points, size_t n, pfc_err *err)
     return PFC_OK;
 }
 
+/* The changes that a replay has confirmed, with those that its looks no longer reach. */
+typedef struct past_changes {
+    pfc_change *items;
+    size_t len, cap;
+} past_changes;
+
+static void keep(past_changes *past, const pfc_confirmed_changes *settled)
+{
+    for (size_t k = 0; k < settled->len; k++) {
+        past->items = pfc_grow(past->items, past->len, &past->cap, sizeof *past->items);
+        past->items[past->len++] = settled->changes[k];
+    }
+}
+
 pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_opts *opts,
                           pfc_detection *out, pfc_err *err)
 {
     pfc_online online;
     pfc_segment_space space = { 0 };
-    pfc_change *past = NULL;
-    size_t past_len = 0;
-    size_t cap = 0;
+    past_changes past = { 0 };
     pfc_code code = check(points, n, err);
     if (!code)
         code = pfc_online_init(&online, opts, err);
@@ -30,16 +42,41 @@ pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_op
         return code;
     for (size_t i = 0; i < n; i++) {
         pfc_confirmed_changes settled;
-        if (!pfc_online_append(&online, points, &space, &settled))
-            continue;
-        for (size_t k = 0; k < settled.len; k++) {
-            past = pfc_grow(past, past_len, &cap, sizeof *past);
-            past[past_len++] = settled.changes[k];
-        }
+        if (pfc_online_append(&online, points, &space, &settled))
+            keep(&past, &settled);
     }
     pfc_online_answer(&online, points, &space, out);
-    pfc_detection_join(out, past, past_len);
-    free(past);
+    pfc_detection_join(out, past.items, past.len);
+    free(past.items);
+    pfc_segment_space_clear(&space);
+    return PFC_OK;
+}
+
+pfc_code pfc_steady_detect(const pfc_point *points, size_t n, uint64_t base,
+                           const pfc_detect_opts *opts, pfc_steady *steady, size_t *judged,
+                           pfc_detection *out, pfc_err *err)
+{
+    pfc_online due = { 0 };
+    pfc_segment_space space = { 0 };
+    past_changes past = { 0 };
+    pfc_code code = check(points, n, err);
+    if (!code)
+        code = pfc_steady_init(steady, base, opts, err);
+    if (code)
+        return code;
+    *judged = 0;
+    due = steady->online;
+    for (size_t i = 0; i < n; i++) {
+        pfc_confirmed_changes settled;
+        if (!pfc_steady_append(steady, points, &space, &settled))
+            continue;
+        keep(&past, &settled);
+        due = steady->online;
+        *judged = i + 1;
+    }
+    pfc_online_answer(&due, points, &space, out);
+    pfc_detection_join(out, past.items, past.len);
+    free(past.items);
     pfc_segment_space_clear(&space);
     return PFC_OK;
 }

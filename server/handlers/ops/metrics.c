@@ -95,6 +95,13 @@ static void put_own(pfc_app *app, pfc_buf *out)
               pfc_thread_health_silent_s(health));
     put_counter(out, "perfci_detection_batches", "Batches of runs that were judged.",
                 (double)atomic_load(&health->judged));
+    put_counter(out, "perfci_detection_points", "New points of series that were judged.",
+                (double)atomic_load(&health->points));
+    put_counter(out, "perfci_detection_series", "Series that were judged, each once a batch.",
+                (double)atomic_load(&health->series));
+    put_counter(out, "perfci_detection_series_passed",
+                "Series that were judged by their new points alone, without their history.",
+                (double)atomic_load(&health->passed));
     put_counter(out, "perfci_detection_failures",
                 "Batches of runs that failed, or had to be retried.",
                 (double)atomic_load(&health->not_judged));

@@ -4,6 +4,7 @@
  */
 #include "server/services/detect/detect.h"
 
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
@@ -19,8 +20,9 @@
 #include "server/services/sessions/changes.h"
 #include "server/services/sessions/report.h"
 
-#define BATCH   500
-#define LEASE_S 60.0 /* prolonged before each series */
+#define BATCH      500
+#define LEASE_S    60.0
+#define PROLONG_NS 10000000000 /* the lease is prolonged when so much of it has passed */
 
 typedef struct batch {
     char hash[PFC_SHA256_HEX];
@@ -89,43 +91,95 @@ static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *ou
 typedef struct judging {
     const batch *b;
     const pfc_judged *series;
+    bool prolong;
 } judging;
 
 static pfc_code judge_series(pfc_tx *tx, void *into, pfc_err *err)
 {
     const judging *j = into;
-    pfc_code code;
+    pfc_code code = PFC_OK;
 
-    code = pfc_sql_lease_prolong(
-        tx, &(pfc_sql_lease_prolong_args){ .lease_hash = j->b->hash, .seconds = LEASE_S }, NULL,
-        err);
+    if (j->prolong)
+        code = pfc_sql_lease_prolong(
+            tx, &(pfc_sql_lease_prolong_args){ .lease_hash = j->b->hash, .seconds = LEASE_S }, NULL,
+            err);
     return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, err);
 }
 
-/* One series a transaction: a long one delays no other, and a crash loses one series' work. */
-static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_sql_detect_series_rows *list,
-                          size_t i, pfc_err *err)
+static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *list)
 {
-    const pfc_series_name name = {
-        .benchmark = list->items[i].benchmark,
-        .metric = list->items[i].metric,
-        .backend = list->items[i].backend,
-        .machine_class = list->items[i].machine_class,
-        .branch = list->items[i].branch,
-    };
-    const pfc_judged series = {
-        .canary = pfc_streq(name.benchmark, "canary"),
-        .settings = pfc_detector_for(&b->detector, &name),
-        .from_position = list->items[i].from_position,
-        .id = list->items[i].id,
-        .branch = name.branch,
-        .higher_is_better = list->items[i].higher_is_better,
-        .exact = list->items[i].exact,
-    };
-    judging j = { b, &series };
-    pfc_code code = pfc_db_write(db, judge_series, &j, err);
+    pfc_judged *out = pfc_calloc(list->len + 1, sizeof(*out));
 
-    return code ? pfc_err_wrap(err, "judging series %lld", (long long)series.id) : PFC_OK;
+    for (size_t i = 0; i < list->len; i++) {
+        const pfc_series_name name = {
+            .benchmark = list->items[i].benchmark,
+            .metric = list->items[i].metric,
+            .backend = list->items[i].backend,
+            .machine_class = list->items[i].machine_class,
+            .branch = list->items[i].branch,
+        };
+
+        out[i] = (pfc_judged){
+            .canary = pfc_streq(name.benchmark, "canary"),
+            .settings = pfc_detector_for(&b->detector, &name),
+            .from_position = list->items[i].from_position,
+            .id = list->items[i].id,
+            .branch = name.branch,
+            .higher_is_better = list->items[i].higher_is_better,
+            .exact = list->items[i].exact,
+        };
+    }
+    return out;
+}
+
+/* Series with a point that is due, one a transaction: a long one delays no other, and a crash loses
+ * one series' work. An error in one series must not prevent the judging of the others: *fault is
+ * the last one. If the database is unavailable the batch returns to the queue, at the latest when
+ * its lease expires. */
+static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *series, size_t len,
+                          const bool *passed, pfc_err *fault, pfc_detected *judged, pfc_err *err)
+{
+    int64_t prolonged = pfc_clock_ns();
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; !code && i < len; i++) {
+        pfc_err why = { 0 }; /* includes errors of a try that a later try did not have */
+        judging j = { b, &series[i], pfc_clock_ns() - prolonged > PROLONG_NS };
+        pfc_code one = passed[i] ? PFC_OK : pfc_db_write(db, judge_series, &j, &why);
+
+        if (j.prolong)
+            prolonged = pfc_clock_ns();
+        if (one) {
+            (void)pfc_err_wrap(&why, "judging series %lld", (long long)series[i].id);
+            *fault = why;
+        }
+        if (one == PFC_EUNAVAIL || one == PFC_ETIMEOUT)
+            code = pfc_err_set(err, one, "%s", fault->msg);
+        else
+            judged->series += one == PFC_OK;
+    }
+    return code;
+}
+
+/* All series of the batch: those that a few statements can advance together, then the others. */
+static pfc_code judge_all(pfc_db *db, const batch *b, const pfc_sql_detect_series_rows *list,
+                          pfc_err *fault, pfc_detected *judged, pfc_err *err)
+{
+    pfc_judged *series = series_of(b, list);
+    bool *passed = pfc_calloc(list->len + 1, sizeof(*passed));
+    pfc_code code;
+
+    code = pfc_series_pass(db, b->project_id, b->hash, LEASE_S, b->runs, b->runs_len, series,
+                           list->len, passed, err);
+    for (size_t i = 0; !code && i < list->len; i++) {
+        judged->passed += passed[i];
+        judged->points += (size_t)list->items[i].points;
+    }
+    if (!code)
+        code = judge_due(db, b, series, list->len, passed, fault, judged, err);
+    free(passed);
+    free(series);
+    return code;
 }
 
 static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, const char *reason,
@@ -233,12 +287,13 @@ static void log_batch(const batch *b, const char *why)
     }
 }
 
-pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
+pfc_code pfc_detect_next(pfc_db *db, pfc_detected *out, pfc_err *err)
 {
     pfc_sql_detect_series_rows list = { 0 };
     pfc_err fault = { 0 };
     batch b = { 0 };
-    size_t judged = 0, reruns = 0;
+    pfc_detected judged = { 0 };
+    size_t reruns = 0;
     pfc_code code = take_batch(db, &b, err);
 
     if (code)
@@ -246,20 +301,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     code = list_series(db, &b, &list, err);
     if (!code)
         code = pfc_anchored_refresh(db, b.project_id, b.runs, b.runs_len, err);
-    for (size_t i = 0; !code && i < list.len; i++) {
-        pfc_err why = { 0 }; /* includes errors of a try that a later try did not have */
-        pfc_code one = judge_one(db, &b, &list, i, &why);
-
-        if (one)
-            fault = why;
-
-        /* If the database is unavailable the batch returns to the queue, at the latest when its
-         * lease expires. An error in one series must not prevent the judging of the others. */
-        if (one == PFC_EUNAVAIL || one == PFC_ETIMEOUT)
-            code = pfc_err_set(err, one, "%s", fault.msg);
-        else
-            judged += one == PFC_OK;
-    }
+    if (!code)
+        code = judge_all(db, &b, &list, &fault, &judged, err);
     if (!code)
         code = apply_sessions(db, &b, err);
     if (!code)
@@ -278,7 +321,7 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
                             err);
     if (!code && fault.code)
         code = pfc_err_set(err, fault.code, "%s", fault.msg);
-    *series_judged = judged;
+    *out = judged;
     if (code != PFC_EUNAVAIL && code != PFC_ETIMEOUT)
         log_batch(&b, code && err ? err->msg : NULL);
 

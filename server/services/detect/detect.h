@@ -5,7 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_DETECT_DETECT_H
 #define PFC_SERVER_SERVICES_DETECT_DETECT_H
 
-#include "core/changepoint/changepoint.h"
+#include "core/changepoint/online/steady.h"
 #include "core/wire/detector.h"
 #include "server/repo/tables/repo.h"
 
@@ -76,9 +76,16 @@ void pfc_replay_clear(pfc_replay *replay);
 
 /* ---- the server's background jobs ---- */
 
+/** What one batch judged. */
+typedef struct pfc_detected {
+    size_t series; /* without those that failed */
+    size_t passed; /* of these: by their new points alone */
+    size_t points; /* new ones of all series of the batch */
+} pfc_detected;
+
 /** Takes a queued detect job and all others of its project, judges every series of those runs,
  *  stores change points, opens, groups and closes alerts. PFC_ENOTFOUND: none is queued. */
-pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_detect_next(pfc_db *db, pfc_detected *out, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- for the other services, not for handlers ---- */
 
@@ -95,9 +102,31 @@ typedef struct pfc_judged {
     int64_t from_position; /* the first with new points; 0: the whole series */
 } pfc_judged;
 
-/** Judges one series in tx and stores what it finds. */
+#define PFC_SPARK 200 /* newest medians that a series keeps for lists */
+
+/** The detector's options for a series. */
+pfc_detect_opts pfc_judged_opts(const pfc_judged *series);
+/** The least change that the series can show, relative. noise: of one point, relative; level: points
+ *  of the newest level in force. */
+double pfc_judged_detectable(const pfc_judged *series, double noise, size_t points, size_t level);
+
+/** Judges one series in tx and stores what it finds: as of its newest point that is due. */
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                           pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- judging by the new points alone (pass.c) ---- */
+
+/** The new points of a batch of runs: of those series whose stored state tells that no new point is
+ *  due (core/changepoint/online/steady.h), the summaries and the states are advanced, by a few
+ *  statements for all of them. passed[i] is set for these; the others must be judged with their
+ *  history. lease_hash: of the batch, prolonged by seconds in the same transactions. */
+pfc_code pfc_series_pass(pfc_db *db, int64_t project_id, const char *lease_hash, double seconds,
+                         const int64_t *runs, size_t runs_len, const pfc_judged *series,
+                         size_t series_len, bool *passed, pfc_err *err) PFC_MUSTCHECK;
+/** Stores the state of a series whose newest point has that position; NULL: it has none, so that its
+ *  next point needs the history. */
+pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
+                          const pfc_steady *steady, int64_t position, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- a series as input of the detector (series_points.c) ---- */
 
@@ -113,6 +142,7 @@ typedef struct pfc_history {
     double **samples;  /* owned; points[i].repeats points to these */
     pfc_point_meta *meta;
     size_t len;
+    bool anchored; /* some values are ratios to an anchor */
     pfc_res *hold; /* owns the texts */
 } pfc_history;
 
@@ -142,9 +172,13 @@ typedef struct pfc_settled {
  * start again with a zero *at. Series under 1,024 points are always judged as a whole.
  * out->changes: changes at or after the first point that was not final, indices into h; noise and
  * watching are of the newest segment. Clear *out.
+ * The result is that of the first *judged points of h, which end with the newest that is due
+ * (core/changepoint/online/steady.h); *steady is the state after the last point. With h->anchored
+ * every point is due, and *steady is not set.
  */
 pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
-                            pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
+                            pfc_steady *steady, size_t *judged, pfc_detection *out,
+                            pfc_err *err) PFC_MUSTCHECK;
 
 /** Opens, keeps or closes the series' alert about slow drift (drift.c), at most one; tx holds the
  *  lock of the series. Do not call it for a canary, whose drift is caused by the machine. */

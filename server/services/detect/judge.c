@@ -14,7 +14,6 @@
 #include "server/services/detect/flaps.h"
 #include "server/services/detect/known_changes.h"
 
-#define SPARK             200
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
 #define DETECTABLE_POINTS 5    /* by then a change should be confirmed */
 
@@ -331,17 +330,24 @@ static size_t level_points(const pfc_history *h, const pfc_detection *found,
     return end - (k > 0 ? found->changes[k - 1].index : 0);
 }
 
-static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const pfc_history *h, const pfc_detection *found,
-                              const newest_change *newest, size_t before,
-                              const pfc_settled *settled, pfc_err *err)
+double pfc_judged_detectable(const pfc_judged *series, double noise, size_t points, size_t level)
 {
-    const size_t from = h->len > SPARK ? h->len - SPARK : 0, points = before + h->len;
+    return pfc_detectable(series->exact ? 0 : noise, points, level, DETECTABLE_POINTS,
+                          series->settings.min_change);
+}
+
+/* h: all points; due: those up to the newest that is due. */
+static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                              const pfc_history *h, const pfc_history *due,
+                              const pfc_detection *found, const newest_change *newest,
+                              size_t before, const pfc_settled *settled, pfc_err *err)
+{
+    const size_t from = h->len > PFC_SPARK ? h->len - PFC_SPARK : 0, points = before + h->len;
     /* Too few points: the noise is unknown, not zero. */
     const bool known_noise = points >= PFC_NOISE_POINTS || series->exact;
     const double noise = known_noise ? found->noise_rel : (double)NAN;
-    const size_t level = level_points(h, found, newest);
-    double spark[SPARK];
+    const size_t level = level_points(due, found, newest) + h->len - due->len;
+    double spark[PFC_SPARK];
 
     for (size_t i = from; i < h->len; i++)
         spark[i - from] = h->meta[i].median;
@@ -357,8 +363,7 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
             .spark_len = h->len - from,
             .noise_rel = noise,
             .watching = (int64_t)found->watching,
-            .detectable_rel = pfc_detectable(series->exact ? 0 : noise, points, level,
-                                             DETECTABLE_POINTS, series->settings.min_change),
+            .detectable_rel = pfc_judged_detectable(series, noise, points, level),
             .judged = series->settings.judged,
             .settled_points = settled->points,
             .settled_position = settled->position,
@@ -400,18 +405,24 @@ static bool fits(const pfc_history *h, const pfc_settled *settled)
                                     h->meta[0].position == settled->anchor);
 }
 
+pfc_detect_opts pfc_judged_opts(const pfc_judged *series)
+{
+    return (pfc_detect_opts){ .higher_is_better = series->higher_is_better,
+                              .exact = series->exact,
+                              .min_rel = series->settings.min_change,
+                              .alpha = series->settings.alpha };
+}
+
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series, pfc_err *err)
 {
-    const pfc_detect_opts opts = { .higher_is_better = series->higher_is_better,
-                                   .exact = series->exact,
-                                   .min_rel = series->settings.min_change,
-                                   .alpha = series->settings.alpha };
+    const pfc_detect_opts opts = pfc_judged_opts(series);
     pfc_detection found = { .noise_rel = (double)NAN };
     pfc_settled settled = { 0 };
-    pfc_history h = { 0 };
+    pfc_steady steady;
+    pfc_history h = { 0 }, due;
     newest_change newest = { 0 };
     int64_t settled_before = 0;
-    size_t before = 0;
+    size_t before = 0, judged = 0;
     pfc_code code = lock_series(tx, project_id, series, &settled, err);
 
     if (!code)
@@ -426,17 +437,23 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
         settled_before = h.meta[settled.points - settled.anchor_points].position;
     }
     if (!code && h.len)
-        code = pfc_history_detect(&h, &opts, &settled, &found, err);
+        code = pfc_history_detect(&h, &opts, &settled, &steady, &judged, &found, err);
+    due = h;
+    due.len = judged;
     if (!series->settings.judged)
         found.changes_len = 0;
     if (!code)
-        code = store_changes(tx, project_id, series, &h, &found, settled_before, &newest, err);
+        code = store_changes(tx, project_id, series, &due, &found, settled_before, &newest, err);
     if (!code)
-        code = pfc_flaps_note(tx, project_id, series, &h, err);
+        code = pfc_flaps_note(tx, project_id, series, &due, err);
     if (!code && !series->canary)
-        code = pfc_drift_judge(tx, project_id, series, &h, &found, err);
+        code = pfc_drift_judge(tx, project_id, series, &due, &found, err);
     if (!code)
-        code = store_summary(tx, project_id, series, &h, &found, &newest, before, &settled, err);
+        code =
+            store_summary(tx, project_id, series, &h, &due, &found, &newest, before, &settled, err);
+    if (!code)
+        code = pfc_steady_store(tx, project_id, series->id, h.len && !h.anchored ? &steady : NULL,
+                                h.len ? h.meta[h.len - 1].position : 0, err);
     pfc_detection_clear(&found);
     pfc_history_clear(&h);
     return code;

@@ -44,10 +44,12 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
                                    .alpha = settings->alpha };
     pfc_detection found = { .noise_rel = (double)NAN };
     pfc_settled settled = { 0 };
+    pfc_steady steady;
+    size_t judged = 0;
     pfc_code code = pfc_history_load(tx, project_id, series, 0, h, err);
 
     if (!code && h->len)
-        code = pfc_history_detect(h, &opts, &settled, &found, err);
+        code = pfc_history_detect(h, &opts, &settled, &steady, &judged, &found, err);
     for (size_t i = 0; !code && i < found.changes_len; i++) {
         pfc_place at;
 
@@ -56,13 +58,13 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
         out->changes = pfc_grow(out->changes, out->changes_len, cap, sizeof(*out->changes));
         out->changes[out->changes_len] = describe(h, series, &found.changes[i], &at);
         out->changes[out->changes_len++].alertable = pfc_alert_justified(
-            &found.changes[i], i + 1 < found.changes_len ? found.changes[i + 1].index : h->len);
+            &found.changes[i], i + 1 < found.changes_len ? found.changes[i + 1].index : judged);
     }
     out->series++;
     out->points += h->len;
     out->noise_rel = found.noise_rel;
     out->watching = found.watching;
-    out->watching_odds = pfc_stats_change_or_spike(h->points, h->len, &found);
+    out->watching_odds = pfc_stats_change_or_spike(h->points, judged, &found);
     pfc_detection_clear(&found);
     return code;
 }

@@ -21,15 +21,12 @@ typedef struct stretch {
     pfc_detection *out;
 } stretch;
 
-/* Appends the changes of h's points [start, end) that lie in [from, to); *last is the newest. */
-static pfc_code detect_part(stretch *s, size_t start, size_t end, size_t from, size_t to,
-                            size_t *last, pfc_err *err)
+/* Appends the changes, of points from `start` on, that lie in [from, to); *last is the newest. */
+static void take_changes(stretch *s, const pfc_detection *found, size_t start, size_t from,
+                         size_t to, size_t *last)
 {
-    pfc_detection found = { .noise_rel = (double)NAN };
-    pfc_code code = pfc_stats_detect(s->h->points + start, end - start, s->opts, &found, err);
-
-    for (size_t i = 0; !code && i < found.changes_len; i++) {
-        pfc_change c = found.changes[i];
+    for (size_t i = 0; i < found->changes_len; i++) {
+        pfc_change c = found->changes[i];
 
         c.index += start;
         c.index_low += start;
@@ -40,10 +37,35 @@ static pfc_code detect_part(stretch *s, size_t start, size_t end, size_t from, s
         s->out->changes[s->out->changes_len++] = c;
         *last = c.index;
     }
-    if (!code) {
-        s->out->noise_rel = found.noise_rel;
-        s->out->watching = found.watching;
-    }
+    s->out->noise_rel = found->noise_rel;
+    s->out->watching = found->watching;
+}
+
+/* Of h's points [start, end). */
+static pfc_code detect_part(stretch *s, size_t start, size_t end, size_t from, size_t to,
+                            size_t *last, pfc_err *err)
+{
+    pfc_detection found = { .noise_rel = (double)NAN };
+    pfc_code code = pfc_stats_detect(s->h->points + start, end - start, s->opts, &found, err);
+
+    if (!code)
+        take_changes(s, &found, start, from, to, last);
+    pfc_detection_clear(&found);
+    return code;
+}
+
+/* Of h's points from `start` on, as of the newest that is due. */
+static pfc_code detect_steady(stretch *s, size_t base, size_t start, size_t from,
+                              pfc_steady *steady, size_t *judged, pfc_err *err)
+{
+    pfc_detection found = { .noise_rel = (double)NAN };
+    size_t last = start;
+    pfc_code code = pfc_steady_detect(s->h->points + start, s->h->len - start, base + start,
+                                      s->opts, steady, judged, &found, err);
+
+    *judged += start;
+    if (!code)
+        take_changes(s, &found, start, from, s->h->len, &last);
     pfc_detection_clear(&found);
     return code;
 }
@@ -57,7 +79,7 @@ static size_t first_of_commit(const pfc_history *h, size_t i)
 }
 
 pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
-                            pfc_detection *out, pfc_err *err)
+                            pfc_steady *steady, size_t *judged, pfc_detection *out, pfc_err *err)
 {
     const size_t base = (size_t)at->anchor_points;
     size_t start = 0, settled = (size_t)at->points - base;
@@ -66,6 +88,7 @@ pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, p
 
     memset(out, 0, sizeof(*out));
     out->noise_rel = (double)NAN;
+    *judged = h->len;
     while (!code && h->len >= settled + STRIDE + LAG) {
         const size_t next = settled + STRIDE;
         size_t last = start;
@@ -78,7 +101,9 @@ pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, p
                              .anchor = h->meta[start].position };
         settled = next;
     }
-    if (!code && h->len)
+    if (!code && h->len && !h->anchored)
+        code = detect_steady(&s, base, start, settled, steady, judged, err);
+    else if (!code && h->len)
         code = detect_part(&s, start, h->len, settled, h->len, &start, err);
     if (code)
         pfc_detection_clear(out);

@@ -182,7 +182,8 @@ pfc_code pfc_anchored_history(pfc_tx *tx, int64_t project_id, const pfc_judged *
     if (series->exact || series->canary || h->len == 0)
         return PFC_OK;
     code = pfc_anchored_load(tx, project_id, series->id, 0, INT64_MAX, &a, err);
-    if (!code && a.len && a.level > 0)
+    h->anchored = !code && a.len && a.level > 0;
+    if (h->anchored)
         apply(&a, h);
     pfc_anchored_clear(&a);
     return code;

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Processor time of judging one new point in the service, by the length of the series.
+
+A project with SERIES series is filled with runs, and everything is judged. Then further runs arrive, one commit after the
+other, each judged before the next arrives. The figure is the processor time of the server and of every PostgreSQL process
+together, from before the first of these runs until the last one is judged, by the new points: storing them is part of it,
+and so are the questions by which this program learns that a run is judged.
+
+usage: judging.py [--series N] [--points N ...] [--runs N] [--steps SHARE]
+
+PERFCI_BIN_DIR and PERFCI_SOURCE_DIR name the build and the source, as for the tests.
+"""
+
+import argparse
+import glob
+import os
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests", "e2e"))
+from situations import instant, sha  # noqa: E402
+from stack import Stack, wait_for  # noqa: E402
+
+START, HOUR = 1_760_000_000, 3600
+
+
+def processor_s(data):
+    """Of the server of this data folder and of its database, exited processes included."""
+    tick = os.sysconf("SC_CLK_TCK")
+    stats = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                head, _, rest = file.read().rpartition(")")
+            with open(os.path.join(os.path.dirname(path), "cmdline"), encoding="utf-8", errors="replace") as file:
+                command = file.read().replace("\0", " ")
+        except OSError:
+            continue
+        fields = rest.split()
+        stats[int(head.split()[0])] = (int(fields[1]), command, [int(x) for x in fields[11:15]])
+    ours = {pid for pid, (_, command, _) in stats.items() if data in command and "python" not in command}
+    grown = True
+    while grown:
+        more = {pid for pid, (parent, _, _) in stats.items() if parent in ours} - ours
+        ours |= more
+        grown = bool(more)
+    # utime + stime of the living, and of the children that have ended of those.
+    return sum(sum(stats[pid][2]) for pid in ours) / tick
+
+
+class Fill:
+    def __init__(self, api, project, series, steps):
+        self.api, self.project, self.series = api, project, series
+        self.rng = random.Random(11)
+        self.bases = [1000.0 * self.rng.uniform(1, 100) for _ in range(series)]
+        self.stepping = self.rng.sample(range(series), int(series * steps))
+        self.done = 0
+        api("/projects", "POST", {"name": project}, status=201)
+
+    def sha(self, i):
+        return sha(self.project, i)
+
+    def commits(self, count):
+        for first in range(self.done, self.done + count, 1000):
+            last = min(first + 1000, self.done + count)
+            self.api(f"/projects/{self.project}/commits", "POST", {"branch": "main", "commits": [
+                {"id": self.sha(i), "parents": [self.sha(i - 1)] if i else [], "author": "Ada", "time": instant(START + i * HOUR),
+                 "subject": f"change number {i}"} for i in range(first, last)]})
+
+    def run(self):
+        i = self.done
+        levels = list(self.bases)
+        for s in self.stepping:
+            levels[s] *= 1.05 if i % 400 >= 200 else 1.0
+        started = START + i * HOUR + 600
+        self.api("/runs", "POST", {
+            "schema": "perfci.run/1", "id": sha(self.project, "run", i)[:32], "project": self.project, "commit": self.sha(i),
+            "branch": "main", "suite": "judging", "suite_hash": "ab" * 32, "started_at": instant(started),
+            "finished_at": instant(started + 60),
+            "machine": {"name": "bench-1", "class": "generated", "fingerprint": {"cpu": "Generated CPU"}},
+            "measurements": [{"benchmark": f"k/{s}", "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower",
+                              "samples": [[round(level * (1 + self.rng.gauss(0, 0.005)), 3)] for _ in range(3)]}
+                             for s, level in enumerate(levels)]}, status=201)
+        self.done += 1
+
+
+def judged(api):
+    wait_for("all runs are judged", lambda: all(not api(f"/jobs?kind=detect&state={s}&limit=1")["jobs"] for s in ("queued", "leased")),
+             deadline_s=3600)
+
+
+def measure(series, points, runs, steps):
+    with Stack(runner=False) as stack:
+        fill = Fill(stack.api, "judged", series, steps)
+        fill.commits(points + runs)
+        for _ in range(points):
+            fill.run()
+        judged(stack.api)
+        before = processor_s(stack.data)
+        for _ in range(runs):
+            fill.run()
+            judged(stack.api)
+        return (processor_s(stack.data) - before) / (runs * series) * 1e3
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--series", type=int, default=200)
+    parser.add_argument("--points", type=int, nargs="+", default=[100, 1000])
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--steps", type=float, default=0.1, help="share of series that change their level every 200 points")
+    args = parser.parse_args()
+    print("series  points  runs   ms of processor a new point")
+    for points in args.points:
+        print(f"{args.series:6} {points:7} {args.runs:5} {measure(args.series, points, args.runs, args.steps):29.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+/* Series judged by their new points alone: the same results as judging their whole history. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/rng.h"
+#include "server/services/detect/detect.h"
+
+#include "tests/server/fixture.h"
+
+#define COMMITS 280
+
+/* Six series: quiet ones, steps up and down, one that comes back, a metric without noise. */
+static void ingest(pfc_db *db, int64_t p, unsigned n)
+{
+    static const char *const names[] = { "quiet/a", "quiet/b", "slower", "faster", "back" };
+    pfc_run *run = fx_run(n);
+
+    for (size_t s = 0; s < PFC_ARRAY_LEN(names); s++) {
+        double level = 100.0 * (double)(s + 1);
+
+        if (s == 2 && n >= 200)
+            level *= 1.04;
+        if (s == 3 && n >= 240)
+            level *= 0.95;
+        if (s == 4 && n >= 150 && n < 260)
+            level *= 1.06;
+        fx_measure(run, names[s], "time_ns", level, 0.01, 3, 3, n * 17 + s);
+    }
+    fx_exact(run, "exact", "cycles", n < 280 ? 4096 : 4100);
+    fx_ingest(db, p, run);
+}
+
+/* All that judging stores of the series and their live changes, one line each. */
+static char *results_of(const char *url, bool state)
+{
+    char sql[2000];
+
+    (void)snprintf(
+        sql, sizeof(sql),
+        "SELECT string_agg(line, E'\\n' ORDER BY line) FROM ("
+        " SELECT concat_ws('|', n.name, s.points, c.sha, s.last_median, s.spark::text, s.noise_rel,"
+        "  s.watching, s.watching_of, s.detectable_rel, s.level_points, s.settled_points,"
+        "  s.settled_position, s.anchor_points, s.anchor_position, t.position%s) AS line"
+        " FROM series s JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id"
+        " LEFT JOIN commits c ON c.project_id = s.project_id AND c.id = s.last_commit_id"
+        " LEFT JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id"
+        " UNION ALL SELECT concat_ws('|', n.name, 'change', c.sha, cl.sha, ch.sha, x.before, "
+        "x.after,"
+        "  x.rel_change, x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm, u.sha)"
+        " FROM change_points x JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id"
+        " JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id"
+        " JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id"
+        " JOIN commits cl ON cl.project_id = x.project_id AND cl.id = x.commit_low_id"
+        " JOIN commits ch ON ch.project_id = x.project_id AND ch.id = x.commit_high_id"
+        " LEFT JOIN commits u ON u.project_id = x.project_id AND u.id = x.undone_commit_id"
+        " WHERE x.gone_at IS NULL) lines",
+        state ? ", encode(t.state, 'hex')" : "");
+    return pfc_test_sql_value(url, sql);
+}
+
+/* Series whose history has been read so far: only then is noise, and with it this row, written. */
+static void count_readings(const char *url)
+{
+    pfc_test_sql(url, "CREATE TABLE readings (series_id bigint)");
+    pfc_test_sql(
+        url,
+        "CREATE FUNCTION note_reading() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$"
+        "BEGIN INSERT INTO readings VALUES (new.id); RETURN new; END $$");
+    pfc_test_sql(url,
+                 "CREATE TRIGGER readings AFTER UPDATE OF settled_points ON series FOR EACH ROW"
+                 " EXECUTE FUNCTION note_reading()");
+}
+
+Test(steady, points_one_by_one_give_the_results_of_the_whole_history)
+{
+    fx_ground whole = fx_begin(3), parts = fx_begin(3);
+    char *expected, *got, *readings;
+
+    count_readings(parts.url);
+    fx_commits(whole.db, whole.project, 1, COMMITS);
+    fx_commits(parts.db, parts.project, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++)
+        ingest(whole.db, whole.project, n);
+    fx_detect(whole.db);
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        ingest(parts.db, parts.project, n);
+        if (n % 4 == 0 || n > COMMITS - 24)
+            fx_detect(parts.db);
+    }
+    expected = results_of(whole.url, true);
+    got = results_of(parts.url, true);
+    cr_assert(eq(str, got, expected));
+    cr_assert(ne(ptr, strstr(expected, "change"), NULL));
+    /* Most of the points of quiet series did without their history. */
+    readings = pfc_test_sql_value(
+        parts.url, "SELECT count(*) FROM readings r JOIN series s ON s.id = r.series_id"
+                   " JOIN benchmarks n ON n.id = s.benchmark_id WHERE n.name LIKE 'quiet/%'");
+    cr_assert(lt(int, atoi(readings), 2 * 70));
+    cr_assert(gt(int, atoi(readings), 2 * 10));
+    free(readings);
+    free(expected);
+    free(got);
+    fx_end(&parts);
+    fx_end(&whole);
+}
+
+Test(steady, points_in_a_random_order_give_the_results_of_the_whole_history)
+{
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        fx_ground whole = fx_begin(3), parts = fx_begin(3);
+        unsigned order[COMMITS];
+        char *expected, *got;
+        pfc_rng rng;
+
+        pfc_rng_seed(&rng, seed);
+        /* Mostly in order: each may come up to 12 places late. */
+        for (unsigned i = 0; i < COMMITS; i++)
+            order[i] = i + 1;
+        for (unsigned i = 0; i + 1 < COMMITS; i++) {
+            const unsigned late = i + (unsigned)pfc_rng_below(&rng, 12), kept = order[i];
+
+            if (late >= COMMITS || pfc_rng_below(&rng, 6) != 0)
+                continue;
+            order[i] = order[late];
+            order[late] = kept;
+        }
+        fx_commits(whole.db, whole.project, 1, COMMITS);
+        fx_commits(parts.db, parts.project, 1, COMMITS);
+        for (unsigned n = 1; n <= COMMITS; n++)
+            ingest(whole.db, whole.project, n);
+        fx_detect(whole.db);
+        for (unsigned i = 0; i < COMMITS; i++) {
+            ingest(parts.db, parts.project, order[i]);
+            if (pfc_rng_below(&rng, 7) == 0)
+                fx_detect(parts.db);
+        }
+        fx_detect(parts.db);
+        expected = results_of(whole.url, true);
+        got = results_of(parts.url, true);
+        cr_assert(eq(str, got, expected), "seed %zu", (size_t)seed);
+        free(expected);
+        free(got);
+        fx_end(&parts);
+        fx_end(&whole);
+    }
+}
+
+/* A state of another version, or of other settings, is not used: the series is judged whole. */
+Test(steady, a_state_that_does_not_fit_is_replaced)
+{
+    fx_ground g = fx_begin(3);
+    char *before, *after;
+
+    fx_commits(g.db, g.project, 1, 150);
+    for (unsigned n = 1; n <= 149; n++)
+        ingest(g.db, g.project, n);
+    fx_detect(g.db);
+    pfc_test_sql(g.url, "UPDATE series_states SET state = '\\x00112233'");
+    ingest(g.db, g.project, 150);
+    fx_detect(g.db);
+    before = results_of(g.url, true);
+    cr_assert(eq(ptr, strstr(before, "00112233"), NULL));
+    pfc_test_sql(g.url, "DELETE FROM series_states");
+    pfc_test_sql(g.url, "INSERT INTO jobs (project_id, kind, branch, priority) SELECT id, "
+                        "'detect', 'main', 0 FROM projects");
+    fx_detect(g.db);
+    after = results_of(g.url, true);
+    cr_assert(eq(str, after, before));
+    free(before);
+    free(after);
+    fx_end(&g);
+}
