@@ -44,7 +44,7 @@ typedef struct pfc_replayed {
     char commit[41];
     double before, after, rel_change, rel_low, rel_high, p;
     bool regression, confirmed;
-    bool alertable;       /* large enough to open an alert */
+    bool alertable;  /* large enough to open an alert */
     bool alert;      /* would open an alert; false when a single series is replayed */
     pfc_label label; /* of an alert */
 } pfc_replayed;
@@ -76,7 +76,7 @@ void pfc_replay_clear(pfc_replay *replay);
 
 /* ---- the server's background jobs ---- */
 
-/** What one batch judged. */
+/** Counts of one batch. */
 typedef struct pfc_detected {
     size_t series; /* without those that failed */
     size_t passed; /* of these: by their new points alone */
@@ -106,8 +106,8 @@ typedef struct pfc_judged {
 
 /** The detector's options for a series. */
 pfc_detect_opts pfc_judged_opts(const pfc_judged *series);
-/** The least change that the series can show, relative. noise: of one point, relative; level: points
- *  of the newest level in force. */
+/** The least relative change that the series can show. noise: of one point, relative; level: number
+ *  of points of the newest level in force. */
 double pfc_judged_detectable(const pfc_judged *series, double noise, size_t points, size_t level);
 
 /** Judges one series in tx and stores what it finds: as of its newest point that is due. */
@@ -123,7 +123,7 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
 pfc_code pfc_series_pass(pfc_db *db, int64_t project_id, const char *lease_hash, double seconds,
                          const int64_t *runs, size_t runs_len, const pfc_judged *series,
                          size_t series_len, bool *passed, pfc_err *err) PFC_MUSTCHECK;
-/** Stores the state of a series whose newest point has that position; NULL: it has none, so that its
+/** Stores the state of a series whose newest point has that position; NULL: it has none, and its
  *  next point needs the history. */
 pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
                           const pfc_steady *steady, int64_t position, pfc_err *err) PFC_MUSTCHECK;

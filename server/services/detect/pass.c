@@ -24,7 +24,7 @@ typedef struct pass {
     bool *passed; /* of each of them */
 } pass;
 
-/* What steady_advance stores, one element a series; `fresh` has the medians of all. */
+/* The arguments of steady_advance, one element a series; `fresh` has the medians of all. */
 typedef struct advance {
     double *fresh;
     size_t fresh_len, len;

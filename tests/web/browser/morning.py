@@ -2,7 +2,7 @@
 
 Everything is drawn by a seed and posted through the API as a runner does. One commit slows down the wide bf16 products on
 two backends, one the long f32 attentions; an improvement, a slowdown that a later commit takes back, and a benchmark whose
-result is wrong stand beside them. Names and texts include those that break pages: 200 bytes long, markup, controls.
+result is wrong belong to it, too. Names and texts include those that break pages: 200 bytes long, markup, controls.
 """
 
 import random
