@@ -171,10 +171,11 @@ ORDER BY benchmark, metric, backend;
 -- in: project_id i64, commit_id id, run_id id, backend text?
 -- out: series_id i64, benchmark text, metric text, backend text, machine_class text, branch text, unit text,
 --    higher_is_better bool, exact bool, samples f64[], blocks u32[], run text, machine_id i64, started_at f64,
---    confirmed bool
+--    confirmed bool, infra bool, session text?
 SELECT s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, s.unit,
        s.higher_is_better, s.exact, m.samples, m.blocks, r.run_id AS run, r.machine_id,
-       extract(epoch FROM r.started_at)::float8 AS started_at, v.run_id IS NOT NULL AS confirmed
+       extract(epoch FROM r.started_at)::float8 AS started_at, v.run_id IS NOT NULL AS confirmed, r.infra,
+       r.session_id AS session
 FROM measurements m
 JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
     AND ($2::bigint IS NULL OR r.commit_id = $2) AND ($3::bigint IS NULL OR r.id = $3)
@@ -192,6 +193,13 @@ WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
       AND o.quarantine_id IS NULL))
 ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",
          s.machine_class COLLATE "C", r.id;
+
+-- name: compare_histories
+-- The newest medians of these series in the order of history, as of their last detection.
+-- in: project_id i64, series_ids i64[]
+-- out: id i64, medians f64[]
+SELECT id, coalesce(spark, '{}') AS medians FROM series
+WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND NOT exact ORDER BY id;
 
 -- name: hidden_of_target
 -- The number of results of a commit or of a run that a quarantine hides.

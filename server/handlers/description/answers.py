@@ -138,7 +138,7 @@ session = members(id=RUN_ID, branch=TEXT, anchor=COMMIT, base=COMMIT, machine_cl
 side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT, reproducibility=null(REPRODUCIBILITY))
 compared = members(series_id=null(NUMERAL), **SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
                    p_adjusted=null(SHARE), margin_rel=NUMBER, verdict=VERDICT, noise_rel=null(NUMBER),
-                   detectable_rel=null(NUMBER), more_runs=null(COUNT), reproducibility=null(REPRODUCIBILITY), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
+                   detectable_rel=null(NUMBER), between_rel=null(NUMBER), machine_moved=TRUTH, more_runs=null(COUNT), reproducibility=null(REPRODUCIBILITY), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
 differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
 target = members(commit=COMMIT, runs=each(RUN_ID), hidden=COUNT)
 

@@ -72,6 +72,8 @@ static json_t *encode_row(const pfc_compare_row *r)
     json_object_set_new(json, "verdict", json_string(pfc_compare_word(r)));
     json_object_set_new(json, "noise_rel", pfc_reply_number(r->result.noise_rel));
     json_object_set_new(json, "detectable_rel", pfc_reply_number(r->result.detectable_rel));
+    json_object_set_new(json, "between_rel", pfc_reply_number(r->between_rel));
+    json_object_set_new(json, "machine_moved", json_boolean(r->moved));
     json_object_set_new(json, "more_runs",
                         isfinite(r->more_runs) && r->more_runs > 0
                             ? json_integer((json_int_t)r->more_runs)

@@ -155,12 +155,13 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
 }
 
 /* Estimates how many more values would decide an inconclusive row. The values are launches where
- * launches are compared. */
+ * launches are compared, and runs where the noise between runs is known. */
 static void estimate(pfc_compare_row *row)
 {
+    const size_t least = isnan(row->between_rel) ? PFC_COMPARE_LEAST : 1;
     const double more =
         pfc_stats_more_values(row->result.rel_change, row->result.rel_low, row->result.rel_high,
-                              row->compared, PFC_COMPARE_LEAST, row->margin_rel);
+                              row->compared, least, row->margin_rel);
 
     row->more_runs =
         row->result.verdict == PFC_VERDICT_INCONCLUSIVE && row->compared && isfinite(more)
@@ -254,6 +255,7 @@ typedef struct merging {
     const pfc_compare_results *a, *b;
     const pfc_sql_machine_fingerprints_rows *machines;
     const pfc_detector *detector;
+    const pfc_compare_histories *histories;
     bool across;
     pfc_comparison *c;
     size_t cap_a, cap_b;
@@ -290,6 +292,7 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
         .broken_a = a && a->reason,
         .broken_b = b && b->reason,
         .reason = reason_of(a, b),
+        .between_rel = (double)NAN,
     };
     c->rows_len++;
     if (row->a.n && row->b.n)
@@ -307,6 +310,8 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
         code = judge(a, b, row, err);
     if (code)
         return code;
+    if (!row->broken_a && !row->broken_b)
+        pfc_compare_settle(m->histories, a, b, row);
     return a && b ? note_differences(c, row, a, b, m->machines, err) : PFC_OK;
 }
 
@@ -445,6 +450,7 @@ typedef struct reading {
     pfc_compare_results as, bs;
     pfc_detector detector;
     pfc_sql_machine_fingerprints_rows machines;
+    pfc_compare_histories histories;
     pfc_comparison *c;
 } reading;
 
@@ -455,6 +461,7 @@ static void reading_clear(reading *r)
     pfc_detector_clear(&r->detector);
     r->detector = (pfc_detector){ 0 };
     pfc_rows_clear(&r->machines);
+    pfc_compare_histories_clear(&r->histories);
 }
 
 static void runs_clear(pfc_compare_side *named)
@@ -479,6 +486,8 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
         code = pfc_detector_load(tx, r->project_id, &r->detector, err);
     if (!code)
         code = load_machines(tx, &r->as, &r->bs, &r->machines, err);
+    if (!code)
+        code = pfc_compare_histories_load(tx, r->project_id, &r->bs, &r->histories, err);
     return code;
 }
 
@@ -513,6 +522,7 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
     /* the statistics need no connection */
     m.machines = &r.machines;
     m.detector = &r.detector;
+    m.histories = &r.histories;
     if (!code)
         code = merge(&m, err);
     reading_clear(&r);

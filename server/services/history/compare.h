@@ -7,6 +7,7 @@
 #ifndef PFC_SERVER_SERVICES_HISTORY_COMPARE_H
 #define PFC_SERVER_SERVICES_HISTORY_COMPARE_H
 
+#include "core/stats/between_runs.h"
 #include "core/stats/stats.h"
 #include "server/repo/tables/repo.h"
 
@@ -30,6 +31,10 @@ typedef struct pfc_compare_row {
     size_t compared;  /* values of the smaller side that were compared: launches, else samples */
     bool margin_set;  /* margin_rel is from the project's detector settings */
     bool untested;    /* values that cannot be compared as ratios */
+    bool moved;       /* one side has only runs during which the machine's canary moved: the
+                         verdict is inconclusive */
+    double between_rel; /* noise between runs of the series, which p and the interval include; NAN:
+                           too few runs, no noise, or both sides are of one session */
     bool regression;
     bool broken_a, broken_b; /* no samples on that side, see `reason`; `result` is then unset */
     char *reason;            /* NULL: not broken */
@@ -70,7 +75,7 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
 
 void pfc_comparison_clear(pfc_comparison *c);
 
-/* ---- the two files of this folder that compare ---- */
+/* ---- the files of this folder that compare ---- */
 
 /* One benchmark and metric on one side: samples of all its runs, launch after launch. */
 typedef struct pfc_compare_entry {
@@ -78,7 +83,10 @@ typedef struct pfc_compare_entry {
     const char *branch; /* of the series; NULL as below */
     int64_t series_id;  /* of the newest run that measured it; 0: only broken results are known */
     bool higher, exact;
-    bool confirmed; /* another job confirms each of its results */
+    bool confirmed;      /* another job confirms each of its results */
+    bool moved;          /* the canary moved during each of its runs */
+    const char *session; /* of all its runs; NULL: none, or several */
+    size_t runs;
     double *samples;
     size_t len;
     uint32_t *blocks;
@@ -107,5 +115,21 @@ pfc_code pfc_compare_load(pfc_tx *tx, int64_t project_id, const pfc_compare_targ
                           const char *backend, pfc_compare_results *s, pfc_compare_side *named,
                           pfc_err *err) PFC_MUSTCHECK;
 void pfc_compare_results_clear(pfc_compare_results *s);
+
+/* Noise between the runs of each series, by id. */
+typedef struct pfc_compare_histories {
+    int64_t *ids;
+    pfc_between *noise;
+    size_t len;
+} pfc_compare_histories;
+
+/** Of the series of those results. Reads into *out, which is empty. */
+pfc_code pfc_compare_histories_load(pfc_tx *tx, int64_t project_id, const pfc_compare_results *s,
+                                    pfc_compare_histories *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_compare_histories_clear(pfc_compare_histories *h);
+/** The last word on a row whose launches were compared: separate runs are judged with the noise
+ * between runs, and nothing is decided by runs during which the machine moved. a, b: its sides. */
+void pfc_compare_settle(const pfc_compare_histories *h, const pfc_compare_entry *a,
+                        const pfc_compare_entry *b, pfc_compare_row *row);
 
 #endif

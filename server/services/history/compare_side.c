@@ -64,6 +64,8 @@ static pfc_compare_entry entry_of(const pfc_sql_compare_side_row *row)
         .higher = row->higher_is_better,
         .exact = row->exact,
         .confirmed = row->confirmed,
+        .moved = row->infra,
+        .session = row->session,
         .machine_id = row->machine_id,
         .started_at = row->started_at,
     };
@@ -110,6 +112,9 @@ static void gather(pfc_compare_results *s, const pfc_sql_compare_side_rows *rows
         at->branch = e.branch;
         at->series_id = e.series_id;
         at->confirmed &= e.confirmed;
+        at->moved &= e.moved;
+        at->session = pfc_streq(at->session, e.session) ? at->session : NULL;
+        at->runs++;
         add_samples(at, &rows->items[r]);
         if (e.started_at >= at->started_at) {
             at->started_at = e.started_at;

@@ -87,6 +87,7 @@ export interface CompareRow {
   b: CompareSide; rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null; margin_rel: number;
   verdict: string; noise_rel: number | null; fingerprint_differs: string[]; machine_class?: string;
   broken?: string[]; reason?: string | null; reproducibility?: string | null; more_runs?: number | null; /* a side, that are expected to decide it */
+  between_rel?: number | null; /* noise between runs of the series */ machine_moved?: boolean; /* one side has no other runs */
 }
 /* Differences between the two machines; null: not recorded. */
 export interface Differing { field: string; a: string | null; b: string | null }

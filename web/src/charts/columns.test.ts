@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SeriesReply } from "../api/types";
-import { edgeBefore, hasRatios, measuredBefore, nearest, parseSpan, plotOf, rowOfCommit, spanText, xOf } from "./columns";
+import { brokenMarks, edgeBefore, hasRatios, markNear, measuredBefore, nearest, parseSpan, plotOf, rowOfCommit, spanText, xOf } from "./columns";
 
 function reply(): SeriesReply {
   const commit = ["aaaa000011112222", "bbbb000011112222", "cccc000011112222", "dddd000011112222"];
@@ -90,4 +90,27 @@ test("the nearest point is found by bisection", () => {
   assert.equal(nearest([1, 2, 5, 6], 3.6), 2);
   assert.equal(nearest([1, 2, 5, 6], 99), 3);
   assert.equal(nearest([7], 0), 0);
+});
+
+test("commits without a value leave a gap; a bucket stands for several commits and leaves none", () => {
+  assert.deepEqual(plotOf(reply(), "commits", "linear").gap, [false, true, false, false]);
+  assert.deepEqual(plotOf({ ...reply(), bucketed: true }, "commits", "linear").gap, [false, false, false, false]);
+  const r = reply();
+  r.columns.position = [1, null, 3, 4];
+  assert.deepEqual(plotOf(r, "commits", "linear").gap, [false, false, false, false]);
+  /* by time the rows are 100 (2), 200 (5), 300 (6), 400 (1) */
+  assert.deepEqual(plotOf(reply(), "time", "linear").gap, [true, false, true, false]);
+});
+
+test("broken commits have marks at their place in history or in time, found within reach", () => {
+  const at = (position: number, time: string) => ({ commit: "ffff", subject: "s", position, time, reason: "segmentation fault", run_id: 9 });
+  const r = { ...reply(), broken: [at(7, "1970-01-01T00:08:20Z"), at(4, "1970-01-01T00:02:30Z")] };
+  const marks = brokenMarks(r, plotOf(r, "commits", "linear"), "commits");
+  assert.deepEqual(marks.map((m) => m.x), [4, 7]);
+  assert.deepEqual(brokenMarks(r, plotOf(r, "time", "linear"), "time").map((m) => m.x), [150, 500]);
+  assert.equal(markNear(marks, 4.4, 0.5)?.x, 4);
+  assert.equal(markNear(marks, 5.4, 0.5), null);
+  r.columns.position = [1, null, 3, 4]; /* the axis shows rows, not places */
+  assert.deepEqual(brokenMarks(r, plotOf(r, "commits", "linear"), "commits"), []);
+  assert.deepEqual(brokenMarks(reply(), plotOf(reply(), "commits", "linear"), "commits"), []);
 });

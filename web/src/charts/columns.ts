@@ -19,8 +19,13 @@ export interface Plot {
   /** order[i] is the row of the API's columns that is drawn at place i of this plot; place is its inverse. */
   order: number[];
   place: number[];
+  /** Whether commits without a value lie between a place and the next one: no line joins the two. */
+  gap: boolean[];
   scale: Scale;
 }
+
+/** A commit at which the benchmark gave no result, at its x. */
+export interface BrokenMark { x: number; commit: string; subject: string; reason: string; run_id: number }
 
 type Column = readonly (number | null)[];
 
@@ -78,8 +83,31 @@ export function plotOf(reply: SeriesReply, xMode: XMode, yMode: YMode, shown: Sh
     high: pick(highs, clean),
     min: pick(mins, clean),
     infra: pick(middle, (row) => !clean(row)),
-    order, place, scale,
+    order, place, scale, gap: order.map((row, i) => isGap(reply, row, order[i + 1])),
   };
+}
+
+/** Neighbours in history stand at neighbouring positions; a bucket stands for several, and has no gaps. */
+function isGap(reply: SeriesReply, row: number, next: number | undefined): boolean {
+  const at = reply.columns.position;
+  const [a, b] = [at[row], next === undefined ? null : at[next]];
+  return !reply.bucketed && a !== null && a !== undefined && b !== null && b !== undefined && Math.abs(b - a) > 1;
+}
+
+/** Where the series is broken, on the axis of the plot; none where the axis does not show places in history. */
+export function brokenMarks(reply: SeriesReply, plot: Plot, mode: XMode): BrokenMark[] {
+  const c = reply.columns;
+  const places = mode === "time" || c.position.every((p, i) => p === plot.xs[plot.place[i] ?? -1]);
+  if (!places) return [];
+  return (reply.broken ?? []).map((b) => ({ x: mode === "time" ? parseTime(b.time) / 1000 : b.position, commit: b.commit,
+    subject: b.subject, reason: b.reason, run_id: b.run_id })).sort((a, b) => a.x - b.x);
+}
+
+/** The mark within `reach` of x; null: none. */
+export function markNear(marks: readonly BrokenMark[], x: number, reach: number): BrokenMark | null {
+  let best: BrokenMark | null = null;
+  for (const m of marks) if (Math.abs(m.x - x) <= reach && (!best || Math.abs(m.x - x) < Math.abs(best.x - x))) best = m;
+  return best;
 }
 
 /** x of a row; half a step before it, where a change happened between it and its predecessor. */

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
 import { readStatus } from "../base/verdict";
 import { visible } from "../base/visible";
-import { edgeBefore, xOf, type Plot, type Shown, type YMode } from "./columns";
+import { edgeBefore, xOf, type BrokenMark, type Plot, type Shown, type YMode } from "./columns";
 
 export interface Palette {
   line: string; band: string; min: string; infra: string; grid: string; text: string; surface: string;
@@ -27,6 +27,7 @@ export interface Marks {
   shown: Shown;
   selected: number | null;
   range: [number, number] | null;
+  broken: readonly BrokenMark[];
 }
 
 type Box = { left: number; top: number; width: number; height: number };
@@ -167,8 +168,23 @@ export function drawAbove(u: uPlot, m: Marks, p: Palette): void {
       ctx.stroke();
       drawFlag(ctx, x, box.top, c.rel_change > 0, colour, readStatus(c) === "provisional");
     }
+    for (const b of m.broken) drawBroken(ctx, vertical(u, b.x), box, p);
     if (m.selected !== null) drawSelected(u, m, p, ctx, box);
   });
+}
+
+/** A cross at the foot of the plot: at that commit there is no value. */
+function drawBroken(ctx: CanvasRenderingContext2D, x: number, box: Box, p: Palette): void {
+  const s = 4 * uPlot.pxRatio;
+  const y = box.top + box.height - 2.5 * s;
+  ctx.beginPath();
+  ctx.moveTo(x - s, y - s);
+  ctx.lineTo(x + s, y + s);
+  ctx.moveTo(x - s, y + s);
+  ctx.lineTo(x + s, y - s);
+  ctx.lineWidth = 2 * uPlot.pxRatio;
+  ctx.strokeStyle = p.bad;
+  ctx.stroke();
 }
 
 function drawSelected(u: uPlot, m: Marks, p: Palette, ctx: CanvasRenderingContext2D, box: Box): void {

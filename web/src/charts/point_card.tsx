@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { SeriesReply } from "../api/types";
 import { formatChange, formatInterval, formatRatio, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";
 import { relChange } from "../base/numbers";
-import { measuredBefore, type Shown } from "./columns";
+import { measuredBefore, type BrokenMark, type Shown } from "./columns";
 
 /** "1.0312 (1.0271 to 1.0353) of the anchor 1360f43c2f"; "" where the point has no ratio. */
 export function ratioText(reply: SeriesReply, row: number): string {
@@ -51,6 +51,19 @@ export function describePoint(reply: SeriesReply, row: number): string {
 }
 
 const CARD = 316;
+
+/** A commit at which the benchmark is broken: the reason, above its mark. */
+export function BrokenCard(props: { mark: BrokenMark; x: number; width: number; height: number }) {
+  const { mark } = props;
+  const left = props.x + 18 + CARD < props.width ? props.x + 18 : Math.max(4, props.x - CARD - 18);
+  return (
+    <div class="point-card" role="status" style={{ left: `${left}px`, bottom: "48px", maxWidth: `${CARD}px` }}>
+      <div class="point-subject">{mark.subject || "(no subject)"}</div>
+      <div class="point-meta"><code>{shortId(mark.commit)}</code> has no value: broken in run #{mark.run_id}</div>
+      <div class="point-meta">{mark.reason}</div>
+    </div>
+  );
+}
 
 export function PointCard(props: { reply: SeriesReply; of: Shown; row: number; x: number; y: number; width: number; verdict?: (row: number) => ComponentChildren }) {
   const { reply, row } = props;

@@ -5,10 +5,10 @@ import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
 import { formatNumber } from "../base/format";
 import { themeShown } from "../base/theme";
-import { nearest, plotOf, xOf, type Plot, type Shown, type XMode, type YMode } from "./columns";
+import { brokenMarks, markNear, nearest, plotOf, xOf, type BrokenMark, type Plot, type Shown, type XMode, type YMode } from "./columns";
 import { drawAbove, drawBehind, palette, type Marks, type Palette } from "./marks";
 import { attachPan } from "./pan";
-import { PointCard } from "./point_card";
+import { BrokenCard, PointCard } from "./point_card";
 
 export type DragMode = "zoom" | "pan" | "range";
 
@@ -36,9 +36,9 @@ export interface SeriesChartProps {
   onKey?: (event: KeyboardEvent) => void;
 }
 
-function scaleOf(plot: Plot, zoom: [number, number] | null): { min: number; max: number } {
-  const first = plot.xs[0] ?? 0;
-  const last = plot.xs[plot.xs.length - 1] ?? 1;
+function scaleOf(plot: Plot, zoom: [number, number] | null, broken: readonly BrokenMark[]): { min: number; max: number } {
+  const first = Math.min(plot.xs[0] ?? 0, broken[0]?.x ?? Infinity);
+  const last = Math.max(plot.xs[plot.xs.length - 1] ?? 1, broken[broken.length - 1]?.x ?? -Infinity);
   let [min, max] = [first, last];
   if (zoom) {
     const a = xOf(plot, zoom[0]);
@@ -79,14 +79,30 @@ function rowBeyond(plot: Plot, x: number): number {
 /** Every point as a dot while there is room for dots. */
 const roomForDots = (u: uPlot, _s: number, i0: number, i1: number) => i1 - i0 < u.bbox.width / uPlot.pxRatio / 9;
 
-function series(p: Palette): uPlot.Series[] {
-  const edge = { stroke: "transparent", points: { show: false }, spanGaps: true };
+/** A point between two gaps has no line: it is always a dot. */
+function dotsOf(plot: Plot): uPlot.Series.Points.Filter {
+  const alone = plot.xs.flatMap((_, i) => ((i === 0 || plot.gap[i - 1]) && (plot.gap[i] ?? true) && plot.line[i] !== null ? [i] : []));
+  return (_u, _s, show) => (show ? null : alone);
+}
+
+/** Pixels between points that no line joins. Kept out points are no gaps. */
+const gapsOf = (plot: Plot): uPlot.Series.GapsRefiner => (u, _s, from, to) => {
+  const out: [number, number][] = [];
+  for (let i = from; i < to; i++) {
+    if (plot.gap[i]) out.push([Math.round(u.valToPos(plot.xs[i] ?? 0, "x", true)) + 1, Math.round(u.valToPos(plot.xs[i + 1] ?? 0, "x", true)) - 1]);
+  }
+  return out;
+};
+
+function series(p: Palette, plot: Plot): uPlot.Series[] {
+  const gaps = gapsOf(plot);
+  const edge = { stroke: "transparent", points: { show: false }, gaps };
   return [
     {},
     { ...edge, scale: "y" },
     { ...edge, scale: "y" },
-    { scale: "y", stroke: p.min, width: 1, spanGaps: true, points: { show: false } },
-    { scale: "y", stroke: p.line, width: 2, spanGaps: true, points: { show: roomForDots, size: 6, fill: p.line, stroke: p.line, width: 0 } },
+    { scale: "y", stroke: p.min, width: 1, gaps, points: { show: false } },
+    { scale: "y", stroke: p.line, width: 2, gaps, points: { show: roomForDots, filter: dotsOf(plot), size: 6, fill: p.line, stroke: p.line, width: 0 } },
     { scale: "y", stroke: p.infra, width: 0, paths: () => null,
       points: { show: true, size: 8, width: 1.5, fill: p.surface, stroke: p.infra } },
   ];
@@ -121,8 +137,10 @@ export function SeriesChart(props: SeriesChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const [hover, setHover] = useState<{ row: number; x: number; y: number } | null>(null);
+  const [onBroken, setOnBroken] = useState<{ mark: BrokenMark; x: number } | null>(null);
   const [, setDrawn] = useState(0);
   const plot = useMemo(() => plotOf(reply, xMode, yMode, what), [reply, xMode, yMode, what]);
+  const broken = useMemo(() => brokenMarks(reply, plot, xMode), [reply, plot, xMode]);
   const theme = themeShown.value;
   const now = useRef({ ...props, plot });
   now.current = { ...props, plot };
@@ -132,7 +150,7 @@ export function SeriesChart(props: SeriesChartProps) {
     if (!host) return undefined;
     const colours = palette();
     const marks = (): Marks => ({
-      reply, plot, yMode, shown: what, selected: now.current.selected, range: now.current.range,
+      reply, plot, yMode, shown: what, selected: now.current.selected, range: now.current.range, broken,
     });
     const rowAt = (u: uPlot, left: number) => plot.order[nearest(plot.xs, u.posToVal(left, "x"))] ?? 0;
     const u = new uPlot({
@@ -140,7 +158,7 @@ export function SeriesChart(props: SeriesChartProps) {
       legend: { show: false },
       scales: { x: { time: xMode === "time" }, y: { distr: yMode === "log" ? 3 : 1, range: yRange(yMode) } },
       axes: axes(colours, xMode, plot),
-      series: series(colours),
+      series: series(colours, plot),
       bands: what === "ratio" ? [] : [{ series: [2, 1], fill: colours.band }],
       cursor: {
         y: false, drag: { x: true, y: false, setScale: false, dist: 6 },
@@ -157,6 +175,9 @@ export function SeriesChart(props: SeriesChartProps) {
         setCursor: [(c) => {
           const at = c.cursor.idx;
           const left = c.cursor.left ?? -1;
+          const mark = left < 0 ? null : markNear(broken, c.posToVal(left, "x"), Math.abs(c.posToVal(left + 7, "x") - c.posToVal(left, "x")));
+          setOnBroken(mark && { mark, x: c.valToPos(mark.x, "x") });
+          if (mark) return setHover(null);
           if (at === null || at === undefined || left < 0) return setHover(null);
           const row = plot.order[at] ?? 0;
           const shown = plot.line[at] ?? plot.infra[at];
@@ -177,7 +198,7 @@ export function SeriesChart(props: SeriesChartProps) {
       },
     }, [plot.xs, plot.low, plot.high, plot.min, plot.line, plot.infra] as uPlot.AlignedData, host);
     chart.current = u;
-    u.setScale("x", scaleOf(plot, now.current.zoom));
+    u.setScale("x", scaleOf(plot, now.current.zoom, broken));
 
     let pressed = -1;
     u.over.addEventListener("mousedown", (e) => { pressed = e.clientX; });
@@ -201,12 +222,13 @@ export function SeriesChart(props: SeriesChartProps) {
       u.destroy();
       chart.current = null;
       setHover(null);
+      setOnBroken(null);
     };
   }, [reply, plot, xMode, yMode, what, height, theme]);
 
   const zoomKey = props.zoom ? props.zoom.join() : "";
   useEffect(() => {
-    chart.current?.setScale("x", scaleOf(plot, now.current.zoom));
+    chart.current?.setScale("x", scaleOf(plot, now.current.zoom, broken));
   }, [zoomKey]);
   useEffect(() => {
     if (!chart.current) return;
@@ -225,7 +247,8 @@ export function SeriesChart(props: SeriesChartProps) {
       ? { role: "application" as const, tabIndex: 0, "aria-roledescription": "chart", "aria-describedby": "chart-keys", onKeyDown: props.onKey }
       : { role: "img" as const })}>
       <div ref={box} class="chart-box" style={{ height: `${height}px` }} />
-      {shown && u && <PointCard reply={reply} of={what} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} {...(props.verdict ? { verdict: props.verdict } : {})} />}
+      {onBroken && u && <BrokenCard mark={onBroken.mark} x={onBroken.x + u.over.offsetLeft} width={u.width} height={height} />}
+      {shown && u && !onBroken && <PointCard reply={reply} of={what} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} {...(props.verdict ? { verdict: props.verdict } : {})} />}
     </div>
   );
 }

@@ -43,6 +43,7 @@ function Rows(props: { rows: CompareRow[]; margin: number; reply: CompareReply }
     <Table caption="Benchmarks, worst first" className="compare-table" rows={props.rows} keyOf={(r) => `${r.benchmark} ${r.metric} ${r.backend} ${r.machine_class ?? ""}`} columns={[
       { name: "Benchmark", head: true, cell: (r) => <><BenchName benchmark={r.benchmark} metric={r.metric} backend={r.backend} />
         {r.verdict === "broken" && <small class="differs" title={brokenText(r)}><Icon name="cross" /> {brokenText(r)}</small>}
+        {r.machine_moved && <small class="differs"><Icon name="alert" /> the machine moved during the runs of one side</small>}
         {r.verdict !== "broken" && r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
       { name: "Verdict", cell: (r) => <><VerdictBadge verdict={r.verdict} rel={r.rel_change} />
         {moreText(r) && <small class="differs">{moreText(r)}</small>}<Why row={r} reply={props.reply} /></> },
@@ -52,7 +53,7 @@ function Rows(props: { rows: CompareRow[]; margin: number; reply: CompareReply }
           <small>{formatChange(r.rel_low)} to {formatChange(r.rel_high)}</small></span>) },
       { name: "A", numeric: true, cell: (r) => <span title={formatInterval(r.a.low, r.a.high, r.unit)}>{formatValue(r.a.median, r.unit)}<small class="n">n {r.a.n}</small></span> },
       { name: "B", numeric: true, cell: (r) => <span title={formatInterval(r.b.low, r.b.high, r.unit)}>{formatValue(r.b.median, r.unit)}<small class="n">n {r.b.n}</small></span> },
-      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : <>{r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}`}{r.reproducibility && <small class="n">{r.reproducibility}</small>}</> },
+      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : <>{r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}`}{r.between_rel ? <small class="n">runs {`\u00b1${formatShare(r.between_rel)}`}</small> : null}{r.reproducibility && <small class="n">{r.reproducibility}</small>}</> },
       { name: "p adjusted", numeric: true, wide: true, cell: (r) => r.p_adjusted === null ? "\u2013" : <span title={`not adjusted: ${formatP(r.p)}`}>{formatP(r.p_adjusted)}</span> },
     ]} />
   );

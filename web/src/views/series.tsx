@@ -220,6 +220,8 @@ function Legend(props: { reply: SeriesReply; shown: Shown }) {
         <li><i class="key-min" />{props.reply.series.direction === "lower" ? "fastest" : "lowest"} sample</li></>}
       {props.reply.changes.length > 0 && <li><i class="key-change" />change point, shaded: where it can be (90 %)</li>}
       {props.reply.boundaries.length > 0 && <li><i class="key-boundary" />fingerprint changed</li>}
+      {(props.reply.broken ?? []).length > 0 && <li><i class="key-broken">{"\u00d7"}</i>broken, no value</li>}
+      {!props.reply.bucketed && c.position.some((p, i) => i > 0 && p !== null && p - (c.position[i - 1] ?? p) > 1) && <li>a gap: commits that this series has no value of</li>}
       {c.infra.some((x) => x) && <li><i class="key-infra" />machine moved, kept out</li>}
     </ul>
   );
