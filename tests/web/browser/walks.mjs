@@ -470,6 +470,14 @@ async function broken_results_are_marked_with_their_reason({ browser, mock }) {
     await settled(page);
     await page.getByRole("heading", { name: "Broken", exact: true }).waitFor();
     await page.getByRole("cell", { name: "segmentation fault" }).waitFor();
+    /* in the chart: a mark at the broken commit's place, whose reason a pointer shows; no line over commits without a value */
+    await page.getByText("a gap: commits that this series has no value of").waitFor();
+    const box = await page.locator(".uplot .u-over").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.9854, box.y + box.height / 2);
+    const card = page.locator(".point-card");
+    await card.getByText("segmentation fault").waitFor();
+    assert.match(await card.innerText(), /make it wrong[^]*0c124b44c0 has no value: broken in run #1072/);
+    await shoot(page, "walk-broken-mark");
     await page.goto(`${mock.url}/p/kernels/commit/${"0".repeat(40)}`);
     await settled(page);
     await page.getByRole("heading", { name: "Broken here" }).waitFor();
