@@ -9,9 +9,11 @@
 #include "core/stats/sort.h"
 
 #define ALPHA_DEFAULT     0.01
-#define TAIL              0.025 /* share of the steps beyond the quantile */
-#define LEAST_BEYOND      2 /* steps that are left out in any case: a change of the code, and back */
 #define STEPS_PER_FREEDOM 10.0
+
+/* Share of the steps beyond the quantile; at least two: a change of the code, and back. */
+#define TAIL         0.025
+#define LEAST_BEYOND 2
 
 static double step(const double *x)
 {

@@ -3,7 +3,8 @@
  * order in which they were made (bench/studies/night/traces, recorded by record.py there). A run
  * takes the next launches of the recording, five a benchmark as the shipped suites do, so what
  * lasts longer than a benchmark differs between benchmarks of a run and between runs, as it did.
- * Nothing is drawn from a distribution. What is found beside that: tests/core/stats/test_between.c.
+ * Nothing is drawn from a distribution. tests/core/stats/test_between.c
+ * grades the power, too.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -87,7 +87,7 @@ export function plotOf(reply: SeriesReply, xMode: XMode, yMode: YMode, shown: Sh
   };
 }
 
-/** Neighbours in history stand at neighbouring positions; a bucket stands for several, and has no gaps. */
+/** Neighbours in history have neighbouring positions. A bucket holds several commits and has no gaps. */
 function isGap(reply: SeriesReply, row: number, next: number | undefined): boolean {
   const at = reply.columns.position;
   const [a, b] = [at[row], next === undefined ? null : at[next]];
