@@ -54,8 +54,9 @@ static void judge(size_t n, pfc_settled *settled, answer *a)
     pfc_detection found = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_history_detect(&h, &opts, settled, &steady, &judged, &found, &err), PFC_OK),
-              "%s", err.msg);
+    cr_assert(
+        eq(int, pfc_history_detect(&h, &opts, settled, &steady, &judged, &found, &err), PFC_OK),
+        "%s", err.msg);
     a->len = a->settled;
     for (size_t i = 0; i < found.changes_len; i++) {
         const size_t at = base + found.changes[i].index;
