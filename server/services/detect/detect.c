@@ -123,6 +123,7 @@ static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *l
             .canary = pfc_streq(name.benchmark, "canary"),
             .settings = pfc_detector_for(&b->detector, &name),
             .from_position = list->items[i].from_position,
+            .new_points = list->items[i].points,
             .id = list->items[i].id,
             .branch = name.branch,
             .higher_is_better = list->items[i].higher_is_better,

@@ -100,6 +100,7 @@ typedef struct pfc_judged {
     bool higher_is_better, exact, canary;
     pfc_detector_settings settings;
     int64_t from_position; /* the first with new points; 0: the whole series */
+    int64_t new_points;    /* measurements of the batch, with those that are no points */
 } pfc_judged;
 
 #define PFC_SPARK 200 /* newest medians that a series keeps for lists */

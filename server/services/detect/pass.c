@@ -201,7 +201,9 @@ static void advance_all(const pass *p, const pfc_sql_steady_states_rows *states,
             from++;
         for (end = from; end < points->len && points->items[end].series_id == state->id;)
             end++;
-        if (!load_state(state, p->series[next], &steady) ||
+        /* A measurement that is no point, or no longer: what was judged may have held it. */
+        if ((int64_t)(end - from) != p->series[next]->new_points ||
+            !load_state(state, p->series[next], &steady) ||
             !take_points(&steady, points->items + from, end - from, state->position))
             continue;
         p->passed[next] = true;
