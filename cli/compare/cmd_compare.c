@@ -8,6 +8,7 @@
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/compare/compare.h"
+#include "cli/compare/reuse.h"
 #include "cli/measure/measure.h"
 #include "cli/output/output.h"
 #include "cli/output/reports.h"
@@ -15,6 +16,7 @@
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 #include "core/comment/comment.h"
+#include "runner/blocks/pair_key.h"
 
 enum { KEY_BACKEND = 1 };
 
@@ -28,6 +30,7 @@ typedef struct compare_opts {
     size_t rounds;
     double margin, max_time;
     const char *save; /* folder of the run documents; NULL: not kept */
+    const char *reuse; /* folder of earlier results; NULL: none is used or kept */
     bool stored;
     bool across;
     bool git_bisect;
@@ -80,6 +83,9 @@ static const pfc_option check_options[] = {
     COMMON_OPTIONS,
     PFC_OPT_TEXT("base", "REV", compare_opts, base, "Branch to compare with",
                  .fallback = "perfci.yaml's, else main"),
+    PFC_OPT_TEXT("reuse", "DIR", compare_opts, reuse,
+                 "Keep results in DIR; the same trees, toolchain, suite and machine class are not "
+                 "measured again for 30 days"),
     PFC_REPORT_OPTIONS(compare_opts, reports),
     { 0 },
 };
@@ -112,8 +118,13 @@ static const char check_doc[] =
     "\n"
     "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
     "\n"
+    "With --reuse, a result of the same pair (its trees, commands, suite, toolchain, environment and\n"
+    "machine class) is not measured again, for example after a reworded commit or a rebase. Results\n"
+    "that are not decided, or broken, are not kept.\n"
+    "\n"
     "Examples:\n"
     "  perfci check\n"
+    "  perfci check --reuse ~/.cache/perfci-results\n"
     "  perfci check --max-time 30m --base origin/main --json > comparison.json\n"
     "  perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12\n";
 
@@ -350,6 +361,38 @@ static pfc_code use_base_settings(pfc_take *t, const char *name, const pfc_commi
                         "where every author is trusted");
 }
 
+/* An earlier result of the same pair stands for this one. */
+static pfc_code check_pair(const compare_opts *o, pfc_take *t, const pfc_commit_id *ids,
+                           pfc_cmp *out, pfc_err *err)
+{
+    const pfc_benchmark_filter wanted = pfc_take_select(&o->take);
+    const pfc_pair_of pair = { .base = &ids[0],
+                               .head = &ids[1],
+                               .build = o->take.build ? o->take.build : t->conf.build,
+                               .measure = &t->measure,
+                               .wanted = &wanted,
+                               .budget_s = o->max_time,
+                               .margin = o->margin,
+                               .rounds = o->rounds };
+    char key[PFC_SHA256_HEX];
+    bool found = false;
+    pfc_code code = pfc_pair_key(t->repo, &pair, key, err);
+
+    if (!code)
+        code = pfc_reuse_find(o->reuse, key, out, &found, err);
+    if (!code && !found) {
+        code = compare_measured(o, t, ids, out, err);
+        return code ? code : pfc_reuse_keep(o->reuse, key, out, err);
+    }
+    if (!code) {
+        free(out->a);
+        free(out->b);
+        out->a = pfc_strdup(ids[0].hex);
+        out->b = pfc_strdup(ids[1].hex);
+    }
+    return code;
+}
+
 /* Compares HEAD with its merge base with the base branch. Nothing is compared if HEAD is on that
  * branch. */
 static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
@@ -384,7 +427,9 @@ static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err 
     free(name);
     if (!code && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed)
         pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; only HEAD is measured", changed);
-    return code ? code : compare_measured(o, t, ids, out, err);
+    if (code)
+        return code;
+    return o->reuse ? check_pair(o, t, ids, out, err) : compare_measured(o, t, ids, out, err);
 }
 
 static void put_word(json_t *words, const char *flag, const char *value)

@@ -92,6 +92,40 @@ static void print_open(const pfc_cmp_row *r)
                 r->metric, r->more_runs, r->more_runs == 1 ? "" : "s");
 }
 
+/* What is known of the code of both sides. */
+static void print_code(const pfc_cli *cli, const pfc_cmp *cmp)
+{
+    const pfc_table_col cols[] = {
+        { "FUNCTION", false }, { "INSTRUCTIONS A", true }, { "INSTRUCTIONS B", true }
+    };
+    const size_t len = json_array_size(cmp->functions);
+    pfc_table *table;
+
+    if (cmp->object_code)
+        pfc_out("object code: %s\n", cmp->object_code);
+    if (len == 0)
+        return;
+    table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    for (size_t i = 0; i < len; i++) {
+        const json_t *f = json_array_get(cmp->functions, i);
+
+        pfc_table_row(table);
+        pfc_table_set(table, 0, json_string_value(json_object_get(f, "name")));
+        pfc_table_setf(table, 1, "%.0f", json_number_value(json_object_get(f, "before")));
+        pfc_table_setf(table, 2, "%.0f", json_number_value(json_object_get(f, "after")));
+    }
+    pfc_table_print(table);
+}
+
+static void print_reused(const pfc_cli *cli, const pfc_cmp *cmp)
+{
+    char *sentence = pfc_cmp_reused_sentence(cmp);
+
+    if (sentence)
+        pfc_cli_note(cli, "%s", sentence);
+    free(sentence);
+}
+
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
 {
     pfc_table_col cols[] = { { "BENCHMARK", false },  { "METRIC", false },  { "BACKEND", false },
@@ -115,8 +149,11 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
     pfc_table_print(table);
     for (size_t i = 0; i < cmp->len && !cli->csv; i++)
         print_open(&cmp->rows[i]);
-    if (!cli->csv)
+    if (!cli->csv) {
+        print_code(cli, cmp);
         pfc_cmp_print_explanation(cmp);
+    }
+    print_reused(cli, cmp);
     if (cmp->nothing)
         pfc_out("%s\n", cmp->nothing);
     else if (cmp->len == 0)

@@ -162,6 +162,17 @@ static void put_side(pfc_buf *out, const char *name, const pfc_comment_opts *opt
     free(shown);
 }
 
+static void put_reused(pfc_buf *out, const pfc_cmp *cmp)
+{
+    char *sentence = pfc_cmp_reused_sentence(cmp);
+
+    if (!sentence)
+        return;
+    put_cut(out, sentence, TEXT_BYTES);
+    pfc_buf_puts(out, "\n\n");
+    free(sentence);
+}
+
 void comment_sides(const pfc_cmp *cmp, const pfc_comment_opts *opts, pfc_buf *out)
 {
     if (cmp->a && cmp->b) {
@@ -178,6 +189,7 @@ void comment_sides(const pfc_cmp *cmp, const pfc_comment_opts *opts, pfc_buf *ou
         pfc_buf_printf(out, "%s[Whole comparison](<%s>)", cmp->a && cmp->b ? " \xC2\xB7 " : "",
                        opts->link);
     pfc_buf_puts(out, "\n\n");
+    put_reused(out, cmp);
     if (opts->note) {
         put_cut(out, opts->note, 4 * TEXT_BYTES);
         pfc_buf_puts(out, "\n\n");

@@ -72,6 +72,8 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     json_decref(cmp->explanation);
     json_decref(cmp->functions);
     free(cmp->object_code);
+    free(cmp->reused.from);
+    free(cmp->reused.measured_at);
     free(cmp->failure);
     for (size_t i = 0; i < cmp->differs_len; i++) {
         free(cmp->differs[i].field);

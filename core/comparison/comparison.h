@@ -52,6 +52,12 @@ typedef struct pfc_cmp_difference {
     char *field, *a, *b;
 } pfc_cmp_difference;
 
+/** An earlier comparison whose result stands for this one: nothing was measured for it. */
+typedef struct pfc_cmp_reused {
+    char *from;        /* "run 812", "session 01ab..." or where it is kept; NULL: not reused */
+    char *measured_at; /* RFC 3339 */
+} pfc_cmp_reused;
+
 typedef struct pfc_cmp {
     char *a, *b; /* what was compared: a commit, file or run */
     pfc_cmp_row *rows;
@@ -76,6 +82,7 @@ typedef struct pfc_cmp {
     json_t *functions; /* array of {"name", "before", "after"}: instructions of the functions whose
                            number changed; NULL: not known */
     double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
+    pfc_cmp_reused reused; /* owned */
 } pfc_cmp;
 
 /**
@@ -107,6 +114,16 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MU
 pfc_code pfc_cmp_from_document(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
 /** In the shape of GET /compare; caller decrefs. */
 json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
+/** Sets "object_code" ("identical", "different" or "unknown") and "functions" of a document: the only
+ *  writer of both, for the command line, GET /compare and the comment of a pull request.
+ *  object_code NULL: not known. Takes `functions`, an array of pfc_cmp_function; NULL: none. */
+void pfc_cmp_put_code(json_t *doc, const char *object_code, json_t *functions);
+/** {"name", "before", "after"}: instructions of a function; caller decrefs. */
+json_t *pfc_cmp_function(const char *name, int64_t before, int64_t after);
+/** The member "reused" of a document, for pfc_cmp_from_json; caller decrefs. */
+json_t *pfc_cmp_reused_json(const char *from, const char *measured_at);
+/** The sentence about a reused result, for comment and terminal; caller frees. NULL: not reused. */
+char *pfc_cmp_reused_sentence(const pfc_cmp *cmp);
 /** "regression", "improvement", "same", "inconclusive", "broken". */
 const char *pfc_cmp_name(pfc_cmp_verdict verdict);
 

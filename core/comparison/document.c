@@ -9,6 +9,7 @@
 
 #define MAX_NAMES     65536
 #define MAX_DIFFERING 1000
+#define UNKNOWN_CODE  "unknown"
 
 static json_t *number(double v)
 {
@@ -102,6 +103,32 @@ static void put_differences(json_t *doc, const pfc_cmp *cmp)
     pfc_buf_clear(&names);
 }
 
+void pfc_cmp_put_code(json_t *doc, const char *object_code, json_t *functions)
+{
+    json_object_set_new(doc, "object_code", json_string(object_code ? object_code : UNKNOWN_CODE));
+    json_object_set_new(doc, "functions", functions ? functions : json_array());
+}
+
+json_t *pfc_cmp_function(const char *name, int64_t before, int64_t after)
+{
+    return json_pack("{s:s, s:I, s:I}", "name", name, "before", (json_int_t)before, "after",
+                     (json_int_t)after);
+}
+
+json_t *pfc_cmp_reused_json(const char *from, const char *measured_at)
+{
+    return json_pack("{s:s,s:s}", "from", from, "measured_at", measured_at);
+}
+
+char *pfc_cmp_reused_sentence(const pfc_cmp *cmp)
+{
+    if (!cmp->reused.from)
+        return NULL;
+    return pfc_format("Reused from %s, measured at %s: same trees, toolchain, suite and machine "
+                      "class; nothing was measured again.",
+                      cmp->reused.from, cmp->reused.measured_at);
+}
+
 json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
 {
     json_t *rows = json_array();
@@ -127,10 +154,10 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
         json_object_set_new(doc, "nothing", json_string(cmp->nothing));
     if (cmp->explanation)
         json_object_set(doc, "explanation", cmp->explanation);
-    if (cmp->object_code)
-        json_object_set_new(doc, "object_code", json_string(cmp->object_code));
-    if (cmp->functions)
-        json_object_set(doc, "functions", cmp->functions);
+    pfc_cmp_put_code(doc, cmp->object_code, json_incref(cmp->functions));
+    if (cmp->reused.from)
+        json_object_set_new(doc, "reused",
+                            pfc_cmp_reused_json(cmp->reused.from, cmp->reused.measured_at));
     put_differences(doc, cmp);
     return doc;
 }
@@ -341,6 +368,18 @@ static json_t *read_only(const json_t *doc, const char *ours, const char *theirs
     return out;
 }
 
+static pfc_code read_reused(const json_t *doc, pfc_cmp_reused *out, pfc_err *err)
+{
+    const pfc_json_at at = { .key = "reused" };
+    json_t *obj = NULL;
+    pfc_code code = pfc_json_object(doc, NULL, "reused", false, &obj, err);
+
+    if (code || !obj)
+        return code;
+    code = pfc_json_string(obj, &at, "measured_at", true, 64, &out->measured_at, err);
+    return code ? code : pfc_json_string(obj, &at, "from", true, PFC_WIRE_MAX_NAME, &out->from, err);
+}
+
 pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
 {
     const pfc_json_at root = { .key = "rows" };
@@ -369,6 +408,12 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
         code = pfc_json_string(doc, NULL, "nothing", false, PFC_WIRE_MAX_TEXT, &out->nothing, err);
     if (!code)
         code = pfc_json_string(doc, NULL, "object_code", false, 16, &out->object_code, err);
+    if (pfc_streq(out->object_code, UNKNOWN_CODE)) {
+        free(out->object_code);
+        out->object_code = NULL;
+    }
+    if (!code)
+        code = read_reused(doc, &out->reused, err);
     if (!code)
         code = pfc_json_array(doc, NULL, "rows", true, PFC_CMP_MAX_ROWS, &rows, err);
     for (size_t i = 0; !code && i < json_array_size(rows); i++) {

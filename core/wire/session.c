@@ -47,6 +47,7 @@ void pfc_session_free(pfc_session *session)
     free(session->machine_class);
     free(session->machine);
     free(session->note);
+    free(session->pair_key);
     free(session);
 }
 
@@ -245,11 +246,23 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_session 
     return code;
 }
 
+static pfc_code read_pair_key(const json_t *obj, const pfc_json_at *at, pfc_session *s,
+                              pfc_err *err)
+{
+    pfc_code code = pfc_json_string(obj, at, "pair_key", false, 64, &s->pair_key, err);
+
+    if (code == PFC_OK && s->pair_key != NULL &&
+        (strlen(s->pair_key) != 64 || !pfc_is_hex_id(s->pair_key)))
+        code = pfc_json_fault(at, "pair_key", err, "expected 64 hexadecimal digits in lower case");
+    return code;
+}
+
 static pfc_code read_session(const json_t *obj, pfc_session *s, pfc_err *err)
 {
     static const char *const known[] = {
         "id",          "branch",   "anchor",  "base",   "machine_class", "machine", "started_at",
-        "finished_at", "budget_s", "spent_s", "blocks", "note",          "commits", NULL
+        "finished_at", "budget_s", "spent_s", "blocks", "note",          "commits", "pair_key",
+        NULL
     };
     const pfc_json_at root = { 0 };
     pfc_code code = pfc_json_known(obj, &root, known, err);
@@ -269,6 +282,8 @@ static pfc_code read_session(const json_t *obj, pfc_session *s, pfc_err *err)
         code = pfc_json_i64(obj, &root, "blocks", true, 0, PFC_WIRE_MAX_PLACE + 1, &s->blocks, err);
     if (code == PFC_OK)
         code = pfc_json_string(obj, &root, "note", false, PFC_WIRE_MAX_TEXT, &s->note, err);
+    if (code == PFC_OK)
+        code = read_pair_key(obj, &root, s, err);
     if (code == PFC_OK)
         code = read_commits(obj, &root, s, err);
     return code;
@@ -351,6 +366,7 @@ json_t *pfc_session_document(const pfc_session *s)
     json_object_set_new(obj, "spent_s", json_real(s->spent_s));
     json_object_set_new(obj, "blocks", json_integer(s->blocks));
     set_text(obj, "note", s->note);
+    set_text(obj, "pair_key", s->pair_key);
     for (size_t i = 0; i < s->commits_len; i++)
         json_array_append_new(list, commit_to_json(&s->commits[i]));
     json_object_set_new(obj, "commits", list);

@@ -51,6 +51,8 @@ typedef struct pfc_session {
     double spent_s;                 /* measuring */
     int64_t blocks;                 /* whole ones */
     char *note;                     /* NULL: none */
+    char *pair_key; /* 64 hexadecimal digits: everything that decides the result of a comparison of
+                       two builds (runner/blocks/pair_key.h); NULL: none */
     pfc_session_commit *commits;    /* in the order of history */
     size_t commits_len;
 } pfc_session;

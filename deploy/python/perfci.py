@@ -79,6 +79,7 @@ patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of 
 patch_project_schedule PATCH /api/v1/projects/{project}/schedules/{id} body - - | Changes a schedule; it is due next by the new settings
 post_bisections POST /api/v1/bisections body - - | Stores the report of a bisection; with mode remote starts one, or estimates its cost
 post_job_complete POST /api/v1/jobs/{id}/complete body - - | Ends a job; 409 when its lease has expired
+post_job_earlier POST /api/v1/jobs/{id}/earlier body - - | An earlier result of the same pair of builds, which need not be measured again; 409 when the lease has expired
 post_job_heartbeat POST /api/v1/jobs/{id}/heartbeat body - - | Renews a lease; 409 when it has expired
 post_job_release POST /api/v1/jobs/{id}/release body - - | Returns a job to the queue; 409 when its lease has expired
 post_job_restart POST /api/v1/jobs/{id}/restart body - - | Begins a leased job on the machine that a batch system gave it; 409 when its lease has expired

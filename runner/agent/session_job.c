@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "runner/agent/agent_priv.h"
 #include "runner/blocks/blocks.h"
+#include "runner/blocks/pair_key.h"
 #include "runner/blocks/session_json.h"
 
 enum {
@@ -19,6 +20,7 @@ typedef struct session_builds {
     pfc_commit_id *commits, *anchors; /* anchors: to be tried when the first does not build */
     bool *known;                      /* of each commit: as in pfc_blocks_run_opts */
     size_t len, anchors_len, first;
+    char key[PFC_SHA256_HEX]; /* of the pair; "": none */
 } session_builds;
 
 /* The progress line that the next heartbeat sends. */
@@ -161,7 +163,8 @@ static void deliver(pfc_agent *a, const pfc_conf *conf, pfc_lease *lease, pfc_bl
                                 .first = builds->first,
                                 .known = builds->known,
                                 .budget_s = job->task.blocks->budget_s,
-                                .machine = &a->machine };
+                                .machine = &a->machine,
+                                .pair_key = builds->key[0] ? builds->key : NULL };
     json_t *doc = pfc_session_to_json(r, &of);
     pfc_run **runs = pfc_calloc(r->len + 1, sizeof(*runs));
     pfc_session_set set = {
@@ -186,18 +189,77 @@ static void deliver(pfc_agent *a, const pfc_conf *conf, pfc_lease *lease, pfc_bl
     json_decref(doc);
 }
 
+/* One new commit against its base. Without a key the pair is measured, and no later job can use its
+ * result. */
+static void make_key(const pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, pfc_lease *lease,
+                     session_builds *builds)
+{
+    const pfc_task *task = &lease->job->task;
+    const pfc_commit_measure_opts measure = pfc_agent_measure_opts(a, conf, lease);
+    const pfc_benchmark_filter wanted = { .filter = task->filter,
+                                          .backends = (const char *const *)task->backends,
+                                          .backends_len = task->backends_len };
+    const pfc_pair_of pair = { .base = &builds->commits[0],
+                               .head = &builds->commits[1],
+                               .build = conf->build,
+                               .measure = &measure,
+                               .wanted = &wanted,
+                               .budget_s = task->blocks->budget_s,
+                               .margin = task->blocks->margin,
+                               .rounds = (size_t)task->blocks->rounds,
+                               .isolation = a->sandbox ? a->isolation : NULL };
+    pfc_err err = { 0 };
+
+    if (!task->blocks->keyed || builds->len != 2 || builds->first != 1 || task->layout)
+        return;
+    if (pfc_pair_key(pfc_workspace_repo(ws), &pair, builds->key, &err)) {
+        builds->key[0] = '\0';
+        pfc_log(PFC_WARN, "pair_has_no_key", "job", lease->job->id, "reason", err.msg);
+    }
+}
+
+/* True: an earlier session has the result of this pair, and the verdict names it. A failure of the
+ * request is logged only: the pair is then measured. */
+static bool find_earlier(pfc_agent *a, pfc_lease *lease, const session_builds *builds,
+                         pfc_job_verdict *v)
+{
+    pfc_earlier earlier = { 0 };
+    pfc_err err = { 0 };
+
+    if (!builds->key[0] || !lease->job->task.blocks->reuse)
+        return false;
+    if (pfc_job_earlier(a->http, lease->job, builds->key, &earlier, &err)) {
+        pfc_log(PFC_WARN, "earlier_result_not_asked", "job", lease->job->id, "reason", err.msg);
+        return false;
+    }
+    if (!earlier.session[0])
+        return false;
+    pfc_log(PFC_INFO, "pair_reused", "job", lease->job->id, "session",
+            (const char *)earlier.session);
+    pfc_agent_verdict(v, "done", "");
+    (void)snprintf(v->session, sizeof(v->session), "%s", earlier.session);
+    (void)snprintf(v->reason, sizeof(v->reason),
+                   "reused: session %s of %s has the same trees, toolchain, suite and machine class",
+                   earlier.session, earlier.measured_at);
+    return true;
+}
+
 pfc_code pfc_agent_session(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, pfc_lease *lease,
                            pfc_job_verdict *v, pfc_err *err)
 {
     pfc_blocks_result result = { 0 };
     session_builds builds = { 0 };
+    bool reused;
     pfc_code code = find_commits(ws, lease->job->task.blocks, &builds, err);
 
     if (!code)
+        make_key(a, ws, conf, lease, &builds);
+    reused = !code && find_earlier(a, lease, &builds, v);
+    if (!code && !reused)
         code = measure(a, ws, conf, lease, &builds, &result, err);
     if (!code && result.canary_moved)
         pfc_log(PFC_WARN, "canary_moved", "job", lease->job->id);
-    if (!code && !lease->lost && !lease->cancelled)
+    if (!code && !reused && !lease->lost && !lease->cancelled)
         deliver(a, conf, lease, &result, &builds, v);
     if (!code && !lease->lost && !lease->cancelled && !result.cancelled &&
         pfc_agent_whole_suite(&lease->job->task))

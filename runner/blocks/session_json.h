@@ -15,6 +15,7 @@ typedef struct pfc_session_of {
     const bool *known;  /* as in pfc_blocks_run_opts: these are left out */
     double budget_s;    /* the session's limit; 0: none */
     const pfc_machine *machine; /* name and class */
+    const char *pair_key;       /* pair_key.h; NULL: none */
 } pfc_session_of;
 
 /** Never NULL; caller decrefs. */

@@ -26,6 +26,9 @@ typedef struct pfc_task_blocks {
     double budget_s; /* of measuring */
     double margin;   /* 0: the planner's default */
     int64_t rounds;  /* > 0: exactly this many */
+    bool keyed; /* the session gets a key of its pair (runner/blocks/pair_key.h), so that later jobs
+                   may use its result; false: an older server, which accepts none */
+    bool reuse; /* an earlier result of that key may stand for this job's */
 } pfc_task_blocks;
 
 /** Requirements of a bisection or a verification besides the commit. All zero: a normal job. */
@@ -144,6 +147,17 @@ pfc_code pfc_job_restart(pfc_http *http, const char *runner, pfc_leased_job *job
 /** verdict->status must not be NULL. PFC_ECONFLICT, PFC_ENOTFOUND: the lease was lost. */
 pfc_code pfc_job_complete(pfc_http *http, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                           pfc_err *err) PFC_MUSTCHECK;
+
+/** An earlier result of the same pair of builds. */
+typedef struct pfc_earlier {
+    char session[33];    /* "": there is none */
+    char measured_at[40]; /* RFC 3339 */
+} pfc_earlier;
+
+/** Asks for the session that measured a pair with that key. PFC_ECONFLICT, PFC_ENOTFOUND: the lease
+ * was lost. */
+pfc_code pfc_job_earlier(pfc_http *http, const pfc_leased_job *job, const char *key,
+                         pfc_earlier *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** True when a completion should be retried later; false when it succeeded or the lease was lost.
  */

@@ -104,6 +104,9 @@ static pfc_code read_blocks(const json_t *task_doc, const pfc_json_at *up, pfc_t
         code = pfc_json_double(doc, &at, "margin", false, 0, 1, &b->margin, err);
     if (!code)
         code = pfc_json_i64(doc, &at, "rounds", false, 0, MAX_ROUNDS, &b->rounds, err);
+    b->keyed = json_is_boolean(json_object_get(doc, "reuse"));
+    if (!code)
+        code = pfc_json_bool(doc, &at, "reuse", false, &b->reuse, err);
     return code;
 }
 

@@ -154,6 +154,30 @@ WHERE m.project_id = $1::bigint AND m.number <> $2::bigint AND m.head_sha = $3 A
   AND m.verdict NOT IN ('outage', 'nothing', 'inconclusive') ORDER BY m.id DESC LIMIT 1
 RETURNING id;
 
+-- name: pull_measurement_of_pair
+-- The newest session with that key whose pull request has a verdict that more measuring would not change; at most max_days
+-- old. No row: none. run: number of the head's run, 0: it has none.
+-- in: project_id i64, pair_key text, max_days i64
+-- out: session text, run i64, measured_at f64
+SELECT s.id AS session, coalesce((
+           SELECT max(r.id) FROM runs r JOIN session_commits x ON x.project_id = r.project_id
+           AND x.commit_id = r.commit_id AND x.session_id = s.id
+           WHERE r.project_id = s.project_id AND r.session_id = s.id), 0) AS run,
+       extract(epoch FROM s.finished_at)::float8 AS measured_at
+FROM sessions s
+WHERE s.project_id = $1::bigint AND s.pair_key = $2 AND s.received_at > now() - make_interval(days => $3::int)
+  AND EXISTS (SELECT FROM pull_measurements m WHERE m.project_id = s.project_id AND m.session_id = s.id
+              AND m.verdict IN ('regression', 'improvement', 'same', 'identical'))
+ORDER BY s.number DESC LIMIT 1;
+
+-- name: pull_head_run
+-- Number of the newest run of a session's commit; 0: it has none.
+-- in: project_id i64, session text, commit text
+-- value: run i64
+SELECT coalesce(max(r.id), 0) AS run FROM runs r
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+WHERE r.project_id = $1::bigint AND r.session_id = $2 AND c.sha = $3;
+
 -- name: pull_supersede
 -- Other heads' measurements (head_sha NULL: all). Jobs that are still open: to be cancelled.
 -- in: project_id i64, number i64, head_sha text?

@@ -171,11 +171,11 @@ ORDER BY benchmark, metric, backend;
 -- in: project_id i64, commit_id id, run_id id, backend text?
 -- out: series_id i64, benchmark text, metric text, backend text, machine_class text, branch text, unit text,
 --    higher_is_better bool, exact bool, samples f64[], blocks u32[], run text, machine_id i64, started_at f64,
---    confirmed bool, infra bool, session text?
+--    confirmed bool, infra bool, session text?, object text
 SELECT s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, s.unit,
        s.higher_is_better, s.exact, m.samples, m.blocks, r.run_id AS run, r.machine_id,
        extract(epoch FROM r.started_at)::float8 AS started_at, v.run_id IS NOT NULL AS confirmed, r.infra,
-       r.session_id AS session
+       r.session_id AS session, m.extra ->> 'object' AS object
 FROM measurements m
 JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
     AND ($2::bigint IS NULL OR r.commit_id = $2) AND ($3::bigint IS NULL OR r.id = $3)

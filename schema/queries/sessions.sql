@@ -8,12 +8,13 @@ SELECT body_hash FROM sessions WHERE project_id = $1::bigint AND id = $2;
 -- name: session_insert
 -- The number of the new session; no row when it exists.
 -- in: project_id i64, id text, branch text, anchor_commit_id i64, base_commit_id i64, machine_class text,
---    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text?, body_hash text
+--    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text?, body_hash text,
+--    pair_key text?
 -- value: number i64
 INSERT INTO sessions (project_id, id, branch, anchor_id, base_id, machine_class, machine, started_at, finished_at,
-                      budget_s, spent_s, blocks, note, body_hash)
+                      budget_s, spent_s, blocks, note, body_hash, pair_key)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5::bigint, $6, $7, to_timestamp($8::float8), to_timestamp($9::float8),
-        $10::float8, $11::float8, $12::bigint, $13, $14)
+        $10::float8, $11::float8, $12::bigint, $13, $14, $15)
 ON CONFLICT (project_id, id) DO NOTHING RETURNING number;
 
 -- name: session_commits_insert
@@ -43,6 +44,24 @@ SELECT f.name, f.before, f.after FROM session_functions f
 JOIN commits c ON c.project_id = f.project_id AND c.id = f.commit_id
 WHERE f.project_id = $1::bigint AND f.session_id = $2 AND c.sha = $3 ORDER BY f.place;
 
+-- name: functions_between
+-- As session_functions, of commit b against commit a: of the newest session that counted b's build right behind a's.
+-- in: project_id i64, a text, b text
+-- out: name text, before i64, after i64
+SELECT f.name, f.before, f.after FROM session_functions f
+JOIN (SELECT x.session_id, x.commit_id FROM session_commits x
+      JOIN commits b ON b.project_id = x.project_id AND b.id = x.commit_id AND b.sha = $3
+      JOIN sessions s ON s.project_id = x.project_id AND s.id = x.session_id
+      JOIN commits a ON a.project_id = x.project_id AND a.sha = $2
+      LEFT JOIN session_commits p ON p.project_id = x.project_id AND p.session_id = x.session_id
+          AND p.ordinal = x.ordinal - 1
+      WHERE x.project_id = $1::bigint AND coalesce(p.commit_id, s.base_id) = a.id
+        AND coalesce(p.status, 'measured') = 'measured'
+        AND EXISTS (SELECT FROM session_functions g WHERE g.project_id = x.project_id
+                    AND g.session_id = x.session_id AND g.commit_id = x.commit_id)
+      ORDER BY s.number DESC LIMIT 1) n ON n.session_id = f.session_id AND n.commit_id = f.commit_id
+WHERE f.project_id = $1::bigint ORDER BY f.place;
+
 -- name: session_object_code
 -- Hashes of the object code that two commits' runs of the session name: "identical", "different", or NULL: a run names
 -- none, or a side was not measured.
@@ -69,10 +88,11 @@ SELECT id FROM runs WHERE project_id = $1::bigint AND session_id = $2 ORDER BY i
 -- Newest first.
 -- in: project_id i64, id text?, cursor id, limit i64
 -- out: number i64, id text, branch text, anchor text, base text, anchor_id i64, base_id i64, machine_class text,
---    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text
+--    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text, pair_key text
 SELECT s.number, s.id, s.branch, a.sha AS anchor, b.sha AS base, s.anchor_id, s.base_id, s.machine_class, s.machine,
        extract(epoch FROM s.started_at)::float8 AS started_at,
-       extract(epoch FROM s.finished_at)::float8 AS finished_at, s.budget_s, s.spent_s, s.blocks, s.note
+       extract(epoch FROM s.finished_at)::float8 AS finished_at, s.budget_s, s.spent_s, s.blocks, s.note,
+       s.pair_key
 FROM sessions s
 JOIN commits a ON a.project_id = s.project_id AND a.id = s.anchor_id
 JOIN commits b ON b.project_id = s.project_id AND b.id = s.base_id

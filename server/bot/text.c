@@ -33,11 +33,16 @@ static json_t *document_of(const pfc_pull_measurement *m)
 {
     json_t *doc = m->document_json ? json_loads(m->document_json, JSON_DECODE_ANY, NULL) : NULL;
     const bool broken = is(m, "broken"), failed = broken || is(m, "outage");
+    json_t *reused = json_incref(json_object_get(doc, "reused"));
 
-    if (json_array_size(json_object_get(doc, "rows")) > 0)
+    if (json_array_size(json_object_get(doc, "rows")) > 0) {
+        json_decref(reused);
         return doc;
+    }
     json_decref(doc);
     doc = sides_of(m);
+    if (reused)
+        json_object_set_new(doc, "reused", reused);
     if (failed)
         json_object_set_new(doc, "error",
                             json_pack("{s:i, s:o}", "status", broken ? 4 : 5, "message",

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/comparison/comparison.h"
 #include "server/bot/internal.h"
@@ -11,6 +12,7 @@
 #include "server/services/sessions/report.h"
 
 #define ROWS_MAX   2000
+#define FROM_MAX   64
 #define LATE_S     5.0 /* until a session that is on its way is looked for again */
 #define LATE_MAX_S 600.0
 
@@ -89,10 +91,33 @@ static json_t *rows_of(const pfc_session_report *r, const char *head, size_t cou
     return rows;
 }
 
-static json_t *document_of(const pfc_session_report *r, const pfc_pull_measurement *m)
+/* The commits that the session measured. They are the pull request's own, unless the runner found
+ * that an earlier session had measured the same pair (runner/blocks/pair_key.h). */
+typedef struct measured {
+    const char *base, *head;
+    bool reused;
+} measured;
+
+static measured measured_by(const pfc_session_report *r, const pfc_pull_measurement *m)
+{
+    const pfc_session_row *session = &r->session.items[0];
+    measured own = { .base = m->base_sha, .head = m->head_sha };
+
+    for (size_t i = 0; i < r->commits.len; i++)
+        if (pfc_streq(r->commits.items[i].commit, m->head_sha))
+            return own;
+    if (r->commits.len == 1 && session->pair_key)
+        own = (measured){ .base = session->base,
+                          .head = r->commits.items[0].commit,
+                          .reused = true };
+    return own;
+}
+
+static json_t *document_of(const pfc_session_report *r, const pfc_pull_measurement *m,
+                           const measured *by)
 {
     size_t counts[4] = { 0 }, rounds = 0;
-    json_t *rows = rows_of(r, m->head_sha, counts, &rounds);
+    json_t *rows = rows_of(r, by->head, counts, &rounds);
     const pfc_session_row *session = &r->session.items[0];
     json_t *repeat = json_pack("[s, s, s, s]", "perfci", "compare", m->base_sha, m->head_sha);
 
@@ -106,35 +131,55 @@ static json_t *document_of(const pfc_session_report *r, const pfc_pull_measureme
         "a", "name", m->base_sha, "b", "name", m->head_sha, "rows", rows, "summary", "regression",
         (json_int_t)counts[0], "improvement", (json_int_t)counts[1], "same", (json_int_t)counts[2],
         "inconclusive", (json_int_t)counts[3], "repeat", repeat, "machine", session->machine,
-        "machine_class", session->machine_class, "spent_s", session->spent_s, "blocks",
-        (json_int_t)session->blocks, "rounds", (json_int_t)rounds, "stored", 0, "across", 0,
+        "machine_class", session->machine_class, "spent_s", by->reused ? 0.0 : session->spent_s, "blocks",
+        by->reused ? (json_int_t)0 : (json_int_t)session->blocks, "rounds", (json_int_t)rounds, "stored", 0, "across", 0,
         "differs");
 }
 
 /* The code behind the numbers: its hash, and the functions that execute more or fewer instructions.
  */
-static pfc_code add_code(pfc_tx *tx, const pfc_session_report *r, const pfc_pull_measurement *m,
-                         json_t *doc, pfc_err *err)
+static pfc_code add_code(pfc_tx *tx, const pfc_session_report *r, const measured *by, json_t *doc,
+                         pfc_err *err)
 {
     pfc_session_function_rows functions = { 0 };
     const char *object_code = NULL;
     json_t *list = json_array();
-    pfc_code code = pfc_session_code(tx, r->project_id, m->session_id, m->base_sha, m->head_sha,
+    pfc_code code = pfc_session_code(tx, r->project_id, r->session.items[0].id, by->base, by->head,
                                      &functions, &object_code, err);
 
     for (size_t i = 0; !code && i < functions.len; i++) {
         const pfc_session_function_row *f = &functions.items[i];
 
-        json_array_append_new(list,
-                              json_pack("{s:s, s:I, s:I}", "name", f->name, "before",
-                                        (json_int_t)f->before, "after", (json_int_t)f->after));
+        json_array_append_new(list, pfc_cmp_function(f->name, f->before, f->after));
     }
-    if (object_code)
-        json_object_set_new(doc, "object_code", json_string(object_code));
-    if (functions.len)
-        json_object_set(doc, "functions", list);
-    json_decref(list);
+    pfc_cmp_put_code(doc, object_code, list);
     pfc_rows_clear(&functions);
+    return code;
+}
+
+/* Where the result comes from: the head's run, or the session where nothing was measured. */
+static pfc_code add_reused(pfc_tx *tx, const pfc_session_report *r, const measured *by, json_t *doc,
+                           pfc_err *err)
+{
+    const pfc_session_row *session = &r->session.items[0];
+    char from[FROM_MAX], at[32];
+    int64_t run = 0;
+    pfc_code code;
+
+    if (!by->reused)
+        return PFC_OK;
+    code = pfc_sql_pull_head_run(tx,
+                                 &(pfc_sql_pull_head_run_args){ .project_id = r->project_id,
+                                                                .session = session->id,
+                                                                .commit = by->head },
+                                 &run, err);
+    if (run)
+        (void)snprintf(from, sizeof(from), "run %lld", (long long)run);
+    else
+        (void)snprintf(from, sizeof(from), "session %s", session->id);
+    pfc_clock_rfc3339(session->finished_at, at);
+    if (!code)
+        json_object_set_new(doc, "reused", pfc_cmp_reused_json(from, at));
     return code;
 }
 
@@ -172,13 +217,13 @@ static void decide_by_rows(decision *out)
 }
 
 static void decide_by_session(const pfc_session_report *r, const pfc_pull_measurement *m,
-                              decision *out)
+                              const measured *by, decision *out)
 {
     for (size_t i = 0; i < r->commits.len; i++) {
         const pfc_session_commit_row *c = &r->commits.items[i];
         const char *reason;
 
-        if (!pfc_streq(c->commit, m->head_sha))
+        if (!pfc_streq(c->commit, by->head))
             continue;
         out->verdict = verdict_of_word(r->verdicts[i].word);
         reason = c->reason && c->reason[0] ? c->reason : NULL;
@@ -191,7 +236,7 @@ static void decide_by_session(const pfc_session_report *r, const pfc_pull_measur
         }
         (void)snprintf(out->text, sizeof(out->text), "%s", reason ? reason : "");
         out->reason = reason ? out->text : NULL;
-        out->document = document_of(r, m);
+        out->document = document_of(r, m, by);
         decide_by_rows(out);
         return;
     }
@@ -217,15 +262,20 @@ static pfc_code load_session(pfc_look *look, decision *out, pfc_err *err)
 {
     const pfc_pull_measurement *m = &look->newest.items[0];
     pfc_session_report report = { 0 };
+    measured by = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, look->db, PFC_TX_SNAPSHOT, err);
 
     if (!code)
         code = pfc_session_report_load(tx, look->key.project_id, m->session_id, &report, err);
-    if (!code)
-        decide_by_session(&report, m, out);
+    if (!code) {
+        by = measured_by(&report, m);
+        decide_by_session(&report, m, &by, out);
+    }
     if (!code && out->document)
-        code = add_code(tx, &report, m, out->document, err);
+        code = add_code(tx, &report, &by, out->document, err);
+    if (!code && out->document)
+        code = add_reused(tx, &report, &by, out->document, err);
     pfc_tx_free(tx);
     pfc_session_report_clear(&report);
     return code;

@@ -261,11 +261,17 @@ PFC_HANDLER(jobs_post); /* queue/jobs.c */
 PFC_HANDLER(jobs_list);
 PFC_HANDLER(jobs_get);
 PFC_HANDLER(jobs_delete);
+/** The path's job, when it exists and the token may touch its project; clear *out. */
+pfc_code pfc_req_leased_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_jobs *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+/** How long a lease lasts without a heartbeat. */
+double pfc_lease_seconds(const pfc_app *app);
 PFC_HANDLER(jobs_lease); /* queue/leases.c */
 PFC_HANDLER(jobs_heartbeat);
 PFC_HANDLER(jobs_complete);
 PFC_HANDLER(jobs_release);
 PFC_HANDLER(jobs_restart);
+PFC_HANDLER(jobs_earlier); /* queue/earlier.c */
 PFC_HANDLER(runners_list); /* queue/fleet.c */
 PFC_HANDLER(runners_drain);
 PFC_HANDLER(runners_undrain);

@@ -174,6 +174,10 @@ const pfc_route pfc_routes[] = {
       "Cancels a job", "200", "JobAnswer" },
     { "POST", API "/jobs/{id}/heartbeat", PFC_MAY_WORK, pfc_handle_jobs_heartbeat, NULL,
       "Heartbeat", "Renews a lease; 409 when it has expired", "200 409", "HeartbeatAnswer" },
+    { "POST", API "/jobs/{id}/earlier", PFC_MAY_WORK, pfc_handle_jobs_earlier, NULL, "Earlier",
+      "An earlier result of the same pair of builds, which need not be measured again; 409 when "
+      "the lease has expired",
+      "200 409", "EarlierAnswer" },
     { "POST", API "/jobs/{id}/complete", PFC_MAY_WORK, pfc_handle_jobs_complete, NULL, "Completion",
       "Ends a job; 409 when its lease has expired", "200 409", "JobAnswer" },
     { "POST", API "/jobs/{id}/release", PFC_MAY_WORK, pfc_handle_jobs_release, NULL, "Release",

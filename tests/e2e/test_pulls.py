@@ -41,6 +41,7 @@ class Pulls(PullDriver):
         answer, = wait_for("the answer", lambda: self.hub.answers(7))
         self.assertIn(f"{100 * boundary['rel_change']:+.1f} %, 95 % interval {100 * boundary['rel_low']:+.1f} % to", answer)
 
+        self.check_reworded(slow, row)
         fixed = self.commit("fixed", GOOD, slow)
         self.send(self.hub.push_pull(7, fixed))
         self.assertIn(self.judged(7, fixed)["verdict"], ("same", "inconclusive", "identical"))
@@ -50,6 +51,32 @@ class Pulls(PullDriver):
         self.assertEqual(now["id"], comment["id"])
         self.assertNotIn("regression, the largest", now["body"])
         self.assertEqual(self.hub.strange, [])
+
+    def check_reworded(self, slow, first):
+        """The author rewords the commit and pushes: another commit of the same tree is not measured; on request it is."""
+        run, = self.stack.api(f"/projects/tiny/runs?commit={slow}")["runs"]
+        git(self.repo, "checkout", "-q", "--detach", slow)
+        git(self.repo, "commit", "-q", "--amend", "-m", "a better subject", date=1760200000)
+        reworded = git(self.repo, "rev-parse", "HEAD")
+        git(self.repo, "push", "-q", self.bare, "HEAD:refs/tmp/reworded")
+        self.assertNotEqual(reworded, slow)
+        self.send(self.hub.push_pull(7, reworded))
+        row = self.judged(7, reworded)
+        self.assertEqual((row["verdict"], row["session"]), ("regression", first["session"]), row)
+        job = self.stack.api(f"/jobs/{row['job_id']}")
+        self.assertEqual((job["state"], job["run_ids"], job["blocks"]["reuse"]), ("done", [], True), job)
+        self.assertIn(f"reused: session {first['session']} of ", job["reason"])
+        sessions = self.stack.api("/projects/tiny/sessions")["sessions"]
+        self.assertEqual([s["id"] for s in sessions], [first["session"]])
+        self.assertEqual(self.stack.api(f"/projects/tiny/runs?commit={reworded}")["runs"], [])
+        said = wait_for("the comment", lambda: next((c["body"] for c in self.hub.ours(7) if reworded[:12] in c["body"]), None))
+        self.assertIn(f"\n\nReused from run {run['run_id']}, measured at {sessions[0]['finished_at']}: same trees, toolchain, suite "
+                      "and machine class; nothing was measured again.\n", re.sub(r"\\(.)", r"\1", said))
+        self.assertRegex(said, r"### 🔴 1 regression, the largest -1[45]\.\d %\n")
+        self.assertIn(f"perfci compare {self.base} {reworded}\n", said)
+        self.send(self.hub.say(7, "/perfci rerun"))
+        fresh = wait_for("another job", lambda: next((j for j in self.stack.api("/jobs?project=tiny")["jobs"] if j["id"] > job["id"]), None))
+        self.assertIs(fresh["blocks"]["reuse"], False)
 
     def test_the_slower_function_is_named_and_an_unchanged_program_is_not_measured(self):
         base = self.put_kernel()

@@ -208,7 +208,7 @@ event = members("branch loss loss_low loss_high series moved judged reasons caus
                 dismissed_reason=null(TEXT))
 
 job_wait = members(seconds=COUNT, low=COUNT, high=COUNT, description="until it begins: the middle, and what four in five keep to")
-job_blocks = members("known margin rounds", commits=each(COMMIT), known=each(COMMIT), base=COMMIT, anchors=each(COMMIT), budget_s=NUMBER, margin=NUMBER, rounds=NUMERAL,
+job_blocks = members("known margin rounds reuse", commits=each(COMMIT), known=each(COMMIT), base=COMMIT, anchors=each(COMMIT), budget_s=NUMBER, margin=NUMBER, rounds=NUMERAL, reuse=TRUTH,
                      description="builds that are measured together in blocks, in the order of history")
 rerun = members(rule=RERUN_ON, number=NUMERAL, times=NUMERAL, of=null(NUMERAL))
 job = members(id=NUMERAL, project=TEXT,
@@ -323,7 +323,8 @@ SCHEMAS = {
         precision=null(SHARE), recall=null(SHARE), f1=null(SHARE)),
     "IngestAnswer": members(run_id=NUMERAL, id=RUN_ID, series=COUNT, samples=COUNT),
     "RunAnswer": run,
-    "CompareAnswer": members(a=target, b=target, across=TRUTH, margin_rel=NUMBER, differs=each(differing), rows=each(compared),
+    "CompareAnswer": members(object_code=one_of("identical", "different", "unknown"),
+                             functions=each(members(name=TEXT, before=COUNT, after=COUNT)), a=target, b=target, across=TRUTH, margin_rel=NUMBER, differs=each(differing), rows=each(compared),
                              only_a=each(TEXT), only_b=each(TEXT), summary=verdicts),
     "CoverageAnswer": more(
         page("rows", covered), branch=TEXT,
@@ -359,6 +360,7 @@ SCHEMAS = {
     "JobsAnswer": page("jobs", ref("JobAnswer")),
     "LeaseAnswer": members(job=leased),
     "HeartbeatAnswer": members(lease_s=NUMERAL, cancel=TRUTH),
+    "EarlierAnswer": members(session=null(RUN_ID), run=null(NUMERAL), measured_at=null(TIME)),
     "RunnersAnswer": members(runners=each(runner)),
     "DrainAnswer": members(runner=TEXT, drained=TRUTH, changed=TRUTH),
     "RevocationAnswer": revocation,

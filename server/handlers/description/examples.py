@@ -22,6 +22,7 @@ EXAMPLES = {
     "EnvironmentChange": {"dismissed": True, "reason": "the flags changed, not the machine"},
     "Job": {"project": "kernels", "kind": "measure", "commit": COMMIT, "labels": {"machine_class": "epyc-9754"}, "priority": 10},
     "Lease": {"runner": "bench-1", "machine_class": "epyc-9754", "backends": ["cpu-avx2"], "labels": {"rack": "7"}},
+    "Earlier": {"lease": LEASE, "key": "0f" * 32},
     "Heartbeat": {"lease": LEASE, "progress": "measuring 3 of 12"},
     "Release": {"lease": LEASE},
     "Restart": {"lease": LEASE + "-2", "runner": "node-17"},

@@ -9,7 +9,7 @@
 #define MAX_BACKENDS 64
 #define MAX_RUN_IDS  1000
 
-static double lease_seconds(const pfc_app *app)
+double pfc_lease_seconds(const pfc_app *app)
 {
     return app->lease_s > 0 ? app->lease_s : PFC_LEASE_S;
 }
@@ -28,7 +28,7 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
     json_object_set_new(job, "lease", json_string(secret));
     json_object_set_new(job, "token", json_string(token));
     json_object_set_new(job, "fence", json_integer((json_int_t)j->fence));
-    json_object_set_new(job, "lease_s", json_integer((json_int_t)lease_seconds(app)));
+    json_object_set_new(job, "lease_s", json_integer((json_int_t)pfc_lease_seconds(app)));
     json_object_set_new(job, "source", pfc_reply_string(j->source));
     json_object_set_new(job, "build", pfc_reply_string(j->build));
     json_object_set_new(job, "measure", pfc_reply_string(j->measure));
@@ -75,7 +75,7 @@ PFC_HANDLER(jobs_lease)
                                          "lease",  "asked",         "status", NULL };
     pfc_runner_body report = { 0 };
     pfc_lease_request request = { .project_id = req->auth.project_id,
-                                  .lease_s = lease_seconds(app) };
+                                  .lease_s = pfc_lease_seconds(app) };
     pfc_jobs row = { 0 };
     json_t *body = NULL;
     pfc_labels labels = { 0 };
@@ -140,21 +140,26 @@ done:
     return code;
 }
 
-/* The path's job, when it exists and the token may touch its project. *runner: of its newest lease;
- * the caller frees it; NULL: not wanted. */
-static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, char **runner,
-                          pfc_err *err)
+pfc_code pfc_req_leased_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_jobs *out,
+                            pfc_err *err)
 {
-    pfc_jobs row = { 0 };
     pfc_code code = pfc_req_param_id(req, "id", id, err);
 
     if (!code && req->auth.lease.job_id && req->auth.lease.job_id != *id)
         code = pfc_err_set(err, PFC_EDENIED, "the token is bound to job %lld",
                            (long long)req->auth.lease.job_id);
     if (!code)
-        code = pfc_jobs_get(app->db, *id, &row, err);
-    if (!code)
-        code = pfc_req_allow_project(req, row.items[0].project_id, "job", err);
+        code = pfc_jobs_get(app->db, *id, out, err);
+    return code ? code : pfc_req_allow_project(req, out->items[0].project_id, "job", err);
+}
+
+/* *runner: of the job's newest lease; the caller frees it; NULL: not wanted. */
+static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, char **runner,
+                          pfc_err *err)
+{
+    pfc_jobs row = { 0 };
+    pfc_code code = pfc_req_leased_job(app, req, id, &row, err);
+
     if (!code && runner)
         *runner = pfc_strdup(row.items[0].runner);
     pfc_rows_clear(&row);
@@ -182,13 +187,13 @@ PFC_HANDLER(jobs_heartbeat)
     if (!code)
         code = check_job(app, req, &id, &runner, err);
     if (!code)
-        code = pfc_job_heartbeat(app->db, id, lease, progress, lease_seconds(app), &cancel, err);
+        code = pfc_job_heartbeat(app->db, id, lease, progress, pfc_lease_seconds(app), &cancel, err);
     if (!code)
         pfc_store_runner_status(app, req->auth.project_id, runner, &report);
     if (!code)
         code = pfc_reply_json(
             reply, 200,
-            json_pack("{s:I, s:b}", "lease_s", (json_int_t)lease_seconds(app), "cancel", cancel),
+            json_pack("{s:I, s:b}", "lease_s", (json_int_t)pfc_lease_seconds(app), "cancel", cancel),
             err);
     pfc_runner_body_clear(&report);
     free(lease);
@@ -258,7 +263,7 @@ done:
 PFC_HANDLER(jobs_restart)
 {
     static const char *const known[] = { "lease", "runner", NULL };
-    pfc_lease_request request = { .lease_s = lease_seconds(app) };
+    pfc_lease_request request = { .lease_s = pfc_lease_seconds(app) };
     char secret[PFC_LEASE_SIZE] = "", token[PFC_TOKEN_TEXT] = "";
     char *lease = NULL, *runner = NULL;
     json_t *body = NULL;

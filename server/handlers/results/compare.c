@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/comparison/comparison.h"
 #include "server/handlers/handlers.h"
 
 static json_t *encode_side(const pfc_side_summary *s)
@@ -99,20 +100,34 @@ static json_t *encode_target(const pfc_compare_side *side)
                      (json_int_t)side->hidden);
 }
 
+static json_t *encode_functions(const pfc_comparison *c)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < c->functions.len; i++) {
+        const pfc_sql_functions_between_row *f = &c->functions.items[i];
+
+        json_array_append_new(list, pfc_cmp_function(f->name, f->before, f->after));
+    }
+    return list;
+}
+
 /* series 0: every row. */
 static json_t *encode_comparison(const pfc_comparison *c, bool across, int64_t series)
 {
-    json_t *rows = json_array();
+    json_t *rows = json_array(), *doc;
 
     for (size_t i = 0; i < c->rows_len; i++) {
         if (!series || c->rows[i].series_id == series)
             json_array_append_new(rows, encode_row(&c->rows[i]));
     }
-    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "a", encode_target(&c->a),
-                     "b", encode_target(&c->b), "across", across, "margin_rel",
-                     pfc_reply_number(c->margin_rel), "differs", encode_differences(c), "rows",
-                     rows, "only_a", pfc_encode_texts(c->only_a, c->only_a_len), "only_b",
-                     pfc_encode_texts(c->only_b, c->only_b_len), "summary", pfc_encode_summary(c));
+    doc = json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "a", encode_target(&c->a), "b",
+                    encode_target(&c->b), "across", across, "margin_rel",
+                    pfc_reply_number(c->margin_rel), "differs", encode_differences(c), "rows", rows,
+                    "only_a", pfc_encode_texts(c->only_a, c->only_a_len), "only_b",
+                    pfc_encode_texts(c->only_b, c->only_b_len), "summary", pfc_encode_summary(c));
+    pfc_cmp_put_code(doc, c->object_code, encode_functions(c));
+    return doc;
 }
 
 /* GET /api/v1/compare?project=&a=&b=&backend=&across=&series= */

@@ -23,6 +23,8 @@ static json_t *blocks_of(const pfc_job_blocks *b)
         json_object_set_new(doc, "margin", json_real(b->margin));
     if (b->rounds)
         json_object_set_new(doc, "rounds", json_integer((json_int_t)b->rounds));
+    if (b->reuse != PFC_JOB_REUSE_NONE)
+        json_object_set_new(doc, "reuse", json_boolean(b->reuse == PFC_JOB_REUSE_ALLOWED));
     return doc;
 }
 

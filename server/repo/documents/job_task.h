@@ -7,6 +7,13 @@
 
 #include "core/base/base.h"
 
+/** Whether an earlier result of the same pair may stand for this job's. */
+typedef enum pfc_job_reuse {
+    PFC_JOB_REUSE_NONE,    /* the runner makes no key of the pair */
+    PFC_JOB_REUSE_NEVER,   /* the pair is measured; later jobs may use the result */
+    PFC_JOB_REUSE_ALLOWED, /* the runner asks for an earlier result first */
+} pfc_job_reuse;
+
 /** Builds that one runner measures together in blocks, as one session (core/blocks/blocks.h). */
 typedef struct pfc_job_blocks {
     const char *const *commits; /* new commits in the order of history; 40 digits, all different */
@@ -20,6 +27,7 @@ typedef struct pfc_job_blocks {
     double budget_s;            /* measuring time, 1..PFC_JOB_MAX_BUDGET_S */
     double margin;              /* relative change to tolerate; 0: the runner's default */
     int64_t rounds;             /* fixed number of rounds; 0: until all builds are decided */
+    pfc_job_reuse reuse;        /* of one commit against its base */
 } pfc_job_blocks;
 
 /** Options of a job that a client ordered. */

@@ -19,6 +19,7 @@
 #define PFC_PULL_BUDGET_S       300.0 /* measuring time of one push */
 #define PFC_PULL_PATIENCE_S     3600.0
 #define PFC_PULL_MAX_PATIENCE_S (7 * 86400.0)
+#define PFC_PULL_REUSE_DAYS     30 /* an older result is measured again: machines age */
 
 /* ---- links ---- */
 
@@ -102,6 +103,13 @@ pfc_code pfc_pull_take(pfc_db *db, pfc_tx **lock, pfc_pull_key *out, double *due
  *  another pull request, is used where `fresh` is false. filter NULL: everything. */
 pfc_code pfc_pull_measure(pfc_db *db, const char *actor, const pfc_pull *pull, const char *filter,
                           bool fresh, pfc_err *err) PFC_MUSTCHECK;
+typedef pfc_sql_pull_measurement_of_pair_rows pfc_pull_earlier_rows;
+/** The newest session of the project that measured a pair of builds with that key (the runner makes
+ *  it of all that decides the result: runner/blocks/pair_key.h), whose verdict more measuring would
+ *  not change, and that is at most PFC_PULL_REUSE_DAYS old. No row: there is none, so the pair is
+ *  to be measured. PFC_EINVAL: key is not 64 hexadecimal digits. */
+pfc_code pfc_pull_earlier(pfc_db *db, int64_t project_id, const char *key,
+                          pfc_pull_earlier_rows *out, pfc_err *err) PFC_MUSTCHECK;
 /** Ends the measurements and bisections of other heads than `head` (NULL: all) and cancels their
  *  jobs. */
 pfc_code pfc_pull_supersede(pfc_db *db, const pfc_pull_key *key, const char *head,

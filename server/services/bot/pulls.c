@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/log.h"
+#include "core/base/parse.h"
 #include "server/services/bot/bot.h"
 #include "server/services/history/history.h"
 #include "server/services/queue/queue.h"
@@ -142,7 +143,9 @@ static pfc_code enqueue(pfc_db *db, measuring *m, pfc_err *err)
     const pfc_job_blocks blocks = { .commits = commits,
                                     .commits_len = 1,
                                     .base = m->pull->merge_base,
-                                    .budget_s = m->pull->budget_s };
+                                    .budget_s = m->pull->budget_s,
+                                    .reuse = m->fresh ? PFC_JOB_REUSE_NEVER
+                                                      : PFC_JOB_REUSE_ALLOWED };
     pfc_labels labels = { 0 };
     pfc_job_spec spec = { .kind = "pull_request",
                           .commit = m->pull->head_sha,
@@ -170,7 +173,9 @@ pfc_code pfc_pull_measure(pfc_db *db, const char *actor, const pfc_pull *pull, c
                           bool fresh, pfc_err *err)
 {
     char *branch = pfc_format("pull/%lld/%.12s", (long long)pull->number, pull->merge_base);
-    measuring m = { .pull = pull, .branch = branch, .filter = filter, .actor = actor };
+    measuring m = {
+        .pull = pull, .branch = branch, .filter = filter, .actor = actor, .fresh = fresh
+    };
     pfc_code code = PFC_OK;
 
     if (!fresh && !filter)
@@ -182,6 +187,28 @@ pfc_code pfc_pull_measure(pfc_db *db, const char *actor, const pfc_pull *pull, c
     if (!code && !m.id)
         code = pfc_db_write(db, record, &m, err);
     free(branch);
+    return code;
+}
+
+pfc_code pfc_pull_earlier(pfc_db *db, int64_t project_id, const char *key,
+                          pfc_pull_earlier_rows *out, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (strlen(key) != 64 || !pfc_is_hex_id(key))
+        return pfc_err_set_field(err, PFC_EINVAL, "key",
+                                 "key: expected 64 hexadecimal digits, got \"%.64s\"", key);
+    /* A result that was stored a moment ago counts: the primary is asked. */
+    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code)
+        code = pfc_sql_pull_measurement_of_pair(
+            tx,
+            &(pfc_sql_pull_measurement_of_pair_args){ .project_id = project_id,
+                                                      .pair_key = key,
+                                                      .max_days = PFC_PULL_REUSE_DAYS },
+            out, err);
+    pfc_tx_free(tx);
     return code;
 }
 

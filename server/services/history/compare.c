@@ -257,6 +257,7 @@ typedef struct merging {
     const pfc_detector *detector;
     const pfc_compare_histories *histories;
     bool across;
+    bool code_unknown; /* of a row's object code */
     pfc_comparison *c;
     size_t cap_a, cap_b;
 } merging;
@@ -312,6 +313,8 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
         return code;
     if (!row->broken_a && !row->broken_b)
         pfc_compare_settle(m->histories, a, b, row);
+    if (row->a.n && row->b.n)
+        c->object_code = pfc_compare_object(a, b, c->object_code, &m->code_unknown);
     return a && b ? note_differences(c, row, a, b, m->machines, err) : PFC_OK;
 }
 
@@ -483,6 +486,8 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
     if (!code)
         code = pfc_compare_load(tx, r->project_id, &r->bt, r->backend, &r->bs, &r->c->b, err);
     if (!code)
+        code = pfc_compare_functions(tx, r->project_id, r->c, err);
+    if (!code)
         code = pfc_detector_load(tx, r->project_id, &r->detector, err);
     if (!code)
         code = load_machines(tx, &r->as, &r->bs, &r->machines, err);
@@ -553,6 +558,7 @@ void pfc_comparison_clear(pfc_comparison *c)
         free(c->differs[i].b);
     }
     free(c->differs);
+    pfc_rows_clear(&c->functions);
     pfc_texts_free(c->only_a, c->only_a_len);
     pfc_texts_free(c->only_b, c->only_b_len);
     runs_clear(&c->a);

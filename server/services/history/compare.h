@@ -9,6 +9,7 @@
 
 #include "core/stats/between_runs.h"
 #include "core/stats/stats.h"
+#include "server/repo/sql/sessions.h"
 #include "server/repo/tables/repo.h"
 
 typedef struct pfc_side_summary {
@@ -64,6 +65,11 @@ typedef struct pfc_comparison {
     size_t regressions, improvements, same, inconclusive, broken;
     pfc_compare_difference *differs; /* of all rows, and of rows split only by machine class */
     size_t differs_len, differs_cap;
+    /* "identical" or "different": the object code of all rows with results on both sides. NULL: not
+     * known of each of them. */
+    const char *object_code;
+    /* Of b's commit against a's, as a runner counted them; empty: it did not, or none changed. */
+    pfc_sql_functions_between_rows functions;
 } pfc_comparison;
 
 /** a, b: commits (7 or more digits) or run ids (numbers or 32 hexadecimal digits). Uses all raw
@@ -93,6 +99,7 @@ typedef struct pfc_compare_entry {
     size_t blocks_len;
     int64_t machine_id; /* of the newest run */
     double started_at;  /* of the newest run */
+    const char *object; /* hash of the object code of all its runs; NULL: not known, or they differ */
     const char *reason; /* of the newest result when that is broken; NULL: it has samples */
 } pfc_compare_entry;
 
@@ -131,5 +138,12 @@ void pfc_compare_histories_clear(pfc_compare_histories *h);
  * between runs, and nothing is decided by runs during which the machine moved. a, b: its sides. */
 void pfc_compare_settle(const pfc_compare_histories *h, const pfc_compare_entry *a,
                         const pfc_compare_entry *b, pfc_compare_row *row);
+/** Adds the object code of one more row to the word of all: "identical", "different"; NULL: not known.
+ *  *unknown: a row before it, or this one, has none. (compare_code.c) */
+const char *pfc_compare_object(const pfc_compare_entry *a, const pfc_compare_entry *b,
+                               const char *before, bool *unknown);
+/** Reads c->functions by the commits of both sides. (compare_code.c) */
+pfc_code pfc_compare_functions(pfc_tx *tx, int64_t project_id, pfc_comparison *c,
+                               pfc_err *err) PFC_MUSTCHECK;
 
 #endif

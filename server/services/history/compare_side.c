@@ -68,6 +68,7 @@ static pfc_compare_entry entry_of(const pfc_sql_compare_side_row *row)
         .session = row->session,
         .machine_id = row->machine_id,
         .started_at = row->started_at,
+        .object = row->object,
     };
 }
 
@@ -115,6 +116,8 @@ static void gather(pfc_compare_results *s, const pfc_sql_compare_side_rows *rows
         at->moved &= e.moved;
         at->session = pfc_streq(at->session, e.session) ? at->session : NULL;
         at->runs++;
+        if (!pfc_streq(at->object, e.object))
+            at->object = NULL;
         add_samples(at, &rows->items[r]);
         if (e.started_at >= at->started_at) {
             at->started_at = e.started_at;

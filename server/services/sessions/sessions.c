@@ -143,7 +143,8 @@ static pfc_code insert_session(pfc_tx *tx, storing *s, pfc_err *err)
                                         .spent_s = in->spent_s,
                                         .blocks = in->blocks,
                                         .note = in->note,
-                                        .body_hash = s->hash },
+                                        .body_hash = s->hash,
+                                        .pair_key = in->pair_key },
         &s->number, err);
 }
 

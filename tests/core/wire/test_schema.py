@@ -207,7 +207,7 @@ def meaning(kind, d):
                                  for c in d["commits"]]
     if kind == "session":
         return [d["id"], d.get("branch") or None, d["anchor"], d["base"], d["machine_class"], d.get("machine") or "", seconds(d["started_at"]),
-                seconds(d["finished_at"]), float(d.get("budget_s") or 0), float(d["spent_s"]), int(d["blocks"]), d.get("note"),
+                seconds(d["finished_at"]), float(d.get("budget_s") or 0), float(d["spent_s"]), int(d["blocks"]), d.get("note"), d.get("pair_key"),
                 [(c["commit"], c["status"], c.get("reason"), c.get("same_as"), c.get("needs_s"), c.get("functions") or []) for c in d["commits"]]]
     head = [d["id"], d.get("project"), d.get("commit"), d.get("branch") or None, d.get("suite") or "", d.get("suite_hash") or "",
             seconds(d["started_at"]), seconds(d.get("finished_at") or d["started_at"]), int(d.get("job_id") or 0), int(d.get("job_fence") or 0), bool(d.get("infra")),
@@ -388,7 +388,7 @@ def whole(kind):
                                                "paths": ["src/a.c"], "tags": ["v1.2"]}]}
     if kind.name == "session":
         return {"id": "a" * 32, "branch": "main", "anchor": "b" * 40, "base": "c" * 40, "machine_class": "c", "machine": "h", "started_at": TIMES[0],
-                "finished_at": TIMES[0], "budget_s": 1800, "spent_s": 1200.5, "blocks": 24, "note": "n", "commits": [
+                "finished_at": TIMES[0], "budget_s": 1800, "spent_s": 1200.5, "blocks": 24, "note": "n", "pair_key": "f" * 64, "commits": [
                     {"commit": "d" * 40, "status": "identical", "reason": "r", "same_as": "b" * 40, "needs_s": 60, "functions": [{"name": "dot", "before": 1, "after": 0}]},
                     {"commit": "e" * 40, "status": "broken", "reason": "make: exit status 2"}]}
     measured = {"benchmark": "gemm", "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower", "exact": False, "status": "ok",

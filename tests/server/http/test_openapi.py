@@ -111,7 +111,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 "/api/v1/series/{id}/replay": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/jobs/{id}": job,
-                "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
+                "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/earlier": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job,
                 "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,
                 "/api/v1/browser-sessions/{id}": signed_in}
@@ -165,6 +165,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "SuspectsAnswer.suspects[].now", "CommitAnswer.changes[].why_no_alert", "SeriesAnswer.changes[].why_no_alert", "SeriesAnswer.series.change.why_no_alert", "SeriesListAnswer.series[].change.why_no_alert", "CandidatesAnswer.candidates", "AlertAnswer.two_speeds", "AlertAnswer.blocks", "AlertDetailAnswer.two_speeds", "AlertDetailAnswer.blocks", "SeriesAnswer.changes[].blocks", "SeriesAnswer.series.two_speeds", "SeriesListAnswer.series[].two_speeds"}
     ELSEWHERE |= {"SessionAnswer.commits[].needs_s", "SessionAnswer.commits[].worst.alert_id", "SessionAnswer.series[].boundaries[].alert_id",
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
+    ELSEWHERE |= {"EarlierAnswer." + member for member in ("session", "run", "measured_at")}  # test_queue.py
+    ELSEWHERE |= {"JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse"}  # of a pull request's job: tests/e2e/test_pulls.py
     ELSEWHERE |= {"NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble"}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
@@ -175,6 +177,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     ANYTHING = {"BisectionAnswer.options", "DescriptionAnswer", "LeaseAnswer.job.task", "Run", "Run.machine", "Run.measurements"}
     # An unknown lease: refused after all other checks passed.
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
+               "/api/v1/jobs/{id}/earlier": {"lease": "0" * 32, "key": "0" * 64},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/restart": {"lease": "0" * 32 + "-1", "runner": "node"},
                "/api/v1/runners/release": {"runner": "r1"},
@@ -311,6 +314,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             held = ask("post", "/api/v1/jobs/{id}/restart", {"lease": held["lease"], "runner": "node"}, path=f"/api/v1/jobs/{held['id']}/restart").json["job"]
             ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"},
                 path=f"/api/v1/jobs/{held['id']}/heartbeat")
+            ask("post", "/api/v1/jobs/{id}/earlier", {"lease": held["lease"], "key": "0" * 64}, path=f"/api/v1/jobs/{held['id']}/earlier")
             _ = ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}"), ask("delete", "/api/v1/projects/{p}")
             body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]],
                                  "rerun": [{"on": "infra", "times": 1, "after_s": 3600.0, "machine": "any"}]}, "release": {}}[end]

@@ -213,6 +213,46 @@ class Jobs(unittest.TestCase):
         reported = "begins in about " if job["expected_wait"] else job["wait_reason"]
         self.assertIn(f"job {job['id']} ({job['commit'][:12]}): number {job['position']} in the queue, {reported}", done.stderr, done)
 
+    def test_a_runner_asks_for_an_earlier_result_of_its_pair(self):
+        """Only a session of that key counts, whose pull request has a verdict that more measuring would not change."""
+        self.enqueue(71, "pairs")
+        held = self.lease("pairs").json["job"]
+        self.addCleanup(self.end, held)
+        session, key = f"{0x71:032x}", "ab" * 32
+
+        def ask(key, lease=held["lease"]):
+            return server.call("POST", f"/api/v1/jobs/{held['id']}/earlier", {"lease": lease, "key": key}, token=self.runner)
+
+        nothing = {"session": None, "run": None, "measured_at": None}
+        stored = server.as_admin("POST", "/api/v1/projects/jobs/sessions", {
+            "id": session, "anchor": support.commit_id(70), "base": support.commit_id(70), "machine_class": "pairs", "machine": "m",
+            "started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:05:05Z", "budget_s": 60, "spent_s": 60, "blocks": 0,
+            "pair_key": key, "commits": [{"commit": support.commit_id(71), "status": "identical", "same_as": support.commit_id(70)}]})
+        self.assertEqual(stored.status, 201, stored)
+        self.assertEqual((ask(key).status, ask(key).json), (200, nothing))  # no pull request was judged by it
+        place = "project_id = (SELECT id FROM projects WHERE name = 'jobs')"
+        support.sql(server.database, f"""
+            INSERT INTO pulls (project_id, number) SELECT id, 71 FROM projects WHERE name = 'jobs';
+            INSERT INTO pull_measurements (project_id, number, head_sha, base_sha, asked_by, session_id)
+                SELECT id, 71, '{support.commit_id(71)}', '{support.commit_id(70)}', 'bot', '{session}' FROM projects WHERE name = 'jobs'""")
+        found = {"session": session, "run": None, "measured_at": "2026-01-02T03:05:05.000Z"}
+        for verdict, answer in (("inconclusive", nothing), ("broken", nothing), ("outage", nothing), ("nothing", nothing),
+                                ("same", found), ("identical", found), ("improvement", found), ("regression", found)):
+            support.sql(server.database, f"UPDATE pull_measurements SET verdict = '{verdict}' WHERE {place}")
+            self.assertEqual(ask(key).json, answer, verdict)
+        self.assertEqual(ask("ac" * 32).json, nothing)  # another toolchain, suite or machine class is another key
+        support.sql(server.database, f"UPDATE sessions SET received_at = now() - interval '31 days' WHERE {place}")
+        self.assertEqual(ask(key).json, nothing)
+        support.sql(server.database, f"UPDATE sessions SET received_at = now() WHERE {place}")
+        self.assertEqual(ask(key).json, found)
+        self.assertEqual((ask(key, "0" * 32).status, ask("AB" * 32).status, ask("ab").status), (409, 400, 400))
+        refused = server.as_admin("POST", "/api/v1/projects/jobs/sessions", {
+            "id": f"{0x72:032x}", "anchor": support.commit_id(70), "base": support.commit_id(70), "machine_class": "pairs",
+            "started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:05:05Z", "spent_s": 1, "blocks": 0, "pair_key": "ab",
+            "commits": []})
+        self.assertEqual((refused.status, refused.json["error"]["message"]),
+                         (400, "pair_key: expected 64 hexadecimal digits in lower case"), refused)
+
     def test_the_command_line_lists_the_queue(self):
         """A row a job: where it waits and for how long, who works on it, what became of it."""
         self.assertEqual(self.lease("listed").status, 204)  # so there is a runner

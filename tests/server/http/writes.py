@@ -22,7 +22,7 @@ REFUSED = (400, 404, 409, 413)
 WEBHOOKS = {("post", "/api/v1/webhooks/" + forge) for forge in ("github", "gitlab", "gitea")}
 NO_ROW = {("post", "/api/v1/projects/{p}/replay"), ("delete", "/api/v1/session"),
           ("post", "/api/v1/jobs/lease"), ("post", "/api/v1/jobs/{id}/heartbeat"), ("post", "/api/v1/jobs/{id}/release"),
-          ("post", "/api/v1/jobs/{id}/restart")}
+          ("post", "/api/v1/jobs/{id}/restart"), ("post", "/api/v1/jobs/{id}/earlier")}
 
 
 def run_schema():
@@ -153,6 +153,7 @@ class Writes:
         self.assertEqual(self.log_rows(), before, "a lease is in the job")
         place = f"/api/v1/jobs/{held[0]['id']}"
         yield "post", place + "/heartbeat", {"lease": held[0]["lease"]}, 0
+        yield "post", place + "/earlier", {"lease": held[0]["lease"], "key": "0" * 64}, 0
         yield "post", place + "/complete", {"lease": held[0]["lease"], "status": "failed", "reason": "audited"}, 1
         yield "post", place + "/complete", {"lease": held[0]["lease"], "status": "failed", "reason": "audited"}, 0
         yield "post", "/api/v1/jobs", job, 1

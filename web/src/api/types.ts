@@ -1,4 +1,5 @@
 /* The documents of the HTTP API (server/API.md), member for member; those of sessions are in night.ts. */
+import type { ComparedCode } from "./compared_code";
 
 export interface Project {
   name: string; branch: string; repo_url: string | null; commits: number; runs: number; alerts_open: number;
@@ -92,7 +93,7 @@ export interface CompareRow {
 /* Differences between the two machines; null: not recorded. */
 export interface Differing { field: string; a: string | null; b: string | null }
 export interface OnlyRow { benchmark: string; metric: string; backend: string }
-export interface CompareReply {
+export interface CompareReply extends ComparedCode {
   a: { commit: string; runs: (number | string)[]; hidden?: number }; b: { commit: string; runs: (number | string)[]; hidden?: number };
   margin_rel: number; differs?: Differing[]; across?: boolean; rows: CompareRow[]; only_a: (OnlyRow | string)[]; only_b: (OnlyRow | string)[];
   summary: { regression: number; improvement: number; same: number; inconclusive: number; broken?: number };

@@ -14,6 +14,7 @@ import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { ComparedCodeSection } from "./compared_code";
 import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, moreText, worstFirst, type VerdictFilter } from "./compare_text";
 
 function Ends(props: { a: string; b: string }) {
@@ -98,6 +99,7 @@ function Result(props: { reply: CompareReply; project: string | null }) {
         {backends.length > 1 && <Select label="Backend" value={backend} options={[["", "all"], ...backends.map((b): [string, string] => [b, b])]} onChange={(v) => setQuery({ backend: v })} />}
       </div>
       {rows.length === 0 ? <Empty title={reply.rows.length === 0 ? "Nothing was measured at both ends" : "Nothing fits these filters"} /> : <Rows rows={rows} margin={reply.margin_rel} reply={reply} />}
+      <ComparedCodeSection code={reply} />
       <Only title="Only measured in A" rows={reply.only_a} />
       <Only title="Only measured in B" rows={reply.only_b} />
       <Section title="Export">
