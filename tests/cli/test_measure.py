@@ -40,6 +40,13 @@ class Repository(support.Case):
     def here(self, *args, **more):
         return self.perfci(*args, cwd=self.repo, **more)
 
+    def calls(self):
+        """How often the command was called."""
+        if not os.path.exists(self.path("counter")):
+            return 0
+        with open(self.path("counter"), encoding="utf-8") as file:
+            return int(file.read())
+
 
 class Run(Repository):
     def test_the_working_tree_gives_median_interval_and_n(self):
@@ -280,6 +287,50 @@ class Compare(Repository):
         topic = self.commit(130, "topic-tip")
         doc = self.json_of(self.here("check", "--json"), 1)
         self.assertEqual((doc["a"]["name"], doc["b"]["name"]), (self.commits["docs"], topic))
+
+    def test_check_does_not_measure_a_pair_of_the_same_key_again(self):
+        self.git("checkout", "-q", "-b", "topic", "docs", cwd=self.repo)
+        first = self.commit(130, "topic-tip")
+        kept = self.path("kept")
+        check = ("check", "--reuse", kept, "--rounds", "6", "--json")
+
+        def measured(args=check, status=1, **more):
+            """The document, and whether the command ran for it."""
+            before = self.calls()
+            doc = self.json_of(self.here(*args, **more), status)
+            return doc, self.calls() > before
+
+        doc, ran = measured()
+        self.assertEqual((ran, "reused" in doc, len(os.listdir(kept))), (True, False, 1))
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "--amend", "-m", "reworded", cwd=self.repo)
+        head = self.git("rev-parse", "HEAD", cwd=self.repo)
+        again, ran = measured()
+        self.assertEqual((ran, again["b"]["name"], again["rows"]), (False, head, doc["rows"]))
+        base = self.commits["docs"]
+        self.assertEqual(again["reused"]["from"], f"the check of {first[:12]} against {base[:12]}")
+        sentence = f"Reused from the check of {first[:12]} against {base[:12]}, measured at "
+        self.assertIn(sentence, self.expect(self.here(*check[:-1]), 1).stderr)
+        self.assertIn(sentence, self.expect(self.perfci("comment", "--dry-run", text=json.dumps(again)), 0).stdout)
+        for what, args, more in (("another command", ("--measure", "./measure.sh #"), {}),
+                                 ("another toolchain", (), {"env": {"CFLAGS": "-O1"}})):
+            self.assertTrue(measured(check + args, **more)[1], what)
+        for name in os.listdir(kept):
+            path = os.path.join(kept, name)
+            with open(path, encoding="utf-8") as file:
+                stored = json.load(file)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({**stored, "measured_at": "2020-01-01T00:00:00Z"}, file)
+        self.assertTrue(measured()[1], "an old result")
+        for name in os.listdir(kept):
+            with open(os.path.join(kept, name), "w", encoding="utf-8") as file:
+                file.write("[]")
+        self.assertIn("--reuse: ", self.expect(self.here(*check), 2).stderr)
+
+    def test_what_is_not_decided_is_not_kept(self):
+        self.git("checkout", "-q", "-b", "topic", "docs", cwd=self.repo)
+        self.commit(100, "topic-tip")
+        self.json_of(self.here("check", "--reuse", self.path("kept"), "--rounds", "1", "--json"), 3)
+        self.assertFalse(os.path.exists(self.path("kept")))
 
     def test_check_on_the_base_branch_has_nothing_to_compare(self):
         done = self.expect(self.here("check"), 0)

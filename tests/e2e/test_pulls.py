@@ -1,5 +1,6 @@
 """Pull requests of GitHub, with a token; test_forges.py has the other forges."""
 
+import json
 import re
 import sys
 import time
@@ -78,6 +79,18 @@ class Pulls(PullDriver):
         fresh = wait_for("another job", lambda: next((j for j in self.stack.api("/jobs?project=tiny")["jobs"] if j["id"] > job["id"]), None))
         self.assertIs(fresh["blocks"]["reuse"], False)
 
+    def check_code(self, a, b, object_code, functions):
+        """The comparison has what the comment has, and the command line what the comparison has."""
+        served = self.stack.api(f"/compare?project=tiny&a={a}&b={b}")
+        self.assertEqual((served["object_code"], [[f["name"], f["before"], f["after"]] for f in served["functions"]]), (object_code, functions))
+        shown = self.stack.perfci("compare", "--stored", "--project", "tiny", a, b, "--json", status=None)
+        shown = json.loads(shown.stdout)
+        self.assertEqual((shown["object_code"], shown["functions"]), (served["object_code"], served["functions"]))
+        text = self.stack.perfci("compare", "--stored", "--project", "tiny", a, b, status=None).stdout
+        self.assertEqual(f"object code: {object_code}\n" in text, object_code != "unknown", text)
+        for name, before, after in functions:
+            self.assertRegex(text, rf"(?m)^{name} +{before} +{after}$")
+
     def test_the_slower_function_is_named_and_an_unchanged_program_is_not_measured(self):
         base = self.put_kernel()
         slow = self.commit("slow", parent=base, **kernel(BAD, 3))
@@ -91,6 +104,7 @@ class Pulls(PullDriver):
         self.assertEqual(rows[0][0], "dot", comment["body"])
         self.assertAlmostEqual(int(rows[0][2]) / int(rows[0][1]), 3, delta=0.01)
         self.assertNotIn("scale", [r[0] for r in rows])
+        self.check_code(base, slow, "different", [[r[0], int(r[1]), int(r[2])] for r in rows])
         self.send(self.hub.say(9, "/perfci why"))
         answer, = wait_for("the answer", lambda: self.hub.answers(9))
         self.assertIn("| `dot` |", answer)
@@ -110,6 +124,7 @@ class Pulls(PullDriver):
         self.assertEqual(self.settled(same), ("success", "Unchanged: identical object code, nothing was measured"))
         session = self.stack.api(f"/projects/tiny/sessions/{row['session']}")
         self.assertEqual((session["blocks"], session["series"]), (0, []))
+        self.check_code(base, same, "unknown", [])  # of a side that was not measured no code is stored
         undone = self.commit("undo", parent=slow, **kernel(GOOD, 1), **{"notes.txt": "kernel"})
         self.send(self.hub.push_pull(12, undone))
         row = self.judged(12, undone)
