@@ -29,7 +29,7 @@ typedef struct compare_opts {
     const char *base, *project, *url, *data;
     size_t rounds;
     double margin, max_time;
-    const char *save; /* folder of the run documents; NULL: not kept */
+    const char *save;  /* folder of the run documents; NULL: not kept */
     const char *reuse; /* folder of earlier results; NULL: none is used or kept */
     bool stored;
     bool across;
@@ -118,8 +118,10 @@ static const char check_doc[] =
     "\n"
     "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
     "\n"
-    "With --reuse, a result of the same pair (its trees, commands, suite, toolchain, environment and\n"
-    "machine class) is not measured again, for example after a reworded commit or a rebase. Results\n"
+    "With --reuse, a result of the same pair (its trees, commands, suite, toolchain, environment "
+    "and\n"
+    "machine class) is not measured again, for example after a reworded commit or a rebase. "
+    "Results\n"
     "that are not decided, or broken, are not kept.\n"
     "\n"
     "Examples:\n"

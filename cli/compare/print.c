@@ -95,9 +95,9 @@ static void print_open(const pfc_cmp_row *r)
 /* What is known of the code of both sides. */
 static void print_code(const pfc_cli *cli, const pfc_cmp *cmp)
 {
-    const pfc_table_col cols[] = {
-        { "FUNCTION", false }, { "INSTRUCTIONS A", true }, { "INSTRUCTIONS B", true }
-    };
+    const pfc_table_col cols[] = { { "FUNCTION", false },
+                                   { "INSTRUCTIONS A", true },
+                                   { "INSTRUCTIONS B", true } };
     const size_t len = json_array_size(cmp->functions);
     pfc_table *table;
 

@@ -1,4 +1,6 @@
-/* Results of earlier checks, kept in a folder by the key of their pair (runner/blocks/pair_key.h). */
+/*
+ * Results of earlier checks, kept in a folder by the key of their pair (runner/blocks/pair_key.h).
+ */
 #ifndef PFC_CLI_COMPARE_REUSE_H
 #define PFC_CLI_COMPARE_REUSE_H
 
@@ -9,8 +11,8 @@
  *  *found false: there is none. PFC_EINVAL: the file is not one of pfc_reuse_keep. */
 pfc_code pfc_reuse_find(const char *dir, const char *key, pfc_cmp *out, bool *found,
                         pfc_err *err) PFC_MUSTCHECK;
-/** Keeps the result, unless a row is broken or not decided, or it is itself a reused one. `dir` is made
- *  when absent. PFC_EIO: it cannot be written. */
+/** Keeps the result, unless a row is broken or not decided, or it is itself a reused one. `dir` is
+ *  made when absent. PFC_EIO: it cannot be written. */
 pfc_code pfc_reuse_keep(const char *dir, const char *key, const pfc_cmp *cmp,
                         pfc_err *err) PFC_MUSTCHECK;
 

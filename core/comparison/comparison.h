@@ -114,8 +114,8 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MU
 pfc_code pfc_cmp_from_document(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
 /** In the shape of GET /compare; caller decrefs. */
 json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
-/** Sets "object_code" ("identical", "different" or "unknown") and "functions" of a document: the only
- *  writer of both, for the command line, GET /compare and the comment of a pull request.
+/** Sets "object_code" ("identical", "different" or "unknown") and "functions" of a document. The
+ *  only writer of both: for the command line, GET /compare and the comment of a pull request.
  *  object_code NULL: not known. Takes `functions`, an array of pfc_cmp_function; NULL: none. */
 void pfc_cmp_put_code(json_t *doc, const char *object_code, json_t *functions);
 /** {"name", "before", "after"}: instructions of a function; caller decrefs. */

@@ -377,7 +377,8 @@ static pfc_code read_reused(const json_t *doc, pfc_cmp_reused *out, pfc_err *err
     if (code || !obj)
         return code;
     code = pfc_json_string(obj, &at, "measured_at", true, 64, &out->measured_at, err);
-    return code ? code : pfc_json_string(obj, &at, "from", true, PFC_WIRE_MAX_NAME, &out->from, err);
+    return code ? code
+                : pfc_json_string(obj, &at, "from", true, PFC_WIRE_MAX_NAME, &out->from, err);
 }
 
 pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)

@@ -259,11 +259,11 @@ static pfc_code read_pair_key(const json_t *obj, const pfc_json_at *at, pfc_sess
 
 static pfc_code read_session(const json_t *obj, pfc_session *s, pfc_err *err)
 {
-    static const char *const known[] = {
-        "id",          "branch",   "anchor",  "base",   "machine_class", "machine", "started_at",
-        "finished_at", "budget_s", "spent_s", "blocks", "note",          "commits", "pair_key",
-        NULL
-    };
+    static const char *const known[] = { "id",         "branch",        "anchor",
+                                         "base",       "machine_class", "machine",
+                                         "started_at", "finished_at",   "budget_s",
+                                         "spent_s",    "blocks",        "note",
+                                         "commits",    "pair_key",      NULL };
     const pfc_json_at root = { 0 };
     pfc_code code = pfc_json_known(obj, &root, known, err);
 

@@ -13,7 +13,7 @@
 #define PFC_SESSION_MAX_S         1e9 /* of any duration, seconds */
 #define PFC_SESSION_MAX_FUNCTIONS 40  /* of a commit */
 /* A number of instructions: a double holds it exactly. */
-#define PFC_SESSION_MAX_COUNT (INT64_C(1) << 53)
+#define PFC_SESSION_MAX_COUNT     (INT64_C(1) << 53)
 
 typedef enum pfc_session_status {
     PFC_SESSION_MEASURED,
@@ -53,7 +53,7 @@ typedef struct pfc_session {
     char *note;                     /* NULL: none */
     char *pair_key; /* 64 hexadecimal digits: everything that decides the result of a comparison of
                        two builds (runner/blocks/pair_key.h); NULL: none */
-    pfc_session_commit *commits;    /* in the order of history */
+    pfc_session_commit *commits; /* in the order of history */
     size_t commits_len;
 } pfc_session;
 

@@ -238,9 +238,10 @@ static bool find_earlier(pfc_agent *a, pfc_lease *lease, const session_builds *b
             (const char *)earlier.session);
     pfc_agent_verdict(v, "done", "");
     (void)snprintf(v->session, sizeof(v->session), "%s", earlier.session);
-    (void)snprintf(v->reason, sizeof(v->reason),
-                   "reused: session %s of %s has the same trees, toolchain, suite and machine class",
-                   earlier.session, earlier.measured_at);
+    (void)snprintf(
+        v->reason, sizeof(v->reason),
+        "reused: session %s of %s has the same trees, toolchain, suite and machine class",
+        earlier.session, earlier.measured_at);
     return true;
 }
 

@@ -16,13 +16,29 @@ extern char **environ;
 
 /* Variables that differ between two starts of one service, terminal or CI job. */
 static const char *const volatile_names[] = {
-    "PWD",           "OLDPWD",       "SHLVL",         "_",            "TERM",
-    "COLUMNS",       "LINES",        "INVOCATION_ID", "MAINPID",      "MANAGERPID",
-    "JOURNAL_STREAM", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "SYSTEMD_EXEC_PID",
-    "LISTEN_PID",    "LISTEN_FDS",   "LISTEN_FDNAMES", "RUNTIME_DIRECTORY", "WINDOWID",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "_",
+    "TERM",
+    "COLUMNS",
+    "LINES",
+    "INVOCATION_ID",
+    "MAINPID",
+    "MANAGERPID",
+    "JOURNAL_STREAM",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+    "SYSTEMD_EXEC_PID",
+    "LISTEN_PID",
+    "LISTEN_FDS",
+    "LISTEN_FDNAMES",
+    "RUNTIME_DIRECTORY",
+    "WINDOWID",
 };
-static const char *const volatile_prefixes[] = { "SSH_", "GITHUB_", "RUNNER_", "CI_", "GITLAB_",
-                                                 "BUILD_", "JENKINS_", "XDG_SESSION_" };
+static const char *const volatile_prefixes[] = { "SSH_",    "GITHUB_", "RUNNER_",  "CI_",
+                                                 "GITLAB_", "BUILD_",  "JENKINS_", "XDG_SESSION_" };
 
 /* Name and length before each value: no two lists of fields make the same text. */
 static void put(pfc_buf *out, const char *name, const char *value)

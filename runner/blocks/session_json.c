@@ -46,8 +46,8 @@ json_t *pfc_session_to_json(const pfc_blocks_result *r, const pfc_session_of *of
         if (!of->known || !of->known[i])
             json_array_append_new(commits, encode_commit(r, &r->commits[i]));
     }
-    return json_pack("{s:s, s:s*, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:I, s:s*, s:s*, s:o}", "id",
-                     r->session, "branch", of->branch, "anchor", r->commits[r->anchor].id.hex,
+    return json_pack("{s:s, s:s*, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:I, s:s*, s:s*, s:o}",
+                     "id", r->session, "branch", of->branch, "anchor", r->commits[r->anchor].id.hex,
                      "base", r->commits[of->first - 1].id.hex, "machine_class",
                      of->machine->machine_class, "machine", of->machine->name, "started_at", begun,
                      "finished_at", ended, "budget_s", of->budget_s, "spent_s", r->spent_s,

@@ -37,10 +37,10 @@ typedef struct pfc_task {
     char *filter;                          /* as --filter; NULL: everything */
     char *backends[PFC_TASK_MAX_BACKENDS]; /* as --backend; none: everything */
     size_t backends_len;
-    char *config;     /* perfci.yaml that replaces the repository's; NULL: none */
+    char *config;          /* perfci.yaml that replaces the repository's; NULL: none */
     char *settings_branch; /* whose perfci.yaml counts; NULL: that of the job's branch */
-    int64_t layout;   /* PERFCI_BUILD: the n-th rebuild with another layout */
-    int64_t launches; /* starts of the measuring command; 0: the runner's default, 5 */
+    int64_t layout;        /* PERFCI_BUILD: the n-th rebuild with another layout */
+    int64_t launches;      /* starts of the measuring command; 0: the runner's default, 5 */
     char
         *pair; /* a second commit, measured in the same lease with a build of its own; NULL: none */
     bool pair_first;
@@ -150,7 +150,7 @@ pfc_code pfc_job_complete(pfc_http *http, const pfc_leased_job *job, const pfc_j
 
 /** An earlier result of the same pair of builds. */
 typedef struct pfc_earlier {
-    char session[33];    /* "": there is none */
+    char session[33];     /* "": there is none */
     char measured_at[40]; /* RFC 3339 */
 } pfc_earlier;
 

@@ -107,9 +107,8 @@ static measured measured_by(const pfc_session_report *r, const pfc_pull_measurem
         if (pfc_streq(r->commits.items[i].commit, m->head_sha))
             return own;
     if (r->commits.len == 1 && session->pair_key)
-        own = (measured){ .base = session->base,
-                          .head = r->commits.items[0].commit,
-                          .reused = true };
+        own =
+            (measured){ .base = session->base, .head = r->commits.items[0].commit, .reused = true };
     return own;
 }
 
@@ -131,9 +130,9 @@ static json_t *document_of(const pfc_session_report *r, const pfc_pull_measureme
         "a", "name", m->base_sha, "b", "name", m->head_sha, "rows", rows, "summary", "regression",
         (json_int_t)counts[0], "improvement", (json_int_t)counts[1], "same", (json_int_t)counts[2],
         "inconclusive", (json_int_t)counts[3], "repeat", repeat, "machine", session->machine,
-        "machine_class", session->machine_class, "spent_s", by->reused ? 0.0 : session->spent_s, "blocks",
-        by->reused ? (json_int_t)0 : (json_int_t)session->blocks, "rounds", (json_int_t)rounds, "stored", 0, "across", 0,
-        "differs");
+        "machine_class", session->machine_class, "spent_s", by->reused ? 0.0 : session->spent_s,
+        "blocks", by->reused ? (json_int_t)0 : (json_int_t)session->blocks, "rounds",
+        (json_int_t)rounds, "stored", 0, "across", 0, "differs");
 }
 
 /* The code behind the numbers: its hash, and the functions that execute more or fewer instructions.

@@ -61,8 +61,8 @@ struct pfc_app {
     const char *sources;    /* patterns of repositories that any job may use; NULL: none */
     /* accounts at forges, whose secrets verify webhooks; NULL: none is received */
     pfc_bot_setups *setups;
-    double lease_s;         /* length of a lease, whole seconds; 0: PFC_LEASE_S */
-    atomic_bool ready;      /* the schema is in place */
+    double lease_s;    /* length of a lease, whole seconds; 0: PFC_LEASE_S */
+    atomic_bool ready; /* the schema is in place */
     atomic_int schema_version;
     atomic_bool replaying;           /* limits replays of a whole branch to one at a time */
     pfc_thread_health thread_health; /* signs of life of the worker threads */
@@ -277,8 +277,8 @@ PFC_HANDLER(runners_drain);
 PFC_HANDLER(runners_undrain);
 PFC_HANDLER(runners_revoke);
 PFC_HANDLER(runners_release);
-PFC_HANDLER(machines_list);   /* queue/machines.c */
-PFC_HANDLER(schedules_list);  /* queue/schedules.c */
+PFC_HANDLER(machines_list);  /* queue/machines.c */
+PFC_HANDLER(schedules_list); /* queue/schedules.c */
 PFC_HANDLER(schedules_post);
 PFC_HANDLER(schedules_patch);
 PFC_HANDLER(schedules_delete);

@@ -49,11 +49,9 @@ static void setup(void)
                                          .machine_class = "quiet",
                                          .machine_name = "m1",
                                          .timeout_s = 60 };
-    pair = (pfc_pair_of){ .base = &base,
-                          .head = &head,
-                          .build = "make",
-                          .measure = &measure,
-                          .budget_s = 300 };
+    pair = (pfc_pair_of){
+        .base = &base, .head = &head, .build = "make", .measure = &measure, .budget_s = 300
+    };
     key(first);
 }
 

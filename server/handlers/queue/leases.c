@@ -187,14 +187,15 @@ PFC_HANDLER(jobs_heartbeat)
     if (!code)
         code = check_job(app, req, &id, &runner, err);
     if (!code)
-        code = pfc_job_heartbeat(app->db, id, lease, progress, pfc_lease_seconds(app), &cancel, err);
+        code =
+            pfc_job_heartbeat(app->db, id, lease, progress, pfc_lease_seconds(app), &cancel, err);
     if (!code)
         pfc_store_runner_status(app, req->auth.project_id, runner, &report);
     if (!code)
-        code = pfc_reply_json(
-            reply, 200,
-            json_pack("{s:I, s:b}", "lease_s", (json_int_t)pfc_lease_seconds(app), "cancel", cancel),
-            err);
+        code = pfc_reply_json(reply, 200,
+                              json_pack("{s:I, s:b}", "lease_s", (json_int_t)pfc_lease_seconds(app),
+                                        "cancel", cancel),
+                              err);
     pfc_runner_body_clear(&report);
     free(lease);
     free(progress);

@@ -144,8 +144,8 @@ static pfc_code enqueue(pfc_db *db, measuring *m, pfc_err *err)
                                     .commits_len = 1,
                                     .base = m->pull->merge_base,
                                     .budget_s = m->pull->budget_s,
-                                    .reuse = m->fresh ? PFC_JOB_REUSE_NEVER
-                                                      : PFC_JOB_REUSE_ALLOWED };
+                                    .reuse =
+                                        m->fresh ? PFC_JOB_REUSE_NEVER : PFC_JOB_REUSE_ALLOWED };
     pfc_labels labels = { 0 };
     pfc_job_spec spec = { .kind = "pull_request",
                           .commit = m->pull->head_sha,
@@ -204,9 +204,8 @@ pfc_code pfc_pull_earlier(pfc_db *db, int64_t project_id, const char *key,
     if (!code)
         code = pfc_sql_pull_measurement_of_pair(
             tx,
-            &(pfc_sql_pull_measurement_of_pair_args){ .project_id = project_id,
-                                                      .pair_key = key,
-                                                      .max_days = PFC_PULL_REUSE_DAYS },
+            &(pfc_sql_pull_measurement_of_pair_args){
+                .project_id = project_id, .pair_key = key, .max_days = PFC_PULL_REUSE_DAYS },
             out, err);
     pfc_tx_free(tx);
     return code;

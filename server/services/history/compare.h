@@ -99,7 +99,8 @@ typedef struct pfc_compare_entry {
     size_t blocks_len;
     int64_t machine_id; /* of the newest run */
     double started_at;  /* of the newest run */
-    const char *object; /* hash of the object code of all its runs; NULL: not known, or they differ */
+    const char
+        *object; /* hash of the object code of all its runs; NULL: not known, or they differ */
     const char *reason; /* of the newest result when that is broken; NULL: it has samples */
 } pfc_compare_entry;
 
@@ -138,8 +139,8 @@ void pfc_compare_histories_clear(pfc_compare_histories *h);
  * between runs, and nothing is decided by runs during which the machine moved. a, b: its sides. */
 void pfc_compare_settle(const pfc_compare_histories *h, const pfc_compare_entry *a,
                         const pfc_compare_entry *b, pfc_compare_row *row);
-/** Adds the object code of one more row to the word of all: "identical", "different"; NULL: not known.
- *  *unknown: a row before it, or this one, has none. (compare_code.c) */
+/** Adds the object code of one more row to the word of all: "identical", "different"; NULL: not
+ *  known. *unknown: a row before it, or this one, has none. (compare_code.c) */
 const char *pfc_compare_object(const pfc_compare_entry *a, const pfc_compare_entry *b,
                                const char *before, bool *unknown);
 /** Reads c->functions by the commits of both sides. (compare_code.c) */

@@ -1,4 +1,6 @@
-/* The code behind a comparison: its object code, and the functions whose instructions were counted. */
+/*
+ * The code behind a comparison: its object code, and the functions whose instructions were counted.
+ */
 #include "core/wire/wire.h"
 #include "server/services/history/compare.h"
 
