@@ -92,7 +92,7 @@ static void print_open(const pfc_cmp_row *r)
                 r->metric, r->more_runs, r->more_runs == 1 ? "" : "s");
 }
 
-/* What is known of the code of both sides. */
+/* Object code and counted functions of both sides. */
 static void print_code(const pfc_cli *cli, const pfc_cmp *cmp)
 {
     const pfc_table_col cols[] = { { "FUNCTION", false },

@@ -6,11 +6,11 @@
  * Part of it are: the git trees of both commits (not the commits: an amended message or a rebase
  * onto the same content changes nothing); build and measuring commands, suite, filter, backends,
  * metric, direction and limits of time; the toolchain (pfc_toolchain_hash); perfci-bench by its
- * content, which has harness and simulator in it, and the version of this program; a suite's file outside of the checkout by
- * content; class and fingerprint of the machine; how jobs are isolated; budget, margin and rounds;
- * and the environment of this process, without secrets and without variables that differ between
- * two starts of one service. A variable that is not known is part of the key: a pair is
- * rather measured twice than answered with the result of another one.
+ * content, which has harness and simulator in it, and the version of this program; a suite's file
+ * outside of the checkout by its content; class and fingerprint of the machine; how jobs are
+ * isolated; budget, margin and rounds; and the environment of this process, without secrets and
+ * without variables that differ between two starts of one service. A variable that is not known is
+ * part of the key: a pair is rather measured twice than answered with the result of another one.
  *
  * Not part of it, because it cannot be known: what a build command downloads.
  */

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from pull_driver import BAD, GOOD, PAGES, PullDriver, kernel
-from stack import wait_for
+from stack import git, wait_for
 
 
 class Pulls(PullDriver):
