@@ -165,9 +165,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "SuspectsAnswer.suspects[].now", "CommitAnswer.changes[].why_no_alert", "SeriesAnswer.changes[].why_no_alert", "SeriesAnswer.series.change.why_no_alert", "SeriesListAnswer.series[].change.why_no_alert", "CandidatesAnswer.candidates", "AlertAnswer.two_speeds", "AlertAnswer.blocks", "AlertDetailAnswer.two_speeds", "AlertDetailAnswer.blocks", "SeriesAnswer.changes[].blocks", "SeriesAnswer.series.two_speeds", "SeriesListAnswer.series[].two_speeds"}
     ELSEWHERE |= {"SessionAnswer.commits[].needs_s", "SessionAnswer.commits[].worst.alert_id", "SessionAnswer.series[].boundaries[].alert_id",
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
-    ELSEWHERE |= {"EarlierAnswer." + member for member in ("session", "run", "measured_at")}  # test_queue.py
-    ELSEWHERE |= {"JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse"}  # of a pull request's job: tests/e2e/test_pulls.py
-    ELSEWHERE |= {"NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble"}
+    # of a pull request's job: test_queue.py, tests/e2e/test_pulls.py
+    ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble"}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
         "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", "phases", *(
@@ -176,8 +175,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     # Objects of which nothing is said: what a run holds is run.schema.json's, the rest others' words, given on.
     ANYTHING = {"BisectionAnswer.options", "DescriptionAnswer", "LeaseAnswer.job.task", "Run", "Run.machine", "Run.measurements"}
     # An unknown lease: refused after all other checks passed.
-    REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
-               "/api/v1/jobs/{id}/earlier": {"lease": "0" * 32, "key": "0" * 64},
+    REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32}, "/api/v1/jobs/{id}/earlier": {"lease": "0" * 32, "key": "0" * 64},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/restart": {"lease": "0" * 32 + "-1", "runner": "node"},
                "/api/v1/runners/release": {"runner": "r1"},
@@ -314,8 +312,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             held = ask("post", "/api/v1/jobs/{id}/restart", {"lease": held["lease"], "runner": "node"}, path=f"/api/v1/jobs/{held['id']}/restart").json["job"]
             ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"},
                 path=f"/api/v1/jobs/{held['id']}/heartbeat")
-            ask("post", "/api/v1/jobs/{id}/earlier", {"lease": held["lease"], "key": "0" * 64}, path=f"/api/v1/jobs/{held['id']}/earlier")
-            _ = ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}"), ask("delete", "/api/v1/projects/{p}")
+            _ = ask("post", "/api/v1/jobs/{id}/earlier", {"lease": held["lease"], "key": "0" * 64}, path=f"/api/v1/jobs/{held['id']}/earlier"), ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}"), ask("delete", "/api/v1/projects/{p}")
             body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]],
                                  "rerun": [{"on": "infra", "times": 1, "after_s": 3600.0, "machine": "any"}]}, "release": {}}[end]
             ask("post", "/api/v1/jobs/{id}/" + end, {"lease": held["lease"], **body}, path=f"/api/v1/jobs/{held['id']}/{end}")
