@@ -157,7 +157,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id", "CompareAnswer.rows[].between_rel",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
-        "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "PlotAnswer.broken", "SeriesAnswer.broken", "SeriesAnswer.series.reason", "AlertDetailAnswer.effects_differ", "SuspectsAnswer.effects_differ", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
+        "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "PlotAnswer.broken", "SeriesAnswer.broken", "SeriesAnswer.series.reason", "AlertDetailAnswer.effects_differ", "SuspectsAnswer.effects_differ", "CompareAnswer.functions", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
         "Cost.wait_seconds", "ProjectGoneAnswer.rest", "Error.error.field", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
         "LeaseAnswer.job.position", "LeaseAnswer.job.progress", "LeaseAnswer.job.reason", "LeaseAnswer.job.run_ids",
         "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",
@@ -165,7 +165,6 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "SuspectsAnswer.suspects[].now", "CommitAnswer.changes[].why_no_alert", "SeriesAnswer.changes[].why_no_alert", "SeriesAnswer.series.change.why_no_alert", "SeriesListAnswer.series[].change.why_no_alert", "CandidatesAnswer.candidates", "AlertAnswer.two_speeds", "AlertAnswer.blocks", "AlertDetailAnswer.two_speeds", "AlertDetailAnswer.blocks", "SeriesAnswer.changes[].blocks", "SeriesAnswer.series.two_speeds", "SeriesListAnswer.series[].two_speeds"}
     ELSEWHERE |= {"SessionAnswer.commits[].needs_s", "SessionAnswer.commits[].worst.alert_id", "SessionAnswer.series[].boundaries[].alert_id",
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
-    # of a pull request's job: test_queue.py, tests/e2e/test_pulls.py
     ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble"}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
