@@ -42,7 +42,7 @@ NOW = datetime.datetime.now(datetime.timezone.utc)
 RECORD = "--record" in sys.argv
 WIDTH = 150
 # Lines of the metrics that depend on the machine or on how often something was polled.
-PASSING = re.compile(r"^# |perfci_http_|_seconds|_bytes|process_|build_info|pool_connections|batches|_groups_total")
+PASSING = re.compile(r"^# |perfci_http_|_seconds|_bytes|process_|build_info|pool_connections|pool_busy|batches|_groups_total")
 # Members whose value is a passing time.
 SPOOL_AGE = re.compile(r'("oldest_s": )([0-9]+)(?=[,}\n])')  # sent as 7,200 s; it grows while the test runs
 AGES = re.compile(r'("(?:detection_lag_s|(?:run_|wait_)?seconds)": )(?:0|0\.0|[0-9]+\.[0-9]{2,}|[0-9.]+e-[0-9]+)(?=[,}\n])')
