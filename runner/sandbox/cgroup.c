@@ -16,16 +16,20 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 
-#define JOB_PREFIX    "perfci-job-"    /* then the runner's process id, "-", and a number */
-#define RUNNER_PREFIX "perfci-runner-" /* then its process id */
+/* Then the runner's PID namespace, "-", its process id; a job's group: "-" and a number. Containers
+ * may share a group, and a process id says nothing outside its namespace. */
+#define JOB_PREFIX    "perfci-job-"
+#define RUNNER_PREFIX "perfci-runner-"
 #define MAX_FILE      (64u * 1024)
-#define EMPTY_S       5 /* that the kernel has to end the processes of a group */
+#define EMPTY_S       5  /* that the kernel has to end the processes of a group */
+#define UNUSED_S      60 /* a group without process that is older belongs to no runner */
 
 struct pfc_cgroups {
     char *base;
     char *own; /* the group that this process moved into; NULL: it did not move */
     bool memory, pids;
     bool enabled; /* the controllers were enabled by this process */
+    unsigned long long pid_namespace;
     unsigned next;
     char description[80];
 };
@@ -136,26 +140,45 @@ static void end_group(const char *group)
         pfc_log(PFC_WARN, "cgroup_left", "group", group, "reason", strerror(errno));
 }
 
-/* A killed runner left the group behind; its process id is in the name. */
-static void remove_stale(const char *base)
+/* The number of this process's PID namespace; 0 when the kernel does not say. */
+static unsigned long long pid_namespace(void)
 {
-    DIR *folder = opendir(base);
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long long)st.st_ino : 0;
+}
+
+/* Whether no process has been in a group for UNUSED_S. One that is in use has none only between its
+ * creation and the start of its command. */
+static bool is_unused(const char *group)
+{
+    struct stat st;
+
+    return stat(group, &st) == 0 && time(NULL) - st.st_mtime > UNUSED_S && !is_populated(group);
+}
+
+/* A killed runner left a group behind; who it was is in the name. Whether a runner of another PID
+ * namespace lives can't be asked, so only a group that is unused is removed for it. */
+static void remove_stale(const pfc_cgroups *g)
+{
+    DIR *folder = opendir(g->base);
     const struct dirent *found;
 
     while (folder && (found = readdir(folder)) != NULL) {
-        const char *name = found->d_name, *pid = NULL;
+        unsigned long long space = 0;
+        int pid = 0;
+        char *group;
 
-        if (strncmp(name, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
-            pid = name + strlen(JOB_PREFIX);
-        else if (strncmp(name, RUNNER_PREFIX, strlen(RUNNER_PREFIX)) == 0)
-            pid = name + strlen(RUNNER_PREFIX);
-        if (pid && strtol(pid, NULL, 10) > 1 && kill((pid_t)strtol(pid, NULL, 10), 0) != 0 &&
-            errno == ESRCH) {
-            char *group = pfc_fs_join(base, name);
-
-            end_group(group);
-            free(group);
-        }
+        if (sscanf(found->d_name, JOB_PREFIX "%llu-%d", &space, &pid) < 1 &&
+            sscanf(found->d_name, RUNNER_PREFIX "%llu-%d", &space, &pid) < 1)
+            continue;
+        group = pfc_fs_join(g->base, found->d_name);
+        if (space == g->pid_namespace) {
+            if (pid > 1 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+                end_group(group);
+        } else if (is_unused(group))
+            (void)rmdir(group);
+        free(group);
     }
     if (folder)
         (void)closedir(folder);
@@ -219,7 +242,7 @@ static pfc_code make_group(const char *path, pfc_err *err)
  * it has a process itself. */
 static bool move_self(pfc_cgroups *g)
 {
-    char *own = pfc_format("%s/" RUNNER_PREFIX "%d", g->base, (int)getpid());
+    char *own = pfc_format("%s/" RUNNER_PREFIX "%llu-%d", g->base, g->pid_namespace, (int)getpid());
 
     if (make_group(own, NULL) != PFC_OK || put(own, "cgroup.procs", "0") != 0) {
         (void)rmdir(own);
@@ -271,11 +294,13 @@ pfc_code pfc_cgroups_open(const char *base, pfc_cgroups **out, pfc_err *err)
 
     *out = NULL;
     g->base = base ? pfc_strdup(base) : NULL;
+    g->pid_namespace = pid_namespace();
     if (!base)
         code = find_base(&g->base, err);
     if (!code) {
-        remove_stale(g->base);
-        trial = pfc_format("%s/" JOB_PREFIX "%d-trial", g->base, (int)getpid());
+        remove_stale(g);
+        trial =
+            pfc_format("%s/" JOB_PREFIX "%llu-%d-trial", g->base, g->pid_namespace, (int)getpid());
         code = make_group(trial, err);
     }
     if (code) {
@@ -318,7 +343,8 @@ const char *pfc_cgroups_description(const pfc_cgroups *g)
 pfc_code pfc_cgroup_begin(pfc_cgroups *g, uint64_t memory_bytes, uint64_t processes,
                           pfc_cgroup *out, pfc_err *err)
 {
-    char *path = pfc_format("%s/" JOB_PREFIX "%d-%u", g->base, (int)getpid(), g->next++);
+    char *path = pfc_format("%s/" JOB_PREFIX "%llu-%d-%u", g->base, g->pid_namespace, (int)getpid(),
+                            g->next++);
     char *procs = pfc_fs_join(path, "cgroup.procs");
     pfc_code code = make_group(path, err);
 

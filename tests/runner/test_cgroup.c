@@ -1,8 +1,10 @@
 /* Control groups: a folder stands for the hierarchy and shows each file; then the kernel's own. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -59,6 +61,14 @@ static pfc_cgroups *open_groups(const char *controllers, const char *enabled)
     return groups;
 }
 
+static unsigned long long pid_namespace(void)
+{
+    struct stat st;
+
+    cr_assert(eq(int, stat("/proc/self/ns/pid", &st), 0));
+    return (unsigned long long)st.st_ino;
+}
+
 /* The files that the kernel would make in the first group of this process. */
 static char *make_first(void)
 {
@@ -71,7 +81,7 @@ static char *make_first(void)
                                             { "memory.events", "low 0\noom 1\noom_kill 1\n" },
                                             { "pids.max", "max\n" },
                                             { "pids.events", "max 3\n" } };
-    char *group = pfc_format("%s/perfci-job-%d-0", base, (int)getpid());
+    char *group = pfc_format("%s/perfci-job-%llu-%d-0", base, pid_namespace(), (int)getpid());
 
     cr_assert(eq(int, pfc_fs_mkdirs(group, 0755, NULL), PFC_OK));
     for (size_t i = 0; i < PFC_ARRAY_LEN(files); i++)
@@ -174,9 +184,10 @@ static int ended_process(void)
 Test(cgroup, groups_of_a_killed_runner_are_removed)
 {
     const int dead = ended_process();
-    char *stale = pfc_format("%s/perfci-job-%d-3", base, dead);
-    char *moved = pfc_format("%s/perfci-runner-%d", base, dead);
-    char *alive = pfc_format("%s/perfci-job-%d-3", base, (int)getppid());
+    const unsigned long long space = pid_namespace();
+    char *stale = pfc_format("%s/perfci-job-%llu-%d-3", base, space, dead);
+    char *moved = pfc_format("%s/perfci-runner-%llu-%d", base, space, dead);
+    char *alive = pfc_format("%s/perfci-job-%llu-%d-3", base, space, (int)getppid());
 
     cr_assert(eq(int, mkdir(stale, 0755) | mkdir(moved, 0755) | mkdir(alive, 0755), 0));
     pfc_cgroups_close(open_groups("", ""));
@@ -186,6 +197,37 @@ Test(cgroup, groups_of_a_killed_runner_are_removed)
     free(stale);
     free(moved);
     free(alive);
+}
+
+/* A group of another PID namespace, last changed some seconds ago. */
+static char *make_foreign(int number, const char *events, time_t age_s)
+{
+    char *group =
+        pfc_format("%s/perfci-job-%llu-%d-%d", base, pid_namespace() + 1, ended_process(), number);
+    struct timespec times[2] = { { .tv_sec = time(NULL) - age_s }, { 0 } };
+
+    times[1] = times[0];
+    cr_assert(eq(int, mkdir(group, 0755), 0));
+    if (events)
+        put(group, "cgroup.events", events);
+    cr_assert(eq(int, utimensat(AT_FDCWD, group, times, 0), 0));
+    return group;
+}
+
+/* A process id says nothing there: that its runner has ended can't be concluded from it. */
+Test(cgroup, groups_of_another_pid_namespace_are_left_while_they_may_be_in_use)
+{
+    char *used = make_foreign(0, "populated 1\nfrozen 0\n", 3600);
+    char *fresh = make_foreign(1, NULL, 30);
+    char *unused = make_foreign(2, NULL, 120);
+
+    pfc_cgroups_close(open_groups("", ""));
+    cr_expect(pfc_fs_exists(used));
+    cr_expect(pfc_fs_exists(fresh));
+    cr_expect(not(pfc_fs_exists(unused)));
+    free(used);
+    free(fresh);
+    free(unused);
 }
 
 /* ---- the kernel's own ---- */
@@ -282,7 +324,7 @@ Test(cgroup, a_command_is_in_a_group_of_its_own_and_the_group_goes_with_it)
 {
     pfc_cgroups *groups = open_real();
     pfc_proc_result res;
-    char *name = pfc_format("perfci-job-%d-1", (int)getpid());
+    char *name = pfc_format("perfci-job-%llu-%d-1", pid_namespace(), (int)getpid());
 
     for (int i = 0; i < 2; i++) {
         run(groups, "cat /proc/self/cgroup", &res);
