@@ -1,6 +1,6 @@
 """Every perfci command line of README.md and of the how-to pages runs as it is printed, in order, in a scratch repository against a
-service of `perfci up`. LEFT_OUT names the lines that a test cannot run, each with the reason; the tutorial and the installation
-page have tests of their own."""
+service of `perfci up`. LEFT_OUT names the lines that a test cannot run, each with the reason; the tutorial and the pages
+on installation have tests of their own."""
 
 import os
 import pathlib
@@ -16,7 +16,8 @@ sys.path.insert(0, str(test_docs.ROOT / "tests/e2e"))
 import stack  # noqa: E402
 
 DEADLINE_S = 600
-ELSEWHERE = {"docs/tutorial/first-hour.md": "tests/e2e/test_journeys.py", "docs/how-to/install.md": "tests/e2e/test_first_day.py"}
+ELSEWHERE = {"docs/tutorial/first-hour.md": "tests/e2e/test_journeys.py", "docs/how-to/install.md": "tests/e2e/test_first_day.py",
+             "docs/how-to/packages.md": "tests/deploy/packages.sh"}
 # The page whose night opens the alert comes first.
 PAGES = ["docs/how-to/nightly.md", *sorted({str(p.relative_to(test_docs.ROOT)) for p in (test_docs.ROOT / "docs/how-to").glob("*.md")}
                                           - {"docs/how-to/nightly.md"} - set(ELSEWHERE)), "README.md"]
