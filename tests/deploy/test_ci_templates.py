@@ -1,4 +1,5 @@
-"""deploy/ci: each template is right by its system's own description, and its command line works on the demonstration repository.
+"""deploy/ci, deploy/action and deploy/container/compose.yaml: each is right by its system's own description, and the command lines
+of the templates and of the action work on the demonstration repository.
 
 The lines are taken out of the templates as they stand. The benchmark's clock counts steps (BENCH_CLOCK=steps), so no verdict depends on
 this machine."""
@@ -10,6 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -17,6 +19,9 @@ import jsonschema
 import yaml
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
+sys.path.insert(0, str(ROOT / "tests/cli"))
+import test_comment  # noqa: E402
+
 BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
 CI = ROOT / "deploy/ci"
 DATA = ROOT / "tests/data/ci"
@@ -61,7 +66,7 @@ def unit_lines():
 class Right(unittest.TestCase):
     def valid(self, name, document):
         schema = json.loads((DATA / name).read_text(encoding="utf-8"))
-        validator = jsonschema.validators.validator_for(schema)(schema)
+        validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft7Validator)(schema)
         self.assertEqual([f"{list(e.absolute_path)}: {e.message[:200]}" for e in validator.iter_errors(document)], [])
 
     def test_github_actions(self):
@@ -79,6 +84,13 @@ class Right(unittest.TestCase):
         job = document["perfci"]
         for name in (*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]):
             self.assertIn(name, gitlab_lines())
+
+    def test_compose(self):
+        document = yaml.safe_load((ROOT / "deploy/container/compose.yaml").read_text(encoding="utf-8"))
+        self.valid("compose-spec.json", document)
+        document["services"]["server"]["volume"] = []
+        with self.assertRaises(AssertionError):
+            self.valid("compose-spec.json", document)
 
     def test_a_schema_finds_a_fault(self):
         document = workflow()
@@ -260,6 +272,67 @@ class Demonstration(unittest.TestCase):
                               timeout=900, check=False)
         self.found(done, clone)
         self.assertIn(str(done.returncode), re.search(r"^SuccessExitStatus=(.*)$", unit("service"), re.M).group(1).split())
+
+    # Expressions of deploy/action/action.yml, as far as it uses them: names of a context, joined by ||.
+    def expanded(self, text, context):
+        def value(name):
+            found = context
+            for part in name.strip().split("."):
+                found = found.get(part) if isinstance(found, dict) else None
+            return found
+        return re.sub(r"\$\{\{(.*?)\}\}", lambda m: str(next((v for v in map(value, m[1].split("||")) if v), "")), text)
+
+    def act(self, clone, github, given, **more):
+        """The steps of the action as GitHub's runner executes them; the process of the last, its outputs, its summary."""
+        action = yaml.safe_load((ROOT / "deploy/action/action.yml").read_text(encoding="utf-8"))
+        context = {"github": {**github, "token": "t0ken", "action_path": str(ROOT / "deploy/action")}}
+        context["inputs"] = {name: given.get(name, self.expanded(field.get("default", ""), context)) for name, field in action["inputs"].items()}
+        place = pathlib.Path(tempfile.mkdtemp(dir=self.dir))
+        files = {"GITHUB_OUTPUT": place / "output", "GITHUB_STEP_SUMMARY": place / "summary"}
+        for path in files.values():
+            path.touch()
+        install, measure = action["runs"]["steps"]
+        self.assertEqual((install["if"], context["inputs"]["packages"]), ("inputs.packages != ''", ""))  # perfci is in PATH
+        script = place / "step.sh"
+        script.write_text(self.expanded(measure["run"], context), encoding="utf-8")
+        env = {name: self.expanded(value, context) for name, value in measure["env"].items()}
+        done = self.shell(str(script), clone, words=("bash", "--noprofile", "--norc", "-e", "-o", "pipefail"), CI="true",
+                          GITHUB_REPOSITORY=github["repository"], RUNNER_TEMP=str(place), **{k: str(v) for k, v in files.items()}, **env, **more)
+        outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text(encoding="utf-8").splitlines())
+        return done, outputs, files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8")
+
+    def pull(self, number, commit):
+        """As actions/checkout leaves it for a pull request: its merge commit, no branch, all branches of the remote."""
+        self.run_git("-C", self.remote, "update-ref", f"refs/pull/{number}/merge", commit)
+        clone = self.dir / self.name
+        self.run_git("init", "-q", clone)
+        self.run_git("-C", clone, "remote", "add", "origin", self.remote)
+        self.run_git("-C", clone, "fetch", "-q", "--no-tags", "origin", "+refs/heads/main:refs/remotes/origin/main",
+                     f"+refs/pull/{number}/merge:refs/remotes/pull/{number}/merge")
+        self.run_git("-C", clone, "checkout", "-q", "--force", f"refs/remotes/pull/{number}/merge")
+        return clone
+
+    def test_action(self):
+        clone = self.pull(7, self.planted)
+        event = {"repository": "me/kernels", "base_ref": "main", "event": {"pull_request": {"number": 7}, "repository": {"default_branch": "trunk"}}}
+        with test_comment.serving("t0ken") as github:
+            done, outputs, summary = self.act(clone, event, {}, GITHUB_API_URL=github.url)
+            bodies = [(comment["issue"], comment["body"]) for comment in github.comments]
+        self.assertEqual((done.returncode, outputs["verdict"]), (1, "regression"), done.stdout + done.stderr)
+        rows = json.loads(pathlib.Path(outputs["comparison"]).read_text(encoding="utf-8"))["rows"]
+        self.assertIn("regression", {row["verdict"] for row in rows})
+        (number, body), = bodies
+        self.assertEqual(number, 7)
+        self.assertIn("regression", body.splitlines()[1] if body.startswith("<!--") else body.splitlines()[0])
+        self.assertEqual(summary.strip(), body.strip())
+
+    def test_action_without_a_pull_request(self):
+        clone = self.pull(8, f"{self.planted}~1")  # the head of the base: nothing is new
+        event = {"repository": "me/kernels", "event": {"repository": {"default_branch": "main"}}}
+        with test_comment.serving("t0ken") as github:
+            done, outputs, _ = self.act(clone, event, {"max-time": "1m"}, GITHUB_API_URL=github.url)
+            self.assertEqual(github.calls, [])  # there is nothing to comment on
+        self.assertEqual((done.returncode, outputs["verdict"]), (0, "ok"), done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -229,6 +229,30 @@ class Release(unittest.TestCase):
             self.assertIn(f'has no entry "## {VERSION} (date)"', done.stderr)
 
 
+class FirstCommands(unittest.TestCase):
+    """The sections whose commands tests/deploy/packages_inside.sh types in a bare Debian."""
+
+    def commands(self, heading):
+        return call(SOURCE / "tests/deploy/page_commands.sh", SOURCE / "docs/how-to/packages.md", heading)
+
+    def test_five_commands_at_most_lead_to_a_verdict(self):
+        typed = re.findall(r'^type_section "([^"]+)" \d$', (SOURCE / "tests/deploy/packages_inside.sh").read_text(), re.M)
+        self.assertEqual(len(typed), 2)
+        for heading in typed:
+            lines = self.commands(heading).stdout.splitlines()
+            self.assertLessEqual(len(lines), 5)
+            self.assertRegex(lines[0], r"^apt install \./perfci_?\*\.deb$")
+            for line in lines[2:]:
+                name, *options = line.split()[1:]
+                known = [o["name"] for c in COMMANDS["commands"] if c["name"] == name for o in c["options"]]
+                self.assertLessEqual({o[2:] for o in options if o.startswith("--")}, set(known), line)
+
+    def test_a_section_that_is_gone_is_refused(self):
+        done = self.commands("To the last verdict")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn('no commands in a section "To the last verdict"', done.stderr)
+
+
 class Containers(unittest.TestCase):
     def test_the_image_is_made_of_the_same_scripts(self):
         text = (SOURCE / "deploy/container/Containerfile").read_text()
@@ -242,6 +266,8 @@ class Containers(unittest.TestCase):
             self.assertIn(option, help_text)
         users = (SOURCE / "deploy/systemd/perfci.sysusers").read_text()
         self.assertIn(f"u {re.search(r'^USER (.*)$', text, re.M).group(1)} ", users)
+        # A build folder of the checkout has the paths of its machine, which CMake refuses elsewhere.
+        self.assertIn("build", (SOURCE / ".dockerignore").read_text().splitlines())
 
     def test_compose_names_what_is_there(self):
         compose = yaml.safe_load((SOURCE / "deploy/container/compose.yaml").read_text())
