@@ -24,12 +24,13 @@ delete_notice DELETE /api/v1/notices/{id} - - - | Closes a notice; repeated: the
 delete_project DELETE /api/v1/projects/{project} - - - | Deletes a project with all of its data; repeat with `rest` until `done`; 409 while its jobs run
 delete_project_forge DELETE /api/v1/projects/{project}/forge - - - | Removes the link
 delete_project_schedule DELETE /api/v1/projects/{project}/schedules/{id} - - - | Removes a schedule and the record of its nights
+delete_project_suppression DELETE /api/v1/projects/{project}/suppressions/{id} - - - | Ends a rule and shows the open alerts that it hid; the record stays
 delete_session DELETE /api/v1/session - - - | Signs a browser out: ends the session and deletes the cookie
 delete_token DELETE /api/v1/tokens/{id} - - - | Revokes a token
 get_alert GET /api/v1/alerts/{id} - - - | One alert, its history and its range of commits
 get_alert_explanation GET /api/v1/alerts/{id}/explanation - format - | The explanation of an alert's change, from the stored runs on both sides of it
 get_alert_suspects GET /api/v1/alerts/{id}/suspects - - - | Suspects: every commit of the range with its probability and the reasons
-get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,grouped,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth
+get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,grouped,suppressed,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth; suppressed: only those that a rule hides, or none of them, as state=open does without it
 get_audit GET /api/v1/audit - project,limit,cursor - | Every change, newest first
 get_bisection GET /api/v1/bisections/{id} - - - | One bisection; with steps and probabilities while it runs
 get_bisections GET /api/v1/bisections - project,limit,cursor - | Bisections, reported or on the runners, newest first
@@ -64,6 +65,8 @@ get_project_schedules GET /api/v1/projects/{project}/schedules - - - | Schedules
 get_project_series GET /api/v1/projects/{project}/series - metric,benchmark,backend,machine_class,branch,headline,q,change,sort,spark,limit,cursor - | Series of a project
 get_project_session GET /api/v1/projects/{project}/sessions/{id} - - - | One session, judged from its stored visits: every build against its predecessor
 get_project_sessions GET /api/v1/projects/{project}/sessions - limit,cursor - | Sessions, newest first
+get_project_suppression GET /api/v1/projects/{project}/suppressions/{id} - limit,cursor - | One rule, and the alerts that it has hidden, newest first
+get_project_suppressions GET /api/v1/projects/{project}/suppressions - ended,limit,cursor - | Suppression rules, newest first, with the alerts and notices that each hides
 get_projects GET /api/v1/projects - limit,cursor - | All projects
 get_readyz GET /readyz - - - | The service can do its work; 503 with a reason while it cannot
 get_run GET /api/v1/runs/{id} - - - | The stored run document
@@ -96,6 +99,8 @@ post_project_schedule_run POST /api/v1/projects/{project}/schedules/{id}/run - -
 post_project_schedules POST /api/v1/projects/{project}/schedules body - - | Stores a new schedule; 503 without time zone data on the server
 post_project_sessions POST /api/v1/projects/{project}/sessions body - - | Stores a session of builds measured together in blocks, after its runs; repeated: 200
 post_project_sources POST /api/v1/projects/{project}/sources body - - | Stores the source files of a benchmark
+post_project_suppressions POST /api/v1/projects/{project}/suppressions body - - | Stores a rule that hides open alerts for a time
+post_project_suppressions_preview POST /api/v1/projects/{project}/suppressions/preview body - - | What a rule would hide now, and would have hidden in 90 days; stores nothing
 post_projects POST /api/v1/projects body - - | Creates a project; repeated: 200
 post_runners_drain POST /api/v1/runners/drain body - - | Keeps a runner from taking a new job; it ends the one it has
 post_runners_release POST /api/v1/runners/release body - - | Takes a revocation back: hidden results count again

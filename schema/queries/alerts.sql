@@ -1,11 +1,12 @@
 -- name: alerts_list
 -- First the page, then what belongs to its alerts; commits by subquery. With nine joins the statement took longer to
 -- plan than to run, and a generic plan joined all tables before it cut the page. A parameter that is NULL does not
--- restrict. state: a state, or 'open' for every state that is not closed.
+-- restrict. state: a state, or 'open' for every state that is not closed. suppressed NULL: with 'open', only alerts that
+-- no rule hides; else all.
 -- also: once
 -- owner: one of its names, or 'none'.
 -- in: project_id id, series_id id, state text?, alert_id id, cursor id, limit i64, alert_ids i64[]?, event_id id,
---    group_id id, owner text?
+--    group_id id, owner text?, suppressed bool?
 -- out: id i64, project_id i64, project text, series_id i64, benchmark text, metric text, backend text,
 --    machine_class text, unit text, branch text, higher_is_better bool, state text, regression bool, before f64,
 --    after f64, rel_change f64, rel_low f64, rel_high f64, p f64, commit text, commit_low text, commit_high text,
@@ -14,7 +15,7 @@
 --    kind text, boundary json, drift_commits i64, drift_weeks f64, reference_tag text, reference_rel f64,
 --    reference_low f64, reference_high f64, reference_commit text, worth f64, undone_commit text,
 --    suspect_subject text, suspect_author text, reproducibility text, hidden i64,
---    owner text
+--    owner text, suppression_id i64, suppression_owner text, suppression_reason text, suppression_until f64
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
     WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
@@ -25,6 +26,8 @@ WITH page AS MATERIALIZED (
       AND ($8::bigint IS NULL OR a.event_id = $8)
       AND ($9::bigint IS NULL OR a.group_id = $9)
       AND ($10::text IS NULL OR $10 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
+      AND CASE WHEN $11::boolean IS NULL THEN a.suppressed_by IS NULL OR $3 IS DISTINCT FROM 'open'
+          ELSE $11 = (a.suppressed_by IS NOT NULL) END
     ORDER BY a.id DESC LIMIT $6::int)
 SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,
@@ -57,12 +60,15 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        k.subject AS suspect_subject, k.author AS suspect_author,
        commit_reproducibility(x.project_id, x.commit_id, x.series_id) AS reproducibility,
        (SELECT count(*) FROM quarantined_measurements q
-        WHERE q.project_id = a.project_id AND q.series_id = a.series_id) AS hidden, a.owner
+        WHERE q.project_id = a.project_id AND q.series_id = a.series_id) AS hidden, a.owner,
+       h.id AS suppression_id, h.owner AS suppression_owner, h.reason AS suppression_reason,
+       extract(epoch FROM h.expires_at)::float8 AS suppression_until
 FROM page a
 JOIN projects p ON p.id = a.project_id
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+LEFT JOIN suppressions h ON h.project_id = a.project_id AND h.id = a.suppressed_by
 LEFT JOIN LATERAL (
     SELECT c.subject, c.author FROM commits c
     WHERE c.project_id = a.project_id AND c.sha = coalesce(a.culprit, (
@@ -73,7 +79,8 @@ ORDER BY a.id DESC;
 -- The id of the most relevant alert of every group; an alert without a group is listed, too. A parameter that is
 -- NULL does not restrict. state: a state, or 'open' for every state that is not closed.
 -- row: alert_id
--- in: project_id id, series_id id, state text?, limit i64, event_id id, cursor id, by_worth bool, owner text?
+-- in: project_id id, series_id id, state text?, limit i64, event_id id, cursor id, by_worth bool, owner text?,
+--    suppressed bool?
 -- out: id i64
 WITH leaders AS (
     SELECT DISTINCT ON (a.project_id, coalesce(a.group_id, -a.id)) a.id,
@@ -85,6 +92,8 @@ WITH leaders AS (
            OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
       AND ($5::bigint IS NULL OR a.event_id = $5)
       AND ($8::text IS NULL OR $8 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
+      AND CASE WHEN $9::boolean IS NULL THEN a.suppressed_by IS NULL OR $3 IS DISTINCT FROM 'open'
+          ELSE $9 = (a.suppressed_by IS NOT NULL) END
     ORDER BY a.project_id, coalesce(a.group_id, -a.id), worth DESC, a.id)
 SELECT id FROM leaders WHERE $6::bigint IS NULL OR id < $6
 ORDER BY CASE WHEN $7::boolean THEN worth END DESC NULLS LAST, id DESC
@@ -94,7 +103,7 @@ LIMIT $4::int;
 -- The most relevant alerts first. A parameter that is NULL does not restrict. state: a state, or 'open' for every
 -- state that is not closed.
 -- row: alert_id
--- in: project_id id, series_id id, state text?, limit i64, event_id id, owner text?
+-- in: project_id id, series_id id, state text?, limit i64, event_id id, owner text?, suppressed bool?
 -- out: id i64
 SELECT a.id
 FROM alerts a
@@ -104,6 +113,8 @@ WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.ser
        OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
   AND ($5::bigint IS NULL OR a.event_id = $5)
   AND ($6::text IS NULL OR $6 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
+  AND CASE WHEN $7::boolean IS NULL THEN a.suppressed_by IS NULL OR $3 IS DISTINCT FROM 'open'
+      ELSE $7 = (a.suppressed_by IS NOT NULL) END
 ORDER BY alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) DESC, a.id DESC
 LIMIT $4::int;
 
@@ -171,11 +182,17 @@ INSERT INTO alert_events (project_id, alert_id, actor, state_from, state_to, rea
 VALUES ($1::bigint, $2::bigint, $3, $4, $5, coalesce($6, ''));
 
 -- name: alert_open
--- The id of the new alert; no row when the change point has one.
+-- The id of the new alert, which a suppression rule may hide; no row when the change point has one.
 -- in: project_id i64, change_point_id i64, series_id i64
 -- value: id i64
-INSERT INTO alerts (project_id, change_point_id, series_id) VALUES ($1::bigint, $2::bigint, $3::bigint)
-ON CONFLICT (project_id, change_point_id) DO NOTHING RETURNING id;
+WITH made AS (
+    INSERT INTO alerts (project_id, change_point_id, series_id, suppressed_by)
+    VALUES ($1::bigint, $2::bigint, $3::bigint, alert_suppression($1::bigint, $2::bigint))
+    ON CONFLICT (project_id, change_point_id) DO NOTHING RETURNING id, suppressed_by),
+noted AS (
+    INSERT INTO suppressed_alerts (project_id, suppression_id, alert_id)
+    SELECT $1::bigint, suppressed_by, id FROM made WHERE suppressed_by IS NOT NULL)
+SELECT id FROM made;
 
 -- name: alert_for_culprit
 -- The open alert of the metric whose range contains the culprit; the largest change first.

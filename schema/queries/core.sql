@@ -70,13 +70,13 @@ SELECT measurements_month($1::date) AS moved;
 --    notices_dead i64, runners i64, detection_lag_s f64
 SELECT t.runs, t.measurements, t.series,
        (SELECT count(*) FROM alerts WHERE ($1::bigint IS NULL OR project_id = $1)
-        AND state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
+        AND state IN ('untriaged', 'acknowledged', 'investigating') AND suppressed_by IS NULL) AS alerts_open,
        (SELECT count(*) FROM jobs WHERE ($1::bigint IS NULL OR project_id = $1)
         AND state = 'queued' AND kind NOT IN ('detect', 'notify')) AS jobs_queued,
        (SELECT count(*) FROM jobs WHERE ($1::bigint IS NULL OR project_id = $1)
         AND state = 'leased' AND kind NOT IN ('detect', 'notify')) AS jobs_leased,
        (SELECT count(*) FROM notices WHERE ($1::bigint IS NULL OR project_id = $1)
-        AND done_at IS NULL) AS notices_open,
+        AND done_at IS NULL AND NOT withheld) AS notices_open,
        (SELECT count(*) FROM jobs j JOIN notices n ON n.project_id = j.project_id
             AND n.id = (j.task ->> 'notice')::bigint
         WHERE ($1::bigint IS NULL OR n.project_id = $1) AND n.done_at IS NULL

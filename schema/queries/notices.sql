@@ -9,8 +9,9 @@ WITH made AS (
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
 -- name: notice_group
--- Announces a group once, at its first alert, unless a person has set that alert's state already. The commit is the
--- place of the change, and not blamed.
+-- Announces a group once, at its first alert, unless a person has set that alert's state already; hidden alerts come
+-- last, and their notice, which is withheld, does not count for the others. The commit is the place of the change, and
+-- not blamed.
 -- in: project_id i64, alert_ids i64[]
 WITH first AS (
     SELECT a.id, a.event_id, a.group_summary, c.sha
@@ -19,8 +20,8 @@ WITH first AS (
     JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
     WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND a.state IN ('untriaged', 'infrastructure')
       AND NOT EXISTS (SELECT 1 FROM notices n WHERE n.project_id = $1::bigint AND n.alert_id = ANY ($2::bigint[])
-                      AND n.kind IN ('regression', 'infrastructure'))
-    ORDER BY a.id LIMIT 1),
+                      AND n.kind IN ('regression', 'infrastructure') AND (NOT n.withheld OR a.suppressed_by IS NOT NULL))
+    ORDER BY a.suppressed_by IS NOT NULL, a.id LIMIT 1),
 made AS (
     INSERT INTO notices (project_id, kind, alert_id, sha, text, worst)
     SELECT $1::bigint, CASE WHEN event_id IS NULL THEN 'regression' ELSE 'infrastructure' END, id, sha,
@@ -50,7 +51,7 @@ WITH open AS MATERIALIZED (
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
     JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
     WHERE a.project_id = $1::bigint AND a.group_id IS NOT NULL
-      AND a.state IN ('untriaged', 'acknowledged', 'investigating')
+      AND a.state IN ('untriaged', 'acknowledged', 'investigating') AND a.suppressed_by IS NULL
       AND x.gone_at IS NULL AND x.firm AND x.regression AND x.undone_commit_id IS NULL),
 told AS (
     SELECT DISTINCT ON (g.group_id) g.group_id, n.worst,
@@ -93,22 +94,22 @@ WITH this AS (
     JOIN commits c ON c.project_id = x.project_id AND c.id = coalesce(x.undone_commit_id, x.commit_id)
     WHERE a.project_id = $1::bigint AND a.id = $2::bigint),
 members AS (
-    SELECT a.id, a.state FROM alerts a JOIN this t ON a.group_id = t.group_id WHERE a.project_id = $1::bigint),
+    SELECT a.id, a.state, a.suppressed_by FROM alerts a JOIN this t ON a.group_id = t.group_id WHERE a.project_id = $1::bigint),
 made AS (
     INSERT INTO notices (project_id, kind, alert_id, sha, text)
-    SELECT $1::bigint, 'recovered', (SELECT min(id) FROM members), t.sha,
+    SELECT $1::bigint, 'recovered', (SELECT id FROM members ORDER BY suppressed_by IS NOT NULL, id LIMIT 1), t.sha,
            format('recovered at %2$s: %1$s', t.group_summary, left(t.sha, 12))
     FROM this t
     WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.state IN ('untriaged', 'acknowledged', 'investigating',
                                                                 'fixed', 'backed_out'))
       AND EXISTS (SELECT 1 FROM notices n JOIN members m ON n.alert_id = m.id
-                  WHERE n.project_id = $1::bigint AND n.kind = 'regression')
+                  WHERE n.project_id = $1::bigint AND n.kind = 'regression' AND NOT n.withheld)
     ON CONFLICT DO NOTHING
     RETURNING id)
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
 -- name: notices_recent
--- The newest first, closed ones, too.
+-- The newest first, closed ones, too; none that is withheld.
 -- in: project_id i64, limit i64
 -- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
 --    created_at f64, owner text
@@ -118,11 +119,11 @@ SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coa
 FROM notices n JOIN projects p ON p.id = n.project_id
 LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
 LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
-WHERE n.project_id = $1::bigint
+WHERE n.project_id = $1::bigint AND NOT n.withheld
 ORDER BY n.id DESC LIMIT $2::int;
 
 -- name: notices_open
--- The oldest first. A parameter that is NULL does not restrict. deliveries: a JSON array.
+-- The oldest first, none that is withheld. A parameter that is NULL does not restrict. deliveries: a JSON array.
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, project text, kind text, alert_id i64, fault_id i64, commit text, subject text, author text, text text,
 --    created_at f64, deliveries json, owner text
@@ -141,7 +142,7 @@ SELECT n.id, p.name AS project, n.kind, coalesce(n.alert_id, 0) AS alert_id, coa
 FROM notices n JOIN projects p ON p.id = n.project_id
 LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
 LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
-WHERE n.done_at IS NULL AND ($1::bigint IS NULL OR n.project_id = $1)
+WHERE n.done_at IS NULL AND NOT n.withheld AND ($1::bigint IS NULL OR n.project_id = $1)
   AND ($2::bigint IS NULL OR n.id > $2)
 ORDER BY n.id LIMIT $3::int;
 
@@ -158,8 +159,8 @@ UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_
 RETURNING project_id;
 
 -- name: notices_dispatch
--- The number of new delivery jobs. Older notices are not delivered. A notice that no receiver takes stays for readers
--- of the outbox, except announcements, which are closed. Of each receiver: projects: '' for all; kinds: ',a,b,';
+-- The number of new delivery jobs. Older notices, and those that a suppression rule withholds, are not delivered. A
+-- notice that no receiver takes stays for readers of the outbox, except announcements, which are closed. Of each receiver: projects: '' for all; kinds: ',a,b,';
 -- benchmarks: a regular expression, '' for all, which a notice without a benchmark passes; delays: seconds until the delivery is due; digests: Unix time of the
 -- receiver's next digest, 0: it gets each notice separately; owners: a regular expression of the alert's owner, '^': any
 -- and none; '': the receiver takes what none takes by its owner.
@@ -177,8 +178,8 @@ fitting AS MATERIALIZED (
     LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
     LEFT JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
     LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
-      AND n.created_at > now() - make_interval(days => $7::int)
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL AND NOT n.withheld
+      AND coalesce(n.released_at, n.created_at) > now() - make_interval(days => $7::int)
       AND (r.benchmarks = '' OR b.name IS NULL OR b.name ~ r.benchmarks)
       AND (r.owners = '' OR coalesce(a.owner, '') ~ r.owners)),
 wanted AS MATERIALIZED (
@@ -187,7 +188,7 @@ wanted AS MATERIALIZED (
                                         AND o.owners NOT IN ('', '^'))),
 picked AS MATERIALIZED (
     SELECT n.project_id, n.id FROM notices n
-    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL AND NOT n.withheld
       AND EXISTS (SELECT 1 FROM wanted w WHERE w.project_id = n.project_id AND w.id = n.id)
     ORDER BY n.id LIMIT 100 FOR UPDATE OF n SKIP LOCKED),
 made AS (
@@ -203,7 +204,7 @@ marked AS (
     WHERE n.project_id = k.project_id AND n.id = k.id RETURNING n.id),
 closed AS (
     UPDATE notices n SET done_at = now(), done_by = 'notify: no receiver'
-    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL AND NOT n.withheld
       AND n.kind IN ('regression', 'worsened', 'infrastructure', 'recovered')
       AND NOT EXISTS (SELECT 1 FROM wanted w WHERE w.project_id = n.project_id AND w.id = n.id))
 SELECT count(*) FROM marked;
@@ -264,7 +265,7 @@ LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
 LEFT JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 LEFT JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-WHERE this.project_id = $1::bigint AND this.id = $2::bigint
+WHERE this.project_id = $1::bigint AND this.id = $2::bigint AND (NOT n.withheld OR n.id = this.id)
 ORDER BY n.id LIMIT 1000;
 
 -- name: digest_content

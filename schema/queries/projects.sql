@@ -9,7 +9,7 @@ SELECT p.id, p.name, p.branch, p.repo_url,
        (SELECT coalesce(sum(t.n), 0)::bigint FROM tallies t
         WHERE t.project_id = p.id AND t.what = 'runs') AS runs,
        (SELECT count(*) FROM alerts a WHERE a.project_id = p.id
-        AND a.state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
+        AND a.state IN ('untriaged', 'acknowledged', 'investigating') AND a.suppressed_by IS NULL) AS alerts_open,
        (SELECT extract(epoch FROM r.received_at)::float8 FROM runs r WHERE r.project_id = p.id
         ORDER BY r.id DESC LIMIT 1) AS last_run_at,
        extract(epoch FROM p.created_at)::float8 AS created_at, coalesce(p.rerun_rules, '[]')::text AS rerun
@@ -67,11 +67,11 @@ SELECT project_clear($1::bigint, $2::int) AS removed;
 -- closed (accepted, noise, fixed) is settled; a change without an alert is still watched. since_night: a night is known,
 -- the newest session or nightly job of the newest 1,000 jobs; else `fresh` and the broken jobs count from 24 hours ago.
 -- fresh: groups without an open alert from before. broken_builds: commits that the newest session could not measure, and
--- those of jobs that ended as broken since and have no result. silent: runners that sent no request for 5 minutes, and
+-- those of jobs that ended as broken since and have no result. suppressed: alerts that rules hide. silent: runners that sent no request for 5 minutes, and
 -- one within 30 days.
 -- in: project_id i64
 -- out: open i64, groups i64, fresh i64, regressions i64, broken i64, drifts i64, toolchain i64, harness i64,
---    since_night bool, broken_builds i64, silent i64, headline i64, regressed i64, watching i64, improved i64
+--    since_night bool, broken_builds i64, suppressed i64, silent i64, headline i64, regressed i64, watching i64, improved i64
 WITH newest_session AS MATERIALIZED (
     SELECT id, started_at FROM sessions WHERE project_id = $1::bigint ORDER BY number DESC LIMIT 1),
 recent_jobs AS MATERIALIZED (
@@ -83,7 +83,8 @@ night AS MATERIALIZED (
 waiting AS MATERIALIZED (
     SELECT coalesce(a.group_id, -a.id) AS group_id, a.created_at, x.kind, x.regression FROM alerts a
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
-    WHERE a.project_id = $1::bigint AND a.state IN ('untriaged', 'acknowledged', 'investigating')),
+    WHERE a.project_id = $1::bigint AND a.state IN ('untriaged', 'acknowledged', 'investigating')
+      AND a.suppressed_by IS NULL),
 grouped AS (SELECT group_id, min(created_at) AS created_at FROM waiting GROUP BY group_id),
 unbuilt AS (
     SELECT c.sha FROM newest_session n
@@ -100,7 +101,7 @@ newest AS (
     FROM series s
     LEFT JOIN LATERAL (
         SELECT x.regression, x.firm OR x.confirmed AS firm, x.undone_commit_id IS NOT NULL AS undone, a.state,
-               a.state IN ('untriaged', 'acknowledged', 'investigating') AS open
+               a.state IN ('untriaged', 'acknowledged', 'investigating') AND a.suppressed_by IS NULL AS open
         FROM change_points x
         JOIN branch_commits b ON b.project_id = x.project_id AND b.commit_id = x.commit_id AND b.branch = s.branch
         LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
@@ -118,6 +119,7 @@ SELECT (SELECT count(*) FROM waiting) AS open,
        (SELECT count(*) FROM waiting WHERE kind = 'harness') AS harness,
        (SELECT at IS NOT NULL FROM night) AS since_night,
        (SELECT count(*) FROM unbuilt) AS broken_builds,
+       (SELECT count(*) FROM alerts WHERE project_id = $1::bigint AND suppressed_by IS NOT NULL) AS suppressed,
        (SELECT count(*) FROM runners r
         WHERE (r.project_id IS NULL OR r.project_id = $1::bigint) AND r.revoked_at IS NULL AND r.drained_at IS NULL
           AND NOT r.labels ? 'once' AND r.last_seen_at < now() - interval '5 minutes' AND r.last_seen_at >= now() - interval '30 days') AS silent,

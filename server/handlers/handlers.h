@@ -305,6 +305,11 @@ PFC_HANDLER(feed);         /* alerts/feed.c */
 PFC_HANDLER(notices_list); /* alerts/notices.c */
 PFC_HANDLER(notices_delete);
 PFC_HANDLER(notices_send);
+PFC_HANDLER(suppressions_list); /* alerts/suppressions.c */
+PFC_HANDLER(suppressions_get);
+PFC_HANDLER(suppressions_post);
+PFC_HANDLER(suppressions_preview);
+PFC_HANDLER(suppressions_delete);
 
 json_t *pfc_encode_job(const pfc_job *j);
 json_t *pfc_encode_bisection(const pfc_req *req, const pfc_bisection *b);

@@ -127,10 +127,11 @@ const pfc_route pfc_routes[] = {
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
       "project:string state:(open|" ALERT_STATES ") series:integer(1..) event:integer(1..) "
-      "group:integer(1..) owner:string grouped:boolean sort:(new|worth) " PAGE,
+      "group:integer(1..) owner:string grouped:boolean suppressed:boolean sort:(new|worth) " PAGE,
       NULL,
       "Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every "
-      "group that has the highest worth",
+      "group that has the highest worth; suppressed: only those that a rule hides, or none of "
+      "them, as state=open does without it",
       "200", "AlertsAnswer" },
     { "GET", API "/alerts/{id}", PFC_MAY_READ, pfc_handle_alerts_get, NULL, NULL,
       "One alert, its history and its range of commits", "200", "AlertDetailAnswer" },
@@ -155,6 +156,25 @@ const pfc_route pfc_routes[] = {
       "Dismisses a step of a machine, so that its alerts are regressions again, or a fault, or "
       "restores it",
       "200 409", "EventAnswer" },
+
+    { "GET", API "/projects/{p}/suppressions", PFC_MAY_READ, pfc_handle_suppressions_list,
+      "ended:boolean " PAGE, NULL,
+      "Suppression rules, newest first, with the alerts and notices that each hides", "200",
+      "SuppressionsAnswer" },
+    { "POST", API "/projects/{p}/suppressions", PFC_SCOPE_TRIAGE, pfc_handle_suppressions_post,
+      NULL, "Suppression", "Stores a rule that hides open alerts for a time", "201 409",
+      "SuppressionAnswer" },
+    { "POST", API "/projects/{p}/suppressions/preview", PFC_SCOPE_TRIAGE,
+      pfc_handle_suppressions_preview, NULL, "SuppressionMatcher",
+      "What a rule would hide now, and would have hidden in 90 days; stores nothing", "200",
+      "SuppressionPreviewAnswer" },
+    { "GET", API "/projects/{p}/suppressions/{id}", PFC_MAY_READ, pfc_handle_suppressions_get, PAGE,
+      NULL, "One rule, and the alerts that it has hidden, newest first", "200",
+      "SuppressionDetailAnswer" },
+    { "DELETE", API "/projects/{p}/suppressions/{id}", PFC_SCOPE_TRIAGE,
+      pfc_handle_suppressions_delete, NULL, NULL,
+      "Ends a rule and shows the open alerts that it hid; the record stays", "200",
+      "SuppressionAnswer" },
 
     { "POST", API "/jobs", PFC_MAY_INGEST, pfc_handle_jobs_post, NULL, "Job",
       "Queues a job; an open job of the same kind and commit answers 200", "201 200", "JobAnswer" },

@@ -26,6 +26,7 @@
 #include "server/services/queue/queue.h"
 #include "server/services/queue/reruns.h"
 #include "server/services/queue/schedules.h"
+#include "server/services/suppressions/suppressions.h"
 
 #define MAX_DETECTORS       64
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
@@ -364,6 +365,18 @@ static void fire_schedules(pfc_workers *w)
 typedef pfc_code (*look_fn)(pfc_db *db, const pfc_fault_limits *limits, pfc_fault_counts *counts,
                             pfc_err *err);
 
+static void settle_suppressions(pfc_workers *w)
+{
+    pfc_suppressions_settled settled = { 0 };
+    pfc_err err = { 0 };
+
+    if (pfc_suppressions_settle(w->db, &settled, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "suppressions_not_settled", "why", err.msg);
+    if (settled.hidden || settled.shown || settled.ended)
+        pfc_log(PFC_INFO, "suppressions_settled", "hidden", settled.hidden, "shown", settled.shown,
+                "ended", settled.ended);
+}
+
 static void look_for_faults(pfc_workers *w, look_fn look)
 {
     pfc_fault_counts counts = { 0 };
@@ -410,6 +423,7 @@ static int run_due(pfc_workers *w, keeping *h)
         else if (hidden)
             pfc_log(PFC_INFO, "results_hidden", "branches", hidden);
         fire_schedules(w);
+        settle_suppressions(w);
         h->next_expire = now + w->expire_ns;
     }
     return (int)(w->expire_ns / PFC_NS_PER_MS);

@@ -76,6 +76,9 @@ BASE = {("GET", "/api/v1/projects/p"): {"name": "p", "repo_url": None, "standing
         ("DELETE", "/api/v1/jobs/7"): {"id": 7}, ("GET", "/api/v1/notices"): {"notices": []},
         ("GET", "/api/v1/projects/p/schedules"): {"schedules": []}, ("POST", "/api/v1/projects/p/schedules"): (201, {"name": "n"}),
         ("POST", "/api/v1/projects/p/schedules/n/run"): (201, {"id": 1, "state": "nothing"}), ("DELETE", "/api/v1/projects/p/schedules/n"): {},
+        ("GET", "/api/v1/projects/p/suppressions"): {"suppressions": []}, ("POST", "/api/v1/projects/p/suppressions"): (201, {"id": 3}),
+        ("GET", "/api/v1/projects/p/suppressions/3"): {"id": 3}, ("DELETE", "/api/v1/projects/p/suppressions/3"): {"id": 3},
+        ("POST", "/api/v1/projects/p/suppressions/preview"): {"open": 0},
         ("POST", "/api/v1/notices/7/send"): {"deliveries": 1}, ("DELETE", "/api/v1/notices/7"): {}}
 
 
@@ -483,18 +486,26 @@ ROWS = [
         ("project", ["project", "list"]), ("project", ["project", "create", "q"]), ("project", ["project", "delete", "p", "--yes"]),
         ("repro", ["repro", "7", "--print"]), ("runner", ["runner", "list"]),
         ("schedule", ["schedule", "list", "--project", "p"]), ("schedule", ["schedule", "add", "n", "--cron", "@daily", "--project", "p"]),
-        ("schedule", ["schedule", "run", "n", "--project", "p"]), ("schedule", ["schedule", "remove", "n", "--project", "p"]))],
+        ("schedule", ["schedule", "run", "n", "--project", "p"]), ("schedule", ["schedule", "remove", "n", "--project", "p"]),
+        *[("suppress", ["suppress", *args, "--project", "p"]) for args in (
+            ["list"], ["show", "3"], ["end", "3"], ["preview", "--metric", "m"],
+            ["add", "--owner", "o", "--reason", "r", "--days", "3", "--metric", "m"])])],
     *[(args[0], 2, "not found or refused", lambda t, args=args: t.plain(*args)) for args in (
         ["series", "99"], ["alerts", "99"], ["jobs", "99"], ["notices", "send", "99"], ["notices", "close", "99"],
         ["notices", "send"], ["notices", "7"], ["notices", "send", "7", "8"], ["events", "99"], ["audit", "stray"], ["coverage", "--project", "q"], ["why", "99"],
         ["accept", "99"], ["accept"], ["accept", "1", "2"], ["replay", "--show", "--project", "q"], ["token", "revoke", "99"],
         ["token", "create"], ["project", "delete", "q", "--yes"], ["project", "delete", "p"], ["project", "create", "No Name"],
         ["repro", "99", "--print"], ["repro", "alert:7/1", "--print"], ["runner"], ["runner", "drain"], ["runner", "drain", "rack-99"],
-        ["schedule"], ["schedule", "add", "n", "--project", "p"], ["schedule", "run", "q", "--project", "p"])],
+        ["schedule"], ["schedule", "add", "n", "--project", "p"], ["schedule", "run", "q", "--project", "p"],
+        *[["suppress", *args, "--project", "p"] for args in (
+            [], ["list", "3"], ["show"], ["show", "x"], ["show", "99"], ["end", "99"], ["preview"], ["add", "--metric", "m"],
+            ["add", "--owner", "o", "--reason", "r", "--days", "3"], ["list", "--metric", "m"], ["preview", "--metric", "m", "--days", "3"],
+            ["preview", "--param", "dtype"])])],
     *[(args[0], 5, "no service", lambda t, args=args: t.away(*args)) for args in (
         ["series", "--project", "p"], ["alerts"], ["jobs"], ["notices"], ["notices", "send", "7"], ["events"], ["audit"], ["coverage", "--project", "p"],
         ["why", "7"], ["accept", "7"], ["explain", "--alert", "7"], ["explain", "--run", "7"], ["report", "7", "8"],
-        ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"], ["schedule", "list", "--project", "p"])],
+        ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"], ["schedule", "list", "--project", "p"],
+        ["suppress", "list", "--project", "p"])],
     *[("jobs", status, f"the service answers {code}", lambda t, code=code: t.refused(("GET", "/api/v1/jobs"), "jobs", status=code))
       for status, code in ((2, 400), (2, 401), (2, 403), (2, 409), (2, 413), (5, 500), (5, 502), (5, 503))],
     ("repro", 0, "its compare", lambda t: t.here("repro", "7", measure="echo 1")),

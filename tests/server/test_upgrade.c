@@ -188,6 +188,9 @@ static const struct {
           " SELECT 1, id, 7, 1, repeat('1', 40) FROM bisections LIMIT 1" },
     { 59, "INSERT INTO project_owners (project_id) VALUES (1)" },
     { 60, "INSERT INTO series_states VALUES (1, 1, 1, decode('00', 'hex'))" },
+    { 62, "INSERT INTO suppressions (project_id, owner, reason, metric, created_by, expires_at)"
+          " VALUES (1, 'o', 'r', 'm', 'a', now() + interval '1 day');"
+          "INSERT INTO suppressed_alerts (project_id, suppression_id, alert_id) VALUES (1, 1, 1)" },
 };
 
 /* ---- one connection ---- */

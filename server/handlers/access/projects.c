@@ -37,16 +37,16 @@ static json_t *encode_standing(const pfc_standing *s)
 {
     char *sentence = pfc_standing_sentence(s);
     json_t *json = json_pack(
-        "{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:s, s:I, s:I,"
+        "{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:s, s:I, s:I,"
         " s:{s:I, s:I, s:I, s:I, s:I}}",
         "level", pfc_standing_level(s), "sentence", sentence, "alerts", "open", (json_int_t)s->open,
         "groups", (json_int_t)s->groups, "new_groups", (json_int_t)s->fresh, "regression",
         (json_int_t)s->regressions, "broken", (json_int_t)s->broken, "drift", (json_int_t)s->drifts,
-        "toolchain", (json_int_t)s->toolchain, "harness", (json_int_t)s->harness, "new_since",
-        s->since_night ? "night" : "day", "broken_builds", (json_int_t)s->broken_builds,
-        "silent_runners", (json_int_t)s->silent, "headline", "series", (json_int_t)s->headline,
-        "regressed", (json_int_t)s->regressed, "watching", (json_int_t)s->watching, "improved",
-        (json_int_t)s->improved, "unchanged",
+        "toolchain", (json_int_t)s->toolchain, "harness", (json_int_t)s->harness, "suppressed",
+        (json_int_t)s->suppressed, "new_since", s->since_night ? "night" : "day", "broken_builds",
+        (json_int_t)s->broken_builds, "silent_runners", (json_int_t)s->silent, "headline", "series",
+        (json_int_t)s->headline, "regressed", (json_int_t)s->regressed, "watching",
+        (json_int_t)s->watching, "improved", (json_int_t)s->improved, "unchanged",
         (json_int_t)(s->headline - s->regressed - s->watching - s->improved));
 
     free(sentence);

@@ -44,6 +44,17 @@ static json_t *encode_reference(const pfc_alert *a)
                      pfc_reply_number(a->reference_high));
 }
 
+/* The rule that hides the alert. */
+static json_t *encode_suppression(const pfc_alert *a)
+{
+    if (!a->suppression_id)
+        return json_null();
+    return json_pack("{s:I, s:o, s:o, s:o}", "id", (json_int_t)a->suppression_id, "owner",
+                     pfc_reply_string(a->suppression_owner), "reason",
+                     pfc_reply_string(a->suppression_reason), "expires_at",
+                     pfc_encode_time(a->suppression_until));
+}
+
 json_t *pfc_encode_drift(const pfc_alert *a)
 {
     pfc_slope slope;
@@ -118,6 +129,7 @@ static json_t *encode_alert(const void *row, const void *req)
     json_object_set_new(json, "drift", pfc_encode_drift(a));
     json_object_set_new(json, "suspect", encode_suspect(a));
     json_object_set_new(json, "owner", pfc_encode_owner(req, a->owner));
+    json_object_set_new(json, "suppression", encode_suppression(a));
     return json;
 }
 
@@ -133,6 +145,15 @@ static pfc_code read_order(const pfc_req *req, pfc_page page, bool *by_worth, pf
         return pfc_err_set_field(err, PFC_EINVAL, "cursor",
                                  "query: a list by worth has one page; ask for a larger limit");
     return code;
+}
+
+static pfc_code read_suppressed(const pfc_req *req, pfc_maybe *out, pfc_err *err)
+{
+    const char *text = NULL;
+    pfc_code code = pfc_req_query(req, "suppressed", 8, &text, err);
+
+    out->known = text != NULL;
+    return code ? code : pfc_req_query_bool(req, "suppressed", &out->value, err);
 }
 
 static pfc_code list_alerts(pfc_app *app, const pfc_alert_filter *filter, pfc_page page,
@@ -169,6 +190,8 @@ PFC_HANDLER(alerts_list)
         code = pfc_req_query(req, "owner", PFC_OWNERS_MAX_NAME + 1, &filter.owner, err);
     if (!code)
         code = pfc_req_query_bool(req, "grouped", &grouped, err);
+    if (!code)
+        code = read_suppressed(req, &filter.suppressed, err);
     if (!code && (grouped || by_worth) && filter.group_id)
         code = pfc_err_set_field(err, PFC_EINVAL, "group",
                                  "query: the alerts of one group have neither groups nor an order");

@@ -85,7 +85,7 @@ VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
 verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
 standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
                    new_since=one_of("night", "day"), broken_builds=COUNT, silent_runners=COUNT,
-                   alerts=members(open=COUNT, groups=COUNT, new_groups=COUNT, regression=COUNT, broken=COUNT, drift=COUNT, toolchain=COUNT, harness=COUNT),
+                   alerts=members(open=COUNT, groups=COUNT, new_groups=COUNT, regression=COUNT, broken=COUNT, drift=COUNT, toolchain=COUNT, harness=COUNT, suppressed=COUNT),
                    headline=members(series=COUNT, regressed=COUNT, watching=COUNT, improved=COUNT, unchanged=COUNT))
 effect = members(source=one_of("history", "bisection", "pairs"), bisection_id=null(NUMERAL), commit=null(COMMIT), **INTERVAL, n=COUNT)
 place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}
@@ -186,7 +186,14 @@ alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEX
                 undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
                 drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), two_speeds=each(TEXT), blocks=null(blocks), worth=null(NUMBER), event_id=null(NUMERAL),
-                reproducibility=null(REPRODUCIBILITY), hidden=COUNT, suspect=null(suspected), owner=null(TEXT))
+                reproducibility=null(REPRODUCIBILITY), hidden=COUNT, suspect=null(suspected), owner=null(TEXT),
+                suppression=null(members(id=NUMERAL, owner=TEXT, reason=TEXT, expires_at=TIME)))
+suppression = {"id": NUMERAL, "owner": TEXT, "reason": TEXT, "benchmark": null(TEXT), "params": TEXTS, "backend": null(TEXT),
+               "machine_class": null(TEXT), "metric": null(TEXT), "direction": null(one_of("up", "down")), "max_change": null(NUMBER),
+               "created_by": null(TEXT), "created_at": TIME, "expires_at": TIME, "ended_at": null(TIME), "ended_by": null(TEXT),
+               "hidden": COUNT, "hidden_total": COUNT, "notices": COUNT}
+suppressed_alert = members(id=NUMERAL, series_id=NUMERAL, **NAMED, kind=TEXT, state=ref("AlertState"), **INTERVAL,
+                           hidden_at=null(TIME), released_at=null(TIME), notices=COUNT)
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
 step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT)
@@ -399,6 +406,10 @@ SCHEMAS = {
         id=NUMERAL, schedule=TEXT, state=NIGHT, reason=TEXT, job_id=null(NUMERAL), head=null(COMMIT), base=null(COMMIT),
         commits=COUNT, left_out=COUNT, due_at=null(TIME), started_at=null(TIME), finished_at=null(TIME), actor=null(TEXT)),
     "NightsAnswer": page("nights", ref("NightAnswer")),
+    "SuppressionsAnswer": page("suppressions", ref("SuppressionAnswer")),
+    "SuppressionAnswer": members(**suppression),
+    "SuppressionDetailAnswer": members(**suppression, **page("alerts", suppressed_alert)["properties"]),
+    "SuppressionPreviewAnswer": members(open=COUNT, visible=COUNT, past=COUNT, series=COUNT, alerts=each(suppressed_alert)),
     "ForgeAnswer": members(forge=FORGE, repo=TEXT, policy=one_of("always", "on_change", "on_regression"), budget_s=NUMBER,
                            patience_s=NUMBER, machine_class=null(TEXT), created_at=null(TIME)),
 }

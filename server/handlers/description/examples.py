@@ -41,5 +41,8 @@ EXAMPLES = {
     "ScheduleChange": {"enabled": False},
     "Owners": {"rules": "kernel:gemm @gemm-team\n/kernels/norm/ @norm-team\n"},
     "Codeowners": {"commit": COMMIT, "path": ".github/CODEOWNERS", "text": "/kernels/ @kernels\n"},
+    "Suppression": {"owner": "kernels team", "reason": "the new allocator lands on Friday", "days": 7, "benchmark": "gemm/*",
+                    "params": {"dtype": "bf16"}, "metric": "time_ns", "direction": "up", "max_change": 0.03},
+    "SuppressionMatcher": {"benchmark": "gemm/*", "backend": "cpu-*", "max_change": 0.03},
     "Detector": {"fdr": 0.05, "rules": [{"metric": "*", "min_change": 0.01}, {"benchmark": "startup/*", "judged": False}]},
 }

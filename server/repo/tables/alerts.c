@@ -12,7 +12,8 @@ static pfc_sql_alerts_list_args alert_args(const pfc_alert_filter *f, pfc_page p
                                        .limit = pfc_page_fetch(page),
                                        .event_id = f->event_id,
                                        .group_id = f->group_id,
-                                       .owner = f->owner };
+                                       .owner = f->owner,
+                                       .suppressed = f->suppressed };
 }
 
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
@@ -70,7 +71,8 @@ pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int lim
                                              .state = filter->state,
                                              .limit = limit,
                                              .event_id = filter->event_id,
-                                             .owner = filter->owner },
+                                             .owner = filter->owner,
+                                             .suppressed = filter->suppressed },
             &best, err);
     if (!code)
         code = read_ids(tx, &best, (pfc_page){ .limit = limit }, out, err);
@@ -98,7 +100,8 @@ pfc_code pfc_alert_leaders(pfc_db *db, const pfc_alert_filter *filter, bool wort
                                            .event_id = filter->event_id,
                                            .cursor = page.cursor,
                                            .by_worth = worth,
-                                           .owner = filter->owner },
+                                           .owner = filter->owner,
+                                           .suppressed = filter->suppressed },
             &best, err);
     if (!code)
         code = read_ids(tx, &best, page, out, err);

@@ -126,6 +126,7 @@ typedef struct pfc_alert_filter {
     const char *state;             /* NULL: any; "open": every state that is not closed */
     int64_t event_id, group_id;    /* 0: any */
     const char *owner;             /* one of the names; "none": alerts without; NULL: any */
+    pfc_maybe suppressed;          /* unknown: with "open", those that no rule hides; else any */
 } pfc_alert_filter;
 
 /** Newest first. */

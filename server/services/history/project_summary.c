@@ -22,6 +22,7 @@ pfc_code pfc_standing_get(pfc_db *db, int64_t project_id, pfc_standing *out, pfc
                                .fresh = row->fresh,
                                .since_night = row->since_night,
                                .broken_builds = row->broken_builds,
+                               .suppressed = row->suppressed,
                                .silent = row->silent,
                                .regressions = row->regressions,
                                .broken = row->broken,
@@ -89,6 +90,12 @@ char *pfc_standing_sentence(const pfc_standing *s)
 
     pfc_buf_init(&out, 1024);
     add_groups(&out, s);
+    if (s->suppressed) {
+        pfc_buf_puts(&out, "; ");
+        add_part(&out, &first, s->suppressed, "alert hidden by suppression rules",
+                 "alerts hidden by suppression rules");
+        first = true;
+    }
     pfc_buf_puts(&out, "; ");
     add_part(&out, &first, s->broken_builds, "broken build", "broken builds");
     add_part(&out, &first, s->silent, "silent runner", "silent runners");

@@ -13,6 +13,7 @@ typedef struct pfc_standing {
                             * 24 hours */
     bool since_night;      /* the project has a night */
     int64_t broken_builds; /* commits that the last night could not build or measure */
+    int64_t suppressed;    /* alerts that suppression rules hide; counted nowhere else */
     int64_t silent;        /* runners that sent no request for 5 minutes, and one within 30 days */
     /* Headline series by the newest change of each: regressed as long as its alert is open,
      * watching while it is too young for one. */

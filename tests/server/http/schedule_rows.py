@@ -21,3 +21,10 @@ def keep_busy(server):
                                                    "labels": {"rack": "never"}}).json["id"]
     support.sql(server.database, "INSERT INTO nights (project_id, schedule_id, actor, state, job_id) SELECT project_id, id, 'schedule', 'running',"
                 f" {job} FROM schedules WHERE name = 'busy'")
+
+
+def ask_about_schedules(server, ask):
+    """A schedule of a name that is taken, and a night of one that is busy."""
+    ask("post", "/api/v1/projects/{p}/schedules", SCHEDULE)
+    keep_busy(server)
+    ask("post", "/api/v1/projects/{p}/schedules/{id}/run", path="/api/v1/projects/demo/schedules/busy/run")

@@ -15,6 +15,7 @@ WHERE_PUBLIC = {"/api/v1/" + path for path in (
     "events", "explain", "jobs", "jobs/{id}", "machines", "notices", "projects", "projects/{p}", "projects/{p}/commits",
     "projects/{p}/commits/{id}", "projects/{p}/coverage", "projects/{p}/plot", "projects/{p}/plot/names", "projects/{p}/detector", "projects/{p}/feed", "projects/{p}/runs", "projects/{p}/series",
     "projects/{p}/sessions", "projects/{p}/sessions/{id}", "projects/{p}/candidates",
+    "projects/{p}/suppressions", "projects/{p}/suppressions/{id}",
     "projects/{p}/pulls", "projects/{p}/forge", "projects/{p}/schedules", "projects/{p}/schedules/{id}/nights", "projects/{p}/owners",
     "runners", "runs/{id}", "series/{id}", "series/{id}/replay", "stats")}
 ADDRESS = rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"

@@ -15,6 +15,7 @@ import jsonschema
 import description
 import fleet_rows
 import pull_rows
+import rule_rows
 import schedule_rows
 import schema_walk
 import strangers
@@ -105,7 +106,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         pull_rows.plant(server)
         schedule_rows.plant(server, job)
         schedules = "/api/v1/projects/{p}/schedules/{id}"
-        return {schedules: "planted", schedules + "/run": "planted", schedules + "/nights": "planted", "/api/v1/environment/{id}": event,
+        return {rule_rows.ONE: rule_rows.plant(server), schedules: "planted", schedules + "/run": "planted", schedules + "/nights": "planted", "/api/v1/environment/{id}": event,
                 "/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/projects/{p}/sessions/{id}": f"{6:032x}", "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series,
@@ -134,7 +135,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ("post", "/api/v1/projects/{p}/sources"): {"commit": support.commit_id(4), "files": ["a.c"], "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1), ("post", "/api/v1/projects/{p}/owners"): {"rules": "kernel:gemm @gemm\n"},
         ("post", "/api/v1/projects/{p}/codeowners"): {"commit": support.commit_id(4), "path": "CODEOWNERS", "text": "* @all\n"},
-        ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE,
+        ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE, **rule_rows.BODIES,
         ("post", "/api/v1/projects/{p}/schedules"): schedule_rows.SCHEDULE,
         ("patch", "/api/v1/projects/{p}/schedules/{id}"): {"budget_s": 90, "suite": None},
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
@@ -165,7 +166,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "SuspectsAnswer.suspects[].now", "CommitAnswer.changes[].why_no_alert", "SeriesAnswer.changes[].why_no_alert", "SeriesAnswer.series.change.why_no_alert", "SeriesListAnswer.series[].change.why_no_alert", "CandidatesAnswer.candidates", "AlertAnswer.two_speeds", "AlertAnswer.blocks", "AlertDetailAnswer.two_speeds", "AlertDetailAnswer.blocks", "SeriesAnswer.changes[].blocks", "SeriesAnswer.series.two_speeds", "SeriesListAnswer.series[].two_speeds"}
     ELSEWHERE |= {"SessionAnswer.commits[].needs_s", "SessionAnswer.commits[].worst.alert_id", "SessionAnswer.series[].boundaries[].alert_id",
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
-    ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble"}
+    ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble", *rule_rows.ELSEWHERE}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
         "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", "phases", *(
@@ -282,9 +283,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                  "good": support.commit_id(1), "bad": support.commit_id(12)}
         ask("post", "/api/v1/bisections", order)
         ask("post", "/api/v1/bisections", {**order, "dry_run": False})
-        ask("post", "/api/v1/projects/{p}/schedules", self.BODIES["post", "/api/v1/projects/{p}/schedules"])
-        schedule_rows.keep_busy(server)
-        ask("post", "/api/v1/projects/{p}/schedules/{id}/run", path="/api/v1/projects/demo/schedules/busy/run")
+        rule_rows.ask_about_rules(server, ask)
+        schedule_rows.ask_about_schedules(server, ask)
         for limit in ("?limit=1", "?limit=1000"):
             ask("get", "/api/v1/projects/{p}/schedules/{id}/nights", query=limit)
             for pattern in ("commits", "series", "runs", "pulls"):
@@ -487,7 +487,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         items, cursor = [], ""
         while cursor is not None and len(items) < 1000:
             page = server.as_admin("GET", f"{self.path(pattern)}?limit={limit}{cursor}").json
-            rows = page["rows"] if "rows" in page else next(page[n] for n in page if n != "next_cursor")
+            rows = page["rows"] if "rows" in page else next(page[n] for n in page if isinstance(page[n], list))
             self.assertLessEqual(len(rows), limit)
             items += [row.get("id", row.get("series_id", row.get("number", row.get("name")))) for row in rows]
             cursor = page["next_cursor"] and f"&cursor={page['next_cursor']}"

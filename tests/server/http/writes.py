@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 
+import rule_rows
 import support
 
 INJECTIONS = ("'; DROP TABLE runs; -- \" OR 1=1 -- $1); DELETE FROM measurements; --", "{a,b}\\\"'\\x27\\",
@@ -20,7 +21,7 @@ REFUSED = (400, 404, 409, 413)
 # Operations that change nothing (a replay, signing out without a session) or whose trace is the job itself, as server/API.md says.
 # Signed by a forge in place of a token: test_webhooks.py.
 WEBHOOKS = {("post", "/api/v1/webhooks/" + forge) for forge in ("github", "gitlab", "gitea")}
-NO_ROW = {("post", "/api/v1/projects/{p}/replay"), ("delete", "/api/v1/session"),
+NO_ROW = {("post", "/api/v1/projects/{p}/replay"), ("post", "/api/v1/projects/{p}/suppressions/preview"), ("delete", "/api/v1/session"),
           ("post", "/api/v1/jobs/lease"), ("post", "/api/v1/jobs/{id}/heartbeat"), ("post", "/api/v1/jobs/{id}/release"),
           ("post", "/api/v1/jobs/{id}/restart"), ("post", "/api/v1/jobs/{id}/earlier")}
 
@@ -123,6 +124,12 @@ class Writes:
         yield "patch", schedule, {"enabled": False}, 1
         yield "post", schedule + "/run", None, 1
         yield "delete", schedule, None, 1
+        rules = demo + "/suppressions"
+        yield "post", rules + "/preview", {"benchmark": "audited"}, 0
+        yield "post", rules, {**rule_rows.RULE, "benchmark": "audited"}, 1
+        last = self.service().as_admin("GET", rules).json["suppressions"][0]["id"]
+        yield "delete", f"{rules}/{last}", None, 1
+        yield "delete", f"{rules}/{last}", None, 0
         yield "post", demo + "/sources", sources, 1
         yield "post", demo + "/owners", {"rules": "kernel:gemm @audited\n"}, 1
         yield "post", demo + "/codeowners", {"commit": support.commit_id(6), "path": "CODEOWNERS", "text": "* @audited\n"}, 1

@@ -147,6 +147,8 @@ export function startMock(dist, state) {
         changes: found.map(({ index, index_low, index_high, alert_id, commit_low, commit_high, ...c }) => ({ ...c,
           position: at(index), position_low: at(index_low), position_high: at(index_high) })) };
     }],
+    [/^\/projects\/[^/]+\/suppressions$/, () => (state.suppressions ? { suppressions: state.suppressions, next_cursor: null } : list("suppressions"))],
+    [/^\/projects\/[^/]+\/suppressions\/\d+$/, () => ({ ...fixture("suppressions").suppressions[0], ...fixture("suppression_alerts") })],
     [/^\/compare$/, () => fixture("compare")],
     [/^\/alerts$/, (url) => {
       const all = list("alerts");
@@ -222,6 +224,20 @@ export function startMock(dist, state) {
         state.patches.push({ token: known, change: JSON.parse(body) });
         state.event = { dismissed_by: "mara", dismissed_reason: JSON.parse(body).reason, closed_at: "2026-02-24T00:00:00Z" };
         json(res, 200, { ...fixture("environment").events[0], ...state.event });
+      });
+      return undefined;
+    }
+    if (/^\/projects\/[^/]+\/suppressions/.test(path) && req.method !== "GET") {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk; });
+      req.on("end", () => {
+        if (!known) return refuse(res, 401, "unauthorized", "Rules need a token with the scope triage.");
+        const rule = fixture("suppressions").suppressions[0];
+        state.patches.push({ method: req.method, path, change: body ? JSON.parse(body) : null });
+        if (path.endsWith("/preview")) return json(res, 200, { open: 2, visible: 1, past: 5, series: 12, alerts: fixture("suppression_alerts").alerts });
+        if (req.method === "POST") state.suppressions = [{ ...rule, ...JSON.parse(body), id: 9 }, ...fixture("suppressions").suppressions];
+        else state.suppressions = fixture("suppressions").suppressions.filter((r) => r.id !== Number(path.split("/").pop()));
+        return json(res, req.method === "POST" ? 201 : 200, req.method === "POST" ? state.suppressions[0] : rule);
       });
       return undefined;
     }

@@ -5,6 +5,7 @@ import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations }
 import { nightWalks } from "./night_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
+import { ruleWalks } from "./rule_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
 
@@ -22,7 +23,7 @@ const PAGES = {
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
   commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
   explain: `/explain?before=${"1".repeat(32)}&after=${"8".repeat(32)}&benchmark=gemm&backend=accel%3Apfc-server`, compare_form: "/compare", alerts: "/alerts?project=kernels&state=all", alert: "/alerts/31", jobs: "/jobs?project=kernels",
-  run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
+  suppressions: "/p/kernels/suppressions?rule=3", run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
 };
 
 const state = { patches: [] };
@@ -79,7 +80,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

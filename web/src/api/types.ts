@@ -108,6 +108,7 @@ export interface Alert {
   title?: string; drift?: Drift | null; reproducibility?: string | null; hidden?: number; /* results of its series in quarantine */
   boundary?: { name: string; before: string | null; now: string | null }[] | null; /* of kind toolchain, harness */
   owner?: string | null; /* names, separated by one space */
+  suppression?: { id: number; owner: string; reason: string; expires_at: string } | null; /* the rule that hides it */
 }
 /* Of an alert of kind drift, which has no culprit: its range, its slope, and the change since the last release. */
 export interface Drift {

@@ -9,6 +9,7 @@ export type Route =
   | { page: "commit"; project: string; id: string }
   | { page: "nights"; project: string }
   | { page: "night"; project: string; id: string }
+  | { page: "suppressions"; project: string }
   | { page: "series"; id: string }
   | { page: "compare" }
   | { page: "explain" }
@@ -39,6 +40,7 @@ export function matchRoute(path: string): Route {
     if (p.length === 3 && (c === "plot" || c === "heatmap")) return { page: c, project: b };
     if (p.length === 3 && c === "commits") return { page: "commits", project: b };
     if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
+    if (p.length === 3 && c === "suppressions") return { page: c, project: b };
     if (p.length === 3 && c === "nights") return { page: "nights", project: b };
     if (p.length === 4 && c === "nights" && d !== undefined) return { page: "night", project: b, id: d };
     return { page: "missing" };
@@ -77,6 +79,7 @@ export const href = {
   commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
   nights: (project: string) => `/p/${e(project)}/nights`,
   night: (project: string, id: string, query: Query = {}) => withQuery(`/p/${e(project)}/nights/${e(id)}`, query),
+  suppressions: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/suppressions`, query),
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
   explain: (asked: { before?: string | number | null; after: string | number; benchmark: string; backend: string; metric?: string | null }) => withQuery("/explain", asked),
   alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),

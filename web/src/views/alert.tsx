@@ -183,6 +183,7 @@ export function AlertView(props: { id: string }) {
                 ...(a.hidden ? [["Hidden", `${plural(a.hidden, "result")} of its series in quarantine`] as [string, ComponentChildren]] : []),
                 ...(a.commit ? [[a.boundary ? "New level since" : "First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
                 ["Compare", <a href={href.compare(a.project, a.commit_low, a.commit_high)}>both ends of the range</a>], ["Note", a.note || "none"],
+                ...(a.suppression ? [["Hidden by", <a href={href.suppressions(a.project, { rule: a.suppression.id })}>rule {a.suppression.id} of {a.suppression.owner}: {a.suppression.reason}</a>] as [string, ComponentChildren]] : []),
               ]} />
             </Section>
           </Page>

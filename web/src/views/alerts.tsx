@@ -12,6 +12,7 @@ import { BenchName, Clamped, CommitLink, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { Candidates } from "./candidates";
+import { HiddenAlerts } from "./hidden_alerts";
 import { DriftRange } from "./drift";
 import { Explained, Moved } from "./moved";
 
@@ -54,6 +55,7 @@ export function Alerts() {
     <Page title="Alerts" lead="Changes that need triage.">
       <div class="filters"><Select label="State" value={state} options={CHOICES} onChange={(v) => setQuery({ state: v === "open" ? null : v })} /></div>
       {event && /^[0-9]{1,15}$/.test(event) ? <Explained id={Number(event)} /> : <Moved project={project} />}
+      {!event && <HiddenAlerts project={project} />}
       <View load={load} what="alerts">
         {(rows) => {
           if (rows.length === 0) {

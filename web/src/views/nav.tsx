@@ -16,6 +16,7 @@ export function sections(project: string | null): Section[] {
     { name: "Alerts", entries: [
       entry("Alerts", href.alerts(project), "alerts", "alert"),
       entry("Bisections", href.bisections(project), "bisections", "bisection"),
+      ...(project ? [entry("Suppressions", href.suppressions(project), "suppressions")] : []),
     ] },
     { name: "Kernels", entries: project ? [
       entry("Series", href.seriesList(project), "seriesList", "series"),

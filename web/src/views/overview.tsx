@@ -12,6 +12,7 @@ import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { HiddenAlerts } from "./hidden_alerts";
 import { Moved } from "./moved";
 import { LastNight } from "./nights";
 
@@ -165,7 +166,7 @@ export function Overview() {
       <Section title="Headline metrics" side={<a href={href.seriesList(project.name)}>All series</a>}><Headlines project={project.name} /></Section>
       <Moved project={project.name} />
       <div class="split">
-        <Section title="Open alerts" side={<a href={href.alerts(project.name)}>All alerts</a>}><OpenAlerts project={project.name} /></Section>
+        <Section title="Open alerts" side={<a href={href.alerts(project.name)}>All alerts</a>}><OpenAlerts project={project.name} /><HiddenAlerts project={project.name} /></Section>
         <Section title="Queue" side={<a href={href.jobs(project.name)}>All jobs</a>}><Queue project={project.name} /></Section>
       </div>
       <Section title="Recent runs" side={<a href={href.commits(project.name)}>All commits</a>}><Recent project={project.name} /></Section>

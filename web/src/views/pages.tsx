@@ -21,6 +21,7 @@ const Plot = lazy(() => import("./plot").then((m) => m.Plot));
 const RunView = lazy(() => import("./run").then((m) => m.RunView));
 const SeriesList = lazy(() => import("./series_list").then((m) => m.SeriesList));
 const SeriesView = lazy(() => import("./series").then((m) => m.SeriesView));
+const Suppressions = lazy(() => import("./suppressions").then((m) => m.Suppressions));
 
 export function PageOf(props: { route: Route }) {
   const r = props.route;
@@ -34,6 +35,7 @@ export function PageOf(props: { route: Route }) {
     case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
     case "nights": return <Nights project={r.project} key={r.project} />;
     case "night": return <NightView project={r.project} id={r.id} key={r.id} />;
+    case "suppressions": return <Suppressions project={r.project} key={r.project} />;
     case "compare": return <Compare />;
     case "explain": return <ExplainView />;
     case "alerts": return <Alerts />;
