@@ -101,7 +101,7 @@ static bool has_matcher(const suppress_opts *o)
            o->below > 0;
 }
 
-/* What add needs beside the matcher, and the other verbs do not take. */
+/* The options that add needs beside the matcher, and that the other verbs do not take. */
 static pfc_code check_add(const suppress_opts *o, int verb, pfc_err *err)
 {
     if (verb == ADD && !(o->owner && o->reason && o->days)) {

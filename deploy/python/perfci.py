@@ -100,7 +100,7 @@ post_project_schedules POST /api/v1/projects/{project}/schedules body - - | Stor
 post_project_sessions POST /api/v1/projects/{project}/sessions body - - | Stores a session of builds measured together in blocks, after its runs; repeated: 200
 post_project_sources POST /api/v1/projects/{project}/sources body - - | Stores the source files of a benchmark
 post_project_suppressions POST /api/v1/projects/{project}/suppressions body - - | Stores a rule that hides open alerts for a time
-post_project_suppressions_preview POST /api/v1/projects/{project}/suppressions/preview body - - | What a rule would hide now, and would have hidden in 90 days; stores nothing
+post_project_suppressions_preview POST /api/v1/projects/{project}/suppressions/preview body - - | Alerts that a rule would hide now, and would have hidden in 90 days; stores nothing
 post_projects POST /api/v1/projects body - - | Creates a project; repeated: 200
 post_runners_drain POST /api/v1/runners/drain body - - | Keeps a runner from taking a new job; it ends the one it has
 post_runners_release POST /api/v1/runners/release body - - | Takes a revocation back: hidden results count again

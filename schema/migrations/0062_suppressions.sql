@@ -27,7 +27,7 @@ CREATE TABLE suppressions (
 );
 CREATE INDEX suppressions_active ON suppressions (project_id, id) WHERE ended_at IS NULL;
 
--- What each rule has hidden. released_at: it no longer hides the alert.
+-- The alerts that each rule has hidden. released_at: it no longer hides the alert.
 CREATE TABLE suppressed_alerts (
     project_id     bigint NOT NULL,
     suppression_id bigint NOT NULL,

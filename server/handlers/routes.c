@@ -166,7 +166,7 @@ const pfc_route pfc_routes[] = {
       "SuppressionAnswer" },
     { "POST", API "/projects/{p}/suppressions/preview", PFC_SCOPE_TRIAGE,
       pfc_handle_suppressions_preview, NULL, "SuppressionMatcher",
-      "What a rule would hide now, and would have hidden in 90 days; stores nothing", "200",
+      "Alerts that a rule would hide now, and would have hidden in 90 days; stores nothing", "200",
       "SuppressionPreviewAnswer" },
     { "GET", API "/projects/{p}/suppressions/{id}", PFC_MAY_READ, pfc_handle_suppressions_get, PAGE,
       NULL, "One rule, and the alerts that it has hidden, newest first", "200",

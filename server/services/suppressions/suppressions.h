@@ -1,9 +1,9 @@
 /*
- * Suppression rules: each hides the open alerts that its matcher fits, for at most 90 days. A hidden
- * alert stays as it is: judged, grouped and open to triage. Its notices are stored, and withheld
- * from receivers, clients of the outbox and the feed. When no active rule fits it any more, because
- * the rule ended or the change grew beyond the rule's size, it is shown again and its notices are
- * released. What a rule has hidden stays on record.
+ * Suppression rules: each hides the open alerts that its matcher fits, for at most 90 days. A
+ * hidden alert stays as it is: judged, grouped and open to triage. Its notices are stored, and
+ * withheld from receivers, clients of the outbox and the feed. When no active rule fits the alert,
+ * because the rule ended or the change grew beyond the rule's size, the alert is shown again and
+ * its notices are released. The alerts that a rule has hidden stay on record.
  *
  * The oldest of several rules that fit hides the alert. A new alert is hidden in the statement that
  * opens it, and its notice by a trigger (migration 0062), so that no receiver gets it between two
@@ -43,15 +43,15 @@ typedef pfc_sql_suppressions_list_rows pfc_suppressions;
 typedef pfc_sql_suppressed_alert_row pfc_suppressed_alert;
 typedef pfc_sql_suppressed_alert_rows pfc_suppressed_alerts;
 /** open: open alerts; visible: those of them that no rule hides yet; past: alerts of the last 90
- *  days and open ones; series: of the project, whatever their changes. */
+ *  days, open or closed, among the newest 2,000; series: of the project, whatever their changes. */
 typedef pfc_sql_suppression_counts_row pfc_suppression_counts;
 
-/** Stores a rule and hides what it fits. PFC_EINVAL with the field; PFC_ECONFLICT: the project has
- *  PFC_SUPPRESSIONS_MAX active rules. */
+/** Stores a rule and hides the alerts that it fits. PFC_EINVAL with the field; PFC_ECONFLICT: the
+ *  project has PFC_SUPPRESSIONS_MAX active rules. */
 pfc_code pfc_suppression_add(pfc_db *db, const char *actor, int64_t project_id,
                              const pfc_suppression_spec *spec, int64_t *id,
                              pfc_err *err) PFC_MUSTCHECK;
-/** Ends a rule before its time and shows what only it hid; an ended rule stays as it is.
+/** Ends a rule before its time and shows the alerts that only it hid; an ended rule stays as it is.
  *  PFC_ENOTFOUND: no such rule. */
 pfc_code pfc_suppression_end(pfc_db *db, const char *actor, int64_t project_id, int64_t id,
                              pfc_err *err) PFC_MUSTCHECK;
@@ -61,18 +61,18 @@ pfc_code pfc_suppressions_page(pfc_db *db, int64_t project_id, bool ended, pfc_p
 /** One row. PFC_ENOTFOUND: no such rule. */
 pfc_code pfc_suppression_get(pfc_db *db, int64_t project_id, int64_t id, pfc_suppressions *out,
                              pfc_err *err) PFC_MUSTCHECK;
-/** What a rule has hidden, newest first. */
+/** The alerts that a rule has hidden, newest first. */
 pfc_code pfc_suppressed_page(pfc_db *db, int64_t project_id, int64_t id, pfc_page page,
                              pfc_suppressed_alerts *out, pfc_err *err) PFC_MUSTCHECK;
-/** What a rule with this matcher would hide; changes nothing. *rows: the newest of the open alerts,
- *  at most PFC_SUPPRESSION_PREVIEW_ROWS. PFC_EINVAL with the field. */
+/** The alerts that a rule with this matcher would hide; changes nothing. *rows: the newest of the
+ *  open alerts, at most PFC_SUPPRESSION_PREVIEW_ROWS. PFC_EINVAL with the field. */
 pfc_code pfc_suppression_try(pfc_db *db, int64_t project_id, const pfc_suppression_matcher *matcher,
                              pfc_suppression_counts *counts, pfc_suppressed_alerts *rows,
                              pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- for the workers ---- */
 
-/** What one pass changed. events: sent to listeners. */
+/** The changes of one pass. events: sent to listeners. */
 typedef pfc_sql_suppressions_settle_row pfc_suppressions_settled;
 
 /** Ends rules whose time is over, and hides and shows alerts by the rules that are active now.

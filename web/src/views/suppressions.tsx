@@ -35,7 +35,7 @@ function Alerts(props: { rows: SuppressedAlert[]; caption: string; hidden?: bool
   );
 }
 
-/** What a rule has hidden, under the table. */
+/** The alerts that a rule has hidden, under the table. */
 function Hidden(props: { project: string; id: number }) {
   const load = useApi<SuppressionDetail>(withQuery(`/projects/${encodeURIComponent(props.project)}/suppressions/${props.id}`, { limit: 200 }), ["alert"]);
   return (
