@@ -180,10 +180,11 @@ drift = members(first=COMMIT, last=COMMIT, commits=COUNT, weeks=null(NUMBER), re
                 rel_per_week_low=null(NUMBER), rel_per_week_high=null(NUMBER), rel_per_commit=null(NUMBER),
                 reference=null(reference),
                 description="no commit is the one: its range, its slope, and the change since the last release")
+ALERT_KIND = one_of("step", "drift", "broken", "toolchain", "harness")
 alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEXT, unit=TEXT, state=ref("AlertState"),
                 direction=CHANGE, better=BETTER, **{name: null(schema) for name, schema in EFFECT.items()}, commit=null(COMMIT), commit_low=null(COMMIT), commit_high=null(COMMIT),
                 culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
-                undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
+                undone_by=null(COMMIT), group=null(group), kind=ALERT_KIND, reason=null(TEXT), title=TEXT,
                 drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), two_speeds=each(TEXT), blocks=null(blocks), worth=null(NUMBER), event_id=null(NUMERAL),
                 reproducibility=null(REPRODUCIBILITY), hidden=COUNT, suspect=null(suspected), owner=null(TEXT),
@@ -192,7 +193,7 @@ suppression = {"id": NUMERAL, "owner": TEXT, "reason": TEXT, "benchmark": null(T
                "machine_class": null(TEXT), "metric": null(TEXT), "direction": null(one_of("up", "down")), "max_change": null(NUMBER),
                "created_by": null(TEXT), "created_at": TIME, "expires_at": TIME, "ended_at": null(TIME), "ended_by": null(TEXT),
                "hidden": COUNT, "hidden_total": COUNT, "notices": COUNT}
-suppressed_alert = members(id=NUMERAL, series_id=NUMERAL, **NAMED, kind=TEXT, state=ref("AlertState"), **INTERVAL,
+suppressed_alert = members(id=NUMERAL, series_id=NUMERAL, **NAMED, kind=ALERT_KIND, state=ref("AlertState"), **INTERVAL,
                            hidden_at=null(TIME), released_at=null(TIME), notices=COUNT)
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
@@ -356,7 +357,7 @@ SCHEMAS = {
     "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range),
                               members=each(group_member), effects=each(effect), effects_differ=null(TEXT)),
     "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT,
-                              kind=one_of("step", "drift", "broken", "toolchain", "harness"), title=TEXT,
+                              kind=ALERT_KIND, title=TEXT,
                               drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
     "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT, runtime=COUNT),
     "OwnersAnswer": members(rules=TEXT, codeowners=null(members(path=TEXT, commit=COMMIT, text=TEXT)), updated_at=null(TIME)),
