@@ -99,6 +99,11 @@ WHERE NOT EXISTS (SELECT 1 FROM change_points x
                   WHERE x.project_id = a.project_id AND x.id = a.change_point_id
                   AND x.series_id = a.series_id)
 UNION ALL
+SELECT 'hidden alerts without the record of their rule', count(*) FROM alerts a
+WHERE a.suppressed_by IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM suppressed_alerts h WHERE h.project_id = a.project_id AND h.suppression_id = a.suppressed_by
+    AND h.alert_id = a.id AND h.released_at IS NULL)
+UNION ALL
 SELECT 'gaps in the schema''s versions', max(version) - count(*) FROM schema_migrations
 UNION ALL
 SELECT 'chunks that are not what their measurements are', count(*) FROM series_chunks k

@@ -285,6 +285,10 @@ class Store(unittest.TestCase):
                 ("UPDATE change_points SET undone_commit_id = 999", {"changes at commits that are not there": 1}),
                 ("UPDATE alerts SET state = 'noise'", {"alerts whose history does not end in their state": 1}),
                 ("UPDATE alerts SET series_id = 99", {"alerts without their change": 1}),
+                ("UPDATE alerts SET suppressed_by = 1; INSERT INTO suppressed_alerts (project_id, suppression_id, alert_id, released_at)"
+                 " SELECT project_id, 1, id, now() FROM alerts", {"hidden alerts without the record of their rule": 1}),
+                ("UPDATE alerts SET suppressed_by = 1; INSERT INTO suppressed_alerts (project_id, suppression_id, alert_id)"
+                 " SELECT project_id, 1, id FROM alerts", {}),
                 ("INSERT INTO bisection_steps (project_id, bisection_id, n, place, state, job_id) VALUES (1, 1, 0, 0, 'asked', 999)", {
                     "steps of a search whose job or run is not there": 1}),
                 ("INSERT INTO environment_events (project_id, machine_id, first_run_id, last_run_id) VALUES (1, 1, 1, 999)", {

@@ -7,7 +7,7 @@ const none = { benchmark: "", params: "", backend: "", machine_class: "", metric
 test("fields become a matcher, and a matcher a sentence", () => {
   const read = readMatcher({ ...none, benchmark: " gemm/* ", params: "dtype=bf16  m=6?", direction: "up", below: "3 %" });
   assert.deepEqual(read, { matcher: { benchmark: "gemm/*", params: { dtype: "bf16", m: "6?" }, direction: "up", max_change: 0.03 } });
-  assert.equal(matcherText((read as { matcher: object }).matcher), "benchmark gemm/*, dtype=bf16, m=6?, value goes up, below 3.0\u202f%");
+  assert.equal(matcherText((read as { matcher: object }).matcher), "benchmark gemm/*, dtype=bf16, m=6?, value goes up, below 3.0\u00a0%");
 });
 
 test("an empty form and wrong fields are refused with the field's name", () => {
