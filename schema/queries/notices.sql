@@ -94,7 +94,8 @@ WITH this AS (
     JOIN commits c ON c.project_id = x.project_id AND c.id = coalesce(x.undone_commit_id, x.commit_id)
     WHERE a.project_id = $1::bigint AND a.id = $2::bigint),
 members AS (
-    SELECT a.id, a.state, a.suppressed_by FROM alerts a JOIN this t ON a.group_id = t.group_id WHERE a.project_id = $1::bigint),
+    SELECT a.id, a.state, a.suppressed_by FROM alerts a JOIN this t ON a.group_id = t.group_id
+    WHERE a.project_id = $1::bigint),
 made AS (
     INSERT INTO notices (project_id, kind, alert_id, sha, text)
     SELECT $1::bigint, 'recovered', (SELECT id FROM members ORDER BY suppressed_by IS NOT NULL, id LIMIT 1), t.sha,

@@ -67,11 +67,12 @@ SELECT project_clear($1::bigint, $2::int) AS removed;
 -- closed (accepted, noise, fixed) is settled; a change without an alert is still watched. since_night: a night is known,
 -- the newest session or nightly job of the newest 1,000 jobs; else `fresh` and the broken jobs count from 24 hours ago.
 -- fresh: groups without an open alert from before. broken_builds: commits that the newest session could not measure, and
--- those of jobs that ended as broken since and have no result. suppressed: alerts that rules hide. silent: runners that sent no request for 5 minutes, and
--- one within 30 days.
+-- those of jobs that ended as broken since and have no result. suppressed: alerts that rules hide. silent:
+-- runners that sent no request for 5 minutes, and one within 30 days.
 -- in: project_id i64
 -- out: open i64, groups i64, fresh i64, regressions i64, broken i64, drifts i64, toolchain i64, harness i64,
---    since_night bool, broken_builds i64, suppressed i64, silent i64, headline i64, regressed i64, watching i64, improved i64
+--    since_night bool, broken_builds i64, suppressed i64, silent i64, headline i64, regressed i64, watching i64,
+--    improved i64
 WITH newest_session AS MATERIALIZED (
     SELECT id, started_at FROM sessions WHERE project_id = $1::bigint ORDER BY number DESC LIMIT 1),
 recent_jobs AS MATERIALIZED (

@@ -151,7 +151,7 @@ static size_t in_feed(void)
     return recent;
 }
 
-/* An alert of gemm/a {dtype: bf16, m: 64}, time_ns +10 % on the class and backend of the fixture. */
+/* An alert of gemm/a {dtype: bf16, m: 64}, time_ns +10 %, on the fixture's class and backend. */
 Test(suppressions, a_rule_hides_what_all_of_its_matcher_fits)
 {
     const int64_t alert = plant_alert(url, project, &(planted){ .low = 3, .high = 3, .rel = 0.1 });
