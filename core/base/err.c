@@ -67,7 +67,8 @@ pfc_code pfc_err_wrap(pfc_err *err, const char *fmt, ...)
     va_end(args);
     memcpy(old, err->msg, sizeof old);
     used = (size_t)snprintf(err->msg, sizeof err->msg, "%.200s: ", context);
-    snprintf(err->msg + used, sizeof err->msg - used, "%s", old);
+    snprintf(err->msg + used, sizeof err->msg - used, "%.*s", (int)(sizeof err->msg - used - 1),
+             old);
     pfc_utf8_mend(err->msg);
     return err->code == PFC_OK ? PFC_EBUG : err->code;
 }

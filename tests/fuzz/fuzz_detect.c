@@ -97,7 +97,7 @@ static void same(const pfc_detection *a, const pfc_detection *b, bool turned)
 
 static void check_order(const input *in, const pfc_detection *want)
 {
-    pfc_point mixed[POINTS_MAX];
+    pfc_point mixed[POINTS_MAX] = { 0 };
     pfc_point again[POINTS_MAX];
     size_t order[POINTS_MAX];
     /* A step of 7 visits every point when 7 does not divide their number. */
