@@ -266,6 +266,11 @@ class Containers(unittest.TestCase):
             self.assertIn(option, help_text)
         users = (SOURCE / "deploy/systemd/perfci.sysusers").read_text()
         self.assertIn(f"u {re.search(r'^USER (.*)$', text, re.M).group(1)} ", users)
+        # The page gives the files with secrets to the users of the image.
+        page = (SOURCE / "docs/how-to/packages.md").read_text()
+        for user, secret in (("perfci-server", "database-url"), ("perfci-runner", "runner-token")):
+            number = re.search(rf"useradd --system --uid (\d+) .* {user} ", text).group(1)
+            self.assertIn(f"\nchown {number} {secret}\n", page)
         # A build folder of the checkout has the paths of its machine, which CMake refuses elsewhere.
         self.assertIn("build", (SOURCE / ".dockerignore").read_text().splitlines())
 
