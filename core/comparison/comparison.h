@@ -52,7 +52,7 @@ typedef struct pfc_cmp_difference {
     char *field, *a, *b;
 } pfc_cmp_difference;
 
-/** An earlier comparison whose result stands for this one: nothing was measured for it. */
+/** An earlier comparison whose result is used for this one: nothing was measured for it. */
 typedef struct pfc_cmp_reused {
     char *from;        /* "run 812", "session 01ab..." or where it is kept; NULL: not reused */
     char *measured_at; /* RFC 3339 */

@@ -1,7 +1,7 @@
 /*
  * The key of a pair of builds: SHA-256 of all that is known to decide the result of comparing them.
  * Two comparisons of one key would measure the same programs with the same tools, so the earlier
- * result stands for both, and nothing is measured.
+ * result is used for both, and nothing is measured.
  *
  * Part of it are: the git trees of both commits (not the commits: an amended message or a rebase
  * onto the same content changes nothing); build and measuring commands, suite, filter, backends,

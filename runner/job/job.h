@@ -28,7 +28,7 @@ typedef struct pfc_task_blocks {
     int64_t rounds;  /* > 0: exactly this many */
     bool keyed; /* the session gets a key of its pair (runner/blocks/pair_key.h), so that later jobs
                    may use its result; false: an older server, which accepts none */
-    bool reuse; /* an earlier result of that key may stand for this job's */
+    bool reuse; /* an earlier result of that key may replace this job's */
 } pfc_task_blocks;
 
 /** Requirements of a bisection or a verification besides the commit. All zero: a normal job. */

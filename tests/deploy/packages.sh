@@ -33,7 +33,7 @@ else
     done
     rm -rf "$work/repack"
 fi
-# Somebody's repository: eleven commits after v1.0, one of them slow. The system that the packages come to has no Python.
+# A user's repository: eleven commits after v1.0, one of them slow. The system that the packages come to has no Python.
 rm -rf "$work/debs/own"
 "$root/tests/e2e/reader.py" "$work/debs/own" >"$work/debs/own.ids"
 exec "$here/bare.sh" --copy "$work/debs" bookworm "$work" "bash tests/deploy/packages_inside.sh /src/debs"

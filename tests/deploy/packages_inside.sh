@@ -30,7 +30,7 @@ apt-get -qq update
 
 # ---- from apt to a verdict: the commands of docs/how-to/packages.md, typed as they are printed ----
 page=/src/perfci/docs/how-to/packages.md
-desk=/root/desk # holds the packages, and beside them somebody's repository
+desk=/root/desk # holds the packages, and beside them a user's repository
 slow=$(sed -n 's/^text //p' "$debs/own.ids")
 export MIX_CLOCK=steps # the repository's clock counts its work, so that no verdict depends on this machine
 echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/99answers # the answer to "Do you want to continue?"

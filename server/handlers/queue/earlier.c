@@ -1,4 +1,4 @@
-/* Results that stand for a measurement: a runner asks before it builds. */
+/* Earlier results in place of a measurement: a runner asks for one before it builds. */
 #include "server/handlers/handlers.h"
 #include "server/services/bot/bot.h"
 #include "server/services/queue/queue.h"

@@ -7,7 +7,7 @@
 
 #include "core/base/base.h"
 
-/** Whether an earlier result of the same pair may stand for this job's. */
+/** Whether an earlier result of the same pair may replace this job's measurement. */
 typedef enum pfc_job_reuse {
     PFC_JOB_REUSE_NONE,    /* the runner makes no key of the pair */
     PFC_JOB_REUSE_NEVER,   /* the pair is measured; later jobs may use the result */
