@@ -132,6 +132,16 @@ pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir
     return code;
 }
 
+pfc_code pfc_api_begin(const char *url, const char *data, const char *project, pfc_conf *conf,
+                       char **name, pfc_http **http, pfc_err *err)
+{
+    pfc_code code = pfc_conf_find(".", conf, err);
+
+    if (!code)
+        code = pfc_api_project(project, conf, ".", name, err);
+    return code ? code : pfc_api_open(url, data, conf, http, err);
+}
+
 pfc_code pfc_api_source(pfc_http *http, const char *project, const char *folder, const char **out,
                         pfc_err *err)
 {

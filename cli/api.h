@@ -36,6 +36,13 @@ pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, p
 pfc_code pfc_api_open_with(const char *url, const char *data, const pfc_conf *conf,
                            const pfc_http_opts *more, pfc_http **out, pfc_err *err) PFC_MUSTCHECK;
 
+/**
+ * Opens the project that a command works on: *conf from the perfci.yaml of the working directory,
+ * the project's name and a client. Clear all three in every case; each starts as zero.
+ */
+pfc_code pfc_api_begin(const char *url, const char *data, const char *project, pfc_conf *conf,
+                       char **name, pfc_http **http, pfc_err *err) PFC_MUSTCHECK;
+
 /** The project's name: flag, PERFCI_PROJECT, perfci.yaml, else the folder's name as a slug.
  *  `dir` may be NULL. PFC_EINVAL when none of them gives a slug; caller frees. */
 pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir, char **out,

@@ -363,7 +363,7 @@ static pfc_code use_base_settings(pfc_take *t, const char *name, const pfc_commi
                         "where every author is trusted");
 }
 
-/* An earlier result of the same pair stands for this one. */
+/* Takes an earlier result of the same pair; without one, measures the pair and keeps the result. */
 static pfc_code check_pair(const compare_opts *o, pfc_take *t, const pfc_commit_id *ids,
                            pfc_cmp *out, pfc_err *err)
 {

@@ -137,11 +137,7 @@ static int cmd_coverage(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &pfc_cmd_coverage, argc, argv, &o);
     pfc_buf_init(&path, 8192);
-    code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
-    if (!code)
-        code = pfc_api_project(o.project, &conf, ".", &project, &err);
+    code = pfc_api_begin(o.url, o.data, o.project, &conf, &project, &http, &err);
     pfc_buf_printf(&path, "/api/v1/projects/%s/coverage", project ? project : "");
     pfc_browse_query(&path, "branch", o.branch);
     pfc_browse_query(&path, "benchmark", o.benchmark);

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/parse.h"
-
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
 #include "cli/service/browse.h"
+#include "core/base/parse.h"
 
 enum { KEY_BACKEND = 1000, KEY_LABEL, MAX_BACKENDS = 8 };
 
@@ -292,11 +291,7 @@ static int cmd_schedule(pfc_cli *cli, int argc, char **argv)
     pfc_cli_parse(cli, &pfc_cmd_schedule, argc, argv, &o);
     code = check_words(&o, &verb, &err);
     if (!code)
-        code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_project(o.project, &conf, ".", &project, &err);
-    if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
+        code = pfc_api_begin(o.url, o.data, o.project, &conf, &project, &http, &err);
     if (!code)
         code = ask(&o, verb, project, http, &answer, &err);
     if (!code && cli->json)

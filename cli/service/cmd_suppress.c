@@ -56,7 +56,7 @@ static const char suppress_doc[] =
     "A hidden alert is judged and grouped as before; it is not listed as open, and its notices are "
     "withheld. When the rule ends, or the change grows beyond --below, the alert is listed again "
     "and its notices are sent. `preview` shows what a rule would hide, `show` what a rule has "
-    "hidden. A GLOB takes '*' and '?' and stands for the whole name.\n"
+    "hidden. A GLOB takes '*' and '?' and matches the whole name.\n"
     "\n"
     "Examples:\n"
     "  perfci suppress preview --benchmark 'gemm/*' --below 0.03\n"
@@ -326,11 +326,7 @@ static int cmd_suppress(pfc_cli *cli, int argc, char **argv)
     pfc_cli_parse(cli, &pfc_cmd_suppress, argc, argv, &o);
     code = check_words(&o, &verb, &err);
     if (!code)
-        code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_project(o.project, &conf, ".", &project, &err);
-    if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
+        code = pfc_api_begin(o.url, o.data, o.project, &conf, &project, &http, &err);
     if (!code)
         code = ask(&o, verb, project, http, &answer, &err);
     if (!code && cli->json)
