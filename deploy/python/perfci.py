@@ -40,6 +40,8 @@ get_environment GET /api/v1/environment - project,open,limit,cursor - | Machines
 get_environment_by_id GET /api/v1/environment/{id} - - - | One of these events
 get_events GET /api/v1/events - - - | Server-sent events: run, alert, job, bisection, environment; reset: read everything again
 get_explain GET /api/v1/explain - before,after!,benchmark,backend,metric,format - | Why a benchmark changed between two stored runs, or what limits it in one: contributions, causes, limiter, guidance
+get_group GET /api/v1/groups/{id} - - - | One group, its alerts and its history
+get_groups GET /api/v1/groups - project,state,assignee,kernel,backend,machine,q,direction,sort,limit,cursor - | Groups of alerts with their figures, by worth or the newest first; with direction improvement the commits that made series better, newest first
 get_healthz GET /healthz - - - | The process answers
 get_job GET /api/v1/jobs/{id} - - - | One job; while queued with its position and expected wait
 get_jobs GET /api/v1/jobs - project,state,kind,limit,cursor - | Jobs, newest first; queued ones with their position and expected wait
@@ -73,14 +75,18 @@ get_run GET /api/v1/runs/{id} - - - | The stored run document
 get_runners GET /api/v1/runners - project - | Runners: state, version, spool, alarms
 get_series GET /api/v1/series/{id} - from,to,points - | One series in columns, with its changes
 get_series_replay GET /api/v1/series/{id}/replay - min_change,alpha - | Changes that the detector finds in this series with other settings
+get_session GET /api/v1/session - - - | The caller's token, without its secret: what it may do
 get_stats GET /api/v1/stats - project - | Figures of the service or of one project
 get_tokens GET /api/v1/tokens - limit,cursor - | Tokens, without their secrets
 get_version GET /version - - - | Version of the program and of the schema
 get_webhooks_deliveries GET /api/v1/webhooks/deliveries - project,limit,cursor - | Webhooks that were received, newest first
 patch_alert PATCH /api/v1/alerts/{id} body - - | Triage
 patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of a machine, so that its alerts are regressions again, or a fault, or restores it
+patch_groups PATCH /api/v1/groups body - - | Triage of several groups at once: all of them change, or none; 409 when one is no longer in the state that was seen
 patch_project_schedule PATCH /api/v1/projects/{project}/schedules/{id} body - - | Changes a schedule; it is due next by the new settings
 post_bisections POST /api/v1/bisections body - - | Stores the report of a bisection; with mode remote starts one, or estimates its cost
+post_group_merge POST /api/v1/groups/{id}/merge body - - | Moves the alerts of other groups into this group
+post_group_split POST /api/v1/groups/{id}/split body - - | Moves alerts of a group into a new group
 post_job_complete POST /api/v1/jobs/{id}/complete body - - | Ends a job; 409 when its lease has expired
 post_job_earlier POST /api/v1/jobs/{id}/earlier body - - | An earlier result of the same pair of builds, which need not be measured again; 409 when the lease has expired
 post_job_heartbeat POST /api/v1/jobs/{id}/heartbeat body - - | Renews a lease; 409 when it has expired

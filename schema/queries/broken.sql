@@ -116,9 +116,9 @@ ORDER BY x.id;
 -- in: project_id i64, id id, series_id i64, commit_low_id i64, since i64, reason text
 -- value: id i64
 WITH moved AS (
-    UPDATE alerts a SET group_id = NULL FROM change_points x
+    UPDATE alerts a SET group_id = nextval('alert_group_ids') FROM change_points x
     WHERE x.project_id = $1::bigint AND x.id = $2::bigint AND x.commit_id <> $5::bigint
-      AND a.project_id = x.project_id AND a.change_point_id = x.id),
+      AND a.project_id = x.project_id AND a.change_point_id = x.id AND NOT a.group_placed),
 changed AS (
     UPDATE change_points SET commit_id = $5::bigint, commit_low_id = $4::bigint, commit_high_id = $5::bigint,
            reason = $6, undone_commit_id = NULL, updated_at = now()
@@ -139,7 +139,7 @@ WITH standing AS (
     FROM change_points x
     JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
     JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
-    JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+    JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id AND NOT a.group_placed
     WHERE x.project_id = $1::bigint AND x.kind = 'broken' AND x.gone_at IS NULL AND x.undone_commit_id IS NULL),
 grouped AS MATERIALIZED (
     SELECT g.commit_id, coalesce(min(g.group_id), nextval('alert_group_ids')) AS id, count(*)::int AS n,

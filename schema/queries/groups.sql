@@ -29,13 +29,13 @@ ORDER BY bl.position, bh.position LIMIT 10000;
 -- out: id i64, series_id i64, commit_id i64, position i64, position_low i64, position_high i64, p f64,
 --    rel_change f64, rel_low f64, rel_high f64, undone bool, points i64, exact bool, alert_id i64, group_id i64,
 --    commit_low_id i64, commit_high_id i64, event_id i64, identical bool, blocks bool, waits bool, asked bool,
---    against text, commit_high text, own_state text
+--    placed bool, against text, commit_high text, own_state text
 SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
        bh.position AS position_high, x.p, x.rel_change, x.rel_low, x.rel_high,
        x.undone_commit_id IS NOT NULL AS undone, s.points, s.exact, a.id AS alert_id, a.group_id,
        x.commit_low_id, x.commit_high_id, a.event_id, coalesce(x.withheld = 'identical', false) AS identical,
        coalesce(x.evidence ->> 'verdict' = 'different', false) AS blocks, s.in_blocks AND NOT s.exact AS waits,
-       coalesce(x.withheld = 'budget', false) AS asked,
+       coalesce(x.withheld = 'budget', false) AS asked, coalesce(a.group_placed, false) AS placed,
        (SELECT c.sha FROM branch_commits q JOIN commits c ON c.project_id = q.project_id AND c.id = q.commit_id
         WHERE q.project_id = x.project_id AND q.branch = $2 AND q.position = bl.position - 1) AS against,
        (SELECT c.sha FROM commits c WHERE c.project_id = x.project_id AND c.id = x.commit_high_id) AS commit_high,
@@ -94,10 +94,13 @@ ORDER BY s.id;
 SELECT nextval('alert_group_ids') AS id;
 
 -- name: group_set
--- series: number of its series. measured: number of series that were measured there.
+-- series: number of its series. measured: number of series that were measured there. An alert that joins a group gets
+-- its assignee.
 -- in: project_id i64, alert_ids i64[], group_id i64, series i64, measured i64, summary text
-UPDATE alerts SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
-       group_summary = $6, regroup = false, boundary_due = true, owner_due = true
+UPDATE alerts a SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
+       group_summary = $6, regroup = false, boundary_due = true, owner_due = true,
+       assignee = CASE WHEN a.assignee <> '' THEN a.assignee ELSE coalesce((
+           SELECT max(m.assignee) FROM alerts m WHERE m.project_id = $1::bigint AND m.group_id = $3::bigint), '') END
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
 
 -- name: alert_regroup

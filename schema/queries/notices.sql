@@ -50,7 +50,7 @@ WITH open AS MATERIALIZED (
     JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id AND s.branch = $2
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
     JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
-    WHERE a.project_id = $1::bigint AND a.group_id IS NOT NULL
+    WHERE a.project_id = $1::bigint AND a.group_id IS NOT NULL AND a.group_summary <> ''
       AND a.state IN ('untriaged', 'acknowledged', 'investigating') AND a.suppressed_by IS NULL
       AND x.gone_at IS NULL AND x.firm AND x.regression AND x.undone_commit_id IS NULL),
 told AS (
@@ -101,7 +101,8 @@ made AS (
     SELECT $1::bigint, 'recovered', (SELECT id FROM members ORDER BY suppressed_by IS NOT NULL, id LIMIT 1), t.sha,
            format('recovered at %2$s: %1$s', t.group_summary, left(t.sha, 12))
     FROM this t
-    WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.state IN ('untriaged', 'acknowledged', 'investigating',
+    WHERE t.group_summary <> ''
+      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.state IN ('untriaged', 'acknowledged', 'investigating',
                                                                 'fixed', 'backed_out'))
       AND EXISTS (SELECT 1 FROM notices n JOIN members m ON n.alert_id = m.id
                   WHERE n.project_id = $1::bigint AND n.kind = 'regression' AND NOT n.withheld)

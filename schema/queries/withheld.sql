@@ -86,10 +86,14 @@ WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.position BETWEEN $3::big
   AND (u.path IS NOT NULL OR c.stub) LIMIT 100000;
 
 -- name: alert_ungroup
--- The alert no longer accuses a commit.
+-- The alert no longer accuses a commit: it leaves its group for one of its own, which has no summary. A group that a
+-- person has put it into keeps it.
 -- in: project_id i64, alert_id i64
-UPDATE alerts SET group_id = NULL, regroup = false
-WHERE project_id = $1::bigint AND id = $2::bigint AND (regroup OR group_id IS NOT NULL);
+UPDATE alerts SET regroup = false, group_summary = CASE WHEN group_placed THEN group_summary ELSE '' END,
+       group_series = CASE WHEN group_placed THEN group_series ELSE 1 END,
+       group_measured = CASE WHEN group_placed THEN group_measured ELSE 1 END,
+       group_id = CASE WHEN group_placed OR group_summary = '' THEN group_id ELSE nextval('alert_group_ids') END
+WHERE project_id = $1::bigint AND id = $2::bigint AND (regroup OR group_summary <> '' AND NOT group_placed);
 
 -- name: identical_reconsider
 -- Marks alerts for grouping again where one of these judged runs, in the alert's place, states its object code. In

@@ -190,7 +190,10 @@ pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, 
 json_t *pfc_encode_summary(const pfc_comparison *c);
 const char *pfc_compare_word(const pfc_compare_row *row);
 json_t *pfc_encode_texts(char *const *texts, size_t len);
+json_t *pfc_encode_scopes(int64_t scopes);          /* names of PFC_SCOPE_* */
 json_t *pfc_encode_direction(bool higher_is_better); /* "higher" | "lower" */
+json_t *pfc_encode_alert(const pfc_req *req, const pfc_alert *alert);
+json_t *pfc_encode_members(pfc_row_view rows); /* of pfc_alert, as a group lists them */
 json_t *pfc_encode_title(const pfc_alert *alert);
 json_t *pfc_encode_drift(const pfc_alert *alert); /* null for other kinds */
 json_t *pfc_encode_change(bool regression);       /* "regression" | "improvement" */
@@ -249,6 +252,11 @@ PFC_HANDLER(plot_names);
 PFC_HANDLER(alerts_list); /* alerts/alerts.c */
 PFC_HANDLER(alerts_get);
 PFC_HANDLER(alerts_patch);
+PFC_HANDLER(groups_list); /* alerts/groups.c */
+PFC_HANDLER(groups_get);
+PFC_HANDLER(groups_patch);
+PFC_HANDLER(groups_split);
+PFC_HANDLER(groups_merge);
 PFC_HANDLER(environment_list); /* alerts/environment.c */
 PFC_HANDLER(environment_get);
 PFC_HANDLER(environment_patch);
@@ -297,6 +305,7 @@ PFC_HANDLER(sessions_list);
 PFC_HANDLER(sessions_get);
 PFC_HANDLER(candidates);
 PFC_HANDLER(session_post); /* access/session.c */
+PFC_HANDLER(session_get);
 PFC_HANDLER(session_delete);
 PFC_HANDLER(browser_sessions_list);
 PFC_HANDLER(browser_sessions_delete);

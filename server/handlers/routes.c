@@ -144,6 +144,25 @@ const pfc_route pfc_routes[] = {
       "ExplanationAnswer" },
     { "PATCH", API "/alerts/{id}", PFC_SCOPE_TRIAGE, pfc_handle_alerts_patch, NULL, "AlertChange",
       "Triage", "200", "AlertAnswer" },
+    { "GET", API "/groups", PFC_MAY_READ, pfc_handle_groups_list,
+      "project:string state:(open|" ALERT_STATES ") assignee:string kernel:string backend:string "
+      "machine:string q:string direction:(regression|improvement|recovery) "
+      "sort:(worth|newest) " PAGE,
+      NULL,
+      "Groups of alerts with their figures, by worth or the newest first; with direction "
+      "improvement the commits that made series better, newest first",
+      "200", "GroupsAnswer" },
+    { "GET", API "/groups/{id}", PFC_MAY_READ, pfc_handle_groups_get, NULL, NULL,
+      "One group, its alerts and its history", "200", "GroupDetailAnswer" },
+    { "PATCH", API "/groups", PFC_SCOPE_TRIAGE, pfc_handle_groups_patch, NULL, "GroupsChange",
+      "Triage of several groups at once: all of them change, or none; 409 when one is no longer in "
+      "the state that was seen",
+      "200 409", "GroupsChangedAnswer" },
+    { "POST", API "/groups/{id}/merge", PFC_SCOPE_TRIAGE, pfc_handle_groups_merge, NULL,
+      "GroupMerge", "Moves the alerts of other groups into this group", "200",
+      "GroupDetailAnswer" },
+    { "POST", API "/groups/{id}/split", PFC_SCOPE_TRIAGE, pfc_handle_groups_split, NULL,
+      "GroupSplit", "Moves alerts of a group into a new group", "201", "GroupDetailAnswer" },
     { "GET", API "/environment", PFC_MAY_READ, pfc_handle_environment_list,
       "project:string open:boolean " PAGE, NULL,
       "Machines whose speed changed, by their canary or by most of their series, missed nights, "
@@ -260,6 +279,8 @@ const pfc_route pfc_routes[] = {
       "Revokes a token", "204", NULL },
     { "POST", API "/session", PFC_SCOPE_ALL, pfc_handle_session_post, NULL, NULL,
       "Signs a browser in: a session of the caller's token, as a cookie", "204", NULL },
+    { "GET", API "/session", PFC_SCOPE_ALL, pfc_handle_session_get, NULL, NULL,
+      "The caller's token, without its secret: what it may do", "200", "SessionAccountAnswer" },
     { "DELETE", API "/session", PFC_HTTPD_OPEN, pfc_handle_session_delete, NULL, NULL,
       "Signs a browser out: ends the session and deletes the cookie", "204", NULL },
     { "GET", API "/browser-sessions", PFC_SCOPE_ALL, pfc_handle_browser_sessions_list, PAGE, NULL,

@@ -37,7 +37,7 @@
 #define PFC_HTTPD_MAX_BODY   (16u * 1024 * 1024) /* as sent, and after gunzip */
 #define PFC_HTTPD_MAX_PARAMS 4                   /* {names} in a pattern */
 #define PFC_HTTPD_MAX_QUERY  24                  /* parameters in a query */
-#define PFC_HTTPD_MAX_ROUTES 96
+#define PFC_HTTPD_MAX_ROUTES 128
 #define PFC_HTTPD_MAX_WAIT_S 30
 
 /** Routes name scopes (PFC_SCOPE_*, any of them opens it); 0: no token is needed. */

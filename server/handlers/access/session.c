@@ -29,6 +29,27 @@ PFC_HANDLER(session_post)
     return code;
 }
 
+/* GET /api/v1/session: what the caller's token may do. */
+PFC_HANDLER(session_get)
+{
+    pfc_tokens rows = { 0 };
+    const pfc_token *t;
+    pfc_code code = pfc_tokens_get(app->db, req->auth.token_id, &rows, err);
+
+    if (!code) {
+        t = rows.items;
+        code = pfc_reply_json(reply, 200,
+                              json_pack("{s:I, s:o, s:o, s:o, s:o}", "token_id",
+                                        (json_int_t)t->id, "name", pfc_reply_string(t->name),
+                                        "scopes", pfc_encode_scopes(t->scopes), "project",
+                                        pfc_reply_string(t->project), "expires_at",
+                                        pfc_encode_time(t->expires_at)),
+                              err);
+    }
+    pfc_rows_clear(&rows);
+    return code;
+}
+
 /* DELETE /api/v1/session: also without a session, or with one that ended. */
 PFC_HANDLER(session_delete)
 {

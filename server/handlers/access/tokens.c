@@ -5,7 +5,7 @@
 #include "server/handlers/handlers.h"
 #include "server/services/access/access.h"
 
-static json_t *encode_scopes(int64_t scopes)
+json_t *pfc_encode_scopes(int64_t scopes)
 {
     json_t *list = json_array();
 
@@ -32,7 +32,7 @@ static json_t *encode_token(const void *row, const void *context)
     json_t *json = pfc_encode_fields(PFC_FIELDS(token_fields), t);
 
     (void)context;
-    json_object_set_new(json, "scopes", encode_scopes(t->scopes));
+    json_object_set_new(json, "scopes", pfc_encode_scopes(t->scopes));
     return json;
 }
 
@@ -83,7 +83,7 @@ static pfc_code reply_secret(pfc_reply *reply, const pfc_token *t, const char *s
     return pfc_reply_json(reply, 201,
                           json_pack("{s:I, s:o, s:s, s:o, s:o, s:o}", "id", (json_int_t)t->id,
                                     "name", pfc_reply_string(t->name), "token", secret, "scopes",
-                                    encode_scopes(t->scopes), "project",
+                                    pfc_encode_scopes(t->scopes), "project",
                                     pfc_reply_string(t->project), "expires_at",
                                     pfc_encode_time(t->expires_at)),
                           err);

@@ -9,10 +9,10 @@
 #include "server/services/alerts/kinds.h"
 #include "server/services/owners/owners.h"
 
-/* The alerts that may share a cause; null until the detector has grouped this alert. */
+/* The alerts that may share a cause; null until the detector has described their group. */
 static json_t *encode_group(const pfc_alert *a)
 {
-    if (!a->group_id)
+    if (!a->group_id || !*a->group_summary)
         return json_null();
     return json_pack("{s:I, s:I, s:I, s:o}", "id", (json_int_t)a->group_id, "series",
                      (json_int_t)a->group_series, "measured", (json_int_t)a->group_measured,
@@ -115,9 +115,8 @@ static const pfc_field alert_fields[] = {
     PFC_FIELD_AS(pfc_alert, "event_id", event_id, ID),
 };
 
-static json_t *encode_alert(const void *row, const void *req)
+json_t *pfc_encode_alert(const pfc_req *req, const pfc_alert *a)
 {
-    const pfc_alert *a = row;
     json_t *json = pfc_encode_fields(PFC_FIELDS(alert_fields), a);
 
     /* A drift has no single commit that changed the level. */
@@ -131,6 +130,11 @@ static json_t *encode_alert(const void *row, const void *req)
     json_object_set_new(json, "owner", pfc_encode_owner(req, a->owner));
     json_object_set_new(json, "suppression", encode_suppression(a));
     return json;
+}
+
+static json_t *encode_alert(const void *row, const void *req)
+{
+    return pfc_encode_alert(req, row);
 }
 
 /* "new", the default, lists the newest first; "worth" lists one page, the alerts with the highest
@@ -253,6 +257,11 @@ static const pfc_field effect_fields[] = {
     PFC_FIELD(pfc_effect, n),
 };
 
+json_t *pfc_encode_members(pfc_row_view rows)
+{
+    return pfc_encode_table(rows, PFC_FIELDS(member_fields));
+}
+
 /* The alerts of its group, without the members that the group has in common; only the alert itself
  * when it is in no group. */
 static pfc_code encode_members(pfc_app *app, const pfc_alert *a, json_t **out, pfc_err *err)
@@ -265,8 +274,7 @@ static pfc_code encode_members(pfc_app *app, const pfc_alert *a, json_t **out, p
     if (a->group_id)
         code = pfc_alerts_list(app->db, &filter, (pfc_page){ .limit = PFC_LIST_MAX }, &rows, err);
     if (!code)
-        *out =
-            pfc_encode_table(a->group_id ? PFC_ROW_VIEW(&rows) : alone, PFC_FIELDS(member_fields));
+        *out = pfc_encode_members(a->group_id ? PFC_ROW_VIEW(&rows) : alone);
     pfc_rows_clear(&rows);
     return code;
 }
@@ -310,7 +318,7 @@ PFC_HANDLER(alerts_get)
     if (!code)
         code = pfc_alert_witnesses(app->db, row.items[0].project_id, id, &witnesses, err);
     if (!code) {
-        json = encode_alert(&row.items[0], req);
+        json = pfc_encode_alert(req, &row.items[0]);
         json_object_set_new(json, "witnesses",
                             pfc_encode_table(PFC_ROW_VIEW(&witnesses), PFC_FIELDS(witness_fields)));
         json_object_set_new(json, "history",
@@ -393,7 +401,7 @@ PFC_HANDLER(alerts_patch)
                                  .accept = accept };
     code = pfc_alert_update(app->db, req->auth.actor, id, &change, &after, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_alert(&after.items[0], req), err);
+        code = pfc_reply_json(reply, 200, pfc_encode_alert(req, &after.items[0]), err);
 
 done:
     pfc_rows_clear(&after);

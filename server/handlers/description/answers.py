@@ -195,6 +195,15 @@ suppression = {"id": NUMERAL, "owner": TEXT, "reason": TEXT, "benchmark": null(T
                "hidden": COUNT, "hidden_total": COUNT, "notices": COUNT}
 suppressed_alert = members(id=NUMERAL, series_id=NUMERAL, **NAMED, kind=ALERT_KIND, state=ref("AlertState"), **INTERVAL,
                            hidden_at=null(TIME), released_at=null(TIME), notices=COUNT)
+worst = members(alert_id=NUMERAL, series_id=NUMERAL, **NAMED, unit=TEXT, better=BETTER, **INTERVAL)
+alert_group = members(id=NUMERAL, project=TEXT, branch=TEXT, direction=one_of("regression", "recovery"), alerts=NUMERAL, series=NUMERAL,
+                      measured=NUMERAL, summary=TEXT, state=ref("AlertState"), states={"type": "object", "additionalProperties": NUMERAL},
+                      worth=null(NUMBER), rel_least=null(NUMBER), rel_most=null(NUMBER), placed=TRUTH, assignee=null(TEXT), opened_first=TIME,
+                      opened_last=TIME, updated_at=TIME, spark=each(null(NUMBER)), worst=worst, lead=ref("AlertAnswer"))
+improvement = members(project=TEXT, branch=TEXT, direction=one_of("improvement"), commit=COMMIT, subject=TEXT, author=TEXT, series=NUMERAL,
+                      summary=TEXT, rel_least=NUMBER, rel_most=NUMBER, opened_first=TIME, opened_last=TIME, spark=each(null(NUMBER)),
+                      best=more(worst, without="alert_id"))
+group_step = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT, alerts=NUMERAL)
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
 step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT)
@@ -356,6 +365,10 @@ SCHEMAS = {
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),
     "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range),
                               members=each(group_member), effects=each(effect), effects_differ=null(TEXT)),
+    "GroupAnswer": alert_group,
+    "GroupsAnswer": more(page("groups", ref("GroupAnswer")), improvements=each(improvement)),
+    "GroupDetailAnswer": more(alert_group, members=each(group_member), history=each(group_step)),
+    "GroupsChangedAnswer": members(alerts=COUNT, groups=each(ref("GroupAnswer"))),
     "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT,
                               kind=ALERT_KIND, title=TEXT,
                               drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
@@ -380,6 +393,7 @@ SCHEMAS = {
     "Cost": cost,
     "BisectionStartedAnswer": {"anyOf": [ref("Bisected"), more(bisection, expected=ref("Cost")),
                                          members(description="what a search would cost (dry_run)", expected=ref("Cost"))]},
+    "SessionAccountAnswer": members(token_id=NUMERAL, name=TEXT, scopes=each(ref("Scope")), project=null(TEXT), expires_at=null(TIME)),
     "TokensAnswer": page("tokens", token),
     "TokenAnswer": members(id=NUMERAL, name=TEXT, token={"type": "string", "pattern": "^pfc_[0-9a-f]{64}$"},
                            scopes=each(ref("Scope")), project=null(TEXT), expires_at=null(TIME)),

@@ -235,6 +235,8 @@ typedef pfc_sql_token_row pfc_token;
 typedef pfc_sql_token_rows pfc_tokens;
 /** Ordered by id. */
 pfc_code pfc_tokens_list(pfc_db *db, pfc_page page, pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
+/** Also one that was revoked or has expired. */
+pfc_code pfc_tokens_get(pfc_db *db, int64_t id, pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
 /** Stores another secret's hash under a new number, as token `id` is, which ends overlap_s from
  * now; *out is the new one, empty when the old one has ended. */
 pfc_code pfc_tokens_rotate(pfc_tx *tx, int64_t id, const char *hash, double overlap_s,

@@ -9,6 +9,7 @@
 
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
+#include "server/repo/sql/alert_groups.h"
 #include "server/repo/sql/alerts.h"
 #include "server/repo/sql/groups.h"
 #include "server/repo/sql/notices.h"
@@ -77,6 +78,7 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .blocks = row->blocks,
             .waits = row->waits,
             .asked = row->asked,
+            .placed = row->placed,
             .against = row->against,
             .commit_high = row->commit_high,
         };
@@ -90,6 +92,27 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
     pfc_res_free(g->rows);
     pfc_rows_keep_texts(&rows, &g->rows);
     return PFC_OK;
+}
+
+/* Widens the range to whole groups that a person has made: their alerts may be far apart. */
+static pfc_code reach_placed(grouping *g, bool *grew, pfc_err *err)
+{
+    pfc_sql_alert_group_reach_rows rows = { 0 };
+    pfc_code code;
+
+    code = pfc_sql_alert_group_reach(g->tx,
+                                     &(pfc_sql_alert_group_reach_args){ .project_id = g->project_id,
+                                                                        .branch = g->branch,
+                                                                        .position_from = g->low,
+                                                                        .position_to = g->high },
+                                     &rows, err);
+    if (!code && rows.len) {
+        *grew |= rows.items[0].position_low < g->low || rows.items[0].position_high > g->high;
+        g->low = PFC_MIN(g->low, rows.items[0].position_low);
+        g->high = PFC_MAX(g->high, rows.items[0].position_high);
+    }
+    pfc_rows_clear(&rows);
+    return code;
 }
 
 static pfc_code open_alert(grouping *g, group_member *m, pfc_err *err)
@@ -419,8 +442,11 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
     size_t *order, clusters;
     pfc_code code = PFC_OK;
 
-    for (int round = 0; !code && grew && round < WIDEN_MAX; round++)
+    for (int round = 0; !code && grew && round < WIDEN_MAX; round++) {
         code = read_members(g, &grew, err);
+        if (!code)
+            code = reach_placed(g, &grew, err);
+    }
     if (!code)
         code = read_found(g, err);
     if (!code)
@@ -430,7 +456,7 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
         return code;
     }
     /* The rows come sharpest first. */
-    clusters = g->clusters_len = pfc_clusters_make(g->items, g->len);
+    clusters = g->clusters_len = group_keep_placed(g, pfc_clusters_make(g->items, g->len));
     g->taken = pfc_calloc(2 * clusters, sizeof(*g->taken)); /* each may fall into two */
     g->taken_len = 0;
     order = pfc_clusters_in_order(g->items, g->len, clusters);
@@ -480,6 +506,9 @@ static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
     }
     if (!code)
         code = end_events(&g, err);
+    if (!code)
+        code = pfc_sql_alert_group_single(
+            tx, &(pfc_sql_alert_group_single_args){ .project_id = o->project_id }, err);
     if (!code)
         code = pfc_sql_notices_worsened(
             tx,

@@ -1,6 +1,7 @@
 /*
  * One stretch of a branch's history while its alerts are opened: group.c opens and groups
- * alerts, group_withheld.c decides which changes get none.
+ * alerts, group_withheld.c decides which changes get none, group_placed.c keeps the groups that a
+ * person has made.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_GROUP_H
 #define PFC_SERVER_SERVICES_ALERTS_GROUP_H
@@ -19,6 +20,7 @@ typedef struct group_member {
     bool blocks;    /* a session decided that it is there */
     bool waits;     /* its series is measured in blocks: no alert before they are measured */
     bool asked;     /* a session has measured its two sides without a decision */
+    bool placed;    /* a person has put its alert into its group */
     const char *against, *commit_high; /* its two sides; against NULL: no earlier point */
     double rel_change, p;              /* p: of a place named beforehand */
     size_t places;
@@ -46,6 +48,10 @@ typedef struct grouping {
  *  must be measured in blocks first. Notes the reasons in g->withheld, and closes alerts that were
  *  opened for them. */
 pfc_code group_set_aside(grouping *g, pfc_err *err) PFC_MUSTCHECK;
+/** Keeps placed alerts in their groups: each such group becomes one cluster, and a new change whose
+ *  cluster has only alerts of one such group joins it. Returns the new number of clusters, which
+ *  are numbered from 0 without gaps. (group_placed.c) */
+size_t group_keep_placed(grouping *g, size_t clusters);
 /** Notes that Benjamini-Hochberg refused the change, at this level over so many measured series. */
 void group_withhold(grouping *g, const group_member *m, size_t measured, double level);
 

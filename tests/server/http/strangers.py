@@ -12,7 +12,7 @@ import support
 FOR_ALL = {"/version", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"}
 WHERE_PUBLIC = {"/api/v1/" + path for path in (
     "alerts", "alerts/{id}", "alerts/{id}/suspects", "alerts/{id}/explanation", "bisections", "bisections/{id}", "compare", "environment", "environment/{id}",
-    "events", "explain", "jobs", "jobs/{id}", "machines", "notices", "projects", "projects/{p}", "projects/{p}/commits",
+    "events", "explain", "groups", "groups/{id}", "jobs", "jobs/{id}", "machines", "notices", "projects", "projects/{p}", "projects/{p}/commits",
     "projects/{p}/commits/{id}", "projects/{p}/coverage", "projects/{p}/plot", "projects/{p}/plot/names", "projects/{p}/detector", "projects/{p}/feed", "projects/{p}/runs", "projects/{p}/series",
     "projects/{p}/sessions", "projects/{p}/sessions/{id}", "projects/{p}/candidates",
     "projects/{p}/suppressions", "projects/{p}/suppressions/{id}",
@@ -35,6 +35,7 @@ class Strangers:
         # actors
         alert = self.values["/api/v1/alerts/{id}"]
         ask("PATCH", f"/api/v1/alerts/{alert}", {"state": "acknowledged", "reason": "seen by a person"})
+        ask("PATCH", "/api/v1/groups", {"groups": [{"id": self.values["/api/v1/groups/{id}"]}], "assignee": "mallory@people.example"})
         ask("POST", "/api/v1/projects/demo/detector", {"rules": [{"metric": "*", "min_change": 0.0321}]})
         ask("POST", "/api/v1/projects/demo/owners", {"rules": "* carol@people.example @kernels\n"})
         ask("PATCH", f"/api/v1/environment/{self.values['/api/v1/environment/{id}']}", {"dismissed": True, "reason": "no"})
@@ -51,7 +52,7 @@ class Strangers:
                     " 'Failed to connect to 10.7.7.7 port 443' FROM notices")
         hashes = support.sql(server.database, "SELECT hash FROM tokens UNION SELECT lease_hash FROM jobs WHERE lease_hash IS NOT NULL")
         return {"a token": [server.admin, named["token"], *(s for s in support.SECRETS)], "a hash": hashes.split(),
-                "a lease": [held.json["job"]["lease"]], "a token's name": ["grace"],
+                "a lease": [held.json["job"]["lease"]], "a token's name": ["grace"], "a person": ["mallory"],
                 "a place": ["secret-place", server.dir, os.path.dirname(server.dir) + "/pfc-", str(support.BIN), "host=", "postgresql://"],
                 "a receiver": ["boss-chat", "10.7.7.7"],
                 "an owner's address": ["carol@"]}

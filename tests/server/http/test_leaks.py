@@ -54,7 +54,8 @@ class Leaks(unittest.TestCase):
         cls.named = {"series": series, "event": cls.api.values["/api/v1/environment/{id}"], "alert": cls.api.values["/api/v1/alerts/{id}"],
                      "group": cls.server.as_admin("GET", "/api/v1/alerts").json["alerts"][-1]["id"],
                      "alert_id": cls.api.values["/api/v1/alerts/{id}"], "job": cls.api.values["/api/v1/jobs/{id}"],
-                     "parents": cls.api.values["/api/v1/jobs/{id}"]}
+                     "parents": cls.api.values["/api/v1/jobs/{id}"], "groups": cls.api.values["/api/v1/groups/{id}"],
+                     "alerts": cls.api.values["/api/v1/alerts/{id}"]}
         cls.marks = [b'"demo"', *(support.commit_id(n).encode() for n in range(1, 13)), b"gemm/f32", b"cpu-scalar", b"gemm/session", b'"moved"', b"mover"]
 
     @classmethod
@@ -106,7 +107,8 @@ class Leaks(unittest.TestCase):
             if name in PLAIN or "integer" not in str(schema):
                 continue
             if name in self.named:
-                wrap = (lambda v: [v]) if name == "parents" else (lambda v: v)
+                items = schema.get("items", {})
+                wrap = (lambda v: v) if not items else (lambda v: [{"id": v}]) if items.get("type") == "object" else (lambda v: [v])
                 yield name, ask("beside", value, [(name, wrap(self.named[name]))]), ask("beside", value, [(name, wrap(NO_NUMBER))])
 
     def members(self, operation):

@@ -14,6 +14,7 @@ import jsonschema
 
 import description
 import fleet_rows
+import group_rows
 import pull_rows
 import rule_rows
 import schedule_rows
@@ -111,6 +112,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/projects/{p}/sessions/{id}": f"{6:032x}", "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
+                **group_rows.paths(server, alert),
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/earlier": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job,
@@ -200,7 +202,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     def body_of(self, pattern, method):
         if (method, pattern) == ("post", "/api/v1/bisections"):
             return self.bisection()
-        return self.BODIES.get((method, pattern), self.REFUSED.get(pattern))
+        return group_rows.body(server, method, pattern, self.values["/api/v1/alerts/{id}"]) or self.BODIES.get((method, pattern), self.REFUSED.get(pattern))
 
     def good(self, pattern, method):
         return pull_rows.webhook(server, pattern) if (method, pattern) in writes.WEBHOOKS else server.as_admin(method.upper(), self.spare(pattern, method) + self.QUERIES.get(pattern, ""), self.body_of(pattern, method))
@@ -232,8 +234,8 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             return OpenApi.other
         OpenApi.other = found = []
 
-        def ask(method, pattern, body=None, query="", path=None):
-            answer = server.as_admin(method.upper(), (path or self.path(pattern)) + query, body)
+        def ask(method, pattern, body=None, query="", path=None, token=server.admin):
+            answer = server.call(method.upper(), (path or self.path(pattern)) + query, body, token=token)
             found.append((pattern, method, self.api["paths"][pattern][method], answer))
             return answer
 
@@ -272,8 +274,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("get", "/api/v1/series/{id}")
         ask("get", "/api/v1/compare", query=f"?project=demo&a={support.commit_id(10)}&b={support.commit_id(11)}")
         ask("post", "/api/v1/projects/{p}/detector", {"fdr": 0.1, "rules": [
-            {"benchmark": "*", "metric": "*", "backend": "*", "machine_class": "*", "branch": "*", "min_change": 0.01, "alpha": 1e-3,
-             "judged": True}]})
+            {"benchmark": "*", "metric": "*", "backend": "*", "machine_class": "*", "branch": "*", "min_change": 0.01, "alpha": 1e-3, "judged": True}]})
         ask("post", "/api/v1/projects/{p}/replay", {"rules": []})
         ask("get", "/api/v1/projects/{p}", path="/api/v1/projects/second")
         dismissed = ask("patch", "/api/v1/environment/{id}", {"dismissed": True, "reason": "no"})
@@ -290,7 +291,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             for pattern in ("commits", "series", "runs", "pulls"):
                 ask("get", "/api/v1/projects/{p}/" + pattern, query=limit)
             ask("get", "/api/v1/projects/{p}/sessions", query=limit.replace("1000", "100"))
-            for pattern in ("alerts", "projects", "environment", "jobs", "machines", "bisections", "tokens", "browser-sessions", "audit", "notices", "webhooks/deliveries"):
+            for pattern in ("alerts", "groups", "projects", "environment", "jobs", "machines", "bisections", "tokens", "browser-sessions", "audit", "notices", "webhooks/deliveries"):
                 ask("get", "/api/v1/" + pattern, query=limit)
         while lease().status == 200:  # jobs without labels
             pass
@@ -309,8 +310,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 ask("post", "/api/v1/jobs", job)
             held = lease().json["job"]
             held = ask("post", "/api/v1/jobs/{id}/restart", {"lease": held["lease"], "runner": "node"}, path=f"/api/v1/jobs/{held['id']}/restart").json["job"]
-            ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"},
-                path=f"/api/v1/jobs/{held['id']}/heartbeat")
+            ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"}, path=f"/api/v1/jobs/{held['id']}/heartbeat")
             _ = ask("post", "/api/v1/jobs/{id}/earlier", {"lease": held["lease"], "key": "0" * 64}, path=f"/api/v1/jobs/{held['id']}/earlier"), ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}"), ask("delete", "/api/v1/projects/{p}")
             body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]],
                                  "rerun": [{"on": "infra", "times": 1, "after_s": 3600.0, "machine": "any"}]}, "release": {}}[end]
@@ -321,7 +321,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['id']}")
         ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['rerun']['of']}")
         _ = ask("get", "/api/v1/projects"), ask("get", "/api/v1/projects/{p}")
-        fleet_rows.ask_about_runners(server, ask)
+        _ = fleet_rows.ask_about_runners(server, ask), group_rows.ask_about_groups(server, ask, self.values["/api/v1/alerts/{id}"])
         # what is refused for what it would overwrite
         ask("post", "/api/v1/runs", {**run, "suite": "another"})
         canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")

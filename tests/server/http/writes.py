@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 
+import group_rows
 import rule_rows
 import support
 
@@ -140,6 +141,14 @@ class Writes:
         yield "post", demo + "/sessions", session, 1
         yield "post", demo + "/sessions", session, 0
         yield "patch", f"/api/v1/alerts/{self.values['/api/v1/alerts/{id}']}", {"state": "investigating", "reason": "audited"}, 1
+        alert = self.values["/api/v1/alerts/{id}"]
+        group = f"/api/v1/groups/{group_rows.group_of(server, alert)}"
+        count = int(support.sql(server.database, "SELECT count(*) FROM alerts WHERE group_id = (SELECT group_id FROM alerts"
+                                f" WHERE id = {alert}) AND state IN ('untriaged', 'acknowledged', 'investigating')"))
+        # the group, its assignee and each of its open alerts
+        yield "patch", "/api/v1/groups", {"groups": [{"id": int(group.split("/")[-1])}], "state": "investigating", "assignee": "Ada"}, 2 + count
+        for verb in ("merge", "split"):
+            yield "post", f"{group}/{verb}", group_rows.body(server, "post", f"{group}/{verb}", alert), 1
         event = self.values["/api/v1/environment/{id}"]
         yield "patch", f"/api/v1/environment/{event}", {"dismissed": True, "reason": "audited"}, 1
         yield "patch", f"/api/v1/environment/{event}", {"dismissed": False}, 1

@@ -1,0 +1,47 @@
+"""Groups of alerts of project demo, for test_openapi.py: bodies of changes that find something to change."""
+
+import support
+
+WRITES = {("patch", "/api/v1/groups"), ("post", "/api/v1/groups/{id}/merge"), ("post", "/api/v1/groups/{id}/split")}
+
+
+def paths(server, alert):
+    """The number for each path with a group: that of the alert."""
+    return dict.fromkeys((f"/api/v1/groups/{{id}}{verb}" for verb in ("", "/merge", "/split")), group_of(server, alert))
+
+
+def group_of(server, alert):
+    return int(support.sql(server.database, f"SELECT group_id FROM alerts WHERE id = {alert}"))
+
+
+def other_alert(server, alert):
+    """Another alert of the same project and branch."""
+    return int(support.sql(server.database, "SELECT max(o.id) FROM alerts a JOIN series s ON s.id = a.series_id JOIN alerts o ON"
+                           " o.project_id = a.project_id AND o.id <> a.id JOIN series t ON t.id = o.series_id AND t.branch = s.branch"
+                           f" WHERE a.id = {alert}"))
+
+
+def body(server, method, pattern, alert):
+    """A body that changes something of the group of `alert`: another alert is moved to where it has to be first. None: not of groups."""
+    if (method, pattern.replace(f"/{group_of(server, alert)}/", "/{id}/")) not in WRITES:
+        return None
+    group, other = group_of(server, alert), other_alert(server, alert)
+    if method == "patch":
+        return {"groups": [{"id": group}], "state": "acknowledged", "reason": "one cause", "assignee": "Ada"}
+    if pattern.endswith("/split"):
+        support.sql(server.database, f"UPDATE alerts SET group_id = {group} WHERE id = {other}")
+        return {"alerts": [other], "reason": "another cause"}
+    support.sql(server.database, f"UPDATE alerts SET group_id = nextval('alert_group_ids') WHERE id = {other}")
+    return {"groups": [group_of(server, other)], "reason": "one cause"}
+
+
+def ask_about_groups(server, ask, alert):
+    """A change that is refused, an improvement, and the account of a token with a project and an end."""
+    group = group_of(server, alert)
+    ask("patch", "/api/v1/groups", {"groups": [{"id": group, "seen": "duplicate"}], "state": "investigating"})
+    turn = f"UPDATE change_points SET regression = NOT regression WHERE id = (SELECT change_point_id FROM alerts WHERE id = {alert})"
+    support.sql(server.database, turn)
+    assert ask("get", "/api/v1/groups", query="?direction=improvement").json["improvements"]
+    support.sql(server.database, turn)
+    token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"], "project": "demo", "name": "account", "expires_at": "2100-01-01T00:00:00Z"})
+    ask("get", "/api/v1/session", token=token.json["token"])
