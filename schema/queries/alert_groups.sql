@@ -1,18 +1,20 @@
 -- name: alert_group_list
 -- A page of groups. A group is listed when one of its alerts satisfies every filter; its figures are of all of its
 -- alerts. A parameter that is NULL does not restrict. state: a state, or 'open' for every state that is not closed.
+-- An alert that a suppression rule hides is not among the open ones.
 -- kernel: name of a benchmark, or its first parts. words: all of them occur in the names of a series or in the summary.
 -- back: whether the level of every alert is back. cursor: the last group of the page before.
 -- state of a group: the least advanced one of its alerts. lead: the alert with the highest worth, which is the
--- group's; worst: the alert with the largest effect.
+-- group's; hidden alerts count for neither while another one is visible. suppressed: number of hidden alerts.
+-- worst: the alert with the largest effect.
 -- also: once
 -- in: project_id id, ids i64[]?, state text?, assignee text?, kernel text?, backend text?, machine_class text?,
 --    words text?, back bool?, by_worth bool, cursor id, limit i64
--- out: id i64, project_id i64, project text, alerts i64, series i64, measured i64, summary text, state text,
---    states json, worth f64, rel_least f64, rel_most f64, back bool, placed bool, assignee text,
---    opened_first f64, opened_last f64, updated_at f64, lead_id i64, worst_id i64, worst_series_id i64, benchmark text, metric text, backend text,
---    machine_class text, branch text, unit text, higher_is_better bool, rel_change f64, rel_low f64, rel_high f64,
---    spark json
+-- out: id i64, project_id i64, project text, alerts i64, suppressed i64, series i64, measured i64, summary text,
+--    state text, states json, worth f64, rel_least f64, rel_most f64, back bool, placed bool, assignee text,
+--    opened_first f64, opened_last f64, updated_at f64, lead_id i64, worst_id i64, worst_series_id i64,
+--    benchmark text, metric text, backend text, machine_class text, branch text, unit text,
+--    higher_is_better bool, rel_change f64, rel_low f64, rel_high f64, spark json
 WITH chosen AS MATERIALIZED (
     SELECT DISTINCT a.project_id, a.group_id FROM alerts a
     JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
@@ -20,7 +22,8 @@ WITH chosen AS MATERIALIZED (
     WHERE a.group_id IS NOT NULL
       AND ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint[] IS NULL OR a.group_id = ANY ($2))
       AND ($3::text IS NULL OR a.state = $3
-           OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
+           OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')
+               AND a.suppressed_by IS NULL))
       AND ($4::text IS NULL OR a.assignee = $4)
       AND ($5::text IS NULL OR b.name = $5 OR starts_with(b.name, $5 || '/'))
       AND ($6::text IS NULL OR s.backend = $6) AND ($7::text IS NULL OR s.machine_class = $7)
@@ -31,11 +34,12 @@ WITH chosen AS MATERIALIZED (
 sized AS MATERIALIZED (
     SELECT a.project_id, a.group_id, count(*) AS alerts, count(DISTINCT a.series_id) AS series,
            max(a.group_measured) AS measured, max(a.group_summary) AS summary,
-           (array_agg(a.state ORDER BY alert_state_rank(a.state)))[1] AS state,
-           max(w.worth) AS worth, max(w.size) AS size, bool_and(x.undone_commit_id IS NOT NULL) AS back,
+           (array_agg(a.state ORDER BY a.suppressed_by IS NOT NULL, alert_state_rank(a.state)))[1] AS state,
+           coalesce(max(w.worth) FILTER (WHERE a.suppressed_by IS NULL), max(w.worth)) AS worth, max(w.size) AS size,
+           bool_and(x.undone_commit_id IS NOT NULL) AS back, count(a.suppressed_by) AS suppressed,
            bool_or(a.group_placed) AS placed, max(a.assignee) AS assignee, max(a.id) AS newest,
            min(a.created_at) AS opened_first, max(a.created_at) AS opened_last, max(a.updated_at) AS updated_at,
-           (array_agg(a.id ORDER BY w.worth DESC, a.id))[1] AS lead_id,
+           (array_agg(a.id ORDER BY a.suppressed_by IS NOT NULL, w.worth DESC, a.id))[1] AS lead_id,
            (array_agg(a.id ORDER BY w.size DESC NULLS LAST, a.id))[1] AS worst_id,
            (array_agg(w.rel ORDER BY w.size NULLS LAST, a.id))[1] AS rel_least,
            (array_agg(w.rel ORDER BY w.size DESC NULLS LAST, a.id))[1] AS rel_most
@@ -52,14 +56,16 @@ page AS MATERIALIZED (
     SELECT z.* FROM sized z
     WHERE $11::bigint IS NULL
        OR CASE WHEN $10::boolean THEN (z.worth, z.group_id) < (
-               (SELECT max(alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series)) FROM alerts a
+               (SELECT coalesce(max(v.worth) FILTER (WHERE a.suppressed_by IS NULL), max(v.worth)) FROM alerts a
                 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+                CROSS JOIN LATERAL (
+                    SELECT alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth OFFSET 0) v
                 WHERE a.group_id = $11), $11)
           ELSE z.newest < (SELECT max(a.id) FROM alerts a WHERE a.group_id = $11) END
     ORDER BY CASE WHEN $10::boolean THEN z.worth END DESC NULLS LAST, CASE WHEN $10::boolean THEN z.group_id END DESC,
              z.newest DESC
     LIMIT $12::int)
-SELECT z.group_id AS id, z.project_id, p.name AS project, z.alerts, z.series,
+SELECT z.group_id AS id, z.project_id, p.name AS project, z.alerts, z.suppressed, z.series,
        greatest(z.measured, z.series) AS measured, z.summary, z.state,
        (SELECT json_object_agg(t.state, t.n) FROM (
             SELECT m.state, count(*) AS n FROM alerts m WHERE m.project_id = z.project_id AND m.group_id = z.group_id
@@ -151,7 +157,8 @@ WHERE a.group_id = ANY ($1::bigint[]) ORDER BY a.id FOR UPDATE OF a;
 -- The state of each group, as in alert_group_list, and whether one of its alerts is open.
 -- in: ids i64[]
 -- out: id i64, project_id i64, state text, open bool, actor text
-SELECT a.group_id AS id, a.project_id, (array_agg(a.state ORDER BY alert_state_rank(a.state)))[1] AS state,
+SELECT a.group_id AS id, a.project_id,
+       (array_agg(a.state ORDER BY a.suppressed_by IS NOT NULL, alert_state_rank(a.state)))[1] AS state,
        bool_or(a.state IN ('untriaged', 'acknowledged', 'investigating')) AS open,
        (SELECT e.actor FROM alerts m JOIN alert_events e ON e.project_id = m.project_id AND e.alert_id = m.id
         WHERE m.group_id = a.group_id ORDER BY e.id DESC LIMIT 1) AS actor
@@ -164,8 +171,8 @@ UPDATE alerts SET assignee = $3, updated_at = now() WHERE project_id = $1::bigin
 -- name: alert_group_place
 -- Puts alerts into a group by a person's decision. Their summary is of another group.
 -- in: project_id i64, alert_ids i64[], group_id i64
-UPDATE alerts a SET group_id = $3::bigint, group_placed = true, group_summary = '', group_series = 1, group_measured = 1,
-       assignee = coalesce((SELECT max(m.assignee) FROM alerts m
+UPDATE alerts a SET group_id = $3::bigint, group_placed = true, group_summary = '', group_series = 1,
+       group_measured = 1, assignee = coalesce((SELECT max(m.assignee) FROM alerts m
                             WHERE m.project_id = $1::bigint AND m.group_id = $3::bigint), a.assignee)
 WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]);
 

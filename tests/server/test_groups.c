@@ -1,8 +1,8 @@
 /* Groups of alerts: their figures, triage of several at once, splits and merges that stay. */
+#include <math.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-
-#include <math.h>
 
 #include "core/base/buf.h"
 #include "server/services/alerts/alerts.h"
@@ -73,7 +73,10 @@ static void expect_list(pfc_db *db, pfc_group_filter filter, pfc_page page, cons
 
 #define EXPECT_LIST(filter, page, expected, next)                                                  \
     expect_list(db, (pfc_group_filter)filter, (pfc_page)page, expected, next, __LINE__)
-#define F(...) { __VA_ARGS__ }
+#define F(...)                                                                                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 /* Effects 0.3, 0.1 and -0.5: as logarithms 0.26, 0.10 and 0.69. */
 Test(groups, have_the_figures_of_all_of_their_alerts)
@@ -82,14 +85,11 @@ Test(groups, have_the_figures_of_all_of_their_alerts)
     pfc_db *db = pfc_test_db_open(2, &url);
     const int64_t p = plant_project(db, 9);
     const int64_t a = plant_alert(url, p, &(planted){ .low = 2, .high = 2, .rel = 0.3 });
-    const int64_t b = plant_alert(url, p,
-                                  &(planted){ .benchmark = "gemm/b",
-                                              .low = 2,
-                                              .high = 3,
-                                              .rel = -0.5,
-                                              .state = "noise" });
-    const int64_t c = plant_alert(
-        url, p, &(planted){ .low = 2, .high = 3, .rel = 0.1, .state = "acknowledged" });
+    const int64_t b = plant_alert(
+        url, p,
+        &(planted){ .benchmark = "gemm/b", .low = 2, .high = 3, .rel = -0.5, .state = "noise" });
+    const int64_t c =
+        plant_alert(url, p, &(planted){ .low = 2, .high = 3, .rel = 0.1, .state = "acknowledged" });
     pfc_groups rows = { 0 };
     pfc_alerts leads = { 0 };
     pfc_err err = { 0 };
@@ -182,6 +182,51 @@ Test(groups, are_listed_by_worth_or_the_newest_first_in_pages_by_every_filter)
     pfc_db_close(db);
 }
 
+/* A rule hides the alert with the largest effect: the group is as its visible alerts are. */
+Test(groups, are_open_by_their_visible_alerts)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 9);
+    const int64_t hidden = plant_alert(url, p, &(planted){ .low = 2, .high = 2, .rel = 0.9 });
+    const int64_t seen = plant_alert(
+        url, p,
+        &(planted){
+            .benchmark = "gemm/b", .low = 2, .high = 2, .rel = 0.1, .state = "acknowledged" });
+    const int64_t other = plant_alert(url, p, &(planted){ .low = 3, .high = 3, .rel = 0.3 });
+    pfc_groups rows = { 0 };
+    pfc_alerts leads = { 0 };
+    pfc_err err = { 0 };
+
+    put_group(url, hidden, 70);
+    put_group(url, seen, 70);
+    put_group(url, other, 71);
+    EXPECT_LIST(F(.state = "open", .by_worth = true), F(0), "70 71", 0);
+    plant_sql(url, "UPDATE alerts SET suppressed_by = 1 WHERE id = %lld", (long long)hidden);
+    EXPECT_LIST(F(.state = "open", .by_worth = true), F(0), "71 70", 0);
+    EXPECT_LIST(F(.state = "open", .by_worth = true), F(.limit = 1), "71", 71);
+    EXPECT_LIST(F(.state = "open", .by_worth = true), F(.cursor = 71), "70", 0);
+    EXPECT_LIST(F(.state = "open", .by_worth = true), F(.cursor = 70), "", 0);
+    cr_assert(eq(int, pfc_groups_get(db, 70, &rows, &leads, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(i64, rows.items[0].alerts, 2));
+    cr_expect(eq(i64, rows.items[0].suppressed, 1));
+    cr_expect(eq(str, (char *)rows.items[0].state, (char *)"acknowledged"));
+    cr_expect(eq(i64, rows.items[0].lead_id, seen));
+    pfc_rows_clear(&leads);
+    pfc_rows_clear(&rows);
+    /* Every alert of it is hidden: it is not open, and described by what is hidden. */
+    plant_sql(url, "UPDATE alerts SET suppressed_by = 1 WHERE id = %lld", (long long)seen);
+    EXPECT_LIST(F(.state = "open"), F(0), "71", 0);
+    EXPECT_LIST(F(.state = "untriaged"), F(0), "71 70", 0);
+    cr_assert(eq(int, pfc_groups_get(db, 70, &rows, &leads, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(str, (char *)rows.items[0].state, (char *)"untriaged"));
+    cr_expect(eq(i64, rows.items[0].lead_id, hidden));
+    pfc_rows_clear(&leads);
+    pfc_rows_clear(&rows);
+    free(url);
+    pfc_db_close(db);
+}
+
 static pfc_code change(pfc_db *db, pfc_group_change c, size_t *alerts, pfc_err *err)
 {
     *err = (pfc_err){ 0 };
@@ -221,14 +266,13 @@ Test(groups, are_triaged_together_and_only_what_is_open_changes)
     cr_expect(eq(i64, IN_STATE("noise"), 1));
     cr_expect(eq(i64, AUDITED("triage", 70), 1));
     cr_expect(eq(i64, AUDITED("triage", 71), 1));
-    cr_expect(eq(i64,
-                 plant_number(url, "SELECT count(*) FROM alert_events WHERE reason = '" WHY "'"),
-                 3));
-    /* None is open: all of it is opened again. */
     cr_expect(eq(
-        int, change(db, (pfc_group_change){ .groups = closed, .len = 1, .state = "untriaged" },
-                    &alerts, &err),
-        PFC_OK));
+        i64, plant_number(url, "SELECT count(*) FROM alert_events WHERE reason = '" WHY "'"), 3));
+    /* None is open: all of it is opened again. */
+    cr_expect(eq(int,
+                 change(db, (pfc_group_change){ .groups = closed, .len = 1, .state = "untriaged" },
+                        &alerts, &err),
+                 PFC_OK));
     cr_expect(eq(i64, IN_STATE("untriaged"), 1));
     /* The levels are accepted with wont_fix alone. */
     cr_expect(eq(int,
@@ -239,9 +283,8 @@ Test(groups, are_triaged_together_and_only_what_is_open_changes)
                                             .accept = true },
                         &alerts, &err),
                  PFC_OK));
-    cr_expect(eq(i64,
-                 plant_number(url, "SELECT count(*) FROM alerts WHERE accepted_at IS NOT NULL"),
-                 2));
+    cr_expect(
+        eq(i64, plant_number(url, "SELECT count(*) FROM alerts WHERE accepted_at IS NOT NULL"), 2));
     cr_expect(eq(i64, AUDITED("accept", 70), 1));
     free(url);
     pfc_db_close(db);
@@ -267,13 +310,14 @@ Test(groups, all_change_or_none_and_never_against_what_was_seen)
         cr_expect(eq(int, change(db, (pfc_group_change){ __VA_ARGS__ }, &alerts, &err), code_));   \
         cr_expect(eq(str, err.field, (char *)(field_)));                                           \
         cr_expect(eq(i64, IN_STATE("untriaged"), 1));                                              \
-        cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM audit WHERE object LIKE"         \
-                                            " 'group%%'"),                                         \
+        cr_expect(eq(i64,                                                                          \
+                     plant_number(url, "SELECT count(*) FROM audit WHERE object LIKE"              \
+                                       " 'group%%'"),                                              \
                      0));                                                                          \
     } while (0)
     REFUSED(PFC_ECONFLICT, "seen", .groups = late, .len = 2, .state = "noise");
-    cr_expect(eq(str, err.msg,
-                 (char *)"seen: group 71 is now fixed, expected untriaged; read it again"));
+    cr_expect(
+        eq(str, err.msg, (char *)"seen: group 71 is now fixed, expected untriaged; read it again"));
     REFUSED(PFC_EINVAL, "groups", .groups = twice, .len = 2, .state = "noise");
     REFUSED(PFC_EINVAL, "groups", .groups = twice, .len = 0, .state = "noise");
     REFUSED(PFC_EINVAL, "groups", .groups = many, .len = PFC_GROUPS_MAX + 1, .state = "noise");
@@ -285,18 +329,18 @@ Test(groups, all_change_or_none_and_never_against_what_was_seen)
     memset(name, 'n', PFC_ASSIGNEE_MAX + 1);
     REFUSED(PFC_EINVAL, "assignee", .groups = late, .len = 1, .assignee = name);
     name[PFC_ASSIGNEE_MAX] = '\0';
-    cr_expect(eq(int,
-                 change(db, (pfc_group_change){ .groups = late, .len = 1, .assignee = name },
-                        &alerts, &err),
-                 PFC_OK));
+    cr_expect(eq(
+        int,
+        change(db, (pfc_group_change){ .groups = late, .len = 1, .assignee = name }, &alerts, &err),
+        PFC_OK));
     cr_expect(eq(i64, IN_STATE("untriaged"), 1));
     cr_expect(eq(i64, AUDITED("assign", 70), 1));
-    cr_expect(eq(i64,
-                 plant_number(url, "SELECT count(*) FROM alerts WHERE assignee = '%s'", name), 1));
-    cr_expect(eq(int,
-                 change(db, (pfc_group_change){ .groups = late, .len = 1, .assignee = "" }, &alerts,
-                        &err),
-                 PFC_OK));
+    cr_expect(
+        eq(i64, plant_number(url, "SELECT count(*) FROM alerts WHERE assignee = '%s'", name), 1));
+    cr_expect(eq(
+        int,
+        change(db, (pfc_group_change){ .groups = late, .len = 1, .assignee = "" }, &alerts, &err),
+        PFC_OK));
     cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM alerts WHERE assignee <> ''"), 0));
     free(name);
     free(many);
@@ -331,17 +375,20 @@ Test(groups, that_were_split_or_merged_stay_so_when_alerts_are_grouped_again)
 
     cr_expect(eq(int, pfc_group_split(db, "ann", old, (int64_t[]){ a, b }, 2, WHY, &made, &err),
                  PFC_EINVAL));
-    cr_expect(eq(str, err.msg, (char *)pfc_format("alerts: at least one alert must stay in group"
-                                                  " %lld", (long long)old)));
+    cr_expect(eq(str, err.msg,
+                 (char *)pfc_format("alerts: at least one alert must stay in group"
+                                    " %lld",
+                                    (long long)old)));
     cr_expect(eq(int, pfc_group_split(db, "ann", old, &far, 1, WHY, &made, &err), PFC_EINVAL));
     cr_assert(eq(int, pfc_group_split(db, "ann", old, &b, 1, WHY, &made, &err), PFC_OK), "%s",
               err.msg);
     for (int round = 0; round < 2; round++) {
         cr_expect(eq(i64, group_of(url, a), old));
         cr_expect(eq(i64, group_of(url, b), made));
-        cr_expect(eq(i64, plant_number(url, "SELECT min(group_series) FROM alerts WHERE id = %lld",
-                                       (long long)a),
-                     1));
+        cr_expect(eq(
+            i64,
+            plant_number(url, "SELECT min(group_series) FROM alerts WHERE id = %lld", (long long)a),
+            1));
         plant_sql(url, "UPDATE alerts SET regroup = true");
         open_all(db, p);
     }
@@ -360,8 +407,9 @@ Test(groups, that_were_split_or_merged_stay_so_when_alerts_are_grouped_again)
         open_all(db, p);
     }
     cr_expect(eq(i64, AUDITED("merge", (int)made), 1));
-    cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM alert_events WHERE reason LIKE"
-                                        " 'moved from group %%: " WHY "'"),
+    cr_expect(eq(i64,
+                 plant_number(url, "SELECT count(*) FROM alert_events WHERE reason LIKE"
+                                   " 'moved from group %%: " WHY "'"),
                  2));
     free(url);
     pfc_db_close(db);

@@ -13,6 +13,7 @@ static const pfc_field group_fields[] = {
     PFC_FIELD(pfc_group, project),
     PFC_FIELD(pfc_group, branch),
     PFC_FIELD(pfc_group, alerts),
+    PFC_FIELD(pfc_group, suppressed),
     PFC_FIELD(pfc_group, series),
     PFC_FIELD(pfc_group, measured),
     PFC_FIELD(pfc_group, state),

@@ -196,8 +196,8 @@ suppression = {"id": NUMERAL, "owner": TEXT, "reason": TEXT, "benchmark": null(T
 suppressed_alert = members(id=NUMERAL, series_id=NUMERAL, **NAMED, kind=ALERT_KIND, state=ref("AlertState"), **INTERVAL,
                            hidden_at=null(TIME), released_at=null(TIME), notices=COUNT)
 worst = members(alert_id=NUMERAL, series_id=NUMERAL, **NAMED, unit=TEXT, better=BETTER, **INTERVAL)
-alert_group = members(id=NUMERAL, project=TEXT, branch=TEXT, direction=one_of("regression", "recovery"), alerts=NUMERAL, series=NUMERAL,
-                      measured=NUMERAL, summary=TEXT, state=ref("AlertState"), states={"type": "object", "additionalProperties": NUMERAL},
+alert_group = members(id=NUMERAL, project=TEXT, branch=TEXT, direction=one_of("regression", "recovery"), alerts=NUMERAL, suppressed=COUNT,
+                      series=NUMERAL, measured=NUMERAL, summary=TEXT, state=ref("AlertState"), states={"type": "object", "additionalProperties": NUMERAL},
                       worth=null(NUMBER), rel_least=null(NUMBER), rel_most=null(NUMBER), placed=TRUTH, assignee=null(TEXT), opened_first=TIME,
                       opened_last=TIME, updated_at=TIME, spark=each(null(NUMBER)), worst=worst, lead=ref("AlertAnswer"))
 improvement = members(project=TEXT, branch=TEXT, direction=one_of("improvement"), commit=COMMIT, subject=TEXT, author=TEXT, series=NUMERAL,

@@ -6,7 +6,8 @@
  * The state of a group is the least advanced state of its alerts: untriaged, acknowledged,
  * investigating, fixed, backed_out, verified_fixed, wont_fix, noise, infrastructure, duplicate. Its
  * worth is the highest one of its alerts (migration 0015): smallest plausible effect, as a
- * logarithm, × corroboration × root of the number of series.
+ * logarithm, × corroboration × root of the number of series. Alerts that a suppression rule hides
+ * count for state and worth only where every alert of the group is hidden.
  */
 #ifndef PFC_SERVER_SERVICES_GROUPS_GROUPS_H
 #define PFC_SERVER_SERVICES_GROUPS_GROUPS_H
@@ -28,7 +29,7 @@ typedef struct pfc_group_filter {
     int64_t project_id; /* 0: any */
     const int64_t *ids; /* NULL: any */
     size_t ids_len;
-    const char *state;         /* NULL: any; "open": every state that is not closed */
+    const char *state;         /* NULL: any; "open": visible and not closed */
     const char *assignee;      /* NULL: any; "": groups without one */
     const char *kernel;        /* a benchmark's name, or its first parts; NULL: any */
     const char *backend;       /* NULL: any, like the rest */
