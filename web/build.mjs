@@ -13,7 +13,7 @@ import esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.argv[2] ?? join(here, "dist"));
-const PAGES = ["/", "/p/", "/series/", "/compare", "/alerts", "/alerts/", "/jobs", "/runs/", "/machines",
+const PAGES = ["/", "/p/", "/series/", "/compare", "/alerts", "/alerts/", "/groups/", "/jobs", "/runs/", "/machines",
   "/bisections", "/bisections/", "/explain"];
 const TYPES = {
   ".html": "text/html; charset=utf-8",

@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { startLive } from "./api/live";
+import { startAccount } from "./api/scopes";
 import { startIsolation } from "./base/isolate";
 import { startLocation } from "./base/location";
 import { startTheme } from "./base/theme";
@@ -8,6 +9,7 @@ import { Shell } from "./views/shell";
 startIsolation();
 startTheme();
 startLocation();
+startAccount();
 startLive();
 const root = document.getElementById("app");
 if (root) render(<Shell />, root);

@@ -25,8 +25,8 @@ export async function startBrowser() {
 }
 
 /** A page whose complaints are collected in `faults`; `allow` is a pattern of what a test provokes on purpose. */
-export async function openPage(browser, { width, theme, allow, clock = NOW }) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, locale: "en-GB",
+export async function openPage(browser, { width, height = 900, theme, allow, clock = NOW }) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: "en-GB",
     timezoneId: "UTC", reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);

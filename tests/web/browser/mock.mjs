@@ -4,6 +4,8 @@ import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { act, schedulesOf, withStates } from "./mock_actions.mjs";
+import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const fixture = (name) => JSON.parse(readFileSync(join(here, "../fixtures", `${name}.json`), "utf8"));
@@ -155,14 +157,17 @@ export function startMock(dist, state) {
       const want = url.searchParams.get("state");
       return { ...all, alerts: all.alerts.map((a) => ({ ...a, ...state.alerts })).filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
     }],
+    [/^\/groups$/, (url) => listGroups(url, state)],
+    [/^\/groups\/\d+$/, (url) => oneGroup(url, state)],
     [/^\/alerts\/\d+$/, () => ({ ...fixture("alert"), ...state.alert })],
     [/^\/alerts\/\d+\/suspects$/, () => ({ ...fixture("suspects"), ...state.suspects })],
     [/^\/alerts\/\d+\/explanation$/, () => ({ ...fixture("explanation"), ...state.explanation })],
     [/^\/explain$/, () => ({ ...fixture("explanation"), ...state.explanation })],
     [/^\/environment$/, () => (state.empty ? empty("events") : fixture("environment"))],
     [/^\/environment\/\d+$/, () => ({ ...fixture("environment").events[0], ...state.event })],
-    [/^\/jobs$/, () => list("jobs")],
-    [/^\/runners$/, () => list("runners")],
+    [/^\/jobs$/, () => { const all = list("jobs"); return { ...all, jobs: all.jobs.map((j) => ({ ...j, state: state.jobs?.[j.id] ?? j.state })) }; }],
+    [/^\/runners$/, () => withStates(list("runners"), state)],
+    [/^\/projects\/[^/]+\/schedules$/, () => schedulesOf(state)],
     [/^\/runs\/\w+$/, (url) => documentOfNight(Number(url.pathname.split("/").pop())) ?? fixture("run")],
     [/^\/machines$/, () => list("machines")],
     [/^\/bisections$/, () => list("bisections")],
@@ -174,6 +179,10 @@ export function startMock(dist, state) {
     const session = /(?:^|; )pfc_session=([^;]*)/.exec(req.headers.cookie ?? "")?.[1];
     const own = req.method === "GET" || req.headers["sec-fetch-site"] === "same-origin"; /* as the service: auth.c */
     const known = req.headers.authorization ?? (own && sessions.has(session) ? `Bearer ${sessions.get(session)}` : "");
+    if (path === "/session" && req.method === "GET") {
+      if (!known) return refuse(res, 401, "unauthorized", "This needs a token.");
+      return json(res, 200, { token_id: 3, name: "mara", scopes: state.scopes ?? ["read", "ingest", "triage"], project: null, expires_at: null });
+    }
     if (path === "/session") {
       const secret = (req.headers.authorization ?? "").replace(/^Bearer /, "");
       if (req.method === "POST" && (!secret || (state.token && secret !== state.token))) {
@@ -214,6 +223,27 @@ export function startMock(dist, state) {
         state.patches.push({ token: known, change });
         state.alert = { ...state.alert, state: change.state };
         return json(res, 200, { ...fixture("alert"), ...state.alert });
+      });
+      return undefined;
+    }
+    if (["POST", "DELETE"].includes(req.method) && /^\/(jobs|bisections|projects)(\/|$)/.test(path)) {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk; });
+      req.on("end", () => {
+        if (!known) return refuse(res, 401, "unauthorized", "This needs a token with the scope ingest.");
+        const answer = act(req.method, path, body ? JSON.parse(body) : {}, state, fixture("jobs").jobs);
+        return answer ? json(res, ...answer) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
+      });
+      return undefined;
+    }
+    if (req.method !== "GET" && path.startsWith("/groups")) {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk; });
+      req.on("end", () => {
+        if (!known) return refuse(res, 401, "unauthorized", "Triage needs a token with the scope triage.");
+        const change = JSON.parse(body);
+        state.patches.push({ path, change });
+        return json(res, ...changeGroups(req.method, path, change, state));
       });
       return undefined;
     }

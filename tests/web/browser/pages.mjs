@@ -2,6 +2,8 @@
 // then the ways through them that people take.
 import assert from "node:assert/strict";
 import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
+import { actionWalks } from "./action_walks.mjs";
+import { groupWalks } from "./group_walks.mjs";
 import { nightWalks } from "./night_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
@@ -22,7 +24,9 @@ const PAGES = {
   nights: "/p/kernels/nights", night: `/p/kernels/nights/${"3f".repeat(16)}`,
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
   commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
-  explain: `/explain?before=${"1".repeat(32)}&after=${"8".repeat(32)}&benchmark=gemm&backend=accel%3Apfc-server`, compare_form: "/compare", alerts: "/alerts?project=kernels&state=all", alert: "/alerts/31", jobs: "/jobs?project=kernels",
+  explain: `/explain?before=${"1".repeat(32)}&after=${"8".repeat(32)}&benchmark=gemm&backend=accel%3Apfc-server`, compare_form: "/compare",
+  alerts: "/alerts?project=kernels&view=alerts&state=all", groups: "/alerts?project=kernels&state=all", improvements: "/alerts?project=kernels&direction=improvement",
+  group: "/groups/12", alert: "/alerts/31", jobs: "/jobs?project=kernels", schedules: "/p/kernels/schedules",
   suppressions: "/p/kernels/suppressions?rule=3", run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
 };
 
@@ -32,7 +36,7 @@ const browser = await startBrowser();
 let failed = 0;
 let passed = 0;
 async function check(name, body) {
-  if (only && !name.includes(only)) return;
+  if (only && !new RegExp(only).test(name)) return;
   try {
     await body();
     passed++;
@@ -80,7 +84,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

@@ -10,7 +10,7 @@ const TEXTS = ["benchmark", "metric", "backend", "machine_class", "machine", "su
 /* A name of 200 bytes leaves its column at least 16 characters wide and its row at most four lines high. */
 async function long_names_leave_rows_of_four_lines({ browser, mock, state }) {
   state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? (text + "_" + LONG.repeat(6)).slice(0, 200) : text);
-  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts/31",
+  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts?project=kernels&view=alerts&state=all", "/groups/12", "/alerts/31",
     `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/runs/1072", "/bisections?project=kernels", "/p/kernels/nights", "/series/101"];
   const all = [];
   for (const width of [1280, 1024]) {
@@ -52,7 +52,7 @@ async function long_names_leave_rows_of_four_lines({ browser, mock, state }) {
 async function text_from_outside_shows_what_it_is({ browser, mock, state }) {
   const evil = "exe.\u202egnp\u0007 \u2066x";
   state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? evil : text);
-  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts/31",
+  const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts?project=kernels&view=alerts&state=all", "/groups/12", "/alerts/31",
     `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/machines", "/runs/1072", "/bisections/4", "/p/kernels/nights", "/series/101?at=12b774678021"];
   await withPage(browser, wide, async (page) => {
     for (const path of paths) {

@@ -392,7 +392,7 @@ async function a_change_of_toolchain_names_no_commit({ browser, mock, state }) {
     const text = await page.locator("main").innerText();
     assert.match(text, /No commit: what changed there[^]*toolchain: compiler gcc 12\.2\.0 -> 13\.1\.0/i);
     assert.doesNotMatch(text, /First changed commit|Culprit and suspects/);
-    for (const path of ["/alerts", "/"]) {
+    for (const path of ["/alerts", "/alerts?view=alerts", "/"]) {
       await page.goto(mock.url + path);
       await settled(page);
       assert.ok((await page.getByText(title).count()) > 0, path);

@@ -154,6 +154,7 @@ export interface Job {
   id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
   runner: string | null; position: number | null; expected_wait?: JobWait | null; wait_reason?: string | null; reason: string | null; progress?: string | null; created_at: string;
   started_at: string | null; finished_at: string | null;
+  branch?: string | null; suite?: string | null; labels?: Record<string, string>; cancel_requested?: boolean;
   session?: string | null; /* that it brought */
   rerun?: { rule: string; number: number; times: number; of: number | null } | null; /* the rule that made it */
   rerun_note?: string | null; /* what the rules did when it ended */

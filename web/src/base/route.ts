@@ -8,6 +8,7 @@ export type Route =
   | { page: "commits"; project: string }
   | { page: "commit"; project: string; id: string }
   | { page: "nights"; project: string }
+  | { page: "schedules"; project: string }
   | { page: "night"; project: string; id: string }
   | { page: "suppressions"; project: string }
   | { page: "series"; id: string }
@@ -15,6 +16,7 @@ export type Route =
   | { page: "explain" }
   | { page: "alerts" }
   | { page: "alert"; id: string }
+  | { page: "group"; id: string }
   | { page: "jobs" }
   | { page: "run"; id: string }
   | { page: "machines" }
@@ -42,6 +44,7 @@ export function matchRoute(path: string): Route {
     if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
     if (p.length === 3 && c === "suppressions") return { page: c, project: b };
     if (p.length === 3 && c === "nights") return { page: "nights", project: b };
+    if (p.length === 3 && c === "schedules") return { page: "schedules", project: b };
     if (p.length === 4 && c === "nights" && d !== undefined) return { page: "night", project: b, id: d };
     return { page: "missing" };
   }
@@ -50,6 +53,7 @@ export function matchRoute(path: string): Route {
   } else if (p.length === 2 && b !== undefined) {
     if (a === "series") return { page: "series", id: b };
     if (a === "alerts") return { page: "alert", id: b };
+    if (a === "groups") return { page: "group", id: b };
     if (a === "runs") return { page: "run", id: b };
     if (a === "bisections") return { page: "bisection", id: b };
   }
@@ -78,6 +82,7 @@ export const href = {
   commits: (project: string) => `/p/${e(project)}/commits`,
   commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
   nights: (project: string) => `/p/${e(project)}/nights`,
+  schedules: (project: string) => `/p/${e(project)}/schedules`,
   night: (project: string, id: string, query: Query = {}) => withQuery(`/p/${e(project)}/nights/${e(id)}`, query),
   suppressions: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/suppressions`, query),
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
@@ -85,6 +90,7 @@ export const href = {
   alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),
   eventAlerts: (project: string, id: number) => withQuery("/alerts", { project, state: "all", event: id }),
   alert: (id: number | string) => `/alerts/${e(String(id))}`,
+  group: (id: number | string) => `/groups/${e(String(id))}`,
   jobs: (project?: string | null) => withQuery("/jobs", { project }),
   run: (id: number | string) => `/runs/${e(String(id))}`,
   machines: (project?: string | null) => withQuery("/machines", { project }),

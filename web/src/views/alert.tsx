@@ -15,8 +15,10 @@ import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/pa
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { BlockEvidence } from "./alert_blocks";
+import { AcceptLevel } from "./accept_level";
 import { DriftCard } from "./drift";
 import { AlertExplanation } from "./explanation";
+import { MeasureAlert } from "./measure";
 import { Explained } from "./moved";
 import { Suspects } from "./suspects";
 import { Triage } from "./triage";
@@ -165,6 +167,10 @@ export function AlertView(props: { id: string }) {
               {a.boundary && <p><b>{a.title}</b></p>}
               <Suspects alert={a} />
             </Section>}
+            <div class="split">
+              <Section title="Find the commit"><MeasureAlert alert={a} alerts={[a.id]} /></Section>
+              <Section title="Accept the new level"><AcceptLevel path={`/alerts/${a.id}`} body={{ seen: a.state }} accepted={a.accepted ?? false} drift={a.drift != null} done={load.state === "data" ? load.reload : () => undefined} /></Section>
+            </div>
             {(a.kind ?? "step") === "step" && <Section title="What changed inside, and why"><AlertExplanation id={a.id} /></Section>}
             <Members alert={a} />
             <div class="split">

@@ -1,4 +1,4 @@
-/* Every alert of a project, newest first; open ones unless asked otherwise. */
+/* Single alerts of a project, newest first; open ones unless asked otherwise. Groups of them are the usual view. */
 import { currentProject } from "../api/projects";
 import type { Alert } from "../api/types";
 import { usePages } from "../api/use";
@@ -14,6 +14,7 @@ import { Table } from "../widgets/table";
 import { Candidates } from "./candidates";
 import { HiddenAlerts } from "./hidden_alerts";
 import { DriftRange } from "./drift";
+import { Groups } from "./groups";
 import { Explained, Moved } from "./moved";
 
 const CHOICES: [string, string][] = [
@@ -44,7 +45,7 @@ function Cause(props: { alert: Alert }) {
   );
 }
 
-export function Alerts() {
+function SingleAlerts() {
   const project = currentProject.value;
   const state = query.value.get("state") ?? "open";
   const asked = state === "all" ? null : state;
@@ -52,7 +53,7 @@ export function Alerts() {
   const { load, more, loadingMore } = usePages<{ alerts: Alert[]; next_cursor?: string | null }, Alert>(
     withQuery("/alerts", { project, state: asked, event, limit: 200 }), (r) => r.alerts, ["alert"]);
   return (
-    <Page title="Alerts" lead="Changes that need triage.">
+    <Page title="Alerts" lead="Single alerts, newest first." side={<a href={href.alerts(project)}>Groups of alerts</a>}>
       <div class="filters"><Select label="State" value={state} options={CHOICES} onChange={(v) => setQuery({ state: v === "open" ? null : v })} /></div>
       {event && /^[0-9]{1,15}$/.test(event) ? <Explained id={Number(event)} /> : <Moved project={project} />}
       {!event && <HiddenAlerts project={project} />}
@@ -60,7 +61,7 @@ export function Alerts() {
         {(rows) => {
           if (rows.length === 0) {
             return <Empty title={state === "open" ? "No open alert" : "No alert in this state"}>
-              {state === "open" && <p>No change point needs triage. <a href={href.alerts(project, "all")}>Show closed ones</a></p>}</Empty>;
+              {state === "open" && <p>No change point needs triage. <a href={withQuery("/alerts", { project, view: "alerts", state: "all" })}>Show closed ones</a></p>}</Empty>;
           }
           return (
             <>
@@ -80,4 +81,10 @@ export function Alerts() {
       {!event && <Candidates project={project} />}
     </Page>
   );
+}
+
+/** Groups, or single alerts where the address asks for them or for those of one event. */
+export function Alerts() {
+  const q = query.value;
+  return q.get("view") === "alerts" || q.get("event") ? <SingleAlerts /> : <Groups />;
 }

@@ -13,6 +13,7 @@ import { Command, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Runners } from "../widgets/runners";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { Backfill, JobActions } from "./job_actions";
 
 const STATES = ["queued", "leased", "done", "failed", "cancelled"];
 const KINDS = ["measure", "nightly", "pull_request", "backfill", "bisect", "verify"];
@@ -54,11 +55,13 @@ export function Jobs() {
               { name: "Priority", numeric: true, wide: true, cell: (j) => j.priority },
               { name: "Duration", numeric: true, cell: took },
               { name: "Queued", cell: (j) => <When time={j.created_at} /> },
+              { name: "Action", cell: (j) => <JobActions job={j} done={load.state === "data" ? load.reload : () => undefined} /> },
             ]} />
             {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
           </>
         )}
       </View>
+      <Section title="Measure an old commit"><Backfill project={currentProject.value} done={load.state === "data" ? load.reload : () => undefined} /></Section>
       <Section title="Runners"><Runners project={currentProject.value} /></Section>
     </Page>
   );

@@ -14,7 +14,7 @@ export function sections(project: string | null): Section[] {
   const all: Section[] = [
     { name: "Overview", entries: [entry("Overview", href.overview(project), "overview")] },
     { name: "Alerts", entries: [
-      entry("Alerts", href.alerts(project), "alerts", "alert"),
+      entry("Alerts", href.alerts(project), "alerts", "alert", "group"),
       entry("Bisections", href.bisections(project), "bisections", "bisection"),
       ...(project ? [entry("Suppressions", href.suppressions(project), "suppressions")] : []),
     ] },
@@ -32,6 +32,7 @@ export function sections(project: string | null): Section[] {
     ] },
     { name: "Fleet", entries: [
       entry("Jobs", href.jobs(project), "jobs", "run"),
+      ...(project ? [entry("Schedules", href.schedules(project), "schedules")] : []),
       entry("Machines", href.machines(project), "machines"),
     ] },
   ];

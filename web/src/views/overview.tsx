@@ -1,6 +1,7 @@
 /* Overview of one project. */
 import { currentProject, projects } from "../api/projects";
-import type { Alert, Job, Project, ProjectDetail, RunRow, Series } from "../api/types";
+import type { Group, GroupsReply } from "../api/groups";
+import type { Job, Project, ProjectDetail, RunRow, Series } from "../api/types";
 import { useApi } from "../api/use";
 import { Spark } from "../charts/spark";
 import { formatCount, formatShare, formatValue, plural, shortId } from "../base/format";
@@ -75,19 +76,28 @@ function Headlines(props: { project: string }) {
   );
 }
 
-function OpenAlerts(props: { project: string }) {
-  const load = useApi<{ alerts: Alert[] }>(withQuery("/alerts", { project: props.project, state: "open", sort: "worth", limit: 8 }), ["alert"]);
+/** A group in a few words: its commit, its range, or the change in place of a commit. */
+function Why(props: { group: Group }) {
+  const a = props.group.lead;
+  if (a.drift) return <>{a.title}, <code>{shortId(a.drift.first)}</code> to <code>{shortId(a.drift.last)}</code></>;
+  if (a.boundary) return <>{a.title}</>;
+  if (a.suspect) return <>{a.suspect.named ? "culprit" : "suspect"} <code>{shortId(a.suspect.commit)}</code> {a.suspect.subject}</>;
+  return <>since <code>{shortId(a.commit ?? a.commit_high)}</code></>;
+}
+
+function OpenGroups(props: { project: string }) {
+  const load = useApi<GroupsReply>(withQuery("/groups", { project: props.project, state: "open", sort: "worth", limit: 8 }), ["alert"]);
   return (
     <View load={load} what="alerts">
-      {({ alerts }) => {
-        if (alerts.length === 0) return <Empty title="No open alert"><p>No change point needs triage.</p></Empty>;
-        return <ul class="alert-list">{alerts.map((a) => (
-          <li key={a.id}>
-            <a href={href.alert(a.id)}>
-              <AlertBadge alert={a} />
-              <span class="alert-what"><b>{a.benchmark === "headline" ? a.metric : a.benchmark}</b> <span class="muted">{a.backend}</span>
-                <small>{a.culprit ? <>culprit <code>{shortId(a.culprit)}</code></> : a.drift ? <>{a.title}, <code>{shortId(a.drift.first)}</code> to <code>{shortId(a.drift.last)}</code></> : a.boundary ? <>{a.title}</> : <>since <code>{shortId(a.commit ?? a.commit_high)}</code></>} · <When time={a.created_at} /></small></span>
-              <StateBadge state={a.state} />
+      {({ groups }) => {
+        if (groups.length === 0) return <Empty title="No open alert"><p>No change point needs triage.</p></Empty>;
+        return <ul class="alert-list">{groups.map((g) => (
+          <li key={g.id}>
+            <a href={href.group(g.id)}>
+              <AlertBadge alert={{ kind: g.lead.kind ?? "step", direction: g.lead.direction, rel_change: g.rel_most ?? g.lead.rel_change }} />
+              <span class="alert-what"><b class="clamped" title={g.summary}>{g.summary}</b>
+                <small class="clamped"><Why group={g} /> · {plural(g.alerts, "alert")} · <When time={g.opened_last} /></small></span>
+              <StateBadge state={g.state} />
             </a>
           </li>
         ))}</ul>;
@@ -166,7 +176,7 @@ export function Overview() {
       <Section title="Headline metrics" side={<a href={href.seriesList(project.name)}>All series</a>}><Headlines project={project.name} /></Section>
       <Moved project={project.name} />
       <div class="split">
-        <Section title="Open alerts" side={<a href={href.alerts(project.name)}>All alerts</a>}><OpenAlerts project={project.name} /><HiddenAlerts project={project.name} /></Section>
+        <Section title="Open alerts" side={<a href={href.alerts(project.name)}>All alerts</a>}><OpenGroups project={project.name} /><HiddenAlerts project={project.name} /></Section>
         <Section title="Queue" side={<a href={href.jobs(project.name)}>All jobs</a>}><Queue project={project.name} /></Section>
       </div>
       <Section title="Recent runs" side={<a href={href.commits(project.name)}>All commits</a>}><Recent project={project.name} /></Section>

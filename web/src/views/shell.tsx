@@ -28,6 +28,7 @@ function ProjectPicker() {
     else if (r.page === "commits" || r.page === "commit") navigate(href.commits(name));
     else if (r.page === "nights" || r.page === "night") navigate(href.nights(name));
     else if (r.page === "suppressions") navigate(href.suppressions(name));
+    else if (r.page === "schedules") navigate(href.schedules(name));
     else if (r.page === "alerts") navigate(href.alerts(name));
     else if (r.page === "jobs") navigate(href.jobs(name));
     else navigate(href.overview(name));

@@ -1,0 +1,26 @@
+/* Groups of alerts: the unit of triage. */
+import type { Alert, GroupMember } from "./types";
+
+export interface WorstSeries {
+  alert_id: number; series_id: number; benchmark: string; metric: string; backend: string; machine_class: string; unit: string;
+  better: string; rel_change: number | null; rel_low: number | null; rel_high: number | null;
+}
+export interface Group {
+  id: number; project: string; branch: string; direction: string; alerts: number; series: number; measured: number; summary: string;
+  state: string; states: Record<string, number>; worth: number | null; rel_least: number | null; rel_most: number | null; placed: boolean;
+  assignee: string | null; opened_first: string; opened_last: string; updated_at: string; spark: (number | null)[];
+  worst: WorstSeries; lead: Alert;
+}
+/** Series that one commit has made better. It needs no triage and has no state. */
+export interface Improvement {
+  project: string; branch: string; direction: string; commit: string; subject: string; author: string; series: number; summary: string;
+  rel_least: number; rel_most: number; opened_first: string; opened_last: string; spark: (number | null)[];
+  best: Omit<WorstSeries, "alert_id">;
+}
+export interface GroupsReply { groups: Group[]; improvements: Improvement[]; next_cursor?: number | null }
+export interface GroupStep { at: string; actor: string | null; from: string | null; to: string; reason: string; alerts: number }
+export interface GroupDetail extends Group { members: GroupMember[]; history: GroupStep[] }
+/** A change of several groups; `seen` is the state that the page has shown, against which the server checks. */
+export interface GroupsChange {
+  groups: { id: number; seen: string }[]; state?: string; reason?: string; assignee?: string; accept?: boolean;
+}
