@@ -122,7 +122,7 @@ async function improvements_and_recoveries_stand_beside_regressions({ browser, m
     await page.goBack();
     await page.goBack();
     await page.getByRole("searchbox", { name: "Search groups" }).fill("softmax");
-    await until(page, () => document.querySelectorAll("tbody tr").length === 1);
+    await until(page, () => document.querySelectorAll("table.groups tbody tr").length === 1);
     await page.getByRole("link", { name: "1 of 8 softmax series" }).click();
     await page.getByRole("heading", { level: 1, name: "1 of 8 softmax series" }).waitFor();
     await until(page, () => location.pathname === "/groups/13");

@@ -226,7 +226,7 @@ export function startMock(dist, state) {
       });
       return undefined;
     }
-    if (["POST", "DELETE"].includes(req.method) && /^\/(jobs|bisections|projects)(\/|$)/.test(path)) {
+    if (["POST", "DELETE"].includes(req.method) && /^\/(jobs|bisections)(\/|$)|\/schedules\//.test(path)) {
       let body = "";
       req.on("data", (chunk) => { body += chunk; });
       req.on("end", () => {

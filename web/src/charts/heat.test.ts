@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axesOf, byValue, heatOf, sayCell, stepOf, type HeatBenchmark, type HeatRow } from "./heat";
+import { axesOf, byValue, heatOf, pairOf, sayCell, stepOf, type HeatBenchmark, type HeatRow } from "./heat";
 
 const bench = (dtype: string, k: string): HeatBenchmark => ({ benchmark: `gemm/${dtype}/k${k}`, backend: "cpu", params: { dtype, k } });
 const row = (dtype: string, k: string, verdict: string, rel_change: number | null, over: Partial<HeatRow> = {}): HeatRow =>
@@ -37,6 +37,19 @@ test("shape is every other parameter, in the order of numbers", () => {
   assert.deepEqual(map.rows, ["k=512", "k=4096"]);
   assert.deepEqual(axesOf([bench("bf16", "1")]), ["shape", "dtype", "k", "kernel", "backend", "benchmark"]);
   assert.deepEqual(["b", "10", "9", "a2", "a10"].sort(byValue), ["9", "10", "a2", "a10", "b"]);
+});
+
+test("the first map has a pair of axes that benchmarks have", () => {
+  const bare: HeatBenchmark = { benchmark: "gemm", backend: "cpu", params: null };
+  const typed = [bench("bf16", "512"), bench("f32", "512")];
+  assert.deepEqual(pairOf(typed, null, null), ["shape", "dtype"]);
+  assert.deepEqual(pairOf([{ ...bare, params: { k: "8" } }], null, null), ["shape", "kernel"]);
+  assert.deepEqual(pairOf([bare], null, null), ["benchmark", "backend"]);
+  assert.deepEqual(pairOf([...typed, bare, bare, bare], null, null), ["benchmark", "backend"], "most benchmarks, not some");
+  assert.deepEqual(pairOf(typed, "k", null), ["k", "dtype"]);
+  assert.deepEqual(pairOf(typed, null, "k"), ["benchmark", "k"], "no parameter is left for the shape");
+  assert.deepEqual(pairOf([], null, null), ["shape", "dtype"]);
+  for (const all of [typed, [bare]]) assert.ok(heatOf(all, [], ...pairOf(all, null, null)).rows.length > 0);
 });
 
 test("steps of the colour scale", () => {

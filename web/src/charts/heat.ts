@@ -60,6 +60,16 @@ export function axesOf(all: readonly HeatBenchmark[]): string[] {
   return [SHAPE, ...[...count].sort((a, b) => b[1] - a[1] || a[0].localeCompare(b[0])).map(([name]) => name), "kernel", "backend", "benchmark"];
 }
 
+/** A pair of axes that most benchmarks have: [rows, columns]. `row` and `column`: those already chosen, or null. */
+export function pairOf(all: readonly HeatBenchmark[], row: string | null, column: string | null): [string, string] {
+  const pairs: [string, string][] = [[SHAPE, "dtype"], [SHAPE, "type"], [SHAPE, "kernel"], ["benchmark", "backend"]];
+  const wanted = pairs.map(([y, x]): [string, string] => [row ?? y, column ?? x]).filter(([y, x]) => y !== x);
+  const having = ([y, x]: [string, string]) => all.filter((b) => valueOf(b, y, x) !== null && valueOf(b, x, y) !== null).length;
+  const counts = wanted.map(having);
+  const most = Math.max(0, ...counts);
+  return wanted.find((_, i) => (counts[i] ?? 0) * 2 > all.length) ?? wanted.find((_, i) => counts[i] === most) ?? [row ?? "benchmark", column ?? "backend"];
+}
+
 export function stepOf(change: number): number {
   const size = Math.abs(change);
   return size < 0.02 ? 1 : size < 0.05 ? 2 : size < 0.15 ? 3 : 4;

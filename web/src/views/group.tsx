@@ -12,7 +12,7 @@ import { navigate } from "../base/location";
 import { href } from "../base/route";
 import { judgeChange, judgeState } from "../base/verdict";
 import { ActionButton } from "../widgets/action";
-import { AlertBadge, StateBadge } from "../widgets/badge";
+import { AlertBadge, Badge, StateBadge } from "../widgets/badge";
 import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
@@ -31,9 +31,9 @@ function Size(props: { group: GroupDetail }) {
   const range = effectRange(g.rel_least, g.rel_most);
   return (
     <div class={`levels tone-${tone}`}>
-      <p class="levels-change">{g.rel_most === null ? <AlertBadge alert={g.lead} /> : <><b>{formatChange(g.rel_most)}</b> <AlertBadge alert={{ kind: g.lead.kind ?? "step", direction: g.lead.direction, rel_change: g.rel_most }} words /></>}</p>
+      <p class="levels-change">{g.rel_most === null ? <AlertBadge alert={g.lead} /> : <><b>{formatChange(g.rel_most)}</b> <Badge judged={judgeChange(g.lead.direction, g.rel_most)} /></>}</p>
       <p class="muted">{plural(g.series, "series", "series")} of {g.measured} measured there{range && g.series > 1 ? `, ${range}` : ""}</p>
-      {w.rel_low !== null && w.rel_high !== null && <p class="muted">worst: {formatChange(w.rel_low)} to {formatChange(w.rel_high)}</p>}
+      {w.rel_low !== null && w.rel_high !== null && <p class="muted">interval of the worst series: {formatChange(w.rel_low)} to {formatChange(w.rel_high)}</p>}
       <Spark values={g.spark} tone={tone} area />
       <p><BenchName benchmark={w.benchmark} metric={w.metric} backend={w.backend} to={href.series(w.series_id, { at: (g.lead.commit ?? g.lead.commit_high).slice(0, 12) })} /></p>
     </div>

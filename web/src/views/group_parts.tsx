@@ -42,9 +42,8 @@ export function GroupCause(props: { group: Group }) {
   const s = a.suspect;
   return (
     <span class="stacked">
-      <span>{s ? <><CommitLink project={a.project} id={s.commit} /> {s.named ? <b>culprit</b> : <span class="muted">suspect</span>}</> : <span class="muted">{range}</span>}</span>
+      <span>{s ? <><CommitLink project={a.project} id={s.commit} /> {s.named ? <b>culprit</b> : <span class="muted" title={`range ${range}`}>suspect</span>}</> : <span class="muted">{range}</span>}</span>
       {s && <Clamped text={`${s.subject ?? "no subject"}${s.author ? ` (${s.author})` : ""}`} />}
-      {s && !s.named && a.commit_low !== a.commit_high && <small class="muted">range {range}</small>}
     </span>
   );
 }
@@ -110,7 +109,7 @@ export function GroupChange(props: {
         <ActionButton submit primary why={why}>{n > 1 ? `Set ${n} groups` : "Set state"}</ActionButton>
         <label class="field"><span>Assignee</span>
           <input type="text" class="assignee" maxLength={100} placeholder="nobody" value={assignee ?? ""} onInput={(e) => setAssignee(e.currentTarget.value)} /></label>
-        <ActionButton why={why} onClick={() => void send({ assignee: (assignee ?? "").trim() }, props.chosen, assignee ? `Assigned to ${assignee.trim()}` : "Assigned to nobody")}>Assign</ActionButton>
+        <ActionButton why={why} quiet onClick={() => void send({ assignee: (assignee ?? "").trim() }, props.chosen, assignee ? `Assigned to ${assignee.trim()}` : "Assigned to nobody")}>Assign</ActionButton>
         {props.children}
       </form>
       {conflict && <Conflicts groups={props.groups} chosen={props.chosen} state={state}

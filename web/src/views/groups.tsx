@@ -83,7 +83,7 @@ function Rows(props: { rows: readonly Group[]; reload: () => void }) {
         { name: "Change", cell: (g) => <GroupSize group={g} /> },
         { name: "Cause", cell: (g) => <GroupCause group={g} /> },
         { name: "Worst series", wide: true, cell: (g) => <Spark values={g.spark} tone={judgeChange(g.lead.direction, g.rel_most ?? 1).tone} /> },
-        { name: "State", cell: (g) => <span class="stacked"><StateBadge state={g.state} />{g.assignee && <small title={g.assignee}>{g.assignee}</small>}</span> },
+        { name: "State", cell: (g) => <span class="stacked"><StateBadge state={g.state} />{g.assignee && <small class="clamped" title={g.assignee}>{g.assignee}</small>}</span> },
         { name: "Opened", cell: (g) => <When time={g.opened_first} /> },
       ]} />
     </>

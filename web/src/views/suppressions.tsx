@@ -2,11 +2,13 @@
 import { useState } from "preact/hooks";
 import { ApiError, request, session } from "../api/client";
 import type { Preview, SuppressedAlert, Suppression, SuppressionDetail } from "../api/suppressions";
+import { mayTriage } from "../api/scopes";
 import { useApi, usePages } from "../api/use";
 import { formatChange, formatWhen, parseTime, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { matcherText, readMatcher, type MatcherFields } from "../base/matcher";
 import { href, withQuery } from "../base/route";
+import { ActionButton } from "../widgets/action";
 import { StateBadge } from "../widgets/badge";
 import { Select } from "../widgets/field";
 import { Icon } from "../widgets/icons";
@@ -72,6 +74,7 @@ function Add(props: { project: string; done: () => void }) {
       setBusy(false);
     }
   };
+  const why = mayTriage() ?? (busy ? "the last request is being answered" : null);
   const preview = () => act(async (matcher) => { setSeen(await request<Preview>("POST", `${base}/preview`, matcher)); });
   const store = () => act(async (matcher) => {
     const rule = await request<Suppression>("POST", base, { ...matcher, owner: owner.trim(), reason: reason.trim(), days: Number(days) });
@@ -87,7 +90,7 @@ function Add(props: { project: string; done: () => void }) {
   );
 
   return (
-    <form class="card suppress" onSubmit={(e) => { e.preventDefault(); void store(); }}>
+    <form class="card suppress" onSubmit={(e) => { e.preventDefault(); if (!why) void store(); }}>
       <fieldset><legend>Alerts to hide: all of these fit, * stands for any text</legend>
         <div class="row">
           {field("benchmark", "Benchmark", "gemm/*")}{field("params", "Parameters", "dtype=bf16 k=4096")}{field("backend", "Backend", "cpu-*")}
@@ -103,9 +106,8 @@ function Add(props: { project: string; done: () => void }) {
         <label class="field"><span>Ends after days</span><input type="number" required min={1} max={DAYS_MAX} step={1} value={days} onInput={(e) => setDays(e.currentTarget.value)} /></label>
       </div>
       <div class="row">
-        <button type="button" class="button" disabled={busy} onClick={() => void preview()}>Preview</button>
-        <button type="submit" class="button primary" disabled={busy}>Hide these alerts</button>
-        {!session.value && <span class="muted">Both need a token with the scope triage.</span>}
+        <ActionButton why={why} quiet onClick={() => void preview()}>Preview</ActionButton>
+        <ActionButton submit primary why={why}>Hide these alerts</ActionButton>
       </div>
       <p role="status" class={said ? (said.ok ? "said good" : "said bad") : "said"}>{said && <><Icon name={said.ok ? "check" : "alert"} /> {said.text}</>}</p>
       {seen && (
@@ -123,7 +125,7 @@ function State(props: { rule: Suppression; end: () => void }) {
   const { rule } = props;
   if (rule.ended_at) return <span class="muted">ended <When time={rule.ended_at} />{rule.ended_by ? ` by ${rule.ended_by}` : ""}</span>;
   return <span class="stacked"><span>until <time dateTime={rule.expires_at}>{formatWhen(parseTime(rule.expires_at))}</time></span>
-    <button type="button" class="button" aria-label={`End now: rule ${rule.id}`} onClick={props.end}>End now</button></span>;
+    <span class="job-actions"><ActionButton why={mayTriage()} label={`End now: rule ${rule.id}`} onClick={props.end}>End now</ActionButton></span></span>;
 }
 
 export function Suppressions(props: { project: string }) {
