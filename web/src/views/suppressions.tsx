@@ -124,8 +124,8 @@ function Add(props: { project: string; done: () => void }) {
 function State(props: { rule: Suppression; end: () => void }) {
   const { rule } = props;
   if (rule.ended_at) return <span class="muted">ended <When time={rule.ended_at} />{rule.ended_by ? ` by ${rule.ended_by}` : ""}</span>;
-  return <span class="stacked"><span>until <time dateTime={rule.expires_at}>{formatWhen(parseTime(rule.expires_at))}</time></span>
-    <span class="job-actions"><ActionButton why={mayTriage()} label={`End now: rule ${rule.id}`} onClick={props.end}>End now</ActionButton></span></span>;
+  return <span class="stacked"><span class="nowrap">until <time dateTime={rule.expires_at}>{formatWhen(parseTime(rule.expires_at))}</time></span>
+    <span class="job-actions"><ActionButton why={mayTriage()} quiet label={`End now: rule ${rule.id}`} onClick={props.end}>End now</ActionButton></span></span>;
 }
 
 export function Suppressions(props: { project: string }) {
