@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  formatAgo, formatCertainty, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare,
+  formatAgo, formatCertainty, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare, formatShares,
   formatValue, formatWatchOdds, parseTime, plural, scaleFor, shortId,
 } from "./format";
 
@@ -93,4 +93,10 @@ test("the ratio names the likelier of change and spike", () => {
   assert.equal(formatWatchOdds(1 / 11), "11 to 1 for a spike");
   assert.equal(formatWatchOdds(412.4), "412 to 1 for a change");
   assert.equal(formatWatchOdds(5.6e6), "over 1,000 to 1 for a change"); /* nothing measured is that sure */
+});
+
+test("shares in a sentence stay on one line", () => {
+  assert.equal(formatShares("8 of 40 series: s >= 2048; -4.9 % to +5.0 %"), "8 of 40 series: s >= 2048; \u22124.9\u00a0% to +5.0\u00a0%");
+  assert.equal(formatShares("-14.8 %"), "\u221214.8\u00a0%");
+  assert.equal(formatShares("since v1-2: 100 percent % of k-4"), "since v1-2: 100 percent % of k-4");
 });

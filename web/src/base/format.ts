@@ -125,6 +125,11 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${formatCount(n)} ${n === 1 ? one : many}`;
 }
 
+/** Shares in a sentence of the service as formatShare writes them: no line break before the sign, a minus sign. */
+export function formatShares(sentence: string): string {
+  return sentence.replace(/(^|\s)-(?=\d)/g, `$1${MINUS}`).replace(/(\d) %/g, `$1${NBSP}%`);
+}
+
 export function shortId(commit: string | null | undefined): string {
   return commit ? commit.slice(0, 10) : "\u2013";
 }

@@ -7,7 +7,7 @@ import { mayTriage } from "../api/scopes";
 import type { AlertDetail, GroupMember } from "../api/types";
 import { useApi } from "../api/use";
 import { Spark } from "../charts/spark";
-import { formatChange, formatNumber, plural, shortId } from "../base/format";
+import { formatChange, formatNumber, formatShares, plural, shortId } from "../base/format";
 import { navigate } from "../base/location";
 import { href } from "../base/route";
 import { judgeChange, judgeState } from "../base/verdict";
@@ -32,7 +32,7 @@ function Size(props: { group: GroupDetail }) {
   return (
     <div class={`levels tone-${tone}`}>
       <p class="levels-change">{g.rel_most === null ? <AlertBadge alert={g.lead} /> : <><b>{formatChange(g.rel_most)}</b> <Badge judged={judgeChange(g.lead.direction, g.rel_most)} /></>}</p>
-      <p class="muted">{plural(g.series, "series", "series")} of {g.measured} measured there{range && g.series > 1 ? `, ${range}` : ""}</p>
+      <p class="muted">{plural(g.series, "series", "series")} of {g.measured} measured there{range.includes(" to ") ? `, ${range}` : ""}</p>
       {w.rel_low !== null && w.rel_high !== null && <p class="muted">interval of the worst series: {formatChange(w.rel_low)} to {formatChange(w.rel_high)}</p>}
       <Spark values={g.spark} tone={tone} area />
       <p><BenchName benchmark={w.benchmark} metric={w.metric} backend={w.backend} to={href.series(w.series_id, { at: (g.lead.commit ?? g.lead.commit_high).slice(0, 12) })} /></p>
@@ -58,7 +58,7 @@ function Cause(props: { group: GroupDetail }) {
       {range}
       {a.kind === "broken" && <p>Broken since <CommitLink project={a.project} id={a.commit ?? a.commit_high} />{a.reason ? `: ${a.reason}` : ""}</p>}
       {a.undone_by && <p>The level is back since <CommitLink project={a.project} id={a.undone_by} />.</p>}
-      <p class="muted">{a.title}</p>
+      {a.kind !== "broken" && !a.boundary && <p class="muted">{a.title}</p>}
     </div>
   );
 }
@@ -136,7 +136,7 @@ export function GroupView(props: { id: string }) {
   return (
     <View load={load} what="the group">
       {(g) => (
-        <Page title={g.summary} side={<StateBadge state={g.state} />}
+        <Page title={formatShares(g.summary)} side={<StateBadge state={g.state} />}
           lead={<>Group {g.id} · {g.branch} · opened <When time={g.opened_first} />{g.alerts > 1 && g.opened_last !== g.opened_first ? <>, last alert <When time={g.opened_last} /></> : null}</>}>
           <div class="group-first">
             <Section title="Size"><Size group={g} /></Section>

@@ -27,7 +27,7 @@ export function GroupSize(props: { group: Group }) {
   return (
     <span class="stacked">
       <span><AlertBadge alert={worst} /></span>
-      {range && g.series > 1 && <small class="muted">{range}</small>}
+      {range.includes(" to ") && <small class="muted">{range}</small>}
       <small class="muted">{g.series} of {g.measured} series{g.alerts > g.series ? `, ${plural(g.alerts, "alert")}` : ""}</small>
     </span>
   );

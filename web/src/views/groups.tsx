@@ -6,7 +6,7 @@ import type { Group, GroupsReply, Improvement } from "../api/groups";
 import { currentProject } from "../api/projects";
 import { usePages } from "../api/use";
 import { Spark } from "../charts/spark";
-import { formatChange, plural } from "../base/format";
+import { formatChange, formatShares, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { ALERT_STATES, judgeChange, judgeState } from "../base/verdict";
@@ -78,7 +78,7 @@ function Rows(props: { rows: readonly Group[]; reload: () => void }) {
       </div>
       <Table caption="Groups of alerts" className="groups" rows={rows} keyOf={(g) => g.id} rowClass={(g) => (chosen.has(g.id) ? "current" : "")} columns={[
         { name: "Select", cell: (g) => <input type="checkbox" aria-label={`Select group ${g.id}`} checked={chosen.has(g.id)} onChange={(e) => choose(g, e.currentTarget.checked)} /> },
-        { name: "Group", head: true, cell: (g) => <span class="bench"><a href={href.group(g.id)} class="clamped" title={g.summary}>{g.summary}</a>
+        { name: "Group", head: true, cell: (g) => <span class="bench"><a href={href.group(g.id)} class="clamped" title={g.summary}>{formatShares(g.summary)}</a>
           <small class="clamped">worst: {g.worst.benchmark || g.worst.metric} {g.worst.backend}</small></span> },
         { name: "Change", cell: (g) => <GroupSize group={g} /> },
         { name: "Cause", cell: (g) => <GroupCause group={g} /> },
@@ -93,7 +93,7 @@ function Rows(props: { rows: readonly Group[]; reload: () => void }) {
 function Improvements(props: { rows: readonly Improvement[] }) {
   return (
     <Table caption="Improvements by commit, newest first" className="groups" rows={props.rows} keyOf={(i) => `${i.commit} ${i.branch}`} columns={[
-      { name: "Improvement", head: true, cell: (i) => <span class="bench"><a href={href.commit(i.project, i.commit)} class="clamped" title={i.summary}>{i.summary}</a><small class="clamped">best: {i.best.benchmark} {i.best.backend}</small></span> },
+      { name: "Improvement", head: true, cell: (i) => <span class="bench"><a href={href.commit(i.project, i.commit)} class="clamped" title={i.summary}>{formatShares(i.summary)}</a><small class="clamped">best: {i.best.benchmark} {i.best.backend}</small></span> },
       { name: "Change", cell: (i) => <span class="stacked"><span><Badge judged={judgeChange("improvement", i.rel_most)} text={formatChange(i.rel_most)} /></span>{i.series > 1 && <small class="muted">{effectRange(i.rel_least, i.rel_most)}</small>}<small class="muted">{i.series} series</small></span> },
       { name: "Cause", cell: (i) => <span class="stacked"><CommitLink project={i.project} id={i.commit} /><Clamped text={`${i.subject} (${i.author})`} /></span> },
       { name: "Best series", wide: true, cell: (i) => <Spark values={i.spark} tone="good" /> },

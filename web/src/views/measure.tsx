@@ -60,13 +60,14 @@ export function Measure(props: { project: string; bisect: SearchOrder | null; ve
   const list = useApi<{ bisections: Bisection[] }>(withQuery("/bisections", { project: props.project, limit: 100 }), ["bisection"]);
   const fleet = useApi<{ runners: Runner[] }>(withQuery("/runners", { project: props.project }), ["job"]);
   const running = list.state === "data" ? list.data.bisections.find((b) => b.state === "running" && b.alert_id !== null && (props.alerts ?? []).includes(b.alert_id)) : undefined;
+  const same = props.noVerify !== undefined && props.noVerify === props.noBisect; /* one sentence for both buttons */
   const able = fleet.state === "data" ? fleet.data.runners.filter((r) => r.state === "idle" || r.state === "busy").length : null;
   const common = mayMeasure() ?? (running ? `bisection ${running.id} is running` : able === 0 ? "no runner is connected that could measure" : null);
   return (
     <div class="measure levels">
       {running && <p>Running: <a href={href.bisection(running.id)}>bisection {running.id}</a>{running.expected_runs ? `, about ${plural(Math.ceil(running.expected_runs), "run")} to go` : ""}{running.expected?.seconds ? `, ${formatDuration(running.expected.seconds)}` : ""}</p>}
       {props.bisect ? <Order name="Run bisection" primary what="Bisect: find the commit in the range with as few runs as the noise allows." order={props.bisect} why={common} />
-        : <div class="measure-order"><ActionButton why={props.noBisect ?? "there is no range"}>Run bisection</ActionButton></div>}
+        : <div class="measure-order"><ActionButton quiet={same} why={props.noBisect ?? "there is no range"}>Run bisection</ActionButton></div>}
       {props.verify ? <Order name="Verify the suspect" what="Verify: compare the suspect with the commit before it, in new runs." order={props.verify} why={common} />
         : props.noVerify ? <div class="measure-order"><ActionButton why={props.noVerify}>Verify the suspect</ActionButton></div> : null}
       {account.value === null && <p class="muted">The cost is estimated for an account that may start it.</p>}

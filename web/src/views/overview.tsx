@@ -4,7 +4,7 @@ import type { Group, GroupsReply } from "../api/groups";
 import type { Job, Project, ProjectDetail, RunRow, Series } from "../api/types";
 import { useApi } from "../api/use";
 import { Spark } from "../charts/spark";
-import { formatCount, formatShare, formatValue, plural, shortId } from "../base/format";
+import { formatCount, formatShare, formatShares, formatValue, plural, shortId } from "../base/format";
 import { setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { judgeChange, readStatus } from "../base/verdict";
@@ -95,7 +95,7 @@ function OpenGroups(props: { project: string }) {
           <li key={g.id}>
             <a href={href.group(g.id)}>
               <AlertBadge alert={{ kind: g.lead.kind ?? "step", direction: g.lead.direction, rel_change: g.rel_most ?? g.lead.rel_change }} />
-              <span class="alert-what"><b class="clamped" title={g.summary}>{g.summary}</b>
+              <span class="alert-what"><b class="clamped" title={g.summary}>{formatShares(g.summary)}</b>
                 <small class="clamped"><Why group={g} /> · {plural(g.alerts, "alert")} · <When time={g.opened_last} /></small></span>
               <StateBadge state={g.state} />
             </a>

@@ -50,7 +50,7 @@ function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
         ]} />
       {list.length < reply.suspects.length && (
         <p class="under-table"><button type="button" class="button" onClick={() => setAll(true)}>Show all {plural(reply.suspects.length, "suspect")}</button></p>)}
-      <p class="muted under-table">Estimated from the history and the {plural(reply.series, "series", "series")} of the group, without new runs{reply.sources > 0 ? "."
+      <p class="muted under-table">Estimated from the history{reply.series > 1 ? ` and ${reply.series} series of the group` : ""}, without new runs{reply.sources > 0 ? "."
         : "; the benchmark's sources are unknown: a runner reports them if the build leaves compile_commands.json or depfiles."}</p>
     </>
   );
