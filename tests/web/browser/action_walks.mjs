@@ -36,7 +36,7 @@ async function a_dragged_range_is_searched({ browser, mock, state }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/machines`);
     await settled(page);
-    await signIn(page); /* before the chart: a sign-in reads the series again, which draws it anew */
+    await signIn(page); /* before the chart: a sign-in reads the series again, which replaces its chart */
     await page.goto(`${mock.url}/series/101?drag=range`);
     await settled(page);
     const box = await page.locator(".u-over").boundingBox();
