@@ -405,3 +405,28 @@ void pfc_alert_show(const pfc_cli *cli, const json_t *a)
     }
     show_next(a);
 }
+
+void pfc_group_issue_show(const pfc_cli *cli, const json_t *group)
+{
+    static const pfc_table_col cols[] = { { "GROUP", true },
+                                          { "FORGE", false },
+                                          { "REPO", false },
+                                          { "ISSUE", true },
+                                          { "STATE", false },
+                                          { "URL", false },
+                                          { "LAST LOOK FAILED", false } };
+    const json_t *issue = json_object_get(group, "issue");
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+
+    pfc_table_row(table);
+    pfc_browse_id(table, 0, group, "id");
+    pfc_browse_text(table, 1, issue, "forge");
+    pfc_browse_text(table, 2, issue, "repo");
+    pfc_browse_id(table, 3, issue, "number");
+    pfc_browse_text(table, 4, issue, "state");
+    pfc_browse_text(table, 5, issue, "url");
+    pfc_browse_text(table, 6, issue, "trouble");
+    pfc_table_print(table);
+    if (pfc_streq(pfc_browse_string(issue, "state"), "waiting"))
+        pfc_cli_note(cli, "the service makes the issue soon: the same command shows its number");
+}

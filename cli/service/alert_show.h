@@ -12,6 +12,9 @@ void pfc_alert_list(const pfc_cli *cli, const json_t *list);
 /** The answer of GET or PATCH /alerts/{id}, and the commands that come next. */
 void pfc_alert_show(const pfc_cli *cli, const json_t *alert);
 
+/** The issue of a group at its forge, as a table. group: answer of POST /groups/{id}/issue. */
+void pfc_group_issue_show(const pfc_cli *cli, const json_t *group);
+
 /** The sizes that history, bisections and fresh pairs state, where there are several, and why they
  *  differ. doc: an alert or its suspects. */
 void pfc_alert_show_effects(const pfc_cli *cli, const json_t *doc);

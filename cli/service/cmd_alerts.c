@@ -1,6 +1,6 @@
 /*
  * perfci alerts and perfci accept: the groups of alerts as a table, one alert with all that is
- * stored about it, and triage.
+ * stored about it, triage, and the issue of a group at the forge.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,18 +42,21 @@ static const pfc_option alerts_options[] = {
 
 static const char alerts_doc[] =
     "Lists the open alerts, one row for each group: alerts that probably have one cause. Or shows "
-    "one alert, or sets its state."
+    "one alert, or sets its state, or has an issue made about its group at the project's forge."
     "\v"
     "N is the number of an alert, as the first column has it. A group is named by the number of "
     "its alert that is most worth looking at; that number is what `perfci why`, `repro`, `bisect` "
-    "and `accept` take, too.\n"
+    "and `accept` take, too. The service makes one issue for a group, edits it when the group "
+    "changes, and closes it when no alert of the group is open; a repeated `issue` shows its "
+    "number.\n"
     "\n"
     "Examples:\n"
     "  perfci alerts\n"
     "  perfci alerts --all --sort worth --limit 10\n"
     "  perfci alerts --owner @gemm-team\n"
     "  perfci alerts 7\n"
-    "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n";
+    "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n"
+    "  perfci alerts issue 7\n";
 
 static const pfc_option accept_options[] = {
     PFC_OPT_TEXT("reason", "TEXT", alerts_opts, reason, "Why the new level is the right one"),
@@ -116,10 +119,29 @@ static pfc_code set_state(const alerts_opts *o, pfc_http *http, const char *path
     return code;
 }
 
+/* *answer: the alert, which is replaced by its group. */
+static pfc_code file_issue(pfc_http *http, json_t **answer, pfc_err *err)
+{
+    const int64_t group = json_integer_value(json_object_get(*answer, "group_id"));
+    char *path = pfc_format("/api/v1/groups/%lld/issue", (long long)group);
+    pfc_code code;
+
+    json_decref(*answer);
+    *answer = NULL;
+    code = pfc_http_json(http, "POST", path, NULL, NULL, answer, err);
+    free(path);
+    return code;
+}
+
+static bool is_verb(const alerts_opts *o, const char *verb)
+{
+    return o->words_len && strcmp(o->words[0], verb) == 0;
+}
+
 static pfc_code one_alert(const alerts_opts *o, pfc_http *http, json_t **answer, pfc_err *err)
 {
-    const bool set = strcmp(o->words[0], "set") == 0;
-    const char *number = set ? o->words[1] : o->words[0];
+    const bool set = is_verb(o, "set"), issue = is_verb(o, "issue");
+    const char *number = set || issue ? o->words[1] : o->words[0];
     int64_t id = 0;
     char *path;
     pfc_code code;
@@ -137,6 +159,8 @@ static pfc_code one_alert(const alerts_opts *o, pfc_http *http, json_t **answer,
         (void)pfc_err_hint(err, "\"perfci alerts --all\" lists those of %.160s",
                            pfc_http_url(http));
     }
+    if (!code && issue)
+        code = file_issue(http, answer, err);
     free(path);
     return code;
 }
@@ -167,6 +191,8 @@ static void print(const pfc_cli *cli, const alerts_opts *o, const json_t *answer
 
     if (cli->json)
         pfc_cli_print_json(json_incref((json_t *)(uintptr_t)answer));
+    else if (is_verb(o, "issue"))
+        pfc_group_issue_show(cli, answer);
     else if (o->words_len)
         pfc_alert_show(cli, answer);
     else if (json_array_size(list) || cli->csv)
@@ -180,7 +206,7 @@ static void print(const pfc_cli *cli, const alerts_opts *o, const json_t *answer
 
 static int answer_alerts(pfc_cli *cli, const alerts_opts *o)
 {
-    const bool set = o->words_len && strcmp(o->words[0], "set") == 0;
+    const bool set = is_verb(o, "set");
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
     json_t *answer = NULL;

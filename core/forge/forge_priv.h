@@ -46,6 +46,8 @@ typedef struct forge_ops {
                          pfc_err *err);
     /* Of the list of a pull request's commits. */
     char *(*commits_path)(const char *repo, int64_t number, const char *base, const char *head);
+    /* Of the list of issues, open and closed, changed or made since the time that follows. */
+    const char *issues_query;
 } forge_ops;
 
 /* The account of the token: its comments are ours. */
@@ -140,8 +142,6 @@ char *forge_issue_comment_path(const forge_place *at, int64_t id);
 pfc_code forge_who(pfc_forge *forge, const char *repo, pfc_err *err) PFC_MUSTCHECK;
 pfc_code forge_status_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
                           int64_t *id, pfc_err *err) PFC_MUSTCHECK;
-pfc_code forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
-                         int64_t *number, char **url, pfc_err *err) PFC_MUSTCHECK;
 /* GitHub and Gitea, whose API is alike. */
 pfc_code forge_pull_get(pfc_forge *forge, const char *repo, int64_t number, pfc_forge_pull *out,
                         pfc_err *err) PFC_MUSTCHECK;

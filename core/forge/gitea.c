@@ -53,4 +53,5 @@ const forge_ops forge_gitea = {
     .access_of = forge_permission_get,
     .pull_get = forge_pull_get,
     .commits_path = commits_path,
+    .issues_query = "state=all&type=issues&limit=50&since=",
 };

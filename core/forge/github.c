@@ -190,4 +190,5 @@ const forge_ops forge_github = {
     .access_of = forge_permission_get,
     .pull_get = pull_get,
     .commits_path = commits_path,
+    .issues_query = "state=all&per_page=100&since=",
 };

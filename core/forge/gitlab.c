@@ -207,4 +207,5 @@ const forge_ops forge_gitlab = {
     .access_of = access_of,
     .pull_get = pull_get,
     .commits_path = commits_path,
+    .issues_query = "per_page=100&created_after=",
 };

@@ -144,9 +144,3 @@ pfc_code pfc_forge_pull_get(pfc_forge *forge, const char *repo, int64_t number, 
         pfc_forge_pull_clear(out);
     return code;
 }
-
-pfc_code pfc_forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
-                             int64_t *number, char **url, pfc_err *err)
-{
-    return forge_issue_put(forge, repo, issue, number, url, err);
-}

@@ -163,8 +163,15 @@ typedef struct pfc_forge_issue {
     bool open;
 } pfc_forge_issue;
 
-/** Creates an issue (*number 0), or changes it: text, and closed or open. */
+/** Creates an issue (*number 0), or changes it: text, and closed or open. *url, NULL: not wanted;
+ * the caller frees it. PFC_ENOTFOUND: it was deleted, or the repository has no issues. */
 pfc_code pfc_forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
                              int64_t *number, char **url, pfc_err *err) PFC_MUSTCHECK;
+/** The issue of our own account whose text begins with the marker of `key`, made after the time
+ * (Unix seconds; an hour earlier counts, too): after a call of pfc_forge_issue_put whose answer was
+ * lost. *number 0: there is none. *url: NULL, or the caller frees it. */
+pfc_code pfc_forge_issue_find(pfc_forge *forge, const char *repo, const char *key,
+                              int64_t since_unix_s, int64_t *number, char **url,
+                              pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -2,10 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/parse.h"
+#include "core/forge/forge.h"
 #include "core/forge/forge_priv.h"
 
 enum { STATUS_BYTES = 140, URL_BYTES = 2000 };
+
+/* How far the forge's clock may be behind ours. */
+#define CLOCK_SLACK_S 3600
 
 const forge_words forge_github_words = {
     .states = { [PFC_CHECK_QUEUED] = "pending",
@@ -70,7 +75,7 @@ pfc_code forge_who(pfc_forge *forge, const char *repo, pfc_err *err)
     return code;
 }
 
-/* ---- commit statuses and issues ---- */
+/* ---- commit statuses ---- */
 
 pfc_code forge_status_put(pfc_forge *forge, const char *repo, const pfc_forge_check *check,
                           int64_t *id, pfc_err *err)
@@ -92,8 +97,19 @@ pfc_code forge_status_put(pfc_forge *forge, const char *repo, const pfc_forge_ch
     return code;
 }
 
-pfc_code forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
-                         int64_t *number, char **url, pfc_err *err)
+/* ---- issues ---- */
+
+static void take_answer(const pfc_forge *forge, const json_t *issue, int64_t *number, char **url)
+{
+    const forge_words *words = forge->ops->words;
+
+    *number = json_integer_value(json_object_get(issue, words->number));
+    if (url)
+        *url = pfc_strdup(forge_text(issue, words->issue_url));
+}
+
+pfc_code pfc_forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_issue *issue,
+                             int64_t *number, char **url, pfc_err *err)
 {
     const forge_words *words = forge->ops->words;
     json_t *doc = json_pack("{s:s, s:s}", "title", issue->title, words->issue_body, issue->body);
@@ -106,13 +122,64 @@ pfc_code forge_issue_put(pfc_forge *forge, const char *repo, const pfc_forge_iss
         json_object_set_new(doc, words->issue_state,
                             json_string(issue->open ? words->open : words->closed));
     code = forge_call(forge, repo, *number ? forge->ops->edit : "POST", path, doc, &answer, err);
-    if (!code) {
-        *number = json_integer_value(json_object_get(answer, words->number));
-        if (url)
-            *url = pfc_strdup(forge_text(answer, words->issue_url));
-    }
+    if (!code)
+        take_answer(forge, answer, number, url);
+    if (!code && *number <= 0)
+        code =
+            pfc_err_set(err, PFC_EUNAVAIL, "%s named no number of the new issue", forge->ops->name);
     json_decref(answer);
     json_decref(doc);
+    free(path);
+    free(rest);
+    return code;
+}
+
+typedef struct found {
+    const pfc_forge *forge;
+    char marker[PFC_COMMENT_MARKER_MAX];
+    int64_t number;
+    char *url;
+} found;
+
+/* The one with the lowest number: two that searched at once, and then created, agree on it. */
+static bool take_ours(void *arg, const json_t *issue)
+{
+    found *f = arg;
+    const forge_words *words = f->forge->ops->words;
+    const int64_t number = json_integer_value(json_object_get(issue, words->number));
+
+    if (number > 0 && (f->number == 0 || number < f->number) &&
+        pfc_comment_is_ours(forge_text(issue, words->issue_body), f->marker) &&
+        f->forge->ops->is_own(f->forge, issue)) {
+        free(f->url);
+        take_answer(f->forge, issue, &f->number, &f->url);
+    }
+    return true;
+}
+
+pfc_code pfc_forge_issue_find(pfc_forge *forge, const char *repo, const char *key,
+                              int64_t since_unix_s, int64_t *number, char **url, pfc_err *err)
+{
+    found f = { .forge = forge };
+    char since[32];
+    char *path, *rest;
+    pfc_code code = forge->own.known ? PFC_OK : forge->ops->who(forge, repo, err);
+
+    *number = 0;
+    *url = NULL;
+    if (code)
+        return code;
+    pfc_comment_marker(key, f.marker);
+    pfc_clock_rfc3339((double)(since_unix_s - CLOCK_SLACK_S), since);
+    rest = pfc_format("/issues?%s%s", forge->ops->issues_query, since);
+    path = forge->ops->repo_path(repo, rest);
+    code = forge_list(forge, repo, path, take_ours, &f, err);
+    if (code) {
+        free(f.url);
+    } else {
+        *number = f.number;
+        *url = f.url;
+    }
     free(path);
     free(rest);
     return code;

@@ -49,7 +49,7 @@ BANNED = [
     ("good end", r"\b(good|bad) ends?\b", "baseline, candidate; good commit, bad commit", "code"),
 ]
 # A reference to a document that is not in the tree.
-ELSEWHERE = re.compile(r"\b(DESIGN|LAYOUT|CONTRACTS|FEATURES|TRAPS|GUIDE)\.md\b|\bshared/|\bissue [0-9]+\b")
+ELSEWHERE = re.compile(r"\b(DESIGN|LAYOUT|CONTRACTS|FEATURES|TRAPS|GUIDE)\.md\b|\bshared/|(?<!perfci alerts )\bissue [0-9]+\b")
 
 C_TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
 TS_TOKEN = re.compile(r'/\*.*?\*/|(?<!:)//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`(?:\\.|[^`\\])*`', re.S)

@@ -85,6 +85,7 @@ patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of 
 patch_groups PATCH /api/v1/groups body - - | Triage of several groups at once: all of them change, or none; 409 when one is no longer in the state that was seen
 patch_project_schedule PATCH /api/v1/projects/{project}/schedules/{id} body - - | Changes a schedule; it is due next by the new settings
 post_bisections POST /api/v1/bisections body - - | Stores the report of a bisection; with mode remote starts one, or estimates its cost
+post_group_issue POST /api/v1/groups/{id}/issue - - - | Asks for an issue about the group in the project's repository at its forge; 409 when the project is linked to none
 post_group_merge POST /api/v1/groups/{id}/merge body - - | Moves the alerts of other groups into this group
 post_group_split POST /api/v1/groups/{id}/split body - - | Moves alerts of a group into a new group
 post_job_complete POST /api/v1/jobs/{id}/complete body - - | Ends a job; 409 when its lease has expired

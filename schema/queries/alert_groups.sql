@@ -6,7 +6,7 @@
 -- back: whether the level of every alert is back. cursor: the last group of the page before.
 -- state of a group: the least advanced one of its alerts. lead: the alert with the highest worth, which is the
 -- group's; hidden alerts count for neither while another one is visible. suppressed: number of hidden alerts.
--- worst: the alert with the largest effect.
+-- worst: the alert with the largest effect. issue_state NULL: no issue was asked for.
 -- also: once
 -- in: project_id id, ids i64[]?, state text?, assignee text?, kernel text?, backend text?, machine_class text?,
 --    words text?, back bool?, by_worth bool, cursor id, limit i64
@@ -14,7 +14,8 @@
 --    state text, states json, worth f64, rel_least f64, rel_most f64, back bool, placed bool, assignee text,
 --    opened_first f64, opened_last f64, updated_at f64, lead_id i64, worst_id i64, worst_series_id i64,
 --    benchmark text, metric text, backend text, machine_class text, branch text, unit text,
---    higher_is_better bool, rel_change f64, rel_low f64, rel_high f64, spark json
+--    higher_is_better bool, rel_change f64, rel_low f64, rel_high f64, spark json, issue_forge text, issue_repo text,
+--    issue_number i64, issue_url text, issue_state text, issue_trouble text, issue_asked_by text, issue_asked_at f64
 WITH chosen AS MATERIALIZED (
     SELECT DISTINCT a.project_id, a.group_id FROM alerts a
     JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
@@ -75,9 +76,13 @@ SELECT z.group_id AS id, z.project_id, p.name AS project, z.alerts, z.suppressed
        extract(epoch FROM z.opened_last)::float8 AS opened_last, extract(epoch FROM z.updated_at)::float8 AS updated_at,
        z.lead_id, z.worst_id, s.id AS worst_series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class,
        s.branch, s.unit, s.higher_is_better, x.rel_change, x.rel_low, x.rel_high,
-       to_json(s.spark[greatest(1, cardinality(s.spark) - 59):])::text AS spark
+       to_json(s.spark[greatest(1, cardinality(s.spark) - 59):])::text AS spark, i.forge AS issue_forge,
+       i.repo AS issue_repo, coalesce(i.number, 0) AS issue_number, i.url AS issue_url, i.state AS issue_state,
+       i.trouble AS issue_trouble, i.asked_by AS issue_asked_by,
+       extract(epoch FROM i.asked_at)::float8 AS issue_asked_at
 FROM page z
 JOIN projects p ON p.id = z.project_id
+LEFT JOIN group_issues i ON i.project_id = z.project_id AND i.group_id = z.group_id
 JOIN alerts a ON a.project_id = z.project_id AND a.id = z.worst_id
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id

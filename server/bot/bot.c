@@ -1,5 +1,5 @@
 /*
- * The bot's loop: deliveries, then one look at a pull request.
+ * The bot's loop: deliveries, then one look at a pull request or at a group with an issue.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -8,13 +8,16 @@
 
 #include "core/base/log.h"
 #include "server/bot/internal.h"
+#include "server/bot/issues.h"
 
-#define RETRY_MAX_S 3600.0
+#define RETRY_MAX_S   3600.0
+#define ISSUE_POLL_S  60.0  /* between two looks at a group whose issue is open */
+#define CLOSED_POLL_S 600.0 /* ... is closed */
 
 struct pfc_bot {
     pfc_db *db;
     pfc_bot_setups *setups;
-    pfc_bot_setup *setup; /* held; NULL: none yet */
+    pfc_bot_setup *setup;                      /* held; NULL: none yet */
     pfc_forge *forges[PFC_FORGE_MAX_ACCOUNTS]; /* of its accounts; opened when first used */
     atomic_bool stopping;
 };
@@ -95,21 +98,21 @@ static pfc_code work_off(pfc_bot *b, pfc_err *err)
 
 /* ---- one look ---- */
 
-static pfc_code open_forge(pfc_bot *b, pfc_look *look, pfc_err *err)
+static pfc_code open_forge(pfc_bot *b, const char *forge, const char *project, pfc_forge **out,
+                           pfc_err *err)
 {
-    const pfc_pull *p = &look->pulls.items[0];
     pfc_forge_kind kind = PFC_FORGE_GITHUB;
     const pfc_forge_account *a;
     pfc_forge **slot;
     pfc_forge_opts opts;
-    pfc_code code = pfc_forge_kind_parse(p->forge, &kind, err);
+    pfc_code code = pfc_forge_kind_parse(forge, &kind, err);
 
     if (code)
         return code;
-    a = pfc_forge_account_for(&b->setup->accounts, kind, p->project);
+    a = pfc_forge_account_for(&b->setup->accounts, kind, project);
     if (!a)
         return pfc_err_set(err, PFC_EDENIED,
-                           "no token for %s is set: nothing can be read or posted there", p->forge);
+                           "no token for %s is set: nothing can be read or posted there", forge);
     slot = &b->forges[a - b->setup->accounts.items];
     opts = (pfc_forge_opts){ .kind = kind,
                              .api_url = a->url,
@@ -121,7 +124,7 @@ static pfc_code open_forge(pfc_bot *b, pfc_look *look, pfc_err *err)
                              .cancelled_arg = b };
     if (!*slot)
         code = pfc_forge_open(&opts, slot, err);
-    look->forge = *slot;
+    *out = *slot;
     return code;
 }
 
@@ -144,18 +147,18 @@ static pfc_code refresh(pfc_bot *b, pfc_look *look, pfc_err *err)
     if (!code)
         code = pfc_sql_pull_seen(
             tx,
-            &(pfc_sql_pull_seen_args){
-                .project_id = p->project_id,
-                .number = p->number,
-                .title = pull.title ? pull.title : "",
-                .author = pull.author ? pull.author : "",
-                .url = pull.url ? pull.url : "",
-                .head_sha = pull.head_commit,
-                .base_branch = pull.base_branch,
-                .merge_base = pull.merge_base ? pull.merge_base : pull.base_commit,
-                .fork = pull.fork,
-                .draft = pull.draft,
-                .open = pull.open },
+            &(pfc_sql_pull_seen_args){ .project_id = p->project_id,
+                                       .number = p->number,
+                                       .title = pull.title ? pull.title : "",
+                                       .author = pull.author ? pull.author : "",
+                                       .url = pull.url ? pull.url : "",
+                                       .head_sha = pull.head_commit,
+                                       .base_branch = pull.base_branch,
+                                       .merge_base =
+                                           pull.merge_base ? pull.merge_base : pull.base_commit,
+                                       .fork = pull.fork,
+                                       .draft = pull.draft,
+                                       .open = pull.open },
             err);
     pfc_tx_free(tx);
     pfc_forge_pull_clear(&pull);
@@ -171,8 +174,7 @@ static bool is_allowed(const pfc_pull *p)
 static pfc_code measure(pfc_look *look, pfc_err *err)
 {
     const pfc_pull *p = &look->pulls.items[0];
-    pfc_code code =
-        pfc_pull_supersede(look->db, &look->key, p->open ? p->head_sha : NULL, err);
+    pfc_code code = pfc_pull_supersede(look->db, &look->key, p->open ? p->head_sha : NULL, err);
 
     if (code || !p->open || p->draft || !p->head_sha || !p->merge_base || look->newest.len ||
         !is_allowed(p))
@@ -190,7 +192,8 @@ static pfc_code run_look(pfc_bot *b, pfc_look *look, pfc_err *err)
         return PFC_OK;
     }
     if (!code)
-        code = open_forge(b, look, err);
+        code = open_forge(b, look->pulls.items[0].forge, look->pulls.items[0].project, &look->forge,
+                          err);
     if (!code)
         code = refresh(b, look, err);
     if (!code)
@@ -208,9 +211,9 @@ static pfc_code run_look(pfc_bot *b, pfc_look *look, pfc_err *err)
 
 /* ---- when to look again ---- */
 
-static double pause_s(const pfc_bot *b, const pfc_look *look, int64_t tries)
+static double pause_s(const pfc_bot *b, const pfc_forge *forge, int64_t tries)
 {
-    const double wait_s = look->forge ? pfc_forge_wait_s(look->forge) : 0;
+    const double wait_s = forge ? pfc_forge_wait_s(forge) : 0;
 
     return fmax(wait_s, fmin(ldexp(b->setup->retry_s, (int)PFC_MIN(tries - 1, 20)), RETRY_MAX_S));
 }
@@ -225,7 +228,7 @@ static pfc_code finish(pfc_bot *b, pfc_look *look, int64_t seq, int64_t tries, p
 
     tries = result ? tries + 1 : 0;
     if (result) {
-        after_s = pause_s(b, look, tries);
+        after_s = pause_s(b, look->forge, tries);
         pfc_log(PFC_WARN, "pull_request_look_failed", "project", look->key.project_id, "number",
                 look->key.number, "try", tries, "again_s", after_s, "reason",
                 (const char *)why->msg);
@@ -244,7 +247,7 @@ static pfc_code finish(pfc_bot *b, pfc_look *look, int64_t seq, int64_t tries, p
     return code;
 }
 
-pfc_code pfc_bot_next(pfc_bot *b, double *due_s, pfc_err *err)
+static pfc_code next_pull(pfc_bot *b, double *due_s, pfc_err *err)
 {
     pfc_look look = { .bot = b, .db = b->db, .again_s = HUGE_VAL };
     pfc_tx *lock = NULL;
@@ -252,14 +255,8 @@ pfc_code pfc_bot_next(pfc_bot *b, double *due_s, pfc_err *err)
     int64_t seq = 0, tries = 0;
     pfc_code code, result;
 
-    *due_s = HUGE_VAL;
-    renew_setup(b);
     look.link = b->setup->link;
-    if (b->setup->accounts.len == 0)
-        return pfc_err_set(err, PFC_ENOTFOUND, "there is no account at a forge");
-    code = work_off(b, err);
-    if (!code)
-        code = pfc_pull_take(b->db, &lock, &look.key, due_s, err);
+    code = pfc_pull_take(b->db, &lock, &look.key, due_s, err);
     if (code)
         return code;
     result = pfc_look_load(&look, &why);
@@ -275,5 +272,65 @@ pfc_code pfc_bot_next(pfc_bot *b, double *due_s, pfc_err *err)
         code = finish(b, &look, seq, tries, result, &why, err);
     pfc_look_clear(&look);
     pfc_tx_free(lock);
+    return code;
+}
+
+/* ---- issues of groups ---- */
+
+static pfc_code finish_issue(pfc_bot *b, const pfc_forge *forge, const pfc_group_issue *issue,
+                             pfc_code result, const pfc_err *why, pfc_err *err)
+{
+    const int64_t tries = result ? issue->tries + 1 : 0;
+    double after_s =
+        fmin(b->setup->poll_s, pfc_streq(issue->state, "closed") ? CLOSED_POLL_S : ISSUE_POLL_S);
+
+    if (result) {
+        after_s = pause_s(b, forge, tries);
+        pfc_log(PFC_WARN, "group_issue_failed", "project", issue->project, "group", issue->group_id,
+                "try", tries, "again_s", after_s, "reason", (const char *)why->msg);
+    }
+    return pfc_group_issue_later(b->db, issue, after_s, tries, result ? why->msg : NULL, err);
+}
+
+static pfc_code next_issue(pfc_bot *b, double *due_s, pfc_err *err)
+{
+    pfc_group_issues row = { 0 };
+    pfc_forge *forge = NULL;
+    pfc_tx *lock = NULL;
+    pfc_err why = { 0 };
+    pfc_code code = pfc_group_issue_take(b->db, &lock, &row, due_s, err), result;
+
+    if (!code) {
+        result = open_forge(b, row.items[0].forge, row.items[0].project, &forge, &why);
+        if (!result)
+            result = pfc_group_issue_look(b->db, forge, row.items, b->setup->link, &why);
+        if (atomic_load(&b->stopping) && result)
+            code = pfc_err_set(err, PFC_EUNAVAIL, "stopping"); /* the look stays due */
+        else
+            code = finish_issue(b, forge, row.items, result, &why, err);
+    }
+    pfc_rows_clear(&row);
+    pfc_tx_free(lock);
+    return code;
+}
+
+/* ---- the loop ---- */
+
+pfc_code pfc_bot_next(pfc_bot *b, double *due_s, pfc_err *err)
+{
+    double issue_due_s = HUGE_VAL;
+    pfc_code code;
+
+    *due_s = HUGE_VAL;
+    renew_setup(b);
+    if (b->setup->accounts.len == 0)
+        return pfc_err_set(err, PFC_ENOTFOUND, "there is no account at a forge");
+    code = work_off(b, err);
+    if (!code)
+        code = next_pull(b, due_s, err);
+    if (code != PFC_ENOTFOUND)
+        return code;
+    code = next_issue(b, &issue_due_s, err);
+    *due_s = fmin(*due_s, issue_due_s);
     return code;
 }

@@ -1,6 +1,7 @@
 /*
  * The bot: works on the deliveries of webhooks, looks at the pull requests that are due, and posts
- * what it finds: a check, a comment, answers to commands.
+ * what it finds: a check, a comment, answers to commands. It also keeps the issues of alert groups
+ * that were asked for.
  *
  * A look asks the forge for the pull request, measures a new head (base and head together, in one
  * lease of a runner), and posts the verdict when its job has ended. Everything posted is remembered
@@ -22,9 +23,9 @@ pfc_bot *pfc_bot_new(pfc_db *db, pfc_bot_setups *setups);
 void pfc_bot_close(pfc_bot *bot);
 /** Cancels the call under way and every later one; any thread. */
 void pfc_bot_stop(pfc_bot *bot);
-/** Works on waiting deliveries, then looks at one pull request. PFC_ENOTFOUND: none is due, or the
- *  setup has no account; the next one is in *due_s (INFINITY: none waits). A forge that fails is
- *  not an error of this call.
+/** Works on waiting deliveries, then looks at one pull request or, when none is due, at one group
+ *  with an issue. PFC_ENOTFOUND: neither is due, or the setup has no account; the next one is in
+ *  *due_s (INFINITY: none waits). A forge that fails is not an error of this call.
  *  One thread per server. */
 pfc_code pfc_bot_next(pfc_bot *bot, double *due_s, pfc_err *err) PFC_MUSTCHECK;
 

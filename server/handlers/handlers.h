@@ -257,6 +257,7 @@ PFC_HANDLER(groups_get);
 PFC_HANDLER(groups_patch);
 PFC_HANDLER(groups_split);
 PFC_HANDLER(groups_merge);
+PFC_HANDLER(groups_issue);
 PFC_HANDLER(environment_list); /* alerts/environment.c */
 PFC_HANDLER(environment_get);
 PFC_HANDLER(environment_patch);

@@ -76,8 +76,7 @@ const pfc_route pfc_routes[] = {
       NULL, "Many series in columns of commits, chosen by an expression, grouped by a parameter",
       "200", "PlotAnswer" },
     { "GET", API "/projects/{p}/plot/names", PFC_MAY_READ, pfc_handle_plot_names, "branch:string",
-      NULL, "Names and values by which an expression can choose series", "200",
-      "PlotNamesAnswer" },
+      NULL, "Names and values by which an expression can choose series", "200", "PlotNamesAnswer" },
     { "POST", API "/projects/{p}/sources", PFC_MAY_POST, pfc_handle_sources_post, NULL, "Sources",
       "Stores the source files of a benchmark", "200", "SourcesAnswer" },
     { "GET", API "/projects/{p}/owners", PFC_MAY_READ, pfc_handle_owners_get, NULL, NULL,
@@ -163,6 +162,10 @@ const pfc_route pfc_routes[] = {
       "GroupDetailAnswer" },
     { "POST", API "/groups/{id}/split", PFC_SCOPE_TRIAGE, pfc_handle_groups_split, NULL,
       "GroupSplit", "Moves alerts of a group into a new group", "201", "GroupDetailAnswer" },
+    { "POST", API "/groups/{id}/issue", PFC_SCOPE_TRIAGE, pfc_handle_groups_issue, NULL, NULL,
+      "Asks for an issue about the group in the project's repository at its forge; 409 when the "
+      "project is linked to none",
+      "202 409", "GroupDetailAnswer" },
     { "GET", API "/environment", PFC_MAY_READ, pfc_handle_environment_list,
       "project:string open:boolean " PAGE, NULL,
       "Machines whose speed changed, by their canary or by most of their series, missed nights, "

@@ -228,12 +228,12 @@ static void *looker_main(void *arg)
 }
 
 /* True for events that mean work: runs to judge, bisections and their jobs, notices, webhooks and
- * jobs of pull requests. */
+ * jobs of pull requests, issues that were asked for. */
 static bool means_work(const char *event)
 {
-    static const char *const words[] = { "\"detect\"",   "\"bisection\"",   "\"bisect\"",
-                                         "\"verify\"",   "\"notice\"",      "\"notify\"",
-                                         "\"delivery\"", "\"pull_request\"" };
+    static const char *const words[] = { "\"detect\"",   "\"bisection\"",    "\"bisect\"",
+                                         "\"verify\"",   "\"notice\"",       "\"notify\"",
+                                         "\"delivery\"", "\"pull_request\"", "\"issue\"" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++)
         if (strstr(event, words[i]))

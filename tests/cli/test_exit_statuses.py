@@ -64,8 +64,9 @@ BASE = {("GET", "/api/v1/projects/p"): {"name": "p", "repo_url": None, "standing
         ("GET", "/api/v1/projects"): {"projects": []}, ("POST", "/api/v1/projects"): (201, {"name": "q"}),
         ("DELETE", "/api/v1/projects/p"): {"rows": 3}, ("GET", "/api/v1/projects/p/series"): {"series": []},
         ("GET", "/api/v1/alerts"): {"alerts": [], "next_cursor": None}, ("PATCH", "/api/v1/alerts/7"): {"id": 7},
-        ("GET", "/api/v1/alerts/7"): {"id": 7, "culprit": None, "commit_low": "slow", "commit_high": "slow", "benchmark": "headline"},
+        ("GET", "/api/v1/alerts/7"): {"id": 7, "group_id": 3, "culprit": None, "commit_low": "slow", "commit_high": "slow", "benchmark": "headline"},
         ("GET", "/api/v1/alerts/7/suspects"): {"suspects": [], "reason": "a drift"}, ("GET", "/api/v1/jobs"): {"jobs": []},
+        ("POST", "/api/v1/groups/3/issue"): (202, {"id": 3, "issue": {"state": "waiting"}}),
         ("GET", "/api/v1/environment"): {"events": [], "next_cursor": None}, ("GET", "/api/v1/audit"): {"audit": [], "next_cursor": None},
         ("GET", "/api/v1/projects/p/coverage"): {"branch": "main", "commits": [], "rows": [], "fills": [], "never": []},
         ("GET", "/api/v1/projects/p/detector"): {"version": 0, "detector": {}}, ("GET", "/api/v1/tokens"): {"tokens": []},
@@ -478,7 +479,7 @@ ROWS = [
 
     # what the service knows
     *[(command, 0, "an answer", lambda t, args=args: t.plain(*args)) for command, args in (
-        ("series", ["series", "--project", "p"]), ("alerts", ["alerts"]), ("alerts", ["alerts", "7"]), ("jobs", ["jobs"]),
+        ("series", ["series", "--project", "p"]), ("alerts", ["alerts"]), ("alerts", ["alerts", "7"]), ("alerts", ["alerts", "issue", "7"]), ("jobs", ["jobs"]),
         ("jobs", ["jobs", "cancel", "7"]), ("notices", ["notices"]), ("notices", ["notices", "send", "7"]),
         ("notices", ["notices", "close", "7"]), ("events", ["events"]), ("audit", ["audit"]), ("coverage", ["coverage", "--project", "p"]),
         ("why", ["why", "7"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),

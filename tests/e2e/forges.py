@@ -87,6 +87,10 @@ class GitHubApp(GitHub):
         return {**super().comment_json(c), "performed_via_github_app": {"id": APP_ID} if own else None,
                 "user": {"id": OWN_ID, "login": "perfci[bot]", "type": "Bot"} if own else {"id": 7, "login": c["user"], "type": "User"}}
 
+    def issue_json(self, i):
+        own = i["user"] == OWN_LOGIN
+        return {**super().issue_json(i), "performed_via_github_app": {"id": APP_ID} if own else None}
+
     def check_of(self, sha):
         """The check run of a head; None: there is none."""
         with self.lock:
@@ -174,7 +178,16 @@ class GitLab(GitHub):
             return 400, {"message": "state does not have a valid value"}
         return self.post_status(body, sha)
 
+    ISSUE_BODY = "description"
+
+    def patch_issue(self, body, number):
+        state = {"close": "closed", "reopen": "open"}.get(body.pop("state_event", None))
+        return super().patch_issue({**body, **({"state": state} if state else {})}, number)
+
     ROUTES = [
+        ("GET", r"{r}/issues\?per_page=100&created_after=([0-9T:.Z-]+)", GitHub.get_issues),
+        ("POST", r"{r}/issues", GitHub.post_issue),
+        ("PUT", r"{r}/issues/(\d+)", patch_issue),
         ("GET", r"/user", get_user),
         ("GET", r"/users\?username=(\w+)", get_users),
         ("GET", r"/projects/(\d+)", get_project),

@@ -28,6 +28,7 @@ class GitHub:
         self.pulls, self.comments, self.checks, self.statuses = {}, {}, {}, []
         self.permissions = {}
         self.next_id = 1000
+        self.issues = []
         self.calls, self.strange, self.faults, self.deliveries = [], [], [], []
         stand_in = self
 
@@ -157,7 +158,37 @@ class GitHub:
         self.statuses.append({"sha": sha, **body})
         return 201, {"id": self.new_id()}
 
+    def get_issues(self, _, query):
+        return 200, [self.issue_json(i) for i in reversed(self.issues) if i["state"] != "deleted"]
+
+    def post_issue(self, body):
+        self.issues.append({"number": len(self.issues) + 1, "state": "open", "edits": 0, "user": OWN_LOGIN, **body})
+        return 201, self.issue_json(self.issues[-1])
+
+    def patch_issue(self, body, number):
+        issue = next((i for i in self.issues if i["number"] == int(number) and i["state"] != "deleted"), None)
+        if not issue:
+            return 410, {"message": "This issue was deleted"}
+        issue.update(body, edits=issue["edits"] + 1)
+        return 200, self.issue_json(issue)
+
+    ISSUE_BODY = "body"
+
+    def issue_json(self, i):
+        own = i["user"] == OWN_LOGIN
+        return {"number": i["number"], "iid": i["number"], "title": i["title"], self.ISSUE_BODY: i[self.ISSUE_BODY], "state": i["state"],
+                "user": {"id": OWN_ID if own else 7, "login": i["user"], "type": "User"}, "author": {"id": OWN_ID if own else 7},
+                "html_url": f"{self.origin}/{self.repo}/issues/{i['number']}", "web_url": f"{self.origin}/{self.repo}/-/issues/{i['number']}"}
+
+    def issue(self, number):
+        """A copy: its title, text, state and number of edits."""
+        with self.lock:
+            return next((dict(i, text=i[self.ISSUE_BODY]) for i in self.issues if i["number"] == number), None)
+
     ROUTES = [
+        ("GET", r"{r}/issues\?state=all&(?:type=issues&)?(?:per_page=100|limit=50)&since=([0-9T:.Z-]+)", get_issues),
+        ("POST", r"{r}/issues", post_issue),
+        ("PATCH", r"{r}/issues/(\d+)", patch_issue),
         ("GET", r"/user", get_user),
         ("GET", r"{r}/pulls/(\d+)", get_pull),
         ("GET", r"{r}/pulls/(\d+)/commits(\?.*)?", get_commits),

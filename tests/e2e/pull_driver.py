@@ -2,7 +2,9 @@
 
 The measuring command's value depends on the commit alone (stack.py).
 """
+import json
 import os
+import subprocess
 import unittest
 
 from hub import GitHub
@@ -72,6 +74,13 @@ class PullDriver(unittest.TestCase):
         self.stack.up()
         self.stack.perfci("project", "create", "tiny", "--branch", "main", "--repo-url", "file://" + self.bare)
         self.stack.api("/projects/tiny/forge", "POST", {"forge": self.hub.KIND, "repo": "octo/tiny", "budget_s": 20})
+
+    def sql(self, text):
+        """Asks the stack's database; the answer's text."""
+        with open(os.path.join(self.stack.data, "stack.json"), encoding="utf-8") as file:
+            socket = json.load(file)["socket"]
+        return subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", socket, "-U", "perfci", "-d", "perfci", "-c", text],
+                              check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
 
     def commit(self, name, level=None, parent=None, **files):
         """A commit on top of `parent`, in the bare repository; its id."""

@@ -1,8 +1,5 @@
 """The way of a pull request from its slowdown to its fix at each forge but GitHub with a token, which test_pulls.py has."""
 
-import json
-import os
-import subprocess
 import unittest
 
 from forges import Gitea, GitHubApp, GitLab
@@ -111,12 +108,6 @@ class StatesOfACheckRun(PullDriver):
     FORGE = GitHubApp
     RUNNER = False
     SERVER = {"PERFCI_LEASE": "600"}  # no lease ends before the test ends it
-
-    def sql(self, text):
-        with open(os.path.join(self.stack.data, "stack.json"), encoding="utf-8") as file:
-            socket = json.load(file)["socket"]
-        subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", socket, "-U", "perfci", "-d", "perfci", "-c", text], check=True,
-                       capture_output=True, stdin=subprocess.DEVNULL)
 
     def states(self, head, *expected):
         def look():

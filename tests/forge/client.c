@@ -164,14 +164,28 @@ static pfc_code do_issue(const json_t *line, json_t *out, pfc_err *err)
     return code;
 }
 
+static pfc_code do_find_issue(const json_t *line, json_t *out, pfc_err *err)
+{
+    int64_t id = 0;
+    char *url = NULL;
+    pfc_code code = pfc_forge_issue_find(forge, text(line, "repo"), text(line, "key"),
+                                         number(line, "since"), &id, &url, err);
+
+    json_object_set_new(out, "number", json_integer((json_int_t)id));
+    free(url);
+    return code;
+}
+
 static pfc_code do_line(const json_t *line, json_t *out, pfc_err *err)
 {
     static const struct {
         const char *name;
         pfc_code (*call)(const json_t *line, json_t *out, pfc_err *err);
-    } calls[] = { { "open", open_forge }, { "put", do_put },        { "add", do_add },
-                  { "check", do_check },  { "access", do_access },  { "pull", do_pull },
-                  { "issue", do_issue },  { "commits", do_commits } };
+    } calls[] = {
+        { "open", open_forge }, { "put", do_put },         { "add", do_add },
+        { "check", do_check },  { "access", do_access },   { "pull", do_pull },
+        { "issue", do_issue },  { "commits", do_commits }, { "find_issue", do_find_issue }
+    };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(calls); i++) {
         if (pfc_streq(calls[i].name, text(line, "do")))

@@ -23,6 +23,7 @@ const KINDS = ["github", "gitlab", "gitea"];
 const put = (body = `${MARKER}\nfine`, more = {}) => ({ do: "put", repo: REPO, pull: 7, key: "k", known: 0, body, ...more });
 const check = (state, more = {}) => ({ do: "check", repo: REPO, name: "perfci", commit: COMMIT.head, state, title: "2 regressions", summary: "**text**", url: "https://perf/1", id: 0, ...more });
 const issue = (number, open) => ({ do: "issue", repo: REPO, number, title: "Slower", body: "since c", open });
+const find = (since, key = "k") => ({ do: "find_issue", repo: REPO, key, since });
 const commits = (more = {}) => ({ do: "commits", repo: REPO, number: 7, base: COMMIT.merge, head: COMMIT.head, ...more });
 const access = (user) => ({ do: "access", repo: REPO, user });
 
@@ -118,6 +119,25 @@ for (const kind of KINDS) {
 }
 
 for (const kind of KINDS) {
+  test(`${kind}: an issue whose number was lost is found by its marker`, () => with_(kind, {}, async (forge, client) => {
+    const made = (body) => ({ ...issue(0, true), body });
+    const now = Math.floor(forge.now());
+    forge.pageSize = 2;
+    await ok(client, made(`${MARKER}\nold`));
+    forge.issues[0].at = now - 7200;
+    for (const body of ["no marker", `> ${MARKER}\nquoted`, `${MARKER}\nof another account`, `${MARKER}\nours`, `${MARKER}\ntwice`]) await ok(client, made(body));
+    Object.assign(forge.issues[3], kind === "gitlab" ? { author: { id: 99 } } : { user: { id: 99, login: "person" } });
+    const { number } = await ok(client, find(now));
+    assert.equal(number, 5, "the oldest of our own since that time");
+    assert.equal((await ok(client, find(now - 7200))).number, 1);
+    assert.equal((await ok(client, find(now, "other"))).number, 0);
+    await ok(client, { ...made(`${MARKER}\nours`), number, open: false });
+    assert.equal((await ok(client, find(now))).number, 5, "closed ones count");
+    forge.faults = ["lose"];
+    assert.notEqual((await client.call(made("<!-- perfci:lost -->\nmade, and its answer lost"))).code, "OK");
+    assert.equal((await ok(client, find(now, "lost"))).number, 7);
+  }));
+
   test(`${kind}: an issue is made, changed, closed and opened by its number`, () => with_(kind, {}, async (forge, client) => {
     await ok(client, issue(0, true));
     const { number } = await ok(client, issue(0, true));
@@ -215,6 +235,7 @@ test("GitLab: the requests are those of @gitbeaker/rest", () => with_("gitlab", 
   forge.commits_ = branch(3);
   await same(forge, () => api.Commits.all(REPO, { refName: `${COMMIT.merge}..${COMMIT.head}`, firstParent: true, perPage: 100 }), line(commits()));
   await same(forge, () => api.Commits.editStatus(REPO, COMMIT.head, "failed", { name: "perfci", description: "2 regressions", targetUrl: "https://perf/1" }), line(check(3)));
+  await same(forge, () => api.Issues.all({ projectId: REPO, perPage: 100, createdAfter: "2026-01-01T00:00:00.000Z" }), line(find(Date.parse("2026-01-01T01:00:00Z") / 1000)));
   await same(forge, () => api.Issues.create(REPO, "Slower", { description: "since c" }), line(issue(0, true)));
   await same(forge, () => api.Issues.edit(REPO, 1, { title: "Slower", description: "since c", stateEvent: "close" }), line(issue(1, false)));
   forge.say(7, `${MARKER} twice`, { id: 7, username: "perfci" });
@@ -248,6 +269,7 @@ test("Gitea: the requests are those of gitea-js", () => with_("gitea", {}, async
   forge.commits_ = branch(3);
   await same(forge, () => repos.repoGetPullRequestCommits(owner, repo, 7, { limit: 50, verification: false, files: false }), line(commits()));
   await same(forge, () => repos.repoCreateStatus(owner, repo, COMMIT.head, { state: "failure", context: "perfci", description: "2 regressions", target_url: "https://perf/1" }), line(check(3)));
+  await same(forge, () => repos.issueListIssues(owner, repo, { state: "all", type: "issues", limit: 50, since: "2026-01-01T00:00:00.000Z" }), line(find(Date.parse("2026-01-01T01:00:00Z") / 1000)));
   await same(forge, () => repos.issueCreateIssue(owner, repo, { title: "Slower", body: "since c" }), line(issue(0, true)));
   await same(forge, () => repos.issueEditIssue(owner, repo, 1, { title: "Slower", body: "since c", state: "closed" }), line(issue(1, false)));
 }));

@@ -36,6 +36,7 @@ const ROUTES = {
     ["GET", /^\/repos\/team\/kernels\/pulls\/(\d+)$/, "pull"],
     ["GET", /^\/repos\/team\/kernels\/pulls\/(\d+)\/commits$/, "commits"],
     ["GET", /^\/repos\/team\/kernels\/compare\/(.+)$/, "compare"],
+    ["GET", /^\/repos\/team\/kernels\/issues$/, "issues_"],
     ["POST", /^\/repos\/team\/kernels\/issues$/, "issueCreate"],
     ["PATCH", /^\/repos\/team\/kernels\/issues\/(\d+)$/, "issueEdit"],
   ],
@@ -51,6 +52,7 @@ const ROUTES = {
     ["GET", /^\/projects\/team%2Fkernels\/merge_requests\/(\d+)$/, "pull"],
     ["GET", /^\/projects\/team%2Fkernels\/repository\/commits$/, "commits"],
     ["POST", /^\/projects\/team%2Fkernels\/statuses\/(\w+)$/, "status"],
+    ["GET", /^\/projects\/team%2Fkernels\/issues$/, "issues_"],
     ["POST", /^\/projects\/team%2Fkernels\/issues$/, "issueCreate"],
     ["PUT", /^\/projects\/team%2Fkernels\/issues\/(\d+)$/, "issueEdit"],
   ],
@@ -283,8 +285,16 @@ export class StandIn {
       head: side(COMMIT.head, "fast", this.fork ? "jane/kernels" : REPO), base: side(COMMIT.base, "main", REPO) } };
   }
 
-  issueCreate(args, call) {
-    this.issues.push({ id: 900 + this.issues.length, number: this.issues.length + 1, iid: this.issues.length + 1, state: "open", ...call.body });
+  /** Newest first; since: GitHub and Gitea by the last change, GitLab by creation. GitHub and Gitea list the open ones unless told. */
+  issues_(args, call, who, url) {
+    const since = Date.parse(url.searchParams.get(this.kind === "gitlab" ? "created_after" : "since") ?? "1970-01-01T00:00:00Z") / 1000;
+    const every = this.kind === "gitlab" || url.searchParams.get("state") === "all";
+    return this.page(this.issues.filter((i) => i.at >= since && (every || i.state === "open")).reverse(), url);
+  }
+
+  issueCreate(args, call, who) {
+    const author = this.kind === "gitlab" ? { author: who.user } : { user: who.user, ...(this.kind === "github" && { performed_via_github_app: who.app }) };
+    this.issues.push({ id: 900 + this.issues.length, number: this.issues.length + 1, iid: this.issues.length + 1, state: "open", at: this.now(), ...author, ...call.body });
     return { status: 201, body: { ...this.issues.at(-1), html_url: "https://h/i/1", web_url: "https://h/i/1" } };
   }
 

@@ -192,6 +192,8 @@ static const struct {
     { 62, "INSERT INTO suppressions (project_id, owner, reason, metric, created_by, expires_at)"
           " VALUES (1, 'o', 'r', 'm', 'a', now() + interval '1 day');"
           "INSERT INTO suppressed_alerts (project_id, suppression_id, alert_id) VALUES (1, 1, 1)" },
+    { 64, "INSERT INTO group_issues (project_id, group_id, forge, repo, asked_by)"
+          " VALUES (1, 1, 'github', 'a/b', 'a')" },
 };
 
 /* ---- one connection ---- */

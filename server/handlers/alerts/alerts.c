@@ -123,6 +123,7 @@ json_t *pfc_encode_alert(const pfc_req *req, const pfc_alert *a)
     if (pfc_alert_is_drift(a))
         json_object_set_new(json, "commit", json_null());
     json_object_set_new(json, "repro", json_sprintf("perfci repro alert:%lld", (long long)a->id));
+    json_object_set_new(json, "group_id", pfc_encode_id(a->group_id));
     json_object_set_new(json, "group", encode_group(a));
     json_object_set_new(json, "title", pfc_encode_title(a));
     json_object_set_new(json, "drift", pfc_encode_drift(a));

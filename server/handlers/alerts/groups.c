@@ -5,6 +5,7 @@
 
 #include "server/handlers/handlers.h"
 #include "server/services/alerts/alerts.h"
+#include "server/services/bot/issues.h"
 
 /* ---- encoding ---- */
 
@@ -53,6 +54,26 @@ static const pfc_alert *lead_of(const pfc_alerts *leads, int64_t id)
     return NULL;
 }
 
+static const pfc_field issue_fields[] = {
+    PFC_FIELD_NAMED(pfc_group, "forge", issue_forge),
+    PFC_FIELD_NAMED(pfc_group, "repo", issue_repo),
+    PFC_FIELD_AS(pfc_group, "number", issue_number, ID),
+    PFC_FIELD_NAMED(pfc_group, "url", issue_url),
+    PFC_FIELD_NAMED(pfc_group, "state", issue_state),
+    PFC_FIELD_NAMED(pfc_group, "trouble", issue_trouble),
+    PFC_FIELD_AS(pfc_group, "asked_at", issue_asked_at, TIME),
+};
+
+/* null: none was asked for. */
+static json_t *encode_issue(const pfc_req *req, const pfc_group *g)
+{
+    json_t *json = g->issue_state ? pfc_encode_fields(PFC_FIELDS(issue_fields), g) : json_null();
+
+    if (g->issue_state)
+        json_object_set_new(json, "asked_by", pfc_encode_actor(req, g->issue_asked_by));
+    return json;
+}
+
 /* Names of persons are not for requests without a token. */
 static json_t *encode_assignee(const pfc_req *req, const char *name)
 {
@@ -72,6 +93,7 @@ static json_t *encode_group(const void *row, const void *context)
                         *g->summary || !lead ? pfc_reply_string(g->summary)
                                              : pfc_encode_title(lead));
     json_object_set_new(json, "assignee", encode_assignee(c->req, g->assignee));
+    json_object_set_new(json, "issue", encode_issue(c->req, g));
     json_object_set_new(json, "worst", pfc_encode_fields(PFC_FIELDS(worst_fields), g));
     json_object_set_new(json, "lead", lead ? pfc_encode_alert(c->req, lead) : json_null());
     return json;
@@ -364,8 +386,8 @@ static pfc_code decode_change(const pfc_req *req, group_body *b, pfc_err *err)
     if (!code)
         code = pfc_json_string(b->json, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &b->reason, err);
     if (!code)
-        code = pfc_json_string(b->json, NULL, "assignee", false, PFC_ASSIGNEE_MAX, &b->assignee,
-                               err);
+        code =
+            pfc_json_string(b->json, NULL, "assignee", false, PFC_ASSIGNEE_MAX, &b->assignee, err);
     if (!code)
         code = pfc_json_bool(b->json, NULL, "accept", false, &b->accept, err);
     if (!code && b->accept && !b->state)
@@ -401,11 +423,11 @@ PFC_HANDLER(groups_patch)
         code = pfc_groups_list(app->db, &(pfc_group_filter){ .ids = b.ids, .ids_len = b.len },
                                (pfc_page){ .limit = PFC_GROUPS_MAX }, &rows, &leads, err);
     if (!code)
-        code = pfc_reply_json(
-            reply, 200,
-            json_pack("{s:I, s:o}", "alerts", (json_int_t)alerts, "groups",
-                      pfc_encode_rows(PFC_ROW_VIEW(&rows), encode_group, &context)),
-            err);
+        code =
+            pfc_reply_json(reply, 200,
+                           json_pack("{s:I, s:o}", "alerts", (json_int_t)alerts, "groups",
+                                     pfc_encode_rows(PFC_ROW_VIEW(&rows), encode_group, &context)),
+                           err);
     pfc_rows_clear(&leads);
     pfc_rows_clear(&rows);
     body_clear(&b);
@@ -460,4 +482,17 @@ PFC_HANDLER(groups_merge)
         code = answer(app, req, id, 200, reply, err);
     body_clear(&b);
     return code;
+}
+
+/* POST /api/v1/groups/{id}/issue */
+PFC_HANDLER(groups_issue)
+{
+    int64_t id = 0;
+    pfc_code code = pfc_req_param_id(req, "id", &id, err);
+
+    if (!code)
+        code = allow_groups(app, req, &id, 1, err);
+    if (!code)
+        code = pfc_group_issue_ask(app->db, req->auth.actor, id, err);
+    return code ? code : answer(app, req, id, 202, reply, err);
 }

@@ -184,7 +184,7 @@ ALERT_KIND = one_of("step", "drift", "broken", "toolchain", "harness")
 alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEXT, unit=TEXT, state=ref("AlertState"),
                 direction=CHANGE, better=BETTER, **{name: null(schema) for name, schema in EFFECT.items()}, commit=null(COMMIT), commit_low=null(COMMIT), commit_high=null(COMMIT),
                 culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
-                undone_by=null(COMMIT), group=null(group), kind=ALERT_KIND, reason=null(TEXT), title=TEXT,
+                undone_by=null(COMMIT), group_id=NUMERAL, group=null(group), kind=ALERT_KIND, reason=null(TEXT), title=TEXT,
                 drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), two_speeds=each(TEXT), blocks=null(blocks), worth=null(NUMBER), event_id=null(NUMERAL),
                 reproducibility=null(REPRODUCIBILITY), hidden=COUNT, suspect=null(suspected), owner=null(TEXT),
@@ -196,10 +196,13 @@ suppression = {"id": NUMERAL, "owner": TEXT, "reason": TEXT, "benchmark": null(T
 suppressed_alert = members(id=NUMERAL, series_id=NUMERAL, **NAMED, kind=ALERT_KIND, state=ref("AlertState"), **INTERVAL,
                            hidden_at=null(TIME), released_at=null(TIME), notices=COUNT)
 worst = members(alert_id=NUMERAL, series_id=NUMERAL, **NAMED, unit=TEXT, better=BETTER, **INTERVAL)
+group_issue = members(forge=one_of("github", "gitlab", "gitea"), repo=TEXT, number=null(NUMERAL), url=TEXT, state=one_of("waiting", "open", "closed", "gone"),
+                      trouble=null(TEXT), asked_at=TIME, asked_by=null(TEXT))
 alert_group = members(id=NUMERAL, project=TEXT, branch=TEXT, direction=one_of("regression", "recovery"), alerts=NUMERAL, suppressed=COUNT,
                       series=NUMERAL, measured=NUMERAL, summary=TEXT, state=ref("AlertState"), states={"type": "object", "additionalProperties": NUMERAL},
                       worth=null(NUMBER), rel_least=null(NUMBER), rel_most=null(NUMBER), placed=TRUTH, assignee=null(TEXT), opened_first=TIME,
-                      opened_last=TIME, updated_at=TIME, spark=each(null(NUMBER)), worst=worst, lead=ref("AlertAnswer"))
+                      opened_last=TIME, updated_at=TIME, spark=each(null(NUMBER)), issue=null(group_issue), worst=worst,
+                      lead=ref("AlertAnswer"))
 improvement = members(project=TEXT, branch=TEXT, direction=one_of("improvement"), commit=COMMIT, subject=TEXT, author=TEXT, series=NUMERAL,
                       summary=TEXT, rel_least=NUMBER, rel_most=NUMBER, opened_first=TIME, opened_last=TIME, spark=each(null(NUMBER)),
                       best=more(worst, without="alert_id"))

@@ -1,5 +1,6 @@
 """Groups of alerts of project demo, for test_openapi.py: bodies of changes that find something to change."""
 
+import pull_rows
 import support
 
 WRITES = {("patch", "/api/v1/groups"), ("post", "/api/v1/groups/{id}/merge"), ("post", "/api/v1/groups/{id}/split")}
@@ -7,7 +8,7 @@ WRITES = {("patch", "/api/v1/groups"), ("post", "/api/v1/groups/{id}/merge"), ("
 
 def paths(server, alert):
     """The number for each path with a group: that of the alert."""
-    return dict.fromkeys((f"/api/v1/groups/{{id}}{verb}" for verb in ("", "/merge", "/split")), group_of(server, alert))
+    return dict.fromkeys((f"/api/v1/groups/{{id}}{verb}" for verb in ("", "/merge", "/split", "/issue")), group_of(server, alert))
 
 
 def group_of(server, alert):
@@ -36,8 +37,16 @@ def body(server, method, pattern, alert):
 
 
 def ask_about_groups(server, ask, alert):
-    """A change that is refused, an improvement, and the account of a token with a project and an end."""
+    """Changes that are refused, an issue, an improvement, and the account of a token with a project and an end."""
     group = group_of(server, alert)
+    issue, forge = f"/api/v1/groups/{group}/issue", "/api/v1/projects/demo/forge"
+    assert server.as_admin("DELETE", forge).status == 204
+    ask("post", "/api/v1/groups/{id}/issue", path=issue)
+    assert server.as_admin("POST", forge, pull_rows.FORGE).status == 200
+    assert server.as_admin("POST", issue).status == 202
+    support.sql(server.database, "UPDATE group_issues SET state = 'open', number = 7, url = 'https://h/7', trouble = 'the token has ended',"
+                f" due_at = now() + interval '1 day' WHERE group_id = {group}")
+    _ = ask("get", "/api/v1/groups"), ask("get", "/api/v1/groups/{id}", path=f"/api/v1/groups/{group}")
     ask("patch", "/api/v1/groups", {"groups": [{"id": group, "seen": "duplicate"}], "state": "investigating"})
     turn = f"UPDATE change_points SET regression = NOT regression WHERE id = (SELECT change_point_id FROM alerts WHERE id = {alert})"
     support.sql(server.database, turn)

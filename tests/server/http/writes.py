@@ -16,7 +16,7 @@ INJECTIONS = ("'; DROP TABLE runs; -- \" OR 1=1 -- $1); DELETE FROM measurements
               "<script>alert(1)</script>%s%n%x${jndi:ldap://x}`id`$(id)", "../../../etc/passwd", "a\r\nSet-Cookie: x=1\x1b[2J\x07",
               "\u202e\ufeff", "\ud800", "a\0b", "", "x" * 5000)
 # Beside the ordinary refusals 409: what the text would overwrite.
-TAKEN = (200, 201, 204)
+TAKEN = (200, 201, 202, 204)
 REFUSED = (400, 404, 409, 413)
 
 # Operations that change nothing (a replay, signing out without a session) or whose trace is the job itself, as server/API.md says.
@@ -149,6 +149,7 @@ class Writes:
         yield "patch", "/api/v1/groups", {"groups": [{"id": int(group.split("/")[-1])}], "state": "investigating", "assignee": "Ada"}, 2 + count
         for verb in ("merge", "split"):
             yield "post", f"{group}/{verb}", group_rows.body(server, "post", f"{group}/{verb}", alert), 1
+        yield "post", f"{group}/issue", None, 1
         event = self.values["/api/v1/environment/{id}"]
         yield "patch", f"/api/v1/environment/{event}", {"dismissed": True, "reason": "audited"}, 1
         yield "patch", f"/api/v1/environment/{event}", {"dismissed": False}, 1
