@@ -50,6 +50,7 @@ get_metrics GET /metrics - - - | Counters and gauges in OpenMetrics text
 get_notices GET /api/v1/notices - project,limit,cursor - | Notices that are not delivered yet, oldest first
 get_openapi_json GET /api/v1/openapi.json - - - | This description
 get_project GET /api/v1/projects/{project} - - - | One project, with its headline series
+get_project_badge GET /api/v1/projects/{project}/badge - label - | The state of the project as an SVG badge for other pages
 get_project_candidates GET /api/v1/projects/{project}/candidates - branch,machine_class,limit - | Changes that only single measurements show, with the two commits to measure in blocks
 get_project_commit GET /api/v1/projects/{project}/commits/{id} - - - | One commit, its runs and its values
 get_project_commits GET /api/v1/projects/{project}/commits - branch,q,limit,cursor - | Commits along first parents, newest first
@@ -74,6 +75,7 @@ get_readyz GET /readyz - - - | The service can do its work; 503 with a reason wh
 get_run GET /api/v1/runs/{id} - - - | The stored run document
 get_runners GET /api/v1/runners - project - | Runners: state, version, spool, alarms
 get_series GET /api/v1/series/{id} - from,to,points - | One series in columns, with its changes
+get_series_picture GET /api/v1/series/{id}/picture - style,width,height,from,to,points - | One series as an SVG picture for other pages
 get_series_replay GET /api/v1/series/{id}/replay - min_change,alpha - | Changes that the detector finds in this series with other settings
 get_session GET /api/v1/session - - - | The caller's token, without its secret: what it may do
 get_stats GET /api/v1/stats - project - | Figures of the service or of one project

@@ -234,6 +234,8 @@ PFC_HANDLER(projects_get);
 PFC_HANDLER(commits_post); /* results/commits.c */
 PFC_HANDLER(commits_list);
 PFC_HANDLER(commits_get);
+PFC_HANDLER(badge); /* results/pictures.c */
+PFC_HANDLER(series_picture);
 PFC_HANDLER(series_list); /* results/series.c */
 PFC_HANDLER(series_get);
 PFC_HANDLER(series_replay); /* results/replay.c */

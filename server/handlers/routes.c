@@ -94,6 +94,12 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/series/{id}", PFC_MAY_READ, pfc_handle_series_get,
       "from:string to:string points:integer(1..5000)", NULL,
       "One series in columns, with its changes", "200", "SeriesAnswer" },
+    { "GET", API "/series/{id}/picture", PFC_MAY_READ, pfc_handle_series_picture,
+      "style:(chart|spark) width:integer(40..2000) height:integer(12..1000) from:string to:string "
+      "points:integer(1..500)",
+      NULL, "One series as an SVG picture for other pages", "200", NULL },
+    { "GET", API "/projects/{p}/badge", PFC_MAY_READ, pfc_handle_badge, "label:string", NULL,
+      "The state of the project as an SVG badge for other pages", "200", NULL },
     { "GET", API "/projects/{p}/detector", PFC_MAY_READ, pfc_handle_detector_get, NULL, NULL,
       "The detector configuration of the project", "200", "DetectorAnswer" },
     { "POST", API "/projects/{p}/detector", PFC_SCOPE_TRIAGE, pfc_handle_detector_post, NULL,

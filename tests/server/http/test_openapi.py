@@ -110,7 +110,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         return {rule_rows.ONE: rule_rows.plant(server), schedules: "planted", schedules + "/run": "planted", schedules + "/nights": "planted", "/api/v1/environment/{id}": event,
                 "/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/projects/{p}/sessions/{id}": f"{6:032x}", "/api/v1/series/{id}": series,
-                "/api/v1/series/{id}/replay": series,
+                "/api/v1/series/{id}/replay": series, "/api/v1/series/{id}/picture": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 **group_rows.paths(server, alert),
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/jobs/{id}": job,
