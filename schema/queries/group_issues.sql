@@ -1,7 +1,7 @@
 -- Issues at the forge for alert groups: see server/services/bot/issues.h.
 
 -- name: group_issue_ask
--- Stores the request; one that is stored is looked at again now, and made again where the issue was deleted at the forge.
+-- Stores the request; one that is stored is looked at again now, and made again where the issue was deleted.
 -- No row: the project has no link to a forge.
 -- in: project_id i64, group_id i64, actor text
 -- value: group_id i64
@@ -46,15 +46,30 @@ FROM group_issues i JOIN projects p ON p.id = i.project_id
 WHERE i.project_id = $1::bigint AND i.group_id = $2::bigint AND i.due_at <= clock_timestamp();
 
 -- name: group_issue_posted
+-- Readers of the group learn it as an event of one of its alerts.
 -- in: project_id i64, group_id i64, number i64, url text, state text, hash text?
-UPDATE group_issues SET number = $3::bigint, url = $4, state = $5, hash = $6, updated_at = now()
-WHERE project_id = $1::bigint AND group_id = $2::bigint;
+WITH done AS (
+    UPDATE group_issues SET number = $3::bigint, url = $4, state = $5, hash = $6, updated_at = now()
+    WHERE project_id = $1::bigint AND group_id = $2::bigint RETURNING project_id, group_id)
+SELECT pg_notify('perfci', json_build_object('type', 'alert', 'project', p.name, 'id', a.id,
+                                             'state', a.state, 'series_id', a.series_id)::text)
+FROM done d JOIN projects p ON p.id = d.project_id
+JOIN LATERAL (
+    SELECT m.id, m.state, m.series_id FROM alerts m WHERE m.project_id = d.project_id AND m.group_id = d.group_id
+    ORDER BY m.id LIMIT 1) a ON true;
 
 -- name: group_issue_gone
 -- The issue was deleted at the forge: it is not made again without a request.
 -- in: project_id i64, group_id i64
-UPDATE group_issues SET state = 'gone', due_at = NULL, tries = 0, trouble = NULL, updated_at = now()
-WHERE project_id = $1::bigint AND group_id = $2::bigint;
+WITH done AS (
+    UPDATE group_issues SET state = 'gone', due_at = NULL, tries = 0, trouble = NULL, updated_at = now()
+    WHERE project_id = $1::bigint AND group_id = $2::bigint RETURNING project_id, group_id)
+SELECT pg_notify('perfci', json_build_object('type', 'alert', 'project', p.name, 'id', a.id,
+                                             'state', a.state, 'series_id', a.series_id)::text)
+FROM done d JOIN projects p ON p.id = d.project_id
+JOIN LATERAL (
+    SELECT m.id, m.state, m.series_id FROM alerts m WHERE m.project_id = d.project_id AND m.group_id = d.group_id
+    ORDER BY m.id LIMIT 1) a ON true;
 
 -- name: group_issue_later
 -- Ends a look. A request that came meanwhile has set tries and hash back; it only waits for the next look.

@@ -164,7 +164,27 @@ async function a_group_is_split_and_merged_again({ browser, mock, state }) {
   });
 }
 
+async function an_issue_is_filed_or_the_refusal_says_why({ browser, mock, state }) {
+  await withPage(browser, { ...wide, allow: refused }, async (page) => {
+    state.unlinked = true;
+    await page.goto(`${mock.url}/groups/12`);
+    await settled(page);
+    await signIn(page);
+    await page.getByRole("button", { name: "File an issue" }).click();
+    await page.getByRole("alert").getByText("the project is linked to no repository of a forge").waitFor();
+    state.unlinked = false;
+    await page.getByRole("button", { name: "File an issue" }).click();
+    const link = page.getByRole("link", { name: "octo/kernels #12" });
+    await link.waitFor();
+    assert.equal(await link.getAttribute("href"), "https://forge.example/octo/kernels/issues/12");
+    await page.getByRole("button", { name: "Update the issue" }).waitFor();
+    await shoot(page, "walk-group-issue");
+    assert.deepEqual(await overflow(page), []);
+  });
+}
+
 export const groupWalks = {
   ten_alerts_of_one_cause_take_four_actions, groups_are_triaged_by_keys_alone, a_change_of_another_person_is_shown_beside_ones_own, buttons_that_cannot_work_say_why,
   improvements_and_recoveries_stand_beside_regressions, cause_size_and_suspect_are_on_the_first_screen, a_group_is_split_and_merged_again,
+  an_issue_is_filed_or_the_refusal_says_why,
 };

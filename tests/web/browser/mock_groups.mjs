@@ -35,7 +35,7 @@ function shown(g, state) {
   return { id: g.id, project: "kernels", branch: "main", direction: "regression", alerts: g.members.length, series: g.members.length, measured: 40, summary: g.summary,
     state: stateOf(g), states, worth: 0.21 - g.id / 100, rel_least: g.members[0].rel_change, rel_most: worst.rel_change, placed: false, assignee: g.assignee,
     opened_first: "2026-02-22T01:50:00Z", opened_last: "2026-02-23T02:50:00Z", updated_at: "2026-02-23T03:56:40Z",
-    spark: Array.from({ length: 40 }, (_, i) => (i < 30 ? 1 : 1.07) + Math.sin(i) * 0.004), worst: { ...worst, id: undefined, alert_id: worst.id, unit: "ns", better: "lower" }, lead };
+    spark: Array.from({ length: 40 }, (_, i) => (i < 30 ? 1 : 1.07) + Math.sin(i) * 0.004), issue: g.issue ?? null, worst: { ...worst, id: undefined, alert_id: worst.id, unit: "ns", better: "lower" }, lead };
 }
 
 const improvement = () => ({ project: "kernels", branch: "main", direction: "improvement", commit: alerts()[0].commit, subject: "gemm: fuse the epilogue",
@@ -82,6 +82,11 @@ export function changeGroups(method, path, change, state) {
   }
   const [, , id, verb] = path.split("/");
   const g = all.find((one) => one.id === Number(id));
+  if (verb === "issue") {
+    if (state.unlinked) return [409, { error: { code: "conflict", message: "the project is linked to no repository of a forge" } }];
+    g.issue = { forge: "github", repo: "octo/kernels", number: 12, url: "https://forge.example/octo/kernels/issues/12", state: "open", trouble: null, asked_at: "2026-02-27T05:40:00Z", asked_by: "token 3 (mara)" };
+    return [202, detail(g, state)];
+  }
   if (verb === "split") {
     const made = { ...g, id: 20 + all.length, summary: "split off", members: g.members.filter((m) => change.alerts.includes(m.id)), history: [] };
     g.members = g.members.filter((m) => !change.alerts.includes(m.id));

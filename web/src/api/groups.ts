@@ -5,11 +5,16 @@ export interface WorstSeries {
   alert_id: number; series_id: number; benchmark: string; metric: string; backend: string; machine_class: string; unit: string;
   better: string; rel_change: number | null; rel_low: number | null; rel_high: number | null;
 }
+/** The issue at the forge, which a person asks for. */
+export interface GroupIssue {
+  forge: string; repo: string; number: number | null; url: string; state: "waiting" | "open" | "closed" | "gone"; trouble: string | null;
+  asked_at: string; asked_by: string | null;
+}
 export interface Group {
   id: number; project: string; branch: string; direction: string; alerts: number; series: number; measured: number; summary: string;
   state: string; states: Record<string, number>; worth: number | null; rel_least: number | null; rel_most: number | null; placed: boolean;
   assignee: string | null; opened_first: string; opened_last: string; updated_at: string; spark: (number | null)[];
-  worst: WorstSeries; lead: Alert;
+  issue: GroupIssue | null; worst: WorstSeries; lead: Alert;
 }
 /** Series that one commit has made better. It needs no triage and has no state. */
 export interface Improvement {

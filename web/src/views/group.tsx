@@ -109,6 +109,28 @@ function History(props: { group: GroupDetail }) {
   );
 }
 
+const ISSUE_STATES = { waiting: "will be made within a minute", open: "open", closed: "closed", gone: "was deleted at the forge" };
+
+/** The group's issue at the forge, or the request for one. */
+function Issue(props: { group: GroupDetail; reload: () => void }) {
+  const { id, issue } = props.group;
+  const [fault, setFault] = useState("");
+  const ask = () => {
+    request("POST", `/groups/${id}/issue`, {}).then(() => { setFault(""); props.reload(); },
+      (error: unknown) => setFault(error instanceof Error ? error.message : String(error)));
+  };
+  const name = issue && `${issue.repo}${issue.number === null ? "" : ` #${issue.number}`}`;
+  return (
+    <div class="levels">
+      {issue ? <p>{/^https?:\/\//.test(issue.url) ? <a href={issue.url} rel="noreferrer">{name}</a> : name}: {ISSUE_STATES[issue.state]}</p>
+        : <p class="muted">perfci makes an issue in the project's repository, edits it when the group changes, and closes it when no alert of the group is open.</p>}
+      {issue?.trouble && <p class="said bad">The last try failed: {issue.trouble}</p>}
+      {fault && <p role="alert" class="said bad">{fault}</p>}
+      <p><ActionButton why={mayTriage()} onClick={ask}>{!issue ? "File an issue" : issue.state === "gone" ? "Make it again" : "Update the issue"}</ActionButton></p>
+    </div>
+  );
+}
+
 /** The suspects of the alert with the highest worth: their probabilities are of all series of the group. */
 function Details(props: { group: GroupDetail }) {
   const load = useApi<AlertDetail>(`/alerts/${props.group.lead.id}`, ["alert"]);
@@ -153,14 +175,15 @@ export function GroupView(props: { id: string }) {
           <Details group={g} />
           <div class="split">
             <Section title="History"><History group={g} /></Section>
-            <Section title="Figures">
-              <Facts facts={[
-                ["Worth", g.worth === null ? "\u2013" : formatNumber(g.worth)], ["Alerts", String(g.alerts)], ["Series", `${g.series} of ${g.measured}`],
-                ["Grouped by", g.placed ? "a person" : "the place of the change"], ["Lead alert", <a href={href.alert(g.lead.id)}>#{g.lead.id}</a>],
-                ["Place", <code>{shortId(g.lead.commit ?? g.lead.commit_high)}</code>],
-              ]} />
-            </Section>
+            <Section title="Issue"><Issue group={g} reload={load.state === "data" ? load.reload : () => undefined} /></Section>
           </div>
+          <Section title="Figures">
+            <Facts facts={[
+              ["Worth", g.worth === null ? "\u2013" : formatNumber(g.worth)], ["Alerts", String(g.alerts)], ["Series", `${g.series} of ${g.measured}`],
+              ["Grouped by", g.placed ? "a person" : "the place of the change"], ["Lead alert", <a href={href.alert(g.lead.id)}>#{g.lead.id}</a>],
+              ["Place", <code>{shortId(g.lead.commit ?? g.lead.commit_high)}</code>],
+            ]} />
+          </Section>
         </Page>
       )}
     </View>
