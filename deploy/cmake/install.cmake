@@ -5,7 +5,7 @@ install(TARGETS perfci-server RUNTIME DESTINATION bin COMPONENT perfci-server)
 install(TARGETS perfci-runner perfci-sandbox RUNTIME DESTINATION bin COMPONENT perfci-runner)
 
 # The units name the programs where they are only now: --prefix may have been given just then.
-foreach(part "perfci;perfci-nightly@*" "perfci-server;perfci-server*" "perfci-runner;perfci-runner*"
+foreach(part "perfci;perfci-nightly@*" "perfci;perfci-store@*" "perfci-server;perfci-server*" "perfci-runner;perfci-runner*"
     "perfci-runner;perfci-sandbox*" "perfci-runner;perfci-dispatcher*")
   list(POP_FRONT part component)
   install(CODE "set(perfci_units \"${PROJECT_SOURCE_DIR}/deploy/systemd\")
@@ -13,7 +13,8 @@ foreach(part "perfci;perfci-nightly@*" "perfci-server;perfci-server*" "perfci-ru
   set(perfci_part \"${part}\")" COMPONENT ${component})
   install(CODE [[
     file(GLOB units "${perfci_units}/${perfci_part}.service" "${perfci_units}/${perfci_part}.socket"
-      "${perfci_units}/${perfci_part}.timer" "${perfci_units}/../slurm/${perfci_part}.service")
+      "${perfci_units}/${perfci_part}.timer" "${perfci_units}/../slurm/${perfci_part}.service"
+      "${perfci_units}/../ci/${perfci_part}.service" "${perfci_units}/../ci/${perfci_part}.timer")
     foreach(unit ${units})
       get_filename_component(name ${unit} NAME)
       file(READ ${unit} text)

@@ -63,6 +63,7 @@ class Packages(unittest.TestCase):
         everything = [path for name in NAMES for path in self.paths(name)]
         self.assertEqual(len(everything), len(set(everything)))
         for path in ("/usr/bin/perfci", "/usr/bin/perfci-bench", "/usr/lib/systemd/system/perfci-nightly@.service",
+                     "/usr/lib/systemd/system/perfci-store@.service", "/usr/lib/systemd/system/perfci-store@.timer",
                      "/usr/share/bash-completion/completions/perfci", "/usr/share/zsh/vendor-completions/_perfci",
                      "/usr/share/fish/vendor_completions.d/perfci.fish"):
             self.assertIn(path, self.paths("perfci"))

@@ -193,7 +193,7 @@ class FirstDay(unittest.TestCase):
     def verify(self):
         """systemd finds nothing wrong with the units, and the programs where they say."""
         units = sorted((self.root / "usr/local/lib/systemd/system").iterdir())
-        sources = [*pathlib.Path(ROOT, "deploy/systemd").glob("perfci-*"), *pathlib.Path(ROOT, "deploy/slurm").glob("perfci-*")]
+        sources = [source for name in ("systemd", "slurm", "ci") for source in pathlib.Path(ROOT, "deploy", name).glob("perfci-*")]
         self.assertEqual(sorted(u.name for u in units), sorted(s.name for s in sources))
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", *(str(u).replace("@.", "@kernels.") for u in units)],
                               capture_output=True, text=True, timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL, check=False)
