@@ -65,7 +65,7 @@ function SingleAlerts() {
           }
           return (
             <>
-              <Table caption="Alerts, newest first" rows={rows} keyOf={(a) => a.id} columns={[
+              <Table caption="Alerts, newest first" keys rows={rows} keyOf={(a) => a.id} columns={[
                 { name: "Alert", head: true, cell: (a) => <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.alert(a.id)} /> },
                 { name: "Change", cell: (a) => <Change alert={a} /> },
                 { name: "Cause", cell: (a) => <Cause alert={a} /> },

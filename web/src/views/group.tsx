@@ -83,7 +83,7 @@ function Members(props: { group: GroupDetail }) {
   return (
     <Section title={plural(members.length, "alert")} side={<ActionButton why={why} onClick={split}>Split off{chosen.size ? ` ${plural(chosen.size, "alert")}` : ""}</ActionButton>}>
       {fault && <p role="alert" class="said bad">{fault}</p>}
-      <Table caption="Alerts of the group" rows={members} keyOf={(m) => m.id} rowClass={(m) => (chosen.has(m.id) ? "current" : "")} columns={[
+      <Table caption="Alerts of the group" keys rows={members} keyOf={(m) => m.id} rowClass={(m) => (chosen.has(m.id) ? "current" : "")} columns={[
         { name: "Select", cell: (m) => <input type="checkbox" aria-label={`Select alert ${m.id}`} checked={chosen.has(m.id)} onChange={(e) => choose(m, e.currentTarget.checked)} /> },
         { name: "Alert", head: true, cell: (m) => <BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend} to={href.alert(m.id)} /> },
         { name: "Machine", cell: (m) => m.machine_class },

@@ -76,7 +76,7 @@ function Rows(props: { rows: readonly Group[]; reload: () => void }) {
         <label class="check"><input type="checkbox" checked={all} onChange={(e) => setChosen(e.currentTarget.checked ? new Map(rows.slice(0, 100).map((g) => [g.id, g.state])) : new Map())} /> {chosen.size ? `${plural(chosen.size, "group")} selected` : "Select all"}</label>
         <GroupChange groups={rows} chosen={chosen} onSaved={done} onRefused={props.reload} onSeen={setChosen}><Merge rows={rows} chosen={chosen} done={done} /></GroupChange>
       </div>
-      <Table caption="Groups of alerts" className="groups" rows={rows} keyOf={(g) => g.id} rowClass={(g) => (chosen.has(g.id) ? "current" : "")} columns={[
+      <Table caption="Groups of alerts" keys className="groups" rows={rows} keyOf={(g) => g.id} rowClass={(g) => (chosen.has(g.id) ? "current" : "")} columns={[
         { name: "Select", cell: (g) => <input type="checkbox" aria-label={`Select group ${g.id}`} checked={chosen.has(g.id)} onChange={(e) => choose(g, e.currentTarget.checked)} /> },
         { name: "Group", head: true, cell: (g) => <span class="bench"><a href={href.group(g.id)} class="clamped" title={g.summary}>{formatShares(g.summary)}</a>
           <small class="clamped">worst: {g.worst.benchmark || g.worst.metric} {g.worst.backend}</small></span> },
@@ -92,7 +92,7 @@ function Rows(props: { rows: readonly Group[]; reload: () => void }) {
 
 function Improvements(props: { rows: readonly Improvement[] }) {
   return (
-    <Table caption="Improvements by commit, newest first" className="groups" rows={props.rows} keyOf={(i) => `${i.commit} ${i.branch}`} columns={[
+    <Table caption="Improvements by commit, newest first" keys className="groups" rows={props.rows} keyOf={(i) => `${i.commit} ${i.branch}`} columns={[
       { name: "Improvement", head: true, cell: (i) => <span class="bench"><a href={href.commit(i.project, i.commit)} class="clamped" title={i.summary}>{formatShares(i.summary)}</a><small class="clamped">best: {i.best.benchmark} {i.best.backend}</small></span> },
       { name: "Change", cell: (i) => <span class="stacked"><span><Badge judged={judgeChange("improvement", i.rel_most)} text={formatChange(i.rel_most)} /></span>{i.series > 1 && <small class="muted">{effectRange(i.rel_least, i.rel_most)}</small>}<small class="muted">{i.series} series</small></span> },
       { name: "Cause", cell: (i) => <span class="stacked"><CommitLink project={i.project} id={i.commit} /><Clamped text={`${i.subject} (${i.author})`} /></span> },

@@ -65,7 +65,7 @@ function NoSeries(props: { filtered: boolean }) {
 
 function List(props: { rows: Series[] }) {
   return (
-    <Table caption="Series" className="series-table" rows={props.rows} keyOf={(s) => s.id} columns={[
+    <Table caption="Series" keys className="series-table" rows={props.rows} keyOf={(s) => s.id} columns={[
       { name: "Series", head: true, cell: (s) => <BenchName benchmark={s.benchmark} metric={s.metric} backend={s.backend} to={href.series(s.id)} /> },
       { name: "Trend", cell: (s) => <Spark values={s.spark} tone={s.change ? judgeChange(s.change.direction, s.change.rel_change, readStatus(s.change)).tone : "info"} /> },
       { name: "Latest", numeric: true, cell: (s) => s.last ? formatValue(s.last.median, s.unit) : "\u2013" },

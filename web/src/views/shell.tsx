@@ -10,6 +10,7 @@ import { chooseTheme, themeShown } from "../base/theme";
 import { Fence } from "../widgets/fence";
 import { Icon } from "../widgets/icons";
 import { Account } from "../widgets/sign_in";
+import { Keys, KeysButton } from "./keys";
 import { Nav, hasSecondRow } from "./nav";
 import { PageOf } from "./pages";
 
@@ -43,16 +44,6 @@ function ProjectPicker() {
   );
 }
 
-/** "/" goes to the search box of the page, as people expect. */
-function onShortcut(e: KeyboardEvent): void {
-  const target = e.target instanceof HTMLElement ? e.target : null;
-  if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || target?.closest("input, textarea, select")) return;
-  const box = document.querySelector<HTMLInputElement>("input[data-search]");
-  if (!box) return;
-  e.preventDefault();
-  box.focus();
-}
-
 export function Shell() {
   const load = useApi<{ projects: Project[] }>("/projects", ["run", "alert"]);
   useEffect(() => { projects.value = load; }, [load.state, load.state === "data" ? load.data : null, load.state === "failed" ? load.error : null]);
@@ -65,10 +56,6 @@ export function Shell() {
     if (first.current) first.current = false;
     else main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
   }, [path]);
-  useEffect(() => {
-    document.addEventListener("keydown", onShortcut);
-    return () => document.removeEventListener("keydown", onShortcut);
-  }, []);
   const dark = themeShown.value === "dark";
   return (
     <>
@@ -83,6 +70,7 @@ export function Shell() {
           <Nav open={open} />
           <div class="top-end">
             <a class="button plain docs" href="/docs/">Docs</a>
+            <KeysButton />
             <Account />
             <span class={`live live-${liveState.value}`} title="Whether this page is updated automatically"><i />{LIVE[liveState.value]}</span>
             <button type="button" class="button icon-only plain" aria-label={dark ? "Use the light theme" : "Use the dark theme"}
@@ -94,6 +82,7 @@ export function Shell() {
       </header>
       <main id="main" ref={main} tabIndex={-1}><Fence key={path}><PageOf route={route.value} /></Fence></main>
       <p class="sr-only" aria-live="polite">{liveNews.value}</p>
+      <Keys />
     </>
   );
 }

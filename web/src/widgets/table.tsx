@@ -17,12 +17,15 @@ const shown = (content: ComponentChildren): ComponentChildren => (typeof content
 
 export function Table<T>(props: {
   caption: string; columns: readonly Column<T>[]; rows: readonly T[]; keyOf: (row: T) => Key;
-  className?: string; rowClass?: (row: T) => string;
+  className?: string;
+  /** A list whose rows the keys j, k and x reach. */
+  keys?: boolean;
+  rowClass?: (row: T) => string;
 }) {
   const classOf = (c: Column<T>) => `${c.numeric ? "num" : ""}${c.wide ? " wide" : ""}${c.head ? " head" : ""}`.trim();
   return (
     <div class="table-box">
-      <table role="table" class={props.className ?? ""}>
+      <table role="table" class={props.className ?? ""} {...(props.keys ? { "data-keys": "" } : {})}>
         <caption class="sr-only">{props.caption}</caption>
         <thead role="rowgroup">
           <tr role="row">{props.columns.map((c) => <th key={c.name} role="columnheader" scope="col" class={classOf(c)}>{c.name}</th>)}</tr>

@@ -1,0 +1,44 @@
+/* Single keys of the dashboard: what each does. Pure: views/keys.tsx listens and acts. */
+
+/** Letters after "g", by the names of the pages in the navigation. */
+export const PAGE_LETTERS: Readonly<Record<string, string>> = {
+  Overview: "o", Alerts: "a", Bisections: "b", Suppressions: "u", Series: "s", Plot: "p", "Heat map": "h",
+  Commits: "c", Nights: "n", Compare: "r", Jobs: "j", Schedules: "d", Machines: "m",
+};
+
+/** Keys of lists and of every page, in the order of their description. */
+export const KEYS: readonly (readonly [readonly string[], string])[] = [
+  [["j"], "next row of the list"],
+  [["k"], "row before"],
+  [["x"], "select the row, or not"],
+  [["Enter"], "open the row"],
+  [["/"], "search box of the page"],
+  [["g"], "then a letter: go to a page"],
+  [["?"], "this list"],
+];
+
+export type KeyAction = { do: "help" } | { do: "search" } | { do: "row"; by: 1 | -1 } | { do: "mark" } | { do: "wait" } | { do: "go"; page: string };
+
+/** What a key does; `waiting`: the key before it was "g". Null: nothing of these, and the wait is over. */
+export function actionOf(key: string, waiting: boolean): KeyAction | null {
+  if (waiting) {
+    const page = Object.keys(PAGE_LETTERS).find((name) => PAGE_LETTERS[name] === key);
+    return page ? { do: "go", page } : null;
+  }
+  switch (key) {
+    case "?": return { do: "help" };
+    case "/": return { do: "search" };
+    case "j": return { do: "row", by: 1 };
+    case "k": return { do: "row", by: -1 };
+    case "x": return { do: "mark" };
+    case "g": return { do: "wait" };
+    default: return null;
+  }
+}
+
+/** The row after a step: from none to the first or the last, and no further than the ends. */
+export function rowAfter(now: number, by: 1 | -1, rows: number): number {
+  if (rows === 0) return -1;
+  if (now < 0) return by > 0 ? 0 : rows - 1;
+  return Math.min(rows - 1, Math.max(0, now + by));
+}
