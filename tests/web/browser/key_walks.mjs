@@ -62,6 +62,25 @@ async function the_row_of_the_focus_is_in_view({ browser, mock, state }) {
   });
 }
 
+/* Of a long list the selected groups are changed without a way back to its start. */
+async function the_bar_of_actions_stays_in_view({ browser, mock }) {
+  for (const width of [1280, 850]) {
+    await withPage(browser, { ...wide, width, height: 560 }, async (page) => {
+      await page.goto(`${mock.url}/alerts?project=kernels&state=all`);
+      await settled(page);
+      await page.getByRole("checkbox", { name: "Select group 14" }).waitFor();
+      await page.keyboard.press("k");
+      await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+      await until(page, () => document.querySelector("table.groups").getBoundingClientRect().top < document.querySelector("header.top").getBoundingClientRect().bottom + 120);
+      const [bar, header] = await page.evaluate(() => [document.querySelector(".action-bar").getBoundingClientRect().top, document.querySelector("header.top").getBoundingClientRect().bottom]);
+      assert.ok(bar >= header, `${bar} px under a header of ${header} px`);
+      await page.keyboard.press("k");
+      const row = await page.evaluate(() => document.activeElement.closest("tr").getBoundingClientRect().top - document.querySelector(".action-bar").getBoundingClientRect().bottom);
+      assert.ok(row >= 0, `the row is ${-row} px under the bar`);
+    });
+  }
+}
+
 async function g_and_a_letter_go_to_a_page({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/?project=kernels`);
@@ -140,5 +159,5 @@ async function the_keys_are_listed_and_can_be_switched_off({ browser, mock }) {
 }
 
 export const keyWalks = {
-  keys_walk_and_mark_the_rows_of_a_list, the_row_of_the_focus_is_in_view, g_and_a_letter_go_to_a_page, the_keys_are_listed_and_can_be_switched_off,
+  keys_walk_and_mark_the_rows_of_a_list, the_row_of_the_focus_is_in_view, the_bar_of_actions_stays_in_view, g_and_a_letter_go_to_a_page, the_keys_are_listed_and_can_be_switched_off,
 };
