@@ -1,4 +1,4 @@
-/* Single keys of the dashboard: what each does. Pure: views/keys.tsx listens and acts. */
+/* Single keys of the dashboard and their actions. Pure: views/keys.tsx listens and acts. */
 
 /** Letters after "g", by the names of the pages in the navigation. */
 export const PAGE_LETTERS: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ export const KEYS: readonly (readonly [readonly string[], string])[] = [
 
 export type KeyAction = { do: "help" } | { do: "search" } | { do: "row"; by: 1 | -1 } | { do: "mark" } | { do: "wait" } | { do: "go"; page: string };
 
-/** What a key does; `waiting`: the key before it was "g". Null: nothing of these, and the wait is over. */
+/** The action of a key; `waiting`: the key before it was "g". Null: nothing of these, and the wait is over. */
 export function actionOf(key: string, waiting: boolean): KeyAction | null {
   if (waiting) {
     const page = Object.keys(PAGE_LETTERS).find((name) => PAGE_LETTERS[name] === key);
