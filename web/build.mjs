@@ -1,14 +1,14 @@
 // Bundles the dashboard: node build.mjs OUT
 //
-// OUT gets index.html, assets/NAME-HASH.ext with NAME-HASH.ext.gz beside, and manifest.json, written
+// OUT gets index.html, assets/NAME-HASH.ext with NAME-HASH.ext.gz and .br beside, and manifest.json, written
 // last, so that its presence says that the rest is complete:
-//   {"pages": ["/", "/p/", ...], "files": [{"path", "type", "bytes", "gzip", "immutable"}]}
+//   {"pages": ["/", "/p/", ...], "files": [{"path", "type", "bytes", "gzip", "br", "immutable"}]}
 // `pages` are the paths (exact, or prefixes when they end in "/") that answer with index.html.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -23,14 +23,16 @@ const TYPES = {
   ".woff2": "font/woff2",
 };
 
-/** Fonts are compressed already; for anything else the smaller form is kept beside the plain one. */
+/** Fonts are compressed already; for anything else the smaller forms are kept beside the plain one. */
 async function put(files, path, bytes, immutable) {
   const gzip = extname(path) === ".woff2" ? null : gzipSync(bytes, { level: 9 });
   await mkdir(dirname(join(out, path)), { recursive: true });
   await writeFile(join(out, path), bytes);
+  const br = gzip && brotliCompressSync(bytes);
   if (gzip) await writeFile(join(out, `${path}.gz`), gzip);
+  if (br) await writeFile(join(out, `${path}.br`), br);
   files.push({
-    path, type: TYPES[extname(path)], bytes: bytes.length, gzip: gzip ? gzip.length : null, immutable,
+    path, type: TYPES[extname(path)], bytes: bytes.length, gzip: gzip ? gzip.length : null, br: br ? br.length : null, immutable,
   });
 }
 

@@ -12,6 +12,8 @@ typedef struct pfc_asset {
     size_t len;
     const unsigned char *gzip; /* NULL: not worth it */
     size_t gzip_len;
+    const unsigned char *br; /* brotli (RFC 7932); NULL: not worth it */
+    size_t br_len;
     bool immutable; /* the name has a hash of the content */
 } pfc_asset;
 

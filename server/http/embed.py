@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the bundled dashboard as C arrays: embed.py OUT.c [DIST].
 
-DIST holds manifest.json, {"pages": [...], "files": [{"path", "type", "gzip", "immutable"}]}, and the
-files it names, compressed forms beside them as PATH.gz. Without DIST the program gets one page
+DIST holds manifest.json, {"pages": [...], "files": [{"path", "type", "gzip", "br", "immutable"}]}, and the
+files it names, compressed forms beside them as PATH.gz and PATH.br. Without DIST the program gets one page
 that says the dashboard was not built in.
 """
 import json
@@ -44,11 +44,15 @@ def main():
     for i, f in enumerate(sorted(manifest["files"], key=lambda f: f["path"])):
         data = (dist / f["path"]).read_bytes() if dist else PLAIN.encode()
         parts.append(array(f"data_{i}", data))
-        packed = "NULL, 0"
-        if f.get("gzip"):
-            zipped = (dist / (f["path"] + ".gz")).read_bytes()
-            parts.append(array(f"gzip_{i}", zipped))
-            packed = f"gzip_{i}, {len(zipped)}"
+        forms = []
+        for coding, ending in (("gzip", ".gz"), ("br", ".br")):
+            if f.get(coding):
+                form = (dist / (f["path"] + ending)).read_bytes()
+                parts.append(array(f"{coding}_{i}", form))
+                forms.append(f"{coding}_{i}, {len(form)}")
+            else:
+                forms.append("NULL, 0")
+        packed = ", ".join(forms)
         rows.append(f"    {{ {text(f['path'])}, {text(f['type'])}, data_{i}, {len(data)}, {packed}, "
                     f"{'true' if f['immutable'] else 'false'} }},\n")
     parts.append("const pfc_asset pfc_assets[] = {\n" + "".join(rows) + "};\n")

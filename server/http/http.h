@@ -106,6 +106,8 @@ typedef struct pfc_reply {
     bool borrowed;            /* body is static and not freed */
     const char *gzip_body;    /* static, the same compressed beforehand; NULL: none */
     size_t gzip_len;
+    const char *br_body; /* static, by brotli; NULL: none */
+    size_t br_len;
     const char *wait_topic; /* set by pfc_reply_wait, static */
     pfc_wish wish;          /* set by pfc_reply_wait_for; suits NULL: every event of the topic */
     double wait_s;          /* at most this long after the first call */
@@ -113,6 +115,7 @@ typedef struct pfc_reply {
     void *ticket;           /* of later */
     bool events;            /* set by pfc_reply_events */
     bool own_style;         /* a page without scripts that carries its style in itself */
+    bool for_others;        /* pages of other origins may show it as an image */
     int64_t run_id;         /* that was stored, for the log; 0: none */
     char project[64];       /* whose events */
     char cookie[192];       /* Set-Cookie; "": none */

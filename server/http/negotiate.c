@@ -37,7 +37,7 @@ static double weight_of(const char *at, const char *end)
 
 httpd_codings httpd_codings_of(const char *header)
 {
-    double gzip = -1, identity = -1, any = -1; /* -1: not named */
+    double br = -1, gzip = -1, identity = -1, any = -1; /* -1: not named */
     httpd_codings out = { .identity = true };
 
     if (!header)
@@ -51,6 +51,8 @@ httpd_codings httpd_codings_of(const char *header)
         if ((len == 4 && strncasecmp(at, "gzip", 4) == 0) ||
             (len == 6 && strncasecmp(at, "x-gzip", 6) == 0))
             gzip = weight_of(at + len, end);
+        else if (len == 2 && strncasecmp(at, "br", 2) == 0)
+            br = weight_of(at + len, end);
         else if (len == 8 && strncasecmp(at, "identity", 8) == 0)
             identity = weight_of(at + len, end);
         else if (len == 1 && *at == '*')
@@ -63,6 +65,8 @@ httpd_codings httpd_codings_of(const char *header)
     out.gzip = gzip > 0 && gzip >= identity;
     if (!out.identity)
         out.gzip = gzip > 0;
+    /* Not by "*": a client that knows brotli names it. */
+    out.br = br > 0 && br >= gzip && (br >= identity || !out.identity);
     return out;
 }
 

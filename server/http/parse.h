@@ -8,11 +8,12 @@
 
 /* negotiate.c */
 typedef struct httpd_codings {
+    bool br;       /* brotli is acceptable, with at least the weights of the others */
     bool gzip;     /* gzip is acceptable, with at least the weight of identity */
     bool identity; /* acceptable without a coding */
 } httpd_codings;
-/** Parses an Accept-Encoding header; NULL: no header. Both false: the client accepts no coding of
- * this server. */
+/** Parses an Accept-Encoding header; NULL: no header. gzip and identity false: the client accepts
+ * no coding that every answer has; only files of the dashboard have a brotli form. */
 httpd_codings httpd_codings_of(const char *header);
 /** True when If-None-Match (NULL: no header) lists the tag, strong or weak, or is "*". */
 bool httpd_tag_listed(const char *header, const char *tag);

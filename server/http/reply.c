@@ -296,7 +296,11 @@ static void choose_coding(const httpd_exchange *x, pfc_reply *reply)
 {
     const httpd_codings codings = httpd_codings_of(x->accept_text);
 
-    if (codings.gzip && reply->body_len > 0 && reply->gzip_body) {
+    if (codings.br && reply->body_len > 0 && reply->br_body) {
+        reply->body = (char *)(uintptr_t)reply->br_body; /* persistent: never written */
+        reply->body_len = reply->br_len;
+        reply->encoding = "br";
+    } else if (codings.gzip && reply->body_len > 0 && reply->gzip_body) {
         reply->body = (char *)(uintptr_t)reply->gzip_body; /* persistent: never written */
         reply->body_len = reply->gzip_len;
         reply->encoding = "gzip";
@@ -304,6 +308,15 @@ static void choose_coding(const httpd_exchange *x, pfc_reply *reply)
                compressible(reply)) {
         compress_body(reply, !codings.identity);
     }
+}
+
+static void replace_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    const char *old = MHD_get_response_header(response, name);
+
+    if (old)
+        MHD_del_response_header(response, name, old);
+    MHD_add_response_header(response, name, value);
 }
 
 static void add_headers(const httpd_exchange *x, const pfc_reply *reply, const char *tag,
@@ -324,16 +337,12 @@ static void add_headers(const httpd_exchange *x, const pfc_reply *reply, const c
     };
 
     httpd_security_headers(response, x);
-    if (reply->own_style) {
-        static const char name[] = "Content-Security-Policy";
-        const char *value = MHD_get_response_header(response, name);
-
-        if (value)
-            MHD_del_response_header(response, name, value);
-        MHD_add_response_header(response, name,
-                                "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
-                                "form-action 'none'; frame-ancestors 'none'");
-    }
+    if (reply->own_style)
+        replace_header(response, "Content-Security-Policy",
+                       "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+                       "form-action 'none'; frame-ancestors 'none'");
+    if (reply->for_others)
+        replace_header(response, "Cross-Origin-Resource-Policy", "cross-origin");
     for (size_t i = 0; i < PFC_ARRAY_LEN(headers); i++) {
         if (headers[i].value)
             MHD_add_response_header(response, headers[i].name, headers[i].value);

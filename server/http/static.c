@@ -37,6 +37,8 @@ static void send_asset(const pfc_asset *asset, int status, pfc_reply *reply)
     reply->body_len = asset->len;
     reply->gzip_body = (const char *)asset->gzip;
     reply->gzip_len = asset->gzip_len;
+    reply->br_body = (const char *)asset->br;
+    reply->br_len = asset->br_len;
     reply->content_type = asset->type;
     reply->cache = asset->immutable ? "public, max-age=31536000, immutable" : "no-cache";
 }

@@ -14,6 +14,7 @@ static pfc_code reply_svg(pfc_reply *reply, pfc_buf *out, pfc_err *err)
 
     if (!code)
         code = pfc_reply_text(reply, 200, svg_type, pfc_buf_take(out));
+    reply->own_style = reply->for_others = !code;
     pfc_buf_clear(out);
     return code;
 }

@@ -372,32 +372,39 @@ Test(peers, the_last_address_that_is_not_trusted_is_the_client)
 
 static const struct {
     const char *header;
-    bool gzip, identity;
+    bool gzip, identity, br;
 } codings[] = {
-    { NULL, false, true },
-    { "", false, true },
-    { "gzip", true, true },
-    { "GZIP", true, true },
-    { "x-gzip", true, true },
-    { "br, deflate, gzip;q=0.2", true, true },
-    { "gzip;q=0", false, true },
-    { "gzip; q=0", false, true },
-    { "gzip ;\tq=0.000", false, true },
-    { "gzip;q=0.001", true, true },
-    { "gzip;q=0.5, identity", false, true }, /* rather as it is */
-    { "gzip;q=0.5, identity;q=0.5", true, true },
-    { "*", true, true },
-    { "*;q=0", false, false },
-    { "identity;q=0", false, false },
-    { "identity;q=0, gzip;q=0.1", true, false },
-    { "identity; q=0,gzip", true, false },
-    { "gzip, *;q=0", true, false },
-    { "*;q=0, identity", false, true },
-    { "gzipped", false, true },
-    { "deflate, br", false, true },
-    { "gzip;q=2", false, true }, /* no weight */
-    { "gzip;quality=1", false, true },
-    { ",,gzip,", true, true },
+    { NULL, false, true, false },
+    { "", false, true, false },
+    { "gzip", true, true, false },
+    { "GZIP", true, true, false },
+    { "x-gzip", true, true, false },
+    { "br, deflate, gzip;q=0.2", true, true, true },
+    { "gzip;q=0", false, true, false },
+    { "gzip; q=0", false, true, false },
+    { "gzip ;\tq=0.000", false, true, false },
+    { "gzip;q=0.001", true, true, false },
+    { "gzip;q=0.5, identity", false, true, false }, /* rather as it is */
+    { "gzip;q=0.5, identity;q=0.5", true, true, false },
+    { "*", true, true, false },
+    { "*;q=0", false, false, false },
+    { "identity;q=0", false, false, false },
+    { "identity;q=0, gzip;q=0.1", true, false, false },
+    { "identity; q=0,gzip", true, false, false },
+    { "gzip, *;q=0", true, false, false },
+    { "*;q=0, identity", false, true, false },
+    { "gzipped", false, true, false },
+    { "deflate, br", false, true, true },
+    { "gzip;q=2", false, true, false }, /* no weight */
+    { "gzip;quality=1", false, true, false },
+    { ",,gzip,", true, true, false },
+    { "gzip, deflate, br, zstd", true, true, true },
+    { "gzip, BR;q=0.9", true, true, false }, /* rather gzip */
+    { "gzip;q=0.5, br;q=0.5", true, true, true },
+    { "br;q=0, gzip", true, true, false },
+    { "br;q=0.5, identity", false, true, false },
+    { "br, identity;q=0", false, false, true },
+    { "brotli", false, true, false },
 };
 
 Test(negotiate, takes_codings_by_their_weights)
@@ -407,6 +414,7 @@ Test(negotiate, takes_codings_by_their_weights)
 
         cr_expect(eq(int, got.gzip, codings[i].gzip), "%s", codings[i].header);
         cr_expect(eq(int, got.identity, codings[i].identity), "%s", codings[i].header);
+        cr_expect(eq(int, got.br, codings[i].br), "%s", codings[i].header);
     }
 }
 
