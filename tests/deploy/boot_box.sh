@@ -23,7 +23,7 @@ own_system() {
     cover "$root" / "$memory/system"
     # A checkout or build folder on a file system of its own.
     for folder in "${PERFCI_SOURCE_DIR:-/}" "$(dirname "${PERFCI_BIN_DIR:-/bin}")"; do
-        [ "$(findmnt -n -o TARGET --target "$folder")" = / ] || cover "$root" "$folder" "$memory/$(basename "$folder")"
+        [ "$(findmnt -n -o TARGET --target "$folder")" = / ] || cover "$root" "$folder" "$memory/${folder//\//_}"
     done
     : >"$root/etc/fstab"
     # Local time is about noon, so that no timer of the night is due while a test runs.
