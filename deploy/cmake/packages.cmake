@@ -10,15 +10,16 @@ add_custom_command(OUTPUT ${pages}/stamp
           ${PROJECT_SOURCE_DIR}/deploy/debian/pages.py ${CMAKE_BINARY_DIR}/bin ${pages}
   COMMAND ${CMAKE_COMMAND} -DSCDOC=${PERFCI_SCDOC} -DPAGES=${pages} -P ${PROJECT_SOURCE_DIR}/deploy/debian/man.cmake
   COMMAND ${CMAKE_COMMAND} -E touch ${pages}/stamp
-  DEPENDS perfci perfci-server perfci-runner perfci-bench ${PROJECT_SOURCE_DIR}/deploy/debian/pages.py
+  DEPENDS perfci perfci-server perfci-runner perfci-sandbox perfci-bench ${PROJECT_SOURCE_DIR}/deploy/debian/pages.py
           ${PROJECT_SOURCE_DIR}/deploy/debian/man.cmake
   COMMENT "Writing man pages and completion"
   VERBATIM)
 add_custom_target(pages ALL DEPENDS ${pages}/stamp)
 install(DIRECTORY ${pages}/man1 ${pages}/man8 DESTINATION share/man COMPONENT perfci FILES_MATCHING
   PATTERN "*.1.gz" PATTERN "perfci-server.8.gz" EXCLUDE PATTERN "perfci-runner.8.gz" EXCLUDE PATTERN "man8" EXCLUDE)
-foreach(program server runner)
-  install(FILES ${pages}/man8/perfci-${program}.8.gz DESTINATION share/man/man8 COMPONENT perfci-${program} OPTIONAL)
+foreach(part "server;server" "runner;runner" "runner;sandbox")
+  list(POP_FRONT part component)
+  install(FILES ${pages}/man8/perfci-${part}.8.gz DESTINATION share/man/man8 COMPONENT perfci-${component} OPTIONAL)
 endforeach()
 install(FILES ${pages}/bash/perfci DESTINATION share/bash-completion/completions COMPONENT perfci)
 install(FILES ${pages}/zsh/_perfci DESTINATION share/zsh/vendor-completions COMPONENT perfci)

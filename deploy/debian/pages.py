@@ -13,6 +13,7 @@ STATUSES = ((0, "No regression, or done."), (1, "A regression was found."), (2, 
             (4, "A benchmark is broken."), (5, "Infrastructure: network, database, time limit."))
 PROGRAMS = (("perfci-server", 8, "stores benchmark runs, finds regressions, answers over HTTP"),
             ("perfci-runner", 8, "measures commits for a perfci server"),
+            ("perfci-sandbox", 8, "starts the commands of a perfci runner, each in a sandbox"),
             ("perfci-bench", 1, "measures the built-in kernels"))
 
 
@@ -92,7 +93,7 @@ def main_page(document):
         plain("For every commit of a repository perfci says whether something became slower, by how much, and because of which commit.") + "\n",
         "# COMMANDS\n", *rows, "# OPTIONS OF EVERY COMMAND\n", options_text(document["options"]), "# EXIT STATUS\n",
         "\n".join(f"*{status}*\n\t{plain(what)}\n" for status, what in STATUSES), "# SEE ALSO\n",
-        "*perfci-server*(8), *perfci-runner*(8), *perfci-bench*(1)"]) + "\n"
+        "*perfci-server*(8), *perfci-runner*(8), *perfci-sandbox*(8), *perfci-bench*(1)"]) + "\n"
 
 
 def program_page(name, section, summary, help_text):

@@ -116,8 +116,8 @@ class Packages(unittest.TestCase):
                 for option in options:
                     self.assertIn("--" + option["name"], text.replace("\\-", "-"), command["name"])
             self.assertIn(f"perfci-{command['name']}", page("man1/perfci.1.gz").replace("\\-", "-"))
-        for program in ("server", "runner"):
-            self.assertIn("--token-file" if program == "runner" else "--listen", page(f"man8/perfci-{program}.8.gz").replace("\\-", "-"))
+        for program, option in (("server", "--listen"), ("runner", "--token-file"), ("sandbox", "--few-namespaces")):
+            self.assertIn(option, page(f"man8/perfci-{program}.8.gz").replace("\\-", "-"))
 
     def test_lintian_has_no_errors(self):
         if not shutil.which("lintian"):
