@@ -107,22 +107,24 @@ static void tell_place(const pfc_night *n, int64_t job, const char *commit, cons
 {
     const json_t *wait = json_object_get(answer, "expected_wait");
     const char *reason = json_string_value(json_object_get(answer, "wait_reason"));
-    const long long place = json_integer_value(json_object_get(answer, "position"));
-    char middle[32], low[32], high[32];
+    const json_t *position = json_object_get(answer, "position");
+    char middle[32], low[32], high[32], place[48] = "far back in the queue";
 
     if (!pfc_streq(json_string_value(json_object_get(answer, "state")), "queued"))
         return;
+    if (json_is_integer(position))
+        (void)snprintf(place, sizeof(place), "number %lld in the queue",
+                       (long long)json_integer_value(position));
     if (!json_is_object(wait)) {
-        pfc_cli_note(n->cli, "job %lld (%.12s): number %lld in the queue, %s", (long long)job,
-                     commit, place, reason ? reason : "wait unknown");
+        pfc_cli_note(n->cli, "job %lld (%.12s): %s, %s", (long long)job, commit, place,
+                     reason ? reason : "wait unknown");
         return;
     }
     pfc_show_seconds(json_number_value(json_object_get(wait, "seconds")), middle);
     pfc_show_seconds(json_number_value(json_object_get(wait, "low")), low);
     pfc_show_seconds(json_number_value(json_object_get(wait, "high")), high);
-    pfc_cli_note(
-        n->cli, "job %lld (%.12s): number %lld in the queue, begins in about %s (%s to %s)%s%s",
-        (long long)job, commit, place, middle, low, high, reason ? ": " : "", reason ? reason : "");
+    pfc_cli_note(n->cli, "job %lld (%.12s): %s, begins in about %s (%s to %s)%s%s", (long long)job,
+                 commit, place, middle, low, high, reason ? ": " : "", reason ? reason : "");
 }
 
 /* Asks until the job is done with, one way or the other; *ended is the job then, NULL when the time

@@ -87,7 +87,7 @@ static void set_begins(pfc_table *table, size_t col, const json_t *job)
         for (size_t i = 0; i < PFC_ARRAY_LEN(keys); i++)
             pfc_show_seconds(json_number_value(json_object_get(wait, keys[i])), text[i]);
         pfc_table_setf(table, col, "in %s (%s to %s)", text[0], text[1], text[2]);
-    } else if (json_is_integer(json_object_get(job, "position"))) {
+    } else if (pfc_streq(json_string_value(json_object_get(job, "state")), "queued")) {
         pfc_table_set(table, col, "?");
     }
 }

@@ -109,10 +109,17 @@ static void forget_wish(httpd_exchange *x)
     x->wish = (pfc_wish){ 0 };
 }
 
+int64_t httpd_recheck_ns(size_t waiting)
+{
+    return PFC_MAX(PFC_HTTPD_RECHECK_S * PFC_NS_PER_S,
+                   (int64_t)waiting * (PFC_NS_PER_S / PFC_HTTPD_RECHECKS));
+}
+
 bool httpd_events_wait(httpd_exchange *x, const char *topic, pfc_wish wish, httpd_events_seen seen,
-                       int64_t wake_ns)
+                       int64_t end_ns)
 {
     httpd_events *events = &x->http->events;
+    const int64_t now_ns = pfc_clock_ns();
     bool waits = false;
 
     forget_wish(x);
@@ -123,7 +130,8 @@ bool httpd_events_wait(httpd_exchange *x, const char *topic, pfc_wish wish, http
         waits = !httpd_events_over_limit(events, x);
         x->no_wait = !waits;
         if (waits)
-            suspend(events, x, topic, wake_ns);
+            suspend(events, x, topic,
+                    PFC_MIN(end_ns, now_ns + httpd_recheck_ns(events->waiters_len)));
         else
             atomic_fetch_add(&x->http->crowded, 1);
     }

@@ -16,6 +16,7 @@
 #define PFC_HTTPD_STREAM_S     900 /* of a token's stream: the token may have expired since */
 #define PFC_HTTPD_PING_S       15 /* a comment line on every stream: detects disconnected clients */
 #define PFC_HTTPD_RECHECK_S    5  /* waiting handlers run again even without an event */
+#define PFC_HTTPD_RECHECKS     20 /* such runs a second at most, of all waiting handlers */
 #define PFC_HTTPD_STREAM_BYTES (256u * 1024) /* queued for one stream; a longer queue ends it */
 #define PFC_HTTPD_PAST         512           /* events stored for clients that reconnect */
 #define PFC_HTTPD_BACK_S       60 /* how long the client of an ended stream may take to reconnect */
@@ -74,12 +75,15 @@ typedef struct httpd_events_seen {
 } httpd_events_seen;
 
 httpd_events_seen httpd_events_so_far(httpd_events *events);
+/** How long a handler waits without an event before it runs again, when `waiting` others wait:
+ * each run asks the database, so a crowd must not do so every PFC_HTTPD_RECHECK_S. */
+int64_t httpd_recheck_ns(size_t waiting);
 /** Suspends x until `topic` (static) is published, or with a wish until an offer suits it, or
- * wake_ns; false when an event was published, or something was offered, since `seen` (the handler
+ * end_ns or the recheck; false when an event was published, or something was offered, since `seen` (the handler
  * must run again), or when the server stops; false and x->no_wait when too many wait. Takes the
  * wish. */
 bool httpd_events_wait(struct httpd_exchange *x, const char *topic, pfc_wish wish,
-                       httpd_events_seen seen, int64_t wake_ns);
+                       httpd_events_seen seen, int64_t end_ns);
 /** Suspends x until the returned tag is resumed or wake_ns; 0, and not suspended, when the server
  * stops. */
 uint64_t httpd_events_wait_tag(struct httpd_exchange *x, int64_t wake_ns);

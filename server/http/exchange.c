@@ -343,12 +343,11 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         const httpd_events_seen seen = httpd_events_so_far(&http->events);
         uint64_t ends = atomic_load(&http->events.ends);
         pfc_reply reply = { 0 };
-        int64_t now_ns, end_ns;
+        int64_t end_ns;
 
         pfc_log_set_request(x->id);
         call_handler(x, &reply);
         pfc_log_set_request(NULL);
-        now_ns = pfc_clock_ns();
 
         if (reply.events)
             crowded = refuse_stream(x, &reply);
@@ -364,7 +363,6 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         if (!reply.wait_topic)
             return answer(x, &reply, crowded);
         end_ns = x->complete_ns + seconds_ns(reply.wait_s);
-        end_ns = PFC_MIN(end_ns, now_ns + PFC_HTTPD_RECHECK_S * PFC_NS_PER_S);
         if (httpd_events_wait(x, reply.wait_topic, reply.wish, seen, end_ns))
             return MHD_YES;
         if (x->no_wait) {

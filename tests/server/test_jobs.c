@@ -138,6 +138,37 @@ Test(jobs, priority_first_then_age)
     pfc_db_close(db);
 }
 
+/* 1,000 jobs have a position, so that reading one job, or a page, does not count 10^5. */
+Test(jobs, a_job_far_back_in_the_queue_has_no_position)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), id;
+    const pfc_job_filter any = { .project_id = p };
+    char *sql = pfc_format("INSERT INTO jobs (project_id, kind, sha, priority) SELECT %lld,"
+                           " 'measure', repeat('0', 40), 50 + n %% 2 FROM generate_series(1, %d) n",
+                           (long long)p, PFC_JOB_PLACES - 1);
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+
+    pfc_test_sql(url, sql);
+    for (int behind = 0; behind < 2; behind++) {
+        const int64_t position = behind ? 0 : PFC_JOB_PLACES;
+
+        id = enqueue(db, p, behind + 1, 0, NULL);
+        cr_assert(eq(int, pfc_jobs_get(db, id, &jobs, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(i64, jobs.items[0].position, position));
+        pfc_rows_clear(&jobs);
+        cr_assert(eq(int, pfc_jobs_list(db, &any, (pfc_page){ 0 }, &jobs, &err), PFC_OK));
+        cr_assert(eq(i64, jobs.items[0].id, id));
+        cr_assert(eq(i64, jobs.items[0].position, position));
+        pfc_rows_clear(&jobs);
+    }
+    free(sql);
+    free(url);
+    pfc_db_close(db);
+}
+
 Test(jobs, labels_pick_the_runner)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

@@ -163,8 +163,9 @@ Test(needs, a_seeker_of_one_project_and_an_avoided_one)
     pfc_job_seeker_free(seeker);
 }
 
-/* The plan must not walk through jobs of other runners: two look-ups a set of labels that shares a
- * pair with the runner, however many jobs wait. */
+/* The plan must not walk through jobs of other runners: two look-ups a set of labels that is found
+ * under a pair of the runner, however many jobs wait. Those that share a pair with it and have one
+ * of their own beside are found under that one. */
 Test(needs, jobs_that_fit_no_runner_are_not_read)
 {
     char *url = NULL, *read;
@@ -175,8 +176,10 @@ Test(needs, jobs_that_fit_no_runner_are_not_read)
         "INSERT INTO jobs (project_id, kind, sha, labels) SELECT %lld, 'measure', repeat('0', 40),"
         " jsonb_build_object('tasks', 'blocks', 'ticket', n::text) FROM generate_series(1, 5000) n;"
         " INSERT INTO jobs (project_id, kind, sha, labels) SELECT %lld, 'measure', repeat('0', 40),"
-        " '{\"gpu\": \"none\"}' FROM generate_series(1, 5000) n",
-        (long long)p, (long long)p);
+        " '{\"gpu\": \"none\"}' FROM generate_series(1, 5000) n;"
+        " INSERT INTO jobs (project_id, kind, sha, labels) SELECT %lld, 'measure', repeat('0', 40),"
+        " jsonb_build_object('rack', '1', 'ticket', n::text) FROM generate_series(1, 2000) n",
+        (long long)p, (long long)p, (long long)p);
     static const char reads[] = "SELECT pg_stat_force_next_flush(); SELECT idx_tup_fetch +"
                                 " seq_tup_read FROM pg_stat_user_tables WHERE relname = 'jobs'";
 

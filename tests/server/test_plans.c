@@ -192,3 +192,43 @@ Test(plans, every_index_is_used_and_no_large_table_is_read_whole)
     free(all);
     free(url);
 }
+
+static const char *statement(const char *name)
+{
+    for (size_t i = 0; i < pfc_statements_len; i++)
+        if (strcmp(pfc_statements[i].name, name) == 0)
+            return pfc_statements[i].sql;
+    cr_fail("no statement %s", name);
+    return NULL;
+}
+
+/* Planning a lease takes ten times what it executes, and 1,000 waiting runners lease all the time.
+ * PostgreSQL keeps a plan from the sixth execution on if it expects the same cost as with the
+ * values. */
+Test(plans, a_lease_is_not_planned_anew_each_time)
+{
+    static const char *const arguments[] = {
+        "'r', 'c', '{\"a\": \"1\", \"b\": \"2\"}', '{}', NULL, 'h', 60, 1, NULL, NULL",
+        "'r', 'c', '{\"a\": \"1\", \"b\": \"2\"}', '{cpu,gpu}', 1, 'h', 60, NULL, NULL, NULL"
+    };
+    char *url = pfc_test_db_url(false);
+
+    pfc_test_sql(url, rows);
+    pfc_test_sql(url, "INSERT INTO jobs (project_id, kind, sha, labels) SELECT 1, 'measure',"
+                      " repeat('0', 40), jsonb_build_object('ticket', g)"
+                      " FROM generate_series(1, 5000) g");
+    pfc_test_sql(url, "VACUUM ANALYZE");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(arguments); i++) {
+        pfc_buf sql;
+
+        pfc_buf_init(&sql, 1 << 20);
+        pfc_buf_printf(&sql, "PREPARE lease AS %s;", statement("job_lease"));
+        for (int n = 0; n < 20; n++)
+            pfc_buf_printf(&sql, " EXECUTE lease (%s);", arguments[i]);
+        pfc_buf_puts(&sql, " SELECT generic_plans || ' of ' || generic_plans + custom_plans"
+                           " FROM pg_prepared_statements");
+        expect(url, arguments[i], pfc_buf_text(&sql), "15 of 20");
+        pfc_buf_clear(&sql);
+    }
+    free(url);
+}

@@ -2,9 +2,9 @@
 
 crowd.py [--jobs N] [--runners N] [--new N]
 
-Starts a private cluster with fsync and a server on it, queues the jobs that fit no runner (four sorts in turn: one
-label that all of them share, a label of its own, the same beside a label that all runners have, another machine
-class), and lets the runners wait by long polls. Then one new job after the other is posted, some for any runner, some
+Starts a private cluster with fsync and a server on it, queues the jobs that fit no runner (five sorts in turn: one
+label that all of them share, a label of its own, the same beside either of two labels that all runners have, another
+machine class), and lets the runners wait by long polls. Then one new job after the other is posted, some for any runner, some
 for one of them, some for none. Printed: the time from posting a job to the answer at a runner, the time of a lease
 that need not wait, statements of leases in the database for each new job, and the processor time of waiting.
 """
@@ -25,19 +25,21 @@ WAIT_S = 30
 # Statements of a lease request and of a new job, by the text that marks each in schema/queries.
 MARKS = {"seen": "INSERT INTO runners AS r", "question": "INSERT INTO lease_questions AS q", "release": "q.heard_from > $4))\nRETURNING id",
          "lease": "lease_hash = $6, tries", "token": "VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6)", "notify": "SELECT pg_notify(",
-         "insert": "INSERT INTO jobs (project_id", "read": "WITH page AS MATERIALIZED"}
+         "insert": "INSERT INTO jobs (project_id", "read": "WITH page AS MATERIALIZED", "look": "WITH alive AS MATERIALIZED"}
 
 
 def fill(database, jobs):
-    support.sql(database, f"""
-        INSERT INTO jobs (project_id, kind, priority, sha, labels, dedupe)
-        SELECT (SELECT id FROM projects WHERE name = 'demo'), 'measure', 40 + n % 7, lpad(to_hex(n), 40, '0'),
-               CASE n % 4 WHEN 0 THEN '{{"gpu": "none"}}'::jsonb
-                          WHEN 1 THEN jsonb_build_object('ticket', n::text)
-                          WHEN 2 THEN jsonb_build_object('tasks', 'blocks', 'ticket', n::text)
-                          ELSE '{{"machine_class": "elsewhere"}}' END, 'crowd' || n
-        FROM generate_series(1, {jobs}) AS n;
-        ANALYZE jobs;""")
+    for first in range(1, jobs + 1, 10000):
+        support.sql(database, f"""
+            INSERT INTO jobs (project_id, kind, priority, sha, labels, dedupe)
+            SELECT (SELECT id FROM projects WHERE name = 'demo'), 'measure', 40 + n % 7, lpad(to_hex(n), 40, '0'),
+                   CASE n % 5 WHEN 0 THEN '{{"gpu": "none"}}'::jsonb
+                              WHEN 1 THEN jsonb_build_object('ticket', n::text)
+                              WHEN 2 THEN jsonb_build_object('tasks', 'blocks', 'ticket', n::text)
+                              WHEN 3 THEN jsonb_build_object('gpu', 'h100', 'ticket', n::text)
+                              ELSE '{{"machine_class": "elsewhere"}}' END, 'crowd' || n
+            FROM generate_series({first}, {min(first + 9999, jobs)}) AS n""")
+    support.sql(database, "ANALYZE jobs")
 
 
 def request(method, path, body, token):
@@ -64,7 +66,7 @@ class Runners(threading.Thread):
     def ask(self, connection, n):
         self.asked[n] += 1  # also of its lease: one more request under the name of a job in hand would return that job
         connection.sendall(request("POST", f"/api/v1/jobs/lease?wait={WAIT_S}", {
-            "runner": f"r{n}", "machine_class": "crowd", "labels": {"tasks": "blocks", "host": f"r{n}"},
+            "runner": f"r{n}", "machine_class": "crowd", "labels": {"tasks": "blocks", "gpu": "h100", "host": f"r{n}"},
             "lease": f"{n:08x}{self.asked[n]:08x}{os.getpid():016x}", "asked": 1}, self.token))
 
     def run(self):
@@ -96,7 +98,7 @@ def postgres_seconds(database):
 
 def statements(database):
     """How often each was executed, and the milliseconds of all executions; "at": when, in seconds."""
-    asked = " UNION ALL ".join(f"SELECT '{name}', coalesce(sum(calls), 0), coalesce(sum(total_exec_time), 0) FROM pg_stat_statements "
+    asked = " UNION ALL ".join(f"SELECT '{name}', coalesce(sum(calls), 0), coalesce(sum(total_exec_time + total_plan_time), 0) FROM pg_stat_statements "
                                f"WHERE strpos(query, $q${mark}$q$) > 0" for name, mark in MARKS.items())
     rows = support.sql(database, "SELECT 'at', 0, extract(epoch FROM clock_timestamp()) UNION ALL " + asked).splitlines()
     found = {name: (int(calls), float(ms)) for name, calls, ms in (row.split("|") for row in rows)}
@@ -196,7 +198,7 @@ def at_once(server, database, connection, args):
                 post(server, connection, {"project": "demo", "kind": "measure", "commit": os.urandom(20).hex(), "labels": {"host": "direct"}})
             start = time.perf_counter()
             connection.request("POST", "/api/v1/jobs/lease", json.dumps({
-                "runner": "direct", "machine_class": "crowd", "labels": {"tasks": "blocks", "host": "direct"}, "lease": f"{k:08x}{there:08x}ffffffff{os.getpid():08x}",
+                "runner": "direct", "machine_class": "crowd", "labels": {"tasks": "blocks", "gpu": "h100", "host": "direct"}, "lease": f"{k:08x}{there:08x}ffffffff{os.getpid():08x}",
                 "asked": 1}), {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"})
             answer = connection.getresponse()
             text = answer.read()
@@ -207,6 +209,23 @@ def at_once(server, database, connection, args):
                 complete(server, connection, json.loads(text)["job"])
         line(what, times)
         print(f"  for each, all statements: {between(counts, statements(database), args.new)}", flush=True)
+
+
+def pages(server, database, connection, args):
+    """The queue as a person reads it."""
+    last = support.sql(database, "SELECT max(id) FROM jobs").strip()
+    for what, path in (("page of the queue", "/api/v1/jobs?limit=100"), ("one job, with its expected wait", f"/api/v1/jobs/{last}")):
+        times, counts = [], statements(database)
+        for _ in range(max(1, args.new // 10)):
+            start = time.perf_counter()
+            connection.request("GET", path, headers={"Authorization": "Bearer " + server.admin})
+            answer = connection.getresponse()
+            answer.read()
+            times.append(1000 * (time.perf_counter() - start))
+            if answer.status != 200:
+                raise SystemExit(f"{path}: {answer.status}")
+        line(what, times)
+        print(f"  for each, all statements: {between(counts, statements(database), max(1, args.new // 10))}", flush=True)
 
 
 def main():
@@ -223,6 +242,8 @@ def main():
     cluster.order("resume")
     database = cluster.database()
     support.sql(database, "CREATE EXTENSION pg_stat_statements")
+    support.sql(database, "ALTER SYSTEM SET pg_stat_statements.track_planning = on")
+    support.sql(database, "SELECT pg_reload_conf()")
     server = support.Server(database, "--workers", "1", "--connections", str(2 * args.runners + 200), "--waiting-per-token", "0")
     try:
         support.until("project", lambda: server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status == 201)
@@ -230,6 +251,7 @@ def main():
         print(f"{args.jobs:,} jobs that fit no runner, {args.runners:,} runners that wait", flush=True)
         connection = crowd(server, database, args)
         at_once(server, database, connection, args)
+        pages(server, database, connection, args)
     finally:
         server.close()
         cluster.close(dumped=False)

@@ -13,7 +13,8 @@ pfc_code pfc_jobs_list(pfc_db *db, const pfc_job_filter *filter, pfc_page page, 
                                                              .state = filter->state,
                                                              .kind = filter->kind,
                                                              .cursor = page.cursor,
-                                                             .limit = pfc_page_fetch(page) },
+                                                             .limit = pfc_page_fetch(page),
+                                                             .places = PFC_JOB_PLACES },
                                   out, err);
     if (!code)
         pfc_rows_cut(out, page, id);
@@ -28,7 +29,9 @@ pfc_code pfc_jobs_get(pfc_db *db, int64_t id, pfc_jobs *out, pfc_err *err)
     if (id <= 0)
         return pfc_err_set(err, PFC_ENOTFOUND, "no such job");
     code = pfc_sql_jobs_list_once(
-        db, &(pfc_sql_jobs_list_args){ .job_id = id, .limit = pfc_page_fetch((pfc_page){ 0 }) },
+        db,
+        &(pfc_sql_jobs_list_args){
+            .job_id = id, .limit = pfc_page_fetch((pfc_page){ 0 }), .places = PFC_JOB_PLACES },
         &rows, err);
     if (!code)
         code = pfc_rows_expect_one(rows.len, "such job", err);

@@ -185,6 +185,8 @@ pfc_code pfc_environment_get(pfc_db *db, int64_t id, pfc_environment_events *out
 typedef pfc_sql_jobs_list_row pfc_job;
 typedef pfc_sql_jobs_list_rows pfc_jobs;
 
+#define PFC_JOB_PLACES 1000 /* queued jobs that have a position; those behind have none */
+
 typedef struct pfc_job_filter {
     int64_t project_id;       /* 0: any */
     const char *state, *kind; /* NULL: any; kind NULL leaves the server's own (detect) out */

@@ -8,6 +8,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
+#include "server/http/events.h"
 
 #include "tests/server/http/live.h"
 
@@ -89,6 +90,19 @@ Test(waits, an_offer_wakes_one_of_those_that_it_suits)
     for (size_t i = 1; i < PFC_ARRAY_LEN(fds); i++)
         close(fds[i]);
     pfc_httpd_free(http);
+}
+
+/* Each recheck asks the database: all waiting requests together do so 20 times a second at most. */
+Test(waits, a_crowd_rechecks_no_more_often_than_a_few)
+{
+    static const struct {
+        size_t waiting;
+        int64_t seconds;
+    } rows[] = { { 0, 5 }, { 1, 5 }, { 100, 5 }, { 200, 10 }, { 1000, 50 }, { 10000, 500 } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
+        cr_assert(eq(i64, httpd_recheck_ns(rows[i].waiting), rows[i].seconds * PFC_NS_PER_S), "%zu",
+                  rows[i].waiting);
 }
 
 Test(waits, a_wait_ends_at_its_deadline)
