@@ -79,9 +79,9 @@ httpd_events_seen httpd_events_so_far(httpd_events *events);
  * each run asks the database, so a crowd must not do so every PFC_HTTPD_RECHECK_S. */
 int64_t httpd_recheck_ns(size_t waiting);
 /** Suspends x until `topic` (static) is published, or with a wish until an offer suits it, or
- * end_ns or the recheck; false when an event was published, or something was offered, since `seen` (the handler
- * must run again), or when the server stops; false and x->no_wait when too many wait. Takes the
- * wish. */
+ * end_ns or the recheck; false when an event was published, or something was offered, since `seen`
+ * (the handler must run again), or when the server stops; false and x->no_wait when too many wait.
+ * Takes the wish. */
 bool httpd_events_wait(struct httpd_exchange *x, const char *topic, pfc_wish wish,
                        httpd_events_seen seen, int64_t end_ns);
 /** Suspends x until the returned tag is resumed or wake_ns; 0, and not suspended, when the server

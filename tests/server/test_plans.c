@@ -205,7 +205,7 @@ static const char *statement(const char *name)
 /* Planning a lease takes ten times what it executes, and 1,000 waiting runners lease all the time.
  * PostgreSQL keeps a plan from the sixth execution on if it expects the same cost as with the
  * values. */
-Test(plans, a_lease_is_not_planned_anew_each_time)
+Test(plans, the_plan_of_a_lease_is_kept)
 {
     static const char *const arguments[] = {
         "'r', 'c', '{\"a\": \"1\", \"b\": \"2\"}', '{}', NULL, 'h', 60, 1, NULL, NULL",

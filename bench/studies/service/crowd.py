@@ -1,12 +1,13 @@
 """The cost of a lease in a crowd: many waiting jobs that fit no runner, many runners that wait for a job.
 
-crowd.py [--jobs N] [--runners N] [--new N]
+crowd.py [--jobs N] [--runners N] [--new N] [--strict]
 
 Starts a private cluster with fsync and a server on it, queues the jobs that fit no runner (five sorts in turn: one
 label that all of them share, a label of its own, the same beside either of two labels that all runners have, another
 machine class), and lets the runners wait by long polls. Then one new job after the other is posted, some for any runner, some
 for one of them, some for none. Printed: the time from posting a job to the answer at a runner, the time of a lease
-that need not wait, statements of leases in the database for each new job, and the processor time of waiting.
+that need not wait, statements of leases in the database for each new job, and the processor time of waiting. With --strict
+it ends with 1 when a lease takes more than 50 ms at p99, or a new job more than 3 tries of a lease.
 """
 import argparse
 import http.client
@@ -116,6 +117,14 @@ def quantile(times, q):
     return times[min(len(times) - 1, int(q * len(times)))] if times else float("nan")
 
 
+FAULTS = []
+
+
+def limit(what, value, most):
+    if value > most:
+        FAULTS.append(f"{what}: {value:.1f}, expected at most {most}")
+
+
 def line(what, times):
     print(f"{what:44} {len(times):5} {quantile(times, 0.5):8.1f} {quantile(times, 0.99):8.1f} {max(times):8.1f}", flush=True)
 
@@ -173,6 +182,7 @@ def crowd(server, database, args):
         now = statements(database)
         wall = now["at"] - counts["at"]
         tries = (now["lease"][0] - counts["lease"][0] - waiting * wall) / args.new
+        limit(f"{what}: tries of a lease", tries, 3)
         print(f"  for each: {max(0.0, tries):.2f} tries of a lease beside those of waiting alone; all statements: "
               f"{between(counts, now, args.new)}", flush=True)
     runners.over = True
@@ -208,6 +218,7 @@ def at_once(server, database, connection, args):
             if there:
                 complete(server, connection, json.loads(text)["job"])
         line(what, times)
+        limit(f"{what}: ms at p99", quantile(times, 0.99), 50)
         print(f"  for each, all statements: {between(counts, statements(database), args.new)}", flush=True)
 
 
@@ -234,6 +245,7 @@ def main():
     parser.add_argument("--runners", type=int, default=1000)
     parser.add_argument("--new", type=int, default=200)
     parser.add_argument("--idle", type=float, default=WAIT_S)
+    parser.add_argument("--strict", action="store_true", help="end with 1 beyond the limits")
     args = parser.parse_args()
     os.environ.update(PERFCI_TEST_BUFFERS="128MB", PERFCI_TEST_FSYNC="1")
     cluster = support.Cluster()
@@ -255,7 +267,10 @@ def main():
     finally:
         server.close()
         cluster.close(dumped=False)
+    if FAULTS:
+        print("beyond the limits: " + "; ".join(FAULTS), flush=True)
+    return 1 if FAULTS and args.strict else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""What appending commits costs, by the length of the history.
+
+history.py [--stored N ...] [--append N] [--rounds N] [--strict]
+
+For each length: a project with so many commits in one line, stored by SQL, in a private cluster with fsync. Then, by the
+API, blocks of `append` commits: a chain that follows the last one; the same with a merged side branch of three commits
+in every hundred; commits that a run has named before, which are stubs until then; and a chain on another branch that
+starts from the middle of the first. Printed: seconds of each, the median and the maximum of the rounds. With --strict it
+ends with 1 when one of them takes more than 2 s.
+"""
+import argparse
+import datetime
+import hashlib
+import http.client
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
+import support  # noqa: E402
+from unknown import LINE, document  # noqa: E402
+
+BEGIN = datetime.datetime(2027, 6, 1, tzinfo=datetime.timezone.utc)
+LIMIT_S = 2.0
+
+
+def fill(url, project, stored):
+    statements = [s for s in LINE.format(project, stored).split(";\n") if s.strip()]
+    for statement in statements:
+        done = support.subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", statement], capture_output=True, text=True,
+                                      stdin=support.subprocess.DEVNULL, check=False)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+
+
+class Line:
+    """Makes commits, each with an id and a time of its own."""
+
+    def __init__(self, project, last):
+        self.project, self.last, self.made = project, last, 0
+
+    def commit(self, parents, at=None):
+        self.made += 1
+        at = self.made if at is None else at
+        return {"id": hashlib.sha1(f"{self.project} {self.made}".encode()).hexdigest(), "parents": parents, "author": "Ada",
+                "time": (BEGIN + datetime.timedelta(seconds=at)).strftime("%Y-%m-%dT%H:%M:%SZ"), "subject": f"change {self.made}"}
+
+    def chain(self, count, merge_every=0):
+        commits = []
+        while len(commits) < count:
+            parents = [self.last]
+            if merge_every and len(commits) % merge_every == merge_every - 4:
+                side = self.last
+                for _ in range(3):
+                    commits.append(self.commit([side]))
+                    side = commits[-1]["id"]
+                parents.append(side)
+            commits.append(self.commit(parents))
+            self.last = commits[-1]["id"]
+        return commits
+
+
+class Api:
+    def __init__(self, server):
+        self.port = server.port
+        self.head = {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"}
+
+    def post(self, path, body, status):
+        """Seconds until the answer."""
+        text = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=3600)  # an idle one is closed meanwhile
+        start = time.perf_counter()
+        connection.request("POST", path, text, self.head)
+        answer = connection.getresponse()
+        got = answer.read()
+        connection.close()
+        if answer.status != status:
+            raise SystemExit(f"{path}: {answer.status} {got[:300]!r}")
+        return time.perf_counter() - start
+
+
+def middle(times):
+    return sorted(times)[len(times) // 2]
+
+
+def measure(api, url, args, stored):
+    project = f"history{stored}"
+    api.post("/api/v1/projects", {"name": project}, 201)
+    fill(url, project, stored)
+    line, path = Line(project, f"{stored:040x}"), f"/api/v1/projects/{project}/commits"
+    faults = 0
+    support.sql(url, "SELECT pg_stat_statements_reset()") if args.explain else None
+
+    def block(commits, branch="main"):
+        return api.post(path, {"branch": branch, "commits": commits}, 200)
+
+    def named():
+        commits = line.chain(args.append)
+        for commit in (commits[0], commits[-1]):
+            run = json.loads(document(0, project))
+            run["commit"] = commit["id"]
+            api.post("/api/v1/runs", json.dumps(run).encode(), 201)
+        return block(commits)
+
+    def forked(k):
+        other = Line(f"{project} {k}", f"{stored // 2:040x}")
+        return block(other.chain(args.append), f"release{k}")
+
+    for what, act in (("a chain", lambda k: block(line.chain(args.append))),
+                      ("a chain with merges", lambda k: block(line.chain(args.append, 100))),
+                      ("a chain, ends named by runs", lambda k: named()),
+                      ("a chain on another branch", forked)):
+        times = [act(k) for k in range(args.rounds)]
+        print(f"{stored:>9} {what:32} {middle(times):8.2f} {max(times):8.2f}", flush=True)
+        faults += middle(times) > LIMIT_S
+        if args.explain:
+            print(support.sql(url, "SELECT calls, round(total_exec_time + total_plan_time), left(regexp_replace(query, E'\\s+', ' ', 'g'), 130) "
+                                   "FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 4; SELECT pg_stat_statements_reset()"))
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--stored", type=int, nargs="+", default=[1000, 1000000])
+    parser.add_argument("--append", type=int, default=5000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--strict", action="store_true", help="end with 1 beyond 2 s")
+    parser.add_argument("--explain", action="store_true", help="also print the statements that took longest")
+    args = parser.parse_args()
+    os.environ.update(PERFCI_TEST_BUFFERS="128MB", PERFCI_TEST_FSYNC="1")
+    cluster = support.Cluster()
+    if args.explain:
+        support.sql(cluster.database(), "ALTER SYSTEM SET shared_preload_libraries = pg_stat_statements")
+        cluster.order("halt")
+        cluster.order("resume")
+    url = cluster.database()
+    if args.explain:
+        support.sql(url, "CREATE EXTENSION pg_stat_statements")
+    server = support.Server(url, "--workers", "1")
+    try:
+        api = Api(server)
+        print(f"{'stored':>9} {'appending ' + str(args.append):32} {'median s':>8} {'max s':>8}", flush=True)
+        faults = sum(measure(api, url, args, stored) for stored in args.stored)
+    finally:
+        server.close()
+        cluster.close(dumped=False)
+    return 1 if faults and args.strict else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
