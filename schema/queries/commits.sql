@@ -165,6 +165,7 @@ FROM added a JOIN commits c ON c.project_id = $1::bigint AND c.id = a.commit_id;
 
 -- name: branch_members
 -- In the byte order of ids.
+-- row: branch_member
 -- in: project_id i64, branch text
 -- out: id i64, sha text, parents text, time f64, position i64
 SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
@@ -172,6 +173,48 @@ SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2
 ORDER BY c.sha COLLATE "C";
+
+-- name: branch_end
+-- The last `limit` commits of the line, and these commits, in the byte order of ids. OFFSET 0: one look-up of the index
+-- for each; the planner does not know how few they are.
+-- row: branch_member
+-- in: project_id i64, branch text, commit_ids i64[], limit i64
+-- out: id i64, sha text, parents text, time f64, position i64
+WITH part AS MATERIALIZED (
+    (SELECT commit_id, position FROM branch_commits
+     WHERE project_id = $1::bigint AND branch = $2 AND position IS NOT NULL
+     ORDER BY position DESC LIMIT $4::bigint)
+    UNION
+    SELECT b.commit_id, b.position FROM unnest($3::bigint[]) AS u (id)
+    CROSS JOIN LATERAL (SELECT commit_id, position FROM branch_commits
+                        WHERE project_id = $1::bigint AND branch = $2 AND commit_id = u.id OFFSET 0) AS b)
+SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
+       extract(epoch FROM c.time)::float8 AS time, p.position
+FROM part p CROSS JOIN LATERAL (SELECT * FROM commits WHERE project_id = $1::bigint AND id = p.commit_id OFFSET 0) AS c
+ORDER BY c.sha COLLATE "C";
+
+-- name: branch_children
+-- The commits of the branch that have one of these among their parents, and are not among them.
+-- in: project_id i64, branch text, commit_ids i64[]
+-- out: id i64
+WITH given AS MATERIALIZED (
+    SELECT c.id, c.sha FROM unnest($3::bigint[]) AS u (id)
+    CROSS JOIN LATERAL (SELECT id, sha FROM commits WHERE project_id = $1::bigint AND id = u.id OFFSET 0) AS c),
+child AS MATERIALIZED (
+    SELECT DISTINCT k.id FROM given g CROSS JOIN LATERAL (
+        SELECT id FROM commits WHERE project_id = $1::bigint AND NOT stub AND parents @> ARRAY[g.sha] OFFSET 0) AS k)
+SELECT k.id FROM child k LEFT JOIN given g ON g.id = k.id
+WHERE g.id IS NULL AND EXISTS (SELECT 1 FROM branch_commits b WHERE b.project_id = $1::bigint AND b.branch = $2
+                               AND b.commit_id = k.id);
+
+-- name: branch_has
+-- One of these ids is a commit of the branch.
+-- in: project_id i64, branch text, shas text[]
+-- value: has bool
+SELECT EXISTS (
+    SELECT 1 FROM unnest($3::text[]) AS u (sha)
+    CROSS JOIN LATERAL (SELECT id FROM commits WHERE project_id = $1::bigint AND commits.sha = u.sha OFFSET 0) AS c
+    JOIN branch_commits b ON b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id) AS has;
 
 -- name: branch_positions_set
 -- Chunks of the branch's series become invalid where a commit moved that was measured `seconds` ago or earlier
@@ -202,12 +245,14 @@ WHERE v.project_id = $1::bigint AND v.name IN (
 
 -- name: branch_append
 -- Appends nothing when another commit has one of them as its parent: that commit may have to move. shas: oldest
--- first. position_before: position of the commit before the first.
+-- first, each the only parent of the next: as many children as that, and no more. They are counted one by one: for all
+-- of them together the planner expects so many that it reads the whole history. position_before: position of the commit before the first.
 -- in: project_id i64, branch text, shas text[], position_before i64
 -- out: count
 UPDATE branch_commits b SET position = $4::bigint + u.ordinal
 FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
 JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id
-  AND (SELECT count(*) FROM commits k WHERE k.project_id = $1::bigint AND NOT k.stub
-       AND k.parents && $3::text[] AND k.sha <> ALL ($3::text[])) = 0;
+  AND (SELECT sum(k.n) FROM unnest($3::text[]) AS s (sha)
+       CROSS JOIN LATERAL (SELECT count(*) AS n FROM commits k WHERE k.project_id = $1::bigint AND NOT k.stub
+                           AND k.parents @> ARRAY[s.sha]) AS k) = cardinality($3::text[]) - 1;

@@ -177,6 +177,45 @@ Test(commits, those_that_runs_bring_lie_where_the_graph_has_them)
     }
 }
 
+/* A merge, and a commit that a run has named, at the end of 20,000: their line is not read. */
+Test(commits, new_ones_at_the_end_cost_by_what_is_new)
+{
+    static const char reads[] = "SELECT pg_stat_force_next_flush(); SELECT sum(idx_tup_fetch +"
+                                " seq_tup_read) FROM pg_stat_user_tables"
+                                " WHERE relname IN ('commits', 'branch_commits')";
+    char *url = NULL, *read;
+    pfc_db *db = pfc_test_db_open(1, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = fx_run(20003);
+    char *sql;
+
+    fx_commits(db, p, 1, 1);
+    sql = pfc_format(
+        "INSERT INTO commits (project_id, sha, parents, time) SELECT project_id,"
+        " lpad(to_hex(n), 40, '0'), ARRAY[lpad(to_hex(n - 1), 40, '0')], time + (n - 1) *"
+        " interval '1 minute' FROM commits, generate_series(2, 20000) n WHERE project_id = %lld;"
+        " INSERT INTO branch_commits (project_id, branch, commit_id, position) SELECT project_id,"
+        " 'main', id, row_number() OVER (ORDER BY time) FROM commits WHERE project_id = %lld"
+        " ON CONFLICT DO NOTHING",
+        (long long)p, (long long)p);
+    pfc_test_sql(url, sql);
+    pfc_test_sql(url, "ANALYZE commits, branch_commits");
+    fx_commit(db, p, 20001, 20000, 0); /* the counters of this session are flushed before */
+    pfc_test_sql(url, "SELECT pg_stat_reset()");
+    fx_commit(db, p, 20002, 20001, 77777);
+    fx_measure(run, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
+    fx_ingest(db, p, run);
+    fx_commit(db, p, 20003, 20002, 0);
+    for (unsigned n = 20000; n <= 20003; n++)
+        cr_assert(eq(i64, fx_position(db, p, n), n));
+    pfc_db_close(db);
+    read = pfc_test_sql_value(url, reads);
+    cr_assert(lt(i64, strtoll(read, NULL, 10), 16000), "%s rows read", read);
+    free(read);
+    free(sql);
+    free(url);
+}
+
 Test(commits, lists_page_from_the_newest_and_end)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

@@ -259,3 +259,148 @@ Test(line, what_has_no_tie_is_put_in_from_the_end_where_the_graph_has_it)
     cr_assert(gt(int, short_looks, 500));
     cr_assert(gt(int, partial, 500));
 }
+
+/* ---- new commits by the end alone ---- */
+
+enum { GRAPH = 32, FRESH = 6 };
+
+typedef struct graph {
+    char shas[GRAPH][41], parents[GRAPH][128];
+    double times[GRAPH];
+    bool fresh[GRAPH], stub[GRAPH]; /* stub: stored before, its parents and its time were unknown */
+    int64_t was[GRAPH], is[GRAPH];  /* positions, without the new ones and with them */
+} graph;
+
+static void put_parents(graph *g, pfc_rng *rng, size_t i, unsigned tame)
+{
+    const size_t parents =
+        i == 0 || pfc_rng_below(rng, 16 * tame) == 0 ? 0 : 1 + !pfc_rng_below(rng, 4);
+    size_t len = 0;
+
+    g->parents[i][0] = '\0';
+    for (size_t k = 0; k < parents; k++) {
+        const size_t parent =
+            k || !pfc_rng_below(rng, 8 * tame) ? pfc_rng_below(rng, GRAPH) : i - 1;
+
+        len += (size_t)snprintf(g->parents[i] + len, sizeof(g->parents[i]) - len, "%s%s",
+                                k ? " " : "", pfc_rng_below(rng, 24) ? g->shas[parent] : SHA("f"));
+    }
+}
+
+static void positions_of(const graph *g, bool after, int64_t *out)
+{
+    pfc_line_commit line[GRAPH];
+    size_t n = 0;
+
+    for (size_t i = 0; i < GRAPH; i++)
+        if (after || !g->fresh[i] || g->stub[i])
+            line[n++] = (pfc_line_commit){ .sha = g->shas[i],
+                                           .parents = !after && g->stub[i] ? "" : g->parents[i],
+                                           .time = g->times[i] - (after && g->stub[i] ? 2 : 0) };
+    pfc_line_positions(line, n);
+    for (size_t i = 0; i < GRAPH; i++)
+        out[i] = !after && g->fresh[i] && !g->stub[i] ? 0 : position_of(line, n, g->shas[i]);
+}
+
+/* Most parents are the commit before; clocks go wrong, circles occur, histories have gaps, and less
+ * often so in a tame one. */
+static void make_graph(graph *g, pfc_rng *rng, unsigned tame)
+{
+    memset(g, 0, sizeof(*g));
+    for (size_t i = 0; i < GRAPH; i++)
+        (void)snprintf(g->shas[i], 41, "%032x%08x", (unsigned)pfc_rng_below(rng, 1u << 30),
+                       (unsigned)i);
+    for (size_t i = 0; i < GRAPH; i++) {
+        put_parents(g, rng, i, tame);
+        g->times[i] = (double)(i + (pfc_rng_below(rng, 4 * tame) ? 0 : pfc_rng_below(rng, 8)));
+        g->fresh[i] = i + FRESH >= GRAPH || !pfc_rng_below(rng, 32 * tame);
+        g->stub[i] = g->fresh[i] && !pfc_rng_below(rng, 4);
+    }
+    positions_of(g, false, g->was);
+    positions_of(g, true, g->is);
+}
+
+/* A commit that was stored before has a new one among its parents: that needs the whole graph. */
+static bool a_known_child(const graph *g)
+{
+    for (size_t i = 0; i < GRAPH; i++)
+        for (size_t k = 0; !g->fresh[i] && k < GRAPH; k++)
+            if (g->fresh[k] && strstr(g->parents[i], g->shas[k]))
+                return true;
+    return false;
+}
+
+static int by_line_sha(const void *a, const void *b)
+{
+    return strcmp(((const pfc_line_commit *)a)->sha, ((const pfc_line_commit *)b)->sha);
+}
+
+static size_t index_of(const graph *g, const char *sha)
+{
+    for (size_t i = 0; i < GRAPH; i++)
+        if (strncmp(g->shas[i], sha, 40) == 0)
+            return i;
+    return GRAPH;
+}
+
+/* True when the end behind `before` commits was enough; then it has the positions of the graph. */
+static bool ends_alike(const graph *g, int64_t before, int round)
+{
+    pfc_line_commit line[GRAPH];
+    const char *outside[2 * GRAPH];
+    int64_t was[GRAPH];
+    bool read[GRAPH] = { false };
+    size_t n = 0, len = 0;
+
+    for (size_t i = 0; i < GRAPH; i++) {
+        read[i] = g->fresh[i] || g->was[i] > before;
+        if (g->fresh[i] && g->was[i] && g->was[i] <= before)
+            return false; /* the caller reads more */
+        if (read[i])
+            line[n++] = (pfc_line_commit){ .sha = g->shas[i],
+                                           .parents = g->parents[i],
+                                           .time = g->times[i] - (g->stub[i] ? 2 : 0) };
+    }
+    qsort(line, n, sizeof(*line), by_line_sha);
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = index_of(g, line[i].sha);
+
+        was[i] = g->fresh[at] ? 0 : g->was[at];
+    }
+    if (!pfc_line_end(line, n, was, before, outside, &len))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (index_of(g, outside[i]) < GRAPH)
+            return false;
+    for (size_t i = 0; i < GRAPH; i++)
+        cr_assert(eq(i64, read[i] ? position_of(line, n, g->shas[i]) : g->was[i], g->is[i]),
+                  "round %d, %d commits before: commit %zu was at %d", round, (int)before, i,
+                  (int)g->was[i]);
+    return true;
+}
+
+Test(line, the_end_alone_has_new_commits_where_the_graph_has_them)
+{
+    int enough = 0, of_a_part = 0;
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 41);
+    for (int round = 0; round < 20000; round++) {
+        int64_t before;
+        graph g;
+
+        make_graph(&g, &rng, round % 2 ? 1 : 8);
+        before = (int64_t)pfc_rng_below(&rng, GRAPH - FRESH);
+        for (size_t i = 0; before && i <= GRAPH; i++) /* at least one of the line is read */
+            if (i == GRAPH)
+                before = 0;
+            else if (g.was[i] > before)
+                break;
+        if (a_known_child(&g) || !ends_alike(&g, before, round))
+            continue;
+        enough++;
+        of_a_part += before > 0;
+    }
+    cr_assert(gt(int, of_a_part, 700), "%d of them by a part of the line", of_a_part);
+    cr_assert(gt(int, enough, of_a_part));
+}

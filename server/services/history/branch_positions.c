@@ -145,6 +145,112 @@ void pfc_line_positions(pfc_line_commit *commits, size_t n)
     free(nodes);
 }
 
+/* The commits by their position, from 1, in an array of n + 2; NONE: there is none. before: is
+ * subtracted from the positions. Caller frees. */
+static size_t *by_position(const int64_t *positions, size_t n, int64_t before)
+{
+    size_t *at = pfc_calloc(n + 2, sizeof(*at));
+
+    for (size_t i = 0; i < n + 2; i++)
+        at[i] = NONE;
+    for (size_t i = 0; i < n; i++)
+        if (positions[i])
+            at[positions[i] - before] = i;
+    return at;
+}
+
+/* True when `child`, or NONE, has the commit as its first parent. */
+static bool has_child(const pfc_line_commit *commits, size_t at, size_t child)
+{
+    return child != NONE &&
+           strncmp(commits[child].parents, commits[at].sha, strlen(commits[at].sha)) == 0;
+}
+
+/* Each chain that became longer has a head that is as new as the one before: then the commits that
+ * are off the line, and not read, are off it as before. at, old: by the new position, and by the
+ * old one. */
+static bool heads_are_no_older(const pfc_line_commit *commits, size_t n, const int64_t *was,
+                               int64_t before, const size_t *at, const size_t *old)
+{
+    const pfc_line_commit *head = NULL;
+
+    for (size_t p = n; p > 0; p--) {
+        const size_t i = at[p];
+        const pfc_line_commit *c = i == NONE ? NULL : &commits[i];
+
+        if (c && !has_child(commits, i, at[p + 1]))
+            head = c;
+        if (c && was[i] && !has_child(commits, i, old[was[i] - before + 1]) &&
+            newest_first(&head, &c) > 0)
+            return false;
+    }
+    return true;
+}
+
+size_t pfc_line_parents(const pfc_line_commit *commits, size_t n)
+{
+    size_t parents = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (const char *p = commits[i].parents; *p; p += strspn(p, " ")) {
+            p += strcspn(p, " ");
+            parents++;
+        }
+    return parents;
+}
+
+/* Parents that are not among `commits`: of the new ones all, since one that was the head of a chain
+ * is none now, of the others the first of those at which a chain ends. */
+static size_t find_outside(const pfc_line_commit *commits, size_t n, const int64_t *was, bool whole,
+                           const size_t *at, const char **out)
+{
+    size_t outside = 0;
+
+    for (size_t p = whole ? 1 : 2; p <= n && at[p] != NONE; p++)
+        if (was[at[p]] && *commits[at[p]].parents &&
+            (p == 1 || !has_child(commits, at[p - 1], at[p])))
+            out[outside++] = commits[at[p]].parents;
+    for (size_t i = 0; i < n; i++) {
+        for (const char *p = commits[i].parents; !was[i] && *p; p += strspn(p, " ")) {
+            const size_t len = strcspn(p, " ");
+
+            if (find(commits, n, p, len) == NONE)
+                out[outside++] = p;
+            p += len;
+        }
+    }
+    return outside;
+}
+
+bool pfc_line_end(pfc_line_commit *commits, size_t n, const int64_t *was, int64_t before,
+                  const char **outside, size_t *outside_len)
+{
+    int64_t *positions = pfc_calloc(n, sizeof(*positions));
+    size_t *at, *old = by_position(was, n, before), first = 1;
+    bool fine = true;
+
+    pfc_line_positions(commits, n);
+    for (size_t i = 0; i < n; i++) {
+        positions[i] = commits[i].position;
+        fine &= !was[i] || positions[i]; /* else the line takes another way */
+    }
+    at = by_position(positions, n, 0);
+    while (first <= n && old[first] == NONE)
+        first++;
+    /* The commits before the first one keep their positions. */
+    if (before)
+        fine = fine && first <= n && positions[old[first]] == 1;
+    fine = fine && heads_are_no_older(commits, n, was, before, at, old);
+    if (fine)
+        *outside_len = find_outside(commits, n, was, !before, at, outside);
+    for (size_t i = 0; i < n; i++)
+        commits[i].position += commits[i].position ? before : 0;
+    free(old);
+    free(at);
+    free(positions);
+    return fine;
+}
+
 static int newest_added_first(const void *a, const void *b)
 {
     const pfc_line_added *x = a, *y = b;

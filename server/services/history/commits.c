@@ -23,8 +23,10 @@ pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pf
     return code;
 }
 
+/* added: ids of the new members, room for len; *added_len counts them. */
 static pfc_code add_members(pfc_tx *tx, int64_t project_id, const char *branch,
-                            const char *const *shas, size_t len, size_t *added, pfc_err *err)
+                            const char *const *shas, size_t len, int64_t *added, size_t *added_len,
+                            pfc_err *err)
 {
     pfc_sql_branch_members_add_rows rows = { 0 };
     pfc_code code;
@@ -34,8 +36,9 @@ static pfc_code add_members(pfc_tx *tx, int64_t project_id, const char *branch,
         &(pfc_sql_branch_members_add_args){
             .project_id = project_id, .branch = branch, .shas = shas, .shas_len = len },
         &rows, err);
-    if (!code)
-        *added = rows.len;
+    *added_len = code ? 0 : PFC_MIN(rows.len, len);
+    for (size_t i = 0; i < *added_len; i++)
+        added[i] = rows.items[i].id;
     pfc_rows_clear(&rows);
     return code;
 }
@@ -62,19 +65,28 @@ pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, c
     return code;
 }
 
-/* Writes the positions that changed; `changed` counts them. */
-static pfc_code store_positions(pfc_tx *tx, int64_t project_id, const char *branch,
-                                const pfc_sql_branch_members_rows *rows,
-                                const pfc_line_commit *line, size_t n, size_t *changed,
-                                pfc_err *err)
+pfc_line_commit *pfc_line_of(const pfc_sql_branch_member_rows *rows)
 {
+    pfc_line_commit *line = pfc_calloc(rows->len, sizeof(*line));
+
+    for (size_t i = 0; i < rows->len; i++)
+        line[i] = (pfc_line_commit){ .sha = rows->items[i].sha,
+                                     .parents = rows->items[i].parents,
+                                     .time = rows->items[i].time };
+    return line;
+}
+
+pfc_code pfc_line_store(pfc_tx *tx, int64_t project_id, const char *branch,
+                        const pfc_sql_branch_member_rows *rows, const pfc_line_commit *line,
+                        size_t *changed, pfc_err *err)
+{
+    const size_t n = rows->len;
     int64_t *ids = pfc_calloc(n, sizeof(*ids));
     int64_t *positions = pfc_calloc(n, sizeof(*positions));
     bool old;
     pfc_code code = PFC_OK;
 
     *changed = 0;
-    /* `line` is sorted by id; so is the result (statement branch_members). */
     for (size_t i = 0; i < n; i++) {
         if (!pfc_streq(line[i].sha, rows->items[i].sha)) {
             code = pfc_err_set(err, PFC_EBUG, "history: commits are not in the order of ids");
@@ -96,9 +108,8 @@ done:
 pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
                               pfc_err *err)
 {
-    pfc_sql_branch_members_rows rows = { 0 };
+    pfc_sql_branch_member_rows rows = { 0 };
     pfc_line_commit *line = NULL;
-    size_t n;
     pfc_code code;
 
     code = pfc_sql_branch_members(
@@ -106,15 +117,9 @@ pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch
         err);
     if (code)
         return code;
-    n = rows.len;
-    line = pfc_calloc(n, sizeof(*line));
-    for (size_t i = 0; i < n; i++) {
-        line[i].sha = rows.items[i].sha;
-        line[i].parents = rows.items[i].parents;
-        line[i].time = rows.items[i].time;
-    }
-    pfc_line_positions(line, n);
-    code = store_positions(tx, project_id, branch, &rows, line, n, changed, err);
+    line = pfc_line_of(&rows);
+    pfc_line_positions(line, rows.len);
+    code = pfc_line_store(tx, project_id, branch, &rows, line, changed, err);
     free(line);
     pfc_rows_clear(&rows);
     return code;
@@ -253,7 +258,7 @@ static pfc_code recompute_branches(pfc_tx *tx, int64_t project_id, const int64_t
 
         if (pfc_streq(branch, but))
             continue;
-        code = pfc_branch_recompute(tx, project_id, branch, &changed, err);
+        code = pfc_branch_extend(tx, project_id, branch, commits, len, &changed, err);
         if (!code)
             code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
     }
@@ -265,21 +270,26 @@ static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const 
                       const char *const *shas, size_t len, const int64_t *completed,
                       size_t completed_len, pfc_err *err)
 {
+    int64_t *fresh = pfc_calloc(len + completed_len, sizeof(*fresh));
     size_t added = 0, changed = 0;
     bool appended = false;
-    pfc_code code = add_members(tx, project_id, branch, shas, len, &added, err);
+    pfc_code code = add_members(tx, project_id, branch, shas, len, fresh, &added, err);
 
     if (!code && added == len && !completed_len)
         code = append(tx, project_id, branch, commits, shas, len, &appended, err);
     if (code || appended || (!added && !completed_len))
-        return code;
-    code = pfc_branch_recompute(tx, project_id, branch, &changed, err);
+        goto done;
+    memcpy(fresh + added, completed, completed_len * sizeof(*fresh));
+    code = pfc_branch_extend(tx, project_id, branch, fresh, added + completed_len, &changed, err);
     /* Other commits moved, too: measured points may be among them, so their series are judged
      * again. */
     if (!code && (changed > added || completed_len))
         code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
     if (!code && completed_len)
         code = recompute_branches(tx, project_id, completed, completed_len, branch, err);
+
+done:
+    free(fresh);
     return code;
 }
 

@@ -130,6 +130,25 @@ typedef struct pfc_line_commit {
  */
 void pfc_line_positions(pfc_line_commit *commits, size_t n);
 
+/**
+ * As pfc_line_positions, but reads only the end of the line and what is new: the cost does not grow
+ * with the history.
+ *
+ * commits   sorted by id: all commits of the line behind the first `before`, and the new ones
+ * was       of each commit its old position; 0: it is new, or its parents have become known
+ * before    so many commits of the line are not read; 0: the whole line is
+ * outside   out: parents that are not among `commits` and decide the order, 40 digits each; the
+ *           result stands only if none of them is on the branch. Room for pfc_line_parents, borrowed
+ *           from `commits`
+ *
+ * Before the call, no other commit of the branch may have a new one among its parents. Returns
+ * false when more of the line must be read: the positions are undefined then.
+ */
+bool pfc_line_end(pfc_line_commit *commits, size_t n, const int64_t *was, int64_t before,
+                  const char **outside, size_t *outside_len);
+/** How many parents they have together. */
+size_t pfc_line_parents(const pfc_line_commit *commits, size_t n);
+
 /** A commit near the end of a line. */
 typedef struct pfc_line_tail {
     const char *sha, *parent; /* parent: the first; NULL: none, or unknown */
@@ -168,6 +187,18 @@ pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, c
  *  commits that cannot be inserted near the end. *changed: how many positions changed. */
 pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
                               pfc_err *err) PFC_MUSTCHECK;
+
+/** As pfc_branch_recompute when these commits are new on the branch, or their parents have become
+ *  known: reads the end of the line only where that is enough. (branch_end.c) */
+pfc_code pfc_branch_extend(pfc_tx *tx, int64_t project_id, const char *branch, const int64_t *fresh,
+                           size_t fresh_len, size_t *changed, pfc_err *err) PFC_MUSTCHECK;
+
+/** The commits of `rows`, without positions; texts are borrowed. Caller frees. */
+pfc_line_commit *pfc_line_of(const pfc_sql_branch_member_rows *rows);
+/** Writes the positions of `line` that differ from those of `rows`, both sorted by id. */
+pfc_code pfc_line_store(pfc_tx *tx, int64_t project_id, const char *branch,
+                        const pfc_sql_branch_member_rows *rows, const pfc_line_commit *line,
+                        size_t *changed, pfc_err *err) PFC_MUSTCHECK;
 
 /** Returns the commit's id; creates a stub if it is unknown, and adds it to the branch. */
 pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
