@@ -194,18 +194,15 @@ FROM part p CROSS JOIN LATERAL (SELECT * FROM commits WHERE project_id = $1::big
 ORDER BY c.sha COLLATE "C";
 
 -- name: branch_children
--- The commits of the branch that have one of these among their parents, and are not among them.
+-- The commits of the branch that have one of these among their parents.
 -- in: project_id i64, branch text, commit_ids i64[]
 -- out: id i64
-WITH given AS MATERIALIZED (
-    SELECT c.id, c.sha FROM unnest($3::bigint[]) AS u (id)
-    CROSS JOIN LATERAL (SELECT id, sha FROM commits WHERE project_id = $1::bigint AND id = u.id OFFSET 0) AS c),
-child AS MATERIALIZED (
-    SELECT DISTINCT k.id FROM given g CROSS JOIN LATERAL (
-        SELECT id FROM commits WHERE project_id = $1::bigint AND NOT stub AND parents @> ARRAY[g.sha] OFFSET 0) AS k)
-SELECT k.id FROM child k LEFT JOIN given g ON g.id = k.id
-WHERE g.id IS NULL AND EXISTS (SELECT 1 FROM branch_commits b WHERE b.project_id = $1::bigint AND b.branch = $2
-                               AND b.commit_id = k.id);
+SELECT k.id FROM unnest($3::bigint[]) AS u (id)
+CROSS JOIN LATERAL (SELECT sha FROM commits WHERE project_id = $1::bigint AND commits.id = u.id OFFSET 0) AS c
+CROSS JOIN LATERAL (SELECT id FROM commits WHERE project_id = $1::bigint AND NOT stub
+                    AND parents @> ARRAY[c.sha] OFFSET 0) AS k
+CROSS JOIN LATERAL (SELECT FROM branch_commits WHERE project_id = $1::bigint AND branch = $2
+                    AND commit_id = k.id OFFSET 0) AS b;
 
 -- name: branch_has
 -- One of these ids is a commit of the branch.

@@ -312,7 +312,9 @@ static void make_graph(graph *g, pfc_rng *rng, unsigned tame)
                        (unsigned)i);
     for (size_t i = 0; i < GRAPH; i++) {
         put_parents(g, rng, i, tame);
-        g->times[i] = (double)(i + (pfc_rng_below(rng, 4 * tame) ? 0 : pfc_rng_below(rng, 8)));
+        g->times[i] = (double)(pfc_rng_below(rng, 16)         ? i
+                               : pfc_rng_below(rng, 2 * tame) ? i + pfc_rng_below(rng, 8)
+                                                              : pfc_rng_below(rng, GRAPH));
         g->fresh[i] = i + FRESH >= GRAPH || !pfc_rng_below(rng, 32 * tame);
         g->stub[i] = g->fresh[i] && !pfc_rng_below(rng, 4);
     }
@@ -379,13 +381,31 @@ static bool ends_alike(const graph *g, int64_t before, int round)
     return true;
 }
 
+/* a - b - c is the line, of which b and c are read; the new commit without parents is older: it lies
+ * before a. */
+Test(line, the_end_is_not_enough_for_what_lies_before_it)
+{
+    pfc_line_commit line[] = { { .sha = SHA("b"), .parents = SHA("a"), .time = 2 },
+                               { .sha = SHA("c"), .parents = SHA("b"), .time = 3 },
+                               { .sha = SHA("d"), .parents = "", .time = 1 } };
+    const int64_t was[] = { 2, 3, 0 };
+    const char *outside[3];
+    size_t len;
+
+    cr_assert(not(pfc_line_end(line, 3, was, 1, outside, &len)));
+    line[2].time = 4;
+    cr_assert(pfc_line_end(line, 3, was, 1, outside, &len));
+    cr_assert(eq(i64, position_of(line, 3, SHA("b")), 2));
+    cr_assert(eq(i64, position_of(line, 3, SHA("d")), 4));
+}
+
 Test(line, the_end_alone_has_new_commits_where_the_graph_has_them)
 {
     int enough = 0, of_a_part = 0;
     pfc_rng rng;
 
     pfc_rng_seed(&rng, 41);
-    for (int round = 0; round < 20000; round++) {
+    for (int round = 0; round < 40000; round++) {
         int64_t before;
         graph g;
 

@@ -119,7 +119,7 @@ def measure(api, url, args, stored):
         faults += middle(times) > LIMIT_S
         if args.explain:
             print(support.sql(url, "SELECT calls, round(total_exec_time + total_plan_time), left(regexp_replace(query, E'\\s+', ' ', 'g'), 130) "
-                                   "FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 4; SELECT pg_stat_statements_reset()"))
+                                   "FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 2; SELECT pg_stat_statements_reset()"))
     return faults
 
 

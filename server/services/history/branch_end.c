@@ -88,7 +88,7 @@ static pfc_code place_rows(pfc_tx *tx, int64_t project_id, const char *branch,
     return code;
 }
 
-/* *known: a commit that was stored before has one of them among its parents. */
+/* *known: a commit that was stored before has one of them among its parents. fresh: sorted. */
 static pfc_code have_children(pfc_tx *tx, int64_t project_id, const char *branch,
                               const int64_t *fresh, size_t fresh_len, bool *known, pfc_err *err)
 {
@@ -101,7 +101,9 @@ static pfc_code have_children(pfc_tx *tx, int64_t project_id, const char *branch
                                                                  .commit_ids_len = fresh_len },
                                 &rows, err);
 
-    *known = !code && rows.len > 0;
+    *known = false;
+    for (size_t i = 0; !code && i < rows.len; i++)
+        *known |= !is_among(fresh, fresh_len, rows.items[i].id);
     pfc_rows_clear(&rows);
     return code;
 }
@@ -112,10 +114,11 @@ pfc_code pfc_branch_extend(pfc_tx *tx, int64_t project_id, const char *branch, c
     int64_t *sorted = pfc_calloc(fresh_len, sizeof(*sorted));
     bool known = false, done = false;
     int64_t before = 1;
-    pfc_code code = have_children(tx, project_id, branch, fresh, fresh_len, &known, err);
+    pfc_code code;
 
     memcpy(sorted, fresh, fresh_len * sizeof(*sorted));
     qsort(sorted, fresh_len, sizeof(*sorted), by_id);
+    code = have_children(tx, project_id, branch, sorted, fresh_len, &known, err);
     for (int64_t limit = FIRST_LOOK + (int64_t)fresh_len;
          !code && !known && !done && before != 0 && limit <= LAST_LOOK; limit *= LOOK_GROWS) {
         pfc_sql_branch_member_rows rows = { 0 };
