@@ -11,6 +11,7 @@
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
 #   queue-crowd  10^5 jobs that fit no runner, 1,000 runners that wait: times and statements of a lease
+#   histories  5,000 commits appended to 10^6 in one request, with merges, and named by runs before: 2 s each
 #   slurm   60 jobs over three virtual nodes of a real Slurm cluster, one killed and one drained (root, Slurm): each is
 #           stored once; a job's time through Slurm beside a runner that asks for jobs itself
 #   faults  every fault of tests/fault/faults.py, again and again
@@ -45,7 +46,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue queue-crowd slurm faults points crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories slurm faults points crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -421,6 +422,12 @@ prove_queue-crowd() {
     built || return 1
     say "queue-crowd: 10^5 jobs, 1,000 runners"
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/crowd.py --strict
+}
+
+prove_histories() {
+    built || return 1
+    say "histories: 10^6 commits"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/history.py --strict
 }
 
 prove_crowd() {

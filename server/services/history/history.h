@@ -138,8 +138,8 @@ void pfc_line_positions(pfc_line_commit *commits, size_t n);
  * was       of each commit its old position; 0: it is new, or its parents have become known
  * before    so many commits of the line are not read; 0: the whole line is
  * outside   out: parents that are not among `commits` and decide the order, 40 digits each; the
- *           result stands only if none of them is on the branch. Room for pfc_line_parents, borrowed
- *           from `commits`
+ *           result stands only if none of them is on the branch. Room for pfc_line_parents,
+ *           borrowed from `commits`
  *
  * Before the call, no other commit of the branch may have a new one among its parents. Returns
  * false when more of the line must be read: the positions are undefined then.
