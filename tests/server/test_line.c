@@ -381,8 +381,8 @@ static bool ends_alike(const graph *g, int64_t before, int round)
     return true;
 }
 
-/* a - b - c is the line, of which b and c are read; the new commit without parents is older: it lies
- * before a. */
+/* a - b - c is the line, of which b and c are read; the new commit without parents is older: its
+ * place is before a. */
 Test(line, the_end_is_not_enough_for_what_lies_before_it)
 {
     pfc_line_commit line[] = { { .sha = SHA("b"), .parents = SHA("a"), .time = 2 },

@@ -19,19 +19,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
 import support  # noqa: E402
-from unknown import LINE, document  # noqa: E402
+from unknown import document, fill  # noqa: E402
 
 BEGIN = datetime.datetime(2027, 6, 1, tzinfo=datetime.timezone.utc)
 LIMIT_S = 2.0
-
-
-def fill(url, project, stored):
-    statements = [s for s in LINE.format(project, stored).split(";\n") if s.strip()]
-    for statement in statements:
-        done = support.subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", statement], capture_output=True, text=True,
-                                      stdin=support.subprocess.DEVNULL, check=False)
-        if done.returncode:
-            raise SystemExit(done.stderr)
 
 
 class Line:

@@ -1,11 +1,11 @@
 """Measures how fast runs of unknown commits are stored.
 
-unknown.py [--runs N] [--clients N] [--stored N] [--workers N]
+unknown.py [--runs N] [--clients N] [--stored N ...] [--workers N]
 
 Each run names another commit, a second younger than the one before, and so makes it known. The clients take
 the next run from one list, so what they send comes in nearly, but not quite, in the order of time: as from
-several machines that measure as a team commits. First in a fresh project, then in one that has `stored`
-commits in a line already. PostgreSQL syncs to the disk. Prints runs a second, of every quarter, too: a rate
+several machines that measure as a team commits. First in a fresh project, then in those that have
+`stored` commits in a line already, all older. PostgreSQL syncs to the disk. Prints runs a second, of every quarter, too: a rate
 that falls from quarter to quarter grows with the history. Then positions are compared with the order of time.
 """
 import argparse
@@ -14,6 +14,7 @@ import hashlib
 import http.client
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ LINE = """
 INSERT INTO branches (project_id, name) SELECT id, 'main' FROM projects WHERE name = '{0}';
 INSERT INTO commits (project_id, sha, parents, time)
 SELECT p.id, lpad(to_hex(n), 40, '0'), CASE WHEN n > 1 THEN ARRAY[lpad(to_hex(n - 1), 40, '0')] ELSE '{{}}' END,
-       timestamptz '2025-01-01Z' + n * interval '1 minute'
+       timestamptz '2025-01-01Z' + n * interval '30 seconds'
 FROM projects p, generate_series(1, {1}) AS n WHERE p.name = '{0}' ORDER BY n;
 INSERT INTO branch_commits (project_id, branch, commit_id, position)
 SELECT c.project_id, 'main', c.id, row_number() OVER (ORDER BY c.time)
@@ -81,12 +82,21 @@ def crowd(server, documents, clients):
     return ends
 
 
+def fill(url, project, stored):
+    for statement in LINE.format(project, stored).split(";\n"):
+        if statement.strip():
+            done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", statement], capture_output=True, text=True,
+                                  stdin=subprocess.DEVNULL, check=False)
+            if done.returncode:
+                raise SystemExit(done.stderr)
+
+
 def measure(server, url, args, stored):
     project = f"stored{stored}"
     if server.as_admin("POST", "/api/v1/projects", {"name": project}).status != 201:
         raise SystemExit("the project could not be made")
     if stored:
-        support.sql(url, LINE.format(project, stored))
+        fill(url, project, stored)
     # the first run makes the series and the machine known
     crowd(server, [document(0, project)], 1)
     ends = crowd(server, [document(n, project) for n in range(1, args.runs + 1)], args.clients)
@@ -102,7 +112,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--stored", type=int, default=50000)
+    parser.add_argument("--stored", type=int, nargs="+", default=[50000])
     parser.add_argument("--workers", default="1")
     args = parser.parse_args()
     os.environ.setdefault("PERFCI_TEST_FSYNC", "1")
@@ -112,7 +122,7 @@ def main():
     wrong = 0
     try:
         print(f"{'stored':>9} {'clients':>7} {'runs':>6} {'runs/s':>9}   by quarter")
-        for stored in (0, args.stored):
+        for stored in (0, *args.stored):
             wrong += measure(server, url, args, stored)
     finally:
         server.close()
