@@ -145,6 +145,20 @@ async function cause_size_and_suspect_are_on_the_first_screen({ browser, mock })
   });
 }
 
+/* A key changes the choice by two events, input and change; what the first one draws must not undo the choice. */
+async function the_state_of_a_group_is_chosen_by_a_key({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/groups/12`);
+    await settled(page);
+    await signIn(page);
+    await page.locator(".triage-group").getByLabel("State").focus();
+    await page.keyboard.press("ArrowDown"); /* the state after acknowledged */
+    await page.locator(".triage-group").getByLabel("Reason").press("Enter");
+    await page.getByText("Set to investigating: 10 alerts of 1 group.").waitFor();
+    assert.deepEqual(state.patches.map((p) => p.change.state), ["investigating"]);
+  });
+}
+
 async function a_group_is_split_and_merged_again({ browser, mock, state }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/groups/12`);
@@ -185,6 +199,7 @@ async function an_issue_is_filed_or_the_refusal_says_why({ browser, mock, state 
 
 export const groupWalks = {
   ten_alerts_of_one_cause_take_four_actions, groups_are_triaged_by_keys_alone, a_change_of_another_person_is_shown_beside_ones_own, buttons_that_cannot_work_say_why,
-  improvements_and_recoveries_stand_beside_regressions, cause_size_and_suspect_are_on_the_first_screen, a_group_is_split_and_merged_again,
+  improvements_and_recoveries_stand_beside_regressions, cause_size_and_suspect_are_on_the_first_screen, the_state_of_a_group_is_chosen_by_a_key,
+  a_group_is_split_and_merged_again,
   an_issue_is_filed_or_the_refusal_says_why,
 };

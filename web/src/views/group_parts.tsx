@@ -101,7 +101,7 @@ export function GroupChange(props: {
     <div class="group-change">
       <form class="row" onSubmit={(e) => { e.preventDefault(); if (!why) change(props.chosen); }}>
         <label class="field"><span>State</span>
-          <select value={state} onChange={(e) => setState(e.currentTarget.value)}>
+          <select value={state} onInput={(e) => setState(e.currentTarget.value)}>
             {ALERT_STATES.filter((s) => s !== "verified_fixed").map((s) => <option key={s} value={s} selected={s === state}>{judgeState(s).word}</option>)}
           </select></label>
         <label class="field grow"><span>Reason</span>
