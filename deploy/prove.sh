@@ -11,7 +11,8 @@
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
 #   queue-crowd  10^5 jobs that fit no runner, 1,000 runners that wait: times and statements of a lease
-#   histories  5,000 commits appended to 10^6 in one request, with merges, and named by runs before: 2 s each
+#   histories  5,000 commits appended to 10^6 in one request, with merges, and named by runs before: 2 s each; runs of
+#           unknown commits as fast as with 1,000 commits
 #   slurm   60 jobs over three virtual nodes of a real Slurm cluster, one killed and one drained (root, Slurm): each is
 #           stored once; a job's time through Slurm beside a runner that asks for jobs itself
 #   faults  every fault of tests/fault/faults.py, again and again
@@ -427,7 +428,9 @@ prove_queue-crowd() {
 prove_histories() {
     built || return 1
     say "histories: 10^6 commits"
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/history.py --strict
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/history.py --strict || return 1
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/unknown.py \
+        --stored 1000 1000000 --runs 500 --rounds 5 --ratio 0.8
 }
 
 prove_crowd() {

@@ -196,7 +196,7 @@ Test(commits, new_ones_at_the_end_cost_by_what_is_new)
         " interval '1 minute' FROM commits, generate_series(2, 20000) n WHERE project_id = %lld;"
         " INSERT INTO branch_commits (project_id, branch, commit_id, position) SELECT project_id,"
         " 'main', id, row_number() OVER (ORDER BY time) FROM commits WHERE project_id = %lld"
-        " ON CONFLICT DO NOTHING",
+        " ON CONFLICT DO NOTHING; SELECT pg_stat_force_next_flush()", /* before the reset */
         (long long)p, (long long)p);
     pfc_test_sql(url, sql);
     pfc_test_sql(url, "ANALYZE commits, branch_commits");

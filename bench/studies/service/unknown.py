@@ -1,11 +1,11 @@
 """Measures how fast runs of unknown commits are stored.
 
-unknown.py [--runs N] [--clients N] [--stored N ...] [--workers N]
+unknown.py [--runs N] [--clients N] [--stored N ...] [--rounds N] [--ratio X] [--workers N]
 
 Each run names another commit, a second younger than the one before, and so makes it known. The clients take
 the next run from one list, so what they send comes in nearly, but not quite, in the order of time: as from
-several machines that measure as a team commits. First in a fresh project, then in those that have
-`stored` commits in a line already, all older. PostgreSQL syncs to the disk. Prints runs a second, of every quarter, too: a rate
+several machines that measure as a team commits. In projects that have `stored` commits in a
+line already, all older, in turns. PostgreSQL syncs to the disk. Prints runs a second, of every quarter, too: a rate
 that falls from quarter to quarter grows with the history. Then positions are compared with the order of time.
 """
 import argparse
@@ -14,6 +14,7 @@ import hashlib
 import http.client
 import json
 import os
+import statistics
 import subprocess
 import sys
 import threading
@@ -91,7 +92,7 @@ def fill(url, project, stored):
                 raise SystemExit(done.stderr)
 
 
-def measure(server, url, args, stored):
+def prepare(server, url, stored):
     project = f"stored{stored}"
     if server.as_admin("POST", "/api/v1/projects", {"name": project}).status != 201:
         raise SystemExit("the project could not be made")
@@ -99,35 +100,51 @@ def measure(server, url, args, stored):
         fill(url, project, stored)
     # the first run makes the series and the machine known
     crowd(server, [document(0, project)], 1)
-    ends = crowd(server, [document(n, project) for n in range(1, args.runs + 1)], args.clients)
+
+
+def measure(server, url, args, stored, first):
+    """Runs from number `first` on; runs a second, and how many positions are wrong."""
+    project = f"stored{stored}"
+    ends = crowd(server, [document(n, project) for n in range(first, first + args.runs)], args.clients)
     quarter = len(ends) // 4
     parts = [quarter / (ends[(k + 1) * quarter - 1] - (ends[k * quarter - 1] if k else 0)) for k in range(4)]
     wrong, members = support.sql(url, MISPLACED.format(project)).strip().split("|")
     print(f"{stored:>9} {args.clients:>7} {args.runs:>6} {len(ends) / ends[-1]:>9.0f}   " + " ".join(f"{p:6.0f}" for p in parts) +
           f"   {wrong} of {members} misplaced", flush=True)
-    return int(wrong)
+    return len(ends) / ends[-1], int(wrong)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--stored", type=int, nargs="+", default=[50000])
+    parser.add_argument("--stored", type=int, nargs="+", default=[0, 50000])
+    parser.add_argument("--rounds", type=int, default=1, help="measurements of each history, in turns")
     parser.add_argument("--workers", default="1")
+    parser.add_argument("--ratio", type=float, default=0.0, help="end with 1 when the last history has less of the rate of the first")
     args = parser.parse_args()
     os.environ.setdefault("PERFCI_TEST_FSYNC", "1")
+    os.environ.setdefault("PERFCI_TEST_BUFFERS", "128MB")
     cluster = support.Cluster()
     url = cluster.database()
     server = support.Server(url, "--workers", args.workers)
-    wrong = 0
+    wrong, rates = 0, {stored: [] for stored in args.stored}
     try:
+        for stored in args.stored:
+            prepare(server, url, stored)
+        support.sql(url, "CHECKPOINT")
         print(f"{'stored':>9} {'clients':>7} {'runs':>6} {'runs/s':>9}   by quarter")
-        for stored in (0, *args.stored):
-            wrong += measure(server, url, args, stored)
+        for k in range(args.rounds):
+            for stored in args.stored if k % 2 == 0 else reversed(args.stored):
+                rate, misplaced = measure(server, url, args, stored, 1 + k * args.runs)
+                rates[stored].append(rate)
+                wrong += misplaced
     finally:
         server.close()
         cluster.close(dumped=False)
-    return 1 if wrong else 0
+    ratio = statistics.median(rates[args.stored[-1]]) / statistics.median(rates[args.stored[0]])
+    print(f"median rate with {args.stored[-1]} stored: {ratio:.2f} of that with {args.stored[0]}")
+    return 1 if wrong or ratio < args.ratio else 0
 
 
 if __name__ == "__main__":
