@@ -179,7 +179,7 @@ Test(needs, jobs_that_fit_no_runner_are_not_read)
         " '{\"gpu\": \"none\"}' FROM generate_series(1, 5000) n;"
         " INSERT INTO jobs (project_id, kind, sha, labels) SELECT %lld, 'measure', repeat('0', 40),"
         " jsonb_build_object('rack', '1', 'ticket', n::text) FROM generate_series(1, 2000) n;"
-        " SELECT pg_stat_force_next_flush()", /* what the inserts read is counted before the reset */
+        " SELECT pg_stat_force_next_flush()", /* the reads of the inserts: before the reset */
         (long long)p, (long long)p, (long long)p);
     static const char reads[] = "SELECT pg_stat_force_next_flush(); SELECT idx_tup_fetch +"
                                 " seq_tup_read FROM pg_stat_user_tables WHERE relname = 'jobs'";
