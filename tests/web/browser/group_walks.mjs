@@ -159,6 +159,28 @@ async function the_state_of_a_group_is_chosen_by_a_key({ browser, mock, state })
   });
 }
 
+/* Two changes in a row: the second one names the state that the first one has set, before the list is read again. */
+async function a_second_change_does_not_wait_for_the_list({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts?project=kernels`);
+    await settled(page);
+    await signIn(page);
+    const box = page.getByRole("checkbox", { name: "Select group 12" });
+    await box.check();
+    const held = [];
+    await page.route(/\/api\/v1\/groups\?/, (route) => { held.push(route); });
+    await page.locator(".action-bar").getByRole("button", { name: "Set state" }).click();
+    await page.getByText("Set to acknowledged: 10 alerts of 1 group.").waitFor();
+    await page.getByRole("row").filter({ has: box }).getByText("acknowledged").waitFor();
+    await box.check();
+    await page.locator(".action-bar").getByLabel("Assignee").fill("Mara");
+    await page.locator(".action-bar").getByRole("button", { name: "Assign" }).click();
+    await page.getByText("Assigned to Mara: 10 alerts of 1 group.").waitFor();
+    assert.deepEqual(state.patches.map((p) => p.change.groups), [[{ id: 12, seen: "untriaged" }], [{ id: 12, seen: "acknowledged" }]]);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+  });
+}
+
 async function a_group_is_split_and_merged_again({ browser, mock, state }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/groups/12`);
@@ -200,6 +222,6 @@ async function an_issue_is_filed_or_the_refusal_says_why({ browser, mock, state 
 export const groupWalks = {
   ten_alerts_of_one_cause_take_four_actions, groups_are_triaged_by_keys_alone, a_change_of_another_person_is_shown_beside_ones_own, buttons_that_cannot_work_say_why,
   improvements_and_recoveries_stand_beside_regressions, cause_size_and_suspect_are_on_the_first_screen, the_state_of_a_group_is_chosen_by_a_key,
-  a_group_is_split_and_merged_again,
+  a_second_change_does_not_wait_for_the_list, a_group_is_split_and_merged_again,
   an_issue_is_filed_or_the_refusal_says_why,
 };

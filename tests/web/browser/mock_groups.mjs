@@ -34,7 +34,7 @@ function shown(g, state) {
   for (const m of g.members) states[m.state] = (states[m.state] ?? 0) + 1;
   return { id: g.id, project: "kernels", branch: "main", direction: "regression", alerts: g.members.length, series: g.members.length, measured: 40, summary: g.summary,
     state: stateOf(g), states, worth: 0.21 - g.id / 100, rel_least: g.members[0].rel_change, rel_most: worst.rel_change, placed: false, assignee: g.assignee,
-    opened_first: "2026-02-22T01:50:00Z", opened_last: "2026-02-23T02:50:00Z", updated_at: "2026-02-23T03:56:40Z",
+    opened_first: "2026-02-22T01:50:00Z", opened_last: "2026-02-23T02:50:00Z", updated_at: g.updated ?? "2026-02-23T03:56:40Z",
     spark: Array.from({ length: 40 }, (_, i) => (i < 30 ? 1 : 1.07) + Math.sin(i) * 0.004), issue: g.issue ?? null, worst: { ...worst, id: undefined, alert_id: worst.id, unit: "ns", better: "lower" }, lead };
 }
 
@@ -75,6 +75,7 @@ export function changeGroups(method, path, change, state) {
         if (change.state && (!open || OPEN.includes(m.state))) { m.state = change.state; n += 1; }
         else if (change.assignee !== undefined) n += 1;
       }
+      g.updated = `2026-02-27T05:40:${String(g.history.length).padStart(2, "0")}Z`;
       if (change.assignee !== undefined) g.assignee = change.assignee || null;
       g.history.unshift({ at: "2026-02-27T05:40:00Z", actor: "token 3 (mara)", from: "untriaged", to: stateOf(g), reason: change.reason ?? "", alerts: n });
     }

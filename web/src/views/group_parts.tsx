@@ -68,7 +68,7 @@ function Conflicts(props: { groups: readonly Group[]; chosen: Chosen; state: str
 /** Changes all chosen groups at once. `groups`: those on view, with their present states. A refused change keeps the
  *  selection with the states that were seen. */
 export function GroupChange(props: {
-  groups: readonly Group[]; chosen: Chosen; onSaved: () => void; onRefused: () => void; onSeen: (states: Map<number, string>) => void; children?: ComponentChildren;
+  groups: readonly Group[]; chosen: Chosen; onSaved: (groups: Group[]) => void; onRefused: () => void; onSeen: (states: Map<number, string>) => void; children?: ComponentChildren;
 }) {
   const [state, setState] = useState("acknowledged");
   const [reason, setReason] = useState("");
@@ -81,12 +81,12 @@ export function GroupChange(props: {
     setBusy(true);
     try {
       const groups = [...seen].map(([id, s]) => ({ id, seen: s }));
-      const reply = await request<{ alerts: number }>("PATCH", "/groups", { groups, ...body });
+      const reply = await request<{ alerts: number; groups: Group[] }>("PATCH", "/groups", { groups, ...body });
       setSaid({ ok: true, text: `${done}: ${plural(reply.alerts, "alert")} of ${plural(groups.length, "group")}.` });
       setReason("");
       setAssignee(null);
       setConflict(false);
-      props.onSaved();
+      props.onSaved(reply.groups);
     } catch (error) {
       setSaid({ ok: false, text: error instanceof ApiError ? error.message : String(error) });
       if (error instanceof ApiError && error.status === 409) { setConflict(true); props.onRefused(); }

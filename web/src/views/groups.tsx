@@ -60,7 +60,8 @@ function Merge(props: { rows: readonly Group[]; chosen: Chosen; done: () => void
 }
 
 function Rows(props: { rows: readonly Group[]; reload: () => void }) {
-  const { rows } = props;
+  const [saved, setSaved] = useState<ReadonlyMap<number, Group>>(new Map()); /* answers to changes, shown until the list is read again */
+  const rows = props.rows.map((g) => { const s = saved.get(g.id); return s && s.updated_at > g.updated_at ? s : g; });
   const [chosen, setChosen] = useState<Chosen>(new Map());
   const choose = (g: Group, on: boolean) => {
     const next = new Map(chosen);
@@ -74,7 +75,7 @@ function Rows(props: { rows: readonly Group[]; reload: () => void }) {
     <>
       <div class="action-bar" role="group" aria-label="Change the selected groups">
         <label class="check"><input type="checkbox" checked={all} onChange={(e) => setChosen(e.currentTarget.checked ? new Map(rows.slice(0, 100).map((g) => [g.id, g.state])) : new Map())} /> {chosen.size ? `${plural(chosen.size, "group")} selected` : "Select all"}</label>
-        <GroupChange groups={rows} chosen={chosen} onSaved={done} onRefused={props.reload} onSeen={setChosen}><Merge rows={rows} chosen={chosen} done={done} /></GroupChange>
+        <GroupChange groups={rows} chosen={chosen} onSaved={(groups) => { setSaved(new Map(groups.map((g) => [g.id, g]))); done(); }} onRefused={props.reload} onSeen={setChosen}><Merge rows={rows} chosen={chosen} done={done} /></GroupChange>
       </div>
       <Table caption="Groups of alerts" keys className="groups" rows={rows} keyOf={(g) => g.id} rowClass={(g) => (chosen.has(g.id) ? "current" : "")} columns={[
         { name: "Select", cell: (g) => <input type="checkbox" aria-label={`Select group ${g.id}`} checked={chosen.has(g.id)} onChange={(e) => choose(g, e.currentTarget.checked)} /> },
