@@ -143,7 +143,7 @@ class ShownCommands(unittest.TestCase):
                 if line in LEFT_OUT:
                     used.add(line)
                     continue
-                command = re.sub(r"(alert:| --alert |why |set |accept )7\b", lambda m: f"{m[1]}{self.alert()}", line)
+                command = re.sub(r"(alert:| --alert |why |set |accept |issue )7\b", lambda m: f"{m[1]}{self.alert()}", line)
                 done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.repo, env=self.env, capture_output=True, text=True,
                                       stdin=subprocess.DEVNULL, timeout=DEADLINE_S, check=False)
                 runs += 1

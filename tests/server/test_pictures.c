@@ -64,7 +64,7 @@ Test(pictures, a_badge_says_the_worst_that_is_open_in_its_colour)
 Test(pictures, a_badge_escapes_and_cuts_its_label)
 {
     const pfc_standing fine = { .headline = 1 };
-    char longer[200] = "";
+    char longer[200] = ">";
     char *svg;
 
     svg = badge(EVIL, &fine, true);
@@ -72,8 +72,8 @@ Test(pictures, a_badge_escapes_and_cuts_its_label)
     free(svg);
     for (size_t i = 0; i < 60; i++)
         strcat(longer, "\xc3\xa9");
-    svg = badge(longer, &fine, true);
-    longer[2 * PFC_BADGE_MAX_LABEL] = '\0';
+    svg = badge(longer + 1, &fine, true);
+    longer[1 + 2 * PFC_BADGE_MAX_LABEL] = '\0';
     strcat(longer, "</text>");
     cr_expect(strstr(svg, longer) != NULL, "%s", svg);
     free(svg);
