@@ -122,6 +122,8 @@ Test(groups, have_the_figures_of_all_of_their_alerts)
     pfc_rows_clear(&leads);
     pfc_rows_clear(&rows);
     cr_expect(eq(int, pfc_groups_get(db, 71, &rows, &leads, &err), PFC_ENOTFOUND));
+    pfc_rows_clear(&leads);
+    pfc_rows_clear(&rows);
     free(url);
     pfc_db_close(db);
 }
@@ -365,6 +367,7 @@ Test(groups, that_were_split_or_merged_stay_so_when_alerts_are_grouped_again)
     const int64_t b = plant_alert(url, p, &(planted){ .benchmark = "gemm/b", .low = 3, .high = 3 });
     const int64_t far = plant_alert(url, p, &(planted){ .low = 8, .high = 8 });
     int64_t made = 0, old;
+    char *refusal;
     pfc_err err = { 0 };
 
     measure_all(db, p, 9);
@@ -375,10 +378,9 @@ Test(groups, that_were_split_or_merged_stay_so_when_alerts_are_grouped_again)
 
     cr_expect(eq(int, pfc_group_split(db, "ann", old, (int64_t[]){ a, b }, 2, WHY, &made, &err),
                  PFC_EINVAL));
-    cr_expect(eq(str, err.msg,
-                 (char *)pfc_format("alerts: at least one alert must stay in group"
-                                    " %lld",
-                                    (long long)old)));
+    refusal = pfc_format("alerts: at least one alert must stay in group %lld", (long long)old);
+    cr_expect(eq(str, err.msg, refusal));
+    free(refusal);
     cr_expect(eq(int, pfc_group_split(db, "ann", old, &far, 1, WHY, &made, &err), PFC_EINVAL));
     cr_assert(eq(int, pfc_group_split(db, "ann", old, &b, 1, WHY, &made, &err), PFC_OK), "%s",
               err.msg);

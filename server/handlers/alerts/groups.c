@@ -1,6 +1,7 @@
 /* Groups of alerts: the list, one with its alerts and history, triage of several, split, merge. */
 #include "server/services/groups/groups.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "server/handlers/handlers.h"
@@ -80,6 +81,25 @@ static json_t *encode_assignee(const pfc_req *req, const char *name)
     return req->auth.token_id && *name ? pfc_reply_string(name) : json_null();
 }
 
+/* Of one slower series its name, which says more than a share; a group that the detector has not
+ * described has the title of its alert. lead NULL: unknown. */
+static json_t *encode_summary(const pfc_group *g, const pfc_alert *lead)
+{
+    char percent[32], *text;
+    json_t *json;
+
+    if (!*g->summary && lead)
+        return pfc_encode_title(lead);
+    if (!lead || g->series != 1 || !isfinite(g->rel_most))
+        return pfc_reply_string(g->summary);
+    pfc_show_percent(g->rel_most, percent);
+    text = pfc_format("%s %s%s%s; %s", lead->benchmark, lead->metric, *lead->backend ? " on " : "",
+                      lead->backend, percent);
+    json = pfc_reply_string(text);
+    free(text);
+    return json;
+}
+
 static json_t *encode_group(const void *row, const void *context)
 {
     const group_context *c = context;
@@ -88,10 +108,7 @@ static json_t *encode_group(const void *row, const void *context)
     json_t *json = pfc_encode_fields(PFC_FIELDS(group_fields), g);
 
     json_object_set_new(json, "direction", json_string(g->back ? "recovery" : "regression"));
-    /* A group that the detector has not described has the title of its alert. */
-    json_object_set_new(json, "summary",
-                        *g->summary || !lead ? pfc_reply_string(g->summary)
-                                             : pfc_encode_title(lead));
+    json_object_set_new(json, "summary", encode_summary(g, lead));
     json_object_set_new(json, "assignee", encode_assignee(c->req, g->assignee));
     json_object_set_new(json, "issue", encode_issue(c->req, g));
     json_object_set_new(json, "worst", pfc_encode_fields(PFC_FIELDS(worst_fields), g));

@@ -43,7 +43,7 @@ typedef struct pfc_group_filter {
  *  A cursor is the id of the last group of the page before, and valid with the same filter. */
 pfc_code pfc_groups_list(pfc_db *db, const pfc_group_filter *filter, pfc_page page, pfc_groups *out,
                          pfc_alerts *leads, pfc_err *err) PFC_MUSTCHECK;
-/** Exactly one; PFC_ENOTFOUND. */
+/** Exactly one; PFC_ENOTFOUND. Clear *out and *leads in every case. */
 pfc_code pfc_groups_get(pfc_db *db, int64_t id, pfc_groups *out, pfc_alerts *leads,
                         pfc_err *err) PFC_MUSTCHECK;
 /** The events of the alerts of a group, newest first; equal events of several alerts once. */
