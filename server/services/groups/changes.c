@@ -141,7 +141,8 @@ static pfc_code assign(pfc_tx *tx, const updating *u, const pfc_sql_alert_group_
             .project_id = alert->project_id, .alert_id = alert->id, .assignee = to },
         err);
 
-    /* Histories are public where reading is; the name is in the audit log alone. */
+    /* A history can be read without a token where reading is public: only the audit log has the
+     * name of the assignee. */
     return code ? code : note(tx, u->actor, alert, *to ? "assigned" : "no longer assigned", err);
 }
 

@@ -31,7 +31,7 @@ function Change(props: { alert: Alert }) {
   );
 }
 
-/** The culprit or the suspect with subject and author, or what changed in place of a commit. */
+/** The culprit or the suspect with subject and author, or the change of toolchain or harness where no commit is the cause. */
 function Cause(props: { alert: Alert }) {
   const a = props.alert;
   if (a.drift) return <span class="muted">{a.title}: <DriftRange project={a.project} drift={a.drift} /></span>;

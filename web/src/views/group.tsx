@@ -40,7 +40,7 @@ function Size(props: { group: GroupDetail }) {
   );
 }
 
-/** The commit with subject and author, or what changed in place of a commit. */
+/** The commit with subject and author, or the change of toolchain or harness where no commit is the cause. */
 function Cause(props: { group: GroupDetail }) {
   const a = props.group.lead;
   const s = a.suspect;
@@ -145,7 +145,7 @@ function Triaged(props: { group: GroupDetail; reload: () => void }) {
   return (
     <div class="levels triage-group" onInput={() => setSeen(seen ?? g.state)}>
       <p><StateBadge state={g.state} /> {Object.keys(g.states).length > 1 && <span class="muted">{Object.entries(g.states).map(([s, n]) => `${n} ${judgeState(s).word}`).join(", ")}</span>}</p>
-      <p class="muted">{g.assignee ? <>Assigned to <b>{g.assignee}</b></> : "Assigned to nobody"}</p>
+      <p class="muted">{g.assignee ? <>Assigned to <b>{g.assignee}</b></> : "No assignee"}</p>
       <GroupChange groups={[g]} chosen={chosen} onSaved={() => { setSeen(null); props.reload(); }} onRefused={props.reload} onSeen={() => setSeen(null)} />
     </div>
   );

@@ -108,8 +108,8 @@ export function GroupChange(props: {
           <input type="text" maxLength={2000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
         <ActionButton submit primary why={why}>{n > 1 ? `Set ${n} groups` : "Set state"}</ActionButton>
         <label class="field"><span>Assignee</span>
-          <input type="text" class="assignee" maxLength={100} placeholder="nobody" value={assignee ?? ""} onInput={(e) => setAssignee(e.currentTarget.value)} /></label>
-        <ActionButton why={why} quiet onClick={() => void send({ assignee: (assignee ?? "").trim() }, props.chosen, assignee ? `Assigned to ${assignee.trim()}` : "Assigned to nobody")}>Assign</ActionButton>
+          <input type="text" class="assignee" maxLength={100} placeholder="name" value={assignee ?? ""} onInput={(e) => setAssignee(e.currentTarget.value)} /></label>
+        <ActionButton why={why} quiet onClick={() => void send({ assignee: (assignee ?? "").trim() }, props.chosen, assignee ? `Assigned to ${assignee.trim()}` : "Assignee removed")}>Assign</ActionButton>
         {props.children}
       </form>
       {conflict && <Conflicts groups={props.groups} chosen={props.chosen} state={state}

@@ -44,7 +44,7 @@ function rows(): HTMLElement[] {
 
 const focusedRow = () => (document.activeElement instanceof HTMLElement ? document.activeElement.closest("table[data-keys] tbody tr") : null);
 
-/** Whether keys are text or choices there. */
+/** Whether the element with the focus uses the key itself: a text field, a list of choices, a dialog. */
 const takesKeys = (e: KeyboardEvent) => e.target instanceof HTMLElement
   && e.target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable], dialog") !== null;
 
