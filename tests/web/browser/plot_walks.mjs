@@ -1,6 +1,7 @@
 // Ways through the page of many series: completion, a fault in the expression, zoom by keys, the card, the series behind.
 import assert from "node:assert/strict";
-import { settled, violations } from "./browser.mjs";
+import { settled, shoot, violations } from "./browser.mjs";
+import { groupsOf } from "./mock_groups.mjs";
 import { id } from "./mock_plot.mjs";
 import { param, until, wide, withPage } from "./walks.mjs";
 
@@ -119,7 +120,58 @@ async function a_heat_map_tells_changes_from_noise_and_from_nothing({ browser, m
   });
 }
 
+/* Of a map with thousands of cells those in view are made; scrolling makes the others, and the counts tell of all. */
+async function a_large_heat_map_makes_the_cells_in_view({ browser, mock }) {
+  await withPage(browser, { width: 1280, theme: "light" }, async (page) => {
+    const cells = Array.from({ length: 5000 }, (_, i) => ({ benchmark: `gemm/t${i % 50}/k${Math.floor(i / 50)}`, backend: "cpu", params: { dtype: `t${i % 50}`, k: String(Math.floor(i / 50)) } }));
+    await page.route("**/coverage?**", (r) => r.fulfill({ json: { rows: cells.map((c, n) => ({ ...c, series_id: n + 1, machine_class: "m", cells: "x", missing: 0 })), next_cursor: null } }));
+    await page.route("**/compare?**", (r) => r.fulfill({ json: { a: { commit: "a".repeat(40), runs: [1] }, b: { commit: "b".repeat(40), runs: [2] }, margin_rel: 0.01,
+      rows: cells.map((c, n) => ({ ...c, series_id: n + 1, metric: "time_ns", unit: "ns", direction: "lower", rel_change: 0.04, verdict: "regression" })),
+      only_a: [], only_b: [], summary: { regression: 5000, improvement: 0, same: 0, inconclusive: 0, broken: 0 } } }));
+    await page.goto(`${mock.url}/p/kernels/heatmap?row=k&column=dtype`);
+    await page.getByRole("link", { name: "0, t0: +4.0 %, worse", exact: true }).waitFor();
+    const made = await page.locator("td.heat-worse").count();
+    assert.ok(made > 300 && made < 2000, `${made} of 5,000 cells were made`);
+    assert.equal(await page.locator("table.heat").getAttribute("aria-rowcount"), "101");
+    const last = page.getByRole("link", { name: "99, t49: +4.0 %, worse", exact: true });
+    assert.equal(await last.count(), 0);
+    const height = await page.locator(".heat-box").evaluate((b) => b.scrollHeight);
+    await page.locator(".heat-box").evaluate((b) => b.scrollTo(b.scrollWidth, b.scrollHeight));
+    await last.waitFor();
+    assert.equal(await page.locator("tr", { has: last }).getAttribute("aria-rowindex"), "101");
+    assert.equal(await page.locator(".heat-box").evaluate((b) => b.scrollHeight), height, "the rows that are not made keep their room");
+    const name = page.getByRole("rowheader", { name: "99", exact: true });
+    assert.ok(await name.evaluate((e) => e.getBoundingClientRect().left >= e.closest(".heat-box").getBoundingClientRect().left), "the names of the rows stay in view");
+    assert.ok(await last.evaluate((e) => { const b = e.closest(".heat-box").getBoundingClientRect(); const r = e.getBoundingClientRect(); return r.bottom <= b.bottom && r.right <= b.right; }), "the last cell is in view");
+    assert.deepEqual(await violations(page), []);
+    await shoot(page, "walk-heatmap-large");
+  });
+}
+
+/* Inside a group the map has its alerts, and says where there is none. */
+async function a_group_shows_its_alerts_as_a_heat_map({ browser, mock, state }) {
+  await withPage(browser, { width: 1280, theme: "light" }, async (page) => {
+    /* all members but the last are known, and two benchmarks have no alert */
+    const members = groupsOf(state).find((g) => g.id === 12).members;
+    const known = [...members.slice(0, -1).map((m) => ({ benchmark: m.benchmark, backend: m.backend, params: { dtype: "bf16", m: m.benchmark.split("/m")[1] } })),
+      ...["64", "128"].map((m) => ({ benchmark: `gemm/f32/m${m}`, backend: "hip", params: { dtype: "f32", m } }))];
+    await page.route("**/coverage?**", (r) => r.fulfill({ json: { rows: known.map((b, n) => ({ ...b, series_id: n + 1, machine_class: "m", cells: "x", missing: 0 })), next_cursor: null } }));
+    await page.goto(`${mock.url}/groups/12`);
+    await settled(page);
+    assert.equal(await page.locator("table.heat").count(), 0);
+    await page.getByText("Heat map of the alerts by shape and type").click();
+    await page.locator("table.heat").waitFor();
+    const named = await page.locator("table.heat td a, table.heat td .sr-only").evaluateAll((all) => all.map((e) => e.getAttribute("aria-label") ?? e.textContent));
+    assert.equal(named.filter((n) => /%, worse$/.test(n)).length, members.length - 1, named.join("\n"));
+    assert.equal(named.filter((n) => /^m=\d+, f32: no alert of this group$/.test(n)).length, 2, named.join("\n"));
+    await page.getByText("1 series without shape or dtype: not on the map.").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await shoot(page, "walk-group-heatmap");
+  });
+}
+
 export const plotWalks = {
+  a_large_heat_map_makes_the_cells_in_view, a_group_shows_its_alerts_as_a_heat_map,
   a_heat_map_tells_changes_from_noise_and_from_nothing,
   an_expression_is_completed_by_keys, a_fault_in_the_expression_is_marked, keys_zoom_and_the_server_sends_the_part,
   the_card_names_lines_and_broken_results, stacked_panels_share_the_crosshair,

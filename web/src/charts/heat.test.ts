@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axesOf, byValue, heatOf, pairOf, sayCell, stepOf, type HeatBenchmark, type HeatRow } from "./heat";
+import { axesOf, byValue, heatOf, pairOf, sayCell, stepOf, windowOf, withoutCell, type HeatBenchmark, type HeatRow } from "./heat";
 
 const bench = (dtype: string, k: string): HeatBenchmark => ({ benchmark: `gemm/${dtype}/k${k}`, backend: "cpu", params: { dtype, k } });
 const row = (dtype: string, k: string, verdict: string, rel_change: number | null, over: Partial<HeatRow> = {}): HeatRow =>
@@ -54,4 +54,24 @@ test("the first map has a pair of axes that benchmarks have", () => {
 
 test("steps of the colour scale", () => {
   assert.deepEqual([0.019, -0.02, 0.05, -0.149, 0.15].map(stepOf), [1, 2, 3, 3, 4]);
+});
+
+test("a window of a large map has what is in view, some around it, and counts the rest", () => {
+  assert.deepEqual(windowOf(100, 28, 0, 280, 4), { from: 0, until: 14, after: 86 });
+  assert.deepEqual(windowOf(100, 28, 1400, 280, 4), { from: 46, until: 64, after: 36 });
+  assert.deepEqual(windowOf(100, 28, 99999, 280, 4), { from: 95, until: 100, after: 0 }, "the map became shorter than the place of its box");
+  assert.deepEqual(windowOf(0, 28, 0, 280, 4), { from: 0, until: 0, after: 0 });
+  assert.deepEqual(windowOf(5, 28, 0, 1, null), { from: 0, until: 5, after: 0 });
+});
+
+test("a map of a group's alerts has a sign of its own for benchmarks without one", () => {
+  const map = heatOf([bench("bf16", "512"), bench("f32", "512")], [row("bf16", "512", "regression", 0.08)], "k", "dtype", "calm");
+  assert.deepEqual(map.cells[0]?.map((c) => [c?.kind, c?.count, c?.absent]), [["worse", 1, 0], ["calm", 1, 0]]);
+});
+
+test("rows without a place on the map are counted", () => {
+  const all = [bench("bf16", "512"), { benchmark: "norm", backend: "cpu", params: { dtype: "f32" } }];
+  const rows = [row("bf16", "512", "same", 0), { ...row("f32", "1", "same", 0), benchmark: "norm" }, row("int8", "9", "same", 0)];
+  assert.equal(withoutCell(all, rows, "k", "dtype"), 2, "no k; not known");
+  assert.equal(withoutCell(all, rows, "kernel", "dtype"), 1);
 });

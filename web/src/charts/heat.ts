@@ -14,7 +14,8 @@ export interface HeatRow {
 /** A benchmark that the project has, with its parameters. */
 export interface HeatBenchmark { benchmark: string; backend: string; params: Record<string, string> | null }
 
-export type HeatKind = "worse" | "better" | "quiet" | "broken" | "none";
+/** `calm`: outside of the alerts that the map shows. */
+export type HeatKind = "worse" | "better" | "quiet" | "broken" | "none" | "calm";
 
 export interface HeatCell {
   kind: HeatKind;
@@ -77,7 +78,7 @@ export function stepOf(change: number): number {
 
 /** Whether the row says more than what the cell holds: worse before better, larger before smaller. */
 function outranks(kind: HeatKind, change: number, cell: HeatCell): boolean {
-  const rank = { worse: 3, better: 2, quiet: 1, broken: 0, none: 0 };
+  const rank = { worse: 3, better: 2, quiet: 1, broken: 0, none: 0, calm: 0 };
   if (rank[kind] !== rank[cell.kind]) return rank[kind] > rank[cell.kind];
   return Math.abs(change) > Math.abs(cell.change ?? 0);
 }
@@ -86,9 +87,10 @@ const KINDS: Record<string, HeatKind> = { regression: "worse", improvement: "bet
 
 /**
  * Cells of the benchmarks, coloured by the rows of the comparison. A benchmark without a row was not measured on both
- * sides. Several series in a cell: the one with the largest change that is worse, else better, else the largest.
+ * sides, or, where the rows are alerts (`absent` "calm"), has none. Several series in a cell: the one with the largest
+ * change that is worse, else better, else the largest.
  */
-export function heatOf(all: readonly HeatBenchmark[], compared: readonly HeatRow[], row: string, column: string): HeatMapData {
+export function heatOf(all: readonly HeatBenchmark[], compared: readonly HeatRow[], row: string, column: string, absent: "none" | "calm" = "none"): HeatMapData {
   const cells = new Map<string, HeatCell>();
   const rows = new Set<string>();
   const columns = new Set<string>();
@@ -101,12 +103,12 @@ export function heatOf(all: readonly HeatBenchmark[], compared: readonly HeatRow
     rows.add(y);
     columns.add(x);
     const at = `${y}\n${x}`;
-    const cell = cells.get(at) ?? { kind: "none" as HeatKind, step: 0, change: null, series: null, count: 0, absent: 0, benchmark: b.benchmark };
+    const cell = cells.get(at) ?? { kind: absent as HeatKind, step: 0, change: null, series: null, count: 0, absent: 0, benchmark: b.benchmark };
     cells.set(at, cell);
     const own = found.get(key(b)) ?? [];
     if (own.length === 0) {
       cell.count++;
-      cell.absent++;
+      if (absent === "none") cell.absent++;
     }
     for (const r of own) {
       const kind = KINDS[r.verdict] ?? "none";
@@ -114,7 +116,7 @@ export function heatOf(all: readonly HeatBenchmark[], compared: readonly HeatRow
       cell.count++;
       if (kind === "broken" || kind === "none") {
         cell.absent++;
-        if (cell.kind === "none") Object.assign(cell, { kind, series: r.series_id, benchmark: r.benchmark });
+        if (cell.kind === absent) Object.assign(cell, { kind, series: r.series_id, benchmark: r.benchmark });
       } else if (outranks(kind, change, cell)) {
         Object.assign(cell, { kind, change: r.rel_change, step: kind === "quiet" ? 0 : stepOf(change), series: r.series_id, benchmark: r.benchmark });
       }
@@ -124,9 +126,27 @@ export function heatOf(all: readonly HeatBenchmark[], compared: readonly HeatRow
   return { rows: ys, columns: xs, cells: ys.map((y) => xs.map((x) => cells.get(`${y}\n${x}`) ?? null)) };
 }
 
+/** The items to make: from `from` to before `until`; `after` of them follow. */
+export interface HeatWindow { from: number; until: number; after: number }
+
+/** Those of `count` items, each `size` pixels, that a view of `extent` pixels at `offset` shows, and `around` more on
+ *  either side; null: all of them. */
+export function windowOf(count: number, size: number, offset: number, extent: number, around: number | null): HeatWindow {
+  if (around === null) return { from: 0, until: count, after: 0 };
+  const from = Math.max(0, Math.min(count - 1, Math.floor(offset / size)) - around);
+  const until = Math.min(count, Math.ceil((offset + extent) / size) + around);
+  return { from, until: Math.max(from, until), after: count - Math.max(from, until) };
+}
+
+/** Rows of the comparison whose benchmark lacks one of the two parameters, or is not known: they have no cell. */
+export function withoutCell(all: readonly HeatBenchmark[], compared: readonly HeatRow[], row: string, column: string): number {
+  const placed = new Set(all.filter((b) => valueOf(b, row, column) !== null && valueOf(b, column, row) !== null).map((b) => `${b.benchmark}\n${b.backend}`));
+  return compared.filter((r) => !placed.has(`${r.benchmark}\n${r.backend}`)).length;
+}
+
 /** The text of a cell for screen readers and pointers. */
 export function sayCell(cell: HeatCell, row: string, column: string, percent: string): string {
-  const state = { worse: `${percent}, worse`, better: `${percent}, better`, quiet: `${percent}, not significant`, broken: "broken", none: "not measured at both commits" }[cell.kind];
+  const state = { worse: `${percent}, worse`, better: `${percent}, better`, quiet: `${percent}, not significant`, broken: "broken", none: "not measured at both commits", calm: "no alert of this group" }[cell.kind];
   const more = [cell.count > 1 ? `largest of ${cell.count} series` : "", cell.absent > 0 && cell.absent < cell.count ? `${cell.absent} of them broken or not measured` : ""].filter((s) => s);
   return `${row}, ${column}: ${[state, ...more].join("; ")}`;
 }

@@ -20,6 +20,7 @@ import { DriftCard } from "./drift";
 import { AcceptLevel } from "./accept_level";
 import { MeasureAlert } from "./measure";
 import { Explained } from "./moved";
+import { GroupHeat } from "./group_heat";
 import { GroupChange, effectRange, type Chosen } from "./group_parts";
 import { Suspects } from "./suspects";
 
@@ -172,6 +173,7 @@ export function GroupView(props: { id: string }) {
               done={load.state === "data" ? load.reload : () => undefined} /></Section>
           </div>
           <Members group={g} />
+          <GroupHeat group={g} />
           <Details group={g} />
           <div class="split">
             <Section title="History"><History group={g} /></Section>

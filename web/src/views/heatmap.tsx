@@ -6,7 +6,7 @@ import { useApi } from "../api/use";
 import { formatShare, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
-import { axesOf, heatOf, pairOf, type HeatBenchmark, type HeatRow } from "../charts/heat";
+import { axesOf, heatOf, pairOf, withoutCell, type HeatBenchmark, type HeatRow } from "../charts/heat";
 import { HeatLegend, HeatMap } from "../charts/heat_map";
 import { Select } from "../widgets/field";
 import { CommitLink, Page } from "../widgets/parts";
@@ -36,8 +36,8 @@ export function useBenchmarks(project: string): HeatBenchmark[] | string | null 
   return all;
 }
 
-/** The heat map of a comparison, with its two choices; for pages that have one already. */
-export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; at: string | null }) {
+/** The heat map of a comparison, or of a group's alerts, with its two choices; for pages that have one already. */
+export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; at: string | null; alerts?: boolean }) {
   const read = useBenchmarks(props.project);
   const benchmarks = typeof read === "string" ? null : read;
   const q = query.value;
@@ -47,8 +47,10 @@ export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; 
   const metric = q.get("metric") ?? "";
   const kernel = q.get("kernel") ?? "";
   const kernels = useMemo(() => [...new Set((benchmarks ?? []).map((b) => b.benchmark.split("/")[0] ?? ""))].sort(), [benchmarks]);
-  const data = useMemo(() => heatOf((benchmarks ?? []).filter((b) => !kernel || b.benchmark.split("/")[0] === kernel),
-    props.rows.filter((r) => !metric || r.metric === metric), row, column), [benchmarks, props.rows, row, column, metric, kernel]);
+  const ofKernel = (b: { benchmark: string }) => !kernel || b.benchmark.split("/")[0] === kernel;
+  const rows = useMemo(() => props.rows.filter((r) => ofKernel(r) && (!metric || r.metric === metric)), [props.rows, metric, kernel]);
+  const data = useMemo(() => heatOf((benchmarks ?? []).filter(ofKernel), rows, row, column, props.alerts ? "calm" : "none"), [benchmarks, rows, row, column, props.alerts]);
+  const without = useMemo(() => withoutCell(benchmarks ?? [], rows, row, column), [benchmarks, rows, row, column]);
   useEffect(() => { performance.mark("heat-drawn"); }, [data]);
   if (typeof read === "string") return <p class="fault" role="alert">The benchmarks were not read: {read}</p>;
   if (!benchmarks) return <Loading what="the benchmarks" />;
@@ -62,7 +64,8 @@ export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; 
         {metrics.length > 1 && <Select label="Metric" value={metric} options={[["", "all"], ...options(metrics)]} onChange={(v) => setQuery({ metric: v })} />}
       </div>
       {data.rows.length === 0 ? <Empty title="No benchmark has both parameters" /> : <HeatMap data={data} row={row} column={column} at={props.at} />}
-      <HeatLegend />
+      {without > 0 && <p class="muted">{plural(without, "series", "series")} without {row} or {column}: not on the map.</p>}
+      <HeatLegend alerts={props.alerts ?? false} />
     </>
   );
 }
