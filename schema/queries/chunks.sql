@@ -1,7 +1,8 @@
 -- Chunks of long series: see migration 0012.
 
 -- name: chunks_due
--- Series whose chunks are stale, or that have min_points points outside of chunks. cursor: a series.
+-- Series of min_points points or more whose chunks are stale, or that have as many outside of chunks. cursor: a
+-- series. The chunks of a series that became shorter stay stale: they are not read.
 -- in: cursor i64, min_points i64, limit i64
 -- out: project_id i64, id i64, branch text
 SELECT s.project_id, s.id, s.branch
@@ -10,7 +11,7 @@ LEFT JOIN branches b ON b.project_id = s.project_id AND b.name = s.branch
 LEFT JOIN LATERAL (
     SELECT sum(c.points) AS points, bool_or(c.line_version <> b.line_version) AS stale
     FROM series_chunks c WHERE c.project_id = s.project_id AND c.series_id = s.id) h ON true
-WHERE s.id > $1::bigint AND (h.stale OR s.points - coalesce(h.points, 0) >= $2::bigint)
+WHERE s.id > $1::bigint AND s.points >= $2::bigint AND (h.stale OR s.points - coalesce(h.points, 0) >= $2::bigint)
 ORDER BY s.id LIMIT $3::int;
 
 -- name: chunks_drop_stale

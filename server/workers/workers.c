@@ -40,7 +40,7 @@
 #define STALLED_EVERY_NS    (3600 * PFC_NS_PER_S)
 #define PRUNE_DAYS          30 /* statement store_checks knows */
 #define PRUNE_LIMIT         5000
-#define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
+#define CHUNKS_EVERY_NS     (300 * PFC_NS_PER_S)
 #define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
 #define BACKFILL_NARROWEST  4 /* commits; a bisection searches narrower ranges on request */
 

@@ -96,6 +96,31 @@ Test(plot, a_gap_stays_a_gap_and_a_broken_result_is_a_mark)
     pfc_db_close(db);
 }
 
+/* 2 lines over 6 places: as many columns as both lines together may have, and one at least. */
+Test(plot, many_lines_have_fewer_columns)
+{
+    static const struct {
+        int columns, cells;
+        size_t want;
+    } cases[] = { { 0, 0, 6 }, { 0, 12, 6 }, { 0, 11, 5 }, { 0, 6, 3 }, { 2, 6, 2 }, { 0, 1, 1 } };
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    const int64_t p = ground(db);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        pfc_plot plot = { 0 };
+
+        read(db, p,
+             (pfc_plot_opts){ .select = "kernel=gemm",
+                              .columns = cases[i].columns,
+                              .cells = cases[i].cells },
+             &plot);
+        cr_assert(eq(sz, plot.len, 2));
+        cr_expect(eq(sz, plot.columns.len, cases[i].want), "case %zu", i);
+        pfc_plot_clear(&plot);
+    }
+    pfc_db_close(db);
+}
+
 Test(plot, a_window_is_bounded_and_related_to_a_commit_outside_of_it)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);
@@ -204,6 +229,7 @@ Test(plot, faults_name_the_field)
     expect_fault(db, p, (pfc_plot_opts){ .select = "k>=x" }, PFC_EINVAL, "select");
     expect_fault(db, p, (pfc_plot_opts){ .columns = PFC_PLOT_MAX_COLUMNS + 1 }, PFC_EINVAL,
                  "points");
+    expect_fault(db, p, (pfc_plot_opts){ .cells = PFC_PLOT_MAX_CELLS + 1 }, PFC_EINVAL, "cells");
     expect_fault(db, p, (pfc_plot_opts){ .from = fx_sha(5), .to = fx_sha(4) }, PFC_EINVAL, "to");
     expect_fault(db, p, (pfc_plot_opts){ .relative = fx_sha(99) }, PFC_ENOTFOUND, "relative");
     pfc_db_close(db);

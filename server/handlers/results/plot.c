@@ -148,9 +148,11 @@ static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
         { "relative", 64, &o->relative },
         { "group", PFC_WIRE_MAX_NAME, &o->group },
     };
-    int64_t columns = 0;
+    int64_t columns = 0, cells = 0;
     pfc_code code = pfc_req_query_i64(req, "points", 1, PFC_PLOT_MAX_COLUMNS, &columns, err);
 
+    if (!code)
+        code = pfc_req_query_i64(req, "cells", 1, PFC_PLOT_MAX_CELLS, &cells, err);
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
         code = pfc_req_query(req, texts[i].name, texts[i].most, texts[i].out, err);
     if (!code)
@@ -159,6 +161,7 @@ static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
         code = pfc_err_set_field(err, PFC_EINVAL, "relative",
                                  "relative: expected a commit id of 7 or more digits");
     o->columns = (int)columns;
+    o->cells = (int)cells;
     return code;
 }
 

@@ -2,6 +2,7 @@
  * The points of a series for windows: 44 bytes each, from chunks (migration 0012) and, after the
  * newest chunk, from the measurements; and buckets of them.
  */
+#include <endian.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -10,32 +11,39 @@
 
 #define POINT_BYTES 44
 
-static uint64_t big_endian(const unsigned char *bytes, size_t len)
+static int64_t read_i64(const unsigned char *bytes)
 {
-    uint64_t value = 0;
+    uint64_t value;
 
-    for (size_t i = 0; i < len; i++)
-        value = value << 8 | bytes[i];
-    return value;
+    memcpy(&value, bytes, sizeof(value));
+    return (int64_t)be64toh(value);
 }
 
 static double read_double(const unsigned char *bytes)
 {
-    uint64_t bits = big_endian(bytes, 8);
+    const int64_t bits = read_i64(bytes);
     double value;
 
     memcpy(&value, &bits, sizeof(value));
     return value;
 }
 
+static uint32_t read_u32(const unsigned char *bytes)
+{
+    uint32_t value;
+
+    memcpy(&value, bytes, sizeof(value));
+    return be32toh(value);
+}
+
 static pfc_packed_point unpack(const unsigned char *at)
 {
-    return (pfc_packed_point){ .position = (int64_t)big_endian(at, 8),
-                               .run_id = (int64_t)big_endian(at + 8, 8),
+    return (pfc_packed_point){ .position = read_i64(at),
+                               .run_id = read_i64(at + 8),
                                .time = read_double(at + 16),
                                .median = read_double(at + 24),
                                .min = read_double(at + 32),
-                               .n = (int64_t)big_endian(at + 40, 4) };
+                               .n = (int64_t)read_u32(at + 40) };
 }
 
 bool pfc_packed_inside(const pfc_packed_point *p, const pfc_window_bounds *b)

@@ -231,6 +231,14 @@ static size_t line_of_series(const reading *r, int64_t id)
     return 0;
 }
 
+/* Columns at most; a line has at least one. */
+static size_t most_columns(const pfc_plot_opts *o, size_t lines)
+{
+    const size_t asked = o->columns ? (size_t)o->columns : PFC_PLOT_COLUMNS;
+
+    return o->cells && lines ? PFC_MIN(asked, PFC_MAX(1, (size_t)o->cells / lines)) : asked;
+}
+
 static pfc_code mark_axis(const reading *r, pfc_plot_axis *axis, pfc_err *err)
 {
     const pfc_plot *p = r->plot;
@@ -251,7 +259,7 @@ static pfc_code mark_axis(const reading *r, pfc_plot_axis *axis, pfc_err *err)
     for (size_t i = 0; i < p->broken.len; i++)
         if (inside(r, p->broken.items[i].position, p->broken.items[i].time))
             pfc_plot_axis_mark(axis, p->broken.items[i].position);
-    pfc_plot_axis_finish(axis, r->opts->columns ? (size_t)r->opts->columns : PFC_PLOT_COLUMNS);
+    pfc_plot_axis_finish(axis, most_columns(r->opts, p->len));
     return PFC_OK;
 }
 
@@ -413,6 +421,9 @@ pfc_code pfc_plot_read(pfc_db *db, int64_t project_id, const pfc_plot_opts *opts
     if (opts->columns < 0 || opts->columns > PFC_PLOT_MAX_COLUMNS)
         return pfc_err_set_field(err, PFC_EINVAL, "points", "points: expected 1 to %d, got %d",
                                  PFC_PLOT_MAX_COLUMNS, opts->columns);
+    if (opts->cells < 0 || opts->cells > PFC_PLOT_MAX_CELLS)
+        return pfc_err_set_field(err, PFC_EINVAL, "cells", "cells: expected 1 to %d, got %d",
+                                 PFC_PLOT_MAX_CELLS, opts->cells);
     code = pfc_select_parse(opts->select ? opts->select : "", &select, err);
     if (code)
         return code;

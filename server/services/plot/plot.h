@@ -20,6 +20,7 @@
 #define PFC_PLOT_MAX_CANDIDATES 50000   /* series of the branch */
 #define PFC_PLOT_MAX_COLUMNS    5000
 #define PFC_PLOT_COLUMNS        1000 /* unless asked for others */
+#define PFC_PLOT_MAX_CELLS      1000000
 #define PFC_PLOT_MAX_BROKEN     2000 /* marks */
 #define PFC_PLOT_SAMPLE_POINTS  2000 /* raw samples are given up to so many points */
 #define PFC_PLOT_MAX_POSITION   10000000
@@ -84,6 +85,7 @@ typedef struct pfc_plot_opts {
     const char *relative;  /* a commit: `base` of each line; NULL: none */
     const char *group;     /* a field: one line a value, metric and unit; NULL: one line a series */
     int columns;           /* 1..PFC_PLOT_MAX_COLUMNS; 0: PFC_PLOT_COLUMNS */
+    int cells;             /* lines times columns: fewer columns; 1..PFC_PLOT_MAX_CELLS; 0: any */
     bool samples;
 } pfc_plot_opts;
 

@@ -14,7 +14,7 @@ export function GroupHeat(props: { group: GroupDetail }) {
   })), [members, lead.direction]);
   return (
     <details class="section" open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
-      <summary><h2>Heat map of the alerts by shape and type</h2></summary>
+      <summary>Heat map of the alerts by shape and type</summary>
       {open && <CompareHeat project={project} rows={rows} at={(lead.commit ?? lead.commit_high).slice(0, 12)} alerts />}
     </details>
   );

@@ -15,7 +15,8 @@ import { Page, Section } from "../widgets/parts";
 import { Empty, Failed, Loading } from "../widgets/state";
 import { PlotTable } from "./plot_table";
 
-/** Columns to ask for: one a pixel that the chart has. */
+/** Columns to ask for: one a pixel that the chart has; of more than 100 lines fewer, each the span of its commits. */
+const MOST_CELLS = 130_000;
 const columnsWanted = () => Math.max(200, Math.min(2000, Math.round(window.innerWidth / 50) * 50));
 
 /** The last reply stays on view while the next one is read. */
@@ -33,7 +34,7 @@ export function Plot(props: { project: string }) {
   const relativeTo = get("relative");
   const [columns] = useState(columnsWanted);
   const base = `/projects/${encodeURIComponent(props.project)}/plot`;
-  const asked = { select, group, relative: relativeTo, points: columns };
+  const asked = { select, group, relative: relativeTo, points: columns, cells: MOST_CELLS };
   const names = useApi<PlotNames>(`${base}/names`, ["run"]);
   const whole = useApi<PlotReply>(withQuery(base, asked), ["run"]);
   const reply = useLast(whole);
