@@ -117,8 +117,10 @@ static pfc_code reload_settings(server *s, pfc_err *err)
     pfc_log_set_level(s->settings.log_level);
     pfc_bot_setups_replace(s->setups, setup);
     if (s->workers)
-        pfc_workers_retune(s->workers, notifier, (int)s->settings.raw_months,
-                           (int)s->settings.day_months);
+        pfc_workers_retune(s->workers, notifier,
+                           &(pfc_retention){ (int)s->settings.raw_months,
+                                             (int)s->settings.day_months,
+                                             (int)s->settings.audit_months });
     else
         pfc_notifier_close(notifier);
     pfc_log(PFC_INFO, "settings_reloaded", "file", s->settings.file ? s->settings.file : "",

@@ -48,6 +48,7 @@ enum {
     OPT_SETTINGS,
     OPT_RETAIN_RAW,
     OPT_RETAIN_DAYS,
+    OPT_RETAIN_AUDIT,
     OPT_BACKFILL_DELAY,
     OPT_BACKFILL_BUDGET,
     OPT_NOTIFY,
@@ -100,6 +101,7 @@ static const struct option options[] = {
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
     { "retain-raw", required_argument, NULL, OPT_RETAIN_RAW },
     { "retain-days", required_argument, NULL, OPT_RETAIN_DAYS },
+    { "retain-audit", required_argument, NULL, OPT_RETAIN_AUDIT },
     { "backfill-delay", required_argument, NULL, OPT_BACKFILL_DELAY },
     { "backfill-budget", required_argument, NULL, OPT_BACKFILL_BUDGET },
     { "notify", required_argument, NULL, OPT_NOTIFY },
@@ -152,6 +154,7 @@ static const char *const known[] = {
     "PERFCI_LOG_LEVEL",
     "PERFCI_RETAIN_RAW",
     "PERFCI_RETAIN_DAYS",
+    "PERFCI_RETAIN_AUDIT",
     "PERFCI_BACKFILL_DELAY",
     "PERFCI_BACKFILL_BUDGET",
     "PERFCI_NOTIFY",
@@ -177,6 +180,7 @@ static const char *const taken_over[] = {
     "PERFCI_LOG_LEVEL",
     "PERFCI_RETAIN_RAW",
     "PERFCI_RETAIN_DAYS",
+    "PERFCI_RETAIN_AUDIT",
     "PERFCI_NOTIFY",
     "PERFCI_NOTIFY_NETWORKS",
     "PERFCI_NOTIFY_TIMEOUT",
@@ -245,6 +249,9 @@ static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = pfc_parse_i64(pick(out, OPT_RETAIN_DAYS, "PERFCI_RETAIN_DAYS", "0"), 0, 1200,
                              "--retain-days", &out->day_months, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_RETAIN_AUDIT, "PERFCI_RETAIN_AUDIT", "0"), 0, 1200,
+                             "--retain-audit", &out->audit_months, err);
     if (!code)
         code = pfc_parse_duration_s(pick(out, OPT_BACKFILL_DELAY, "PERFCI_BACKFILL_DELAY", "1h"),
                                     "--backfill-delay", &out->backfill_delay_s, err);
@@ -541,6 +548,7 @@ char *pfc_server_settings_adopt(pfc_server_settings *settings, pfc_server_settin
     settings->log_level = fresh->log_level;
     settings->raw_months = fresh->raw_months;
     settings->day_months = fresh->day_months;
+    settings->audit_months = fresh->audit_months;
     settings->notify = fresh->notify;
     settings->notify_networks = fresh->notify_networks;
     settings->notify_timeout_s = fresh->notify_timeout_s;

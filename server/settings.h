@@ -47,6 +47,7 @@ typedef struct pfc_server_settings {
     double lease_s;              /* --lease, PERFCI_LEASE: whole seconds */
     int64_t raw_months;          /* --retain-raw, PERFCI_RETAIN_RAW: months; 0: all */
     int64_t day_months;          /* --retain-days, PERFCI_RETAIN_DAYS: months; 0: all */
+    int64_t audit_months;        /* --retain-audit, PERFCI_RETAIN_AUDIT: months; 0: all */
     double backfill_delay_s;     /* --backfill-delay, PERFCI_BACKFILL_DELAY */
     int64_t backfill_budget;     /* --backfill-budget, PERFCI_BACKFILL_BUDGET; 0: none */
     const char *notify;          /* --notify, PERFCI_NOTIFY: file of receivers; NULL: none */

@@ -51,15 +51,17 @@ const char pfc_server_help[] =
     "  --tls-cert F --tls-key F  PEM files: HTTPS; SIGHUP reads renewed ones (PERFCI_TLS_CERT,\n"
     "                            PERFCI_TLS_KEY)\n"
     "  --plain-http              allows plain HTTP on other addresses than loopback, for a\n"
-    "                            proxy or a tunnel that encrypts (PERFCI_PLAIN_HTTP=1)\n"
+    "                            proxy or a tunnel that encrypts (PERFCI_PLAIN_HTTP=1)\n";
+
+/* Several strings: C compilers need not accept literals over 4095 bytes. */
+const char pfc_server_fault_help[] =
     "  --retain-raw N            months with all measurements; of older ones, one for each series\n"
     "                            and day is kept, and those that a change, an alert or a\n"
     "                            bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
     "  --retain-days N           months after which these are deleted; default 0: never\n"
-    "                            (PERFCI_RETAIN_DAYS)\n";
-
-/* Several strings: C compilers need not accept literals over 4095 bytes. */
-const char pfc_server_fault_help[] =
+    "                            (PERFCI_RETAIN_DAYS)\n"
+    "  --retain-audit N          months after which entries of the audit log are deleted;\n"
+    "                            default 0: never (PERFCI_RETAIN_AUDIT)\n"
     "  --missed-night T          alert when a scheduled night has not finished T after it was\n"
     "                            due: 1m to 30d, 0: never; default 12h (PERFCI_MISSED_NIGHT)\n"
     "  --silent-runner T         alert when a runner, neither drained nor revoked, was silent for\n"

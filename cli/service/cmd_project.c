@@ -26,7 +26,8 @@ static const char *const policies[] = { "always", "on_change", "on_regression", 
 
 static const pfc_option project_options[] = {
     PFC_OPT_TEXT("branch", "B", project_opts, branch, "Its main branch", .fallback = "main"),
-    PFC_OPT_TEXT("repo-url", "U", project_opts, repo_url, "Where its repository is"),
+    PFC_OPT_TEXT("repo-url", "U", project_opts, repo_url,
+                 "Where its repository is; with set: from now on, none: nowhere"),
     PFC_OPT_WORD("forge", "F", forges, project_opts, forge.forge,
                  "With set: where pull requests are; none: they are no longer measured"),
     PFC_OPT_TEXT("repo", "R", project_opts, forge.repo, "With set: OWNER/NAME at the forge"),
@@ -49,7 +50,8 @@ static const char project_doc[] =
     "Makes, lists, links and deletes the projects of the service."
     "\v"
     "`set` links a project to a repository of a forge, whose webhooks then have its pull requests "
-    "measured; options that are not given stay as they are. `pulls` lists the open ones.\n"
+    "measured; options that are not given stay as they are. With --repo-url it registers another "
+    "repository to build from; results of the old one stay. `pulls` lists the open ones.\n"
     "\n"
     "`owners` shows or replaces the rules that say who owns benchmarks and files: lines `PATTERN "
     "OWNER...`, where a pattern is benchmark:GLOB, kernel:GLOB or one of paths as in CODEOWNERS. "
@@ -64,6 +66,7 @@ static const char project_doc[] =
     "  perfci project create kernels --branch main --repo-url https://example.org/k.git\n"
     "  perfci project list --json\n"
     "  perfci project set kernels --forge github --repo me/kernels\n"
+    "  perfci project set kernels --repo-url https://example.org/moved.git\n"
     "  perfci project pulls kernels\n"
     "  perfci project owners kernels --file owners.txt\n"
     "  perfci project delete old-kernels --yes\n";
@@ -178,6 +181,12 @@ static pfc_code remove_project(const pfc_cli *cli, const project_opts *o, pfc_ht
     return code;
 }
 
+static bool changes_link(const pfc_project_forge *f)
+{
+    return f->forge || f->repo || f->policy || f->machine_class || f->budget_s > 0 ||
+           f->patience_s > 0;
+}
+
 /* `set`, `pulls` and `owners`. */
 static pfc_code of_one(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
 {
@@ -189,6 +198,12 @@ static pfc_code of_one(const pfc_cli *cli, const project_opts *o, pfc_http *http
         return pfc_project_pulls(cli, http, name, err);
     if (strcmp(o->words.items[0], "owners") == 0)
         return pfc_project_owners(cli, http, name, o->file, err);
+    if (o->repo_url) {
+        const pfc_code code = pfc_project_move(cli, http, name, o->repo_url, err);
+
+        if (code || !changes_link(&o->forge))
+            return code;
+    }
     return pfc_project_set(cli, http, name, &o->forge, err);
 }
 

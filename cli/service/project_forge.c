@@ -33,8 +33,7 @@ static void show(const char *project, const json_t *link)
     pfc_out("project %s: pull requests of %s %s, comments %s, %.0f s of measuring, neutral after "
             "%.0f s\n",
             project, pfc_browse_string(link, "forge"), pfc_browse_string(link, "repo"),
-            pfc_browse_string(link, "policy"),
-            json_number_value(json_object_get(link, "budget_s")),
+            pfc_browse_string(link, "policy"), json_number_value(json_object_get(link, "budget_s")),
             json_number_value(json_object_get(link, "patience_s")));
 }
 
@@ -88,10 +87,30 @@ pfc_code pfc_project_set(const pfc_cli *cli, pfc_http *http, const char *project
                          const pfc_project_forge *set, pfc_err *err)
 {
     char *path = path_of(project);
-    pfc_code code = pfc_streq(set->forge, "none")
-                        ? unlink_project(cli, http, project, path, err)
-                        : change(cli, http, project, path, set, err);
+    pfc_code code = pfc_streq(set->forge, "none") ? unlink_project(cli, http, project, path, err)
+                                                  : change(cli, http, project, path, set, err);
 
+    free(path);
+    return code;
+}
+
+pfc_code pfc_project_move(const pfc_cli *cli, pfc_http *http, const char *project,
+                          const char *repo_url, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/projects/%s", project);
+    json_t *body = json_pack("{s:s?}", "repo_url", pfc_streq(repo_url, "none") ? NULL : repo_url);
+    json_t *answer = NULL;
+    pfc_code code = pfc_http_json(http, "PATCH", path, body, NULL, &answer, err);
+
+    if (!code && cli->json)
+        pfc_cli_print_json(json_incref(answer));
+    else if (!code)
+        pfc_out("project %s: repository %s\n", project,
+                json_is_null(json_object_get(answer, "repo_url"))
+                    ? "none"
+                    : pfc_browse_string(answer, "repo_url"));
+    json_decref(answer);
+    json_decref(body);
     free(path);
     return code;
 }
@@ -99,7 +118,7 @@ pfc_code pfc_project_set(const pfc_cli *cli, pfc_http *http, const char *project
 pfc_code pfc_project_pulls(const pfc_cli *cli, pfc_http *http, const char *project, pfc_err *err)
 {
     static const pfc_browse_col cols[] = {
-        { "PULL", "number", PFC_BROWSE_ID },      { "HEAD", "head", PFC_BROWSE_ID },
+        { "PULL", "number", PFC_BROWSE_ID },       { "HEAD", "head", PFC_BROWSE_ID },
         { "VERDICT", "verdict", PFC_BROWSE_TEXT }, { "JOB", "job_id", PFC_BROWSE_ID },
         { "STATE", "job_state", PFC_BROWSE_TEXT }, { "TITLE", "title", PFC_BROWSE_TEXT },
         { "TROUBLE", "trouble", PFC_BROWSE_TEXT },

@@ -14,6 +14,9 @@ typedef struct pfc_project_forge {
     double budget_s, patience_s;
 } pfc_project_forge;
 
+/** Registers another repository of the project, and prints it; repo_url "none": removes it. */
+pfc_code pfc_project_move(const pfc_cli *cli, pfc_http *http, const char *project,
+                          const char *repo_url, pfc_err *err) PFC_MUSTCHECK;
 /** Changes the link of the project, and prints it. */
 pfc_code pfc_project_set(const pfc_cli *cli, pfc_http *http, const char *project,
                          const pfc_project_forge *set, pfc_err *err) PFC_MUSTCHECK;

@@ -85,6 +85,7 @@ get_webhooks_deliveries GET /api/v1/webhooks/deliveries - project,limit,cursor -
 patch_alert PATCH /api/v1/alerts/{id} body - - | Triage
 patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of a machine, so that its alerts are regressions again, or a fault, or restores it
 patch_groups PATCH /api/v1/groups body - - | Triage of several groups at once: all of them change, or none; 409 when one is no longer in the state that was seen
+patch_project PATCH /api/v1/projects/{project} body - - | Registers another repository, or none
 patch_project_schedule PATCH /api/v1/projects/{project}/schedules/{id} body - - | Changes a schedule; it is due next by the new settings
 post_bisections POST /api/v1/bisections body - - | Stores the report of a bisection; with mode remote starts one, or estimates its cost
 post_group_issue POST /api/v1/groups/{id}/issue - - - | Asks for an issue about the group in the project's repository at its forge; 409 when the project is linked to none

@@ -134,6 +134,12 @@ FROM audit a LEFT JOIN projects p ON p.id = a.project_id
 WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.id < $2)
 ORDER BY a.id DESC LIMIT $3::int;
 
+-- name: audit_prune
+-- Entries older than months, the oldest first, at most limit.
+-- in: months i64, limit i64
+-- value: pruned i64
+SELECT audit_prune($1::int, $2::int) AS pruned;
+
 -- name: readiness_write
 -- A write that its transaction never commits; it fails where the database takes no writes.
 SELECT readiness_write();

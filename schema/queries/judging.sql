@@ -28,15 +28,18 @@ FOR NO KEY UPDATE OF s;
 -- in: project_id i64, run_ids i64[], series_ids i64[]
 -- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples f64[]
 SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples
-FROM runs r
-JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id AND m.run_id = r.id
-JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
-JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = s.branch
-JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
-WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) AND m.series_id = ANY ($3::bigint[])
-  AND b.position IS NOT NULL AND NOT r.infra
-  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-                  AND (j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > r.job_fence))
+FROM (SELECT v.id, v.commit_id, v.started_at FROM runs v
+      WHERE v.project_id = $1::bigint AND v.id = ANY ($2::bigint[]) AND NOT v.infra
+        AND (SELECT j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > v.job_fence FROM jobs j
+             WHERE j.project_id = $1::bigint AND j.id = v.job_id) IS NOT TRUE OFFSET 0) r
+CROSS JOIN LATERAL (SELECT q.time FROM commits q WHERE q.project_id = $1::bigint AND q.id = r.commit_id OFFSET 0) c
+-- The OFFSET reads what the runs measured, not all points of the series.
+CROSS JOIN LATERAL (
+    SELECT p.series_id, p.commit_id, p.median, p.samples FROM measurements p
+    WHERE p.project_id = $1::bigint AND p.commit_id = r.commit_id AND p.run_id = r.id OFFSET 0) m
+JOIN series s ON s.project_id = $1::bigint AND s.id = m.series_id
+JOIN branch_commits b ON b.project_id = $1::bigint AND b.commit_id = m.commit_id AND b.branch = s.branch
+WHERE m.series_id = ANY ($3::bigint[]) AND b.position IS NOT NULL
 ORDER BY m.series_id, b.position, r.started_at, r.id;
 
 -- name: steady_advance

@@ -25,6 +25,14 @@ ORDER BY p.id LIMIT $4::int;
 INSERT INTO projects (name, branch, repo_url) VALUES ($1, coalesce($2, 'main'), $3)
 ON CONFLICT (name) DO NOTHING RETURNING id;
 
+-- name: project_repository
+-- repo_url NULL: none is registered. before: the one until now.
+-- in: name text, repo_url text?
+-- out: id i64, before text
+UPDATE projects p SET repo_url = $2
+FROM (SELECT id, repo_url FROM projects WHERE name = $1 FOR UPDATE) old
+WHERE p.id = old.id RETURNING p.id, old.repo_url AS before;
+
 -- name: project_id
 -- in: name text
 -- value: id i64

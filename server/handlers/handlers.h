@@ -229,6 +229,7 @@ PFC_HANDLER(events);
 PFC_HANDLER(openapi);       /* description/openapi.c */
 PFC_HANDLER(projects_list); /* access/projects.c */
 PFC_HANDLER(projects_post);
+PFC_HANDLER(projects_patch);
 PFC_HANDLER(projects_delete);
 PFC_HANDLER(projects_get);
 PFC_HANDLER(commits_post); /* results/commits.c */

@@ -29,6 +29,8 @@ const pfc_route pfc_routes[] = {
       "200", "ProjectsAnswer" },
     { "POST", API "/projects", PFC_SCOPE_ADMIN, pfc_handle_projects_post, NULL, "Project",
       "Creates a project; repeated: 200", "201 200", "ProjectAnswer" },
+    { "PATCH", API "/projects/{p}", PFC_SCOPE_ADMIN, pfc_handle_projects_patch, NULL,
+      "ProjectChange", "Registers another repository, or none", "200", "ProjectAnswer" },
     { "DELETE", API "/projects/{p}", PFC_SCOPE_ADMIN, pfc_handle_projects_delete, NULL, NULL,
       "Deletes a project with all of its data; repeat with `rest` until `done`; 409 while its "
       "jobs run",

@@ -177,12 +177,12 @@ static pfc_notifier *current_notifier(pfc_workers *w)
     return now;
 }
 
-void pfc_workers_retune(pfc_workers *w, pfc_notifier *notifier, int raw_months, int day_months)
+void pfc_workers_retune(pfc_workers *w, pfc_notifier *notifier, const pfc_retention *keep)
 {
     pfc_notifier *unused;
 
     pthread_mutex_lock(&w->lock);
-    w->retention = (pfc_retention){ raw_months, day_months };
+    w->retention = *keep;
     unused = w->next;
     w->next = notifier;
     w->renew = true;
@@ -254,16 +254,23 @@ static bool create_months(pfc_workers *w)
     return !code;
 }
 
+static pfc_retention retention_now(pfc_workers *w)
+{
+    pfc_retention out;
+
+    pthread_mutex_lock(&w->lock);
+    out = w->retention;
+    pthread_mutex_unlock(&w->lock);
+    return out;
+}
+
 /* Thins one month. False: none is due, or it failed. */
 static bool thin_month(pfc_workers *w)
 {
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
-    pfc_retention retention;
+    const pfc_retention retention = retention_now(w);
 
-    pthread_mutex_lock(&w->lock);
-    retention = w->retention;
-    pthread_mutex_unlock(&w->lock);
     if (pfc_retention_step(w->db, &retention, &done, &err) != PFC_OK) {
         pfc_log(PFC_WARN, "month_not_thinned", "why", err.msg);
         return false;
@@ -287,6 +294,15 @@ static bool prune_jobs(pfc_workers *w)
     return pruned == PRUNE_LIMIT;
 }
 
+static void prune_audit(pfc_workers *w)
+{
+    int64_t pruned = 0;
+    pfc_err err = { 0 };
+
+    if (pfc_audit_prune(w->db, retention_now(w).audit_months, &pruned, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "audit_not_pruned", "why", err.msg, "pruned", pruned);
+}
+
 static void tidy_up(pfc_workers *w)
 {
     pfc_err err = { 0 };
@@ -305,6 +321,7 @@ static void tidy_up(pfc_workers *w)
         pfc_log(PFC_WARN, "nights_not_pruned", "why", err.msg);
     if (pfc_tallies_fold(w->db, &err) != PFC_OK)
         pfc_log(PFC_WARN, "tallies_not_folded", "why", err.msg);
+    prune_audit(w);
 }
 
 /* Queues one commit in the middle of a range; the next call takes another range, within the budget.
@@ -504,7 +521,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     w->expire_ns = PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
     if (opts->lease_s > 0)
         w->expire_ns = PFC_MIN(w->expire_ns, (int64_t)(opts->lease_s / 4 * 1e9));
-    w->retention = (pfc_retention){ opts->raw_months, opts->day_months };
+    w->retention = opts->keep;
     w->backfill = (pfc_backfill_opts){ .delay_s = opts->backfill_delay_s,
                                        .budget = opts->backfill_budget,
                                        .narrowest = BACKFILL_NARROWEST };

@@ -59,7 +59,7 @@ static void expect_sound(pfc_db *db)
 
 static pfc_retained step(pfc_db *db, int raw_months, int day_months)
 {
-    const pfc_retention keep = { raw_months, day_months };
+    const pfc_retention keep = { raw_months, day_months, 0 };
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
 
@@ -173,7 +173,7 @@ Test(retention, a_long_read_delays_the_month_and_leaves_nothing_half_done)
     pfc_args args = { 0 };
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(3, &url);
-    const pfc_retention keep = { 12, 0 };
+    const pfc_retention keep = { 12, 0, 0 };
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
     pfc_tx *tx = NULL;
@@ -196,7 +196,7 @@ Test(retention, a_measurement_that_becomes_referenced_meanwhile_is_not_thinned)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);
-    const pfc_retention keep = { 12, 0 };
+    const pfc_retention keep = { 12, 0, 0 };
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
 
@@ -226,12 +226,44 @@ Test(retention, a_measurement_that_becomes_referenced_meanwhile_is_not_thinned)
     free(url);
 }
 
+/* Entries older than the limit go, the oldest first; the log says how many, and 0 months delete none. */
+Test(retention, old_entries_of_the_audit_log_are_deleted)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    pfc_err err = { 0 };
+    int64_t pruned = -1;
+
+    pfc_test_sql(url, "TRUNCATE audit RESTART IDENTITY;"
+                      "INSERT INTO audit (at, actor, action, object)"
+                      " SELECT now() - make_interval(days => 500 - n / 12), 'a', 'b', n::text"
+                      " FROM generate_series(1, 6000) AS n");
+    cr_assert(eq(int, pfc_audit_prune(db, 0, &pruned, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(i64, pruned, 0));
+    cr_assert(eq(int, pfc_audit_prune(db, 3, &pruned, &err), PFC_OK), "%s", err.msg);
+    expect(url,
+           "SELECT (min(at) >= now() - interval '3 months')::text || (count(*) > 900)::text FROM "
+           "audit",
+           "truetrue");
+    cr_expect(gt(i64, pruned, 4000));
+    expect(
+        url,
+        "SELECT bool_and(detail ~ '^[0-9]+ entries from before [0-9]{4}-[0-9]{2}-[0-9]{2}$')::text"
+        " FROM audit WHERE actor = 'retention' AND action = 'prune' AND object = 'audit'",
+        "true");
+    cr_assert(eq(int, pfc_audit_prune(db, 3, &pruned, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(i64, pruned, 0));
+    expect(url, "SELECT count(*)::text FROM audit WHERE actor = 'retention'", "1");
+    pfc_db_close(db);
+    free(url);
+}
+
 /* A month of millions of rows takes minutes, in which runners get lost as at any time. */
 Test(retention, leases_end_while_a_month_is_thinned)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(4, &url);
-    const pfc_workers_opts opts = { .db = db, .url = url, .idle_ms = 20, .raw_months = 12 };
+    const pfc_workers_opts opts = { .db = db, .url = url, .idle_ms = 20, .keep.raw_months = 12 };
     const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     pfc_workers *workers = NULL;
     pfc_tx *tx = NULL;

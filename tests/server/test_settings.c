@@ -40,6 +40,7 @@ static const struct {
       "x" },
     { "--retain-raw", "PERFCI_RETAIN_RAW", NUMBER, AT(raw_months), "0", "1", "1200", "1201 -1" },
     { "--retain-days", "PERFCI_RETAIN_DAYS", NUMBER, AT(day_months), "0", "1", "1200", "1201 -1" },
+    { "--retain-audit", "PERFCI_RETAIN_AUDIT", NUMBER, AT(audit_months), "0", "1", "1200", "1201 -1" },
     { "--backfill-delay", "PERFCI_BACKFILL_DELAY", SECONDS, AT(backfill_delay_s), "3600", "0", "90",
       "x" },
     { "--backfill-budget", "PERFCI_BACKFILL_BUDGET", NUMBER, AT(backfill_budget), "24", "0",

@@ -82,6 +82,15 @@ static bool holds_secret(const char *url)
     return strncasecmp(url, "http", 4) == 0 || pfc_conf_url_has_password(url);
 }
 
+static pfc_code check_repo_url(const char *url, pfc_err *err)
+{
+    if (!url || !holds_secret(url))
+        return PFC_OK;
+    return pfc_json_fault(
+        NULL, "repo_url", err,
+        "expected a URL without a password or token: every reader of the project sees it");
+}
+
 /* POST /api/v1/projects   {"name", "branch"?, "repo_url"?} */
 PFC_HANDLER(projects_post)
 {
@@ -104,12 +113,9 @@ PFC_HANDLER(projects_post)
         code = pfc_json_string(body, NULL, "repo_url", false, PFC_WIRE_MAX_TEXT, &url, err);
     if (code)
         goto done;
-    if (url && holds_secret(url)) {
-        code = pfc_json_fault(
-            NULL, "repo_url", err,
-            "expected a URL without a password or token: every reader of the project sees it");
+    code = check_repo_url(url, err);
+    if (code)
         goto done;
-    }
     if (!pfc_is_slug(name)) {
         code = pfc_json_fault(NULL, "name", err,
                               "expected lower-case letters, digits, dots, dashes and underscores");
@@ -124,6 +130,36 @@ done:
     pfc_rows_clear(&row);
     free(name);
     free(branch);
+    free(url);
+    json_decref(body);
+    return code;
+}
+
+/* PATCH /api/v1/projects/{p}   {"repo_url": text or null} */
+PFC_HANDLER(projects_patch)
+{
+    static const char *const known[] = { "repo_url", NULL };
+    json_t *body = NULL;
+    char *url = NULL;
+    pfc_projects row = { 0 };
+    int64_t id = 0;
+    pfc_code code = pfc_path_project(app, req, &id, err);
+
+    if (!code)
+        code = pfc_decode_object(req, known, &body, err);
+    if (!code && !json_object_get(body, "repo_url"))
+        code = pfc_json_fault(NULL, "repo_url", err, "expected a URL, or null for none");
+    if (!code && !json_is_null(json_object_get(body, "repo_url")))
+        code = pfc_json_string(body, NULL, "repo_url", true, PFC_WIRE_MAX_TEXT, &url, err);
+    if (!code)
+        code = check_repo_url(url, err);
+    if (!code)
+        code = pfc_project_set_repository(app->db, req->auth.actor, pfc_req_param(req, "p"), url,
+                                          &row, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, pfc_encode_fields(PFC_FIELDS(project_fields), row.items),
+                              err);
+    pfc_rows_clear(&row);
     free(url);
     json_decref(body);
     return code;

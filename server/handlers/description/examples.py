@@ -9,6 +9,7 @@ SAMPLES = [[812.4, 815.1, 811.9], [813.0, 812.2, 816.8], [811.5, 812.9, 813.3]]
 
 EXAMPLES = {
     "Project": {"name": "kernels", "branch": "main", "repo_url": "https://git.example.org/kernels.git"},
+    "ProjectChange": {"repo_url": "https://git.example.org/moved.git"},
     "Commits": {"branch": "main", "commits": [{"id": COMMIT, "parents": [BEFORE], "author": "Ada", "time": "2026-01-02T03:04:05Z",
                                                "subject": "gemm: unroll by four", "paths": ["src/gemm.c"]}]},
     "Run": {"schema": "perfci.run/1", "id": LEASE, "project": "kernels", "commit": COMMIT, "suite": "quick", "suite_hash": "ab" * 32,

@@ -14,6 +14,12 @@ pfc_code pfc_project_create(pfc_db *db, const char *actor, const char *name, con
                             const char *repo_url, bool *created, pfc_projects *out,
                             pfc_err *err) PFC_MUSTCHECK;
 
+/** Registers another repository: jobs that name no source are built from it from now on. repo_url
+ *  NULL: none. What is stored of the old one stays. PFC_ENOTFOUND. */
+pfc_code pfc_project_set_repository(pfc_db *db, const char *actor, const char *name,
+                                    const char *repo_url, pfc_projects *out,
+                                    pfc_err *err) PFC_MUSTCHECK;
+
 /** Headline series of the project, on its default branch. */
 pfc_code pfc_project_headline(pfc_db *db, int64_t project_id, pfc_series_rows *out,
                               pfc_err *err) PFC_MUSTCHECK;

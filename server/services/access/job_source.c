@@ -54,8 +54,9 @@ pfc_code pfc_job_source_check(pfc_db *db, const char *project, const char *patte
                           "source: project %s has no registered repository, so only an "
                           "administrator's token may name one",
                           project);
-        code = pfc_err_hint(err, "register it when the project is created (\"repo_url\"), or start "
-                                 "the server with --sources PATTERN");
+        code =
+            pfc_err_hint(err, "register it: perfci project set NAME --repo-url URL, or start the "
+                              "server with --sources PATTERN");
     } else if (!same_repository(rows.items[0].repo_url, source)) {
         code = pfc_err_set_field(err, PFC_EINVAL, "source",
                                  "source: expected the project's repository %.300s, got \"%.300s\"",

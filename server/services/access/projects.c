@@ -3,6 +3,8 @@
  */
 #include "server/repo/sql/projects.h"
 
+#include <stdlib.h>
+
 #include "core/base/parse.h"
 #include "core/wire/wire.h"
 #include "server/services/access/access.h"
@@ -58,6 +60,34 @@ pfc_code pfc_project_create(pfc_db *db, const char *actor, const char *name, con
     *created = id != 0;
     *out = rows;
     return PFC_OK;
+}
+
+pfc_code pfc_project_set_repository(pfc_db *db, const char *actor, const char *name,
+                                    const char *repo_url, pfc_projects *out, pfc_err *err)
+{
+    pfc_sql_project_repository_rows rows = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = pfc_sql_project_repository(
+            tx, &(pfc_sql_project_repository_args){ .name = name, .repo_url = repo_url }, &rows,
+            err);
+    if (!code && rows.len == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
+    if (!code && !pfc_streq(rows.items[0].before, repo_url)) {
+        const char *before = rows.items[0].before ? rows.items[0].before : "none";
+        char *detail =
+            pfc_format("repository %s, before: %s", repo_url ? repo_url : "none", before);
+
+        code = pfc_audit_add(tx, actor, "update", rows.items[0].id, name, detail, err);
+        free(detail);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    pfc_rows_clear(&rows);
+    return code ? code : pfc_projects_get(db, name, out, err);
 }
 
 pfc_code pfc_project_headline(pfc_db *db, int64_t project_id, pfc_series_rows *out, pfc_err *err)

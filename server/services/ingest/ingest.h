@@ -117,14 +117,20 @@ pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 /** Retention of old measurements. Commits that a change, an alert, an accepted level, a bisection
  *  or an environment event refers to are always kept, with 30 commits on either side. */
 typedef struct pfc_retention {
-    int raw_months; /* whole months kept unthinned; 0: all */
-    int day_months; /* months kept; after raw_months one measurement per series and day; 0: all */
+    int raw_months;   /* whole months kept unthinned; 0: all */
+    int day_months;   /* months kept; after raw_months one measurement per series and day; 0: all */
+    int audit_months; /* of the audit log; 0: all */
 } pfc_retention;
 
 typedef struct pfc_retained {
     char month[16]; /* its first day; "": none was due */
     int64_t rows_before, rows_after;
 } pfc_retained;
+
+/** Deletes entries of the audit log that are older than `months` (0: none), in short transactions;
+ *  the log gets entries that say how many. *pruned is right after an error, too. Several servers may
+ *  call it concurrently. */
+pfc_code pfc_audit_prune(pfc_db *db, int months, int64_t *pruned, pfc_err *err) PFC_MUSTCHECK;
 
 /** Thins the oldest month that is due, in one transaction. PFC_EUNAVAIL: blocked by readers; retry
  *  later. Several servers may call it concurrently. */

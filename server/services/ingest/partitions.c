@@ -9,6 +9,8 @@
 #include "server/repo/sql/retention.h"
 #include "server/services/ingest/ingest.h"
 
+#define AUDIT_AT_ONCE 5000 /* entries of one transaction */
+
 /* Limits how long other transactions may wait for this one. */
 static pfc_code limit_waits(pfc_tx *tx, const char *longest, pfc_err *err)
 {
@@ -122,6 +124,31 @@ pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned, pfc_err
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
     *pruned = code ? 0 : changed;
+    return code;
+}
+
+static pfc_code prune_some(pfc_db *db, int months, int64_t *pruned, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = pfc_sql_audit_prune(
+            tx, &(pfc_sql_audit_prune_args){ .months = months, .limit = AUDIT_AT_ONCE }, pruned,
+            err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_audit_prune(pfc_db *db, int months, int64_t *pruned, pfc_err *err)
+{
+    int64_t some = months ? AUDIT_AT_ONCE : 0;
+    pfc_code code = PFC_OK;
+
+    for (*pruned = 0; !code && some == AUDIT_AT_ONCE; *pruned += code ? 0 : some)
+        code = prune_some(db, months, &some, err);
     return code;
 }
 

@@ -111,6 +111,8 @@ class Writes:
                  "benchmark": "gemm/f32/m64n64k64"}
         yield "post", "/api/v1/projects", {"name": "audited"}, 1
         yield "post", "/api/v1/projects", {"name": "audited"}, 0
+        yield "patch", "/api/v1/projects/audited", {"repo_url": "https://git.example.org/moved.git"}, 1
+        yield "patch", "/api/v1/projects/audited", {"repo_url": "https://git.example.org/moved.git"}, 0
         yield "delete", "/api/v1/projects/audited", None, 1
         yield "post", demo + "/commits", commits, 1
         yield "post", demo + "/detector", detector, 1
