@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/clock.h"
 #include "core/base/parse.h"
 #include "core/wire/wire.h"
 #include "server/repo/sql/ends.h"
@@ -61,12 +60,13 @@ static pfc_code split(finding *f, pfc_err *err)
 {
     const char *text = f->ask->text, *mark = strchr(text, '~');
     const size_t len = mark ? (size_t)(mark - text) : strlen(text);
+    pfc_err why = { 0 };
     char what[64];
 
     if (mark && mark[1]) {
         (void)snprintf(what, sizeof(what), "%s: the number after ~", f->field);
-        if (pfc_parse_i64(mark + 1, 0, PFC_END_MAX_BACK, what, &f->back, err))
-            return pfc_err_set_field(err, PFC_EINVAL, f->field, "%s", err ? err->msg : "");
+        if (pfc_parse_i64(mark + 1, 0, PFC_END_MAX_BACK, what, &f->back, &why))
+            return pfc_err_set_field(err, PFC_EINVAL, f->field, "%s", why.msg);
     } else if (mark) {
         f->back = 1;
     }
@@ -210,14 +210,11 @@ static pfc_code find_date(finding *f, pfc_err *err)
 {
     char *text = strlen(f->name) == DAY_LEN ? pfc_format("%sT23:59:59Z", f->name)
                                             : pfc_strdup(f->name);
-    char until[32];
     double time = 0;
-    pfc_code code = pfc_parse_rfc3339(text, f->field, &time, err);
+    pfc_code code = pfc_parse_rfc3339(text, "date", &time, err);
 
-    if (!code) {
-        pfc_clock_rfc3339(time, until);
-        code = find_newest(f, "date", NULL, time, until, err);
-    }
+    if (!code)
+        code = find_newest(f, "date", NULL, time, text, err);
     free(text);
     return code;
 }
