@@ -11,7 +11,7 @@ import { judgeVerdict } from "../base/verdict";
 import { VerdictBadge } from "../widgets/badge";
 import { Choice, Search, Select } from "../widgets/field";
 import { Icon } from "../widgets/icons";
-import { BenchName, Command, CommitLink, Page, Section } from "../widgets/parts";
+import { BenchName, Command, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { ComparedCodeSection } from "./compared_code";

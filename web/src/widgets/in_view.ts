@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 
 /** `seen` becomes true when the element comes near the screen, and stays so. */
-export function useSeen<E extends Element>(): { at: RefObject<E>; seen: boolean } {
-  const at = useRef<E>(null);
+export function useSeen<E extends Element>(): { at: RefObject<E | null>; seen: boolean } {
+  const at = useRef<E | null>(null);
   const [seen, setSeen] = useState(false);
   useEffect(() => {
     const element = at.current;
