@@ -1,7 +1,7 @@
 /* Two commits against each other: a three-way verdict a benchmark, worst first, with the evidence. */
 import { useEffect, useState } from "preact/hooks";
 import { currentProject, projects } from "../api/projects";
-import type { CompareReply, CompareRow, OnlyRow } from "../api/types";
+import type { CompareReply, CompareRow, CompareSide, OnlyRow } from "../api/types";
 import { useApi } from "../api/use";
 import { Forest } from "../charts/forest";
 import { formatChange, formatInterval, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
@@ -28,6 +28,11 @@ function Why(props: { row: CompareRow; reply: CompareReply }) {
   return <small><a href={href.explain({ before, after, benchmark: r.benchmark, backend: r.backend, metric: r.metric })}>Why?</a></small>;
 }
 
+function Side(props: { name: string; side: CompareSide; unit: string }) {
+  const { side, unit } = props;
+  return <span title={formatInterval(side.low, side.high, unit)}><small>{props.name}</small> {formatValue(side.median, unit)} <small>n {side.n}</small></span>;
+}
+
 function Rows(props: { caption: string; rows: CompareRow[]; limit: number; margin: number; reply: CompareReply; project: string | null }) {
   const { limit } = props;
   const to = (r: CompareRow) => (r.series_id === null ? {} : { to: href.series(r.series_id, { at: props.reply.b.commit.slice(0, 12) }) });
@@ -44,10 +49,9 @@ function Rows(props: { caption: string; rows: CompareRow[]; limit: number; margi
         <span class="forest-cell"><Forest low={r.rel_low} value={r.rel_change} high={r.rel_high} margin={props.margin} limit={limit} tone={judgeVerdict(r.verdict, r.rel_change).tone} />
           <small>{formatChange(r.rel_low)} to {formatChange(r.rel_high)}</small></span>) },
       { name: "From A to B, samples", cell: (r) => r.verdict === "broken" ? "\u2013" : <CompareRowChart row={r} reply={props.reply} project={props.project} tone={judgeVerdict(r.verdict, r.rel_change).tone} /> },
-      { name: "A", numeric: true, cell: (r) => <span title={formatInterval(r.a.low, r.a.high, r.unit)}>{formatValue(r.a.median, r.unit)}<small class="n">n {r.a.n}</small></span> },
-      { name: "B", numeric: true, cell: (r) => <span title={formatInterval(r.b.low, r.b.high, r.unit)}>{formatValue(r.b.median, r.unit)}<small class="n">n {r.b.n}</small></span> },
-      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : <>{r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}`}{r.between_rel ? <small class="n">runs {`\u00b1${formatShare(r.between_rel)}`}</small> : null}{r.reproducibility && <small class="n">{r.reproducibility}</small>}</> },
-      { name: "p adjusted", numeric: true, wide: true, cell: (r) => r.p_adjusted === null ? "\u2013" : <span title={`not adjusted: ${formatP(r.p)}`}>{formatP(r.p_adjusted)}</span> },
+      { name: "A, B", numeric: true, cell: (r) => <span class="sides"><Side name="A" side={r.a} unit={r.unit} /><Side name="B" side={r.b} unit={r.unit} /></span> },
+      { name: "Noise, p adjusted", numeric: true, wide: true, cell: (r) => <>{r.noise_rel === null ? "\u2013" : <>{r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}`}{r.between_rel ? <small class="n">runs {`\u00b1${formatShare(r.between_rel)}`}</small> : null}{r.reproducibility && <small class="n">{r.reproducibility}</small>}</>}
+        {r.p_adjusted !== null && <small class="n" title={`not adjusted: ${formatP(r.p)}`}>p {formatP(r.p_adjusted)}</small>}</> },
     ]} />
   );
 }
