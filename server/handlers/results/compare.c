@@ -213,10 +213,7 @@ static pfc_code read_ask(const pfc_req *req, pfc_compare_ask *ask, pfc_err *err)
 {
     static const char *const backends[] = { "backend", "backend_a", "backend_b" };
     static const char *const classes[] = { "machine_class", "machine_class_a", "machine_class_b" };
-    pfc_code code = pfc_req_query_bool(req, "across", &ask->across, err);
-
-    if (!code)
-        code = pfc_req_query_required(req, "a", PFC_END_MAX_TEXT, &ask->a.text, err);
+    pfc_code code = pfc_req_query_required(req, "a", PFC_END_MAX_TEXT, &ask->a.text, err);
     if (!code)
         code = pfc_req_query_required(req, "b", PFC_END_MAX_TEXT, &ask->b.text, err);
     if (!code)
@@ -236,6 +233,8 @@ PFC_HANDLER(compare)
     pfc_code code;
 
     code = pfc_req_query_i64(req, "series", 1, INT64_MAX, &series, err);
+    if (!code)
+        code = pfc_req_query_bool(req, "across", &ask.across, err);
     if (!code)
         code = pfc_req_query_required(req, "project", 64, &name, err);
     if (!code)
