@@ -1,0 +1,84 @@
+"""CSV and Markdown of a comparison: the values of the JSON, quoted so that no reader and no spreadsheet is misled."""
+
+import csv
+import io
+import re
+import unittest
+
+import support
+
+# What a spreadsheet would evaluate, what breaks naive quoting, and what Markdown would render.
+NAMES = ['=HYPERLINK("http://x","y")', "+1", "-1+2", "@sum", 'a,"b"', "\u05d0\u05d1", "| `x` <b>", "plain"]
+
+
+def measurement(name, value):
+    return {"benchmark": name, "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower",
+            "samples": [[value * (1 + 0.001 * ((3 * b + s) % 5)) for s in range(4)] for b in range(6)]}
+
+
+class Formats(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cluster = support.Cluster()
+        cls.addClassCleanup(cluster.close)
+        cls.server = support.Server(cluster.database(migrated=True), "--public-read")
+        cls.addClassCleanup(cls.server.close)
+        cls.server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        cls.server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 4))
+        for n, value in ((1, 100.0), (4, 120.0)):
+            document = support.run_document(n, n, measurements=[measurement(name, value) for name in NAMES])
+            answer = cls.server.as_admin("POST", "/api/v1/runs", document)
+            assert answer.status == 201, answer.body
+
+    def compare(self, **more):
+        query = "&".join(f"{k}={v}" for k, v in {"project": "demo", "a": "main~3", "b": "main", **more}.items())
+        answer = self.server.call("GET", f"/api/v1/compare?{query}")
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer
+
+    def test_csv_has_the_values_of_the_json(self):
+        answer = self.compare(format="csv")
+        self.assertEqual(answer.headers["content-type"].split(";")[0], "text/csv")
+        rows = list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
+        stored = self.compare().json["rows"]
+        self.assertEqual(len(rows), len(NAMES))
+        self.assertEqual(len(stored), len(NAMES))
+        for row, want in zip(rows, stored):
+            self.assertEqual(row["benchmark"].removeprefix("'"), want["benchmark"])
+            self.assertEqual(row["verdict"], want["verdict"])
+            for member in ("rel_change", "rel_low", "rel_high", "p", "p_adjusted", "margin_rel", "series_id"):
+                self.assertEqual(float(row[member]), want[member], member)
+            for side in "ab":
+                self.assertEqual(float(row[side + ".median"]), want[side]["median"])
+                self.assertEqual(int(row[side + ".n"]), want[side]["n"])
+            self.assertEqual(row["between_rel"], "")  # null
+
+    def test_csv_has_no_formula_and_ends_lines_as_the_rfc_says(self):
+        text = self.compare(format="csv").body.decode()
+        self.assertEqual(text.count("\r\n"), len(NAMES) + 1)
+        self.assertEqual(text.count("\n"), len(NAMES) + 1)
+        for row in csv.reader(io.StringIO(text, newline="")):
+            for field in row:
+                try:
+                    float(field)
+                except ValueError:
+                    self.assertNotIn(field[:1], ("=", "+", "-", "@", "\t", "\r"), field)
+        names = [row["benchmark"] for row in csv.DictReader(io.StringIO(text, newline=""))]
+        self.assertIn('\'=HYPERLINK("http://x","y")', names)
+        self.assertIn('a,"b"', names)
+
+    def test_markdown_has_the_ends_the_means_and_no_markup_of_names(self):
+        answer = self.compare(format="markdown")
+        self.assertEqual(answer.headers["content-type"].split(";")[0], "text/markdown")
+        text = answer.body.decode()
+        self.assertTrue(text.startswith("### "), text[:80])
+        self.assertIn("2 commits lie between A and B on branch main", text)
+        self.assertIn("<b>", text)
+        self.assertNotIn("<b>", re.sub(r"`[^`\n]*`", "", text))  # only as code
+        means = [line for line in text.splitlines() if "geometric mean" in line]
+        self.assertEqual(len(means), 1)
+        self.assertEqual(text.count("+20.0 % | 1 |"), len(NAMES))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
