@@ -133,9 +133,9 @@ static void print_ends(const pfc_cmp *cmp)
 /* The geometric means of the service. */
 static void print_means(const pfc_cli *cli, const pfc_cmp *cmp)
 {
-    const pfc_table_col cols[] = { { "KERNEL", false },     { "BACKEND", false },
-                                   { "METRIC", false },     { "GEOMETRIC MEAN OF B/A", true },
-                                   { "ROWS", true },        { "LEFT OUT", true } };
+    const pfc_table_col cols[] = { { "KERNEL", false }, { "BACKEND", false },
+                                   { "METRIC", false }, { "GEOMETRIC MEAN OF B/A", true },
+                                   { "ROWS", true },    { "LEFT OUT", true } };
     const size_t len = json_array_size(cmp->means);
     pfc_table *table;
     char text[32];

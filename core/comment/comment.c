@@ -196,8 +196,8 @@ static void put_differences(pfc_buf *out, const pfc_cmp *cmp)
 {
     if (cmp->differs_len == 0)
         return;
-    pfc_buf_puts(out, pfc_cmp_machines_differ(cmp) ? "The machines differ ("
-                                                   : "The backends differ (");
+    pfc_buf_puts(out,
+                 pfc_cmp_machines_differ(cmp) ? "The machines differ (" : "The backends differ (");
     for (size_t i = 0; i < PFC_MIN(cmp->differs_len, (size_t)DIFFERENCES); i++) {
         const pfc_cmp_difference *d = &cmp->differs[i];
 

@@ -81,10 +81,10 @@ typedef struct pfc_cmp {
     char *object_code; /* "identical" or "different" on both sides; NULL: not known */
     json_t *functions; /* array of {"name", "before", "after"}: instructions of the functions whose
                            number changed; NULL: not known */
-    json_t *means;   /* of the service: geometric means, as in GET /compare; NULL: not known */
-    json_t *between; /* likewise the commits between both; NULL */
-    char *how_a, *how_b; /* of the service: how each end was found; NULL */
-    double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
+    json_t *means;     /* of the service: geometric means, as in GET /compare; NULL: not known */
+    json_t *between;   /* likewise the commits between both; NULL */
+    char *how_a, *how_b;   /* of the service: how each end was found; NULL */
+    double canary_rel;     /* how much the machine's canary changed; 0: it did not, or is unknown */
     pfc_cmp_reused reused; /* owned */
 } pfc_cmp;
 

@@ -10,6 +10,7 @@ WHERE c.project_id = $1::bigint AND c.tags <> '{}' AND $2 = ANY (c.tags) ORDER B
 -- name: end_branch
 -- A branch, and its newest commit with results up to a time. branch: NULL is the project's own. id: 0 where no commit
 -- has such results. until: Unix seconds, NaN does not restrict; neither does a backend or machine class that is NULL.
+-- OFFSET 0: commits are looked up from the newest place back, until one has results; the planner would read them all.
 -- also: once
 -- in: project_id i64, branch text?, until f64, backend text?, machine_class text?
 -- out: branch text, id i64, sha text
@@ -17,7 +18,8 @@ SELECT v.name AS branch, n.id, n.sha
 FROM branches v
 LEFT JOIN LATERAL (
     SELECT c.id, c.sha FROM branch_commits b
-    JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+    CROSS JOIN LATERAL (SELECT k.id, k.sha, k.time FROM commits k
+                        WHERE k.project_id = b.project_id AND k.id = b.commit_id OFFSET 0) c
     WHERE b.project_id = v.project_id AND b.branch = v.name AND b.position IS NOT NULL
       AND ($3::float8 IS NULL OR c.time <= to_timestamp($3::float8))
       AND EXISTS (

@@ -273,9 +273,8 @@ Test(compare, other_compilers_and_machines_are_said_with_their_values)
     pfc_comparison_clear(&c);
     cr_assert(eq(int,
                  pfc_compare(db, p,
-                             &(pfc_compare_ask){ .a = { .text = one },
-                                                 .b = { .text = fx_sha(3) },
-                                                 .across = true },
+                             &(pfc_compare_ask){
+                                 .a = { .text = one }, .b = { .text = fx_sha(3) }, .across = true },
                              &c, &err),
                  PFC_OK),
               "%s", err.msg);

@@ -84,8 +84,8 @@ static void expect_end(const ground *t, const char *text, unsigned commit, const
     pfc_end end = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_end_find(t->g.db, t->g.project, &ask, "a", &end, &err), PFC_OK),
-              "%s: %s", text, err.msg);
+    cr_assert(eq(int, pfc_end_find(t->g.db, t->g.project, &ask, "a", &end, &err), PFC_OK), "%s: %s",
+              text, err.msg);
     cr_expect(eq(str, end.commit, (char *)(uintptr_t)fx_sha(commit)), "%s", text);
     cr_expect(eq(str, (char *)(uintptr_t)end.kind, (char *)(uintptr_t)kind), "%s", text);
     cr_expect(eq(str, end.how, (char *)(uintptr_t)how), "%s", text);
@@ -146,7 +146,8 @@ Test(ends, a_tilde_goes_back_along_the_line_or_first_parents)
     expect_end(&t, text, 20, "commit",
                "0000000000000000000000000000000000000015~1 at 000000000000, 1 commit before "
                "000000000000");
-    expect_none(&t, "v1.2~3", PFC_ENOTFOUND, "b: fewer than 3 commits are known before 000000000000");
+    expect_none(&t, "v1.2~3", PFC_ENOTFOUND,
+                "b: fewer than 3 commits are known before 000000000000");
     expect_none(&t, "main~x", PFC_EINVAL,
                 "b: the number after ~: expected a whole number, got \"x\"");
     fx_end(&t.g);

@@ -121,14 +121,14 @@ static json_t *encode_means(const pfc_comparison *c)
         const pfc_compare_mean *m = &c->means[i];
 
         json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "kernel",
-                            pfc_reply_string(m->kernel), "backend", pfc_reply_string(m->backend),
-                            "metric", pfc_reply_string(m->metric), "unit",
-                            pfc_reply_string(m->unit), "direction",
-                            pfc_encode_direction(m->higher_is_better), "rel_change",
-                            pfc_reply_number(m->rel_change), "n", (json_int_t)m->n, "left_out",
-                            (json_int_t)m->left_out, "regressions", (json_int_t)m->regressions,
-                            "improvements", (json_int_t)m->improvements));
+            list,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "kernel",
+                      pfc_reply_string(m->kernel), "backend", pfc_reply_string(m->backend),
+                      "metric", pfc_reply_string(m->metric), "unit", pfc_reply_string(m->unit),
+                      "direction", pfc_encode_direction(m->higher_is_better), "rel_change",
+                      pfc_reply_number(m->rel_change), "n", (json_int_t)m->n, "left_out",
+                      (json_int_t)m->left_out, "regressions", (json_int_t)m->regressions,
+                      "improvements", (json_int_t)m->improvements));
     }
     return list;
 }
@@ -154,13 +154,12 @@ static json_t *encode_comparison(const pfc_comparison *c, int64_t series)
         if (!series || c->rows[i].series_id == series)
             json_array_append_new(rows, encode_row(&c->rows[i]));
     }
-    doc = json_pack("{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "a",
-                    encode_target(&c->a), "b", encode_target(&c->b), "between",
-                    encode_between(&c->between), "across", c->across, "margin_rel",
-                    pfc_reply_number(c->margin_rel), "differs", encode_differences(c), "rows", rows,
-                    "means", encode_means(c), "only_a", pfc_encode_texts(c->only_a, c->only_a_len),
-                    "only_b", pfc_encode_texts(c->only_b, c->only_b_len), "summary",
-                    pfc_encode_summary(c));
+    doc = json_pack(
+        "{s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "a", encode_target(&c->a), "b",
+        encode_target(&c->b), "between", encode_between(&c->between), "across", c->across,
+        "margin_rel", pfc_reply_number(c->margin_rel), "differs", encode_differences(c), "rows",
+        rows, "means", encode_means(c), "only_a", pfc_encode_texts(c->only_a, c->only_a_len),
+        "only_b", pfc_encode_texts(c->only_b, c->only_b_len), "summary", pfc_encode_summary(c));
     pfc_cmp_put_code(doc, c->object_code, encode_functions(c));
     return doc;
 }

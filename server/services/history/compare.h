@@ -22,7 +22,7 @@ typedef struct pfc_side_summary {
 } pfc_side_summary;
 
 typedef struct pfc_compare_row {
-    int64_t series_id; /* of the candidate's newest run */
+    int64_t series_id;                                         /* of the candidate's newest run */
     char *benchmark, *metric, *backend, *machine_class, *unit; /* backend: of b */
     char *backend_a;                                           /* NULL: the same, or none */
     bool higher_is_better, exact;
@@ -32,11 +32,11 @@ typedef struct pfc_compare_row {
                                   all rows (core/stats/comparison_family.h) */
     double p_adjusted;           /* NAN: no test was made */
     double margin_rel;           /* the project's for this series, else the comparison's */
-    double more_runs; /* per side, likely to decide it; NAN: decided, or no number of runs does */
-    size_t compared;  /* values of the smaller side that were compared: launches, else samples */
-    bool margin_set;  /* margin_rel is from the project's detector settings */
-    bool untested;    /* values that cannot be compared as ratios */
-    bool moved;       /* one side has only runs during which the machine's canary moved: the
+    double more_runs;   /* per side, likely to decide it; NAN: decided, or no number of runs does */
+    size_t compared;    /* values of the smaller side that were compared: launches, else samples */
+    bool margin_set;    /* margin_rel is from the project's detector settings */
+    bool untested;      /* values that cannot be compared as ratios */
+    bool moved;         /* one side has only runs during which the machine's canary moved: the
                          verdict is inconclusive */
     double between_rel; /* noise between runs of the series, which p and the interval include; NAN:
                            too few runs, no noise, or both sides are of one session */
@@ -62,7 +62,7 @@ typedef struct pfc_compare_side {
 /* The geometric mean of b / a over the rows of one kernel, backend and metric. Left out: rows that
  * are broken, cannot be compared as ratios, or were measured while the machine moved. */
 typedef struct pfc_compare_mean {
-    char *kernel;                       /* the benchmark up to its first slash */
+    char *kernel;                        /* the benchmark up to its first slash */
     const char *backend, *metric, *unit; /* of a row */
     bool higher_is_better;
     double rel_change; /* mean - 1; NAN: every row was left out */

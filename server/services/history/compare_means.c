@@ -77,8 +77,8 @@ void pfc_compare_means(pfc_comparison *c)
 
     for (size_t i = 0; i < c->rows_len; i++) {
         if (is_member(&c->rows[i]))
-            members[n++] = (member){ .row = &c->rows[i],
-                                     .kernel_len = strcspn(c->rows[i].benchmark, "/") };
+            members[n++] =
+                (member){ .row = &c->rows[i], .kernel_len = strcspn(c->rows[i].benchmark, "/") };
     }
     if (n)
         qsort(members, n, sizeof(*members), by_group);

@@ -155,33 +155,32 @@ static pfc_code find_newest(finding *f, const char *kind, const char *branch, do
 {
     char *limits = limits_of(f->ask);
     pfc_sql_end_branch_rows rows = { 0 };
-    pfc_code code =
-        pfc_sql_end_branch_once(f->db,
-                                &(pfc_sql_end_branch_args){ .project_id = f->project_id,
-                                                            .branch = branch,
-                                                            .until = until,
-                                                            .backend = f->ask->backend,
-                                                            .machine_class = f->ask->machine_class },
-                                &rows, err);
+    pfc_code code = pfc_sql_end_branch_once(
+        f->db,
+        &(pfc_sql_end_branch_args){ .project_id = f->project_id,
+                                    .branch = branch,
+                                    .until = until,
+                                    .backend = f->ask->backend,
+                                    .machine_class = f->ask->machine_class },
+        &rows, err);
     const pfc_sql_end_branch_row *row = !code && rows.len ? &rows.items[0] : NULL;
 
     if (!code && !row)
         code = pfc_err_set(err, PFC_ENOTFOUND, "there is no branch \"%s\"", branch ? branch : "");
     /* The name is known: another kind is not looked for. */
     if (row && !row->id)
-        code = pfc_err_set_field(err, PFC_ENOTFOUND, f->field,
-                                 "%s: no commit of branch %s has results%s%s%s", f->field,
-                                 row->branch, limits, until_text ? " up to " : "",
-                                 until_text ? until_text : "");
+        code = pfc_err_set_field(
+            err, PFC_ENOTFOUND, f->field, "%s: no commit of branch %s has results%s%s%s", f->field,
+            row->branch, limits, until_text ? " up to " : "", until_text ? until_text : "");
     if (!code) {
         found(f, kind, row->id, row->sha);
         f->branch = pfc_strdup(row->branch);
-        f->end.how =
-            until_text ? pfc_format("date %s at %.*s, the newest commit of branch %s with "
-                                    "results%s up to %s",
-                                    f->name, SHOWN, row->sha, row->branch, limits, until_text)
-                       : pfc_format("branch %s at %.*s, its newest commit with results%s",
-                                    row->branch, SHOWN, row->sha, limits);
+        f->end.how = until_text
+                         ? pfc_format("date %s at %.*s, the newest commit of branch %s with "
+                                      "results%s up to %s",
+                                      f->name, SHOWN, row->sha, row->branch, limits, until_text)
+                         : pfc_format("branch %s at %.*s, its newest commit with results%s",
+                                      row->branch, SHOWN, row->sha, limits);
     }
     pfc_rows_clear(&rows);
     free(limits);
@@ -208,8 +207,8 @@ static bool is_date(const char *text)
 
 static pfc_code find_date(finding *f, pfc_err *err)
 {
-    char *text = strlen(f->name) == DAY_LEN ? pfc_format("%sT23:59:59Z", f->name)
-                                            : pfc_strdup(f->name);
+    char *text =
+        strlen(f->name) == DAY_LEN ? pfc_format("%sT23:59:59Z", f->name) : pfc_strdup(f->name);
     double time = 0;
     pfc_code code = pfc_parse_rfc3339(text, "date", &time, err);
 
@@ -287,9 +286,9 @@ static pfc_code go_back(finding *f, pfc_err *err)
     if (!code) {
         f->end.run_id = 0;
         f->end.commit = pfc_strdup(sha);
-        f->end.how = pfc_format("%s~%lld at %.*s, %lld %s before %.*s", f->name,
-                                (long long)f->back, SHOWN, sha, (long long)f->back,
-                                f->back == 1 ? "commit" : "commits", SHOWN, start);
+        f->end.how =
+            pfc_format("%s~%lld at %.*s, %lld %s before %.*s", f->name, (long long)f->back, SHOWN,
+                       sha, (long long)f->back, f->back == 1 ? "commit" : "commits", SHOWN, start);
         free(start);
         free(how);
     }
@@ -335,8 +334,9 @@ static char *sentence_of(const pfc_ends_between *between, bool same)
                           between->backwards ? "; B is older than A" : "");
     return pfc_format("%lld %s between A and B on branch %s%s: a difference can come from each of "
                       "them, or from %s.",
-                      (long long)between->commits, between->commits == 1 ? "commit lies" : "commits lie",
-                      between->branch, between->backwards ? "; B is older than A" : "",
+                      (long long)between->commits,
+                      between->commits == 1 ? "commit lies" : "commits lie", between->branch,
+                      between->backwards ? "; B is older than A" : "",
                       between->backwards ? "A" : "B");
 }
 

@@ -79,6 +79,18 @@ class Formats(unittest.TestCase):
         self.assertEqual(len(means), 1)
         self.assertEqual(text.count("+20.0 % | 1 |"), len(NAMES))
 
+    def test_repeats_of_an_undecided_row_are_jobs_of_their_own(self):
+        """As the dashboard queues them: alternating ends, each job waits for the one before it on its side."""
+        last, ids = {}, []
+        for commit in [support.commit_id(1), support.commit_id(4)] * 2:
+            order = {"project": "demo", "kind": "measure", "commit": commit, "branch": "main", "labels": {"machine_class": "test-cpu"},
+                     "filter": r"^(gemm/a\.b|plain)$", **({"parents": [last[commit]]} if commit in last else {})}
+            answer = self.server.as_admin("POST", "/api/v1/jobs", order)
+            self.assertEqual(answer.status, 201, answer.body)
+            last[commit] = answer.json["id"]
+            ids.append(answer.json["id"])
+        self.assertEqual(len(set(ids)), 4)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
