@@ -15,7 +15,7 @@
 #define SHORTEST_ID 7
 #define DAY_LEN     10 /* of "2026-11-01" */
 
-/* What is read while an end is looked up. */
+/* The state of one look-up. */
 typedef struct finding {
     pfc_db *db;
     int64_t project_id;

@@ -7,7 +7,7 @@ import unittest
 
 import support
 
-# What a spreadsheet would evaluate, what breaks naive quoting, and what Markdown would render.
+# Names that a spreadsheet would evaluate, that break naive quoting, or that Markdown would render.
 NAMES = ['=HYPERLINK("http://x","y")', "+1", "-1+2", "@sum", 'a,"b"', "\u05d0\u05d1", "| `x` <b>", "plain"]
 
 

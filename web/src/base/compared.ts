@@ -1,4 +1,4 @@
-/* What a comparison asks for more: the plot behind a row, and the runs that would decide undecided rows. Pure. */
+/* The requests that the rows of a comparison lead to: the plot behind a row, and the runs that would decide undecided rows. Pure. */
 import { formatDuration, plural } from "./format";
 
 export interface ComparedSide { n: number; series_id?: number | null; backend?: string | null }
