@@ -3,7 +3,10 @@
 import csv
 import io
 import re
+import subprocess
+import tempfile
 import unittest
+import urllib.parse
 
 import support
 
@@ -79,6 +82,22 @@ class Formats(unittest.TestCase):
         self.assertEqual(len(means), 1)
         self.assertEqual(text.count("+20.0 % | 1 |"), len(NAMES))
 
+    def test_the_plot_behind_a_row_has_the_samples_of_both_ends(self):
+        """As the dashboard asks for it, with every name quoted."""
+        def quoted(text):
+            return '"' + re.sub(r'[\\"]', r"\\\g<0>", text) + '"'
+        reply = self.compare().json
+        for row in reply["rows"]:
+            select = " ".join(f"{name}={quoted(row[name])}" for name in ("benchmark", "metric", "backend", "machine_class"))
+            query = urllib.parse.urlencode({"branch": reply["between"]["branch"], "select": select, "from": reply["a"]["commit"],
+                                            "to": reply["b"]["commit"], "points": 1000, "samples": "true"})
+            answer = self.server.call("GET", f"/api/v1/projects/demo/plot?{query}")
+            self.assertEqual(answer.status, 200, answer.body)
+            lines, commits = answer.json["lines"], answer.json["columns"]["commit"]
+            self.assertEqual([line["series_id"] for line in lines], [row["b"]["series_id"]], row["benchmark"])
+            ends = {commits[column]: len(values) for column, *values in lines[0]["samples"]}
+            self.assertEqual(ends, {reply["a"]["commit"]: row["a"]["n"], reply["b"]["commit"]: row["b"]["n"]})
+
     def test_repeats_of_an_undecided_row_are_jobs_of_their_own(self):
         """As the dashboard queues them: alternating ends, each job waits for the one before it on its side."""
         last, ids = {}, []
@@ -90,6 +109,22 @@ class Formats(unittest.TestCase):
             last[commit] = answer.json["id"]
             ids.append(answer.json["id"])
         self.assertEqual(len(set(ids)), 4)
+
+    def test_the_command_passes_ends_on_and_prints_how_they_were_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def compare(a, b):
+                return subprocess.run([support.BIN / "perfci", "compare", "--stored", a, b, "--project", "demo", "--url", f"http://127.0.0.1:{self.server.port}"],
+                                      cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+            done = compare("main~3", "main")
+            self.assertEqual(done.returncode, 1, done.stderr)  # a regression
+            self.assertIn("A: main~3 at 000000000000, 3 commits before 000000000000\n", done.stdout)
+            self.assertIn("B: branch main at 000000000000, its newest commit with results\n", done.stdout)
+            self.assertIn("2 commits lie between A and B on branch main", done.stdout)
+            self.assertRegex(done.stdout, r"KERNEL +BACKEND +METRIC +GEOMETRIC MEAN OF B/A +ROWS")
+            self.assertRegex(done.stdout, r"plain +cpu +time_ns +\+20\.0 % +1 +0")
+            done = compare("v9", "main")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn('a: "v9" is no commit, run, tag or branch of this project', done.stderr)
 
 
 if __name__ == "__main__":
