@@ -36,7 +36,7 @@ test("jobs alternate the ends, and name machine class, branch and benchmarks", (
   const orders = ordersOf(r, "p", "main", "a", "b");
   assert.deepEqual(orders.map((o) => o.order.commit), ["a", "b", "a", "b"]);
   assert.deepEqual(orders[0]?.order, { project: "p", kind: "measure", commit: "a", branch: "main", labels: { machine_class: "epyc" }, filter: "^(gemm/f32/m64)$" });
-  assert.equal(repeatText(r, 60), "4 runs: 2 of each commit on epyc, about 4 min (1 min each, as the newest jobs took). 1 row is expected to be decided.");
+  assert.equal(repeatText(r, 60).replace(/\u00a0/g, " "), "4 runs: 2 of each commit on epyc, about 4 min (1 min each, as the newest jobs took). 1 row is expected to be decided.");
   assert.match(repeatText(r, null), /duration unknown/);
 });
 
