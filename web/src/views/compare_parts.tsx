@@ -47,7 +47,7 @@ export function Ends() {
           <label class="field"><span>Machine class of A</span><input class="mono" maxLength={200} value={ends.machine_class_a} onInput={set("machine_class_a")} /></label>
           <label class="field"><span>Machine class of B</span><input class="mono" maxLength={200} value={ends.machine_class_b} onInput={set("machine_class_b")} /></label>
         </div>
-        <p class="muted">Both ends need one. Two backends, or two machine classes, are compared benchmark by benchmark.</p>
+        <p class="muted">Give a backend, or a machine class, for both ends: results of one benchmark and metric are then compared.</p>
       </details>
       <p class="muted">An end is a commit, a run, a tag, a branch (its newest commit with results) or a date (the newest commit with results until then), with ~N behind it for N commits before.</p>
     </form>
