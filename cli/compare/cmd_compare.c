@@ -93,8 +93,8 @@ static const pfc_option check_options[] = {
 static const char compare_doc[] =
     "Says benchmark by benchmark whether B is slower than A."
     "\vA and B are files (any supported format), else revisions of this repository, else numbers "
-    "or "
-    "ids of stored runs. Two revisions are built here and measured interleaved, unless --stored.\n"
+    "ids of stored runs. With --stored also tags, branches and dates of the service (\"main~3\").\n"
+    "Two revisions are built here and measured interleaved, unless --stored.\n"
     "\n"
     "Stored results that were measured on different machines or with different compilers are shown "
     "with what differs, and are not decided (exit status 3) without --across.\n"

@@ -117,6 +117,48 @@ static void print_code(const pfc_cli *cli, const pfc_cmp *cmp)
     pfc_table_print(table);
 }
 
+/* How the service found each end, and what lies between. */
+static void print_ends(const pfc_cmp *cmp)
+{
+    const char *between = json_string_value(json_object_get(cmp->between, "sentence"));
+
+    if (cmp->how_a && cmp->how_b) {
+        pfc_out("A: %s\n", cmp->how_a);
+        pfc_out("B: %s\n", cmp->how_b);
+    }
+    if (between)
+        pfc_out("%s\n", between);
+}
+
+/* The geometric means of the service. */
+static void print_means(const pfc_cli *cli, const pfc_cmp *cmp)
+{
+    const pfc_table_col cols[] = { { "KERNEL", false }, { "BACKEND", false },
+                                   { "METRIC", false }, { "GEOMETRIC MEAN OF B/A", true },
+                                   { "ROWS", true },    { "LEFT OUT", true } };
+    const size_t len = json_array_size(cmp->means);
+    pfc_table *table;
+    char text[32];
+
+    if (len == 0)
+        return;
+    table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    for (size_t i = 0; i < len; i++) {
+        const json_t *m = json_array_get(cmp->means, i), *rel = json_object_get(m, "rel_change");
+
+        pfc_table_row(table);
+        pfc_table_set(table, 0, json_string_value(json_object_get(m, "kernel")));
+        pfc_table_set(table, 1, json_string_value(json_object_get(m, "backend")));
+        pfc_table_set(table, 2, json_string_value(json_object_get(m, "metric")));
+        pfc_show_percent(json_number_value(rel), text);
+        if (json_is_number(rel))
+            pfc_table_number(table, 3, text, json_number_value(rel));
+        pfc_table_setf(table, 4, "%.0f", json_number_value(json_object_get(m, "n")));
+        pfc_table_setf(table, 5, "%.0f", json_number_value(json_object_get(m, "left_out")));
+    }
+    pfc_table_print(table);
+}
+
 static void print_reused(const pfc_cli *cli, const pfc_cmp *cmp)
 {
     char *sentence = pfc_cmp_reused_sentence(cmp);
@@ -150,6 +192,8 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
     for (size_t i = 0; i < cmp->len && !cli->csv; i++)
         print_open(&cmp->rows[i]);
     if (!cli->csv) {
+        print_ends(cmp);
+        print_means(cli, cmp);
         print_code(cli, cmp);
         pfc_cmp_print_explanation(cmp);
     }
@@ -165,13 +209,13 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
                      "timings may say more about it than about the code",
                      text);
     }
-    if (cmp->differs_len && cmp->stored && !cmp->across)
+    if (pfc_cmp_is_undecided(cmp))
         pfc_cli_warn(
             cli, "not decided: A and B were measured with different machines or compilers, so the "
                  "difference may not come from the code\n"
                  "hint: pass --across to compare them anyway, or measure both here without "
                  "--stored");
-    else if (cmp->differs_len)
+    else if (pfc_cmp_machines_differ(cmp))
         pfc_cli_warn(cli, "the machines or compilers differ, so a difference may not come from the "
                           "code");
     if (cmp->hidden_a || cmp->hidden_b)

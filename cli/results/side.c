@@ -7,15 +7,7 @@
 #include "core/base/fs.h"
 #include "core/wire/run_values.h"
 
-/* A commit id, or the first digits of one: the service resolves it, no repository is needed. */
-static bool is_commit_id(const char *text)
-{
-    const size_t len = strlen(text);
-
-    return len >= 7 && len <= 40 && strspn(text, "0123456789abcdef") == len;
-}
-
-pfc_code pfc_side_find(pfc_repo *repo, const char *text, bool commits, pfc_side_kind *kind,
+pfc_code pfc_side_find(pfc_repo *repo, const char *text, bool stored, pfc_side_kind *kind,
                        pfc_commit_id *id, pfc_err *err)
 {
     pfc_code code = PFC_ENOTFOUND;
@@ -29,7 +21,7 @@ pfc_code pfc_side_find(pfc_repo *repo, const char *text, bool commits, pfc_side_
     else
         pfc_err_set(err, PFC_ENOTFOUND,
                     "\"%.200s\": no such file, and this folder is in no Git repository", text);
-    if (code && (pfc_run_is_id(text) || (commits && is_commit_id(text)))) {
+    if (code && (pfc_run_is_id(text) || (stored && *text))) {
         *kind = PFC_SIDE_RUN;
         code = PFC_OK;
         *err = (pfc_err){ 0 };

@@ -12,19 +12,20 @@
 typedef enum pfc_side_kind {
     PFC_SIDE_FILE,
     PFC_SIDE_REVISION, /* of the repository here */
-    PFC_SIDE_RUN       /* the number or id of a stored run, or a commit that the service resolves */
+    PFC_SIDE_RUN       /* the number or id of a stored run, or an end that the service resolves */
 } pfc_side_kind;
 
 /**
  * A file that exists is a file; else what the repository resolves is a revision; else what looks
- * like a run is one, and with `commits` also what looks like a commit's id.
+ * like a run is one. With `stored` the service resolves everything else: commits, tags, branches
+ * and dates that it knows.
  *
  * repo  NULL: this folder is in no repository
  * id    out: the commit of a revision
  *
  * PFC_ENOTFOUND when the text is none of these.
  */
-pfc_code pfc_side_find(pfc_repo *repo, const char *text, bool commits, pfc_side_kind *kind,
+pfc_code pfc_side_find(pfc_repo *repo, const char *text, bool stored, pfc_side_kind *kind,
                        pfc_commit_id *id, pfc_err *err) PFC_MUSTCHECK;
 
 /** GET /runs/{id} as a run; id: number or 32 hexadecimal digits. */

@@ -60,12 +60,6 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-/* Results of different machines decide nothing unless that was asked for. */
-static bool differs_too_much(const pfc_cmp *cmp)
-{
-    return cmp->stored && cmp->differs_len && !cmp->across;
-}
-
 static void put_counts(pfc_buf *out, const pfc_cmp *cmp)
 {
     const size_t *n = cmp->count;
@@ -126,7 +120,7 @@ static const char *verdict(const pfc_cmp *cmp, pfc_buf *out)
         }
         return STOP;
     }
-    if (differs_too_much(cmp)) {
+    if (pfc_cmp_is_undecided(cmp)) {
         pfc_buf_puts(out, "Not decided: measured with different machines or compilers");
         return WHITE;
     }
@@ -202,7 +196,8 @@ static void put_differences(pfc_buf *out, const pfc_cmp *cmp)
 {
     if (cmp->differs_len == 0)
         return;
-    pfc_buf_puts(out, "The machines differ (");
+    pfc_buf_puts(out,
+                 pfc_cmp_machines_differ(cmp) ? "The machines differ (" : "The backends differ (");
     for (size_t i = 0; i < PFC_MIN(cmp->differs_len, (size_t)DIFFERENCES); i++) {
         const pfc_cmp_difference *d = &cmp->differs[i];
 

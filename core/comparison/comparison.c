@@ -31,13 +31,27 @@ bool pfc_cmp_is_unmeasured(const pfc_cmp *cmp)
     return cmp->len == 0 && !cmp->nothing && pfc_streq(cmp->object_code, "identical");
 }
 
+bool pfc_cmp_machines_differ(const pfc_cmp *cmp)
+{
+    bool differ = false;
+
+    for (size_t i = 0; i < cmp->differs_len; i++)
+        differ |= !pfc_streq(cmp->differs[i].field, "backend");
+    return differ;
+}
+
+bool pfc_cmp_is_undecided(const pfc_cmp *cmp)
+{
+    return cmp->stored && !cmp->across && pfc_cmp_machines_differ(cmp);
+}
+
 pfc_cmp_verdict pfc_cmp_overall(const pfc_cmp *cmp)
 {
     if (pfc_cmp_is_unmeasured(cmp))
         return PFC_CMP_SAME;
     if (cmp->count[PFC_CMP_BROKEN])
         return PFC_CMP_BROKEN;
-    if (cmp->stored && cmp->differs_len && !cmp->across)
+    if (pfc_cmp_is_undecided(cmp))
         return PFC_CMP_INCONCLUSIVE; /* it may be the machine or the compiler */
     if (cmp->count[PFC_CMP_REGRESSION])
         return PFC_CMP_REGRESSION;
@@ -71,6 +85,10 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     json_decref(cmp->repeat);
     json_decref(cmp->explanation);
     json_decref(cmp->functions);
+    json_decref(cmp->means);
+    json_decref(cmp->between);
+    free(cmp->how_a);
+    free(cmp->how_b);
     free(cmp->object_code);
     free(cmp->reused.from);
     free(cmp->reused.measured_at);

@@ -81,7 +81,10 @@ typedef struct pfc_cmp {
     char *object_code; /* "identical" or "different" on both sides; NULL: not known */
     json_t *functions; /* array of {"name", "before", "after"}: instructions of the functions whose
                            number changed; NULL: not known */
-    double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
+    json_t *means;     /* of the service: geometric means, as in GET /compare; NULL: not known */
+    json_t *between;   /* likewise the commits between both; NULL */
+    char *how_a, *how_b;   /* of the service: how each end was found; NULL */
+    double canary_rel;     /* how much the machine's canary changed; 0: it did not, or is unknown */
     pfc_cmp_reused reused; /* owned */
 } pfc_cmp;
 
@@ -105,6 +108,10 @@ void pfc_cmp_count(pfc_cmp *cmp);
  * without `across`. Else improvement with one, else same. Identical object code, of which nothing
  * was measured, is the same. */
 pfc_cmp_verdict pfc_cmp_overall(const pfc_cmp *cmp);
+/** Something other than the backend, which is chosen, differs between both sides. */
+bool pfc_cmp_machines_differ(const pfc_cmp *cmp);
+/** Stored results of different machines or compilers, and `across` was not asked for. */
+bool pfc_cmp_is_undecided(const pfc_cmp *cmp);
 /** Identical object code on both sides, and therefore no rows? */
 bool pfc_cmp_is_unmeasured(const pfc_cmp *cmp);
 /** Reads the JSON of pfc_cmp_to_json or of GET /compare. Clear *out, also on failure. */

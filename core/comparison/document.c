@@ -129,6 +129,12 @@ char *pfc_cmp_reused_sentence(const pfc_cmp *cmp)
                       cmp->reused.from, cmp->reused.measured_at);
 }
 
+static void put_how(json_t *doc, const char *key, const char *how)
+{
+    if (how)
+        json_object_set_new(json_object_get(doc, key), "how", json_string(how));
+}
+
 json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
 {
     json_t *rows = json_array();
@@ -150,6 +156,12 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
         json_object_set_new(doc, "rounds", json_integer((json_int_t)cmp->rounds));
     if (cmp->repeat)
         json_object_set(doc, "repeat", cmp->repeat);
+    if (cmp->means)
+        json_object_set(doc, "means", cmp->means);
+    if (cmp->between)
+        json_object_set(doc, "between", cmp->between);
+    put_how(doc, "a", cmp->how_a);
+    put_how(doc, "b", cmp->how_b);
     if (cmp->nothing)
         json_object_set_new(doc, "nothing", json_string(cmp->nothing));
     if (cmp->explanation)
@@ -303,8 +315,8 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
 }
 
 /* "a": {"name"} as we write it, {"commit"} as the service does. */
-static pfc_code read_name(const json_t *doc, const char *key, char **out, int64_t *hidden,
-                          pfc_err *err)
+static pfc_code read_name(const json_t *doc, const char *key, char **out, char **how,
+                          int64_t *hidden, pfc_err *err)
 {
     const pfc_json_at at = { .key = key };
     json_t *side = NULL;
@@ -315,6 +327,8 @@ static pfc_code read_name(const json_t *doc, const char *key, char **out, int64_
                                PFC_WIRE_MAX_TEXT, out, err);
     if (!code)
         code = pfc_json_i64(side, &at, "hidden", false, 0, INT64_MAX, hidden, err);
+    if (!code)
+        code = pfc_json_string(side, &at, "how", false, PFC_WIRE_MAX_TEXT, how, err);
     if (!code && !*out)
         *out = pfc_strdup(key);
     return code;
@@ -389,11 +403,15 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
     pfc_code code;
 
     *out = (pfc_cmp){ 0 };
-    code = read_name(doc, "a", &out->a, &out->hidden_a, err);
+    code = read_name(doc, "a", &out->a, &out->how_a, &out->hidden_a, err);
     if (!code)
-        code = read_name(doc, "b", &out->b, &out->hidden_b, err);
+        code = read_name(doc, "b", &out->b, &out->how_b, &out->hidden_b, err);
     if (!code)
         code = read_differences(doc, out, err);
+    if (json_is_array(json_object_get(doc, "means")))
+        out->means = json_incref(json_object_get(doc, "means"));
+    if (json_is_object(json_object_get(doc, "between")))
+        out->between = json_incref(json_object_get(doc, "between"));
     if (json_is_array(json_object_get(doc, "repeat")))
         out->repeat = json_incref(json_object_get(doc, "repeat"));
     if (json_is_object(json_object_get(doc, "explanation")))
@@ -442,9 +460,9 @@ static pfc_code read_failure(const json_t *doc, pfc_cmp *out, pfc_err *err)
             pfc_json_string(failure, &at, "message", true, PFC_WIRE_MAX_TEXT, &out->failure, err);
     out->failure_status = (int)status;
     if (!code && json_object_get(doc, "a"))
-        code = read_name(doc, "a", &out->a, &out->hidden_a, err);
+        code = read_name(doc, "a", &out->a, &out->how_a, &out->hidden_a, err);
     if (!code && json_object_get(doc, "b"))
-        code = read_name(doc, "b", &out->b, &out->hidden_b, err);
+        code = read_name(doc, "b", &out->b, &out->how_b, &out->hidden_b, err);
     return code;
 }
 

@@ -35,7 +35,7 @@ get_audit GET /api/v1/audit - project,limit,cursor - | Every change, newest firs
 get_bisection GET /api/v1/bisections/{id} - - - | One bisection; with steps and probabilities while it runs
 get_bisections GET /api/v1/bisections - project,limit,cursor - | Bisections, reported or on the runners, newest first
 get_browser_sessions GET /api/v1/browser-sessions - limit,cursor - | Valid sign-ins of the caller's token; of every token for an administrator of the service
-get_compare GET /api/v1/compare - project!,a!,b!,backend,across,series - | Verdicts between two commits or runs, over all rows; series: answers only its row
+get_compare GET /api/v1/compare - project!,a!,b!,backend,backend_a,backend_b,machine_class,machine_class_a,machine_class_b,across,series,format - | Verdicts between two commits, runs, tags, branches or dates, over all rows; series: answers only its row
 get_environment GET /api/v1/environment - project,open,limit,cursor - | Machines whose speed changed, by their canary or by most of their series, missed nights, silent runners and stalled series, newest first
 get_environment_by_id GET /api/v1/environment/{id} - - - | One of these events
 get_events GET /api/v1/events - - - | Server-sent events: run, alert, job, bisection, environment; reset: read everything again

@@ -168,7 +168,7 @@ ORDER BY benchmark, metric, backend;
 
 -- name: compare_side
 -- Runs whose canary moved count only when there are no others.
--- in: project_id i64, commit_id id, run_id id, backend text?
+-- in: project_id i64, commit_id id, run_id id, backend text?, machine_class text?
 -- out: series_id i64, benchmark text, metric text, backend text, machine_class text, branch text, unit text,
 --    higher_is_better bool, exact bool, samples f64[], blocks u32[], run text, machine_id i64, started_at f64,
 --    confirmed bool, infra bool, session text?, object text
@@ -187,7 +187,7 @@ LEFT JOIN confirmed_results($1::bigint, coalesce($2::bigint, (
 WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
   AND ($3::bigint IS NULL OR (m.run_id = $3 AND m.commit_id = (
       SELECT o.commit_id FROM runs o WHERE o.project_id = $1::bigint AND o.id = $3)))
-  AND ($4::text IS NULL OR s.backend = $4)
+  AND ($4::text IS NULL OR s.backend = $4) AND ($5::text IS NULL OR s.machine_class = $5)
   AND (NOT r.infra OR $3::bigint IS NOT NULL OR NOT EXISTS (
       SELECT 1 FROM runs o WHERE o.project_id = $1::bigint AND o.commit_id = $2 AND NOT o.infra
       AND o.quarantine_id IS NULL))
@@ -203,17 +203,18 @@ WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND NOT exact ORDER BY
 
 -- name: hidden_of_target
 -- The number of results of a commit or of a run that a quarantine hides.
--- in: project_id i64, commit_id id, run_id id, backend text?
+-- in: project_id i64, commit_id id, run_id id, backend text?, machine_class text?
 -- value: hidden i64
 SELECT count(*) AS hidden FROM runs r
 JOIN quarantined_measurements m ON m.project_id = r.project_id AND m.run_id = r.id
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
 WHERE r.project_id = $1::bigint AND ($2::bigint IS NULL OR r.commit_id = $2)
-  AND ($3::bigint IS NULL OR r.id = $3) AND ($4::text IS NULL OR s.backend = $4);
+  AND ($3::bigint IS NULL OR r.id = $3) AND ($4::text IS NULL OR s.backend = $4)
+  AND ($5::text IS NULL OR s.machine_class = $5);
 
 -- name: compare_broken
 -- The newest broken result of each name.
--- in: project_id i64, commit_id id, run_id id, backend text?
+-- in: project_id i64, commit_id id, run_id id, backend text?, machine_class text?
 -- out: benchmark text, metric text, backend text, machine_class text, unit text, higher_is_better bool, exact bool,
 --    reason text, run text, machine_id i64, started_at f64
 SELECT DISTINCT ON (u.benchmark COLLATE "C", u.metric COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C")
@@ -224,5 +225,6 @@ JOIN machines k ON k.id = r.machine_id
 JOIN unmeasured u ON u.project_id = r.project_id AND u.run_id = r.id AND u.broken
 WHERE r.project_id = $1::bigint AND ($2::bigint IS NULL OR r.commit_id = $2)
   AND ($3::bigint IS NULL OR r.id = $3) AND ($4::text IS NULL OR u.backend = $4)
+  AND ($5::text IS NULL OR k.class = $5)
 ORDER BY u.benchmark COLLATE "C", u.metric COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C",
          r.started_at DESC, r.run_id DESC;

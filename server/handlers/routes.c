@@ -120,9 +120,13 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/runs/{id}", PFC_MAY_READ, pfc_handle_runs_get, NULL, NULL,
       "The stored run document", "200", "RunAnswer" },
     { "GET", API "/compare", PFC_MAY_READ, pfc_handle_compare,
-      "project!:string a!:string b!:string backend:string across:boolean series:integer(1..)", NULL,
-      "Verdicts between two commits or runs, over all rows; series: answers only its row", "200",
-      "CompareAnswer" },
+      "project!:string a!:string b!:string backend:string backend_a:string backend_b:string "
+      "machine_class:string machine_class_a:string machine_class_b:string across:boolean "
+      "series:integer(1..) format:(json|csv|markdown)",
+      NULL,
+      "Verdicts between two commits, runs, tags, branches or dates, over all rows; series: answers "
+      "only its row",
+      "200", "CompareAnswer" },
 
     { "GET", API "/explain", PFC_MAY_READ, pfc_handle_explain,
       "before:string after!:string benchmark:string backend:string metric:string "

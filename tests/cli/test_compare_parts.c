@@ -237,6 +237,8 @@ Test(compare_parts, every_combination_has_its_exit_status)
         { 0, 0, 0, 1, 0, true, false, false, PFC_EXIT_REGRESSION },
         { 0, 0, 0, 0, 1, true, true, false, PFC_EXIT_BROKEN },
     };
+    pfc_cmp_difference differs = { .field = "compiler", .a = "gcc 12", .b = "gcc 13" };
+    pfc_cmp_difference backend = { .field = "backend", .a = "cpu", .b = "hip" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         const pfc_cmp made = { .count = { [PFC_CMP_SAME] = rows[i].same,
@@ -245,11 +247,19 @@ Test(compare_parts, every_combination_has_its_exit_status)
                                           [PFC_CMP_REGRESSION] = rows[i].worse,
                                           [PFC_CMP_BROKEN] = rows[i].broken },
                                .stored = rows[i].stored,
+                               .differs = &differs,
                                .differs_len = rows[i].differs,
                                .across = rows[i].across };
 
         cr_assert(eq(int, pfc_cmp_exit(&made), rows[i].status), "row %zu", i);
     }
+    /* another backend was asked for, and leaves nothing undecided */
+    cr_assert(eq(int,
+                 pfc_cmp_exit(&(pfc_cmp){ .count = { [PFC_CMP_REGRESSION] = 1 },
+                                          .stored = true,
+                                          .differs = &backend,
+                                          .differs_len = 1 }),
+                 PFC_EXIT_REGRESSION));
     {
         const pfc_cmp failed = { .failure = "no build", .failure_status = PFC_EXIT_BROKEN };
         const pfc_cmp nothing = { .nothing = "no change", .count = { [PFC_CMP_REGRESSION] = 1 } };

@@ -13,7 +13,7 @@ static pfc_comparison compare(pfc_db *db, int64_t p, const char *a, const char *
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_compare(db, p, a, b, NULL, false, &c, &err), PFC_OK), "%s, %s: %s", a, b,
+    cr_assert(eq(int, pfc_compare_commits(db, p, a, b, &c, &err), PFC_OK), "%s, %s: %s", a, b,
               err.msg);
     return c;
 }
@@ -23,7 +23,7 @@ static void expect_code(pfc_db *db, int64_t p, const char *a, pfc_code want)
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_expect(eq(int, pfc_compare(db, p, a, fx_sha(1), NULL, false, &c, &err), want), "%s: %s", a,
+    cr_expect(eq(int, pfc_compare_commits(db, p, a, fx_sha(1), &c, &err), want), "%s: %s", a,
               err.msg);
     cr_expect(eq(str, err.field, "a"));
     pfc_comparison_clear(&c);
@@ -59,11 +59,11 @@ Test(compare, names_are_commits_or_runs)
 
     (void)snprintf(number, sizeof(number), "%lld", (long long)first);
     c = compare(db, p, number, "1234568");
-    cr_expect(eq(str, c.a.commit, (char *)(uintptr_t)fx_sha(1)));
-    cr_expect(eq(str, c.b.commit, commit));
+    cr_expect(eq(str, c.a.end.commit, (char *)(uintptr_t)fx_sha(1)));
+    cr_expect(eq(str, c.b.end.commit, commit));
     pfc_comparison_clear(&c);
     c = compare(db, p, number, "1234567"); /* there is such a run, and such a commit */
-    cr_expect(eq(str, c.b.commit, commit));
+    cr_expect(eq(str, c.b.end.commit, commit));
     pfc_comparison_clear(&c);
     expect_code(db, p, "0", PFC_EINVAL);
     expect_code(db, p, "000000", PFC_EINVAL);
@@ -271,8 +271,13 @@ Test(compare, other_compilers_and_machines_are_said_with_their_values)
     cr_expect(eq(str, c.differs[0].a, "one"));
     cr_expect(eq(str, c.differs[0].b, "two"));
     pfc_comparison_clear(&c);
-    cr_assert(eq(int, pfc_compare(db, p, one, fx_sha(3), NULL, true, &c, &err), PFC_OK), "%s",
-              err.msg);
+    cr_assert(eq(int,
+                 pfc_compare(db, p,
+                             &(pfc_compare_ask){
+                                 .a = { .text = one }, .b = { .text = fx_sha(3) }, .across = true },
+                             &c, &err),
+                 PFC_OK),
+              "%s", err.msg);
     cr_assert(eq(sz, c.rows_len, 1));
     cr_expect(eq(sz, c.only_a_len + c.only_b_len, 0));
     cr_expect(eq(sz, c.rows[0].differs_len, 1));

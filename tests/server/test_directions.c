@@ -146,8 +146,8 @@ Test(directions, a_margin_holds_up_to_its_end_on_both_sides_of_an_exact_value)
         fx_measure(run, "launches/3", "time_ns", 100, 0.005, 12, 3, n);
         fx_ingest(db, p, run);
     }
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(2), NULL, false, &c, &err), PFC_OK),
-              "%s", err.msg);
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(1), fx_sha(2), &c, &err), PFC_OK), "%s",
+              err.msg);
     for (size_t i = 0; i < PFC_ARRAY_LEN(exacts); i++) {
         const pfc_compare_row *row = row_of(&c, exacts[i].benchmark);
 
@@ -169,8 +169,8 @@ static void expect_broken(pfc_db *db, int64_t p, bool broken)
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(2), NULL, false, &c, &err), PFC_OK),
-              "%s", err.msg);
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(1), fx_sha(2), &c, &err), PFC_OK), "%s",
+              err.msg);
     cr_expect(eq(int, row_of(&c, "gemm/a")->broken_b, broken));
     cr_expect(not(row_of(&c, "gemm/a")->broken_a));
     pfc_comparison_clear(&c);
@@ -202,6 +202,15 @@ Test(directions, the_newer_of_a_result_and_a_failure_counts_and_a_failure_at_the
     }
 }
 
+static pfc_code compare_backend(pfc_db *db, int64_t p, const char *a, const char *b,
+                                const char *backend, pfc_comparison *out, pfc_err *err)
+{
+    const pfc_compare_ask ask = { .a = { .text = a, .backend = backend },
+                                  .b = { .text = b, .backend = backend } };
+
+    return pfc_compare(db, p, &ask, out, err);
+}
+
 /* Commits and runs of another project are not found. */
 Test(directions, sides_are_looked_for_in_the_project_alone)
 {
@@ -214,27 +223,25 @@ Test(directions, sides_are_looked_for_in_the_project_alone)
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), run, NULL, false, &c, &err), PFC_OK));
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(1), run, &c, &err), PFC_OK));
     cr_expect(eq(sz, c.rows_len, 2));
-    cr_expect(eq(str, c.a.commit, c.b.commit));
+    cr_expect(eq(str, c.a.end.commit, c.b.end.commit));
     pfc_comparison_clear(&c);
-    cr_expect(eq(int, pfc_compare(db, q, fx_sha(1), run, NULL, false, &c, &err), PFC_ENOTFOUND));
+    cr_expect(eq(int, pfc_compare_commits(db, q, fx_sha(1), run, &c, &err), PFC_ENOTFOUND));
     cr_expect(eq(str, err.field, (char *)"b"));
-    cr_expect(
-        eq(int, pfc_compare(db, q, fx_sha(3), fx_sha(1), NULL, false, &c, &err), PFC_ENOTFOUND));
+    cr_expect(eq(int, pfc_compare_commits(db, q, fx_sha(3), fx_sha(1), &c, &err), PFC_ENOTFOUND));
     cr_expect(eq(str, err.field, (char *)"a"));
     /* Of each side its own backends and names. */
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(3), NULL, false, &c, &err), PFC_OK));
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(1), fx_sha(3), &c, &err), PFC_OK));
     cr_expect(eq(sz, c.only_a_len, 2));
     cr_expect(eq(sz, c.only_b_len, 0));
     pfc_comparison_clear(&c);
     cr_assert(
-        eq(int, pfc_compare(db, p, fx_sha(3), fx_sha(1), "cpu-scalar", false, &c, &err), PFC_OK));
+        eq(int, compare_backend(db, p, fx_sha(3), fx_sha(1), "cpu-scalar", &c, &err), PFC_OK));
     cr_expect(eq(sz, c.only_a_len, 0));
     cr_expect(eq(sz, c.only_b_len, 2));
     pfc_comparison_clear(&c);
-    cr_assert(
-        eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(1), "cpu-avx2", false, &c, &err), PFC_OK));
+    cr_assert(eq(int, compare_backend(db, p, fx_sha(1), fx_sha(1), "cpu-avx2", &c, &err), PFC_OK));
     cr_expect(eq(sz, c.rows_len + c.only_a_len + c.only_b_len, 0));
     pfc_comparison_clear(&c);
     free(run);

@@ -124,8 +124,7 @@ static void compare_pages(pfc_db *db, int64_t p, unsigned n, tally *t)
     cr_assert(eq(sz, page.rows_len, SERIES));
     count_rows(&page, t);
     if (n % 50 == 0) {
-        cr_assert(
-            eq(int, pfc_compare(db, p, fx_sha(n - 1), fx_sha(n), NULL, false, &other, &err), 0));
+        cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(n - 1), fx_sha(n), &other, &err), 0));
         cr_assert(eq(sz, other.regressions, page.regressions));
         cr_assert(eq(sz, other.improvements, page.improvements));
         pfc_comparison_clear(&other);

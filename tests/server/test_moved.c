@@ -92,7 +92,7 @@ Test(moved, of_210_unchanged_series_none_has_moved_and_true_changes_are_named)
     }
     cr_assert(le(sz, wrong, 2));
     /* The comparison's page says the same, and every value of the commit has its row. */
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(3), fx_sha(4), NULL, false, &again, &err), PFC_OK));
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(3), fx_sha(4), &again, &err), PFC_OK));
     cr_assert(eq(sz, again.regressions, c.regressions));
     cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(4), &row, &err), PFC_OK));
     cr_assert(eq(int, pfc_commit_values_list(db, p, row.items[0].id, &values, &err), PFC_OK));

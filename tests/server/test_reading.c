@@ -375,8 +375,8 @@ Test(reading, a_comparison_tells_slower_same_and_one_sided)
         fx_measure(run, n == 1 ? "gemm/old" : "gemm/new", "time_ns", 100, 0.003, 60, 10, 20 + n);
         fx_ingest(db, p, run);
     }
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(2), NULL, false, &c, &err), PFC_OK),
-              "%s", err.msg);
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(1), fx_sha(2), &c, &err), PFC_OK), "%s",
+              err.msg);
     cr_assert(eq(sz, c.rows_len, 2));
     cr_assert(eq(str, c.rows[0].benchmark, "gemm/same"));
     cr_assert(eq(int, c.rows[0].result.verdict, PFC_VERDICT_SAME));
@@ -389,19 +389,17 @@ Test(reading, a_comparison_tells_slower_same_and_one_sided)
     cr_assert(eq(str, c.only_a[0], "gemm/old time_ns cpu-scalar"));
     cr_assert(eq(sz, c.only_b_len, 1));
     cr_assert(eq(sz, c.a.runs_len, 1));
-    cr_assert(eq(str, c.b.commit, (char *)fx_sha(2)));
+    cr_assert(eq(str, c.b.end.commit, (char *)fx_sha(2)));
 
     /* runs by their ids answer the same */
     pfc_comparison by_run = { 0 };
-    cr_assert(
-        eq(int, pfc_compare(db, p, c.a.runs[0], c.b.runs[0], NULL, false, &by_run, &err), PFC_OK),
-        "%s", err.msg);
+    cr_assert(eq(int, pfc_compare_commits(db, p, c.a.runs[0], c.b.runs[0], &by_run, &err), PFC_OK),
+              "%s", err.msg);
     cr_assert(eq(sz, by_run.regressions, 1));
     pfc_comparison_clear(&by_run);
     pfc_comparison_clear(&c);
-    cr_assert(
-        eq(int, pfc_compare(db, p, "abcdef0", fx_sha(2), NULL, false, &c, &err), PFC_ENOTFOUND));
-    cr_assert(eq(int, pfc_compare(db, p, "HEAD", fx_sha(2), NULL, false, &c, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_compare_commits(db, p, "abcdef0", fx_sha(2), &c, &err), PFC_ENOTFOUND));
+    cr_assert(eq(int, pfc_compare_commits(db, p, "HEAD", fx_sha(2), &c, &err), PFC_ENOTFOUND));
     pfc_db_close(db);
 }
 
@@ -432,8 +430,8 @@ Test(reading, a_commit_is_all_of_its_runs_but_those_of_a_machine_that_had_moved)
     run_on(db, p, 2, 100, "cc 1", false);
     run_on(db, p, 2, 200, "cc 1", true);
     run_on(db, p, 3, 200, "cc 2", true);
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(2), NULL, false, &c, &err), PFC_OK),
-              "%s", err.msg);
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(1), fx_sha(2), &c, &err), PFC_OK), "%s",
+              err.msg);
     cr_assert(eq(sz, c.rows_len, 1));
     cr_expect(eq(i64, (int64_t)c.rows[0].a.n, 24));
     cr_expect(eq(i64, (int64_t)c.rows[0].b.n, 12));
@@ -443,7 +441,7 @@ Test(reading, a_commit_is_all_of_its_runs_but_those_of_a_machine_that_had_moved)
     cr_assert(eq(sz, c.rows[0].differs_len, 1));
     cr_expect(eq(str, c.rows[0].differs[0], "compiler"));
     pfc_comparison_clear(&c);
-    cr_assert(eq(int, pfc_compare(db, p, fx_sha(2), fx_sha(3), NULL, false, &c, &err), PFC_OK));
+    cr_assert(eq(int, pfc_compare_commits(db, p, fx_sha(2), fx_sha(3), &c, &err), PFC_OK));
     cr_assert(eq(sz, c.rows_len, 1));
     cr_expect(epsilon_eq(dbl, c.rows[0].result.rel_change, 1.0, 0.01));
     pfc_comparison_clear(&c);

@@ -129,10 +129,10 @@ Test(schema, pages_are_read_through_their_indexes)
     } pages[] = {
         { "window_chunks", "1, 1, 'main'", "series_chunks_pkey" },
         { "window_runs", "1, '{1,2}'", "runs_" },
-        { "compare_side", "1, 1, NULL, NULL",
+        { "compare_side", "1, 1, NULL, NULL, NULL",
           "measurements_default_project_id_commit_id_run_id_idx" },
         { "run_measurements", "1, 1", "measurements_default_project_id_commit_id_run_id_idx" },
-        { "compare_side", "1, 1, NULL, NULL", "runs_by_commit" },
+        { "compare_side", "1, 1, NULL, NULL, NULL", "runs_by_commit" },
         { "runs_get", "NULL, 1, NULL", "runs_pkey" },
         { "runs_get", "NULL, NULL, 'a'", "runs_project_id_run_id_key" },
         { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100, NULL, NULL, NULL, NULL, NULL",

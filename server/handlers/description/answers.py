@@ -135,12 +135,14 @@ session_series = members(series_id=NUMERAL, **NAMED, unit=TEXT, higher_is_better
 session = members(id=RUN_ID, branch=TEXT, anchor=COMMIT, base=COMMIT, machine_class=TEXT, machine=TEXT, started_at=TIME,
                   finished_at=TIME, budget_s=NUMBER, spent_s=NUMBER, blocks=COUNT, note=null(TEXT), commits=each(in_session))
 
-side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT, reproducibility=null(REPRODUCIBILITY))
+side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT, reproducibility=null(REPRODUCIBILITY), series_id=null(NUMERAL), backend=null(TEXT))
 compared = members(series_id=null(NUMERAL), **SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
                    p_adjusted=null(SHARE), margin_rel=NUMBER, verdict=VERDICT, noise_rel=null(NUMBER),
                    detectable_rel=null(NUMBER), between_rel=null(NUMBER), machine_moved=TRUTH, more_runs=null(COUNT), reproducibility=null(REPRODUCIBILITY), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
+kernel_mean = members(kernel=TEXT, backend=TEXT, metric=TEXT, unit=TEXT, direction=BETTER, rel_change=null(NUMBER), n=COUNT, left_out=COUNT,
+                      regressions=COUNT, improvements=COUNT)
 differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
-target = members(commit=COMMIT, runs=each(RUN_ID), hidden=COUNT)
+target = members(commit=COMMIT, kind=one_of("commit", "run", "tag", "branch", "date"), how=TEXT, runs=each(RUN_ID), hidden=COUNT)
 
 resource = null(one_of("compute", "weights", "vector", "memory", "dma", "scratchpad", "latency", "pcie", "host"))
 limiter_verdict = members(view=one_of("trace", "counters"), inconclusive=TRUTH, reason=TEXT, first=resource, second=resource, confidence=null(SHARE),
@@ -345,6 +347,7 @@ SCHEMAS = {
     "RunAnswer": run,
     "CompareAnswer": members(object_code=one_of("identical", "different", "unknown"),
                              functions=each(members(name=TEXT, before=COUNT, after=COUNT)), a=target, b=target, across=TRUTH, margin_rel=NUMBER, differs=each(differing), rows=each(compared),
+                             between=members(branch=null(TEXT), commits=null(COUNT), backwards=TRUTH, sentence=TEXT), means=each(kernel_mean),
                              only_a=each(TEXT), only_b=each(TEXT), summary=verdicts),
     "CoverageAnswer": more(
         page("rows", covered), branch=TEXT,

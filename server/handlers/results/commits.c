@@ -175,8 +175,8 @@ static json_t *encode_against_parent(const commit_detail *d)
 {
     if (!d->measured)
         return json_null();
-    return json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(d->moved.a.commit), "margin_rel",
-                     pfc_reply_number(d->moved.margin_rel), "summary",
+    return json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(d->moved.a.end.commit),
+                     "margin_rel", pfc_reply_number(d->moved.margin_rel), "summary",
                      pfc_encode_summary(&d->moved));
 }
 

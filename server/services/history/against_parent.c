@@ -16,7 +16,7 @@ pfc_code pfc_compare_parent(pfc_db *db, int64_t project_id, const pfc_commit_row
     memset(out, 0, sizeof(*out));
     *measured = false;
     if (parents.len)
-        code = pfc_compare(db, project_id, parents.items[0], commit->sha, NULL, false, out, &why);
+        code = pfc_compare_commits(db, project_id, parents.items[0], commit->sha, out, &why);
     if (code == PFC_ENOTFOUND) /* the history begins here: the parent was never sent */
         code = PFC_OK;
     else if (code && err)

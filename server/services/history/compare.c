@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "core/base/parse.h"
 #include "core/stats/comparison_family.h"
 #include "core/wire/fingerprint.h"
 #include "server/repo/sql/series.h"
@@ -14,50 +13,11 @@
 #include "server/services/history/history.h"
 #include "server/services/service.h"
 
-#define CLASS_FIELD "machine_class"
+#define CLASS_FIELD   "machine_class"
+#define BACKEND_FIELD "backend"
 
 /* Three launches a side are the least that a rank test over launches can use. */
 #define MIN_BLOCKS 3
-
-static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, pfc_compare_target *out,
-                         pfc_compare_side *named, pfc_err *err)
-{
-    pfc_run_rows runs = { 0 };
-    pfc_code code = pfc_runs_get(db, project_id, text, &runs, err);
-
-    if (!code) {
-        out->run_id = runs.items[0].run_id;
-        named->commit = pfc_strdup(runs.items[0].commit);
-    }
-    pfc_rows_clear(&runs);
-    return code;
-}
-
-/* 32 digits are a run, fewer than 7 decimal digits a run's number, anything else a commit. A longer
- * decimal number is looked up as a commit first, because users mostly paste ids of commits. */
-static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, const char *field,
-                            pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
-{
-    bool decimal = *text && text[strspn(text, "0123456789")] == '\0';
-    pfc_commit_rows commits = { 0 };
-    pfc_code code;
-
-    if ((!pfc_is_hex_id(text) && !decimal) ||
-        (strlen(text) < 7 && strspn(text, "0") == strlen(text)))
-        return pfc_err_set_field(err, PFC_EINVAL, field,
-                                 "%s: expected a commit id of 7 or more digits or a run id", field);
-    if ((strlen(text) == 32 && pfc_is_hex_id(text)) || strlen(text) < 7)
-        return find_run(db, project_id, text, out, named, err);
-    code = pfc_commits_get(db, project_id, text, &commits, err);
-    if (!code) {
-        out->commit_id = commits.items[0].id;
-        named->commit = pfc_strdup(commits.items[0].sha);
-    } else if (code == PFC_ENOTFOUND && decimal && strlen(text) < 19) {
-        code = find_run(db, project_id, text, out, named, err);
-    }
-    pfc_rows_clear(&commits);
-    return code;
-}
 
 static pfc_side_summary summarise(const pfc_compare_entry *e)
 {
@@ -72,6 +32,7 @@ static pfc_side_summary summarise(const pfc_compare_entry *e)
                                .low = in.low,
                                .high = in.high,
                                .n = e->len,
+                               .series_id = e->series_id,
                                .reproducibility = pfc_reproducibility(e->exact, e->confirmed) };
 }
 
@@ -213,31 +174,42 @@ static void add_difference(pfc_comparison *c, const char *field, const char *a, 
                                                              .b = pfc_strdup(b) };
 }
 
-/* Notes the labels in which the two machines differ, in the row and in the comparison. */
+static void note_difference(pfc_comparison *c, pfc_compare_row *row, const char *field,
+                            const char *a, const char *b)
+{
+    row->differs = pfc_realloc(row->differs, row->differs_len + 1, sizeof(char *));
+    row->differs[row->differs_len++] = pfc_strdup(field);
+    add_difference(c, field, a, b);
+}
+
+/* Notes what is not the same on both sides, in the row and in the comparison: the backend, the
+ * labels of the machines, the machine class. */
 static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
                                  const pfc_compare_entry *a, const pfc_compare_entry *b,
                                  const pfc_sql_machine_fingerprints_rows *machines, pfc_err *err)
 {
     pfc_labels x = { 0 }, y = { 0 };
+    char **fields = NULL;
+    size_t fields_len = 0;
     pfc_code code;
 
+    if (!pfc_streq(a->backend, b->backend))
+        note_difference(c, row, BACKEND_FIELD, a->backend, b->backend);
     if (a->machine_id == b->machine_id)
         return PFC_OK;
     code = read_machine(machines, a->machine_id, &x, err);
     if (!code)
         code = read_machine(machines, b->machine_id, &y, err);
     if (!code)
-        pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &row->differs, &row->differs_len);
-    for (size_t i = 0; i < row->differs_len; i++)
-        add_difference(c, row->differs[i], pfc_labels_get(&x, row->differs[i]),
-                       pfc_labels_get(&y, row->differs[i]));
+        pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &fields, &fields_len);
+    for (size_t i = 0; i < fields_len; i++)
+        note_difference(c, row, fields[i], pfc_labels_get(&x, fields[i]),
+                        pfc_labels_get(&y, fields[i]));
+    pfc_texts_free(fields, fields_len);
     pfc_labels_clear(&x);
     pfc_labels_clear(&y);
-    if (!code && !pfc_streq(a->machine_class, b->machine_class)) {
-        row->differs = pfc_realloc(row->differs, row->differs_len + 1, sizeof(char *));
-        row->differs[row->differs_len++] = pfc_strdup(CLASS_FIELD);
-        add_difference(c, CLASS_FIELD, a->machine_class, b->machine_class);
-    }
+    if (!code && !pfc_streq(a->machine_class, b->machine_class))
+        note_difference(c, row, CLASS_FIELD, a->machine_class, b->machine_class);
     return code;
 }
 
@@ -257,6 +229,7 @@ typedef struct merging {
     const pfc_detector *detector;
     const pfc_compare_histories *histories;
     bool across;
+    bool backends;     /* the sides have one backend each, and not the same */
     bool code_unknown; /* of a row's object code */
     pfc_comparison *c;
     size_t cap_a, cap_b;
@@ -283,7 +256,7 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
         .margin_rel = margin > 0 ? margin : c->margin_rel,
         .benchmark = pfc_strdup(like->benchmark),
         .metric = pfc_strdup(like->metric),
-        .backend = pfc_strdup(like->backend),
+        .backend = pfc_strdup(b ? b->backend : a->backend),
         .machine_class = pfc_strdup(a ? a->machine_class : b->machine_class),
         .unit = pfc_strdup(like->unit),
         .higher_is_better = like->higher,
@@ -299,6 +272,9 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
     if (row->a.n && row->b.n)
         row->reproducibility = pfc_reproducibility(row->exact, (a->exact || a->confirmed) &&
                                                                    (b->exact || b->confirmed));
+    row->backend_a = a && !pfc_streq(a->backend, row->backend) ? pfc_strdup(a->backend) : NULL;
+    row->a.backend = !a ? NULL : row->backend_a ? row->backend_a : row->backend;
+    row->b.backend = b ? row->backend : NULL;
     if (row->broken_a || row->broken_b)
         row->result = (pfc_compare_result){ .verdict = PFC_VERDICT_INCONCLUSIVE,
                                             .p = (double)NAN,
@@ -313,7 +289,8 @@ static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compar
         return code;
     if (!row->broken_a && !row->broken_b)
         pfc_compare_settle(m->histories, a, b, row);
-    if (row->a.n && row->b.n)
+    /* Two backends are two programs: that their code differs says nothing. */
+    if (row->a.n && row->b.n && !m->backends)
         c->object_code = pfc_compare_object(a, b, c->object_code, &m->code_unknown);
     return a && b ? note_differences(c, row, a, b, m->machines, err) : PFC_OK;
 }
@@ -397,6 +374,16 @@ static size_t name_end(const pfc_compare_results *s, size_t at)
     return end;
 }
 
+/* Of two backends the results of one benchmark and metric are a pair. */
+static int pair_order(const merging *m, const pfc_compare_entry *a, const pfc_compare_entry *b)
+{
+    int order = strcmp(a->benchmark, b->benchmark);
+
+    if (!m->backends)
+        return pfc_compare_names(a, b);
+    return order ? order : strcmp(a->metric, b->metric);
+}
+
 static pfc_code merge(merging *m, pfc_err *err)
 {
     const pfc_compare_results *a = m->a, *b = m->b;
@@ -407,7 +394,7 @@ static pfc_code merge(merging *m, pfc_err *err)
     while (!code && (i < a->len || j < b->len)) {
         int order = i == a->len   ? 1
                     : j == b->len ? -1
-                                  : pfc_compare_names(&a->entries[i], &b->entries[j]);
+                                  : pair_order(m, &a->entries[i], &b->entries[j]);
 
         if (order < 0) {
             code = add_single(m, &a->entries[i++], NULL, err);
@@ -448,8 +435,7 @@ static pfc_code load_machines(pfc_tx *tx, const pfc_compare_results *a,
 /* The input and the results of one read transaction. */
 typedef struct reading {
     int64_t project_id;
-    const char *backend;
-    pfc_compare_target at, bt;
+    const pfc_compare_ask *ask;
     pfc_compare_results as, bs;
     pfc_detector detector;
     pfc_sql_machine_fingerprints_rows machines;
@@ -482,9 +468,13 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
     reading_clear(r);
     runs_clear(&r->c->a);
     runs_clear(&r->c->b);
-    code = pfc_compare_load(tx, r->project_id, &r->at, r->backend, &r->as, &r->c->a, err);
+    pfc_ends_between_clear(&r->c->between);
+    code = pfc_compare_load(tx, r->project_id, &r->ask->a, &r->as, &r->c->a, err);
     if (!code)
-        code = pfc_compare_load(tx, r->project_id, &r->bt, r->backend, &r->bs, &r->c->b, err);
+        code = pfc_compare_load(tx, r->project_id, &r->ask->b, &r->bs, &r->c->b, err);
+    if (!code)
+        code = pfc_ends_between_load(tx, r->project_id, r->c->a.end.commit_id,
+                                     r->c->b.end.commit_id, &r->c->between, err);
     if (!code)
         code = pfc_compare_functions(tx, r->project_id, r->c, err);
     if (!code)
@@ -492,36 +482,31 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
     if (!code)
         code = load_machines(tx, &r->as, &r->bs, &r->machines, err);
     if (!code)
-        code = pfc_compare_histories_load(tx, r->project_id, &r->bs, &r->histories, err);
+        code = pfc_compare_histories_load(tx, r->project_id, &r->as, &r->bs, &r->histories, err);
     return code;
 }
 
-/* Resolves one side. An error names the field of that side. */
-static pfc_code find_side(pfc_db *db, int64_t project_id, const char *text, const char *field,
-                          pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
+static bool differ(const char *a, const char *b)
 {
-    pfc_err why = { 0 };
-    pfc_code code = find_target(db, project_id, text, field, out, named, &why);
-
-    if (code == PFC_ENOTFOUND || code == PFC_EINVAL)
-        return pfc_err_set_field(err, code, field, "%s%s%s", why.field[0] ? "" : field,
-                                 why.field[0] ? "" : ": ", why.msg);
-    if (code && err)
-        *err = why;
-    return code;
+    return a && b && !pfc_streq(a, b);
 }
 
-pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
-                     const char *backend, bool across, pfc_comparison *out, pfc_err *err)
+pfc_code pfc_compare(pfc_db *db, int64_t project_id, const pfc_compare_ask *ask,
+                     pfc_comparison *out, pfc_err *err)
 {
     pfc_comparison c = { .margin_rel = PFC_COMPARE_MARGIN };
-    reading r = { .project_id = project_id, .backend = backend, .c = &c };
-    merging m = { .a = &r.as, .b = &r.bs, .across = across, .c = &c };
+    reading r = { .project_id = project_id, .ask = ask, .c = &c };
+    merging m = { .a = &r.as,
+                  .b = &r.bs,
+                  .across = ask->across || differ(ask->a.machine_class, ask->b.machine_class),
+                  .backends = differ(ask->a.backend, ask->b.backend),
+                  .c = &c };
     pfc_code code;
 
-    code = find_side(db, project_id, a, "a", &r.at, &c.a, err);
+    c.across = m.across;
+    code = pfc_end_find(db, project_id, &ask->a, "a", &c.a.end, err);
     if (!code)
-        code = find_side(db, project_id, b, "b", &r.bt, &c.b, err);
+        code = pfc_end_find(db, project_id, &ask->b, "b", &c.b.end, err);
     if (!code)
         code = pfc_db_read(db, read_sides, &r, err);
     /* the statistics need no connection */
@@ -530,12 +515,22 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
     m.histories = &r.histories;
     if (!code)
         code = merge(&m, err);
+    if (!code)
+        pfc_compare_means(&c);
     reading_clear(&r);
     if (code)
         pfc_comparison_clear(&c);
     else
         *out = c;
     return code;
+}
+
+pfc_code pfc_compare_commits(pfc_db *db, int64_t project_id, const char *a, const char *b,
+                             pfc_comparison *out, pfc_err *err)
+{
+    const pfc_compare_ask ask = { .a = { .text = a }, .b = { .text = b } };
+
+    return pfc_compare(db, project_id, &ask, out, err);
 }
 
 void pfc_comparison_clear(pfc_comparison *c)
@@ -546,6 +541,7 @@ void pfc_comparison_clear(pfc_comparison *c)
         free(row->benchmark);
         free(row->metric);
         free(row->backend);
+        free(row->backend_a);
         free(row->machine_class);
         free(row->unit);
         free(row->reason);
@@ -563,7 +559,11 @@ void pfc_comparison_clear(pfc_comparison *c)
     pfc_texts_free(c->only_b, c->only_b_len);
     runs_clear(&c->a);
     runs_clear(&c->b);
-    free(c->a.commit);
-    free(c->b.commit);
+    pfc_end_clear(&c->a.end);
+    pfc_end_clear(&c->b.end);
+    pfc_ends_between_clear(&c->between);
+    for (size_t i = 0; i < c->means_len; i++)
+        free(c->means[i].kernel);
+    free(c->means);
     memset(c, 0, sizeof(*c));
 }

@@ -22,7 +22,7 @@ pfc_code pfc_compare_functions(pfc_tx *tx, int64_t project_id, pfc_comparison *c
 {
     return pfc_sql_functions_between(tx,
                                      &(pfc_sql_functions_between_args){ .project_id = project_id,
-                                                                        .a = c->a.commit,
-                                                                        .b = c->b.commit },
+                                                                        .a = c->a.end.commit,
+                                                                        .b = c->b.end.commit },
                                      &c->functions, err);
 }

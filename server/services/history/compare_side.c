@@ -157,34 +157,41 @@ static void gather_broken(pfc_compare_results *s, const pfc_sql_compare_broken_r
     s->len = len;
 }
 
-pfc_code pfc_compare_load(pfc_tx *tx, int64_t project_id, const pfc_compare_target *t,
-                          const char *backend, pfc_compare_results *s, pfc_compare_side *named,
-                          pfc_err *err)
+pfc_code pfc_compare_load(pfc_tx *tx, int64_t project_id, const pfc_end_ask *ask,
+                          pfc_compare_results *s, pfc_compare_side *named, pfc_err *err)
 {
+    /* A run is read as itself, without the rules for the runs of a commit. */
+    const int64_t run_id = named->end.run_id, commit_id = run_id ? 0 : named->end.commit_id;
     pfc_sql_compare_side_rows measured = { 0 };
     pfc_sql_compare_broken_rows broken = { 0 };
     size_t cap = 0;
-    pfc_code code = pfc_sql_compare_side(tx,
-                                         &(pfc_sql_compare_side_args){ .project_id = project_id,
-                                                                       .commit_id = t->commit_id,
-                                                                       .run_id = t->run_id,
-                                                                       .backend = backend },
-                                         &measured, err);
+    pfc_code code =
+        pfc_sql_compare_side(tx,
+                             &(pfc_sql_compare_side_args){ .project_id = project_id,
+                                                           .commit_id = commit_id,
+                                                           .run_id = run_id,
+                                                           .backend = ask->backend,
+                                                           .machine_class = ask->machine_class },
+                             &measured, err);
 
     if (!code)
-        code = pfc_sql_compare_broken(tx,
-                                      &(pfc_sql_compare_broken_args){ .project_id = project_id,
-                                                                      .commit_id = t->commit_id,
-                                                                      .run_id = t->run_id,
-                                                                      .backend = backend },
-                                      &broken, err);
+        code = pfc_sql_compare_broken(
+            tx,
+            &(pfc_sql_compare_broken_args){ .project_id = project_id,
+                                            .commit_id = commit_id,
+                                            .run_id = run_id,
+                                            .backend = ask->backend,
+                                            .machine_class = ask->machine_class },
+            &broken, err);
     if (!code)
-        code = pfc_sql_hidden_of_target(tx,
-                                        &(pfc_sql_hidden_of_target_args){ .project_id = project_id,
-                                                                          .commit_id = t->commit_id,
-                                                                          .run_id = t->run_id,
-                                                                          .backend = backend },
-                                        &named->hidden, err);
+        code = pfc_sql_hidden_of_target(
+            tx,
+            &(pfc_sql_hidden_of_target_args){ .project_id = project_id,
+                                              .commit_id = commit_id,
+                                              .run_id = run_id,
+                                              .backend = ask->backend,
+                                              .machine_class = ask->machine_class },
+            &named->hidden, err);
     if (!code && measured.len + broken.len == 0)
         code = pfc_tx_behind(tx, err);
     if (!code) {

@@ -61,7 +61,7 @@ static pfc_code compare_with_parent(pfc_db *db, const pfc_sql_rerun_next_row *jo
     *undecided = false;
     if (!job->base || !job->runs)
         return PFC_OK;
-    code = pfc_compare(db, job->project_id, job->base, job->commit, NULL, false, &c, &why);
+    code = pfc_compare_commits(db, job->project_id, job->base, job->commit, &c, &why);
     if (code == PFC_ENOTFOUND)
         return PFC_OK;
     if (code)

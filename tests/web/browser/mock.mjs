@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
+import { comparePlotOf, rowOfPlot } from "./mock_compare.mjs";
 import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -124,7 +125,7 @@ export function startMock(dist, state) {
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
     [/^\/projects\/[^/]+\/coverage$/, () => coverageOf(fixture("compare").rows)],
-    [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
+    [/^\/projects\/[^/]+\/plot$/, (url) => (rowOfPlot(url, fixture("compare")) ? comparePlotOf(rowOfPlot(url, fixture("compare")), fixture("compare")) : state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/commits$/, (url) => {
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
@@ -151,7 +152,7 @@ export function startMock(dist, state) {
     }],
     [/^\/projects\/[^/]+\/suppressions$/, () => (state.suppressions ? { suppressions: state.suppressions, next_cursor: null } : list("suppressions"))],
     [/^\/projects\/[^/]+\/suppressions\/\d+$/, () => ({ ...fixture("suppressions").suppressions[0], ...fixture("suppression_alerts") })],
-    [/^\/compare$/, () => fixture("compare")],
+    [/^\/compare$/, () => ({ ...fixture("compare"), ...state.compare })],
     [/^\/alerts$/, (url) => {
       const all = list("alerts");
       const want = url.searchParams.get("state");

@@ -82,7 +82,7 @@ export interface ReplayedChange {
 export interface ReplayReply {
   series_id: number; points: number; noise_rel: number | null; watching: number; watching_odds: number | null; changes: ReplayedChange[];
 }
-export interface CompareSide { median: number | null; low: number | null; high: number | null; n: number; reproducibility?: string | null }
+export interface CompareSide { median: number | null; low: number | null; high: number | null; n: number; reproducibility?: string | null; series_id?: number | null; backend?: string | null }
 export interface CompareRow {
   series_id: number | null; benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;
   b: CompareSide; rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null; margin_rel: number;
@@ -93,8 +93,15 @@ export interface CompareRow {
 /* Differences between the two machines; null: not recorded. */
 export interface Differing { field: string; a: string | null; b: string | null }
 export interface OnlyRow { benchmark: string; metric: string; backend: string }
+/* kind, how: which thing the end named, and how its commit was found */
+export interface CompareEnd { commit: string; runs: (number | string)[]; hidden?: number; kind?: string; how?: string }
+/* Geometric mean over the rows of a kernel, backend and metric; left_out: rows without a ratio. */
+export interface CompareMean {
+  kernel: string; backend: string; metric: string; unit: string; direction: string; rel_change: number | null; n: number; left_out: number; regressions: number; improvements: number;
+}
 export interface CompareReply extends ComparedCode {
-  a: { commit: string; runs: (number | string)[]; hidden?: number }; b: { commit: string; runs: (number | string)[]; hidden?: number };
+  a: CompareEnd; b: CompareEnd;
+  between?: { branch: string | null; commits: number | null; backwards: boolean; sentence: string }; means?: CompareMean[];
   margin_rel: number; differs?: Differing[]; across?: boolean; rows: CompareRow[]; only_a: (OnlyRow | string)[]; only_b: (OnlyRow | string)[];
   summary: { regression: number; improvement: number; same: number; inconclusive: number; broken?: number };
 }

@@ -1,6 +1,6 @@
 /* Sorting and wording of a comparison. Pure. */
 import type { CompareReply, CompareRow } from "../api/types";
-import { formatChange, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
+import { formatP, formatShare, plural } from "../base/format";
 import type { Judgement } from "../base/verdict";
 
 export type VerdictFilter = "" | "broken" | "regression" | "improvement" | "inconclusive" | "same";
@@ -35,6 +35,11 @@ export function differencesOf(reply: Pick<CompareReply, "differs">): string[] {
   return (reply.differs ?? []).map((d) => `${d.field}: ${d.a ?? "not recorded"} \u2192 ${d.b ?? "not recorded"}`);
 }
 
+/** Different machines or compilers, which nothing asked to compare; another backend is chosen. */
+export function undecidedPair(reply: Pick<CompareReply, "differs" | "across">): boolean {
+  return !reply.across && (reply.differs ?? []).some((d) => d.field !== "backend");
+}
+
 /** The runs that an undecided row needs, in the words of the command line; null: decided, or no number of runs is likely to decide it. */
 export function moreText(r: Pick<CompareRow, "verdict" | "more_runs">): string | null {
   return r.verdict === "inconclusive" && r.more_runs ? `about ${plural(r.more_runs, "more run", "more runs")} a side expected` : null;
@@ -63,21 +68,4 @@ export function headlineOf(s: CompareReply["summary"], undecided = false): Judge
   if (s.inconclusive > 0) return { tone: "warn", icon: "question", word };
   if (s.improvement > 0) return { tone: "good", icon: "check", word };
   return { tone: parts.length === 0 ? "quiet" : "good", icon: parts.length === 0 ? "flat" : "check", word };
-}
-
-/** Pipes and line ends would break the table. */
-const cell = (text: string) => text.replace(/[|\n\r]/g, " ").replace(/\u00a0/g, " ");
-
-export function compareMarkdown(reply: CompareReply, rows: readonly CompareRow[]): string {
-  const differs = differencesOf(reply);
-  const lines = [
-    ...(differs.length ? [`A and B differ in ${cell(differs.join("; "))}`, ""] : []),
-    `**${headlineOf(reply.summary, differs.length > 0).word}** (\`${shortId(reply.a.commit)}\` to \`${shortId(reply.b.commit)}\`)`, "",
-    "| benchmark | verdict | change | interval | A | B |", "|---|---|---:|---|---:|---:|",
-    ...rows.map((r) => `| ${[
-      [r.benchmark, r.metric, r.backend].filter((t) => t).join(" "), r.verdict === "broken" ? brokenText(r) : [r.verdict, moreText(r)].filter((t) => t).join(", "), formatChange(r.rel_change),
-      `${formatChange(r.rel_low)} to ${formatChange(r.rel_high)}`, formatValue(r.a.median, r.unit), formatValue(r.b.median, r.unit),
-    ].map(cell).join(" | ")} |`),
-  ];
-  return lines.join("\n");
 }

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ordersOf, plotQuery, repeatsOf, repeatText, selectOf, usualSeconds, type ComparedRow } from "./compared";
+
+const row = (more: Partial<ComparedRow> = {}): ComparedRow => ({
+  benchmark: "gemm/f32/m64", metric: "time_ns", backend: "cpu-avx2", machine_class: "epyc", verdict: "inconclusive", more_runs: 2, fingerprint_differs: [],
+  a: { n: 25, backend: "cpu-avx2" }, b: { n: 25, backend: "cpu-avx2" }, ...more,
+});
+const between = { branch: "main", commits: 26, backwards: false, sentence: "" };
+
+test("an expression names the series of both sides, with quotes escaped", () => {
+  assert.equal(selectOf(row({ benchmark: 'a"b\\c' })), 'benchmark="a\\"b\\\\c" metric="time_ns" backend="cpu-avx2" machine_class="epyc"');
+  assert.match(selectOf(row({ a: { n: 1, backend: "cpu-scalar" } })) ?? "", /backend="cpu-scalar","cpu-avx2"/);
+  assert.doesNotMatch(selectOf(row({ fingerprint_differs: ["machine_class"] })) ?? "", /machine_class/);
+  assert.equal(selectOf(row({ benchmark: "\u00e9".repeat(500) })), null); /* over 1,000 bytes */
+});
+
+test("ends that are not on one line, or far apart, have no plot; backwards ones change places", () => {
+  assert.deepEqual([plotQuery(row(), between, "a", "b")?.["from"], plotQuery(row(), between, "a", "b")?.["to"]], ["a", "b"]);
+  assert.equal(plotQuery(row(), { ...between, backwards: true }, "a", "b")?.["from"], "b");
+  assert.equal(plotQuery(row(), { ...between, branch: null, commits: null }, "a", "b"), null);
+  assert.equal(plotQuery(row(), { ...between, commits: 2000 }, "a", "b"), null);
+  assert.equal(plotQuery(row(), undefined, "a", "b"), null);
+});
+
+test("repeats are of undecided rows with an estimate, at most five of an end", () => {
+  assert.equal(repeatsOf([row({ verdict: "same" })]), null);
+  const r = repeatsOf([row(), row({ benchmark: "b.c", more_runs: 9 }), row({ benchmark: "d", more_runs: null }), row({ verdict: "regression", more_runs: 4 })]);
+  assert.deepEqual(r, { rows: 2, decided: 1, hopeless: 1, runs: 5, classes: ["epyc"], filter: "^(b\\.c|gemm/f32/m64)$" });
+  assert.equal(repeatsOf([row({ more_runs: null })])?.runs, 0);
+});
+
+test("jobs alternate the ends, and name machine class, branch and benchmarks", () => {
+  const r = repeatsOf([row()]);
+  assert.ok(r);
+  const orders = ordersOf(r, "p", "main", "a", "b");
+  assert.deepEqual(orders.map((o) => o.order.commit), ["a", "b", "a", "b"]);
+  assert.deepEqual(orders[0]?.order, { project: "p", kind: "measure", commit: "a", branch: "main", labels: { machine_class: "epyc" }, filter: "^(gemm/f32/m64)$" });
+  assert.equal(repeatText(r, 60).replace(/\u00a0/g, " "), "4 runs: 2 of each commit on epyc, about 4 min (1 min each, as the newest jobs took). 1 row is expected to be decided.");
+  assert.match(repeatText(r, null), /duration unknown/);
+});
+
+test("the usual duration is the middle one of finished jobs", () => {
+  const job = (s: number, state = "done") => ({ state, started_at: "2026-01-01T00:00:00Z", finished_at: new Date(Date.UTC(2026, 0, 1, 0, 0, s)).toISOString() });
+  assert.equal(usualSeconds([job(10), job(30), job(20), job(900, "failed")]), 20);
+  assert.equal(usualSeconds([]), null);
+});

@@ -1,0 +1,89 @@
+/* The requests that the rows of a comparison lead to: the plot behind a row, and the runs that would decide undecided rows. Pure. */
+import { formatDuration, plural } from "./format";
+
+export interface ComparedSide { n: number; series_id?: number | null; backend?: string | null }
+export interface ComparedRow {
+  benchmark: string; metric: string; backend: string; machine_class?: string; verdict: string; more_runs?: number | null;
+  fingerprint_differs: string[]; a: ComparedSide; b: ComparedSide;
+}
+export interface Between { branch: string | null; commits: number | null; backwards: boolean; sentence: string }
+
+const quoted = (text: string) => `"${text.replace(/[\\"]/g, "\\$&")}"`;
+const SELECT_MAX = 1000; /* bytes of an expression */
+const COMMITS_MAX = 900; /* between both ends; beyond, commits share a column and have no samples */
+
+/** The expression for the series of both sides; null: it is longer than the service takes. */
+export function selectOf(row: ComparedRow): string | null {
+  const backends = [...new Set([row.a.backend ?? row.backend, row.b.backend ?? row.backend])];
+  const terms = [`benchmark=${quoted(row.benchmark)}`, `metric=${quoted(row.metric)}`, `backend=${backends.map(quoted).join(",")}`];
+  if (row.machine_class && !row.fingerprint_differs.includes("machine_class")) terms.push(`machine_class=${quoted(row.machine_class)}`);
+  const text = terms.join(" ");
+  return new TextEncoder().encode(text).length <= SELECT_MAX ? text : null;
+}
+
+/** Members of the query for the plot between both ends; null: they have no plot together. */
+export function plotQuery(row: ComparedRow, between: Between | undefined, a: string, b: string): Record<string, string> | null {
+  const select = selectOf(row);
+  if (!select || !between?.branch || between.commits === null || between.commits > COMMITS_MAX) return null;
+  const [from, to] = between.backwards ? [b, a] : [a, b];
+  return { branch: between.branch, select, from, to, points: "1000", samples: "true" };
+}
+
+export const REPEATS_MAX = 5; /* of each end in one order */
+const FILTER_MAX = 4000;
+
+export interface JobOrder {
+  project: string; kind: "measure"; commit: string; branch: string; labels: Record<string, string>; filter?: string;
+}
+export interface Repeats {
+  /** Undecided rows that have an estimate, and of them those that `runs` are expected to decide. */
+  rows: number;
+  decided: number;
+  /** Undecided rows that no number of runs is likely to decide. */
+  hopeless: number;
+  /** Runs of each end on each machine class. */
+  runs: number;
+  classes: string[];
+  filter: string | null;
+}
+
+const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+/** The runs that the undecided rows need; null: no row is undecided. */
+export function repeatsOf(rows: readonly ComparedRow[]): Repeats | null {
+  const open = rows.filter((r) => r.verdict === "inconclusive");
+  if (open.length === 0) return null;
+  const able = open.filter((r) => (r.more_runs ?? 0) > 0);
+  const most = Math.max(0, ...able.map((r) => r.more_runs ?? 0));
+  const runs = Math.min(REPEATS_MAX, most);
+  const names = [...new Set(able.map((r) => r.benchmark))].sort();
+  const filter = `^(${names.map(literal).join("|")})$`;
+  return {
+    rows: able.length, decided: able.filter((r) => (r.more_runs ?? 0) <= runs).length, hopeless: open.length - able.length, runs,
+    classes: [...new Set(able.map((r) => r.machine_class ?? ""))].filter((c) => c).sort(), filter: filter.length <= FILTER_MAX ? filter : null,
+  };
+}
+
+/** Jobs in the order in which they are queued: alternating ends, so that a drift of the machine meets both. */
+export function ordersOf(r: Repeats, project: string, branch: string, a: string, b: string): { order: JobOrder; side: string }[] {
+  return r.classes.flatMap((machine) => Array.from({ length: r.runs }, () => [a, b]).flat().map((commit) => ({
+    side: `${machine}\n${commit}`,
+    order: { project, kind: "measure" as const, commit, branch, labels: { machine_class: machine }, ...(r.filter ? { filter: r.filter } : {}) },
+  })));
+}
+
+/** "6 runs: 3 of each commit on epyc; about 12 min of runs (4 min each, as the newest jobs took)." `seconds`: of one job; null: none has ended. */
+export function repeatText(r: Repeats, seconds: number | null): string {
+  const all = r.runs * 2 * r.classes.length;
+  const time = seconds === null ? "duration unknown (no finished job yet)" : `about ${formatDuration(seconds * all)} (${formatDuration(seconds)} each, as the newest jobs took)`;
+  const where = r.classes.length === 1 ? r.classes[0] : `each of ${r.classes.length} machine classes`;
+  const some = r.decided < r.rows ? `; ${r.rows - r.decided} of ${plural(r.rows, "row")} need more than ${r.runs}` : "";
+  return `${plural(all, "run")}: ${r.runs} of each commit on ${where ?? ""}, ${time}. ${plural(r.decided, "row")} ${r.decided === 1 ? "is" : "are"} expected to be decided${some}.`;
+}
+
+/** The middle of the durations of finished jobs, in seconds; null: there is none. */
+export function usualSeconds(jobs: readonly { state: string; started_at: string | null; finished_at: string | null }[]): number | null {
+  const all = jobs.filter((j) => j.state === "done" && j.started_at && j.finished_at)
+    .map((j) => (Date.parse(j.finished_at ?? "") - Date.parse(j.started_at ?? "")) / 1000).filter((s) => Number.isFinite(s) && s >= 0).sort((x, y) => x - y);
+  return all.length ? all[Math.floor(all.length / 2)] ?? null : null;
+}
