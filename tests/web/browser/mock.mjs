@@ -1,10 +1,11 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
-import { coverageOf, plotFault, plotNames, plotOf } from "./mock_plot.mjs";
+import { plotFault, plotNames, plotOf } from "./mock_plot.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
+import { coverage } from "./mock_pages.mjs";
 import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -123,7 +124,7 @@ export function startMock(dist, state) {
         && (!change || (change === "steady" ? !s.change : s.change?.direction === change))
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
-    [/^\/projects\/[^/]+\/coverage$/, () => coverageOf(fixture("compare").rows)],
+    [/^\/projects\/[^/]+\/coverage$/, (url) => coverage(url, state, fixture("compare").rows)],
     [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/commits$/, (url) => {

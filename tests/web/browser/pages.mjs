@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
 import { actionWalks } from "./action_walks.mjs";
+import { coverageWalks } from "./coverage_walks.mjs";
 import { groupWalks } from "./group_walks.mjs";
 import { keyWalks } from "./key_walks.mjs";
 import { nightWalks } from "./night_walks.mjs";
@@ -21,6 +22,7 @@ const PAGES = {
   overview: "/", series_list: "/p/kernels/series", series: "/series/101",
   series_ratio: "/series/101?show=ratio&at=12b774678021", series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
   heatmap: "/p/kernels/heatmap", heatmap_k: "/p/kernels/heatmap?row=k&column=backend",
+  coverage: "/p/kernels/coverage?row=100",
   plot: "/p/kernels/plot?select=gemm", plot_stacked: "/p/kernels/plot?layout=stacked&y=relative", plot_grouped: "/p/kernels/plot?group=dtype",
   nights: "/p/kernels/nights", night: `/p/kernels/nights/${"3f".repeat(16)}`,
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
@@ -85,7 +87,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...coverageWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

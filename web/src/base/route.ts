@@ -5,6 +5,7 @@ export type Route =
   | { page: "seriesList"; project: string }
   | { page: "plot"; project: string }
   | { page: "heatmap"; project: string }
+  | { page: "coverage"; project: string }
   | { page: "commits"; project: string }
   | { page: "commit"; project: string; id: string }
   | { page: "nights"; project: string }
@@ -42,6 +43,7 @@ export function matchRoute(path: string): Route {
     if (p.length === 3 && (c === "plot" || c === "heatmap")) return { page: c, project: b };
     if (p.length === 3 && c === "commits") return { page: "commits", project: b };
     if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
+    if (p.length === 3 && c === "coverage") return { page: c, project: b };
     if (p.length === 3 && c === "suppressions") return { page: c, project: b };
     if (p.length === 3 && c === "nights") return { page: "nights", project: b };
     if (p.length === 3 && c === "schedules") return { page: "schedules", project: b };
@@ -79,6 +81,7 @@ export const href = {
   series: (id: number | string, query: Query = {}) => withQuery(`/series/${e(String(id))}`, query),
   plot: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/plot`, query),
   heatmap: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/heatmap`, query),
+  coverage: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/coverage`, query),
   commits: (project: string) => `/p/${e(project)}/commits`,
   commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
   nights: (project: string) => `/p/${e(project)}/nights`,

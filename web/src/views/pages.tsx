@@ -11,6 +11,7 @@ const Bisections = lazy(() => import("./bisections").then((m) => m.Bisections));
 const CommitView = lazy(() => import("./commit").then((m) => m.CommitView));
 const Commits = lazy(() => import("./commits").then((m) => m.Commits));
 const Compare = lazy(() => import("./compare").then((m) => m.Compare));
+const Coverage = lazy(() => import("./coverage").then((m) => m.Coverage));
 const ExplainView = lazy(() => import("./explanation").then((m) => m.ExplainView));
 const GroupView = lazy(() => import("./group").then((m) => m.GroupView));
 const Jobs = lazy(() => import("./jobs").then((m) => m.Jobs));
@@ -33,6 +34,7 @@ export function PageOf(props: { route: Route }) {
     case "series": return <SeriesView id={r.id} />;
     case "plot": return <Plot project={r.project} key={r.project} />;
     case "heatmap": return <Heatmap project={r.project} key={r.project} />;
+    case "coverage": return <Coverage project={r.project} key={r.project} />;
     case "commits": return <Commits project={r.project} key={r.project} />;
     case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
     case "nights": return <Nights project={r.project} key={r.project} />;

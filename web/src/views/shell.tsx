@@ -26,6 +26,7 @@ function ProjectPicker() {
     if (r.page === "seriesList") navigate(href.seriesList(name));
     else if (r.page === "plot") navigate(href.plot(name));
     else if (r.page === "heatmap") navigate(href.heatmap(name));
+    else if (r.page === "coverage") navigate(href.coverage(name));
     else if (r.page === "commits" || r.page === "commit") navigate(href.commits(name));
     else if (r.page === "nights" || r.page === "night") navigate(href.nights(name));
     else if (r.page === "suppressions") navigate(href.suppressions(name));

@@ -1,0 +1,81 @@
+// Coverage: the gaps of a benchmark are named, a job that closes one is queued, and what cannot work says why.
+import assert from "node:assert/strict";
+import { settled, shoot, violations } from "./browser.mjs";
+import { id } from "./mock_pages.mjs";
+import { param, until, wide, withPage } from "./walks.mjs";
+
+const signIn = async (page) => {
+  await page.locator(".account summary").click();
+  await page.locator(".account").getByLabel("Token").fill("pfc_secret");
+  await page.locator(".account").getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Signed in").first().waitFor();
+};
+
+async function gaps_are_named_and_closed_by_a_job({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/coverage`);
+    await settled(page);
+    const row = page.locator(".coverage tbody tr").first();
+    assert.equal((await row.locator("td > [aria-hidden]").allTextContents()).join("").slice(0, 12), "xxxx-xxx---x");
+    await row.getByRole("button", { name: /^2 gaps of gemm/ }).click();
+    assert.equal(await param(page, "row"), "100");
+    const gaps = page.getByRole("table", { name: /^Commits without a value of gemm/ });
+    assert.equal(await gaps.locator("tbody tr").count(), 4);
+    await gaps.getByText("<b>exe[U+202E]gnp.</b> tile sizes").waitFor();
+    /* Signed out, no job is sent, and the button says what is missing. */
+    const first = gaps.locator("tbody tr").first();
+    await first.getByText("sign in with a token that has the scope ingest").waitFor();
+    await first.getByRole("button").click({ force: true });
+    assert.equal(state.orders, undefined);
+    await signIn(page);
+    await until(page, () => !document.querySelector("table tbody tr .action-why")?.textContent.includes("sign in"));
+    const jobs = page.getByRole("table", { name: /^Backfill jobs/ });
+    await jobs.getByText("no connected runner is of class riscv").waitFor();
+    await page.getByText(/^A backfill job measures one commit when no other job waits: about .* \(median of \d+ finished (backfill )?jobs?\), \d+ jobs? in the queue\.$/).waitFor();
+    await first.getByRole("button", { name: /^Backfill/ }).click();
+    await first.getByText("Job 600 is queued").waitFor();
+    assert.deepEqual(state.orders, [["/jobs", { project: "kernels", kind: "backfill", commit: id(115), labels: { machine_class: "Intel Xeon Platinum 8481C" } }]]);
+    /* The same job is not queued twice. */
+    await first.getByRole("button", { name: /^Backfill/ }).click({ force: true });
+    assert.equal(state.orders.length, 1);
+    await shoot(page, "walk-coverage");
+    assert.deepEqual(await violations(page), []);
+  });
+}
+
+async function without_a_runner_no_gap_can_be_closed({ browser, mock, state }) {
+  state.noRunner = true;
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/coverage`);
+    await settled(page);
+    await signIn(page);
+    await page.getByRole("table", { name: /^Backfill jobs/ }).getByText("no runner is connected").first().waitFor();
+  });
+}
+
+async function hundreds_of_rows_come_in_pages({ browser, mock, state }) {
+  state.rows = 250;
+  await withPage(browser, { width: 390, theme: "light" }, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/coverage`);
+    await settled(page);
+    const rows = (n) => until(page, (k) => document.querySelectorAll(".coverage tbody tr").length === k, n);
+    await rows(100);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await rows(200);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await rows(250);
+    assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+    /* The name stays on view while the signs scroll beside it. */
+    const place = () => page.locator(".coverage tbody tr").first().evaluate((r) => [r.querySelector("th").getBoundingClientRect().left, r.querySelector("td").getBoundingClientRect().left]);
+    const [name, sign] = await place();
+    await page.locator(".coverage-box").evaluate((box) => { box.scrollLeft = 200; });
+    const [after, moved] = await place();
+    assert.equal(after, name);
+    assert.equal(moved, sign - 200);
+    await page.getByLabel("Backend").selectOption("cpu-avx2");
+    await rows(100);
+    assert.equal(await param(page, "backend"), "cpu-avx2");
+  });
+}
+
+export const coverageWalks = { gaps_are_named_and_closed_by_a_job, without_a_runner_no_gap_can_be_closed, hundreds_of_rows_come_in_pages };
