@@ -2,14 +2,8 @@
 import assert from "node:assert/strict";
 import { settled, shoot, violations } from "./browser.mjs";
 import { id } from "./mock_pages.mjs";
+import { signIn } from "./settings_walks.mjs";
 import { param, until, wide, withPage } from "./walks.mjs";
-
-const signIn = async (page) => {
-  await page.locator(".account summary").click();
-  await page.locator(".account").getByLabel("Token").fill("pfc_secret");
-  await page.locator(".account").getByRole("button", { name: "Sign in" }).click();
-  await page.getByText("Signed in").first().waitFor();
-};
 
 async function gaps_are_named_and_closed_by_a_job({ browser, mock, state }) {
   await withPage(browser, wide, async (page) => {

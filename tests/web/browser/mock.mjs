@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
 import { coverage } from "./mock_pages.mjs";
+import { changeSettings, settingsOf } from "./mock_settings.mjs";
 import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -196,7 +197,7 @@ export function startMock(dist, state) {
       res.writeHead(204, { "Set-Cookie": `pfc_session=${value}; Path=/api/v1; HttpOnly; SameSite=Strict` });
       return res.end();
     }
-    if (path === "/browser-sessions") {
+    if (path === "/browser-sessions" && req.method === "GET") {
       return json(res, 200, { next_cursor: null, browser_sessions: [...sessions.keys()].map((id, n) => ({ id: n + 1, token_id: 3, token_name: "mara",
         address: "192.0.2.7", created_at: "2026-02-24T00:00:00.000Z", expires_at: "2026-03-03T00:00:00.000Z", last_used_at: null, current: id === session })) });
     }
@@ -272,7 +273,19 @@ export function startMock(dist, state) {
       });
       return undefined;
     }
-    const hit = routes.find(([pattern]) => pattern.test(path));
+    if (req.method !== "GET") {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk; });
+      req.on("end", () => {
+        if (!known) return refuse(res, 401, "unauthorized", "This needs a token.");
+        const answer = changeSettings(req.method, path, body ? JSON.parse(body) : null, state);
+        if (answer?.[0] === 204) return res.writeHead(204).end();
+        return answer ? json(res, ...answer) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
+      });
+      return undefined;
+    }
+    const found = settingsOf(path, url, state);
+    const hit = found ? [path, () => found] : routes.find(([pattern]) => pattern.test(path));
     state.asked?.push(path + url.search);
     if (hit?.[2]?.(url)) return refuse(res, ...hit[2](url));
     return hit ? json(res, 200, state.rename ? renamed(hit[1](url), state.rename) : hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);

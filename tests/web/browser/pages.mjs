@@ -10,6 +10,7 @@ import { nightWalks } from "./night_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
+import { settingsWalks } from "./settings_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
 
@@ -28,6 +29,7 @@ const PAGES = {
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
   commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
   explain: `/explain?before=${"1".repeat(32)}&after=${"8".repeat(32)}&benchmark=gemm&backend=accel%3Apfc-server`, compare_form: "/compare",
+  tokens: "/settings/tokens", notices: "/settings/notices?project=kernels", owners: "/p/kernels/owners",
   alerts: "/alerts?project=kernels&view=alerts&state=all", groups: "/alerts?project=kernels&state=all", improvements: "/alerts?project=kernels&direction=improvement",
   group: "/groups/12", alert: "/alerts/31", jobs: "/jobs?project=kernels", schedules: "/p/kernels/schedules",
   suppressions: "/p/kernels/suppressions?rule=3", run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
@@ -87,7 +89,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...coverageWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

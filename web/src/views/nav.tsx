@@ -36,6 +36,14 @@ export function sections(project: string | null): Section[] {
       ...(project ? [entry("Schedules", href.schedules(project), "schedules")] : []),
       entry("Machines", href.machines(project), "machines"),
     ] },
+    { name: "Settings", entries: [
+      ...(project ? [entry("Owners", href.owners(project), "owners")] : []),
+      entry("Notices", href.settings("notices", project), "notices"),
+      entry("Webhooks", href.settings("deliveries", project), "deliveries"),
+      entry("Tokens", href.settings("tokens"), "tokens"),
+      entry("Browsers", href.settings("browsers"), "browsers"),
+      entry("Audit", href.settings("audit"), "audit"),
+    ] },
   ];
   return all.filter((s) => s.entries.length > 0);
 }
