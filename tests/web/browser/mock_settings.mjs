@@ -20,6 +20,18 @@ const DELIVERIES = [
 
 const audit = (id) => ({ id, at: AT, actor: id === 203 ? EVIL : "mara", action: "token_create", project: id % 2 ? "kernels" : null, object: `token ${id}`, detail: id === 203 ? EVIL : id === 202 ? "" : "read, ingest" });
 
+/** A replay alerts once for each rule more, and a floor of 10 % or more hides the labelled false alarm. */
+function replayOf(config) {
+  const alert = (n, more) => ({ series_id: 101 + n, position: 40 + 10 * n, position_low: 39 + 10 * n, position_high: 41 + 10 * n, commit: "0c124b44c039e655a4521d33b1f222707d07f282",
+    before: 1, after: 1.08, rel_change: 0.08, rel_low: 0.07, rel_high: 0.09, p: 1e-9, direction: "regression", status: "confirmed", label: null, ...more });
+  const quiet = config.rules.some((r) => (r.min_change ?? 0) >= 0.1);
+  const alerts = [alert(0, { label: "regression" }), ...(quiet ? [] : [alert(1, { label: "noise" })]), ...config.rules.map((_, i) => alert(2 + i))];
+  return { branch: "main", series: 41, points: 3690, changes: 9, alerts, unlabelled: config.rules.length,
+    labels: { regressions: 2, noise: 1, regressions_found: 1, noise_found: quiet ? 0 : 1 }, precision: quiet ? 1 : 0.5, recall: 0.5, f1: quiet ? 2 / 3 : 0.5 };
+}
+
+const detectorOf = (state) => state.detector ?? { version: 2, detector: { fdr: 0.05, rules: [{ benchmark: "gemm/*", min_change: 0.02 }] }, actor: EVIL, at: AT };
+
 /** GET answers by path; null: not one of these. */
 export function settingsOf(path, url, state) {
   const q = url.searchParams;
@@ -34,12 +46,13 @@ export function settingsOf(path, url, state) {
   if (/^\/projects\/[^/]+\/owners$/.test(path)) {
     return { rules: state.owners ?? "benchmark:gemm/* @numerics\n", updated_at: AT, codeowners: { path: ".github/CODEOWNERS", commit: "0c124b44c039e655a4521d33b1f222707d07f282", text: `# ${EVIL}\n/kernels/ @cpu-team\n` } };
   }
+  if (/^\/projects\/[^/]+\/detector$/.test(path)) return detectorOf(state);
   return null;
 }
 
 /** Answers a change of these: [status, body]; null: not one of them. state.patches collects what was sent. */
 export function changeSettings(method, path, body, state) {
-  if (!/^\/(tokens|notices|browser-sessions)(\/|$)|\/owners$/.test(path)) return null;
+  if (!/^\/(tokens|notices|browser-sessions)(\/|$)|\/(owners|detector|replay)$/.test(path)) return null;
   state.patches.push({ method, path, change: body });
   const id = Number(path.split("/")[2]);
   if (method === "POST" && path === "/tokens") {
@@ -57,6 +70,11 @@ export function changeSettings(method, path, body, state) {
     return [204, null];
   }
   if (path.endsWith("/send")) return [200, { deliveries: 1 }];
+  if (path.endsWith("/replay")) return state.tooLarge ? [413, { error: { code: "too_large", message: "replay: over 1000000 points" } }] : [200, replayOf(body)];
+  if (path.endsWith("/detector")) {
+    state.detector = { version: detectorOf(state).version + 1, detector: body, actor: "mara", at: AT };
+    return [200, state.detector];
+  }
   if (path.endsWith("/owners")) {
     state.owners = body.rules;
     return [200, settingsOf(path, new URL("http://mock"), state)];

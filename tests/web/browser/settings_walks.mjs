@@ -11,7 +11,7 @@ export const signIn = async (page) => {
   await page.getByText("Signed in").first().waitFor();
 };
 
-const PATHS = ["/settings/tokens", "/settings/notices?project=kernels", "/settings/deliveries?project=kernels", "/settings/browsers", "/settings/audit", "/p/kernels/owners"];
+const PATHS = ["/settings/tokens", "/settings/notices?project=kernels", "/settings/deliveries?project=kernels", "/settings/browsers", "/settings/audit", "/p/kernels/owners", "/p/kernels/detector"];
 
 async function every_settings_page_is_sound_for_an_administrator({ browser, mock, state }) {
   state.scopes = ["admin"];
@@ -145,5 +145,63 @@ async function owners_are_edited_and_the_audit_log_has_pages({ browser, mock, st
   });
 }
 
-export const settingsWalks = { every_settings_page_is_sound_for_an_administrator, a_page_without_its_scope_says_what_the_token_has, a_secret_is_shown_once,
+async function other_settings_are_replayed_before_they_are_stored({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/detector`);
+    await settled(page);
+    await page.getByText(/^set by rules: 2(\.0+)?.%/).waitFor();
+    await signIn(page);
+    const save = page.getByRole("button", { name: "Save settings" });
+    await page.getByText("these are the stored settings").waitFor();
+    await page.getByRole("button", { name: "Add a rule" }).click();
+    await page.getByText("rule 2: it sets nothing").first().waitFor();
+    const rule = page.getByRole("group", { name: "Rule 2" });
+    await rule.getByLabel("Benchmark").fill("softmax/*");
+    await rule.getByLabel("Smallest change, %").fill("2000");
+    await page.getByText('rule 2: smallest change: expected 0.0001 to 1000 %, got "2000"').first().waitFor();
+    await rule.getByLabel("Smallest change, %").fill("12");
+    await page.getByText("replay these settings first").waitFor();
+    await save.click({ force: true });
+    assert.deepEqual(state.patches, []);
+    await page.getByRole("button", { name: "Replay these settings" }).click();
+    const stored = { fdr: 0.05, rules: [{ benchmark: "gemm/*", min_change: 0.02 }] };
+    const edited = { fdr: 0.05, rules: [...stored.rules, { benchmark: "softmax/*", min_change: 0.12 }] };
+    const figures = page.getByRole("table", { name: "Replay of the stored settings and of these" });
+    assert.match(await figures.getByRole("row", { name: /^Precision/ }).innerText(), /50\.0.%\s+100\.0.%/);
+    assert.match(await figures.getByRole("row", { name: /^F1/ }).innerText(), /50\.0.%\s+66\.7.%/);
+    await page.getByText("1 alert of these settings only, 1 of the stored ones only, 2 of both.").waitFor();
+    const alerts = page.getByRole("table", { name: "Alerts of either configuration" }).locator("tbody tr");
+    assert.match(await alerts.nth(1).innerText(), /only the stored settings[^]*false alarm/);
+    assert.deepEqual(state.patches.map((p) => [p.path, p.change]), [["/projects/kernels/replay", stored], ["/projects/kernels/replay", edited]]);
+    await shoot(page, "walk-detector");
+    assert.deepEqual(await violations(page), []);
+    /* Other settings than those of the replay are not stored. */
+    await rule.getByLabel("Smallest change, %").fill("13");
+    await page.getByText("replay these settings first").waitFor();
+    await page.getByText("The settings were changed after the replay.").waitFor();
+    await rule.getByLabel("Smallest change, %").fill("12");
+    await save.click();
+    await page.getByText("Version 3 holds from now on; the whole history is judged again.").waitFor();
+    assert.deepEqual(state.patches[2], { method: "POST", path: "/projects/kernels/detector", change: edited });
+    await page.getByText(/^Version 3, stored by mara/).waitFor();
+  });
+}
+
+async function a_project_too_large_for_a_replay_can_be_configured({ browser, mock, state }) {
+  state.tooLarge = true;
+  await withPage(browser, { ...wide, allow: /the server responded with a status of 413/ }, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/detector`);
+    await settled(page);
+    await signIn(page);
+    await page.getByLabel(/^fdr/).fill("1");
+    await page.getByText("replay these settings first").waitFor();
+    await page.getByRole("button", { name: "Replay these settings" }).click();
+    await page.getByText("replay: over 1000000 points").waitFor();
+    await page.getByRole("button", { name: "Save settings" }).click();
+    await page.getByText("Version 3 holds from now on").waitFor();
+    assert.deepEqual(state.patches.pop().change, { fdr: 0.01, rules: [{ benchmark: "gemm/*", min_change: 0.02 }] });
+  });
+}
+
+export const settingsWalks = { other_settings_are_replayed_before_they_are_stored, a_project_too_large_for_a_replay_can_be_configured, every_settings_page_is_sound_for_an_administrator, a_page_without_its_scope_says_what_the_token_has, a_secret_is_shown_once,
   a_token_is_rotated_and_revoked_after_a_question, a_notice_is_sent_again_or_discarded, owners_are_edited_and_the_audit_log_has_pages };

@@ -37,7 +37,7 @@ export function sections(project: string | null): Section[] {
       entry("Machines", href.machines(project), "machines"),
     ] },
     { name: "Settings", entries: [
-      ...(project ? [entry("Owners", href.owners(project), "owners")] : []),
+      ...(project ? [entry("Detector", href.detector(project), "detector"), entry("Owners", href.owners(project), "owners")] : []),
       entry("Notices", href.settings("notices", project), "notices"),
       entry("Webhooks", href.settings("deliveries", project), "deliveries"),
       entry("Tokens", href.settings("tokens"), "tokens"),

@@ -15,6 +15,7 @@ const Commits = lazy(() => import("./commits").then((m) => m.Commits));
 const Compare = lazy(() => import("./compare").then((m) => m.Compare));
 const Coverage = lazy(() => import("./coverage").then((m) => m.Coverage));
 const Deliveries = lazy(() => import("./deliveries").then((m) => m.Deliveries));
+const Detector = lazy(() => import("./detector").then((m) => m.Detector));
 const ExplainView = lazy(() => import("./explanation").then((m) => m.ExplainView));
 const GroupView = lazy(() => import("./group").then((m) => m.GroupView));
 const Jobs = lazy(() => import("./jobs").then((m) => m.Jobs));
@@ -57,6 +58,7 @@ export function PageOf(props: { route: Route }) {
     case "machines": return <Machines />;
     case "bisections": return <Bisections />;
     case "bisection": return <BisectionView id={r.id} key={r.id} />;
+    case "detector": return <Detector project={r.project} key={r.project} />;
     case "owners": return <OwnersView project={r.project} key={r.project} />;
     case "tokens": return <Tokens />;
     case "notices": return <Notices />;
