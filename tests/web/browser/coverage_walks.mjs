@@ -72,4 +72,20 @@ async function hundreds_of_rows_come_in_pages({ browser, mock, state }) {
   });
 }
 
-export const coverageWalks = { gaps_are_named_and_closed_by_a_job, without_a_runner_no_gap_can_be_closed, hundreds_of_rows_come_in_pages };
+async function figures_of_quality_name_what_is_not_decided({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/quality`);
+    await settled(page);
+    await page.getByText("22 alerts: 12 confirmed, 3 false alarms; not decided: 4 untriaged, 2 withdrawn, 1 recovered.").waitFor();
+    const months = page.getByRole("table", { name: "Quality by month" }).locator("tbody tr");
+    assert.match(await months.first().innerText(), /2026-02\s+4\s+not known\s+no alert is decided\s+4 untriaged\s+not known\s+none of 4 alerts/);
+    assert.match(await months.nth(1).innerText(), /80\.0.%\s+12 of 15 decided[^]*1.h 30.min\s+p90 25.h, n 15, 3 without[^]*2\.3.days/);
+    await page.getByText("<b>exe[U+202E]gnp.</b>").waitFor();
+    const asked = page.waitForRequest(/\/quality\?months=24$/);
+    await page.getByLabel("Months").selectOption("24");
+    await until(page, () => new URLSearchParams(location.search).get("months") === "24");
+    await asked;
+  });
+}
+
+export const coverageWalks = { figures_of_quality_name_what_is_not_decided, gaps_are_named_and_closed_by_a_job, without_a_runner_no_gap_can_be_closed, hundreds_of_rows_come_in_pages };

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
-import { coverage } from "./mock_pages.mjs";
+import { coverage, quality } from "./mock_pages.mjs";
 import { changeSettings, settingsOf } from "./mock_settings.mjs";
 import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
 
@@ -126,6 +126,7 @@ export function startMock(dist, state) {
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
     [/^\/projects\/[^/]+\/coverage$/, (url) => coverage(url, state, fixture("compare").rows)],
+    [/^\/projects\/[^/]+\/quality$/, (url) => quality(url, state)],
     [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/commits$/, (url) => {

@@ -1,4 +1,4 @@
-// Coverage for the mock: a grid of benchmarks by commits with gaps, and what closes them.
+// Coverage and quality for the mock: a grid of benchmarks by commits with gaps and what closes them; figures of triage.
 import { coverageOf } from "./mock_plot.mjs";
 
 /** Ids that differ in their first digits. */
@@ -27,4 +27,16 @@ export function coverage(url, state, rows) {
   return { branch: "main", commits, rows: all.slice(from, from + limit), next_cursor: from + limit < all.length ? from + limit : null,
     fills: commits.filter((c) => c.missing).flatMap((c) => [{ commit: c.id, machine_class: CLASSES[0], missing: c.missing }]).concat(commits[4] ? [{ commit: commits[4].id, machine_class: "riscv", missing: 1 }] : []),
     never: all.length ? [{ benchmark: "gemm/f16/m64n64k512", backend: "accel:pfc-server", machine_class: "arm" }] : [] };
+}
+
+const times = (n, median_s = null, p90_s = null) => ({ n, median_s, p90_s });
+const figures = (confirmed, false_alarms, untriaged, more) => ({ alerts: confirmed + false_alarms + untriaged, confirmed, false_alarms, untriaged, withdrawn: 0, recovered: 0,
+  precision: confirmed + false_alarms ? confirmed / (confirmed + false_alarms) : null, triage: times(0), culprit: times(0), fix: times(0), ...more });
+
+/** GET /projects/{p}/quality. */
+export function quality(url, state) {
+  const total = figures(12, 3, 4, { alerts: 22, withdrawn: 2, recovered: 1, triage: times(15, 5400, 90_000), culprit: times(9, 21_600, 400_000), fix: times(8, 200_000, 900_000) });
+  return { months: Number(url.searchParams.get("months") ?? 12), total: state.empty ? figures(0, 0, 0) : total, more_kernels: false,
+    by_month: state.empty ? [] : [{ month: "2026-02", ...figures(0, 0, 4) }, { month: "2026-01", ...total, alerts: 18, untriaged: 0 }],
+    by_kernel: state.empty ? [] : [{ kernel: "gemm", ...figures(10, 3, 4, { triage: times(13, 5400, 90_000) }) }, { kernel: "<b>exe\u202egnp.</b>", ...figures(2, 0, 0) }] };
 }

@@ -29,7 +29,7 @@ const PAGES = {
   night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
   commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
   explain: `/explain?before=${"1".repeat(32)}&after=${"8".repeat(32)}&benchmark=gemm&backend=accel%3Apfc-server`, compare_form: "/compare",
-  tokens: "/settings/tokens", notices: "/settings/notices?project=kernels", owners: "/p/kernels/owners", detector: "/p/kernels/detector",
+  tokens: "/settings/tokens", notices: "/settings/notices?project=kernels", owners: "/p/kernels/owners", detector: "/p/kernels/detector", quality: "/p/kernels/quality",
   alerts: "/alerts?project=kernels&view=alerts&state=all", groups: "/alerts?project=kernels&state=all", improvements: "/alerts?project=kernels&direction=improvement",
   group: "/groups/12", alert: "/alerts/31", jobs: "/jobs?project=kernels", schedules: "/p/kernels/schedules",
   suppressions: "/p/kernels/suppressions?rule=3", run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",

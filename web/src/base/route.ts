@@ -13,6 +13,7 @@ export type Route =
   | { page: "night"; project: string; id: string }
   | { page: "suppressions"; project: string }
   | { page: "owners"; project: string }
+  | { page: "quality"; project: string }
   | { page: "detector"; project: string }
   | { page: "tokens" | "notices" | "deliveries" | "browsers" | "audit" }
   | { page: "series"; id: string }
@@ -43,7 +44,7 @@ export function matchRoute(path: string): Route {
   if (a === undefined) return { page: "overview" };
   if (a === "p" && b !== undefined) {
     if (p.length === 2 || (p.length === 3 && c === "series")) return { page: "seriesList", project: b };
-    if (p.length === 3 && (c === "plot" || c === "heatmap" || c === "coverage" || c === "owners" || c === "detector")) return { page: c, project: b };
+    if (p.length === 3 && (c === "plot" || c === "heatmap" || c === "coverage" || c === "owners" || c === "detector" || c === "quality")) return { page: c, project: b };
     if (p.length === 3 && c === "commits") return { page: "commits", project: b };
     if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
     if (p.length === 3 && c === "suppressions") return { page: c, project: b };
@@ -92,6 +93,7 @@ export const href = {
   night: (project: string, id: string, query: Query = {}) => withQuery(`/p/${e(project)}/nights/${e(id)}`, query),
   suppressions: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/suppressions`, query),
   detector: (project: string) => `/p/${e(project)}/detector`,
+  quality: (project: string) => `/p/${e(project)}/quality`,
   owners: (project: string) => `/p/${e(project)}/owners`,
   settings: (page: "tokens" | "notices" | "deliveries" | "browsers" | "audit", project?: string | null) => withQuery(`/settings/${page}`, { project }),
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),

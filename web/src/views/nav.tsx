@@ -16,7 +16,7 @@ export function sections(project: string | null): Section[] {
     { name: "Alerts", entries: [
       entry("Alerts", href.alerts(project), "alerts", "alert", "group"),
       entry("Bisections", href.bisections(project), "bisections", "bisection"),
-      ...(project ? [entry("Suppressions", href.suppressions(project), "suppressions")] : []),
+      ...(project ? [entry("Suppressions", href.suppressions(project), "suppressions"), entry("Quality", href.quality(project), "quality")] : []),
     ] },
     { name: "Kernels", entries: project ? [
       entry("Series", href.seriesList(project), "seriesList", "series"),

@@ -26,6 +26,7 @@ const NightView = lazy(() => import("./night").then((m) => m.NightView));
 const Nights = lazy(() => import("./nights").then((m) => m.Nights));
 const Heatmap = lazy(() => import("./heatmap").then((m) => m.Heatmap));
 const Plot = lazy(() => import("./plot").then((m) => m.Plot));
+const Quality = lazy(() => import("./quality").then((m) => m.Quality));
 const RunView = lazy(() => import("./run").then((m) => m.RunView));
 const Schedules = lazy(() => import("./schedules").then((m) => m.Schedules));
 const SeriesList = lazy(() => import("./series_list").then((m) => m.SeriesList));
@@ -59,6 +60,7 @@ export function PageOf(props: { route: Route }) {
     case "bisections": return <Bisections />;
     case "bisection": return <BisectionView id={r.id} key={r.id} />;
     case "detector": return <Detector project={r.project} key={r.project} />;
+    case "quality": return <Quality project={r.project} key={r.project} />;
     case "owners": return <OwnersView project={r.project} key={r.project} />;
     case "tokens": return <Tokens />;
     case "notices": return <Notices />;

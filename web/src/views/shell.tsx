@@ -31,6 +31,7 @@ function ProjectPicker() {
     else if (r.page === "nights" || r.page === "night") navigate(href.nights(name));
     else if (r.page === "suppressions") navigate(href.suppressions(name));
     else if (r.page === "schedules") navigate(href.schedules(name));
+    else if (r.page === "quality") navigate(href.quality(name));
     else if (r.page === "detector") navigate(href.detector(name));
     else if (r.page === "owners") navigate(href.owners(name));
     else if (r.page === "notices" || r.page === "deliveries" || r.page === "audit") navigate(href.settings(r.page, name));
