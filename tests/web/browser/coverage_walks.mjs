@@ -1,4 +1,4 @@
-// Coverage: the gaps of a benchmark are named, a job that closes one is queued, and what cannot work says why.
+// Coverage, quality and machines: gaps are named, a job that closes one is queued, and what is not known says why.
 import assert from "node:assert/strict";
 import { settled, shoot, violations } from "./browser.mjs";
 import { id } from "./mock_pages.mjs";
@@ -88,4 +88,21 @@ async function figures_of_quality_name_what_is_not_decided({ browser, mock }) {
   });
 }
 
-export const coverageWalks = { figures_of_quality_name_what_is_not_decided, gaps_are_named_and_closed_by_a_job, without_a_runner_no_gap_can_be_closed, hundreds_of_rows_come_in_pages };
+async function a_machine_shows_its_canary_noise_and_events({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/machines?project=kernels`);
+    await settled(page);
+    const events = page.getByRole("table", { name: "Events of machines, newest first" }).locator("tbody tr");
+    assert.match(await events.first().innerText(), /rack-7[^]*its series[^]*6\.2.% slower in 39 of 41 series: kernel: 6\.1 -> 6\.5/);
+    assert.match(await events.nth(1).innerText(), /rack-2[^]*canary[^]*for 3 runs, which are kept out of detection/);
+    const canary = page.getByRole("table", { name: "Canary of Intel Xeon Platinum 8481C" }).locator("tbody tr");
+    await canary.first().waitFor();
+    assert.match(await canary.first().innerText(), /time_ns[^]*80 points[^]*812\.\d+.us[^]*0\.4.%/);
+    assert.equal(await canary.first().getByRole("link").getAttribute("href"), "/series/190");
+    await page.getByText(/^Noise of a series: median .* %, p90 .* % \(\d+ series/).waitFor();
+    await shoot(page, "walk-machines");
+    assert.deepEqual(await violations(page), []);
+  });
+}
+
+export const coverageWalks = { a_machine_shows_its_canary_noise_and_events, figures_of_quality_name_what_is_not_decided, gaps_are_named_and_closed_by_a_job, without_a_runner_no_gap_can_be_closed, hundreds_of_rows_come_in_pages };

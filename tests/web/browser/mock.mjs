@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
-import { coverage, quality } from "./mock_pages.mjs";
+import { canaries, coverage, quality } from "./mock_pages.mjs";
 import { changeSettings, settingsOf } from "./mock_settings.mjs";
 import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
 
@@ -118,6 +118,7 @@ export function startMock(dist, state) {
       headline: { series: 6, regressed: 0, watching: 0, improved: 0, unchanged: 6 } } })],
     [/^\/projects\/[^/]+\/series$/, (url) => {
       if (state.many) return manySeries(state.many);
+      if (url.searchParams.get("benchmark") === "canary") return canaries(state);
       const all = list("series_list", "series");
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
       const change = url.searchParams.get("change");

@@ -40,3 +40,8 @@ export function quality(url, state) {
     by_month: state.empty ? [] : [{ month: "2026-02", ...figures(0, 0, 4) }, { month: "2026-01", ...total, alerts: 18, untriaged: 0 }],
     by_kernel: state.empty ? [] : [{ kernel: "gemm", ...figures(10, 3, 4, { triage: times(13, 5400, 90_000) }) }, { kernel: "<b>exe\u202egnp.</b>", ...figures(2, 0, 0) }] };
 }
+
+/** The canary of one class of machines, with its newest values. */
+export const canaries = (state) => ({ next_cursor: null, series: state.empty ? [] : [{ id: 190, benchmark: "canary", metric: "time_ns", backend: "cpu", machine_class: CLASSES[0],
+  branch: "main", unit: "ns", direction: "lower", exact: false, headline: false, points: 80, last: { commit: id(1), time: "2026-02-27T03:06:51Z", median: 812_345 }, change: null, noise_rel: 0.0042,
+  spark: Array.from({ length: 60 }, (_, i) => 812_345 * (1 + 0.004 * Math.sin(i))) }] });

@@ -63,9 +63,9 @@ export function Quality(props: { project: string }) {
           <>
             <p class="count" role="status">{plural(q.total.alerts, "alert")}: {q.total.confirmed} confirmed, {plural(q.total.false_alarms, "false alarm")}; not decided: {sayUndecided(q.total)}. {q.total.untriaged > 0 && <a href={href.alerts(props.project)}>Open alerts</a>}</p>
             <Total row={q.total} />
-            <Section title="By month"><Table caption="Quality by month" rows={q.by_month} keyOf={(r) => r.month} columns={columns<QualityReply["by_month"][number]>("Month", (r) => r.month)} /></Section>
+            <Section title="By month"><Table className="quality" caption="Quality by month" rows={q.by_month} keyOf={(r) => r.month} columns={columns<QualityReply["by_month"][number]>("Month", (r) => r.month)} /></Section>
             <Section title="By kernel">
-              <Table caption="Quality by kernel" rows={q.by_kernel} keyOf={(r) => r.kernel} columns={columns<QualityReply["by_kernel"][number]>("Kernel", (r) => r.kernel)} />
+              <Table className="quality" caption="Quality by kernel" rows={q.by_kernel} keyOf={(r) => r.kernel} columns={columns<QualityReply["by_kernel"][number]>("Kernel", (r) => r.kernel)} />
               {q.more_kernels && <p class="count">The {q.by_kernel.length} kernels with most alerts are listed.</p>}
             </Section>
             <Words />
