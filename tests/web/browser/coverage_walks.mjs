@@ -99,7 +99,7 @@ async function a_machine_shows_its_canary_noise_and_events({ browser, mock }) {
     await canary.first().waitFor();
     assert.match(await canary.first().innerText(), /time_ns[^]*80 points[^]*812\.\d+.us[^]*0\.4.%/);
     assert.equal(await canary.first().getByRole("link").getAttribute("href"), "/series/190");
-    await page.getByText(/^Noise of a series: median .* %, p90 .* % \(\d+ series/).waitFor();
+    await page.getByText(/^Noise of a series: median .*%, p90 .*% \(\d+ series/).waitFor();
     await shoot(page, "walk-machines");
     assert.deepEqual(await violations(page), []);
   });
