@@ -136,7 +136,8 @@ Test(quality, every_alert_is_counted_once_by_its_judge)
     end(&g);
 }
 
-/* Of 1, 2, 3, 4 and 15 hours the median is 3; the 90th percentile lies 0.6 of the way from 4 to 15. */
+/* Of 1, 2, 3, 4 and 15 hours the median is 3; the 90th percentile lies 0.6 of the way from 4 to
+ * 15. */
 Test(quality, durations_are_from_the_opening_to_the_first_such_change)
 {
     static const double hours[] = { 4, 1, 15, 3, 2 };

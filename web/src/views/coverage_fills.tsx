@@ -12,7 +12,7 @@ import { ActionButton } from "../widgets/action";
 
 export interface FillContext { project: string; runners: Runner[] | null; waiting: Job[]; cost: string | null }
 
-/** What a backfill needs and costs: runners, unfinished jobs and the duration of finished ones. */
+/** Requirements and cost of a backfill: runners, unfinished jobs and the duration of finished ones. */
 export function useFills(project: string): FillContext {
   const list = (state: string, limit: number) => useApi<{ jobs: Job[] }>(withQuery("/jobs", { project, state, limit }), ["job"]);
   const fleet = useApi<{ runners: Runner[] }>(withQuery("/runners", { project }), ["job"]);

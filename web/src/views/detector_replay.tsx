@@ -1,4 +1,4 @@
-/* What a configuration would have alerted, beside the stored one, against the labels of triage. */
+/* The alerts that a configuration would have raised, beside the stored one, against the labels of triage. */
 import type { ProjectReplay } from "../api/detector";
 import type { Series } from "../api/types";
 import { useApi } from "../api/use";

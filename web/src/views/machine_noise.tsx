@@ -41,7 +41,7 @@ export function useNoise(project: string | null): Noise | string | null {
   return noise;
 }
 
-/** What is known of one class: noise in a sentence, and each canary with its history. */
+/** Figures of one class: noise in a sentence, and each canary with its history. */
 export function ClassNoiseCard(props: { noise: Noise | string | null; name: string }) {
   if (props.noise === null) return <p class="muted" role="status">Reading the noise</p>;
   if (typeof props.noise === "string") return <p class="muted" role="status">The noise was not read: {props.noise}</p>;
