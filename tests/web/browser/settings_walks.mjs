@@ -134,6 +134,10 @@ async function owners_are_edited_and_the_audit_log_has_pages({ browser, mock, st
     await page.getByRole("button", { name: "Save rules" }).click();
     await page.getByText("2 rules stored; the owners of the open alerts are found again.").waitFor();
     assert.deepEqual(state.patches, [{ method: "POST", path: "/projects/kernels/owners", change: { rules: "# gemm\nbenchmark:gemm/* @blas\nkernel:attention ann@example.org\n" } }]);
+    /* The stored rules are those that were saved: a further edit is not reported as a conflict. */
+    await page.getByLabel(/^Rules:/).fill("kernel:gemm @blas\n");
+    await page.getByRole("button", { name: "Save rules" }).and(page.locator(":not([aria-disabled])")).waitFor();
+    assert.equal(await page.getByText("The stored rules were changed meanwhile.").count(), 0);
     await page.goto(`${mock.url}/settings/audit`);
     const rows = (n) => until(page, (k) => document.querySelectorAll("main tbody tr").length === k, n);
     await rows(100);

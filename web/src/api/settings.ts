@@ -7,7 +7,7 @@ export interface NewToken { id: number; name: string; token: string; scopes: str
 export interface NoticeDelivery { receiver: string; state: string; tries: number; reason: string | null; next_at: string | null }
 export interface Notice {
   id: number; project: string; kind: string; alert_id: number | null; event_id: number | null; commit: string | null; subject: string | null;
-  author: string | null; text: string; repro: string | null; created_at: string; deliveries: NoticeDelivery[];
+  author: string | null; text: string; repro: string | null; owner?: string | null; created_at: string; deliveries: NoticeDelivery[];
 }
 export interface WebhookDelivery {
   id: number; project: string | null; forge: string; delivery: string; event: string; kind: string | null; repo: string | null; sender: string | null; pull: number | null;

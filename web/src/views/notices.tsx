@@ -56,7 +56,7 @@ export function Notices() {
             <Table caption="Notices that wait" rows={notices} keyOf={(n) => n.id} columns={[
               { name: "Notice", head: true, cell: (n) => <span class="bench"><span>{n.text}</span><small>notice {n.id}, {n.kind.replace(/_/g, " ")}, <When time={n.created_at} /></small></span> },
               { name: "About", cell: (n) => <span class="stacked about">{n.alert_id !== null ? <a href={href.alert(n.alert_id)}>alert #{n.alert_id}</a> : n.event_id !== null ? <span>fault {n.event_id}</span> : <span class="muted">nothing</span>}
-                {n.commit && <CommitLink project={n.project} id={n.commit} />}{n.subject && <Clamped text={n.subject} />}</span> },
+                {n.commit && <CommitLink project={n.project} id={n.commit} />}{n.subject && <Clamped text={n.subject} />}{n.owner && <small class="muted breakable">owner {n.owner}</small>}</span> },
               { name: "Deliveries", cell: (n) => n.deliveries.length > 0 ? <ul class="deliveries">{n.deliveries.map((d) => <Delivery key={d.receiver} to={d} />)}</ul>
                 : <span class="muted">{session.value ? "no receiver" : "receivers are shown to a token only"}</span> },
               { name: "Action", cell: (n) => <span class="job-actions">
