@@ -59,6 +59,10 @@ async function hundreds_of_rows_come_in_pages({ browser, mock, state }) {
     await page.getByRole("button", { name: "Show more" }).click();
     await rows(250);
     assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+    const fills = page.getByRole("table", { name: /^Backfill jobs/ }).locator("tbody tr");
+    assert.equal(await fills.count(), 10);
+    await page.getByRole("button", { name: "Show all 13 commits" }).click();
+    assert.equal(await fills.count(), 13);
     /* The name stays on view while the signs scroll beside it. */
     const place = () => page.locator(".coverage tbody tr").first().evaluate((r) => [r.querySelector("th").getBoundingClientRect().left, r.querySelector("td").getBoundingClientRect().left]);
     const [name, sign] = await place();

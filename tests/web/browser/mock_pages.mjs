@@ -25,7 +25,7 @@ export function coverage(url, state, rows) {
     subject: i === 4 ? "<b>exe\u202egnp.</b> tile sizes" : `change number ${119 - i}`, measured: at(i, "x"), missing: at(i, "-") }));
   const [from, limit] = [Number(q.get("cursor") ?? 0), Number(q.get("limit") ?? 100)];
   return { branch: "main", commits, rows: all.slice(from, from + limit), next_cursor: from + limit < all.length ? from + limit : null,
-    fills: commits.filter((c) => c.missing).flatMap((c) => [{ commit: c.id, machine_class: CLASSES[0], missing: c.missing }]).concat(commits[4] ? [{ commit: commits[4].id, machine_class: "riscv", missing: 1 }] : []),
+    fills: commits.filter((c) => c.missing).flatMap((c) => (state.rows ? [...CLASSES, "s390x"] : [CLASSES[0]]).map((machine_class) => ({ commit: c.id, machine_class, missing: c.missing }))).concat(commits[4] ? [{ commit: commits[4].id, machine_class: "riscv", missing: 1 }] : []),
     never: all.length ? [{ benchmark: "gemm/f16/m64n64k512", backend: "accel:pfc-server", machine_class: "arm" }] : [] };
 }
 

@@ -1,5 +1,6 @@
 /* Coverage: which benchmarks were measured at which commits, the gaps, and the jobs that close them. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { CoverageCommit, CoverageReply, CoverageRow } from "../api/coverage";
 import { mayMeasure } from "../api/scopes";
 import { usePages } from "../api/use";
@@ -16,6 +17,7 @@ import { Table } from "../widgets/table";
 import { Fill, useFills, type FillContext } from "./coverage_fills";
 
 const ROWS = 100;
+const FILLS = 10;
 const COMMITS = ["25", "50", "100", "200", "500"];
 const SIGNS: Readonly<Record<string, string>> = { x: "measured", "!": "broken", "-": "missing", ".": "early" };
 const LEGEND = ["x", "!", "-", "."];
@@ -94,6 +96,8 @@ function Gaps(props: { project: string; row: CoverageRow; commits: readonly Cove
 
 function Fills(props: { project: string; reply: CoverageReply; context: FillContext }) {
   const { fills, commits } = props.reply;
+  const [all, setAll] = useState(false);
+  const shown = all ? fills : fills.slice(0, FILLS);
   const denied = mayMeasure();
   const subjects = new Map(commits.map((c) => [c.id, c.subject]));
   return (
@@ -102,13 +106,14 @@ function Fills(props: { project: string; reply: CoverageReply; context: FillCont
         <>
           {denied && <p class="count"><Icon name="key" /> To queue a job, {denied}.</p>}
           <p class="count">A backfill job measures one commit when no other job waits{props.context.cost ? `: ${props.context.cost}` : ""}.</p>
-          <Table caption="Backfill jobs, the most missing values first" rows={fills} keyOf={(f) => `${f.commit} ${f.machine_class}`} columns={[
+          <Table caption="Backfill jobs, the most missing values first" rows={shown} keyOf={(f) => `${f.commit} ${f.machine_class}`} columns={[
             { name: "Commit", head: true, cell: (f) => <span class="bench"><CommitLink project={props.project} id={f.commit} /><small>{subjects.get(f.commit) ?? ""}</small></span> },
             { name: "Machine class", cell: (f) => f.machine_class },
             { name: "Closes", numeric: true, cell: (f) => plural(f.missing, "gap") },
             { name: "Action", cell: (f) => <Fill context={props.context} commit={f.commit} machineClass={f.machine_class} /> },
           ]} />
-          {fills.length >= 100 && <p class="count">The first 100 are listed.</p>}
+          {shown.length < fills.length && <p class="more"><button type="button" class="button" onClick={() => setAll(true)}>Show all {fills.length} commits</button></p>}
+          {all && fills.length >= 100 && <p class="count">The first 100 are listed.</p>}
         </>
       )}
     </Section>
