@@ -12,7 +12,7 @@ import { Table } from "../widgets/table";
 function State({ of }: { of: WebhookDelivery }) {
   const judged = of.state === "done" ? { tone: "good", icon: "check", word: "done" } as const
     : of.state === "ignored" ? { tone: "quiet", icon: "cross", word: "ignored" } as const : { tone: "info", icon: "clock", word: of.state } as const;
-  return <span class="stacked"><Badge judged={judged} />{of.note && <small class="muted breakable">{of.note}</small>}</span>;
+  return <span class="stacked"><Badge judged={judged} />{of.note && <small class="muted note" title={of.note}>{of.note}</small>}</span>;
 }
 
 function List() {
@@ -26,7 +26,7 @@ function List() {
           <Table caption="Webhook deliveries, newest first" rows={rows} keyOf={(d) => d.id} columns={[
             { name: "Event", head: true, cell: (d) => <span class="bench"><span>{d.forge} {d.event}</span><small>{d.delivery}</small></span> },
             { name: "Order", cell: (d) => d.kind?.replace(/_/g, " ") || <span class="muted">none</span> },
-            { name: "Repository", cell: (d) => <span>{d.repo || "not named"}{d.pull !== null && <small class="n">pull request {d.pull}</small>}</span> },
+            { name: "Repository", cell: (d) => <span class="breakable">{d.repo || "not named"}{d.pull !== null && <small class="n">pull request {d.pull}</small>}</span> },
             { name: "Sender", wide: true, cell: (d) => d.sender || <span class="muted">not named</span> },
             { name: "State", cell: (d) => <State of={d} /> },
             { name: "Received", cell: (d) => <When time={d.received_at} /> },
