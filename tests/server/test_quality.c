@@ -57,14 +57,19 @@ static void event(const ground *g, int64_t id, double hours, const char *actor, 
               hours * 3600, actor, to, reason, (long long)id);
 }
 
-static pfc_quality read_quality(const ground *g, int months)
+static pfc_quality read_newest(const ground *g, int months, int most)
 {
     pfc_quality quality = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_quality_read(g->db, g->project, months, &quality, &err), PFC_OK), "%s",
-              err.msg);
+    cr_assert(eq(int, pfc_quality_read(g->db, g->project, months, most, &quality, &err), PFC_OK),
+              "%s", err.msg);
     return quality;
+}
+
+static pfc_quality read_quality(const ground *g, int months)
+{
+    return read_newest(g, months, PFC_QUALITY_MAX_ALERTS);
 }
 
 static void expect_counts(const pfc_quality_row *r, const char *want)
@@ -160,6 +165,30 @@ Test(quality, durations_are_from_the_opening_to_the_first_such_change)
     cr_expect(epsilon_eq(dbl, q.rows.items[0].fix_median, 4 * 3600.0, 1e-6));
     cr_expect(eq(i64, q.rows.items[0].culprit_n, 0));
     cr_expect(isnan(q.rows.items[0].culprit_median));
+    pfc_quality_clear(&q);
+    end(&g);
+}
+
+Test(quality, of_too_many_alerts_the_newest_are_counted)
+{
+    ground g = begin();
+    pfc_quality q;
+
+    alert(&g, "gemm/a", "untriaged", 2, 1);
+    for (unsigned i = 0; i < 3; i++)
+        alert(&g, "gemm/a", "untriaged", 3 + i, 0);
+    q = read_newest(&g, 2, 4);
+    cr_expect(eq(i64, q.rows.items[0].alerts, 4));
+    cr_expect(q.truncated); /* there may be more */
+    pfc_quality_clear(&q);
+    q = read_newest(&g, 2, 2);
+    cr_expect(eq(i64, q.rows.items[0].alerts, 2));
+    cr_expect(q.truncated);
+    pfc_quality_clear(&q);
+    /* The oldest of these is not of the month: none of it is left out. */
+    q = read_newest(&g, 1, 4);
+    cr_expect(eq(i64, q.rows.items[0].alerts, 3));
+    cr_expect(not(q.truncated));
     pfc_quality_clear(&q);
     end(&g);
 }

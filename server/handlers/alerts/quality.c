@@ -37,9 +37,9 @@ static json_t *encode_quality(const pfc_quality *q, int months)
         json_array_append_new(by_month, encode_row(&row[i], "month", row[i].month));
     for (size_t i = q->months + 1; i <= q->months + q->kernels; i++)
         json_array_append_new(by_kernel, encode_row(&row[i], "kernel", row[i].kernel));
-    return json_pack("{s:i, s:o, s:o, s:o, s:b}", "months", months, "total",
+    return json_pack("{s:i, s:o, s:o, s:o, s:b, s:b}", "months", months, "total",
                      encode_row(&row[0], NULL, NULL), "by_month", by_month, "by_kernel", by_kernel,
-                     "more_kernels", q->more_kernels);
+                     "more_kernels", q->more_kernels, "truncated", q->truncated);
 }
 
 /* GET /api/v1/projects/{p}/quality */
@@ -53,7 +53,8 @@ PFC_HANDLER(quality)
     if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
-        code = pfc_quality_read(app->db, project, (int)months, &quality, err);
+        code =
+            pfc_quality_read(app->db, project, (int)months, PFC_QUALITY_MAX_ALERTS, &quality, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_quality(&quality, (int)months), err);
     pfc_quality_clear(&quality);

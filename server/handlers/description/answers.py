@@ -381,7 +381,7 @@ SCHEMAS = {
                               drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
     "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT, runtime=COUNT),
     "QualityAnswer": members(months=COUNT, total=members(**QUALITY), by_month=each(members(month=MONTH, **QUALITY)),
-                             by_kernel=each(members(kernel=TEXT, **QUALITY)), more_kernels=TRUTH),
+                             by_kernel=each(members(kernel=TEXT, **QUALITY)), more_kernels=TRUTH, truncated=TRUTH),
     "OwnersAnswer": members(rules=TEXT, codeowners=null(members(path=TEXT, commit=COMMIT, text=TEXT)), updated_at=null(TIME)),
     "CodeownersAnswer": members(stored=TRUTH, reason=null(TEXT), rules=COUNT, skipped=COUNT),
     "EventAnswer": event,

@@ -36,7 +36,7 @@ const figures = (confirmed, false_alarms, untriaged, more) => ({ alerts: confirm
 /** GET /projects/{p}/quality. */
 export function quality(url, state) {
   const total = figures(12, 3, 4, { alerts: 22, withdrawn: 2, recovered: 1, triage: times(15, 5400, 90_000), culprit: times(9, 21_600, 400_000), fix: times(8, 200_000, 900_000) });
-  return { months: Number(url.searchParams.get("months") ?? 12), total: state.empty ? figures(0, 0, 0) : total, more_kernels: false,
+  return { months: Number(url.searchParams.get("months") ?? 12), total: state.empty ? figures(0, 0, 0) : total, more_kernels: false, truncated: Boolean(state.truncated),
     by_month: state.empty ? [] : [{ month: "2026-02", ...figures(0, 0, 4) }, { month: "2026-01", ...total, alerts: 18, untriaged: 0 }],
     by_kernel: state.empty ? [] : [{ kernel: "gemm", ...figures(10, 3, 4, { triage: times(13, 5400, 90_000) }) }, { kernel: "<b>exe\u202egnp.</b>", ...figures(2, 0, 0) }] };
 }

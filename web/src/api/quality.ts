@@ -5,5 +5,5 @@ export interface QualityRow {
   triage: StepTimes; culprit: StepTimes; fix: StepTimes;
 }
 export interface QualityReply {
-  months: number; total: QualityRow; by_month: (QualityRow & { month: string })[]; by_kernel: (QualityRow & { kernel: string })[]; more_kernels: boolean;
+  months: number; total: QualityRow; by_month: (QualityRow & { month: string })[]; by_kernel: (QualityRow & { kernel: string })[]; more_kernels: boolean; truncated: boolean;
 }

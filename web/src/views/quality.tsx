@@ -1,7 +1,7 @@
 /* Quality of the alerts: precision by triage, and the time to triage, culprit and fix, by month and by kernel. */
 import type { QualityReply, QualityRow } from "../api/quality";
 import { useApi } from "../api/use";
-import { plural } from "../base/format";
+import { formatCount, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { sayPrecision, sayStep, sayUndecided } from "../base/quality";
 import { href, withQuery } from "../base/route";
@@ -62,6 +62,7 @@ export function Quality(props: { project: string }) {
         {(q) => q.total.alerts === 0 ? <Empty title={`No alert was opened in the last ${plural(q.months, "month")}`} /> : (
           <>
             <p class="count" role="status">{plural(q.total.alerts, "alert")}: {q.total.confirmed} confirmed, {plural(q.total.false_alarms, "false alarm")}; not decided: {sayUndecided(q.total)}. {q.total.untriaged > 0 && <a href={href.alerts(props.project)}>Open alerts</a>}</p>
+            {q.truncated && <p class="stale" role="status">Only the newest {formatCount(q.total.alerts)} alerts of these months are counted.</p>}
             <Total row={q.total} />
             <Section title="By month"><Table className="quality" caption="Quality by month" rows={q.by_month} keyOf={(r) => r.month} columns={columns<QualityReply["by_month"][number]>("Month", (r) => r.month)} /></Section>
             <Section title="By kernel">
