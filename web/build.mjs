@@ -14,7 +14,7 @@ import esbuild from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.argv[2] ?? join(here, "dist"));
 const PAGES = ["/", "/p/", "/series/", "/compare", "/alerts", "/alerts/", "/groups/", "/jobs", "/runs/", "/machines",
-  "/bisections", "/bisections/", "/explain"];
+  "/bisections", "/bisections/", "/explain", "/settings/"];
 const TYPES = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",

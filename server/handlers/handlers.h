@@ -266,6 +266,7 @@ PFC_HANDLER(environment_get);
 PFC_HANDLER(environment_patch);
 PFC_HANDLER(alerts_suspects); /* alerts/suspects.c */
 PFC_HANDLER(sources_post);
+PFC_HANDLER(quality); /* alerts/quality.c */
 PFC_HANDLER(owners_get); /* alerts/owners.c */
 PFC_HANDLER(owners_post);
 PFC_HANDLER(codeowners_post);

@@ -243,6 +243,10 @@ job = members(id=NUMERAL, project=TEXT,
               reproducibility=null(REPRODUCIBILITY), unsandboxed=TRUTH, created_at=TIME,
               started_at=null(TIME), finished_at=null(TIME))
 # SECRET-NUMBER
+STEP_TIMES = members(n=COUNT, median_s=null(NUMBER), p90_s=null(NUMBER))
+QUALITY = {"alerts": COUNT, "confirmed": COUNT, "false_alarms": COUNT, "untriaged": COUNT, "withdrawn": COUNT, "recovered": COUNT,
+           "precision": null(SHARE), "triage": STEP_TIMES, "culprit": STEP_TIMES, "fix": STEP_TIMES}
+MONTH = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"}
 LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
 LEASE_TOKEN = {"type": "string", "pattern": "^pfl_[0-9a-f]{64}$"}
 leased = more(job, without="expected_wait wait_reason parents rerun rerun_note not_before reproducibility unsandboxed", lease=LEASE, token=LEASE_TOKEN, fence=NUMERAL,
@@ -379,6 +383,8 @@ SCHEMAS = {
                               kind=ALERT_KIND, title=TEXT,
                               drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
     "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT, runtime=COUNT),
+    "QualityAnswer": members(months=COUNT, total=members(**QUALITY), by_month=each(members(month=MONTH, **QUALITY)),
+                             by_kernel=each(members(kernel=TEXT, **QUALITY)), more_kernels=TRUTH, truncated=TRUTH),
     "OwnersAnswer": members(rules=TEXT, codeowners=null(members(path=TEXT, commit=COMMIT, text=TEXT)), updated_at=null(TIME)),
     "CodeownersAnswer": members(stored=TRUTH, reason=null(TEXT), rules=COUNT, skipped=COUNT),
     "EventAnswer": event,

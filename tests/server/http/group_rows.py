@@ -52,5 +52,16 @@ def ask_about_groups(server, ask, alert):
     support.sql(server.database, turn)
     assert ask("get", "/api/v1/groups", query="?direction=improvement").json["improvements"]
     support.sql(server.database, turn)
+    ask_about_quality(server, ask)
     token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"], "project": "demo", "name": "account", "expires_at": "2100-01-01T00:00:00Z"})
     ask("get", "/api/v1/session", token=token.json["token"])
+
+
+def ask_about_quality(server, ask):
+    """With an alert that a person has fixed; it has its state again after that."""
+    alert, state = support.sql(server.database, "SELECT a.id, a.state FROM alerts a JOIN projects p ON p.id = a.project_id JOIN change_points x ON x.id ="
+                               " a.change_point_id WHERE p.name = 'demo' AND x.kind <> 'broken' ORDER BY a.id LIMIT 1").strip().split("|")
+    support.sql(server.database, "INSERT INTO alert_events (project_id, alert_id, actor, state_from, state_to) SELECT project_id, id, 'token 1', state, 'fixed'"
+                f" FROM alerts WHERE id = {alert}; UPDATE alerts SET state = 'fixed' WHERE id = {alert}")
+    assert ask("get", "/api/v1/projects/{p}/quality", query="?months=36").json["total"]["confirmed"] > 0
+    support.sql(server.database, f"UPDATE alerts SET state = '{state}' WHERE id = {alert}")

@@ -1,11 +1,13 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
-import { coverageOf, plotFault, plotNames, plotOf } from "./mock_plot.mjs";
+import { plotFault, plotNames, plotOf } from "./mock_plot.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
 import { comparePlotOf, rowOfPlot } from "./mock_compare.mjs";
+import { canaries, coverage, quality } from "./mock_pages.mjs";
+import { changeSettings, settingsOf } from "./mock_settings.mjs";
 import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -117,6 +119,7 @@ export function startMock(dist, state) {
       headline: { series: 6, regressed: 0, watching: 0, improved: 0, unchanged: 6 } } })],
     [/^\/projects\/[^/]+\/series$/, (url) => {
       if (state.many) return manySeries(state.many);
+      if (url.searchParams.get("benchmark") === "canary") return canaries(state);
       const all = list("series_list", "series");
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
       const change = url.searchParams.get("change");
@@ -124,8 +127,9 @@ export function startMock(dist, state) {
         && (!change || (change === "steady" ? !s.change : s.change?.direction === change))
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
-    [/^\/projects\/[^/]+\/coverage$/, () => coverageOf(fixture("compare").rows)],
     [/^\/projects\/[^/]+\/plot$/, (url) => (rowOfPlot(url, fixture("compare")) ? comparePlotOf(rowOfPlot(url, fixture("compare")), fixture("compare")) : state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
+    [/^\/projects\/[^/]+\/coverage$/, (url) => coverage(url, state, fixture("compare").rows)],
+    [/^\/projects\/[^/]+\/quality$/, (url) => quality(url, state)],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/commits$/, (url) => {
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
@@ -196,7 +200,7 @@ export function startMock(dist, state) {
       res.writeHead(204, { "Set-Cookie": `pfc_session=${value}; Path=/api/v1; HttpOnly; SameSite=Strict` });
       return res.end();
     }
-    if (path === "/browser-sessions") {
+    if (path === "/browser-sessions" && req.method === "GET") {
       return json(res, 200, { next_cursor: null, browser_sessions: [...sessions.keys()].map((id, n) => ({ id: n + 1, token_id: 3, token_name: "mara",
         address: "192.0.2.7", created_at: "2026-02-24T00:00:00.000Z", expires_at: "2026-03-03T00:00:00.000Z", last_used_at: null, current: id === session })) });
     }
@@ -272,7 +276,19 @@ export function startMock(dist, state) {
       });
       return undefined;
     }
-    const hit = routes.find(([pattern]) => pattern.test(path));
+    if (req.method !== "GET") {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk; });
+      req.on("end", () => {
+        if (!known) return refuse(res, 401, "unauthorized", "This needs a token.");
+        const answer = changeSettings(req.method, path, body ? JSON.parse(body) : null, state);
+        if (answer?.[0] === 204) return res.writeHead(204).end();
+        return answer ? json(res, ...answer) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
+      });
+      return undefined;
+    }
+    const found = settingsOf(path, url, state);
+    const hit = found ? [path, () => found] : routes.find(([pattern]) => pattern.test(path));
     state.asked?.push(path + url.search);
     if (hit?.[2]?.(url)) return refuse(res, ...hit[2](url));
     return hit ? json(res, 200, state.rename ? renamed(hit[1](url), state.rename) : hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);

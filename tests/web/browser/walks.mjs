@@ -251,7 +251,7 @@ async function an_empty_service_says_what_to_do({ browser, mock, state, visit })
   state.empty = true;
   for (const width of [1280, 390]) {
     const view = await openPage(browser, { width, theme: "light" });
-    for (const path of ["/", "/p/kernels/series", "/p/kernels/commits", "/alerts", "/jobs", "/machines", "/bisections"]) {
+    for (const path of ["/", "/p/kernels/series", "/p/kernels/commits", "/p/kernels/coverage", "/p/kernels/quality", "/alerts", "/jobs", "/machines", "/bisections"]) {
       await visit(view, path, `empty${path.replace(/\W/g, "_")}-${width}`);
     }
     await view.page.goto(mock.url);

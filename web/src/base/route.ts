@@ -5,12 +5,17 @@ export type Route =
   | { page: "seriesList"; project: string }
   | { page: "plot"; project: string }
   | { page: "heatmap"; project: string }
+  | { page: "coverage"; project: string }
   | { page: "commits"; project: string }
   | { page: "commit"; project: string; id: string }
   | { page: "nights"; project: string }
   | { page: "schedules"; project: string }
   | { page: "night"; project: string; id: string }
   | { page: "suppressions"; project: string }
+  | { page: "owners"; project: string }
+  | { page: "quality"; project: string }
+  | { page: "detector"; project: string }
+  | { page: "tokens" | "notices" | "deliveries" | "browsers" | "audit" }
   | { page: "series"; id: string }
   | { page: "compare" }
   | { page: "explain" }
@@ -39,7 +44,7 @@ export function matchRoute(path: string): Route {
   if (a === undefined) return { page: "overview" };
   if (a === "p" && b !== undefined) {
     if (p.length === 2 || (p.length === 3 && c === "series")) return { page: "seriesList", project: b };
-    if (p.length === 3 && (c === "plot" || c === "heatmap")) return { page: c, project: b };
+    if (p.length === 3 && (c === "plot" || c === "heatmap" || c === "coverage" || c === "owners" || c === "detector" || c === "quality")) return { page: c, project: b };
     if (p.length === 3 && c === "commits") return { page: "commits", project: b };
     if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
     if (p.length === 3 && c === "suppressions") return { page: c, project: b };
@@ -51,6 +56,7 @@ export function matchRoute(path: string): Route {
   if (p.length === 1) {
     if (a === "compare" || a === "explain" || a === "alerts" || a === "jobs" || a === "machines" || a === "bisections") return { page: a };
   } else if (p.length === 2 && b !== undefined) {
+    if (a === "settings" && (b === "tokens" || b === "notices" || b === "deliveries" || b === "browsers" || b === "audit")) return { page: b };
     if (a === "series") return { page: "series", id: b };
     if (a === "alerts") return { page: "alert", id: b };
     if (a === "groups") return { page: "group", id: b };
@@ -79,12 +85,17 @@ export const href = {
   series: (id: number | string, query: Query = {}) => withQuery(`/series/${e(String(id))}`, query),
   plot: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/plot`, query),
   heatmap: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/heatmap`, query),
+  coverage: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/coverage`, query),
   commits: (project: string) => `/p/${e(project)}/commits`,
   commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
   nights: (project: string) => `/p/${e(project)}/nights`,
   schedules: (project: string) => `/p/${e(project)}/schedules`,
   night: (project: string, id: string, query: Query = {}) => withQuery(`/p/${e(project)}/nights/${e(id)}`, query),
   suppressions: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/suppressions`, query),
+  detector: (project: string) => `/p/${e(project)}/detector`,
+  quality: (project: string) => `/p/${e(project)}/quality`,
+  owners: (project: string) => `/p/${e(project)}/owners`,
+  settings: (page: "tokens" | "notices" | "deliveries" | "browsers" | "audit", project?: string | null) => withQuery(`/settings/${page}`, { project }),
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
   explain: (asked: { before?: string | number | null; after: string | number; benchmark: string; backend: string; metric?: string | null }) => withQuery("/explain", asked),
   alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),

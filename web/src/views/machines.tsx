@@ -8,6 +8,7 @@ import { Icon } from "../widgets/icons";
 import { Facts, Page, Section, When } from "../widgets/parts";
 import { Runners } from "../widgets/runners";
 import { Empty, View } from "../widgets/state";
+import { ClassNoiseCard, MachineEvents, useNoise } from "./machine_noise";
 
 function Fingerprint({ machine }: { machine: Machine }) {
   const changed = new Map((machine.changed ?? []).map((c) => [c.name, c]));
@@ -28,9 +29,11 @@ function Fingerprint({ machine }: { machine: Machine }) {
 export function Machines() {
   const project = currentProject.value;
   const load = useApi<{ machines: Machine[] }>(withQuery("/machines", { project, limit: 1000 }), ["run"]);
+  const noise = useNoise(project);
   return (
     <Page title="Machines" lead="Machines that measured this project, by class. A comparison across different fingerprints says so.">
       <Section title="Runners"><Runners project={project} /></Section>
+      {project && <MachineEvents key={project} project={project} />}
       <View load={load} what="machines">
         {({ machines }) => {
           const classes = [...new Set(machines.map((m) => m.machine_class))].sort();
@@ -38,7 +41,7 @@ export function Machines() {
           return <>{classes.map((name) => {
             const list = machines.filter((m) => m.machine_class === name);
             return <Section key={name} title={name} side={<span class="muted">{plural(list.length, "fingerprint")}</span>}>
-              <div class="stack">{list.map((m) => <Fingerprint key={m.fingerprint_hash + m.name} machine={m} />).reverse()}</div></Section>;
+              <div class="stack">{project && <ClassNoiseCard noise={noise} name={name} />}{list.map((m) => <Fingerprint key={m.fingerprint_hash + m.name} machine={m} />).reverse()}</div></Section>;
           })}</>;
         }}
       </View>

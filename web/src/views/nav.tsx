@@ -16,12 +16,13 @@ export function sections(project: string | null): Section[] {
     { name: "Alerts", entries: [
       entry("Alerts", href.alerts(project), "alerts", "alert", "group"),
       entry("Bisections", href.bisections(project), "bisections", "bisection"),
-      ...(project ? [entry("Suppressions", href.suppressions(project), "suppressions")] : []),
+      ...(project ? [entry("Suppressions", href.suppressions(project), "suppressions"), entry("Quality", href.quality(project), "quality")] : []),
     ] },
     { name: "Kernels", entries: project ? [
       entry("Series", href.seriesList(project), "seriesList", "series"),
       entry("Plot", href.plot(project), "plot"),
       entry("Heat map", href.heatmap(project), "heatmap"),
+      entry("Coverage", href.coverage(project), "coverage"),
     ] : [] },
     { name: "History", entries: [
       ...(project ? [
@@ -34,6 +35,14 @@ export function sections(project: string | null): Section[] {
       entry("Jobs", href.jobs(project), "jobs", "run"),
       ...(project ? [entry("Schedules", href.schedules(project), "schedules")] : []),
       entry("Machines", href.machines(project), "machines"),
+    ] },
+    { name: "Settings", entries: [
+      ...(project ? [entry("Detector", href.detector(project), "detector"), entry("Owners", href.owners(project), "owners")] : []),
+      entry("Notices", href.settings("notices", project), "notices"),
+      entry("Webhooks", href.settings("deliveries", project), "deliveries"),
+      entry("Tokens", href.settings("tokens"), "tokens"),
+      entry("Browsers", href.settings("browsers"), "browsers"),
+      entry("Audit", href.settings("audit"), "audit"),
     ] },
   ];
   return all.filter((s) => s.entries.length > 0);

@@ -26,10 +26,15 @@ function ProjectPicker() {
     if (r.page === "seriesList") navigate(href.seriesList(name));
     else if (r.page === "plot") navigate(href.plot(name));
     else if (r.page === "heatmap") navigate(href.heatmap(name));
+    else if (r.page === "coverage") navigate(href.coverage(name));
     else if (r.page === "commits" || r.page === "commit") navigate(href.commits(name));
     else if (r.page === "nights" || r.page === "night") navigate(href.nights(name));
     else if (r.page === "suppressions") navigate(href.suppressions(name));
     else if (r.page === "schedules") navigate(href.schedules(name));
+    else if (r.page === "quality") navigate(href.quality(name));
+    else if (r.page === "detector") navigate(href.detector(name));
+    else if (r.page === "owners") navigate(href.owners(name));
+    else if (r.page === "notices" || r.page === "deliveries" || r.page === "audit") navigate(href.settings(r.page, name));
     else if (r.page === "alerts") navigate(href.alerts(name));
     else if (r.page === "jobs") navigate(href.jobs(name));
     else navigate(href.overview(name));

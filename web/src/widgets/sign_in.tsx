@@ -4,7 +4,7 @@ import { ApiError, command, request, session, signIn, signOut } from "../api/cli
 import { Icon } from "./icons";
 import { When } from "./parts";
 
-interface BrowserSession {
+export interface BrowserSession {
   id: number; token_id: number; token_name: string; address: string; created_at: string; expires_at: string;
   last_used_at: string | null; current: boolean;
 }
