@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
 import { actionWalks } from "./action_walks.mjs";
+import { gestureWalks } from "./gesture_walks.mjs";
 import { groupWalks } from "./group_walks.mjs";
 import { keyWalks } from "./key_walks.mjs";
 import { nightWalks } from "./night_walks.mjs";
@@ -85,7 +86,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];
