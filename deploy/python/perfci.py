@@ -30,10 +30,11 @@ delete_token DELETE /api/v1/tokens/{id} - - - | Revokes a token
 get_alert GET /api/v1/alerts/{id} - - - | One alert, its history and its range of commits
 get_alert_explanation GET /api/v1/alerts/{id}/explanation - format - | The explanation of an alert's change, from the stored runs on both sides of it
 get_alert_suspects GET /api/v1/alerts/{id}/suspects - - - | Suspects: every commit of the range with its probability and the reasons
-get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,grouped,suppressed,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth; suppressed: only those that a rule hides, or none of them, as state=open does without it
+get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,q,grouped,suppressed,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth; suppressed: only those that a rule hides, or none of them, as state=open does without it
 get_audit GET /api/v1/audit - project,limit,cursor - | Every change, newest first
 get_bisection GET /api/v1/bisections/{id} - - - | One bisection; with steps and probabilities while it runs
-get_bisections GET /api/v1/bisections - project,limit,cursor - | Bisections, reported or on the runners, newest first
+get_bisection_replay GET /api/v1/bisections/{id}/replay - - - | The posterior after each step of a bisection, from its stored results
+get_bisections GET /api/v1/bisections - project,q,limit,cursor - | Bisections, reported or on the runners, newest first
 get_browser_sessions GET /api/v1/browser-sessions - limit,cursor - | Valid sign-ins of the caller's token; of every token for an administrator of the service
 get_compare GET /api/v1/compare - project!,a!,b!,backend,across,series - | Verdicts between two commits or runs, over all rows; series: answers only its row
 get_environment GET /api/v1/environment - project,open,limit,cursor - | Machines whose speed changed, by their canary or by most of their series, missed nights, silent runners and stalled series, newest first
