@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
-import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
+import { changeGroups, groupsOf, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const fixture = (name) => JSON.parse(readFileSync(join(here, "../fixtures", `${name}.json`), "utf8"));
@@ -66,6 +66,14 @@ function manySeries(n) {
   })) };
 }
 
+/** Rows below the cursor that have all words of q, as many as the limit says. */
+function asked(url, rows, idOf, textOf) {
+  const q = url.searchParams;
+  const words = (q.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
+  return rows.filter((r) => (!q.has("cursor") || idOf(r) < Number(q.get("cursor"))) && words.every((w) => textOf(r).toLowerCase().includes(w)))
+    .slice(0, Number(q.get("limit") ?? 100));
+}
+
 /** One night; of all but the newest no series is left. */
 function nightOf(id) {
   const row = fixture("nights").sessions.find((s) => s.id === id);
@@ -121,7 +129,7 @@ export function startMock(dist, state) {
       const change = url.searchParams.get("change");
       return { ...all, series: all.series.filter((s) => (!url.searchParams.has("headline") || s.headline)
         && (!change || (change === "steady" ? !s.change : s.change?.direction === change))
-        && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
+        && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))).slice(0, Number(url.searchParams.get("limit") ?? 250)) };
     }],
     [/^\/projects\/[^/]+\/coverage$/, () => coverageOf(fixture("compare").rows)],
     [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
@@ -129,10 +137,10 @@ export function startMock(dist, state) {
     [/^\/projects\/[^/]+\/commits$/, (url) => {
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
       const all = list("commits");
-      return { ...all, commits: all.commits.filter((c) => words.every((w) => `${c.id} ${c.subject} ${c.author}`.toLowerCase().includes(w))) };
+      return { ...all, commits: all.commits.filter((c) => words.every((w) => `${c.id} ${c.subject} ${c.author}`.toLowerCase().includes(w))).slice(0, Number(url.searchParams.get("limit") ?? 1000)) };
     }],
     [/^\/projects\/[^/]+\/commits\/[^/]+$/, () => fixture("commit")],
-    [/^\/projects\/[^/]+\/runs$/, (url) => runsOfNight(url.searchParams.get("commit")) ?? list("runs")],
+    [/^\/projects\/[^/]+\/runs$/, (url) => runsOfNight(url.searchParams.get("commit")) ?? { ...list("runs"), runs: asked(url, list("runs").runs, (r) => r.run_id, () => "") }],
     [/^\/projects\/[^/]+\/sessions$/, () => list("nights", "sessions")],
     [/^\/projects\/[^/]+\/sessions\/\w+$/, (url) => ({ ...nightOf(url.pathname.split("/").pop()), ...state.night })],
     [/^\/projects\/[^/]+\/candidates$/, () => list("candidates")],
@@ -155,7 +163,11 @@ export function startMock(dist, state) {
     [/^\/alerts$/, (url) => {
       const all = list("alerts");
       const want = url.searchParams.get("state");
-      return { ...all, alerts: all.alerts.map((a) => ({ ...a, ...state.alerts })).filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
+      if (url.searchParams.has("group")) {
+        const group = groupsOf(state).find((g) => g.id === Number(url.searchParams.get("group")));
+        return { ...all, alerts: group ? [{ ...all.alerts[0], group: { id: group.id, summary: group.summary } }] : [] };
+      }
+      return { ...all, alerts: asked(url, all.alerts, (a) => a.id, (a) => `${a.benchmark} ${a.metric} ${a.backend}`).map((a) => ({ ...a, ...state.alerts })).filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
     }],
     [/^\/groups$/, (url) => listGroups(url, state)],
     [/^\/groups\/\d+$/, (url) => oneGroup(url, state)],
@@ -170,7 +182,7 @@ export function startMock(dist, state) {
     [/^\/projects\/[^/]+\/schedules$/, () => schedulesOf(state)],
     [/^\/runs\/\w+$/, (url) => documentOfNight(Number(url.pathname.split("/").pop())) ?? fixture("run")],
     [/^\/machines$/, () => list("machines")],
-    [/^\/bisections$/, () => list("bisections")],
+    [/^\/bisections$/, (url) => { const all = list("bisections"); return { ...all, bisections: asked(url, all.bisections, (b) => b.id, (b) => `${b.metric} ${b.verdict}`) }; }],
     [/^\/bisections\/\d+$/, () => fixture("bisection")],
   ];
 
@@ -273,6 +285,7 @@ export function startMock(dist, state) {
     }
     const hit = routes.find(([pattern]) => pattern.test(path));
     state.asked?.push(path + url.search);
+    if (state.hold && url.searchParams.get("q") === state.hold) return undefined; /* never answered */
     if (hit?.[2]?.(url)) return refuse(res, ...hit[2](url));
     return hit ? json(res, 200, state.rename ? renamed(hit[1](url), state.rename) : hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
   }

@@ -7,6 +7,7 @@ import { gestureWalks } from "./gesture_walks.mjs";
 import { groupWalks } from "./group_walks.mjs";
 import { keyWalks } from "./key_walks.mjs";
 import { nightWalks } from "./night_walks.mjs";
+import { paletteWalks } from "./palette_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
@@ -86,7 +87,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

@@ -17,6 +17,11 @@ export const KEYS: readonly (readonly [readonly string[], string])[] = [
   [["?"], "this list"],
 ];
 
+/** Keys with a modifier: they work while single keys are off, too. */
+export const CHORDS: readonly (readonly [readonly string[], string])[] = [
+  [["Ctrl", "K"], "search pages, series, commits, alerts, groups, bisections, runs"],
+];
+
 /** Keys and gestures of a chart; the keys act while it has the focus. */
 export const CHART_KEYS: readonly (readonly [readonly string[], string])[] = [
   [["Ctrl", "wheel"], "zoom at the pointer; on a touch screen: pinch"],

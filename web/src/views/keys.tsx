@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { currentProject } from "../api/projects";
 import { navigate } from "../base/location";
-import { CHART_KEYS, KEYS, PAGE_LETTERS, actionOf, rowAfter } from "../base/keys";
+import { CHART_KEYS, CHORDS, KEYS, PAGE_LETTERS, actionOf, rowAfter } from "../base/keys";
 import { sections } from "./nav";
 
 const STORE = "perfci.keys";
@@ -92,7 +92,7 @@ function List() {
         <div class="section-head"><h2 id="keys-title">Keys</h2><button type="button" class="button" onClick={close}>Close</button></div>
         <label class="check"><input type="checkbox" checked={enabled.value} onChange={(e) => enable(e.currentTarget.checked)} /> Single keys are on</label>
         <div class="keys-columns">
-          <Described keys={KEYS} />
+          <Described keys={[...KEYS, ...CHORDS]} />
           <dl>{pages().map((p) => <div key={p.name}><dt><kbd>g</kbd> <kbd>{PAGE_LETTERS[p.name]}</kbd></dt><dd>{p.name}</dd></div>)}</dl>
         </div>
         <h3>Charts</h3>
