@@ -327,7 +327,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")
         ask("patch", "/api/v1/environment/{id}", {"dismissed": True}, path=f"/api/v1/environment/{canary['id']}")
         report = ask("post", "/api/v1/bisections", {**self.bisection(), **support.BUDGET, "verdict": "inconclusive"}).json["id"]
-        ask("get", "/api/v1/bisections")
+        _ = ask("get", "/api/v1/bisections"), ask("get", "/api/v1/bisections/{id}/replay", path=f"/api/v1/bisections/{report}/replay")
         ask("delete", "/api/v1/bisections/{id}", path=f"/api/v1/bisections/{report}")
         return found
 

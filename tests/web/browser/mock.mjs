@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { act, schedulesOf, withStates } from "./mock_actions.mjs";
+import { replayOf } from "./mock_bisection.mjs";
 import { changeGroups, groupsOf, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -183,7 +184,8 @@ export function startMock(dist, state) {
     [/^\/runs\/\w+$/, (url) => documentOfNight(Number(url.pathname.split("/").pop())) ?? fixture("run")],
     [/^\/machines$/, () => list("machines")],
     [/^\/bisections$/, (url) => { const all = list("bisections"); return { ...all, bisections: asked(url, all.bisections, (b) => b.id, (b) => `${b.metric} ${b.verdict}`) }; }],
-    [/^\/bisections\/\d+$/, () => fixture("bisection")],
+    [/^\/bisections\/\d+$/, () => ({ ...fixture("bisection"), ...state.bisection })],
+    [/^\/bisections\/\d+\/replay$/, () => replayOf({ ...fixture("bisection"), ...state.bisection })],
   ];
 
   function api(req, res, url) {

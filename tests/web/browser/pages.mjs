@@ -10,6 +10,7 @@ import { nightWalks } from "./night_walks.mjs";
 import { paletteWalks } from "./palette_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
+import { replayWalks } from "./replay_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
@@ -87,7 +88,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];
