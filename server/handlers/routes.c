@@ -152,7 +152,7 @@ const pfc_route pfc_routes[] = {
       "Triage", "200", "AlertAnswer" },
     { "GET", API "/groups", PFC_MAY_READ, pfc_handle_groups_list,
       "project:string state:(open|" ALERT_STATES ") assignee:string kernel:string backend:string "
-      "machine:string q:string direction:(regression|improvement|recovery) "
+      "machine:string owner:string q:string direction:(regression|improvement|recovery) "
       "sort:(worth|newest) " PAGE,
       NULL,
       "Groups of alerts with their figures, by worth or the newest first; with direction "

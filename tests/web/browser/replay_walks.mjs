@@ -109,10 +109,10 @@ async function dots_are_legible({ browser, mock }) {
         });
       });
       assert.equal(all.length, 9);
-      assert.ok(await page.evaluate(() => { /* the dot of the step is in view, also where the plot is wider than the screen */
+      await until(page, () => { /* the dot of the step is in view, also where the plot is wider than the screen */
         const dot = document.querySelector(".step-now").getBoundingClientRect();
         return dot.left >= 0 && dot.right <= document.documentElement.clientWidth;
-      }));
+      });
       for (const d of all) assert.ok(d.radius >= 4 && d.contrast >= 3, `${width} ${theme}: ${JSON.stringify(d)}`);
       await shoot(page, `walk-replay-${theme}-${width}`);
       assert.deepEqual(await violations(page), []);

@@ -86,7 +86,7 @@ export function Replay(props: { b: Bisection; unit: string; history: readonly Co
     if (!plot.current || !dot) return;
     const box = plot.current.getBoundingClientRect();
     if (dot.left < box.left || dot.right > box.right) plot.current.scrollLeft += dot.left - box.left - box.width / 2;
-  }, [step, steps.length]);
+  }, [step, steps.length, load.state]);
   if (load.state === "loading") return <Section title="Search, step by step"><Loading what="the steps" /></Section>;
   if (steps.length === 0) {
     return <Section title="Search, step by step"><Empty title={b.state === "running" ? "No measurement yet" : "The report came without its steps"} /></Section>;
