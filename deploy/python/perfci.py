@@ -42,7 +42,7 @@ get_environment_by_id GET /api/v1/environment/{id} - - - | One of these events
 get_events GET /api/v1/events - - - | Server-sent events: run, alert, job, bisection, environment; reset: read everything again
 get_explain GET /api/v1/explain - before,after!,benchmark,backend,metric,format - | Why a benchmark changed between two stored runs, or what limits it in one: contributions, causes, limiter, guidance
 get_group GET /api/v1/groups/{id} - - - | One group, its alerts and its history
-get_groups GET /api/v1/groups - project,state,assignee,kernel,backend,machine,q,direction,sort,limit,cursor - | Groups of alerts with their figures, by worth or the newest first; with direction improvement the commits that made series better, newest first
+get_groups GET /api/v1/groups - project,state,assignee,kernel,backend,machine,owner,q,direction,sort,limit,cursor - | Groups of alerts with their figures, by worth or the newest first; with direction improvement the commits that made series better, newest first
 get_healthz GET /healthz - - - | The process answers
 get_job GET /api/v1/jobs/{id} - - - | One job; while queued with its position and expected wait
 get_jobs GET /api/v1/jobs - project,state,kind,limit,cursor - | Jobs, newest first; queued ones with their position and expected wait
