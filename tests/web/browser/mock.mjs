@@ -135,7 +135,7 @@ export function startMock(dist, state) {
     [/^\/projects\/[^/]+\/coverage$/, () => coverageOf(fixture("compare").rows)],
     [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
-    [/^\/projects\/[^/]+\/owners$/, () => ({ rules: "benchmark:gemm/* @mara @ji\n# nobody\nkernel:conv @mara", codeowners: { path: "CODEOWNERS", commit: "0".repeat(40), text: "/src/attention/ @org/attention # the rest\n" }, updated_at: null })],
+    [/^\/projects\/[^/]+\/owners$/, () => ({ rules: "benchmark:gemm/* @mara @ji\n# comment\nkernel:conv @mara", codeowners: { path: "CODEOWNERS", commit: "0".repeat(40), text: "/src/attention/ @org/attention # the rest\n" }, updated_at: null })],
     [/^\/projects\/[^/]+\/commits$/, (url) => {
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
       const all = list("commits");

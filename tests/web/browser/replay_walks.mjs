@@ -43,7 +43,7 @@ async function the_slider_and_keys_replay_the_posterior({ browser, mock }) {
     await at(page, 10);
     assert.equal(await param(page, "step"), "10");
     assert.equal(await dots(page), 10);
-    assert.equal(await page.locator(".steps-culprit").count(), 0, "the end is not told before");
+    assert.equal(await page.locator(".steps-culprit").count(), 0, "the culprit is shown at the last step only");
     await slider(page).focus();
     await page.keyboard.press("Home");
     await at(page, 1);

@@ -1,4 +1,4 @@
-/* What the search of all pages asks for, and the hits in the answers. Pure: views/palette.tsx sends the requests. */
+/* Requests of the search box of all pages, and the hits in their answers. Pure: views/palette.tsx sends the requests. */
 import { formatChange, formatShares, shortId } from "../base/format";
 import { href, withQuery } from "../base/route";
 import type { GroupsReply } from "./groups";

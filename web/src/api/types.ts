@@ -184,7 +184,7 @@ export interface BisectCost {
   commits: number; stored_runs: number; runs: number | null; builds: number | null; run_seconds: number | null;
   wait_seconds: number | null; seconds: number | null; runners: number; jobs_waiting: number;
 }
-/** What was known after each step; reason: why a report has no steps. */
+/** The posterior after each step; reason: why a report has no steps. */
 export interface BisectionReplay {
   bisection_id: number; reason: string | null; commits_per_place: number; places: string[];
   steps: { n: number; commit: string; place: number; state: string; value: number | null; posterior: number[] | null }[];

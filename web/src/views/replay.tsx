@@ -13,7 +13,7 @@ import { likeliest, placesOf, posteriorAt, stepsOf, type ReplayStep } from "./re
 
 const EACH_MS = 900;
 
-/** Motion that nobody started step by step is off where the system asks for less of it. */
+/** Whether the system asks for less motion: then nothing moves without a step by hand. */
 function useCalm(): boolean {
   const [calm, setCalm] = useState(() => window.matchMedia("(prefers-reduced-motion: reduce)").matches);
   useEffect(() => {
