@@ -103,8 +103,8 @@ Test(bisect_replay, commits_of_a_long_range_share_places)
     cr_assert(eq(sz, replay.places, (600 + COMMITS + 2) / 3));
     for (size_t i = 0; i < replay.places; i++)
         sum += replay.steps[0].posterior[i];
-    cr_expect(gt(dbl, sum, 0.3));
     cr_expect(le(dbl, sum, 1.0 + 1e-9));
+    cr_expect(gt(dbl, replay.steps[replay.steps_len - 1].posterior[(CULPRIT - 1) / 3], 0.9));
     cr_expect(
         eq(sz, replay.steps[1].place, (size_t)((replay.steps[1].n == 1 ? 0 : COMMITS - 1) / 3)));
     pfc_bisection_replay_clear(&replay);
