@@ -95,8 +95,7 @@ function List() {
           <Described keys={[...KEYS, ...CHORDS]} />
           <dl>{pages().map((p) => <div key={p.name}><dt><kbd>g</kbd> <kbd>{PAGE_LETTERS[p.name]}</kbd></dt><dd>{p.name}</dd></div>)}</dl>
         </div>
-        <h3>Charts</h3>
-        <Described keys={CHART_KEYS} />
+        <div class="keys-charts"><h3>Charts</h3><Described keys={CHART_KEYS} /></div>
       </div>
     </dialog>
   );
