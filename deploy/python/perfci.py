@@ -30,10 +30,11 @@ delete_token DELETE /api/v1/tokens/{id} - - - | Revokes a token
 get_alert GET /api/v1/alerts/{id} - - - | One alert, its history and its range of commits
 get_alert_explanation GET /api/v1/alerts/{id}/explanation - format - | The explanation of an alert's change, from the stored runs on both sides of it
 get_alert_suspects GET /api/v1/alerts/{id}/suspects - - - | Suspects: every commit of the range with its probability and the reasons
-get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,grouped,suppressed,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth; suppressed: only those that a rule hides, or none of them, as state=open does without it
+get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,q,grouped,suppressed,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth; suppressed: only those that a rule hides, or none of them, as state=open does without it
 get_audit GET /api/v1/audit - project,limit,cursor - | Every change, newest first
 get_bisection GET /api/v1/bisections/{id} - - - | One bisection; with steps and probabilities while it runs
-get_bisections GET /api/v1/bisections - project,limit,cursor - | Bisections, reported or on the runners, newest first
+get_bisection_replay GET /api/v1/bisections/{id}/replay - - - | The posterior after each step of a bisection, from its stored results
+get_bisections GET /api/v1/bisections - project,q,limit,cursor - | Bisections, reported or on the runners, newest first
 get_browser_sessions GET /api/v1/browser-sessions - limit,cursor - | Valid sign-ins of the caller's token; of every token for an administrator of the service
 get_compare GET /api/v1/compare - project!,a!,b!,backend,backend_a,backend_b,machine_class,machine_class_a,machine_class_b,across,series,format - | Verdicts between two commits, runs, tags, branches or dates, over all rows; series: answers only its row
 get_environment GET /api/v1/environment - project,open,limit,cursor - | Machines whose speed changed, by their canary or by most of their series, missed nights, silent runners and stalled series, newest first
@@ -41,7 +42,7 @@ get_environment_by_id GET /api/v1/environment/{id} - - - | One of these events
 get_events GET /api/v1/events - - - | Server-sent events: run, alert, job, bisection, environment; reset: read everything again
 get_explain GET /api/v1/explain - before,after!,benchmark,backend,metric,format - | Why a benchmark changed between two stored runs, or what limits it in one: contributions, causes, limiter, guidance
 get_group GET /api/v1/groups/{id} - - - | One group, its alerts and its history
-get_groups GET /api/v1/groups - project,state,assignee,kernel,backend,machine,q,direction,sort,limit,cursor - | Groups of alerts with their figures, by worth or the newest first; with direction improvement the commits that made series better, newest first
+get_groups GET /api/v1/groups - project,state,assignee,kernel,backend,machine,owner,q,direction,sort,limit,cursor - | Groups of alerts with their figures, by worth or the newest first; with direction improvement the commits that made series better, newest first
 get_healthz GET /healthz - - - | The process answers
 get_job GET /api/v1/jobs/{id} - - - | One job; while queued with its position and expected wait
 get_jobs GET /api/v1/jobs - project,state,kind,limit,cursor - | Jobs, newest first; queued ones with their position and expected wait

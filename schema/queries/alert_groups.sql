@@ -3,13 +3,13 @@
 -- alerts. A parameter that is NULL does not restrict. state: a state, or 'open' for every state that is not closed.
 -- An alert that a suppression rule hides is not among the open ones.
 -- kernel: name of a benchmark, or its first parts. words: all of them occur in the names of a series or in the summary.
--- back: whether the level of every alert is back. cursor: the last group of the page before.
+-- owner: one of the names of an alert, or 'none'. back: whether the level of every alert is back. cursor: the last group of the page before.
 -- state of a group: the least advanced one of its alerts. lead: the alert with the highest worth, which is the
 -- group's; hidden alerts count for neither while another one is visible. suppressed: number of hidden alerts.
 -- worst: the alert with the largest effect. issue_state NULL: no issue was asked for.
 -- also: once
 -- in: project_id id, ids i64[]?, state text?, assignee text?, kernel text?, backend text?, machine_class text?,
---    words text?, back bool?, by_worth bool, cursor id, limit i64
+--    words text?, back bool?, by_worth bool, cursor id, limit i64, owner text?
 -- out: id i64, project_id i64, project text, alerts i64, suppressed i64, series i64, measured i64, summary text,
 --    state text, states json, worth f64, rel_least f64, rel_most f64, back bool, placed bool, assignee text,
 --    opened_first f64, opened_last f64, updated_at f64, lead_id i64, worst_id i64, worst_series_id i64,
@@ -26,6 +26,7 @@ WITH chosen AS MATERIALIZED (
            OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')
                AND a.suppressed_by IS NULL))
       AND ($4::text IS NULL OR a.assignee = $4)
+      AND ($13::text IS NULL OR $13 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
       AND ($5::text IS NULL OR b.name = $5 OR starts_with(b.name, $5 || '/'))
       AND ($6::text IS NULL OR s.backend = $6) AND ($7::text IS NULL OR s.machine_class = $7)
       AND ($8::text IS NULL OR NOT EXISTS (

@@ -6,7 +6,7 @@
 -- also: once
 -- owner: one of its names, or 'none'.
 -- in: project_id id, series_id id, state text?, alert_id id, cursor id, limit i64, alert_ids i64[]?, event_id id,
---    group_id id, owner text?, suppressed bool?
+--    group_id id, owner text?, suppressed bool?, words text?
 -- out: id i64, project_id i64, project text, series_id i64, benchmark text, metric text, backend text,
 --    machine_class text, unit text, branch text, higher_is_better bool, state text, regression bool, before f64,
 --    after f64, rel_change f64, rel_low f64, rel_high f64, p f64, commit text, commit_low text, commit_high text,
@@ -28,6 +28,12 @@ WITH page AS MATERIALIZED (
       AND ($10::text IS NULL OR $10 = ANY (string_to_array(coalesce(a.owner, 'none'), ' ')))
       AND CASE WHEN $11::boolean IS NULL THEN a.suppressed_by IS NULL OR $3 IS DISTINCT FROM 'open'
           ELSE $11 = (a.suppressed_by IS NOT NULL) END
+      AND ($12::text IS NULL OR EXISTS (
+          SELECT 1 FROM series m JOIN benchmarks n ON n.project_id = m.project_id AND n.id = m.benchmark_id
+          WHERE m.project_id = a.project_id AND m.id = a.series_id AND NOT EXISTS (
+              SELECT 1 FROM unnest(string_to_array(lower($12), ' ')) AS w
+              WHERE position(w IN lower(concat_ws(' ', n.name, m.metric, m.backend, m.machine_class,
+                                        a.group_summary))) = 0)))
     ORDER BY a.id DESC LIMIT $6::int)
 SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,

@@ -1,7 +1,8 @@
 -- name: bisections_list
--- A parameter that is NULL does not restrict.
+-- A parameter that is NULL does not restrict. words: all of them occur in the names, the ends, the culprits or the
+-- verdict.
 -- also: once
--- in: project_id id, id id, cursor id, limit i64
+-- in: project_id id, id id, cursor id, limit i64, words text?
 -- out: id i64, project_id i64, project text, mode text, state text, reason text, branch text, machine_class text,
 --    metric text, benchmark text, backend text, good text, bad text, verdict text, culprits json, steps json,
 --    runs i64, builds i64, commits_measured i64, seconds f64, alert_id i64, actor text, expected_runs f64,
@@ -43,6 +44,10 @@ LEFT JOIN LATERAL (
 ) f ON x.mode = 'remote'
 WHERE ($1::bigint IS NULL OR x.project_id = $1) AND ($2::bigint IS NULL OR x.id = $2)
   AND ($3::bigint IS NULL OR x.id < $3)
+  AND ($5::text IS NULL OR NOT EXISTS (
+      SELECT 1 FROM unnest(string_to_array(lower($5), ' ')) AS w
+      WHERE position(w IN lower(concat_ws(' ', x.metric, x.benchmark, x.backend, x.machine_class, x.verdict, x.good, x.bad,
+                                x.culprits::text))) = 0))
 ORDER BY x.id DESC LIMIT $4::int;
 
 -- name: bisection_insert

@@ -190,7 +190,7 @@ pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, 
 json_t *pfc_encode_summary(const pfc_comparison *c);
 const char *pfc_compare_word(const pfc_compare_row *row);
 json_t *pfc_encode_texts(char *const *texts, size_t len);
-json_t *pfc_encode_scopes(int64_t scopes);          /* names of PFC_SCOPE_* */
+json_t *pfc_encode_scopes(int64_t scopes);           /* names of PFC_SCOPE_* */
 json_t *pfc_encode_direction(bool higher_is_better); /* "higher" | "lower" */
 json_t *pfc_encode_alert(const pfc_req *req, const pfc_alert *alert);
 json_t *pfc_encode_members(pfc_row_view rows); /* of pfc_alert, as a group lists them */
@@ -249,8 +249,8 @@ PFC_HANDLER(runs_list);
 PFC_HANDLER(compare); /* results/compare.c */
 PFC_HANDLER(explain); /* results/explain.c */
 PFC_HANDLER(alerts_explanation);
-PFC_HANDLER(coverage);    /* results/coverage.c */
-PFC_HANDLER(plot);        /* results/plot.c */
+PFC_HANDLER(coverage); /* results/coverage.c */
+PFC_HANDLER(plot);     /* results/plot.c */
 PFC_HANDLER(plot_names);
 PFC_HANDLER(alerts_list); /* alerts/alerts.c */
 PFC_HANDLER(alerts_get);
@@ -299,6 +299,7 @@ PFC_HANDLER(schedules_run);
 PFC_HANDLER(nights_list);
 PFC_HANDLER(bisections_list); /* queue/bisections.c */
 PFC_HANDLER(bisections_get);
+PFC_HANDLER(bisections_replay);
 PFC_HANDLER(bisections_post);
 PFC_HANDLER(bisections_delete); /* queue/remote.c */
 PFC_HANDLER(tokens_list);       /* access/tokens.c */

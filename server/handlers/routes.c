@@ -142,7 +142,8 @@ const pfc_route pfc_routes[] = {
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
       "project:string state:(open|" ALERT_STATES ") series:integer(1..) event:integer(1..) "
-      "group:integer(1..) owner:string grouped:boolean suppressed:boolean sort:(new|worth) " PAGE,
+      "group:integer(1..) owner:string q:string grouped:boolean suppressed:boolean "
+      "sort:(new|worth) " PAGE,
       NULL,
       "Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every "
       "group that has the highest worth; suppressed: only those that a rule hides, or none of "
@@ -161,7 +162,7 @@ const pfc_route pfc_routes[] = {
       "Triage", "200", "AlertAnswer" },
     { "GET", API "/groups", PFC_MAY_READ, pfc_handle_groups_list,
       "project:string state:(open|" ALERT_STATES ") assignee:string kernel:string backend:string "
-      "machine:string q:string direction:(regression|improvement|recovery) "
+      "machine:string owner:string q:string direction:(regression|improvement|recovery) "
       "sort:(worth|newest) " PAGE,
       NULL,
       "Groups of alerts with their figures, by worth or the newest first; with direction "
@@ -277,13 +278,17 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/projects/{p}/schedules/{id}/nights", PFC_MAY_READ, pfc_handle_nights_list, PAGE,
       NULL, "Nights of a schedule, newest first", "200", "NightsAnswer" },
 
-    { "GET", API "/bisections", PFC_MAY_READ, pfc_handle_bisections_list, "project:string " PAGE,
-      NULL, "Bisections, reported or on the runners, newest first", "200", "BisectionsAnswer" },
+    { "GET", API "/bisections", PFC_MAY_READ, pfc_handle_bisections_list,
+      "project:string q:string " PAGE, NULL, "Bisections, reported or on the runners, newest first",
+      "200", "BisectionsAnswer" },
     { "POST", API "/bisections", PFC_MAY_INGEST, pfc_handle_bisections_post, NULL, "Bisection",
       "Stores the report of a bisection; with mode remote starts one, or estimates its cost",
       "201 200", "BisectionStartedAnswer" },
     { "GET", API "/bisections/{id}", PFC_MAY_READ, pfc_handle_bisections_get, NULL, NULL,
       "One bisection; with steps and probabilities while it runs", "200", "BisectionAnswer" },
+    { "GET", API "/bisections/{id}/replay", PFC_MAY_READ, pfc_handle_bisections_replay, NULL, NULL,
+      "The posterior after each step of a bisection, from its stored results", "200",
+      "BisectionReplayAnswer" },
     { "DELETE", API "/bisections/{id}", PFC_MAY_INGEST, pfc_handle_bisections_delete, NULL, NULL,
       "Cancels a bisection on the runners; its results are kept", "200 409", "Bisected" },
     { "GET", API "/tokens", PFC_SCOPE_ADMIN, pfc_handle_tokens_list, PAGE, NULL,

@@ -171,6 +171,10 @@ Test(groups, are_listed_by_worth_or_the_newest_first_in_pages_by_every_filter)
     plant_sql(url, "UPDATE alerts SET assignee = 'ann' WHERE id = %lld", (long long)ids[1]);
     EXPECT_LIST(F(.project_id = p, .assignee = "ann"), F(0), "71", 0);
     EXPECT_LIST(F(.project_id = p, .assignee = ""), F(0), "73 72 70", 0);
+    plant_sql(url, "UPDATE alerts SET owner = '@ada @bob' WHERE id = %lld", (long long)ids[1]);
+    EXPECT_LIST(F(.project_id = p, .owner = "@bob"), F(0), "71", 0);
+    EXPECT_LIST(F(.project_id = p, .owner = "@b"), F(0), "", 0);
+    EXPECT_LIST(F(.project_id = p, .owner = "none"), F(0), "73 72 70", 0);
     /* A level that is back at every alert is a recovery. */
     plant_sql(url,
               "UPDATE change_points x SET undone_commit_id = commit_id FROM alerts a WHERE"

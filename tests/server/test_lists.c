@@ -112,6 +112,10 @@ Test(lists, of_alerts_have_the_newest_first_in_pages_by_project_series_state_eve
     expect_list(db, &(pfc_alert_filter){ .project_id = q, .series_id = series }, (pfc_page){ 0 },
                 base, "", 0);
     expect_list(db, &(pfc_alert_filter){ .group_id = 70 }, (pfc_page){ 0 }, base, "2 1", 0);
+    expect_list(db, &(pfc_alert_filter){ .project_id = p, .words = "GEMM/B time" }, (pfc_page){ 0 },
+                base, "5", 0);
+    expect_list(db, &(pfc_alert_filter){ .project_id = p, .words = "gemm/b absent" },
+                (pfc_page){ 0 }, base, "", 0);
 
     /* Of the group its worthiest; one by one those without a group. */
     cr_assert(eq(i64, other, base + 11));

@@ -78,7 +78,8 @@ Test(remote, the_dry_run_states_the_cost_and_starts_nothing)
     cr_assert(eq(sz, cost.commits, COMMITS));
     cr_assert(gt(dbl, cost.expected_runs, 2));
     cr_assert(eq(int, isnan(cost.seconds) != 0, 1)); /* no job has shown yet how long one takes */
-    cr_assert(eq(int, pfc_bisections_list(db, f.project, (pfc_page){ 0 }, &rows, &err), PFC_OK));
+    cr_assert(
+        eq(int, pfc_bisections_list(db, f.project, NULL, (pfc_page){ 0 }, &rows, &err), PFC_OK));
     cr_assert(eq(sz, rows.len, 0));
     cr_assert(eq(int, pfc_bisections_advance(db, &err), PFC_ENOTFOUND));
     pfc_rows_clear(&rows);

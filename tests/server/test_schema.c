@@ -135,7 +135,7 @@ Test(schema, pages_are_read_through_their_indexes)
         { "compare_side", "1, 1, NULL, NULL, NULL", "runs_by_commit" },
         { "runs_get", "NULL, 1, NULL", "runs_pkey" },
         { "runs_get", "NULL, NULL, 'a'", "runs_project_id_run_id_key" },
-        { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100, NULL, NULL, NULL, NULL, NULL",
+        { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100, NULL, NULL, NULL, NULL, NULL, NULL",
           "alerts_by_id" },
     };
     char *url = NULL;

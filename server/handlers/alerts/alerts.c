@@ -197,6 +197,11 @@ PFC_HANDLER(alerts_list)
         code = pfc_req_query_bool(req, "grouped", &grouped, err);
     if (!code)
         code = read_suppressed(req, &filter.suppressed, err);
+    if (!code)
+        code = pfc_req_query(req, "q", PFC_WIRE_MAX_NAME, &filter.words, err);
+    if (!code && (grouped || by_worth) && filter.words)
+        code = pfc_err_set_field(err, PFC_EINVAL, "q",
+                                 "query: q: expected a list without grouped and sort=worth");
     if (!code && (grouped || by_worth) && filter.group_id)
         code = pfc_err_set_field(err, PFC_EINVAL, "group",
                                  "query: the alerts of one group have neither groups nor an order");

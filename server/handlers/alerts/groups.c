@@ -7,6 +7,7 @@
 #include "server/handlers/handlers.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/bot/issues.h"
+#include "server/services/owners/owners.h"
 
 /* ---- encoding ---- */
 
@@ -204,6 +205,8 @@ static pfc_code read_filter(const pfc_req *req, pfc_group_filter *f, const char 
     if (!code)
         code = pfc_req_query(req, "assignee", PFC_ASSIGNEE_MAX, &f->assignee, err);
     if (!code)
+        code = pfc_req_query(req, "owner", PFC_OWNERS_MAX_NAME + 1, &f->owner, err);
+    if (!code)
         code = pfc_req_query(req, "kernel", PFC_WIRE_MAX_NAME, &f->kernel, err);
     if (!code)
         code = pfc_req_query(req, "backend", PFC_WIRE_MAX_NAME, &f->backend, err);
@@ -229,10 +232,13 @@ PFC_HANDLER(groups_list)
 
     if (!code)
         code = read_filter(req, &filter, &direction, err);
-    /* Assignees are persons: a request without a token must not find groups by them. */
+    /* Assignees and owners are persons: a request without a token must not find groups by them. */
     if (!code && filter.assignee && !req->auth.token_id)
         code = pfc_err_set_field(err, PFC_EDENIED, "assignee",
                                  "query: a search by assignee needs a token");
+    if (!code && filter.owner && !req->auth.token_id)
+        code =
+            pfc_err_set_field(err, PFC_EDENIED, "owner", "query: a search by owner needs a token");
     if (!code && pfc_streq(direction, "improvement"))
         return list_improvements(app, &filter, page, reply, err);
     return code ? code : list_groups(app, req, &filter, page, reply, err);

@@ -401,6 +401,10 @@ SCHEMAS = {
     "MachinesAnswer": page("machines", machine),
     "BisectionsAnswer": page("bisections", ref("Bisected")),
     "BisectionAnswer": {"anyOf": [ref("Bisected"), searching]},
+    "BisectionReplayAnswer": members(
+        bisection_id=NUMERAL, reason=null(TEXT), commits_per_place=COUNT, places=each(COMMIT),
+        steps=each(members(n=NUMERAL, commit=COMMIT, place=COUNT, state=one_of("measured", "broken", "failed", "timed_out"), value=null(NUMBER),
+                           posterior=null(each(SHARE))))),
     "Bisected": bisection,
     "Cost": cost,
     "BisectionStartedAnswer": {"anyOf": [ref("Bisected"), more(bisection, expected=ref("Cost")),

@@ -21,13 +21,16 @@ static json_t *encode_listed(const void *row, const void *req)
 PFC_HANDLER(bisections_list)
 {
     pfc_bisections rows = { 0 };
+    const char *words = NULL;
     int64_t project_id = 0;
     pfc_page page;
     pfc_code code;
 
     code = pfc_query_project_page(app, req, &project_id, &page, err);
     if (!code)
-        code = pfc_bisections_list(app->db, project_id, page, &rows, err);
+        code = pfc_req_query(req, "q", PFC_WIRE_MAX_NAME, &words, err);
+    if (!code)
+        code = pfc_bisections_list(app->db, project_id, words, page, &rows, err);
     if (!code)
         code = pfc_reply_rows(reply, "bisections", PFC_ROW_VIEW(&rows), encode_listed, req,
                               rows.next, err);
@@ -60,6 +63,56 @@ PFC_HANDLER(bisections_get)
         code = pfc_reply_json(reply, 200, json, err);
     }
     pfc_bisection_detail_clear(&detail);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+static json_t *encode_replayed(const pfc_bisection_replayed *s, size_t places)
+{
+    json_t *posterior = s->posterior ? json_array() : json_null();
+
+    for (size_t i = 0; s->posterior && i < places; i++)
+        json_array_append_new(posterior, pfc_reply_number(round(s->posterior[i] * 1e6) / 1e6));
+    return json_pack("{s:I, s:s, s:I, s:s, s:o, s:o}", "n", (json_int_t)s->n, "commit", s->commit,
+                     "place", (json_int_t)s->place, "state", s->state, "value",
+                     pfc_reply_number(s->value), "posterior", posterior);
+}
+
+static json_t *encode_replay(int64_t id, const pfc_bisection_replay *r, const char *reason)
+{
+    json_t *places = json_array(), *steps = json_array();
+
+    for (size_t i = 0; i < r->places; i++)
+        json_array_append_new(places, json_string(r->line.items[i * r->commits_per_place]));
+    for (size_t i = 0; i < r->steps_len; i++)
+        json_array_append_new(steps, encode_replayed(&r->steps[i], r->places));
+    return json_pack("{s:I, s:o, s:I, s:o, s:o}", "bisection_id", (json_int_t)id, "reason",
+                     pfc_reply_string(reason), "commits_per_place",
+                     (json_int_t)r->commits_per_place, "places", places, "steps", steps);
+}
+
+/* GET /api/v1/bisections/{id}/replay */
+PFC_HANDLER(bisections_replay)
+{
+    pfc_bisections row = { 0 };
+    pfc_bisection_replay replay = { 0 };
+    const char *reason = NULL;
+    int64_t id = 0;
+    pfc_code code;
+
+    code = pfc_req_param_id(req, "id", &id, err);
+    if (!code)
+        code = pfc_bisections_get(app->db, id, &row, err);
+    if (!code)
+        code = pfc_req_allow_project(req, row.items[0].project_id, "bisection", err);
+    if (!code && strcmp(row.items[0].mode, "remote") == 0)
+        code = pfc_bisection_replay_get(app->db, row.items[0].project_id, id, &replay, err);
+    else if (!code)
+        reason = "the report of a local search has no options and no commits in order, from which "
+                 "a posterior could be computed";
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_replay(id, &replay, reason), err);
+    pfc_bisection_replay_clear(&replay);
     pfc_rows_clear(&row);
     return code;
 }

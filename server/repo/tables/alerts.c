@@ -13,7 +13,8 @@ static pfc_sql_alerts_list_args alert_args(const pfc_alert_filter *f, pfc_page p
                                        .event_id = f->event_id,
                                        .group_id = f->group_id,
                                        .owner = f->owner,
-                                       .suppressed = f->suppressed };
+                                       .suppressed = f->suppressed,
+                                       .words = f->words };
 }
 
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,

@@ -3,16 +3,19 @@
  */
 #include "server/repo/tables/repo.h"
 
-pfc_code pfc_bisections_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_bisections *out,
-                             pfc_err *err)
+pfc_code pfc_bisections_list(pfc_db *db, int64_t project_id, const char *words, pfc_page page,
+                             pfc_bisections *out, pfc_err *err)
 {
     pfc_code code;
 
-    code = pfc_sql_bisections_list_once(
-        db,
-        &(pfc_sql_bisections_list_args){
-            .project_id = project_id, .cursor = page.cursor, .limit = pfc_page_fetch(page) },
-        out, err);
+    code = pfc_sql_bisections_list_once(db,
+                                        &(pfc_sql_bisections_list_args){
+                                            .project_id = project_id,
+                                            .cursor = page.cursor,
+                                            .limit = pfc_page_fetch(page),
+                                            .words = words,
+                                        },
+                                        out, err);
     if (!code)
         pfc_rows_cut(out, page, id);
     return code;

@@ -127,6 +127,8 @@ typedef struct pfc_alert_filter {
     int64_t event_id, group_id;    /* 0: any */
     const char *owner;             /* one of the names; "none": alerts without; NULL: any */
     pfc_maybe suppressed;          /* unknown: with "open", those that no rule hides; else any */
+    const char *words; /* all of them occur in names of the series or in the group's summary; NULL:
+                          any; only of pfc_alerts_list */
 } pfc_alert_filter;
 
 /** Newest first. */
@@ -223,9 +225,10 @@ pfc_code pfc_machines_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_ma
  *  commits: searched; 0: a report does not say. expected_runs: to go; NAN: a report. */
 typedef pfc_sql_bisections_list_row pfc_bisection;
 typedef pfc_sql_bisections_list_rows pfc_bisections;
-/** project_id 0: any. Newest first. */
-pfc_code pfc_bisections_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_bisections *out,
-                             pfc_err *err) PFC_MUSTCHECK;
+/** project_id 0: any. words: all of them occur in names, commits or verdict; NULL: any. Newest
+ *  first. */
+pfc_code pfc_bisections_list(pfc_db *db, int64_t project_id, const char *words, pfc_page page,
+                             pfc_bisections *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_bisections_get(pfc_db *db, int64_t id, pfc_bisections *out,
                             pfc_err *err) PFC_MUSTCHECK;
 

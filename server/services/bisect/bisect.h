@@ -131,6 +131,36 @@ pfc_code pfc_bisection_detail_get(pfc_db *db, int64_t project_id, int64_t id,
                                   pfc_bisection_detail *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_bisection_detail_clear(pfc_bisection_detail *detail);
 
+#define PFC_BISECTION_REPLAY_PLACES 300
+/* Posterior probabilities that one replay computes, so that a search over thousands of commits
+ * does not keep a thread busy for seconds. */
+#define PFC_BISECTION_REPLAY_WORK   1000000
+
+/** One step that has ended, and the posterior once its result was known. */
+typedef struct pfc_bisection_replayed {
+    int64_t n;
+    const char *commit, *state; /* as of pfc_bisection_step */
+    size_t place;
+    double value;      /* NAN: none */
+    double *posterior; /* one a place; NULL: not computed, see pfc_bisection_replay */
+} pfc_bisection_replayed;
+
+/** The search step by step, recomputed from its results by the planner that it used. A place holds
+ *  `commits_per_place` consecutive commits of the line, the last place perhaps fewer; their
+ *  probabilities are summed. Of a long search only every k-th step and the last one have a
+ *  posterior. Needs a bisection of mode remote; clear with pfc_bisection_replay_clear. */
+typedef struct pfc_bisection_replay {
+    pfc_texts line;
+    size_t commits_per_place, places;
+    pfc_bisection_replayed *steps;
+    size_t steps_len;
+    pfc_bisection_steps rows; /* texts of the steps */
+} pfc_bisection_replay;
+
+pfc_code pfc_bisection_replay_get(pfc_db *db, int64_t project_id, int64_t id,
+                                  pfc_bisection_replay *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_bisection_replay_clear(pfc_bisection_replay *replay);
+
 /* ---- for the other services, not for handlers ---- */
 
 /** Adds the stored fingerprint of a machine to *out; adds nothing if there is none. */

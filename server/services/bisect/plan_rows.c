@@ -109,7 +109,7 @@ pfc_code remote_load(pfc_tx *tx, int64_t project_id, int64_t id, remote *out, pf
 
 /* ---- planning ---- */
 
-pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
+pfc_code remote_plan_new(const remote *r, pfc_bisect_plan **out, pfc_err *err)
 {
     const pfc_bisection_options *o = &r->options;
     const pfc_bisect_opts opts = {
@@ -126,18 +126,26 @@ pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
         .prior = r->prior,
         .seed = 1,
     };
+
+    return pfc_bisect_new(out, &opts, err);
+}
+
+pfc_code remote_plan_add(pfc_bisect_plan *plan, const remote_step *s, pfc_err *err)
+{
+    return pfc_bisect_add_result(
+        plan,
+        &(pfc_bisect_result){
+            .commit = s->place, .build = s->layout, .outcome = s->state, .value = s->value },
+        err);
+}
+
+pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
+{
     pfc_bisect_plan *plan = NULL;
-    pfc_code code = pfc_bisect_new(&plan, &opts, err);
+    pfc_code code = remote_plan_new(r, &plan, err);
 
-    for (size_t i = 0; !code && i < r->steps_len; i++) {
-        const remote_step *s = &r->steps[i];
-
-        code = pfc_bisect_add_result(
-            plan,
-            &(pfc_bisect_result){
-                .commit = s->place, .build = s->layout, .outcome = s->state, .value = s->value },
-            err);
-    }
+    for (size_t i = 0; !code && i < r->steps_len; i++)
+        code = remote_plan_add(plan, &r->steps[i], err);
     if (code)
         pfc_bisect_free(plan);
     else

@@ -50,6 +50,9 @@ const char *remote_state_name(pfc_bisect_outcome state);
 pfc_code remote_load(pfc_tx *tx, int64_t project_id, int64_t id, remote *out,
                      pfc_err *err) PFC_MUSTCHECK;
 void remote_clear(remote *r);
+/** A plan without results, and one result for it; a pending one changes nothing. */
+pfc_code remote_plan_new(const remote *r, pfc_bisect_plan **out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code remote_plan_add(pfc_bisect_plan *plan, const remote_step *s, pfc_err *err) PFC_MUSTCHECK;
 /** A plan that knows every step that ended. */
 pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err) PFC_MUSTCHECK;
 /** Expected cost from now on; reads the runners and the queue. */

@@ -34,6 +34,7 @@ typedef struct pfc_group_filter {
     const char *kernel;        /* a benchmark's name, or its first parts; NULL: any */
     const char *backend;       /* NULL: any, like the rest */
     const char *machine_class; /* ... */
+    const char *owner;         /* one of the names of an alert; "none": alerts without */
     const char *words;         /* all occur in the names of a series or in the summary */
     pfc_maybe back;            /* whether the level of every alert is back */
     bool by_worth;             /* else the newest first */
@@ -90,8 +91,7 @@ pfc_code pfc_groups_update(pfc_db *db, const char *actor, const pfc_group_change
 /** Moves alerts of a group into a new one, and keeps them there. At least one alert must stay.
  *  Both groups get new summaries. *made: the new group. PFC_ENOTFOUND, PFC_EINVAL. */
 pfc_code pfc_group_split(pfc_db *db, const char *actor, int64_t id, const int64_t *alerts,
-                         size_t len, const char *reason, int64_t *made,
-                         pfc_err *err) PFC_MUSTCHECK;
+                         size_t len, const char *reason, int64_t *made, pfc_err *err) PFC_MUSTCHECK;
 /** Moves all alerts of the groups `ids` into group `into` and keeps them there. All are of one
  *  project and branch, else PFC_EINVAL; PFC_ENOTFOUND. */
 pfc_code pfc_groups_merge(pfc_db *db, const char *actor, int64_t into, const int64_t *ids,

@@ -1,11 +1,10 @@
 /* Lists of groups, their alerts with the highest worth, and improvements. */
-#include "server/services/groups/groups.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "server/repo/sql/groups.h"
 #include "server/services/alerts/group_summary.h"
+#include "server/services/groups/groups.h"
 #include "server/services/service.h"
 
 static pfc_sql_alert_group_list_args list_args(const pfc_group_filter *f, pfc_page page)
@@ -19,6 +18,7 @@ static pfc_sql_alert_group_list_args list_args(const pfc_group_filter *f, pfc_pa
                                             .backend = f->backend,
                                             .machine_class = f->machine_class,
                                             .words = f->words,
+                                            .owner = f->owner,
                                             .back = f->back,
                                             .by_worth = f->by_worth,
                                             .cursor = page.cursor,
@@ -32,12 +32,11 @@ static pfc_code read_leads(pfc_db *db, const pfc_groups *groups, pfc_alerts *lea
 
     for (size_t i = 0; i < groups->len; i++)
         ids[i] = groups->items[i].lead_id;
-    code =
-        pfc_sql_alerts_list_once(db,
-                                 &(pfc_sql_alerts_list_args){ .limit = (int64_t)groups->len + 1,
-                                                              .alert_ids = ids,
-                                                              .alert_ids_len = groups->len },
-                                 leads, err);
+    code = pfc_sql_alerts_list_once(db,
+                                    &(pfc_sql_alerts_list_args){ .limit = (int64_t)groups->len + 1,
+                                                                 .alert_ids = ids,
+                                                                 .alert_ids_len = groups->len },
+                                    leads, err);
     free(ids);
     return code;
 }
@@ -64,9 +63,8 @@ pfc_code pfc_groups_get(pfc_db *db, int64_t id, pfc_groups *out, pfc_alerts *lea
 pfc_code pfc_group_events_list(pfc_db *db, int64_t id, pfc_group_events *out, pfc_err *err)
 {
     return pfc_sql_alert_group_events_once(
-        db,
-        &(pfc_sql_alert_group_events_args){ .group_id = id, .limit = PFC_GROUP_EVENTS_MAX }, out,
-        err);
+        db, &(pfc_sql_alert_group_events_args){ .group_id = id, .limit = PFC_GROUP_EVENTS_MAX },
+        out, err);
 }
 
 /* ---- improvements ---- */

@@ -116,7 +116,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/earlier": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job,
-                "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,
+                "/api/v1/bisections/{id}": bisection, "/api/v1/bisections/{id}/replay": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,
                 "/api/v1/browser-sessions/{id}": signed_in}
 
     @staticmethod
@@ -327,7 +327,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")
         ask("patch", "/api/v1/environment/{id}", {"dismissed": True}, path=f"/api/v1/environment/{canary['id']}")
         report = ask("post", "/api/v1/bisections", {**self.bisection(), **support.BUDGET, "verdict": "inconclusive"}).json["id"]
-        ask("get", "/api/v1/bisections")
+        _ = ask("get", "/api/v1/bisections"), ask("get", "/api/v1/bisections/{id}/replay", path=f"/api/v1/bisections/{report}/replay")
         ask("delete", "/api/v1/bisections/{id}", path=f"/api/v1/bisections/{report}")
         return found
 

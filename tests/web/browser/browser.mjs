@@ -25,9 +25,9 @@ export async function startBrowser() {
 }
 
 /** A page whose complaints are collected in `faults`; `allow` is a pattern of what a test provokes on purpose. */
-export async function openPage(browser, { width, height = 900, theme, allow, clock = NOW }) {
+export async function openPage(browser, { width, height = 900, theme, allow, touch = false, clock = NOW }) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: "en-GB",
-    timezoneId: "UTC", reducedMotion: "reduce" });
+    timezoneId: "UTC", reducedMotion: "reduce", hasTouch: touch });
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
   if (clock) await page.clock.setFixedTime(clock);

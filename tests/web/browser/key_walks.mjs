@@ -121,7 +121,7 @@ async function the_keys_are_listed_and_can_be_switched_off({ browser, mock }) {
       const list = page.getByRole("dialog", { name: "Keys" });
       await list.waitFor();
       const text = await list.innerText();
-      for (const entry of [/j\s+next row/, /x\s+select the row/, /Enter\s+open the row/, /g a\s+Alerts/, /g h\s+Heat map/]) assert.match(text, entry);
+      for (const entry of [/j\s+next row/, /x\s+select the row/, /Enter\s+open the row/, /g a\s+Alerts/, /g h\s+Heat map/, /Ctrl\s*wheel\s+zoom at the pointer/, /double click\s+everything/]) assert.match(text, entry);
       assert.equal(await list.locator("dl").nth(1).locator("dt").count(), await page.locator(".nav-pages a, .nav-sections > li:first-child > a").count(), "every page has a letter");
       await shoot(page, `walk-keys-${theme}`);
       assert.deepEqual(await violations(page, theme === "light" ? undefined : COLOURS), []);

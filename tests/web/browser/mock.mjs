@@ -8,7 +8,8 @@ import { act, schedulesOf, withStates } from "./mock_actions.mjs";
 import { comparePlotOf, rowOfPlot } from "./mock_compare.mjs";
 import { canaries, coverage, quality } from "./mock_pages.mjs";
 import { changeSettings, settingsOf } from "./mock_settings.mjs";
-import { changeGroups, listGroups, oneGroup } from "./mock_groups.mjs";
+import { replayOf } from "./mock_bisection.mjs";
+import { changeGroups, groupsOf, listGroups, oneGroup } from "./mock_groups.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const fixture = (name) => JSON.parse(readFileSync(join(here, "../fixtures", `${name}.json`), "utf8"));
@@ -69,6 +70,14 @@ function manySeries(n) {
   })) };
 }
 
+/** Rows below the cursor that have all words of q, as many as the limit says. */
+function asked(url, rows, idOf, textOf) {
+  const q = url.searchParams;
+  const words = (q.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
+  return rows.filter((r) => (!q.has("cursor") || idOf(r) < Number(q.get("cursor"))) && words.every((w) => textOf(r).toLowerCase().includes(w)))
+    .slice(0, Number(q.get("limit") ?? 100));
+}
+
 /** One night; of all but the newest no series is left. */
 function nightOf(id) {
   const row = fixture("nights").sessions.find((s) => s.id === id);
@@ -125,19 +134,20 @@ export function startMock(dist, state) {
       const change = url.searchParams.get("change");
       return { ...all, series: all.series.filter((s) => (!url.searchParams.has("headline") || s.headline)
         && (!change || (change === "steady" ? !s.change : s.change?.direction === change))
-        && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
+        && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))).slice(0, Number(url.searchParams.get("limit") ?? 250)) };
     }],
     [/^\/projects\/[^/]+\/plot$/, (url) => (rowOfPlot(url, fixture("compare")) ? comparePlotOf(rowOfPlot(url, fixture("compare")), fixture("compare")) : state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/coverage$/, (url) => coverage(url, state, fixture("compare").rows)],
     [/^\/projects\/[^/]+\/quality$/, (url) => quality(url, state)],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
+    [/^\/projects\/[^/]+\/owners$/, () => ({ rules: "benchmark:gemm/* @mara @ji\n# comment\nkernel:conv @mara", codeowners: { path: "CODEOWNERS", commit: "0".repeat(40), text: "/src/attention/ @org/attention # the rest\n" }, updated_at: null })],
     [/^\/projects\/[^/]+\/commits$/, (url) => {
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
       const all = list("commits");
-      return { ...all, commits: all.commits.filter((c) => words.every((w) => `${c.id} ${c.subject} ${c.author}`.toLowerCase().includes(w))) };
+      return { ...all, commits: all.commits.filter((c) => words.every((w) => `${c.id} ${c.subject} ${c.author}`.toLowerCase().includes(w))).slice(0, Number(url.searchParams.get("limit") ?? 1000)) };
     }],
     [/^\/projects\/[^/]+\/commits\/[^/]+$/, () => fixture("commit")],
-    [/^\/projects\/[^/]+\/runs$/, (url) => runsOfNight(url.searchParams.get("commit")) ?? list("runs")],
+    [/^\/projects\/[^/]+\/runs$/, (url) => runsOfNight(url.searchParams.get("commit")) ?? { ...list("runs"), runs: asked(url, list("runs").runs, (r) => r.run_id, () => "") }],
     [/^\/projects\/[^/]+\/sessions$/, () => list("nights", "sessions")],
     [/^\/projects\/[^/]+\/sessions\/\w+$/, (url) => ({ ...nightOf(url.pathname.split("/").pop()), ...state.night })],
     [/^\/projects\/[^/]+\/candidates$/, () => list("candidates")],
@@ -160,7 +170,11 @@ export function startMock(dist, state) {
     [/^\/alerts$/, (url) => {
       const all = list("alerts");
       const want = url.searchParams.get("state");
-      return { ...all, alerts: all.alerts.map((a) => ({ ...a, ...state.alerts })).filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
+      if (url.searchParams.has("group")) {
+        const group = groupsOf(state).find((g) => g.id === Number(url.searchParams.get("group")));
+        return { ...all, alerts: group ? [{ ...all.alerts[0], group: { id: group.id, summary: group.summary } }] : [] };
+      }
+      return { ...all, alerts: asked(url, all.alerts, (a) => a.id, (a) => `${a.benchmark} ${a.metric} ${a.backend}`).map((a) => ({ ...a, ...state.alerts })).filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
     }],
     [/^\/groups$/, (url) => listGroups(url, state)],
     [/^\/groups\/\d+$/, (url) => oneGroup(url, state)],
@@ -175,8 +189,9 @@ export function startMock(dist, state) {
     [/^\/projects\/[^/]+\/schedules$/, () => schedulesOf(state)],
     [/^\/runs\/\w+$/, (url) => documentOfNight(Number(url.pathname.split("/").pop())) ?? fixture("run")],
     [/^\/machines$/, () => list("machines")],
-    [/^\/bisections$/, () => list("bisections")],
-    [/^\/bisections\/\d+$/, () => fixture("bisection")],
+    [/^\/bisections$/, (url) => { const all = list("bisections"); return { ...all, bisections: asked(url, all.bisections, (b) => b.id, (b) => `${b.metric} ${b.verdict}`) }; }],
+    [/^\/bisections\/\d+$/, () => ({ ...fixture("bisection"), ...state.bisection })],
+    [/^\/bisections\/\d+\/replay$/, () => replayOf({ ...fixture("bisection"), ...state.bisection })],
   ];
 
   function api(req, res, url) {
@@ -290,6 +305,7 @@ export function startMock(dist, state) {
     const found = settingsOf(path, url, state);
     const hit = found ? [path, () => found] : routes.find(([pattern]) => pattern.test(path));
     state.asked?.push(path + url.search);
+    if (state.hold && url.searchParams.get("q") === state.hold) return undefined; /* never answered */
     if (hit?.[2]?.(url)) return refuse(res, ...hit[2](url));
     return hit ? json(res, 200, state.rename ? renamed(hit[1](url), state.rename) : hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
   }

@@ -11,6 +11,8 @@ const pack = (values) => Buffer.from(Float32Array.from(values).buffer).toString(
 
 export const plotNames = { branch: "main", series: 12, names: [
   { name: "kernel", numeric: false, series: 12, left_out: 0, values: [{ value: "gemm", series: 12 }] },
+  { name: "backend", numeric: false, series: 12, left_out: 0, values: [{ value: "cpu-avx2", series: 8 }, { value: "hip", series: 4 }] },
+  { name: "machine_class", numeric: false, series: 12, left_out: 0, values: [{ value: "epyc-9754", series: 12 }] },
   { name: "dtype", numeric: false, series: 12, left_out: 0, values: TYPES.map((value) => ({ value, series: 4 })) },
   { name: "k", numeric: true, series: 12, left_out: 0, values: ["256", "512", "1024", "4096"].map((value) => ({ value, series: 3 })) },
 ] };

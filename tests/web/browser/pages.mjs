@@ -5,11 +5,15 @@ import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations }
 import { actionWalks } from "./action_walks.mjs";
 import { compareWalks } from "./compare_walks.mjs";
 import { coverageWalks } from "./coverage_walks.mjs";
+import { filterWalks } from "./filter_walks.mjs";
+import { gestureWalks } from "./gesture_walks.mjs";
 import { groupWalks } from "./group_walks.mjs";
 import { keyWalks } from "./key_walks.mjs";
 import { nightWalks } from "./night_walks.mjs";
+import { paletteWalks } from "./palette_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
+import { replayWalks } from "./replay_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
 import { settingsWalks } from "./settings_walks.mjs";
 import { walks } from "./walks.mjs";
@@ -91,7 +95,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

@@ -29,3 +29,13 @@ export interface GroupDetail extends Group { members: GroupMember[]; history: Gr
 export interface GroupsChange {
   groups: { id: number; seen: string }[]; state?: string; reason?: string; assignee?: string; accept?: boolean;
 }
+
+/** The project's rules of ownership; the texts are empty to a request without a token. */
+export interface OwnersReply { rules: string; codeowners: { path: string; commit: string; text: string } | null }
+
+/** Names in rules and CODEOWNERS, whose lines are PATTERN OWNER..., and "none" for alerts without an owner. */
+export function ownersOf(reply: OwnersReply | null): string[] {
+  const lines = `${reply?.rules ?? ""}\n${reply?.codeowners?.text ?? ""}`.split("\n").map((l) => l.replace(/(^|\s)#.*$/, "").trim());
+  const names = lines.filter((l) => l !== "" && !/^\^?\[/.test(l)).flatMap((l) => l.split(/\s+/).slice(1));
+  return ["none", ...[...new Set(names)].sort()];
+}

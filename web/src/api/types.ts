@@ -191,12 +191,17 @@ export interface BisectCost {
   commits: number; stored_runs: number; runs: number | null; builds: number | null; run_seconds: number | null;
   wait_seconds: number | null; seconds: number | null; runners: number; jobs_waiting: number;
 }
+/** The posterior after each step; reason: why a report has no steps. */
+export interface BisectionReplay {
+  bisection_id: number; reason: string | null; commits_per_place: number; places: string[];
+  steps: { n: number; commit: string; place: number; state: string; value: number | null; posterior: number[] | null }[];
+}
 export interface Bisection {
   id: number; project: string; metric: string; benchmark: string | null; backend: string | null; good: string;
   bad: string; verdict: string | null; culprits: Culprit[]; runs: number; builds: number; commits_measured: number;
   seconds: number; steps?: BisectStep[] | null; alert_id: number | null; created_at?: string; unit?: string | null;
   /* of a search on the runners */
-  mode?: string; state?: string; reason?: string | null; expected_runs?: number | null;
+  mode?: string; state?: string; reason?: string | null; expected_runs?: number | null; machine_class?: string | null;
   line?: { commit: string; probability: number | null }[]; expected?: BisectCost;
   repro?: string; verifications?: Verification[];
   /* number of steps by result; runs that were stored before do not count as measurements of this search */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accept, faultAt, quoted, suggest, termAt, type Field } from "./completion";
+import { accept, complete, faultAt, quoted, suggest, termAt, type Field, type Suggestion } from "./completion";
 
 const fields: Field[] = [
   { name: "benchmark", numeric: false, values: [{ value: "gemm/f32", series: 2 }, { value: "a b", series: 1 }] },
@@ -51,4 +51,12 @@ test("values are quoted where they have to be", () => {
 test("the position of a fault is read from the server's message", () => {
   assert.equal(faultAt('select: at character 4: expected a number after "k>=", got "big"'), 3);
   assert.equal(faultAt("select: 1200 bytes, expected at most 1000"), null);
+});
+
+test("a filter of one value is replaced as a whole, by values that begin with the text first", () => {
+  const values = [{ value: "cpu-hip", series: 1 }, { value: "hip", series: 4 }, { value: "cuda", series: null }];
+  assert.deepEqual(complete(values, "hi").map((s) => s.insert), ["hip", "cpu-hip"]);
+  assert.deepEqual(complete(values, "").length, 3);
+  assert.deepEqual(complete(values, "hip").map((s) => s.label), ["cpu-hip"], "the value itself is no suggestion");
+  assert.equal(accept("hi", complete(values, "hi")[0] as Suggestion).text.trim(), "hip");
 });

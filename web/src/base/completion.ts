@@ -1,5 +1,7 @@
 /* Completion of expressions that select series (core/select/select.h). Pure. */
 
+export interface Value { value: string; series: number | null }
+
 export interface Field {
   name: string;
   numeric: boolean;
@@ -14,6 +16,8 @@ export interface Suggestion {
   label: string;
   /** Series that have it. */
   series: number | null;
+  /** It is all of the text: no blank follows it. */
+  whole?: boolean;
 }
 
 const OPERATOR = /!=|<=|>=|=|<|>/;
@@ -49,6 +53,12 @@ function ranked<T>(all: readonly T[], text: (item: T) => string, typed: string):
   return all.filter((item) => place(item) >= 0).sort((a, b) => Math.min(1, place(a)) - Math.min(1, place(b))).slice(0, MOST);
 }
 
+/** Values for an input that holds one value: the text as a whole is replaced. */
+export function complete(values: readonly Value[], text: string): Suggestion[] {
+  return ranked(values, (v) => v.value, text.trim()).filter((v) => v.value !== text)
+    .map((v) => ({ insert: v.value, from: 0, to: text.length, label: v.value, series: v.series, whole: true }));
+}
+
 export function suggest(text: string, caret: number, fields: readonly Field[]): Suggestion[] {
   const [from, end] = termAt(text, caret);
   const term = text.slice(from, end);
@@ -80,7 +90,7 @@ export function suggest(text: string, caret: number, fields: readonly Field[]): 
 export function accept(text: string, s: Suggestion): { text: string; caret: number } {
   const name = s.insert.endsWith("=");
   const rest = text.slice(s.to);
-  const gap = name || rest !== "" ? "" : " ";
+  const gap = name || rest !== "" || s.whole ? "" : " ";
   return { text: text.slice(0, s.from) + s.insert + gap + rest, caret: s.from + s.insert.length + gap.length };
 }
 

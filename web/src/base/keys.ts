@@ -17,6 +17,20 @@ export const KEYS: readonly (readonly [readonly string[], string])[] = [
   [["?"], "this list"],
 ];
 
+/** Keys with a modifier: they work while single keys are off, too. */
+export const CHORDS: readonly (readonly [readonly string[], string])[] = [
+  [["Ctrl", "K"], "search pages, series, commits, alerts, groups, bisections, runs"],
+];
+
+/** Keys and gestures of a chart; the keys act while it has the focus. */
+export const CHART_KEYS: readonly (readonly [readonly string[], string])[] = [
+  [["Ctrl", "wheel"], "zoom at the pointer; on a touch screen: pinch"],
+  [["Shift", "drag"], "pan"],
+  [["double click"], "everything"],
+  [["+", "\u2212", "0"], "zoom in, zoom out, everything"],
+  [["\u2190", "\u2192"], "next point of a series; pan a plot"],
+];
+
 export type KeyAction = { do: "help" } | { do: "search" } | { do: "row"; by: 1 | -1 } | { do: "mark" } | { do: "wait" } | { do: "go"; page: string };
 
 /** The action of a key; `waiting`: the key before it was "g". Null: nothing of these, and the wait is over. */

@@ -165,9 +165,9 @@ export function nearestLines(panel: Panel, column: number, y: number, most: numb
 
 export interface View { from: number; to: number }
 
-/** The view after zooming by `factor` around `at`, within `all`, and at least 2 columns wide. */
-export function zoomed(view: View, at: number, factor: number, all: View): View {
-  const wide = Math.min(all.to - all.from, Math.max(2, (view.to - view.from) * factor));
+/** The view after zooming by `factor` around `at`, within `all`, and at least `least` wide. */
+export function zoomed(view: View, at: number, factor: number, all: View, least = 2): View {
+  const wide = Math.min(all.to - all.from, Math.max(least, (view.to - view.from) * factor));
   const share = (at - view.from) / (view.to - view.from || 1);
   return kept({ from: at - wide * share, to: at + wide * (1 - share) }, all);
 }

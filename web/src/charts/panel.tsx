@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { formatNumber } from "../base/format";
 import { visible } from "../base/visible";
+import { attachGestures } from "./gestures";
 import { nearestColumn, ticks, yRange, type Panel, type View } from "./lines";
 import { clear, columnOf, drawLine, roomFor, rowOf, type Frame, type Room } from "./raster";
 
@@ -178,10 +179,6 @@ export function PanelChart(props: PanelProps) {
       const share = 1 - (clientY - box.top - TOP) / (height - TOP - (axis ? AXIS : 6));
       return log ? low * (high / low) ** share : low + share * (high - low);
     };
-    const fingers = new Map<number, PointerEvent>();
-    let begin: { x: number; left: number; pan: boolean } | null = null;
-    let moved = 0;
-    let apart = 0;
     const band = host.parentElement?.querySelector<HTMLElement>(".panel-band") ?? null;
     const showBand = (from: number, to: number) => {
       if (!band) return;
@@ -189,70 +186,35 @@ export function PanelChart(props: PanelProps) {
       band.style.left = `${Math.min(from, to)}px`;
       band.style.width = `${Math.abs(to - from)}px`;
     };
-    const down = (e: PointerEvent) => {
-      if (e.button !== 0) return;
-      fingers.set(e.pointerId, e);
-      host.setPointerCapture(e.pointerId);
-      moved = 0;
-      begin = { x: x(e.clientX), left: e.clientX, pan: now.current.drag === "pan" || e.shiftKey };
-      if (fingers.size === 2) {
-        const [a, b] = [...fingers.values()] as [PointerEvent, PointerEvent];
-        apart = Math.abs(a.clientX - b.clientX);
-        begin = null;
+    const stop = attachGestures(host, {
+      x, pans: () => now.current.drag === "pan",
+      onZoom: (at, factor) => now.current.onZoom(at, factor),
+      onPan: (by) => now.current.onPan(by),
+      onAll: () => now.current.onAll(),
+      onDrag: (span, done) => {
+        const left = host.getBoundingClientRect().left;
+        if (span && !done) return showBand(span.from - left, span.to - left);
         showBand(0, 0);
-      }
-    };
+        if (span) now.current.onRange(x(Math.min(span.from, span.to)), x(Math.max(span.from, span.to)));
+      },
+      leaves: true,
+      onPress: (e) => now.current.onPick(nearestColumn(now.current.xs, x(e.clientX)), y(e.clientY)),
+    });
     const move = (e: PointerEvent) => {
       const box = host.getBoundingClientRect();
-      if (fingers.has(e.pointerId)) fingers.set(e.pointerId, e);
-      if (fingers.size === 2) {
-        const [a, b] = [...fingers.values()] as [PointerEvent, PointerEvent];
-        const next = Math.abs(a.clientX - b.clientX);
-        if (apart > 8 && next > 8) now.current.onZoom(x((a.clientX + b.clientX) / 2), apart / next);
-        apart = next;
-        return;
-      }
-      if (begin) {
-        moved = Math.max(moved, Math.abs(e.clientX - begin.left));
-        if (begin.pan && moved > 3) now.current.onPan(begin.x - x(e.clientX));
-        else if (moved > 3) showBand(begin.left - box.left, e.clientX - box.left);
-      }
       const column = nearestColumn(now.current.xs, x(e.clientX));
       now.current.onHover(column >= 0 ? column : null, y(e.clientY), { left: e.clientX - box.left, top: e.clientY - box.top });
     };
-    const up = (e: PointerEvent) => {
-      const one = fingers.size === 1;
-      fingers.delete(e.pointerId);
-      if (one && begin && moved <= 3) now.current.onPick(nearestColumn(now.current.xs, x(e.clientX)), y(e.clientY));
-      else if (one && begin && !begin.pan) now.current.onRange(Math.min(begin.x, x(e.clientX)), Math.max(begin.x, x(e.clientX)));
-      begin = null;
-      showBand(0, 0);
-    };
-    const leave = () => { if (fingers.size === 0) now.current.onHover(null, 0, null); };
-    const wheel = (e: WheelEvent) => {
-      if (!e.ctrlKey && !e.metaKey) return;
-      e.preventDefault();
-      now.current.onZoom(x(e.clientX), Math.exp(Math.max(-1, Math.min(1, e.deltaY / 200))));
-    };
-    const all = () => now.current.onAll();
-    host.addEventListener("pointerdown", down);
+    const leave = () => now.current.onHover(null, 0, null);
     host.addEventListener("pointermove", move);
-    host.addEventListener("pointerup", up);
-    host.addEventListener("pointercancel", up);
     host.addEventListener("pointerleave", leave);
-    host.addEventListener("dblclick", all);
-    host.addEventListener("wheel", wheel, { passive: false });
     return () => {
       watch.disconnect();
       cancelAnimationFrame(frame.current);
       frame.current = 0;
-      host.removeEventListener("pointerdown", down);
+      stop();
       host.removeEventListener("pointermove", move);
-      host.removeEventListener("pointerup", up);
-      host.removeEventListener("pointercancel", up);
       host.removeEventListener("pointerleave", leave);
-      host.removeEventListener("dblclick", all);
-      host.removeEventListener("wheel", wheel);
     };
   }, []);
   const { view, width, column, xs } = props;

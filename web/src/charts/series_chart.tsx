@@ -6,8 +6,9 @@ import type { SeriesReply } from "../api/types";
 import { formatNumber } from "../base/format";
 import { themeShown } from "../base/theme";
 import { brokenMarks, markNear, nearest, plotOf, xOf, type BrokenMark, type Plot, type Shown, type XMode, type YMode } from "./columns";
+import { attachGestures } from "./gestures";
+import { kept, zoomed, type View } from "./lines";
 import { drawAbove, drawBehind, palette, type Marks, type Palette } from "./marks";
-import { attachPan } from "./pan";
 import { BrokenCard, PointCard } from "./point_card";
 
 export type DragMode = "zoom" | "pan" | "range";
@@ -32,9 +33,14 @@ export interface SeriesChartProps {
   onZoom: (zoom: [number, number] | null) => void;
   onSelect: (row: number | null) => void;
   onRange: (range: [number, number] | null) => void;
+  /** Selecting a point opens another page. */
+  leaves?: boolean;
   /** Keys, for charts that can be walked through; without it the chart is a picture. */
   onKey?: (event: KeyboardEvent) => void;
 }
+
+/** Room beside the first and the last point on view, as a share of what is on view. */
+const PAD = 0.015;
 
 function scaleOf(plot: Plot, zoom: [number, number] | null, broken: readonly BrokenMark[]): { min: number; max: number } {
   const first = Math.min(plot.xs[0] ?? 0, broken[0]?.x ?? Infinity);
@@ -45,7 +51,7 @@ function scaleOf(plot: Plot, zoom: [number, number] | null, broken: readonly Bro
     const b = xOf(plot, zoom[1]);
     [min, max] = [Math.min(a, b), Math.max(a, b)];
   }
-  const pad = (max - min) * 0.015 || Math.max(0.5, Math.abs(max) * 1e-6);
+  const pad = (max - min) * PAD || Math.max(0.5, Math.abs(max) * 1e-6);
   return { min: min - pad, max: max + pad };
 }
 
@@ -74,6 +80,16 @@ function rowBeyond(plot: Plot, x: number): number {
   const [from, to] = [plot.xs[0] ?? 0, plot.xs[last] ?? 1];
   if (x >= from && x <= to) return plot.order[nearest(plot.xs, x)] ?? 0;
   return Math.round(((x - from) / (to - from || 1)) * last);
+}
+
+/** Rows at the ends of a scale, two or more; `beyond`: there may be rows before the first and behind the last. */
+function rowsOf(plot: Plot, { from, to }: View, beyond: boolean): [number, number] {
+  const pad = ((to - from) / (1 + 2 * PAD)) * PAD;
+  const [a, b] = [rowBeyond(plot, from + pad), rowBeyond(plot, to - pad)];
+  if (a !== b && beyond) return a < b ? [a, b] : [b, a];
+  const last = plot.xs.length - 1;
+  const [low, high] = [Math.max(0, Math.min(a, b, last - 1)), Math.min(last, Math.max(a, b, 1))];
+  return low < high ? [low, high] : [Math.max(0, low - 1), Math.min(last, high + 1)];
 }
 
 /** Every point as a dot while there is room for dots. */
@@ -161,7 +177,8 @@ export function SeriesChart(props: SeriesChartProps) {
       series: series(colours, plot),
       bands: what === "ratio" ? [] : [{ series: [2, 1], fill: colours.band }],
       cursor: {
-        y: false, drag: { x: true, y: false, setScale: false, dist: 6 },
+        y: false, drag: { x: false, y: false, setScale: false },
+        bind: { mousedown: () => null, mouseup: () => null, dblclick: () => null }, /* gestures.ts */
         points: { size: 9, stroke: colours.surface, width: 2, fill: colours.line, show: true },
         focus: { prox: -1 },
       },
@@ -184,41 +201,56 @@ export function SeriesChart(props: SeriesChartProps) {
           if (shown === null || shown === undefined) return setHover(null);
           setHover({ row, x: c.valToPos(plot.xs[at] ?? 0, "x"), y: c.valToPos(shown, "y") });
         }],
-        setSelect: [(c) => {
-          const { left, width } = c.select;
-          if (width < 6) return;
-          const a = rowAt(c, left);
-          const b = rowAt(c, left + width);
-          c.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-          const span: [number, number] = a <= b ? [a, b] : [b, a];
-          if (span[0] === span[1]) return;
-          if (now.current.drag === "range") now.current.onRange(span);
-          else now.current.onZoom(span);
-        }],
       },
     }, [plot.xs, plot.low, plot.high, plot.min, plot.line, plot.infra] as uPlot.AlignedData, host);
     chart.current = u;
     u.setScale("x", scaleOf(plot, now.current.zoom, broken));
 
-    let pressed = -1;
-    u.over.addEventListener("mousedown", (e) => { pressed = e.clientX; });
-    u.over.addEventListener("click", (e) => {
-      if (Math.abs(e.clientX - pressed) > 5 || u.cursor.idx === null || u.cursor.idx === undefined) return;
-      const row = plot.order[u.cursor.idx] ?? 0;
-      now.current.onSelect(now.current.selected === row ? null : row);
+    const all = (): View => {
+      if (now.current.beyond) return { from: -Infinity, to: Infinity };
+      const { min, max } = scaleOf(plot, null, broken);
+      return { from: min, to: max };
+    };
+    const view = (): View => ({ from: u.scales["x"]?.min ?? 0, to: u.scales["x"]?.max ?? 1 });
+    const show = (v: View) => u.setScale("x", { min: v.from, max: v.to });
+    const least = (2 * ((plot.xs[plot.xs.length - 1] ?? 1) - (plot.xs[0] ?? 0))) / Math.max(2, plot.xs.length - 1);
+    const left = (clientX: number) => Math.max(0, Math.min(u.over.clientWidth, clientX - u.over.getBoundingClientRect().left));
+    const x = (clientX: number) => u.posToVal(clientX - u.over.getBoundingClientRect().left, "x");
+    const before: (number | null)[] = [null, null]; /* selected before the last two presses: a double click selects nothing */
+    const stopGestures = attachGestures(u.over, {
+      x, pans: () => now.current.drag === "pan", leaves: now.current.leaves === true,
+      onZoom: (at, factor) => show(zoomed(view(), at, factor, all(), least)),
+      onPan: (by) => show(kept({ from: view().from + by, to: view().to + by }, all())),
+      onRest: () => now.current.onZoom(rowsOf(plot, view(), now.current.beyond === true)),
+      onAll: () => {
+        if (!now.current.leaves) now.current.onSelect(before[0] ?? null);
+        if (!now.current.beyond) show(all());
+        now.current.onZoom(null);
+      },
+      onDrag: (span, done) => {
+        const [a, b] = span ? [left(Math.min(span.from, span.to)), left(Math.max(span.from, span.to))] : [0, 0];
+        u.setSelect({ left: done ? 0 : a, top: 0, width: done ? 0 : b - a, height: done ? 0 : u.over.clientHeight }, false);
+        if (!done || b - a < 6) return;
+        const [p, q] = [rowAt(u, a), rowAt(u, b)];
+        if (p === q) return;
+        if (now.current.drag === "range") now.current.onRange([Math.min(p, q), Math.max(p, q)]);
+        else now.current.onZoom([Math.min(p, q), Math.max(p, q)]);
+      },
+      onPress: (e) => {
+        if (plot.xs.length === 0) return;
+        before.push(now.current.selected);
+        before.shift();
+        const row = rowAt(u, left(e.clientX));
+        now.current.onSelect(now.current.selected === row ? null : row);
+      },
     });
-    const stopPan = attachPan(u, () => now.current.drag === "pan", (min, max) => {
-      const [a, b] = now.current.beyond ? [rowBeyond(plot, min), rowBeyond(plot, max)]
-        : [plot.order[nearest(plot.xs, min)] ?? 0, plot.order[nearest(plot.xs, max)] ?? 0];
-      if (a !== b) now.current.onZoom(a <= b ? [a, b] : [b, a]);
-    }, () => now.current.beyond === true);
     const watch = new ResizeObserver(() => {
       if (host.clientWidth > 0 && host.clientWidth !== u.width) u.setSize({ width: host.clientWidth, height });
     });
     watch.observe(host);
     return () => {
       watch.disconnect();
-      stopPan();
+      stopGestures();
       u.destroy();
       chart.current = null;
       setHover(null);
@@ -231,10 +263,7 @@ export function SeriesChart(props: SeriesChartProps) {
     chart.current?.setScale("x", scaleOf(plot, now.current.zoom, broken));
   }, [zoomKey]);
   useEffect(() => {
-    if (!chart.current) return;
-    const drag = chart.current.cursor.drag;
-    if (drag) drag.x = props.drag !== "pan";
-    chart.current.over.dataset["drag"] = props.drag;
+    if (chart.current) chart.current.over.dataset["drag"] = props.drag;
   }, [props.drag, reply, xMode, yMode, what, height, theme]);
   useEffect(() => {
     chart.current?.redraw(false, false);

@@ -10,6 +10,11 @@ const BOTTOM = 34;
 /** value null: the commit could not be measured. */
 export interface StepDot { place: number; step: number; value: number | null; culprit: boolean }
 
+/** Radius of a dot: it shrinks with the room between commits, but stays legible. */
+const radius = (room: number) => Math.max(6.5, Math.min(10, room / 2));
+/** Smaller dots have no number in them. */
+const NUMBERED = 9;
+
 /** Repeats of one commit are side by side. */
 function besides(dots: readonly StepDot[], room: number): number[] {
   const at = dots.map((d) => dots.filter((o) => o.place === d.place));
@@ -21,14 +26,17 @@ function besides(dots: readonly StepDot[], room: number): number[] {
 
 export function Steps(props: {
   dots: readonly StepDot[]; places: readonly string[]; culprit: [number, number] | null; unit: string; label: string;
+  /** The number of the last step that is shown, and brought out; without it all are shown alike. */
+  upTo?: number;
 }) {
-  const values = props.dots.map((d) => d.value);
+  const values = props.dots.map((d) => d.value); /* of later steps, too: the axes stay where they are */
   const [min, max] = extent(values);
   const pad = (max - min) * 0.12 || Math.abs(max) * 0.05 || 1;
   const scale = scaleFor(props.unit, max);
   const y = linear((min - pad) * scale.factor, (max + pad) * scale.factor, HEIGHT - BOTTOM, 14);
   const x = linear(-0.5, Math.max(0.5, props.places.length - 0.5), LEFT, WIDTH - 14);
   const aside = besides(props.dots, x(1) - x(0));
+  const r = radius(x(1) - x(0));
   const every = Math.max(1, Math.ceil(props.places.length / 9));
   return (
     <svg class="steps" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={props.label}>
@@ -46,13 +54,14 @@ export function Steps(props: {
         <text key={i} class="tick mono" x={x(i)} y={HEIGHT - 12} text-anchor="middle">{name}</text>
       ))}
       {props.dots.map((d, i) => {
+        if (props.upTo !== undefined && d.step > props.upTo) return null;
         const cx = x(d.place) + (aside[i] ?? 0);
         const cy = d.value === null ? HEIGHT - BOTTOM - 12 : y(d.value * scale.factor);
         return (
-          <g key={d.step} class={d.value === null ? "step-dot step-none" : d.culprit ? "step-dot step-hit" : "step-dot"}>
+          <g key={d.step} class={`step-dot${d.value === null ? " step-none" : d.culprit ? " step-hit" : ""}${d.step === props.upTo ? " step-now" : ""}`}>
             {d.value === null && <title>could not be measured</title>}
-            <circle cx={cx} cy={cy} r="10" />
-            <text x={cx} y={cy + 3.5} text-anchor="middle">{d.value === null ? "\u00d7" : d.step}</text>
+            <circle cx={cx} cy={cy} r={r} />
+            {r >= NUMBERED && <text x={cx} y={cy + 3.5} text-anchor="middle">{d.value === null ? "\u00d7" : d.step}</text>}
           </g>
         );
       })}

@@ -1,6 +1,6 @@
 /* One alert: the change, its suspects and its history. */
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { shownProject } from "../api/projects";
 import type { Alert, AlertDetail, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
@@ -62,6 +62,7 @@ const place = (a: Alert) => (a.commit ?? a.commit_high).slice(0, 12);
 function Around(props: { alert: AlertDetail }) {
   const a = props.alert;
   const load = useApi<SeriesReply>(`/series/${a.series_id}?points=5000`, ["run"]);
+  const [moved, setMoved] = useState<[number, number] | null | undefined>(undefined); /* undefined: around the change */
   return (
     <View load={load} what="the series">
       {(reply) => {
@@ -70,8 +71,8 @@ function Around(props: { alert: AlertDetail }) {
         const [first, last] = [rowOfCommit(reply, a.commit ?? a.commit_low), rowOfCommit(reply, a.commit ?? a.commit_high)];
         if (n === 0) return <Empty title="The series has no point" />;
         const zoom: [number, number] | null = first < 0 || last < 0 ? null : [Math.max(0, first - 30), Math.min(n - 1, last + 30)];
-        return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={zoom} selected={null} range={null}
-          label={a.commit ? `The series around commit ${shortId(a.commit)}` : "The series around the drift"} onZoom={() => navigate(href.series(a.series_id, { at: place(a) }))}
+        return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={moved === undefined ? zoom : moved} selected={null} leaves range={null}
+          label={a.commit ? `The series around commit ${shortId(a.commit)}` : "The series around the drift"} onZoom={setMoved}
           onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} />;
       }}
     </View>

@@ -1,25 +1,18 @@
-/* One bisection: the verdict, and the steps that led to it. */
+/* One bisection: the final evidence, then the search step by step, then its table. */
 import { useEffect } from "preact/hooks";
 import { shownProject } from "../api/projects";
-import type { BisectStep, Bisection, Commit } from "../api/types";
+import type { AlertDetail, BisectStep, Bisection, Commit } from "../api/types";
 import { useApi } from "../api/use";
-import { Steps, type StepDot } from "../charts/steps";
 import { formatChange, formatDuration, formatCertainty, formatValue, plural, shortId } from "../base/format";
 import { href, withQuery } from "../base/route";
 import { Badge, StateBadge } from "../widgets/badge";
 import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
-import { budgetText, countsText, differenceText, setText } from "./bisection_text";
+import { agreementOf, budgetText, countsText, differenceText, setText } from "./bisection_text";
+import { Replay } from "./replay";
 import { Search } from "./search";
 import { Verdicts } from "./verdicts";
-
-/** Measured commits in history order where it is known, else as they came. */
-function placesOf(b: Bisection, commits: readonly Commit[]): string[] {
-  const position = new Map(commits.map((c) => [c.id, c.position]));
-  const ids = [...new Set((b.steps ?? []).map((s) => s.commit))];
-  return ids.every((id) => position.has(id)) ? ids.sort((x, y) => (position.get(x) ?? 0) - (position.get(y) ?? 0)) : ids;
-}
 
 function StepTable(props: { caption: string; b: Bisection; unit: string; steps: readonly BisectStep[] }) {
   const { b } = props;
@@ -36,23 +29,17 @@ function StepTable(props: { caption: string; b: Bisection; unit: string; steps: 
   );
 }
 
-function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] }) {
+function Tables(props: { b: Bisection; unit: string }) {
   const { b } = props;
   const steps = (b.steps ?? []).filter((s) => !s.confirm);
   const fresh = (b.steps ?? []).filter((s) => s.confirm);
-  if (steps.length === 0) return <Empty title="The report came without its steps" />;
-  const places = placesOf(b, props.history);
-  const guilty = new Set(b.culprits.flatMap((c) => c.commits));
-  const dots = steps.map((s, i): StepDot => ({ place: places.indexOf(s.commit), step: i + 1, value: s.value, culprit: guilty.has(s.commit) }));
-  const hit = places.flatMap((p, i) => (guilty.has(p) ? [i] : []));
   return (
     <>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Plot of the steps">
-        <Steps dots={dots} places={places.map((p) => p.slice(0, 7))} unit={props.unit}
-          culprit={hit.length > 0 ? [hit[0] ?? 0, hit[hit.length - 1] ?? 0] : null}
-          label={`${plural(dots.length, "measurement")} of ${plural(places.length, "commit")}; the table below holds the same numbers.`} />
-      </div>
-      <StepTable caption="Steps" b={b} unit={props.unit} steps={steps} />
+      {steps.length > 0 && (
+        <details class="section">
+          <summary>Table of {plural(steps.length, "step")}</summary>
+          <StepTable caption="Steps" b={b} unit={props.unit} steps={steps} />
+        </details>)}
       {fresh.length > 0 && (
         <details class="section">
           <summary>New interleaved pairs that check the culprit: {plural(fresh.length, "run")}, the commit before the culprit and the culprit, interleaved</summary>
@@ -60,6 +47,16 @@ function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] })
         </details>)}
     </>
   );
+}
+
+/** Whether the search and its alert state the same size. */
+function Agreement(props: { b: Bisection; alert: number }) {
+  const load = useApi<AlertDetail>(`/alerts/${props.alert}`, ["alert"]);
+  const culprit = props.b.culprits[0];
+  if (!culprit || load.state === "loading") return null;
+  if (load.state === "failed") return <p class="said bad" role="status">Alert #{props.alert} cannot be compared: {load.error.message}</p>;
+  const said = agreementOf(props.b, culprit, load.data);
+  return <p class={said.agrees === false ? "said bad agreement" : "agreement"} role="note"><a href={href.alert(props.alert)}>Alert #{props.alert}</a>: {said.text}</p>;
 }
 
 const UNITS: Record<string, string> = { tflops: "TFLOP/s", gbps: "GB/s", ns: "ns", cycles: "cycles", bytes: "bytes" };
@@ -81,7 +78,6 @@ export function BisectionView(props: { id: string }) {
             {b.failure && <p class="said bad" role="status"><CommitLink project={b.project} id={b.failure.commit} /> {b.failure.state.replace("_", " ")}{b.failure.job_id === null ? "" : ` (job ${b.failure.job_id})`}: {b.failure.reason}</p>}
             {budgetText(b) && <p role="status">{budgetText(b)}</p>}
             {!budgetText(b) && differenceText(b) && <p role="status">{differenceText(b)}</p>}
-            {b.mode === "remote" && <Search b={b} reload={load.state === "data" ? load.reload : () => undefined} />}
             <Section title={b.culprits.length === 1 ? "Culprit" : "Culprits"}>
               {b.culprits.length === 0 ? <Empty title={b.state === "running" ? "No commit is named yet" : "No commit is named"} /> : <div class="cards">{b.culprits.map((c, i) => (
                 <article key={i} class="card">
@@ -91,9 +87,12 @@ export function BisectionView(props: { id: string }) {
                   <p><Badge judged={{ tone: c.probability >= 0.95 ? "bad" : "warn", icon: c.probability >= 0.95 ? "check" : "question", word: `${formatCertainty(c.probability)} certain` }} /></p>
                   <p class="muted">{formatChange(c.rel_low)} to {formatChange(c.rel_high)}</p>
                 </article>))}</div>}
+              {b.culprits.length > 0 && (b.alert_id === null ? <p class="muted">No alert belongs to this search.</p> : <Agreement b={b} alert={b.alert_id} />)}
             </Section>
+            {b.mode === "remote" && <Search b={b} reload={load.state === "data" ? load.reload : () => undefined} />}
             <Verdicts b={b} />
-            <Section title="Steps"><Plot b={b} unit={unit} history={history} /></Section>
+            <Replay b={b} unit={unit} history={history} />
+            <Tables b={b} unit={unit} />
             <Section title="Cost">
               <Facts facts={[["Runs", String(b.runs)], ["Builds", String(b.builds)], ["Commits measured", String(b.commits_measured)], ["Time", formatDuration(b.seconds)],
                 ...(countsText(b) ? [["Steps", countsText(b)] as [string, string]] : []),

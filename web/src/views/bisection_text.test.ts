@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bisection, Culprit } from "../api/types";
-import { budgetText, countsText, differenceText, setText } from "./bisection_text";
+import { agreementOf, budgetText, countsText, differenceText, setText } from "./bisection_text";
 
 const search = (more: Partial<Bisection>): Bisection => ({
   id: 1, project: "p", metric: "t_ns", benchmark: null, backend: null, good: "a", bad: "b", verdict: "inconclusive", culprits: [],
@@ -39,4 +39,19 @@ test("stored runs are not counted as measured", () => {
   const counts = { stored: 6, measured: 0, broken: 2, failed: 0, timed_out: 0, waiting: 0 };
   assert.equal(countsText(search({ counts })), "0 newly measured, 6 stored runs used, 2 broken");
   assert.equal(countsText(search({ counts: null })), null);
+});
+
+test("the effect of a search agrees with its alert when the intervals overlap, else the difference has its possible reasons", () => {
+  const c: Culprit = { commits: ["f".repeat(40)], probability: 0.99, rel_change: -0.1, rel_low: -0.12, rel_high: -0.08 };
+  const alert = { rel_change: -0.11, rel_low: -0.13, rel_high: -0.12, machine_class: "m1", metric: "t_ns", backend: "cpu", benchmark: "gemm", commit: "f".repeat(40), culprit: null, kind: "step" };
+  const b = search({ metric: "t_ns", backend: "cpu", benchmark: "gemm", machine_class: "m1" });
+  assert.equal(agreementOf(b, c, alert).agrees, true); /* they touch */
+  const apart = { ...alert, rel_change: -0.2, rel_low: -0.21, rel_high: -0.19 };
+  const plain = agreementOf(b, c, apart);
+  assert.equal(plain.agrees, false);
+  assert.match(plain.text, /Possible reasons: the alert compares levels over runs of many sessions/);
+  const other = agreementOf({ ...b, machine_class: "m2", backend: "hip" }, c, { ...apart, commit: "a".repeat(40) }).text;
+  for (const reason of [/of m1, those of the search of m2/, /about gemm t_ns cpu, the search about gemm t_ns hip/, /places the change at aaaaaaaaaa/]) assert.match(other, reason);
+  assert.equal(agreementOf(b, c, { ...alert, kind: "drift" }).agrees, null);
+  assert.equal(agreementOf(b, c, { ...alert, rel_low: null as unknown as number }).agrees, null);
 });

@@ -1,5 +1,5 @@
 /* Sentences about how a bisection ended. Pure functions, so that they can be tested without a page. */
-import type { Bisection, Culprit } from "../api/types";
+import type { Alert, Bisection, Culprit } from "../api/types";
 import { formatChange, formatShare, plural, shortId } from "../base/format";
 
 /** "Budget of 40 runs used; 12 candidates remain; …", as the command line says it; null: no budget ended it. */
@@ -37,4 +37,23 @@ export function countsText(b: Bisection): string | null {
   if (!n) return null;
   const rest: [number, string][] = [[n.stored, "stored runs used"], [n.failed, "failed"], [n.broken, "broken"], [n.timed_out, "timed out"], [n.waiting, "under way"]];
   return [`${n.measured} newly measured`, ...rest.filter(([k]) => k > 0).map(([k, what]) => `${k} ${what}`)].join(", ");
+}
+
+type Compared = Pick<Alert, "rel_change" | "rel_low" | "rel_high" | "machine_class" | "metric" | "backend" | "benchmark" | "commit" | "culprit" | "kind">;
+
+/** Whether the sizes of a culprit and of the search's alert agree, by their 95 % intervals, and possible reasons when they do not. */
+export function agreementOf(b: Bisection, c: Culprit, a: Compared): { agrees: boolean | null; text: string } {
+  if (a.kind === "drift") return { agrees: null, text: "a drift has no step to compare the effect with." };
+  if (![a.rel_change, a.rel_low, a.rel_high].every((v) => Number.isFinite(v))) return { agrees: null, text: "the alert states no size of the change." };
+  const there = `${formatChange(a.rel_change)} (${formatChange(a.rel_low)} to ${formatChange(a.rel_high)})`;
+  if (c.rel_low <= a.rel_high && a.rel_low <= c.rel_high) return { agrees: true, text: `the effect agrees with the alert's ${there}; the intervals overlap.` };
+  const reasons: string[] = [];
+  if (b.machine_class && b.machine_class !== a.machine_class) reasons.push(`the alert's results are of ${a.machine_class}, those of the search of ${b.machine_class}`);
+  if (b.metric !== a.metric || (b.benchmark && a.benchmark && b.benchmark !== a.benchmark) || (b.backend && b.backend !== a.backend)) {
+    reasons.push(`the alert is about ${[a.benchmark, a.metric, a.backend].filter((t) => t).join(" ")}, the search about ${[b.benchmark, b.metric, b.backend].filter((t) => t).join(" ")}`);
+  }
+  const blamed = a.culprit ?? a.commit;
+  if (blamed && !c.commits.includes(blamed)) reasons.push(`the alert places the change at ${shortId(blamed)}`);
+  reasons.push("the alert compares levels over runs of many sessions, the search compares runs of single commits");
+  return { agrees: false, text: `the effect differs from the alert's ${there}; the intervals do not overlap. Possible reasons: ${reasons.join("; ")}.` };
 }

@@ -2,16 +2,19 @@
 import { useState } from "preact/hooks";
 import { request } from "../api/client";
 import { mayTriage } from "../api/scopes";
-import type { Group, GroupsReply, Improvement } from "../api/groups";
+import { ownersOf, type Group, type GroupsReply, type Improvement, type OwnersReply } from "../api/groups";
+import type { PlotNames } from "../api/plot";
 import { currentProject } from "../api/projects";
-import { usePages } from "../api/use";
+import { useApi, usePages } from "../api/use";
 import { Spark } from "../charts/spark";
+import type { Value } from "../base/completion";
 import { formatChange, formatShares, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { ALERT_STATES, judgeChange, judgeState } from "../base/verdict";
 import { ActionButton } from "../widgets/action";
 import { Badge, StateBadge } from "../widgets/badge";
+import { ValueFilter } from "../widgets/expression";
 import { Choice, Search, Select } from "../widgets/field";
 import { Clamped, CommitLink, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
@@ -26,11 +29,21 @@ const DIRECTIONS: [Direction, string][] = [["regression", "Regressions"], ["impr
 const STATES: [string, string][] = [
   ["open", "open"], ["all", "all"], ...ALERT_STATES.map((s): [string, string] => [s, judgeState(s).word]),
 ];
-/** Filters of the address, by their names in the API. */
-const FILTERS = [["kernel", "Kernel"], ["backend", "Backend"], ["machine", "Machine"], ["assignee", "Assignee"]] as const;
+/** Filters of the address, by their names in the API, and the field of the series that has their values. */
+const FILTERS = [["kernel", "Kernel", "kernel"], ["backend", "Backend", "backend"], ["machine", "Machine", "machine_class"], ["owner", "Owner", null], ["assignee", "Assignee", null]] as const;
+/** Persons: the server searches them only for a token, and no improvement has any. */
+const PERSONS: readonly string[] = ["owner", "assignee"];
 
-function Filters(props: { direction: Direction }) {
+function Filters(props: { direction: Direction; project: string | null; assignees: readonly string[] }) {
   const q = query.value;
+  const own = props.project === null ? null : `/projects/${encodeURIComponent(props.project)}`;
+  const names = useApi<PlotNames>(own && `${own}/plot/names`, ["run"]);
+  const owners = useApi<OwnersReply>(own && `${own}/owners`);
+  const valuesOf = (name: string, field: string | null): readonly Value[] => {
+    if (name === "owner") return ownersOf(owners.state === "data" ? owners.data : null).map((value) => ({ value, series: null }));
+    if (name === "assignee") return props.assignees.map((value) => ({ value, series: null }));
+    return (names.state === "data" ? names.data.names.find((n) => n.name === field)?.values : null) ?? [];
+  };
   return (
     <div class="filters">
       <Choice label="Direction" value={props.direction} options={DIRECTIONS} onChange={(v) => setQuery({ direction: v === "regression" ? null : v })} />
@@ -39,9 +52,8 @@ function Filters(props: { direction: Direction }) {
         <Select label="Order" value={q.get("sort") ?? "worth"} options={[["worth", "by worth"], ["newest", "newest first"]]} onChange={(v) => setQuery({ sort: v === "worth" ? null : v })} />
       </>}
       <Search label="Search groups" value={q.get("q") ?? ""} onChange={(v) => setQuery({ q: v }, true)} />
-      {FILTERS.filter(([name]) => name !== "assignee" || props.direction !== "improvement").map(([name, label]) => (
-        <label key={name} class="field"><span>{label}</span>
-          <input type="text" class="filter-text" maxLength={100} value={q.get(name) ?? ""} onChange={(e) => setQuery({ [name]: e.currentTarget.value.trim() })} /></label>))}
+      {FILTERS.filter(([name]) => !PERSONS.includes(name) || props.direction !== "improvement").map(([name, label, field]) => (
+        <ValueFilter key={name} label={label} value={q.get(name) ?? ""} values={valuesOf(name, field)} onChange={(v) => { if (v !== (q.get(name) ?? "")) setQuery({ [name]: v }); }} />))}
     </div>
   );
 }
@@ -112,12 +124,14 @@ export function Groups() {
   const filters = Object.fromEntries(["kernel", "backend", "machine", "q"].map((name) => [name, q.get(name)]));
   const { load, more, loadingMore } = usePages<GroupsReply, Group | Improvement>(
     withQuery("/groups", { project, direction, limit: 100, ...filters,
-      ...(direction === "improvement" ? {} : { state: state === "all" ? null : state, sort: q.get("sort"), assignee: q.get("assignee") }) }),
+      ...(direction === "improvement" ? {} : { state: state === "all" ? null : state, sort: q.get("sort"), assignee: q.get("assignee"), owner: q.get("owner") }) }),
     (r) => (direction === "improvement" ? r.improvements : r.groups), ["alert"]);
+  const shown = direction !== "improvement" && load.state === "data" ? load.data as Group[] : [];
+  const assignees = [...new Set(shown.flatMap((g) => (g.assignee ? [g.assignee] : [])))].sort();
   const none = { regression: state === "open" ? "No open alert" : "No group in this state", improvement: "No improvement", recovery: "No recovery" }[direction];
   return (
     <Page title="Alerts" lead="Groups of alerts with one cause." side={<a href={withQuery("/alerts", { project, view: "alerts" })}>Single alerts</a>}>
-      <Filters direction={direction} />
+      <Filters direction={direction} project={project} assignees={assignees} />
       {direction === "regression" && <><Moved project={project} /><HiddenAlerts project={project} /></>}
       <View load={load} what="groups">
         {(rows) => rows.length === 0

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { currentProject } from "../api/projects";
 import { navigate } from "../base/location";
-import { KEYS, PAGE_LETTERS, actionOf, rowAfter } from "../base/keys";
+import { CHART_KEYS, CHORDS, KEYS, PAGE_LETTERS, actionOf, rowAfter } from "../base/keys";
 import { sections } from "./nav";
 
 const STORE = "perfci.keys";
@@ -76,6 +76,10 @@ function onKey(e: KeyboardEvent): void {
   e.preventDefault();
 }
 
+function Described(props: { keys: typeof KEYS }) {
+  return <dl>{props.keys.map(([keys, what]) => <div key={what}><dt>{keys.map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>;
+}
+
 /** The list of keys, and the switch. */
 function List() {
   const box = useRef<HTMLDialogElement>(null);
@@ -88,9 +92,10 @@ function List() {
         <div class="section-head"><h2 id="keys-title">Keys</h2><button type="button" class="button" onClick={close}>Close</button></div>
         <label class="check"><input type="checkbox" checked={enabled.value} onChange={(e) => enable(e.currentTarget.checked)} /> Single keys are on</label>
         <div class="keys-columns">
-          <dl>{KEYS.map(([keys, what]) => <div key={what}><dt>{keys.map((k) => <kbd key={k}>{k}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
+          <Described keys={[...KEYS, ...CHORDS]} />
           <dl>{pages().map((p) => <div key={p.name}><dt><kbd>g</kbd> <kbd>{PAGE_LETTERS[p.name]}</kbd></dt><dd>{p.name}</dd></div>)}</dl>
         </div>
+        <div class="keys-charts"><h3>Charts</h3><Described keys={CHART_KEYS} /></div>
       </div>
     </dialog>
   );

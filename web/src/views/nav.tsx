@@ -1,4 +1,5 @@
 /* Navigation in two rows: the sections, and the pages of the section that is open. */
+import type { ComponentChildren } from "preact";
 import { currentProject, projects } from "../api/projects";
 import { route } from "../base/location";
 import { href, type Route } from "../base/route";
@@ -53,7 +54,7 @@ const isHere = (entries: Entry[]) => entries.some((e) => e.routes.includes(route
 /** Whether the section that is open has several pages, which then have a row of their own. */
 export const hasSecondRow = () => (sections(currentProject.value).find((s) => isHere(s.entries))?.entries.length ?? 0) > 1;
 
-export function Nav(props: { open: boolean }) {
+export function Nav(props: { open: boolean; children: ComponentChildren }) {
   const project = currentProject.value;
   const alerts = projects.value.state === "data"
     ? (projects.value.data.projects.find((p) => p.name === project)?.alerts_open ?? 0) : 0;
@@ -76,6 +77,7 @@ export function Nav(props: { open: boolean }) {
         ))}
       </ul>
       <a class="docs" href="/docs/">Docs</a>
+      {props.children}
     </nav>
   );
 }

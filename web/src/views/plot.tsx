@@ -147,7 +147,7 @@ function Shown(props: { project: string; reply: PlotReply; group: string; fresh:
           {shown.samples && <li><i class="key-dot" />raw samples</li>}
           {group && <li>geometric mean, only at commits where every member of the group was measured</li>}
         </ul>
-        <p id="plot-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> pan · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Ctrl</kbd>+wheel zoom · <kbd>Shift</kbd>+drag pan · double click: all · a click opens the series</p>
+        <p id="plot-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> pan · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Ctrl</kbd>+wheel or pinch zooms · <kbd>Shift</kbd>+drag pans · double click: all · a click opens the series</p>
         {baseless > 0 && <p class="muted">{plural(baseless, "line")} without a value at or before that commit {baseless === 1 ? "is" : "are"} not shown.</p>}
       </section>
       <Section title="Lines">{table}</Section>

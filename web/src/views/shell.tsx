@@ -12,6 +12,7 @@ import { Icon } from "../widgets/icons";
 import { Account } from "../widgets/sign_in";
 import { Keys, KeysButton } from "./keys";
 import { Nav, hasSecondRow } from "./nav";
+import { PaletteButton, PaletteKey } from "./palette";
 import { PageOf } from "./pages";
 
 const LIVE = { live: "Live", polling: "Polling", connecting: "Connecting" } as const;
@@ -72,9 +73,10 @@ export function Shell() {
             perfci
           </a>
           <ProjectPicker />
-          <Nav open={open} />
+          <Nav open={open}><PaletteButton words /></Nav>
           <div class="top-end">
             <a class="button plain docs" href="/docs/">Docs</a>
+            <PaletteButton />
             <KeysButton />
             <Account />
             <span class={`live live-${liveState.value}`} title="Whether this page is updated automatically"><i />{LIVE[liveState.value]}</span>
@@ -88,6 +90,7 @@ export function Shell() {
       <main id="main" ref={main} tabIndex={-1}><Fence key={path}><PageOf route={route.value} /></Fence></main>
       <p class="sr-only" aria-live="polite">{liveNews.value}</p>
       <Keys />
+      <PaletteKey />
     </>
   );
 }

@@ -26,7 +26,7 @@ export function Verdicts(props: { b: Bisection }) {
         { name: "Commit", head: true, cell: (v) => <CommitLink project={props.b.project} id={v.commit} /> },
         { name: "Against", cell: (v) => <CommitLink project={props.b.project} id={v.before} /> },
         { name: "Verdict", cell: (v) => <Verdict v={v} /> },
-        { name: "Change", numeric: true, cell: changeOf },
+        { name: "Change", cell: changeOf },
         { name: "always-valid p", numeric: true, cell: (v) => (v.p === null ? "\u2013" : formatP(v.p)) },
         { name: "Pairs", cell: (v) => `${plural(v.pairs, "pair")}, ${plural(v.layouts, "layout")}${v.runners ? `, on ${v.runners}` : ""}` },
         { name: "Why", cell: (v) => v.reason ?? "" },

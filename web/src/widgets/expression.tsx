@@ -1,11 +1,23 @@
-/* An input for expressions that select series, with completion of names and values. */
+/* Text inputs with completion: an expression that selects series, and a single value of a filter. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { accept, faultAt, suggest, type Field, type Suggestion } from "../base/completion";
+import { accept, complete, faultAt, suggest, type Field, type Suggestion, type Value } from "../base/completion";
 import { formatCount } from "../base/format";
 
-export function Expression(props: {
-  label: string; value: string; fields: readonly Field[]; placeholder: string;
-  /** The server's message about the expression; null: it was understood. */
+/** An expression, with completion of names and values. `fault`: the server's message about it; null: it was understood. */
+export function Expression(props: { label: string; value: string; fields: readonly Field[]; placeholder: string; fault: string | null; onChange: (value: string) => void }) {
+  return <Completed {...props} className="expression" search most={1000} suggest={(text, caret) => suggest(text, caret, props.fields)} />;
+}
+
+/** One value of those that are known; another one can be typed. */
+export function ValueFilter(props: { label: string; value: string; values: readonly Value[]; onChange: (value: string) => void }) {
+  return <Completed {...props} className="filter-value" placeholder="" fault={null} most={100} suggest={(text) => complete(props.values, text)} />;
+}
+
+function Completed(props: {
+  label: string; value: string; placeholder: string; className: string; most: number;
+  /** It is the search box of its page. */
+  search?: boolean;
+  suggest: (text: string, caret: number) => Suggestion[];
   fault: string | null;
   onChange: (value: string) => void;
 }) {
@@ -25,7 +37,7 @@ export function Expression(props: {
     said.current = value;
     props.onChange(value);
   };
-  const all = open ? suggest(text, caret, props.fields) : [];
+  const all = open ? props.suggest(text, caret) : [];
   const take = (s: Suggestion) => {
     const next = accept(text, s);
     setText(next.text);
@@ -54,12 +66,12 @@ export function Expression(props: {
   };
   const place = props.fault ? faultAt(props.fault) : null;
   return (
-    <div class="expression">
+    <div class={props.className}>
       <label for={`${id}i`}>{props.label}</label>
-      <input id={`${id}i`} ref={input} type="text" role="combobox" data-search spellcheck={false} autocomplete="off" autocapitalize="off"
+      <input id={`${id}i`} ref={input} type="text" role="combobox" {...(props.search ? { "data-search": true } : {})} spellcheck={false} autocomplete="off" autocapitalize="off"
         aria-expanded={all.length > 0} aria-controls={`${id}l`} aria-autocomplete="list" {...(all.length > 0 && at >= 0 ? { "aria-activedescendant": `${id}${at}` } : {})}
         {...(props.fault ? { "aria-invalid": "true" as const, "aria-describedby": `${id}f` } : {})}
-        placeholder={props.placeholder} value={text} maxLength={1000}
+        placeholder={props.placeholder} value={text} maxLength={props.most}
         onInput={(e) => {
           setText(e.currentTarget.value);
           setCaret(e.currentTarget.selectionStart ?? e.currentTarget.value.length);
