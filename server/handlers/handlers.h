@@ -120,6 +120,10 @@ pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, 
 /** The project of the path's {p}. */
 pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
                           pfc_err *err) PFC_MUSTCHECK;
+/** The project of the path, and the branch: the query's, else the project's own, whose text lies in
+ *  *row. Clear *row. */
+pfc_code pfc_decode_branch(pfc_app *app, const pfc_req *req, int64_t *project, const char **branch,
+                           pfc_projects *row, pfc_err *err) PFC_MUSTCHECK;
 /** The query's page, and its project as in pfc_query_project. */
 pfc_code pfc_query_project_page(pfc_app *app, const pfc_req *req, int64_t *project_id,
                                 pfc_page *page, pfc_err *err) PFC_MUSTCHECK;
@@ -190,7 +194,7 @@ pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, 
 json_t *pfc_encode_summary(const pfc_comparison *c);
 const char *pfc_compare_word(const pfc_compare_row *row);
 json_t *pfc_encode_texts(char *const *texts, size_t len);
-json_t *pfc_encode_scopes(int64_t scopes);          /* names of PFC_SCOPE_* */
+json_t *pfc_encode_scopes(int64_t scopes);           /* names of PFC_SCOPE_* */
 json_t *pfc_encode_direction(bool higher_is_better); /* "higher" | "lower" */
 json_t *pfc_encode_alert(const pfc_req *req, const pfc_alert *alert);
 json_t *pfc_encode_members(pfc_row_view rows); /* of pfc_alert, as a group lists them */
@@ -248,9 +252,10 @@ PFC_HANDLER(runs_list);
 PFC_HANDLER(compare); /* results/compare.c */
 PFC_HANDLER(explain); /* results/explain.c */
 PFC_HANDLER(alerts_explanation);
-PFC_HANDLER(coverage);    /* results/coverage.c */
-PFC_HANDLER(plot);        /* results/plot.c */
+PFC_HANDLER(coverage); /* results/coverage.c */
+PFC_HANDLER(plot);     /* results/plot.c */
 PFC_HANDLER(plot_names);
+PFC_HANDLER(roofline);    /* results/roofline.c */
 PFC_HANDLER(alerts_list); /* alerts/alerts.c */
 PFC_HANDLER(alerts_get);
 PFC_HANDLER(alerts_patch);

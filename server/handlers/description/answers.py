@@ -296,6 +296,11 @@ browser_session = members(id=NUMERAL, token_id=NUMERAL, token_name=TEXT, address
                           last_used_at=null(TIME), current=TRUTH)
 audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)
 
+roofline_point = members(
+    commit=COMMIT, position=NUMERAL, run_id=NUMERAL, value=NUMBER, operations=null(NUMBER), bytes=null(NUMBER),
+    intensity=null(NUMBER), rate=null(NUMBER), limit=null(NUMBER), fraction=null(NUMBER), compute=null(COUNT),
+    memory=null(COUNT), limited_by=null(one_of("compute", "memory")))
+
 SCHEMAS = {
     "Time": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", "description": "RFC 3339, in milliseconds"},
     "CommitId": {"type": "string", "pattern": "^[0-9a-f]{40}$"},
@@ -363,6 +368,19 @@ SCHEMAS = {
     "PlotNamesAnswer": members(
         branch=TEXT, series=COUNT, names=each(members(name=TEXT, numeric=TRUTH, series=COUNT, left_out=COUNT,
                                                       values=each(members(value=TEXT, series=COUNT))))),
+    "RooflineAnswer": members(
+        branch=TEXT, a=null(TEXT), b=null(TEXT), statistic=one_of("median"), matched=COUNT, unknown_fields=each(TEXT),
+        benchmarks=each(members(
+            series_id=NUMERAL, benchmark=TEXT, params=TEXTS, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT,
+            exact=TRUTH, a=null(roofline_point), b=roofline_point)),
+        ceilings=each(members(
+            machine_class=TEXT, name=TEXT, kind=one_of("compute", "memory"), unit=one_of("FLOP/s", "OP/s", "B/s"), value=NUMBER,
+            dtype=TEXT, level=TEXT, capacity_bytes=null(NUMBER), backend=TEXT, source=one_of("measured", "chip file"), at=TIME,
+            run_id=NUMERAL)),
+        unknown=each(members(
+            series_id=NUMERAL, benchmark=TEXT, backend=TEXT, machine_class=TEXT,
+            reason=one_of("no time", "no result", "no operations and bytes", "no operations", "no bytes"))),
+        left_out=COUNT),
     "ExplanationAnswer": explanation,
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),

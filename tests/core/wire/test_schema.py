@@ -526,7 +526,7 @@ class Schema(unittest.TestCase):
                 ({"measurements": [{**m, "samples": [[1.0] * 100000, [1.0]]}]}, "measurements[0].samples[1]"),
                 ({"measurements": [{"benchmark": f"b{i}", "metric": "t", "samples": [[1]]} for i in range(measurements)]}, None),
                 ({"measurements": [{**m, "params": {f"k{i}": "\u00e9" * 2048 for i in range(128)}}]}, None),
-                ({"measurements": [m, {**m, "benchmark": "b"}, {**m, "status": "skipped", "samples": [], "visits": None}]}, "measurements[2]"),
+                ({"measurements": [m, {**m, "benchmark": "b"}, {**m, "status": "skipped", "samples": [], "visits": None, "operations": None, "bytes": None}]}, "measurements[2]"),
                 ({"ceilings": d["ceilings"] * run.schema["properties"]["ceilings"]["maxItems"]}, None),
                 ({"ceilings": [{**d["ceilings"][0], "kind": "compute"}]}, "ceilings[0].unit"),
                 ({"ceilings": [*d["ceilings"], {**d["ceilings"][0], "unit": "OP/s"}]}, "ceilings[1].unit"),
