@@ -1,4 +1,5 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
+import { rooflineOf } from "./mock_roofline.mjs";
 import { coverageOf, plotFault, plotNames, plotOf } from "./mock_plot.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
@@ -124,6 +125,7 @@ export function startMock(dist, state) {
         && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
     }],
     [/^\/projects\/[^/]+\/coverage$/, () => coverageOf(fixture("compare").rows)],
+    [/^\/projects\/[^/]+\/roofline$/, (url) => rooflineOf(url, state.empty), plotFault],
     [/^\/projects\/[^/]+\/plot$/, (url) => (state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/commits$/, (url) => {

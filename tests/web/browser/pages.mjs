@@ -8,6 +8,7 @@ import { keyWalks } from "./key_walks.mjs";
 import { nightWalks } from "./night_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
+import { rooflineWalks } from "./roofline_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
@@ -20,6 +21,7 @@ const A = "0".repeat(40);
 const PAGES = {
   overview: "/", series_list: "/p/kernels/series", series: "/series/101",
   series_ratio: "/series/101?show=ratio&at=12b774678021", series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
+  roofline: "/p/kernels/roofline", roofline_arrows: `/p/kernels/roofline?a=${A.slice(0, 12)}`,
   heatmap: "/p/kernels/heatmap", heatmap_k: "/p/kernels/heatmap?row=k&column=backend",
   plot: "/p/kernels/plot?select=gemm", plot_stacked: "/p/kernels/plot?layout=stacked&y=relative", plot_grouped: "/p/kernels/plot?group=dtype",
   nights: "/p/kernels/nights", night: `/p/kernels/nights/${"3f".repeat(16)}`,
@@ -85,7 +87,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...rooflineWalks, ...ruleWalks, ...groupWalks, ...actionWalks, ...keyWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

@@ -22,6 +22,7 @@ export function sections(project: string | null): Section[] {
       entry("Series", href.seriesList(project), "seriesList", "series"),
       entry("Plot", href.plot(project), "plot"),
       entry("Heat map", href.heatmap(project), "heatmap"),
+      entry("Roofline", href.roofline(project), "roofline"),
     ] : [] },
     { name: "History", entries: [
       ...(project ? [

@@ -19,6 +19,7 @@ const NightView = lazy(() => import("./night").then((m) => m.NightView));
 const Nights = lazy(() => import("./nights").then((m) => m.Nights));
 const Heatmap = lazy(() => import("./heatmap").then((m) => m.Heatmap));
 const Plot = lazy(() => import("./plot").then((m) => m.Plot));
+const RooflineView = lazy(() => import("./roofline").then((m) => m.RooflineView));
 const RunView = lazy(() => import("./run").then((m) => m.RunView));
 const Schedules = lazy(() => import("./schedules").then((m) => m.Schedules));
 const SeriesList = lazy(() => import("./series_list").then((m) => m.SeriesList));
@@ -33,6 +34,7 @@ export function PageOf(props: { route: Route }) {
     case "series": return <SeriesView id={r.id} />;
     case "plot": return <Plot project={r.project} key={r.project} />;
     case "heatmap": return <Heatmap project={r.project} key={r.project} />;
+    case "roofline": return <RooflineView project={r.project} key={r.project} />;
     case "commits": return <Commits project={r.project} key={r.project} />;
     case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
     case "nights": return <Nights project={r.project} key={r.project} />;
