@@ -107,12 +107,12 @@ export function rooflineOf(reply: RooflineReply, frame: Frame): Roofline | null 
   for (const [index, c] of ceilings) {
     const over = flats.filter(([, f]) => f.machine_class === c.machine_class && f.backend === c.backend).map(([, f]) => f.value);
     const line = lineOf(c, over.length ? Math.max(...over) : Infinity, x, y);
-    if (line) lines.push({ index, ...line, label: c.kind === "compute" ? { x: line.x2, y: line.y2 - 4, anchor: "end" } : { x: line.x1 + 6, y: line.y1, anchor: "start" } });
+    if (line) lines.push({ index, ...line, label: c.kind === "compute" ? { x: line.x2, y: line.y2 - 4, anchor: "end" } : { x: line.x1 + 5, y: line.y1 + 13, anchor: "start" } });
   }
   const flatLines = lines.filter((l) => l.label.anchor === "end");
   spread(flatLines.map((l) => l.label.y), 13, frame.top + 10, frame.bottom).forEach((at, i) => { (flatLines[i] as Line).label.y = at; });
   const slopes = lines.filter((l) => l.label.anchor === "start");
-  spread(slopes.map((l) => l.label.y - 4), 13, frame.top + 10, frame.bottom - 4).forEach((at, i) => { (slopes[i] as Line).label.y = at; });
+  spread(slopes.map((l) => l.label.y), 13, frame.top + 10, frame.bottom - 4).forEach((at, i) => { (slopes[i] as Line).label.y = at; });
   const dots = reply.benchmarks.map((r, index): Dot | null => placed(r.b)
     ? { index, x: x(r.b.intensity), y: y(r.b.rate), from: placed(r.a) ? { x: x(r.a.intensity), y: y(r.a.rate) } : null } : null).filter((d): d is Dot => d !== null);
   return { x, y, dots, lines };

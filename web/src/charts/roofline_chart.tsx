@@ -90,7 +90,7 @@ export function RooflineChart(props: { reply: RooflineReply; bright: number | nu
   const height = width < 560 ? 380 : 480;
   const left = width < 560 ? 74 : 84;
   const bottom = height - 40;
-  const drawn = useMemo(() => rooflineOf(reply, { left, right: width - 12, top: 12, bottom }), [reply, width, left, bottom]);
+  const drawn = useMemo(() => rooflineOf(reply, { left, right: width - 22, top: 12, bottom }), [reply, width, left, bottom]);
   const [at, setAt] = useState<number | null>(null); /* place in dots */
   if (!drawn) return null;
   const order = drawn.dots.map((_, i) => i).sort((i, k) => (drawn.dots[i] as Dot).x - (drawn.dots[k] as Dot).x || (drawn.dots[i] as Dot).y - (drawn.dots[k] as Dot).y);

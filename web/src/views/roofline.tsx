@@ -41,7 +41,7 @@ export function RooflineView(props: { project: string }) {
     return [["", "all"], ...(value && !all.includes(value) ? [value, ...all] : all).map((v): [string, string] => [v, v])];
   };
   return (
-    <Page title="Roofline" lead={<>Operations a second over operations a byte, from the median of the time. A benchmark cannot be above the lines of its machine.</>}>
+    <Page title="Roofline" lead={<>Operations a second over operations a byte, from the median of the time. Lines are the highest rates of the machine: the table names the one that limits a benchmark.</>}>
       <div class="plot-ask" role="search">
         <Expression label="Benchmarks" value={asked.select} fields={fields} fault={fault} placeholder="gemm dtype=bf16 k>=4096" onChange={(v) => setQuery({ select: v })} />
       </div>
@@ -119,7 +119,7 @@ function Benchmarks(props: { project: string; reply: RooflineReply; onBright: (i
         ...(reply.a ? [{ name: "Rate before", numeric: true, cell: ({ r }: Row) => rate(r.a) }] : []),
         { name: "Rate", numeric: true, cell: ({ r }) => rate(r.b) },
         ...(reply.a ? [{ name: "Reached before", numeric: true, cell: ({ r }: Row) => (r.a ? formatShare(r.a.fraction) : "\u2013") }] : []),
-        { name: "Limit", cell: ({ r }) => sayLimit(reply, r.b) },
+        { name: "Limit", cell: ({ r }) => <span>{sayLimit(reply, r.b)}</span> },
         { name: "Commit", wide: true, cell: ({ r }) => <CommitLink project={props.project} id={r.b.commit} /> },
       ]} />
     </div>
@@ -136,7 +136,8 @@ function Ceilings(props: { all: readonly RooflineCeiling[] }) {
       { name: "Backend", cell: ({ c }) => c.backend || "all" },
       { name: "Machine class", wide: true, cell: ({ c }) => c.machine_class },
       { name: "Source", cell: ({ c }) => c.source },
-      { name: "Of", cell: ({ c }) => <><When time={c.at} />, <a href={href.run(c.run_id)}>run {c.run_id}</a></> },
+      { name: "Measured", cell: ({ c }) => (c.source === "measured" ? <When time={c.at} /> : "\u2013") },
+      { name: "Run", cell: ({ c }) => <a href={href.run(c.run_id)}>{c.run_id}</a> },
     ]} />
   );
 }
