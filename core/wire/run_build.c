@@ -84,6 +84,8 @@ static void ceilings_clear(pfc_run *run)
         free(c->backend);
     }
     free(run->ceilings);
+    run->ceilings = NULL;
+    run->ceilings_len = run->ceilings_cap = 0;
 }
 
 void pfc_run_free(pfc_run *run)
@@ -286,6 +288,20 @@ static void take_session(pfc_run *run, pfc_run *more)
     run->session_anchor = more->session_anchor;
     run->session_base = more->session_base;
     more->session_id = more->session_anchor = more->session_base = NULL;
+}
+
+bool pfc_run_drop_roofline(pfc_run *run)
+{
+    bool had = run->ceilings_len > 0;
+
+    ceilings_clear(run);
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        pfc_measurement *m = &run->measurements[i];
+
+        had = had || m->operations > 0 || m->bytes > 0;
+        m->operations = m->bytes = 0;
+    }
+    return had;
 }
 
 static void take_ceilings(pfc_run *run, pfc_run *more)

@@ -163,6 +163,8 @@ pfc_run *pfc_run_new(void);
 pfc_measurement *pfc_run_add(pfc_run *run);
 /** Appends an empty ceiling and returns it; valid until the next append. */
 pfc_run_ceiling *pfc_run_add_ceiling(pfc_run *run);
+/** Removes ceilings, operations and bytes; false: there are none. */
+bool pfc_run_drop_roofline(pfc_run *run);
 /** The ceilings as a JSON array's text; NULL: there are none; caller frees. */
 char *pfc_run_ceilings_text(const pfc_run *run);
 /** Appends those of such a text. */

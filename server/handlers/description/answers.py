@@ -112,14 +112,17 @@ found = members(index=COUNT, index_low=COUNT, index_high=COUNT, commit=COMMIT, c
                 **EFFECT, direction=CHANGE, status=SEEN, alertable=TRUTH, blocks=null(blocks), **WHY)
 replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL, commit=COMMIT, **EFFECT, direction=CHANGE, status=SEEN)
 
-measured = members("backend unit exact reason params extra samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
+measured = members("backend unit exact reason params extra operations bytes samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
                    direction=BETTER, exact=TRUTH, status=one_of("ok", "broken", "skipped"), reason=TEXT, params=TEXTS, extra=TEXTS,
-                   samples=each(each(NUMBER)), visits=each(each(COUNT)))
-run = members("branch suite suite_hash finished_at job_id job_fence infra unsandboxed session",
+                   operations=NUMBER, bytes=NUMBER, samples=each(each(NUMBER)), visits=each(each(COUNT)))
+ceiling = members("dtype level capacity_bytes backend at", name=TEXT, kind=one_of("compute", "memory"), unit=one_of("FLOP/s", "OP/s", "B/s"),
+                  value=NUMBER, dtype=TEXT, level=TEXT, capacity_bytes=NUMBER, backend=TEXT, source=one_of("measured", "chip file"), at=TIME)
+run = members("branch suite suite_hash finished_at job_id job_fence infra unsandboxed session ceilings",
               "the stored document, as schema/json/run.schema.json has it, with its number",
               schema={"const": "perfci.run/1"}, run_id=NUMERAL, reproducibility=null(REPRODUCIBILITY), quarantined=TRUTH, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
               suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH, unsandboxed=TRUTH,
-              session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
+              session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), ceilings=each(ceiling),
+              measurements=each(measured))
 
 in_session = members(commit=COMMIT, status=one_of("measured", "identical", "broken", "not_measured"), reason=null(TEXT),
                      same_as=null(COMMIT), within=null(NUMBER), needs_s=null(NUMBER),

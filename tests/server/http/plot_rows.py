@@ -10,7 +10,7 @@ def ceiling(name, kind, value, **over):
 
 
 CEILINGS = [ceiling("f32 arithmetic", "compute", 1e9, dtype="f32", backend="cpu"), ceiling("int8 array", "compute", 1e9, unit="OP/s", source="chip file"),
-            ceiling("L1 read", "memory", 4e9, level="L1", capacity_bytes=32768), ceiling("DRAM read", "memory", 1e8, level="DRAM")]
+            ceiling("L1 read", "memory", 4e9, level="L1", capacity_bytes=32768, at="2026-01-02T03:04:05Z"), ceiling("DRAM read", "memory", 1e8, level="DRAM")]
 
 
 def timed(benchmark, **work):
@@ -31,5 +31,6 @@ def ask_about_plots(server, ask):
     for n, commit, measurements, more in runs:
         ask("post", "/api/v1/runs", {**support.run_document(n, commit, machine=machine, measurements=measurements), **more})
     ask("post", "/api/v1/runs", support.run_document(704, 6, machine={**machine, "class": "bare-cpu"}, measurements=[timed("roof/bare", operations=5, bytes=50)]))
+    ask("get", "/api/v1/runs/{id}", path=f"/api/v1/runs/{702:032x}")
     ask("get", ROOFLINE, query="?select=roof%20absent!=1&machine_class=bare-cpu")
     ask("get", ROOFLINE, query=f"?select=roof&backend=cpu&a={support.commit_id(4)}&b={support.commit_id(6)}")
