@@ -1,4 +1,4 @@
-/* What one call of a benchmark has to do: operations and memory traffic, from its parameters. */
+/* Operations and memory traffic of one call of a benchmark, from its parameters. */
 #include <string.h>
 
 #include "bench/suite/suite.h"

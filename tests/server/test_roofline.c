@@ -1,4 +1,4 @@
-/* The roofline of a branch: which ceilings apply, what is stored and read, and what has no place. */
+/* The roofline of a branch: which ceilings apply, stored work, and what has no place. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
