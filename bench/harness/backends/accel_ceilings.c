@@ -15,14 +15,16 @@ static pfc_run_ceiling *add(pfc_run *run, const char *backend, double value)
     return c;
 }
 
-/* A multiply-add an element of the array and cycle; f32 takes several passes. */
-static void add_array(pfc_run *run, const char *backend, const pfc_accel_chip *chip,
-                      const char *dtype, uint64_t passes)
+/* A multiply-add an element of the array and cycle, where f32 takes several passes, and one a lane of
+ * the vector unit, which may take a part of any product. */
+static void add_arithmetic(pfc_run *run, const char *backend, const pfc_accel_chip *chip,
+                           const char *dtype, uint64_t passes)
 {
-    const double macs = (double)chip->array_rows * (double)chip->array_cols / (double)passes;
+    const double macs = (double)chip->array_rows * (double)chip->array_cols / (double)passes +
+                        (double)chip->vector_lanes;
     pfc_run_ceiling *c = add(run, backend, 2e6 * macs * (double)chip->clock_mhz);
 
-    c->name = pfc_format("%s array, %s", chip->name, dtype);
+    c->name = pfc_format("%s array and vector unit, %s", chip->name, dtype);
     c->unit = pfc_strdup(strcmp(dtype, "int8") == 0 ? "OP/s" : "FLOP/s");
     c->dtype = pfc_strdup(dtype);
 }
@@ -46,9 +48,9 @@ void pfc_backends_accel_ceilings(pfc_run *run)
         snprintf(backend, sizeof(backend), "accel:%s", pfc_accel_chip_name(i));
         if (!has_backend(run, backend) || pfc_accel_chip_load(pfc_accel_chip_name(i), &chip, NULL))
             continue;
-        add_array(run, backend, &chip, "f32", chip.f32_passes);
-        add_array(run, backend, &chip, "bf16", 1);
-        add_array(run, backend, &chip, "int8", 1);
+        add_arithmetic(run, backend, &chip, "f32", chip.f32_passes);
+        add_arithmetic(run, backend, &chip, "bf16", 1);
+        add_arithmetic(run, backend, &chip, "int8", 1);
         memory = add(run, backend, 1e6 * (double)chip.hbm_mbps);
         memory->name = pfc_format("%s HBM", chip.name);
         memory->memory = true;

@@ -9,7 +9,7 @@ const CEILINGS = [
   ceiling({ name: "L1 read, one core", kind: "memory", unit: "B/s", value: 4.1e11, level: "L1", capacity_bytes: 32768 }),
   ceiling({ name: "L2 read, one core", kind: "memory", unit: "B/s", value: 1.67e11, level: "L2", capacity_bytes: 1048576 }),
   ceiling({ name: "DRAM read, one core", kind: "memory", unit: "B/s", value: 1.49e10, level: "DRAM" }),
-  ceiling({ name: "pfc-edge array, bf16", kind: "compute", unit: "FLOP/s", value: 5.12e11, dtype: "bf16", backend: "accel:pfc-edge", source: "chip file" }),
+  ceiling({ name: "pfc-edge array and vector unit, bf16", kind: "compute", unit: "FLOP/s", value: 5.44e11, dtype: "bf16", backend: "accel:pfc-edge", source: "chip file" }),
   ceiling({ name: "pfc-edge HBM", kind: "memory", unit: "B/s", value: 5.12e10, level: "HBM", backend: "accel:pfc-edge", source: "chip file" }),
 ];
 

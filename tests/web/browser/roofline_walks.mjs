@@ -19,7 +19,7 @@ async function a_dot_is_named_and_opened_by_keys({ browser, mock }) {
     await said.filter({ hasText: /^gemm\/f32\/m1n4096k4096 on cpu-avx512: 5\.808\sGFLOP\/s at 0\.500 operations a byte, 78\.0\s% of DRAM read, one core$/ }).waitFor();
     await page.keyboard.press("End");
     await said.filter({ hasText: "attention/bf16/h8s1024d64" }).waitFor();
-    await page.locator(".roof-card").getByText("41.0\u00a0% of pfc-edge array, bf16").waitFor();
+    await page.locator(".roof-card").getByText("41.0\u00a0% of pfc-edge array and vector unit, bf16").waitFor();
     assert.equal(await page.locator(".roof-used").count(), 1);
     assert.deepEqual(await violations(page), []);
     await page.keyboard.press("Enter");

@@ -88,7 +88,7 @@ function Shown(props: { project: string; reply: RooflineReply }) {
             </ul>
           </section>
           <Section title="Benchmarks"><Benchmarks project={props.project} reply={reply} onBright={setBright} /></Section>
-          <Section title="Ceilings"><Ceilings all={reply.ceilings} /></Section>
+          <Section title="Ceilings"><Ceilings all={distinct(reply.ceilings)} /></Section>
         </>
       )}
       {unknown > 0 && <Section title="Unknown" id="unknown"><Unknown all={reply.unknown} leftOut={reply.left_out} /></Section>}
@@ -124,6 +124,16 @@ function Benchmarks(props: { project: string; reply: RooflineReply; onBright: (i
       ]} />
     </div>
   );
+}
+
+/** What held at both commits with the same value is listed once. */
+function distinct(all: readonly RooflineCeiling[]): RooflineCeiling[] {
+  const seen = new Map<string, RooflineCeiling>();
+  for (const c of all) {
+    const key = JSON.stringify([c.machine_class, c.backend, c.name, c.value]);
+    if (!seen.has(key)) seen.set(key, c);
+  }
+  return [...seen.values()];
 }
 
 function Ceilings(props: { all: readonly RooflineCeiling[] }) {
