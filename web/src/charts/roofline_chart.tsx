@@ -68,11 +68,18 @@ function arrowOf(d: Dot): string | null {
   return `M${d.from.x.toFixed(1)} ${d.from.y.toFixed(1)}L${tx.toFixed(1)} ${ty.toFixed(1)}M${wing(1)}L${tx.toFixed(1)} ${ty.toFixed(1)}L${wing(-1)}`;
 }
 
-function Card(props: { reply: RooflineReply; r: RooflineBenchmark; dot: Dot; width: number }) {
+/* Beside the dot; on a narrow screen above or below the middle, in full width. */
+function placeOf(dot: Dot, width: number, height: number): Record<string, string> {
+  if (width < 560) return { left: "6px", right: "6px", ...(dot.y > height / 2 ? { top: "4px" } : { bottom: "4px" }) };
+  const right = dot.x > width / 2;
+  return { top: `${Math.max(4, dot.y - 30)}px`, ...(right ? { right: `${width - dot.x + 16}px` } : { left: `${dot.x + 16}px` }),
+    maxWidth: `${(right ? dot.x : width - dot.x) - 24}px` };
+}
+
+function Card(props: { reply: RooflineReply; r: RooflineBenchmark; dot: Dot; width: number; height: number }) {
   const { reply, r, dot } = props;
-  const right = dot.x > props.width / 2;
   return (
-    <div class="point-card roof-card" style={{ top: `${Math.max(4, dot.y - 30)}px`, ...(right ? { right: `${props.width - dot.x + 16}px` } : { left: `${dot.x + 16}px` }), maxWidth: `${Math.max(150, (right ? dot.x : props.width - dot.x) - 24)}px` }}>
+    <div class="point-card roof-card" style={placeOf(dot, props.width, props.height)}>
       <p class="point-subject">{r.benchmark}</p>
       <p class="point-meta">{[r.backend, r.machine_class].filter((s) => s).join(", ")}</p>
       <p class="point-value">{formatValue(r.b.rate, rateUnit(reply, r.b))}</p>
@@ -129,7 +136,7 @@ export function RooflineChart(props: { reply: RooflineReply; bright: number | nu
         {drawn.dots.map((d) => { const arrow = arrowOf(d); return arrow && <path key={`a${d.index}`} class="roof-arrow" d={arrow} />; })}
         {drawn.dots.map((d, i) => <circle key={d.index} class={i === shown ? "roof-dot roof-bright" : "roof-dot"} cx={d.x} cy={d.y} r={i === shown ? 7 : 5} />)}
       </svg>
-      {dot && r && <Card reply={reply} r={r} dot={dot} width={width} />}
+      {dot && r && <Card reply={reply} r={r} dot={dot} width={width} height={height} />}
       <p class="sr-only" role="status">{r ? sayDot(reply, r) : ""}</p>
     </div>
   );
