@@ -45,7 +45,7 @@ test("ceilings of a run that no result of now refers to are not drawn, nor the s
 });
 
 test("a result without a place has no dot, and none at all no picture", () => {
-  const r = rooflineOf(reply([], [[null, point(1, 1e9)], [null, point(null, null)]]), FRAME);
+  const r = rooflineOf(reply([], [[null, point(1, 1e9)], [null, point(null, 2e9)]]), FRAME);
   assert.deepEqual(r?.dots.map((d) => d.index), [0]);
   assert.equal(rooflineOf(reply([], [[null, point(null, null)]]), FRAME), null);
 });
