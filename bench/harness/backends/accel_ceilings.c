@@ -15,8 +15,8 @@ static pfc_run_ceiling *add(pfc_run *run, const char *backend, double value)
     return c;
 }
 
-/* A multiply-add an element of the array and cycle, where f32 takes several passes, and one a lane of
- * the vector unit, which may take a part of any product. */
+/* A multiply-add an element of the array and cycle, where f32 takes several passes, and one a lane
+ * of the vector unit, which may take a part of any product. */
 static void add_arithmetic(pfc_run *run, const char *backend, const pfc_accel_chip *chip,
                            const char *dtype, uint64_t passes)
 {

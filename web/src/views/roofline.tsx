@@ -126,7 +126,7 @@ function Benchmarks(props: { project: string; reply: RooflineReply; onBright: (i
   );
 }
 
-/** What held at both commits with the same value is listed once. */
+/** A ceiling with the same value at both commits is listed once. */
 function distinct(all: readonly RooflineCeiling[]): RooflineCeiling[] {
   const seen = new Map<string, RooflineCeiling>();
   for (const c of all) {
