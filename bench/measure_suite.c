@@ -95,6 +95,9 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
         pfc_bracket_finish(&bracket, run, args->quiet);
         pfc_ceilings_measure(0.0, true, &ceilings);
         pfc_ceilings_annotate(&ceilings, suite, run);
+        pfc_ceilings_document(&ceilings, run);
+        pfc_suite_set_work(suite, run);
+        pfc_backends_accel_ceilings(run);
         if (args->svg)
             code = pfc_bench_roofline_svg(args->svg, &ceilings, suite, run, err);
     }

@@ -134,6 +134,10 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
     }
     if (!code)
         code = pfc_suite_pair(suite, backends, sides, &measure, &opts, runs, &err);
+    for (int i = 0; i < 2 && !code; i++) {
+        pfc_suite_set_work(suite, runs[i]);
+        pfc_backends_accel_ceilings(runs[i]);
+    }
     if (!code) {
         broken = pfc_run_is_broken(runs[0]) || pfc_run_is_broken(runs[1]);
         code = write_out(args, runs[0], runs[1], &err);

@@ -176,20 +176,11 @@ static void put_escaped(pfc_buf *out, const char *name)
     }
 }
 
-static const pfc_case *case_of(const pfc_suite *suite, const char *name)
-{
-    for (size_t i = 0; i < suite->cases_len; i++) {
-        if (strcmp(suite->cases[i].name, name) == 0)
-            return &suite->cases[i];
-    }
-    return NULL;
-}
-
 static void points(const plot *p, const pfc_suite *suite, const pfc_run *run)
 {
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *m = &run->measurements[i];
-        const pfc_case *k = case_of(suite, m->benchmark);
+        const pfc_case *k = pfc_suite_find(suite, m->benchmark);
         double x;
         double y;
 

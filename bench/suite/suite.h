@@ -13,6 +13,7 @@
 
 #include "core/base/err.h"
 #include "core/base/hash.h"
+#include "core/wire/wire.h"
 
 #define PFC_SUITE_MAX_BYTES    (256u * 1024)
 #define PFC_SUITE_MAX_DEPTH    16
@@ -101,6 +102,19 @@ char *pfc_case_own_name(const pfc_op *op, const char *dtype, const int64_t *para
 void pfc_case_clear(pfc_case *c);
 /** Work of one call (TFLOP or GB). */
 double pfc_case_work(const pfc_case *c);
+/** True when the work is counted in bytes: norms, which write about as much as they read. */
+bool pfc_case_streams(const pfc_case *c);
+/** Operations of one call in 1e9; 0 for benchmarks whose work is bytes. */
+double pfc_case_gops(const pfc_case *c);
+/** Compulsory bytes of one call: inputs and outputs, once each. */
+double pfc_case_bytes(const pfc_case *c);
+/** Operations of one call. Products count as pfc_case_work has them; of norms each element counts,
+ *  where exp, a division, and a comparison are one operation each. */
+double pfc_case_operations(const pfc_case *c);
+/** The case of that name, or NULL. */
+const pfc_case *pfc_suite_find(const pfc_suite *suite, const char *name);
+/** Sets operations and bytes on the times of the suite's benchmarks (metric time_ns). */
+void pfc_suite_set_work(const pfc_suite *suite, pfc_run *run);
 /** True when the suite selects that backend for the benchmark ("accel:*" matches every chip). */
 bool pfc_case_wants(const pfc_case *c, const char *backend);
 /** True when `glob` (*, ?, [...]) matches the whole name; "*" matches slashes, too. */

@@ -20,6 +20,14 @@ pfc_measurement *pfc_run_add(pfc_run *run)
     return &run->measurements[run->measurements_len++];
 }
 
+pfc_run_ceiling *pfc_run_add_ceiling(pfc_run *run)
+{
+    run->ceilings =
+        pfc_grow(run->ceilings, run->ceilings_len, &run->ceilings_cap, sizeof *run->ceilings);
+    run->ceilings[run->ceilings_len] = (pfc_run_ceiling){ 0 };
+    return &run->ceilings[run->ceilings_len++];
+}
+
 void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, const char *unit,
                        double value, bool secondary)
 {
@@ -64,6 +72,22 @@ void pfc_machine_clear(pfc_machine *machine)
     *machine = (pfc_machine){ 0 };
 }
 
+static void ceilings_clear(pfc_run *run)
+{
+    for (size_t i = 0; i < run->ceilings_len; i++) {
+        pfc_run_ceiling *c = &run->ceilings[i];
+
+        free(c->name);
+        free(c->unit);
+        free(c->dtype);
+        free(c->level);
+        free(c->backend);
+    }
+    free(run->ceilings);
+    run->ceilings = NULL;
+    run->ceilings_len = run->ceilings_cap = 0;
+}
+
 void pfc_run_free(pfc_run *run)
 {
     if (run == NULL)
@@ -78,6 +102,7 @@ void pfc_run_free(pfc_run *run)
     free(run->session_anchor);
     free(run->session_base);
     pfc_machine_clear(&run->machine);
+    ceilings_clear(run);
     for (size_t i = 0; i < run->measurements_len; i++)
         pfc_measurement_clear(&run->measurements[i]);
     free(run->measurements);
@@ -209,6 +234,7 @@ static void drop_samples(pfc_measurement *m)
     m->blocks = NULL;
     m->visits = NULL;
     m->samples_len = m->blocks_len = 0;
+    m->operations = m->bytes = 0;
 }
 
 /* Repeats of what is deterministic that do not agree are no measurement. */
@@ -264,12 +290,39 @@ static void take_session(pfc_run *run, pfc_run *more)
     more->session_id = more->session_anchor = more->session_base = NULL;
 }
 
+bool pfc_run_drop_roofline(pfc_run *run)
+{
+    bool had = run->ceilings_len > 0;
+
+    ceilings_clear(run);
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        pfc_measurement *m = &run->measurements[i];
+
+        had = had || m->operations > 0 || m->bytes > 0;
+        m->operations = m->bytes = 0;
+    }
+    return had;
+}
+
+static void take_ceilings(pfc_run *run, pfc_run *more)
+{
+    if (run->ceilings_len > 0)
+        return;
+    free(run->ceilings);
+    run->ceilings = more->ceilings;
+    run->ceilings_len = more->ceilings_len;
+    run->ceilings_cap = more->ceilings_cap;
+    more->ceilings = NULL;
+    more->ceilings_len = more->ceilings_cap = 0;
+}
+
 void pfc_run_merge(pfc_run *run, pfc_run *more)
 {
     const bool one = pfc_streq(run->session_id, more->session_id) ||
                      (run->session_id == NULL && run->measurements_len == 0);
 
     take_session(run, more);
+    take_ceilings(run, more);
     for (size_t i = 0; i < more->measurements_len; i++) {
         pfc_measurement *from = &more->measurements[i];
         pfc_measurement *to = find_like(run, from);

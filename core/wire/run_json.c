@@ -108,12 +108,12 @@ static pfc_code read_samples(const json_t *obj, const pfc_json_at *at, pfc_measu
     return PFC_OK;
 }
 
-static pfc_code read_word(const json_t *obj, const pfc_json_at *at, const char *key,
-                          const char *const *words, size_t words_len, size_t fallback, size_t *out,
-                          pfc_err *err)
+pfc_code pfc_wire_read_word(const json_t *obj, const pfc_json_at *at, const char *key,
+                            bool required, const char *const *words, size_t words_len,
+                            size_t fallback, size_t *out, pfc_err *err)
 {
     char *word = NULL;
-    pfc_code code = pfc_json_string(obj, at, key, false, 32, &word, err);
+    pfc_code code = pfc_json_string(obj, at, key, required, 32, &word, err);
     size_t i = 0;
 
     if (code != PFC_OK)
@@ -131,9 +131,8 @@ static pfc_code read_word(const json_t *obj, const pfc_json_at *at, const char *
     return code;
 }
 
-/* A name: visible text without blanks at its ends. */
-static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
-                          char **out, pfc_err *err)
+pfc_code pfc_wire_read_name(const json_t *obj, const pfc_json_at *at, const char *key,
+                            bool required, char **out, pfc_err *err)
 {
     char *name = NULL;
     pfc_code code = pfc_json_name(obj, at, key, required, PFC_WIRE_MAX_NAME, &name, err);
@@ -167,28 +166,29 @@ static pfc_code refuse_unequal(const pfc_measurement *m, const pfc_json_at *at, 
 static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, const pfc_run *run,
                                  pfc_measurement *m, pfc_err *err)
 {
-    static const char *const known[] = { "benchmark", "metric", "backend", "unit",   "direction",
-                                         "exact",     "status", "reason",  "params", "extra",
-                                         "samples",   "visits", NULL };
+    static const char *const known[] = { "benchmark",  "metric", "backend", "unit",   "direction",
+                                         "exact",      "status", "reason",  "params", "extra",
+                                         "operations", "bytes",  "samples", "visits", NULL };
     static const char *const directions[] = { "lower", "higher" };
     size_t direction = 0;
     size_t status = 0;
     pfc_code code = pfc_json_known(obj, at, known, err);
 
     if (code == PFC_OK)
-        code = read_name(obj, at, "benchmark", true, &m->benchmark, err);
+        code = pfc_wire_read_name(obj, at, "benchmark", true, &m->benchmark, err);
     if (code == PFC_OK)
-        code = read_name(obj, at, "metric", true, &m->metric, err);
+        code = pfc_wire_read_name(obj, at, "metric", true, &m->metric, err);
     if (code == PFC_OK)
-        code = read_name(obj, at, "backend", false, &m->backend, err);
+        code = pfc_wire_read_name(obj, at, "backend", false, &m->backend, err);
     if (code == PFC_OK)
-        code = read_name(obj, at, "unit", false, &m->unit, err);
+        code = pfc_wire_read_name(obj, at, "unit", false, &m->unit, err);
     if (code == PFC_OK)
-        code = read_word(obj, at, "direction", directions, 2, 0, &direction, err);
+        code = pfc_wire_read_word(obj, at, "direction", false, directions, 2, 0, &direction, err);
     if (code == PFC_OK)
         code = pfc_json_bool(obj, at, "exact", false, &m->exact, err);
     if (code == PFC_OK)
-        code = read_word(obj, at, "status", status_names, 3, PFC_STATUS_OK, &status, err);
+        code = pfc_wire_read_word(obj, at, "status", false, status_names, 3, PFC_STATUS_OK, &status,
+                                  err);
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "reason", false, PFC_WIRE_MAX_TEXT, &m->reason, err);
     if (code == PFC_OK)
@@ -205,7 +205,9 @@ static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, const
         m->unit = pfc_strdup("");
     if (m->status != PFC_STATUS_OK && m->reason == NULL)
         return pfc_json_fault(at, "reason", err, "is missing: say why there are no samples");
-    code = read_samples(obj, at, m, err);
+    code = pfc_wire_read_work(obj, at, m, err);
+    if (code == PFC_OK)
+        code = read_samples(obj, at, m, err);
     if (code == PFC_OK)
         code = pfc_wire_read_visits(obj, at, run, m, err);
     return code == PFC_OK ? refuse_unequal(m, at, err) : code;
@@ -283,9 +285,9 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
     if (code == PFC_OK)
         code = pfc_json_known(m, &here, known, err);
     if (code == PFC_OK)
-        code = read_name(m, &here, "name", false, &machine->name, err);
+        code = pfc_wire_read_name(m, &here, "name", false, &machine->name, err);
     if (code == PFC_OK)
-        code = read_name(m, &here, "class", true, &machine->machine_class, err);
+        code = pfc_wire_read_name(m, &here, "class", true, &machine->machine_class, err);
     if (code == PFC_OK)
         code = read_pairs(m, &here, "fingerprint", false, PFC_WIRE_MAX_FINGERPRINT,
                           &machine->fingerprint, err);
@@ -298,8 +300,8 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
     return code;
 }
 
-static pfc_code read_time(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
-                          double *out, pfc_err *err)
+pfc_code pfc_wire_read_time(const json_t *obj, const pfc_json_at *at, const char *key,
+                            bool required, double *out, pfc_err *err)
 {
     char *text = NULL;
     pfc_code code = pfc_json_string(obj, at, key, required, 64, &text, err);
@@ -333,10 +335,10 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
         code =
             pfc_json_fault(at, "commit", err, "expected a full commit id of 40 hexadecimal digits");
     if (code == PFC_OK)
-        code = read_name(obj, at, "branch", false, &run->branch, err);
+        code = pfc_wire_read_name(obj, at, "branch", false, &run->branch, err);
     pfc_wire_drop_empty(&run->branch);
     if (code == PFC_OK)
-        code = read_name(obj, at, "suite", false, &run->suite, err);
+        code = pfc_wire_read_name(obj, at, "suite", false, &run->suite, err);
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "suite_hash", false, 64, &run->suite_hash, err);
     return code;
@@ -344,21 +346,21 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
 
 static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
 {
-    static const char *const known[] = { "schema",      "id",      "project",    "commit",
-                                         "branch",      "suite",   "suite_hash", "started_at",
-                                         "finished_at", "job_id",  "job_fence",  "infra",
-                                         "unsandboxed", "session", "machine",    "measurements",
-                                         NULL };
+    static const char *const known[] = { "schema",       "id",      "project",    "commit",
+                                         "branch",       "suite",   "suite_hash", "started_at",
+                                         "finished_at",  "job_id",  "job_fence",  "infra",
+                                         "unsandboxed",  "session", "machine",    "ceilings",
+                                         "measurements", NULL };
     pfc_json_at root = { 0 };
     pfc_code code = pfc_json_known(obj, &root, known, err);
 
     if (code == PFC_OK)
         code = read_head(obj, &root, run, err);
     if (code == PFC_OK)
-        code = read_time(obj, &root, "started_at", true, &run->started_at, err);
+        code = pfc_wire_read_time(obj, &root, "started_at", true, &run->started_at, err);
     run->finished_at = run->started_at;
     if (code == PFC_OK)
-        code = read_time(obj, &root, "finished_at", false, &run->finished_at, err);
+        code = pfc_wire_read_time(obj, &root, "finished_at", false, &run->finished_at, err);
     if (code == PFC_OK)
         code = pfc_json_i64(obj, &root, "job_id", false, 0, PFC_WIRE_MAX_ID, &run->job_id, err);
     if (code == PFC_OK)
@@ -372,6 +374,8 @@ static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
         code = pfc_wire_read_session(obj, &root, run, err);
     if (code == PFC_OK)
         code = read_machine(obj, &root, &run->machine, err);
+    if (code == PFC_OK)
+        code = pfc_wire_read_ceilings(obj, &root, run, err);
     if (code == PFC_OK)
         code = read_measurements(obj, &root, run, err);
     if (code == PFC_OK && run->suite == NULL)
@@ -415,7 +419,7 @@ static void set_text(json_t *obj, const char *key, const char *text)
         json_object_set_new(obj, key, json_string(text));
 }
 
-static void set_time(json_t *obj, const char *key, double unix_s)
+void pfc_wire_set_time(json_t *obj, const char *key, double unix_s)
 {
     char text[32];
 
@@ -455,6 +459,7 @@ static json_t *measurement_to_json(const pfc_measurement *m)
         json_object_set_new(obj, "params", pfc_labels_to_json(&m->params));
     if (m->extra.len > 0)
         json_object_set_new(obj, "extra", pfc_labels_to_json(&m->extra));
+    pfc_wire_set_work(obj, m);
     if (m->status == PFC_STATUS_OK)
         json_object_set_new(obj, "samples", samples_to_json(m));
     if (m->visits != NULL)
@@ -475,8 +480,8 @@ json_t *pfc_run_to_json(const pfc_run *run)
     set_text(doc, "branch", run->branch);
     set_text(doc, "suite", run->suite);
     set_text(doc, "suite_hash", run->suite_hash);
-    set_time(doc, "started_at", run->started_at);
-    set_time(doc, "finished_at", run->finished_at);
+    pfc_wire_set_time(doc, "started_at", run->started_at);
+    pfc_wire_set_time(doc, "finished_at", run->finished_at);
     if (run->job_id != 0)
         json_object_set_new(doc, "job_id", json_integer(run->job_id));
     if (run->job_fence != 0)
@@ -492,6 +497,8 @@ json_t *pfc_run_to_json(const pfc_run *run)
     json_object_set_new(machine, "fingerprint", pfc_labels_to_json(&run->machine.fingerprint));
     set_text(machine, "hash", run->machine.fingerprint_hash);
     json_object_set_new(doc, "machine", machine);
+    if (run->ceilings_len > 0)
+        json_object_set_new(doc, "ceilings", pfc_wire_ceilings_to_json(run));
     for (size_t i = 0; i < run->measurements_len; i++)
         json_array_append_new(list, measurement_to_json(&run->measurements[i]));
     json_object_set_new(doc, "measurements", list);

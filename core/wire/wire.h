@@ -30,6 +30,8 @@
 #define PFC_WIRE_MAX_NAME         200 /* bytes of a name: benchmark, metric, backend, unit, class */
 #define PFC_WIRE_MAX_FINGERPRINT  128 /* pairs of a fingerprint, and of params */
 #define PFC_WIRE_MAX_EXTRA        512 /* pairs of a measurement's extra */
+#define PFC_WIRE_MAX_CEILINGS     256 /* of a run document */
+#define PFC_WIRE_MAX_RATE         1e30    /* operations, bytes, and values of ceilings */
 #define PFC_WIRE_MAX_NESTED       1000000 /* arrays and objects of a run document */
 #define PFC_WIRE_MAX_COMMITS      5000    /* of one POST */
 #define PFC_WIRE_MAX_PATHS        2000    /* touched paths of one commit */
@@ -94,8 +96,26 @@ typedef struct pfc_measurement {
     pfc_session_position *visits; /* of each entry of `blocks`, strictly ascending by block, then
                                      position; NULL: not measured in a session */
     pfc_labels params;            /* benchmark parameters: "m", "n", "k", "causal", ... */
-    pfc_labels extra; /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+    pfc_labels extra;  /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+    double operations; /* arithmetic operations of one execution, a multiply-add is two; 0: none, or
+                          not known */
+    double bytes;      /* least memory traffic of one execution: inputs read once, outputs written
+                          once; 0: not known */
 } pfc_measurement;
+
+/** The highest rate of a machine, or of a chip that it simulates: a line of the roofline. */
+typedef struct pfc_run_ceiling {
+    char *name;            /* "f32 arithmetic, one core" */
+    bool memory;           /* else arithmetic */
+    char *unit;            /* "B/s" of memory, "FLOP/s" or "OP/s" of arithmetic */
+    double value;          /* in the unit */
+    char *dtype;           /* of the arithmetic, as the parameter of benchmarks; "": each */
+    char *level;           /* of memory: "L2", "DRAM"; "" when it means nothing */
+    double capacity_bytes; /* traffic up to which the level serves a benchmark; 0: no limit */
+    char *backend;         /* "accel:pfc-edge"; "cpu-*": each with that beginning; "": each */
+    bool chip_file;        /* read from the file of a simulated chip; else measured */
+    double at;             /* when it was measured, Unix seconds; 0: when the run started */
+} pfc_run_ceiling;
 
 typedef struct pfc_machine {
     char *name;             /* host label, e.g. the runner's name */
@@ -124,6 +144,9 @@ typedef struct pfc_run {
     char *session_id;  /* 32 hexadecimal digits: builds measured together in blocks; NULL: none */
     char *session_anchor, *session_base; /* full ids of commits; set when session_id is */
     pfc_machine machine;
+    pfc_run_ceiling *ceilings; /* that held during the run */
+    size_t ceilings_len;
+    size_t ceilings_cap;
     pfc_measurement *measurements;
     size_t measurements_len;
     size_t measurements_cap;
@@ -138,6 +161,14 @@ char *pfc_run_to_text(const pfc_run *run);
 pfc_run *pfc_run_new(void);
 /** Appends an empty measurement and returns it; valid until the next append. */
 pfc_measurement *pfc_run_add(pfc_run *run);
+/** Appends an empty ceiling and returns it; valid until the next append. */
+pfc_run_ceiling *pfc_run_add_ceiling(pfc_run *run);
+/** Removes ceilings, operations and bytes; false: there are none. */
+bool pfc_run_drop_roofline(pfc_run *run);
+/** The ceilings as a JSON array's text; NULL: there are none; caller frees. */
+char *pfc_run_ceilings_text(const pfc_run *run);
+/** Appends those of such a text. */
+pfc_code pfc_run_ceilings_parse(const char *text, pfc_run *run, pfc_err *err) PFC_MUSTCHECK;
 /** Appends one number as a whole measurement, lower is better; `secondary` gives it that role. */
 void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, const char *unit,
                        double value, bool secondary);
@@ -147,7 +178,7 @@ void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, 
  *  Launches with visits are joined in the order of time. A measurement of `more` is left out when
  * only one of the two has visits, when both have the same visit, or when its visits are of a
  * session that `run` is not of: samples of unknown place would pass for those of a block. A `run`
- * without measurements and session takes that of `more`. */
+ * without measurements and session takes that of `more`; one without ceilings takes those. */
 void pfc_run_merge(pfc_run *run, pfc_run *more);
 void pfc_run_free(pfc_run *run);
 void pfc_measurement_clear(pfc_measurement *m);

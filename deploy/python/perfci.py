@@ -64,6 +64,7 @@ get_project_plot GET /api/v1/projects/{project}/plot - branch,select,from,to,poi
 get_project_plot_names GET /api/v1/projects/{project}/plot/names - branch - | Names and values by which an expression can choose series
 get_project_pulls GET /api/v1/projects/{project}/pulls - open,limit,cursor - | Pull requests, with the verdict of their head, newest first
 get_project_quality GET /api/v1/projects/{project}/quality - months - | Quality of the alerts: precision by triage, and the time to triage, culprit and fix
+get_project_roofline GET /api/v1/projects/{project}/roofline - branch,a,b,machine_class,backend,select - | Operations, bytes and rates of benchmarks at one or two commits, and the ceilings that held
 get_project_runs GET /api/v1/projects/{project}/runs - commit,limit,cursor - | Runs of a project, newest first
 get_project_schedule_nights GET /api/v1/projects/{project}/schedules/{id}/nights - limit,cursor - | Nights of a schedule, newest first
 get_project_schedules GET /api/v1/projects/{project}/schedules - - - | Schedules of the project, with the newest night of each, by name

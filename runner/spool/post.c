@@ -47,6 +47,13 @@ pfc_code pfc_spool_post(pfc_http *http, const pfc_spool_parcel *parcel, pfc_http
     return code;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t len = strlen(text), end_len = strlen(end);
+
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
 /* Sets the member to what it is in a document without it. False: it was so before. */
 static bool leave_out(pfc_run *run, const char *member)
 {
@@ -58,6 +65,9 @@ static bool leave_out(pfc_run *run, const char *member)
     } else if (strcmp(member, "unsandboxed") == 0) {
         had = run->unsandboxed;
         run->unsandboxed = false;
+    } else if (strcmp(member, "ceilings") == 0 || ends_with(member, "].operations") ||
+               ends_with(member, "].bytes")) {
+        had = pfc_run_drop_roofline(run); /* they came with one version */
     }
     return had;
 }

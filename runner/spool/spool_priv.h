@@ -97,7 +97,8 @@ void pfc_spool_digest(const char *text, size_t len, char out[PFC_SPOOL_DIGEST_LE
 
 /**
  * The run document without the member that `refusal` names, for a server that is too old for it:
- * the lease's fencing token ("job_fence"), or the mark of a run without isolation ("unsandboxed").
+ * the lease's fencing token ("job_fence"), the mark of a run without isolation ("unsandboxed"), or
+ * one of the roofline's members, which are then all left out.
  *
  * The caller frees the text. NULL: the server refused the document for another reason.
  */

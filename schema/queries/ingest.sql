@@ -85,24 +85,24 @@ ORDER BY 1;
 -- part. A new run whose run_id is stored already has no row. place: index in the arrays, from 1. Sorted, so that two
 -- groups with the same runs do not deadlock. job_ids: 0 for none; a number that is no runner's job of the project is
 -- dropped, because another job may get it later. job_fences: 0 for none. sessions, session_anchors, session_bases: NULL
--- for none.
+-- for none. ceilings: the member of the document; NULL for none.
 -- arrays: len
 -- in: project_ids i64[], run_ids text[], header_hashes text[], commit_ids i64[], branches text[], suites text[],
 --    suite_hashes text[], machine_ids i64[], job_ids i64[], infra bool[], started_at f64[], finished_at f64[],
 --    body_hashes text[], keys text[], measurements i64[], series i64[], samples i64[], actors text[],
 --    projects text[], shas text[], job_fences i64[], sessions text[], session_anchors text[], session_bases text[],
---    unsandboxed bool[], ids i64[], announce bool
+--    unsandboxed bool[], ids i64[], ceilings text[], announce bool
 -- out: place i64, id i64, count void, pg_notify void
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
                          $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],
                          $12::float8[], $13::text[], $14::text[], $15::bigint[], $16::bigint[],
                          $17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[], $22::text[],
-                         $23::text[], $24::text[], $25::boolean[], $26::bigint[])
+                         $23::text[], $24::text[], $25::boolean[], $26::bigint[], $27::text[])
          WITH ORDINALITY
          AS t (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
                infra, started, finished, body, key, measurements, series, samples, actor, project,
-               sha, job_fence, session, session_anchor, session_base, unsandboxed, stored_id, place)),
+               sha, job_fence, session, session_anchor, session_base, unsandboxed, stored_id, ceilings, place)),
 made AS (
     INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,
                       machine_id, job_id, infra, started_at, finished_at, job_fence, session_id,
@@ -120,8 +120,8 @@ r AS MATERIALIZED (
     UNION ALL
     SELECT u.stored_id, u.* FROM u WHERE u.stored_id > 0),
 parts AS (
-    INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
-    SELECT project_id, id, body, key, measurements, series, samples FROM r),
+    INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples, ceilings)
+    SELECT project_id, id, body, key, measurements, series, samples, ceilings::jsonb FROM r),
 judged AS (
     INSERT INTO jobs (project_id, kind, run_id)
     SELECT project_id, 'detect', id FROM r WHERE measurements > 0
@@ -135,7 +135,7 @@ SELECT r.place, r.id,
                                                            'runs', g.runs)::text))
         FROM (SELECT project, json_agg(json_build_object('run_id', id, 'id', run_id, 'commit', sha)
                                        ORDER BY place) AS runs
-              FROM r WHERE $27::boolean GROUP BY project, (place - 1) / 40) AS g),
+              FROM r WHERE $28::boolean GROUP BY project, (place - 1) / 40) AS g),
        (SELECT pg_notify('perfci', json_build_object('type', 'detect', 'id', max(id))::text)
         FROM judged HAVING count(*) > 0)
 FROM r;
@@ -147,7 +147,9 @@ SELECT pg_notify('perfci', json_build_object('type', 'run', 'project', $1::text,
                                              'commit', $4::text)::text);
 
 -- name: measurements_copy
+-- operations, bytes: 0 is NULL.
 -- copy: project_id i64, series_id i64, run_id i64, commit_id i64, n i32, median f64, low f64, high f64, min f64,
---    samples f64[], blocks u32[], extra json, visit_blocks u32[]?, visit_positions u32[]?
+--    samples f64[], blocks u32[], extra json, visit_blocks u32[]?, visit_positions u32[]?,
+--    operations f64?, bytes f64?
 COPY measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min, samples,
-                   blocks, extra, visit_blocks, visit_positions) FROM STDIN (FORMAT binary);
+                   blocks, extra, visit_blocks, visit_positions, operations, bytes) FROM STDIN (FORMAT binary);

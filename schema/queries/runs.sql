@@ -135,12 +135,14 @@ FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::b
 -- in: project_id i64, run_id i64
 -- out: run_id text, project text, sha text, branch text, suite text, suite_hash text, job_id i64, job_fence i64,
 --    infra bool, unsandboxed bool, session_id text, session_anchor text, session_base text, started_at f64,
---    finished_at f64, machine text, class text, fingerprint json
+--    finished_at f64, machine text, class text, fingerprint json, ceilings json
 SELECT r.run_id, p.name AS project, c.sha, r.branch, r.suite, r.suite_hash, r.job_id, r.job_fence, r.infra,
        r.unsandboxed, r.session_id, r.session_anchor, r.session_base,
        extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at,
-       k.name AS machine, k.class, k.fingerprint::text AS fingerprint
+       k.name AS machine, k.class, k.fingerprint::text AS fingerprint,
+       (SELECT q.ceilings::text FROM run_parts q WHERE q.project_id = r.project_id AND q.run_id = r.id
+        AND q.ceilings IS NOT NULL ORDER BY q.received_at, q.body_hash LIMIT 1) AS ceilings
 FROM runs r
 JOIN projects p ON p.id = r.project_id
 JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
@@ -148,13 +150,14 @@ JOIN machines k ON k.id = r.machine_id
 WHERE r.project_id = $1::bigint AND r.id = $2::bigint;
 
 -- name: run_measurements
--- Measured and unmeasured results, by name.
+-- Measured and unmeasured results, by name. operations, bytes: 0 when they were not stated.
 -- in: project_id i64, run_id i64
 -- out: benchmark text, metric text, backend text, unit text, higher_is_better bool, exact bool, status i64,
---    reason text, samples f64[], blocks u32[], visit_blocks u32[], visit_positions u32[], params json, extra json
+--    reason text, samples f64[], blocks u32[], visit_blocks u32[], visit_positions u32[], params json, extra json,
+--    operations f64, bytes f64
 SELECT b.name AS benchmark, s.metric, s.backend, s.unit, s.higher_is_better, s.exact, 0 AS status,
        NULL AS reason, m.samples, m.blocks, m.visit_blocks, m.visit_positions, b.params::text AS params,
-       m.extra::text AS extra
+       m.extra::text AS extra, coalesce(m.operations, 0) AS operations, coalesce(m.bytes, 0) AS bytes
 FROM runs r
 JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id AND m.run_id = r.id
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
@@ -162,7 +165,7 @@ JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 WHERE r.project_id = $1::bigint AND r.id = $2::bigint
 UNION ALL
 SELECT benchmark, metric, backend, unit, higher_is_better, exact,
-       CASE WHEN broken THEN 1 ELSE 2 END, reason, '{}', '{}', NULL, NULL, params::text, '{}'
+       CASE WHEN broken THEN 1 ELSE 2 END, reason, '{}', '{}', NULL, NULL, params::text, '{}', 0, 0
 FROM unmeasured WHERE project_id = $1::bigint AND run_id = $2::bigint
 ORDER BY benchmark, metric, backend;
 

@@ -80,6 +80,20 @@ pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
     return pfc_decode_project(app, req, pfc_req_param(req, "p"), NULL, project_id, err);
 }
 
+pfc_code pfc_decode_branch(pfc_app *app, const pfc_req *req, int64_t *project, const char **branch,
+                           pfc_projects *row, pfc_err *err)
+{
+    pfc_code code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, branch, err);
+
+    if (!code)
+        code = pfc_path_project(app, req, project, err);
+    if (!code && !*branch) {
+        code = pfc_projects_get(app->db, pfc_req_param(req, "p"), row, err);
+        *branch = code ? NULL : row->items[0].branch;
+    }
+    return code;
+}
+
 pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id, pfc_err *err)
 {
     const char *name = NULL;

@@ -120,6 +120,10 @@ pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, 
 /** The project of the path's {p}. */
 pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
                           pfc_err *err) PFC_MUSTCHECK;
+/** The project of the path, and the branch: the query's, else the project's own, whose text lies in
+ *  *row. Clear *row. */
+pfc_code pfc_decode_branch(pfc_app *app, const pfc_req *req, int64_t *project, const char **branch,
+                           pfc_projects *row, pfc_err *err) PFC_MUSTCHECK;
 /** The query's page, and its project as in pfc_query_project. */
 pfc_code pfc_query_project_page(pfc_app *app, const pfc_req *req, int64_t *project_id,
                                 pfc_page *page, pfc_err *err) PFC_MUSTCHECK;
@@ -252,6 +256,7 @@ PFC_HANDLER(alerts_explanation);
 PFC_HANDLER(coverage); /* results/coverage.c */
 PFC_HANDLER(plot);     /* results/plot.c */
 PFC_HANDLER(plot_names);
+PFC_HANDLER(roofline);    /* results/roofline.c */
 PFC_HANDLER(alerts_list); /* alerts/alerts.c */
 PFC_HANDLER(alerts_get);
 PFC_HANDLER(alerts_patch);

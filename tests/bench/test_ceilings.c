@@ -1,11 +1,13 @@
 /* Bounds on made-up ceilings; the measured ones are only asked to be there. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "bench/harness/backends/backend.h"
 #include "bench/machine/ceilings/loop_dispatch.h"
 #include "bench/machine/ceilings/pass.h"
 
@@ -164,6 +166,101 @@ Test(ceilings, the_document_says_what_one_core_and_all_can_do_and_what_is_missin
         cr_assert(eq(str, (char *)pfc_labels_get(&run->measurements[0].extra, want[i].name),
                      (char *)want[i].value),
                   "%s", want[i].name);
+    pfc_run_free(run);
+}
+
+/* By hand: 2 m n k; 4 h d pairs, where the last 2 of 8 queries see 7 and 8 keys. */
+Test(ceilings, operations_and_bytes_of_a_call_follow_from_its_shape)
+{
+    static const struct {
+        const char *op, *dtype;
+        int64_t params[PFC_OP_MAX_PARAMS];
+        double operations, bytes;
+    } rows[] = {
+        { "gemm", "f32", { 2, 3, 5 }, 60, 4 * (10 + 15 + 6) },
+        { "gemm", "bf16", { 2, 3, 5 }, 60, 2 * (10 + 15 + 6) },
+        { "gemm_bias_act", "f32", { 2, 3, 5, 1 }, 60, 4 * (10 + 15 + 6 + 3) },
+        { "attention", "f32", { 4, 8, 16 }, 4 * 4 * 64 * 16, 4 * 4 * 4 * 8 * 16 },
+        { "attention",
+          "f32",
+          { 4, 8, 16, 1, 2, 2 },
+          4 * 4 * 15 * 16,
+          4 * 2 * 16 * (4 * 2 + 2 * 8) },
+        { "softmax", "f32", { 10, 100 }, 5000, 4 * 2000 },
+        { "layernorm", "f32", { 10, 100 }, 8000, 4 * 2200 },
+        { "rmsnorm", "f32", { 10, 100 }, 4000, 4 * 2100 },
+        { "residual_rmsnorm", "f32", { 10, 100 }, 5000, 4 * 4100 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_case c = { .op = pfc_op_find(rows[i].op) };
+
+        snprintf(c.dtype, sizeof(c.dtype), "%s", rows[i].dtype);
+        memcpy(c.params, rows[i].params, sizeof(c.params));
+        cr_expect(epsilon_eq(dbl, pfc_case_operations(&c), rows[i].operations, 1e-6), "%s",
+                  rows[i].op);
+        cr_expect(epsilon_eq(dbl, pfc_case_bytes(&c), rows[i].bytes, 1e-6), "%s", rows[i].op);
+    }
+}
+
+Test(ceilings, times_carry_operations_and_bytes_and_rates_do_not)
+{
+    pfc_run *run = pfc_run_new();
+
+    add(run, "gemm/f32/m100n100k100", "time_ns", 40000);
+    add(run, "gemm/f32/m100n100k100", "gemm_tflops", 0.05);
+    add(run, "softmax/f32/rows100cols100", "time_ns", 1)->status = PFC_STATUS_BROKEN;
+    add(run, "canary", "time_ns", 1);
+    pfc_suite_set_work(suite, run);
+    cr_expect(epsilon_eq(dbl, run->measurements[0].operations, 2e6, 1e-3));
+    cr_expect(epsilon_eq(dbl, run->measurements[0].bytes, 120000, 1e-6));
+    for (size_t i = 1; i < 4; i++)
+        cr_expect(
+            all(zero(dbl, run->measurements[i].operations), zero(dbl, run->measurements[i].bytes)));
+    pfc_run_free(run);
+}
+
+Test(ceilings, the_documents_ceilings_are_those_of_one_core_that_were_measured)
+{
+    pfc_run *run = pfc_run_new();
+    const pfc_run_ceiling *c;
+
+    pfc_ceilings_document(&made_up, run);
+    cr_assert(eq(sz, run->ceilings_len, 6)); /* bf16 was not measured */
+    c = &run->ceilings[1];
+    cr_expect(eq(str, c->name, (char *)"int8 arithmetic, one core, avx2 maddubs"));
+    cr_expect(all(eq(str, c->unit, (char *)"OP/s"), eq(str, c->dtype, (char *)"int8"),
+                  eq(str, c->backend, (char *)"cpu-*"), eq(dbl, c->value, 400e9)));
+    cr_expect(eq(int, c->memory || c->chip_file, 0));
+    cr_expect(gt(dbl, c->at, 1.7e9));
+    c = &run->ceilings[3];
+    cr_expect(all(eq(str, c->name, (char *)"L2 read, one core"), eq(str, c->unit, (char *)"B/s"),
+                  eq(str, c->level, (char *)"L2"), eq(dbl, c->value, 100e9),
+                  eq(dbl, c->capacity_bytes, 500e3)));
+    cr_expect(eq(int, c->memory, 1));
+    cr_expect(zero(dbl, run->ceilings[5].capacity_bytes), "DRAM has no limit");
+    pfc_run_free(run);
+}
+
+/* pfc-edge: 16 x 16 multiply-adds at 1 GHz, f32 in 4 passes, and 16 lanes; 51200 MB/s. */
+Test(ceilings, a_chip_has_those_of_its_file_when_the_run_has_measurements_of_it)
+{
+    pfc_run *run = pfc_run_new();
+
+    pfc_backends_accel_ceilings(run);
+    cr_assert(zero(sz, run->ceilings_len));
+    free(add(run, "gemm", "cycles", 1)->backend);
+    run->measurements[0].backend = pfc_strdup("accel:pfc-edge");
+    pfc_backends_accel_ceilings(run);
+    cr_assert(eq(sz, run->ceilings_len, 4));
+    for (size_t i = 0; i < 4; i++) {
+        static const double want[] = { 160e9, 544e9, 544e9, 51.2e9 };
+
+        cr_expect(epsilon_eq(dbl, run->ceilings[i].value, want[i], 1));
+        cr_expect(eq(int, run->ceilings[i].chip_file, 1));
+        cr_expect(eq(int, run->ceilings[i].memory, i == 3));
+        cr_expect(eq(str, run->ceilings[i].backend, (char *)"accel:pfc-edge"));
+    }
     pfc_run_free(run);
 }
 

@@ -123,7 +123,14 @@ void take_run(const stand_in_req *req, pfc_buf *out, void *arg)
         stand_in_json(out, 400,
                       "{\"error\": {\"message\": \"unsandboxed is not a member that is known "
                       "here\", \"field\": \"unsandboxed\"}}");
-    else if (!is_odd(c, run->id))
+    else if (c->unknown && (run->ceilings_len || run->measurements[0].operations > 0)) {
+        char *body = pfc_format("{\"error\": {\"message\": \"%s is not a member that is known "
+                                "here\", \"field\": \"%s\"}}",
+                                c->unknown, c->unknown);
+
+        stand_in_json(out, 400, body);
+        free(body);
+    } else if (!is_odd(c, run->id))
         stand_in_json(out, c->status, c->body);
     else if (c->odd_status) /* 0: it hangs up */
         pfc_buf_printf(out,

@@ -34,6 +34,7 @@ typedef struct clerk {
     const char *odd_head; /* a header line with its end; NULL: none */
     bool knows_no_number; /* job_fence is a fault to it */
     bool knows_no_mark;   /* unsandboxed is a fault to it */
+    const char *unknown;  /* a member of the roofline that is a fault to it; NULL: it knows them */
     int calls;
     char ids[CLERK_CALLS][33];
     int64_t fences[CLERK_CALLS];

@@ -420,6 +420,31 @@ Test(spool_upload, a_server_that_does_not_know_marks_gets_the_run_without_its_ma
     pfc_run_free(run);
 }
 
+/* Whichever member it names, all of them came with one version: two tries. */
+Test(spool_upload, a_server_that_does_not_know_the_roofline_gets_the_run_without_it)
+{
+    static const char *const members[] = { "ceilings", "measurements[0].operations",
+                                           "measurements[0].bytes" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(members); i++) {
+        clerk c = { .status = 201, .body = "{}", .unknown = members[i] };
+        pfc_run *run = make_run(1, 3);
+        pfc_run_ceiling *ceiling = pfc_run_add_ceiling(run);
+        pfc_spool_report report;
+        pfc_err err = { 0 };
+
+        *ceiling = (pfc_run_ceiling){
+            .name = pfc_strdup("DRAM"), .memory = true, .unit = pfc_strdup("B/s"), .value = 1e9
+        };
+        run->measurements[0].operations = run->measurements[0].bytes = 7;
+        cr_assert(eq(int, pfc_spool_add(spool, run, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+        want_calls(&c, "11");
+        cr_assert(eq(sz, files_in(dir) + files_in(rejected), 0));
+        pfc_run_free(run);
+    }
+}
+
 Test(spool_upload, nor_does_it_when_the_disk_takes_nothing)
 {
     clerk c = { .status = 201, .body = "{}", .knows_no_number = true, .knows_no_mark = true };

@@ -194,6 +194,8 @@ static const struct {
           "INSERT INTO suppressed_alerts (project_id, suppression_id, alert_id) VALUES (1, 1, 1)" },
     { 64, "INSERT INTO group_issues (project_id, group_id, forge, repo, asked_by)"
           " VALUES (1, 1, 'github', 'a/b', 'a')" },
+    { 66, "UPDATE measurements SET operations = 1e9, bytes = 1e6;"
+          "UPDATE run_parts SET ceilings = '[]'" },
 };
 
 /* ---- one connection ---- */

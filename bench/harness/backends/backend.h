@@ -88,5 +88,8 @@ const pfc_backend *pfc_backends_find(const pfc_backends *backends, const char *n
 void pfc_backends_cpu(pfc_backends *backends);
 /** Provider: accel:CHIP for each built-in chip of kernels/accel. */
 void pfc_backends_accel(pfc_backends *backends);
+/** Adds the ceilings of the chips that the run has measurements of: arithmetic and HBM, as in their
+ *  files. */
+void pfc_backends_accel_ceilings(pfc_run *run);
 
 #endif

@@ -44,13 +44,13 @@ const char *pfc_level_name(int level);
  *  all CPUs that this process may use in as long again. */
 void pfc_ceilings_measure(double seconds, bool all_cores, pfc_ceilings *out);
 
-/** Compulsory bytes of one call: inputs and outputs, once each. */
-double pfc_case_bytes(const pfc_case *c);
-/** Operations of one call in 1e9; 0 for benchmarks whose work is bytes. */
-double pfc_case_gops(const pfc_case *c);
 /** The least time of one call in ns on one core; *bound gets "fma", "bf16", "int8", "L2 read",
  *  "DRAM copy", ... 0 when nothing is known of the type or the operation. */
 double pfc_ceilings_bound_ns(const pfc_ceilings *ceilings, const pfc_case *c, const char **bound);
+
+/** Adds the ceilings of one core to the document, for the backends on the CPU: their benchmarks run
+ *  on one core. Those that were not measured are left out. */
+void pfc_ceilings_document(const pfc_ceilings *ceilings, pfc_run *run);
 
 /** Sets extra.percent_of_peak, extra.bound and extra.ops_per_byte on every timed measurement of the
  *  suite's benchmarks, percent_of_peak (the geometric mean of its members') on headlines, and the

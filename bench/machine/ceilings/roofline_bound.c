@@ -7,41 +7,6 @@
 #include "bench/machine/ceilings/ceilings.h"
 #include "core/stats/stats.h"
 
-static double gemm_bytes(const int64_t *p, double elem)
-{
-    const double m = (double)p[0];
-    const double n = (double)p[1];
-    const double k = (double)p[2];
-
-    return elem * (m * k + k * n + m * n);
-}
-
-static double attention_bytes(const int64_t *p, double elem)
-{
-    return elem * 4.0 * (double)p[0] * (double)p[1] * (double)p[2]; /* Q, K, V, O */
-}
-
-/* Norms: as much written as read, and no other work that counts. */
-static bool streams(const pfc_case *c)
-{
-    return strcmp(c->op->unit, "GB/s") == 0;
-}
-
-double pfc_case_bytes(const pfc_case *c)
-{
-    const double elem = pfc_dtype_bytes(c->dtype);
-
-    if (streams(c))
-        return pfc_case_work(c) * 1e9;
-    return strcmp(c->op->name, "gemm") == 0 ? gemm_bytes(c->params, elem)
-                                            : attention_bytes(c->params, elem);
-}
-
-double pfc_case_gops(const pfc_case *c)
-{
-    return streams(c) ? 0.0 : pfc_case_work(c) * 1e3;
-}
-
 static int level_of(const pfc_ceilings *c, double bytes)
 {
     int level = PFC_LEVEL_L1;
@@ -68,7 +33,7 @@ double pfc_ceilings_bound_ns(const pfc_ceilings *c, const pfc_case *k, const cha
     const int kind = compute_of(k->dtype);
     const double bytes = pfc_case_bytes(k);
     const int level = level_of(c, bytes);
-    const double gbps = streams(k) ? c->one.copy_gbps[level] : c->one.read_gbps[level];
+    const double gbps = pfc_case_streams(k) ? c->one.copy_gbps[level] : c->one.read_gbps[level];
     double memory_ns;
     double compute_ns;
 
@@ -77,17 +42,10 @@ double pfc_ceilings_bound_ns(const pfc_ceilings *c, const pfc_case *k, const cha
         return 0.0;
     memory_ns = bytes / gbps;
     compute_ns = pfc_case_gops(k) * 1e9 / c->one.gops[kind];
-    *bound = compute_ns >= memory_ns ? computes[kind] : streams(k) ? copies[level] : reads[level];
+    *bound = compute_ns >= memory_ns ? computes[kind]
+             : pfc_case_streams(k)   ? copies[level]
+                                     : reads[level];
     return fmax(compute_ns, memory_ns);
-}
-
-static const pfc_case *case_of(const pfc_suite *suite, const char *name)
-{
-    for (size_t i = 0; i < suite->cases_len; i++) {
-        if (strcmp(suite->cases[i].name, name) == 0)
-            return &suite->cases[i];
-    }
-    return NULL;
 }
 
 static double share(const pfc_ceilings *c, const pfc_case *k, const pfc_run *run,
@@ -152,7 +110,7 @@ static void annotate_headline(const pfc_suite *suite, const pfc_run *run, pfc_me
 
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *m = &run->measurements[i];
-        const pfc_case *k = case_of(suite, m->benchmark);
+        const pfc_case *k = pfc_suite_find(suite, m->benchmark);
         const char *percent = pfc_labels_get(&m->extra, "percent_of_peak");
         if (k && k->headline && percent && pfc_streq(m->metric, headline->metric) &&
             pfc_streq(m->backend, headline->backend))
@@ -167,7 +125,7 @@ void pfc_ceilings_annotate(const pfc_ceilings *c, const pfc_suite *suite, pfc_ru
 {
     for (size_t i = 0; i < run->measurements_len; i++) {
         pfc_measurement *m = &run->measurements[i];
-        const pfc_case *k = case_of(suite, m->benchmark);
+        const pfc_case *k = pfc_suite_find(suite, m->benchmark);
         const char *bound = NULL;
         double percent;
 

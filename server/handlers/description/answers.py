@@ -112,14 +112,17 @@ found = members(index=COUNT, index_low=COUNT, index_high=COUNT, commit=COMMIT, c
                 **EFFECT, direction=CHANGE, status=SEEN, alertable=TRUTH, blocks=null(blocks), **WHY)
 replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL, commit=COMMIT, **EFFECT, direction=CHANGE, status=SEEN)
 
-measured = members("backend unit exact reason params extra samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
+measured = members("backend unit exact reason params extra operations bytes samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
                    direction=BETTER, exact=TRUTH, status=one_of("ok", "broken", "skipped"), reason=TEXT, params=TEXTS, extra=TEXTS,
-                   samples=each(each(NUMBER)), visits=each(each(COUNT)))
-run = members("branch suite suite_hash finished_at job_id job_fence infra unsandboxed session",
+                   operations=NUMBER, bytes=NUMBER, samples=each(each(NUMBER)), visits=each(each(COUNT)))
+ceiling = members("dtype level capacity_bytes backend at", name=TEXT, kind=one_of("compute", "memory"), unit=one_of("FLOP/s", "OP/s", "B/s"),
+                  value=NUMBER, dtype=TEXT, level=TEXT, capacity_bytes=NUMBER, backend=TEXT, source=one_of("measured", "chip file"), at=TIME)
+run = members("branch suite suite_hash finished_at job_id job_fence infra unsandboxed session ceilings",
               "the stored document, as schema/json/run.schema.json has it, with its number",
               schema={"const": "perfci.run/1"}, run_id=NUMERAL, reproducibility=null(REPRODUCIBILITY), quarantined=TRUTH, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
               suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH, unsandboxed=TRUTH,
-              session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
+              session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), ceilings=each(ceiling),
+              measurements=each(measured))
 
 in_session = members(commit=COMMIT, status=one_of("measured", "identical", "broken", "not_measured"), reason=null(TEXT),
                      same_as=null(COMMIT), within=null(NUMBER), needs_s=null(NUMBER),
@@ -302,6 +305,11 @@ browser_session = members(id=NUMERAL, token_id=NUMERAL, token_name=TEXT, address
                           last_used_at=null(TIME), current=TRUTH)
 audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)
 
+roofline_point = members(
+    commit=COMMIT, position=NUMERAL, run_id=NUMERAL, value=NUMBER, operations=null(NUMBER), bytes=null(NUMBER),
+    intensity=null(NUMBER), rate=null(NUMBER), limit=null(NUMBER), fraction=null(NUMBER), compute=null(COUNT),
+    memory=null(COUNT), limited_by=null(one_of("compute", "memory")))
+
 SCHEMAS = {
     "Time": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$", "description": "RFC 3339, in milliseconds"},
     "CommitId": {"type": "string", "pattern": "^[0-9a-f]{40}$"},
@@ -370,6 +378,19 @@ SCHEMAS = {
     "PlotNamesAnswer": members(
         branch=TEXT, series=COUNT, names=each(members(name=TEXT, numeric=TRUTH, series=COUNT, left_out=COUNT,
                                                       values=each(members(value=TEXT, series=COUNT))))),
+    "RooflineAnswer": members(
+        branch=TEXT, a=null(TEXT), b=null(TEXT), statistic=one_of("median"), matched=COUNT, unknown_fields=each(TEXT),
+        benchmarks=each(members(
+            series_id=NUMERAL, benchmark=TEXT, params=TEXTS, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT,
+            exact=TRUTH, a=null(roofline_point), b=roofline_point)),
+        ceilings=each(members(
+            machine_class=TEXT, name=TEXT, kind=one_of("compute", "memory"), unit=one_of("FLOP/s", "OP/s", "B/s"), value=NUMBER,
+            dtype=TEXT, level=TEXT, capacity_bytes=null(NUMBER), backend=TEXT, source=one_of("measured", "chip file"), at=TIME,
+            run_id=NUMERAL)),
+        unknown=each(members(
+            series_id=NUMERAL, benchmark=TEXT, backend=TEXT, machine_class=TEXT,
+            reason=one_of("no time", "no result", "no operations and bytes", "no operations", "no bytes"))),
+        left_out=COUNT),
     "ExplanationAnswer": explanation,
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),

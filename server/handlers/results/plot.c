@@ -8,21 +8,6 @@
 #include "core/select/select.h"
 #include "server/handlers/handlers.h"
 
-/* The project of the path, and the branch: the query's, else the project's own. */
-static pfc_code decode_branch(pfc_app *app, const pfc_req *req, int64_t *project,
-                              const char **branch, pfc_projects *row, pfc_err *err)
-{
-    pfc_code code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, branch, err);
-
-    if (!code)
-        code = pfc_path_project(app, req, project, err);
-    if (!code && !*branch) {
-        code = pfc_projects_get(app->db, pfc_req_param(req, "p"), row, err);
-        *branch = code ? NULL : row->items[0].branch;
-    }
-    return code;
-}
-
 /* ---- lines ---- */
 
 /* Base64 of the values as 32-bit little-endian floats: a fifth of the time of decimal numbers, and
@@ -175,7 +160,7 @@ PFC_HANDLER(plot)
     pfc_code code = decode_opts(req, &opts, err);
 
     if (!code)
-        code = decode_branch(app, req, &project, &opts.branch, &row, err);
+        code = pfc_decode_branch(app, req, &project, &opts.branch, &row, err);
     if (!code)
         code = pfc_plot_read(app->db, project, &opts, &plot, err);
     if (!code)
@@ -208,7 +193,7 @@ PFC_HANDLER(plot_names)
     const char *branch = NULL;
     int64_t project = 0;
     json_t *list;
-    pfc_code code = decode_branch(app, req, &project, &branch, &row, err);
+    pfc_code code = pfc_decode_branch(app, req, &project, &branch, &row, err);
 
     if (!code)
         code = pfc_plot_names_read(app->db, project, branch, &names, err);

@@ -28,6 +28,8 @@ static pfc_code read_header(const pfc_sql_run_document_row *row, pfc_run *run, p
     code = pfc_labels_parse(row->fingerprint_json, &run->machine.fingerprint, err);
     if (!code)
         pfc_machine_hash(&run->machine);
+    if (!code && row->ceilings_json)
+        code = pfc_run_ceilings_parse(row->ceilings_json, run, err);
     return code;
 }
 
@@ -67,6 +69,8 @@ static pfc_code read_measurement(const pfc_sql_run_measurements_row *row, pfc_me
     m->exact = row->exact;
     m->status = (pfc_status)row->status;
     m->reason = pfc_strdup(row->reason);
+    m->operations = row->operations;
+    m->bytes = row->bytes;
     pfc_array_f64s(row->samples, &m->samples, &m->samples_len);
     pfc_array_u32s(row->blocks, &m->blocks, &m->blocks_len);
     code = read_visits(row, m, err);

@@ -186,11 +186,18 @@ static void put_measurement(pfc_buf *buf, const pfc_measurement *m)
         pfc_buf_append(buf, m->blocks, m->blocks_len * sizeof(*m->blocks));
     if (m->visits)
         pfc_buf_append(buf, m->visits, m->blocks_len * sizeof(*m->visits));
+    /* Documents without them must keep their hash. */
+    if (m->operations > 0 || m->bytes > 0) {
+        const double work[] = { m->operations, m->bytes };
+
+        pfc_buf_append(buf, work, sizeof(work));
+    }
 }
 
 /* Hashes the content of the document: blanks and the order of keys do not count. The values' own
  * bytes rather than their text, because printing a double costs more than storing it. */
-static void hash_body(const pfc_run *run, const char *header, char out[PFC_SHA256_HEX])
+static void hash_body(const pfc_run *run, const char *header, const char *ceilings,
+                      char out[PFC_SHA256_HEX])
 {
     pfc_buf buf;
 
@@ -200,6 +207,8 @@ static void hash_body(const pfc_run *run, const char *header, char out[PFC_SHA25
     put_text(&buf, run->project);
     for (size_t i = 0; i < run->measurements_len; i++)
         put_measurement(&buf, &run->measurements[i]);
+    if (ceilings)
+        put_text(&buf, ceilings);
     if (buf.overflow)
         pfc_die("ingest: a document over %u bytes came this far", HASHED_MAX);
     pfc_sha256_hex(buf.data, buf.len, out);
@@ -219,8 +228,9 @@ pfc_code pfc_ingest_prepare(pfc_ingest *in, const char *actor, int64_t project_i
         if (run->measurements[i].status == PFC_STATUS_OK)
             columns_add(&in->ok, &run->measurements[i]);
     }
+    in->ceilings = pfc_run_ceilings_text(run);
     hash_header(run, in->header);
-    hash_body(run, in->header, in->body);
+    hash_body(run, in->header, in->ceilings, in->body);
     return PFC_OK;
 }
 
@@ -229,5 +239,6 @@ void pfc_ingest_clear(pfc_ingest *in)
     columns_clear(&in->ok);
     free(in->project);
     free(in->branch);
+    free(in->ceilings);
     memset(in, 0, sizeof(*in));
 }

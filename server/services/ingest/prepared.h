@@ -38,6 +38,7 @@ typedef struct pfc_ingest {
     int64_t commit_id, machine_id, run_id;
     bool further; /* the run has a part already */
     pfc_ingest_columns ok;
+    char *ceilings; /* JSON; NULL: none */
     char header[PFC_SHA256_HEX], body[PFC_SHA256_HEX];
 } pfc_ingest;
 

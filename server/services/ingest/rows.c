@@ -37,6 +37,7 @@ COLUMN(const char *, session_of, in->run->session_id)
 COLUMN(const char *, session_anchor_of, in->run->session_anchor)
 COLUMN(const char *, session_base_of, in->run->session_base)
 COLUMN(const char *, actor_of, in->actor)
+COLUMN(const char *, ceilings_of, in->ceilings)
 COLUMN(int64_t, project_of, in->project_id)
 COLUMN(int64_t, commit_of, in->commit_id)
 COLUMN(int64_t, machine_of, in->machine_id)
@@ -48,7 +49,7 @@ COLUMN(int64_t, samples_of, in->ok.samples_total)
 COLUMN(int64_t, run_of, in->run_id)
 
 /* The parameters of a statement: a text or a number of each run. */
-enum { TEXT_COLUMNS = 16, NUMBER_COLUMNS = 9 };
+enum { TEXT_COLUMNS = 17, NUMBER_COLUMNS = 9 };
 typedef struct columns {
     const char *texts[TEXT_COLUMNS][PFC_INGEST_GROUP_MAX];
     int64_t numbers[NUMBER_COLUMNS][PFC_INGEST_GROUP_MAX];
@@ -148,6 +149,7 @@ pfc_code pfc_ingest_store(pfc_tx *tx, pfc_ingest *const *runs, size_t len, bool 
                                     .session_bases = texts(c, session_base_of),
                                     .unsandboxed = unsandboxed,
                                     .ids = numbers(c, run_of),
+                                    .ceilings = texts(c, ceilings_of),
                                     .announce = announce,
                                     .len = len },
         &rows, err);
@@ -239,7 +241,9 @@ static void add_measurement(pfc_copy *copy, const pfc_ingest *in, size_t k)
                                                 .visit_blocks = visits,
                                                 .visit_blocks_len = m->blocks_len,
                                                 .visit_positions = positions,
-                                                .visit_positions_len = m->blocks_len });
+                                                .visit_positions_len = m->blocks_len,
+                                                .operations = m->operations,
+                                                .bytes = m->bytes });
     free(visits);
 }
 

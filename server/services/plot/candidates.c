@@ -1,8 +1,9 @@
 /* The series among which an expression chooses. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/services/plot/plot.h"
+#include "server/services/plot/plot_priv.h"
 
 const char *const pfc_plot_fields[] = { "benchmark",     "kernel", "metric", "backend",
                                         "machine_class", "unit",   NULL };
@@ -68,4 +69,50 @@ const char *pfc_plot_field(pfc_plot_candidates *candidates, size_t row, const ch
         candidates->parsed[row] = true;
     }
     return pfc_labels_get(&candidates->params[row], name);
+}
+
+typedef struct item {
+    pfc_plot_candidates *candidates;
+    size_t row;
+    char text[3 * PFC_WIRE_MAX_NAME + 3];
+} item;
+
+static const char *value_of(void *into, const char *name)
+{
+    item *it = into;
+    const pfc_plot_series *s = &it->candidates->rows.items[it->row];
+
+    if (name)
+        return pfc_plot_field(it->candidates, it->row, name);
+    (void)snprintf(it->text, sizeof(it->text), "%s %s %s", s->benchmark, s->metric, s->backend);
+    return it->text;
+}
+
+bool pfc_plot_selects(pfc_plot_candidates *candidates, size_t row, const pfc_select *select)
+{
+    item it = { .candidates = candidates, .row = row };
+
+    return pfc_select_matches(select, value_of, &it);
+}
+
+static bool any_has(pfc_plot_candidates *c, const char *field)
+{
+    for (size_t i = 0; i < c->rows.len; i++)
+        if (pfc_plot_field(c, i, field))
+            return true;
+    return false;
+}
+
+void pfc_plot_unknown(pfc_plot_candidates *candidates, const pfc_select *select, const char *more,
+                      pfc_texts *out)
+{
+    const size_t terms = pfc_select_terms(select);
+
+    out->items = pfc_calloc(terms + 1, sizeof(char *));
+    for (size_t i = 0; i <= terms; i++) {
+        const char *field = i < terms ? pfc_select_field(select, i) : more;
+
+        if (field && !any_has(candidates, field))
+            out->items[out->len++] = pfc_strdup(field);
+    }
 }

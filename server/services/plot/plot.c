@@ -39,45 +39,6 @@ static void reading_clear(reading *r)
 
 /* ---- choosing ---- */
 
-typedef struct item {
-    pfc_plot_candidates *candidates;
-    size_t row;
-    char text[3 * PFC_WIRE_MAX_NAME + 3];
-} item;
-
-static const char *value_of(void *into, const char *name)
-{
-    item *it = into;
-    const pfc_plot_series *s = &it->candidates->rows.items[it->row];
-
-    if (name)
-        return pfc_plot_field(it->candidates, it->row, name);
-    (void)snprintf(it->text, sizeof(it->text), "%s %s %s", s->benchmark, s->metric, s->backend);
-    return it->text;
-}
-
-static bool any_has(pfc_plot_candidates *c, const char *field)
-{
-    for (size_t i = 0; i < c->rows.len; i++)
-        if (pfc_plot_field(c, i, field))
-            return true;
-    return false;
-}
-
-static void note_unknown(reading *r)
-{
-    const size_t terms = pfc_select_terms(r->select);
-    pfc_plot *p = r->plot;
-
-    p->unknown.items = pfc_calloc(terms + 1, sizeof(char *));
-    for (size_t i = 0; i <= terms; i++) {
-        const char *field = i < terms ? pfc_select_field(r->select, i) : r->opts->group;
-
-        if (field && !any_has(&p->candidates, field))
-            p->unknown.items[p->unknown.len++] = pfc_strdup(field);
-    }
-}
-
 /* The line of a series; a new one if there is none yet; SIZE_MAX over the limit. */
 static size_t line_of(reading *r, size_t row)
 {
@@ -107,27 +68,26 @@ static pfc_code choose(reading *r, pfc_err *err)
 {
     pfc_plot *p = r->plot;
     const size_t all = p->candidates.rows.len;
-    item it = { .candidates = &p->candidates };
     int64_t points = 0;
 
     p->lines = pfc_calloc(PFC_PLOT_MAX_LINES, sizeof(*p->lines));
     r->members = pfc_calloc(all, sizeof(*r->members));
     r->line_of = pfc_calloc(all, sizeof(*r->line_of));
-    for (it.row = 0; it.row < all; it.row++) {
+    for (size_t row = 0; row < all; row++) {
         size_t line;
 
-        if (!pfc_select_matches(r->select, value_of, &it))
+        if (!pfc_plot_selects(&p->candidates, row, r->select))
             continue;
         p->matched++;
-        line = line_of(r, it.row);
+        line = line_of(r, row);
         if (line == SIZE_MAX) {
             p->left_out++;
             continue;
         }
-        points += p->candidates.rows.items[it.row].points;
+        points += p->candidates.rows.items[row].points;
         p->lines[line].members++;
         r->line_of[r->len] = line;
-        r->members[r->len++].row = it.row;
+        r->members[r->len++].row = row;
     }
     if (r->len > PFC_PLOT_MAX_SERIES)
         return pfc_err_set_field(err, PFC_ETOOBIG, "select",
@@ -404,7 +364,7 @@ static pfc_code read_plot(pfc_tx *tx, void *into, pfc_err *err)
     if (!code)
         code = read_ends(tx, r, err);
     if (!code) {
-        note_unknown(r);
+        pfc_plot_unknown(&r->plot->candidates, r->select, r->opts->group, &r->plot->unknown);
         code = choose(r, err);
     }
     return code ? code : read_results(tx, r, err);

@@ -2,7 +2,15 @@
 #ifndef PFC_SERVER_SERVICES_PLOT_PLOT_PRIV_H
 #define PFC_SERVER_SERVICES_PLOT_PLOT_PRIV_H
 
+#include "core/select/select.h"
 #include "server/services/plot/plot.h"
+
+/* ---- candidates.c ---- */
+
+bool pfc_plot_selects(pfc_plot_candidates *candidates, size_t row, const pfc_select *select);
+/** Fields of the expression, and `more` (may be NULL), that no series has. *out is empty. */
+void pfc_plot_unknown(pfc_plot_candidates *candidates, const pfc_select *select, const char *more,
+                      pfc_texts *out);
 
 /* ---- columns.c, pure ---- */
 

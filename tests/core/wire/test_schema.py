@@ -137,6 +137,9 @@ def unsaid_paths(kind, document):
     if kind == "session":
         yield from session_paths(document)
         return
+    for i, c in enumerate(document.get("ceilings") or []):
+        if (c["kind"] == "memory") != (c["unit"] == "B/s"):
+            yield "ceilings", i, "unit"
     seen = set()
     for i, m in enumerate(document["measurements"]):
         key = (m["benchmark"], m["metric"], m.get("backend") or "")
@@ -212,14 +215,20 @@ def meaning(kind, d):
     head = [d["id"], d.get("project"), d.get("commit"), d.get("branch") or None, d.get("suite") or "", d.get("suite_hash") or "",
             seconds(d["started_at"]), seconds(d.get("finished_at") or d["started_at"]), int(d.get("job_id") or 0), int(d.get("job_fence") or 0), bool(d.get("infra")),
             bool(d.get("unsandboxed")),
-            d.get("session"), d["machine"]["class"], d["machine"].get("name"), d["machine"].get("fingerprint") or {}]
+            d.get("session"), d["machine"]["class"], d["machine"].get("name"), d["machine"].get("fingerprint") or {},
+            [(c["name"], c["kind"], c["unit"], float(c["value"]), c.get("dtype") or "", c.get("level") or "", real(c.get("capacity_bytes")),
+              c.get("backend") or "", c["source"], seconds(c["at"]) if c.get("at") else 0) for c in d.get("ceilings") or []]]
     return head, [(m["benchmark"], m["metric"], m.get("backend") or "", m.get("unit") or "", m.get("direction") or "lower",
-                   bool(m.get("exact")), m.get("status") or "ok", m.get("reason"), m.get("params") or {}, m.get("extra") or {},
+                   bool(m.get("exact")), m.get("status") or "ok", m.get("reason"), m.get("params") or {}, m.get("extra") or {}, real(m.get("operations")), real(m.get("bytes")),
                    [list(map(float, block)) for block in m.get("samples") or []], m.get("visits") or None) for m in d["measurements"]]
 
 
 def seconds(text):
     return instant(text)
+
+
+def real(number):
+    return None if number is None else float(number)
 
 
 # ---- documents that are right ----
@@ -272,6 +281,8 @@ def value_for(r, kind, schema):
             for c in found["commits"]:
                 if c.get("same_as"):
                     c["same_as"] = found["anchor"]
+        if "kind" in found:
+            found["unit"] = "B/s" if found["kind"] == "memory" else r.choice(["FLOP/s", "OP/s"])
         return settle(r, found) if "if" in schema else found
     if word == "array":
         low = schema.get("minItems", 0)
@@ -288,6 +299,8 @@ def settle(r, measurement):
     else:
         measurement["samples"] = []
         measurement["reason"] = measurement.get("reason") or "why"
+        measurement.pop("operations", None)
+        measurement.pop("bytes", None)
     if r.random() < 0.8:
         measurement.pop("visits", None)
     elif measurement.get("visits") is not None:
@@ -392,12 +405,15 @@ def whole(kind):
                     {"commit": "d" * 40, "status": "identical", "reason": "r", "same_as": "b" * 40, "needs_s": 60, "functions": [{"name": "dot", "before": 1, "after": 0}]},
                     {"commit": "e" * 40, "status": "broken", "reason": "make: exit status 2"}]}
     measured = {"benchmark": "gemm", "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower", "exact": False, "status": "ok",
-                "reason": "none", "params": {"m": "1"}, "extra": {"role": "x"}, "samples": [[1.5, 2.5]], "visits": [[0, 3]]}
+                "reason": "none", "params": {"m": "1"}, "extra": {"role": "x"}, "operations": 2e6, "bytes": 3e4,
+                "samples": [[1.5, 2.5]], "visits": [[0, 3]]}
     return {"schema": "perfci.run/1", "id": "a" * 32, "project": "demo", "commit": "b" * 40, "branch": "main", "suite": "quick",
             "suite_hash": "", "started_at": TIMES[0], "finished_at": TIMES[0], "job_id": 7, "job_fence": 2, "infra": False,
             "unsandboxed": True,
             "session": {"id": "c" * 32, "anchor": "d" * 40, "base": "e" * 40},
             "machine": {"name": "h", "class": "c", "fingerprint": {"cpu": "x"}, "hash": ""},
+            "ceilings": [{"name": "L2 read", "kind": "memory", "unit": "B/s", "value": 1e11, "dtype": "", "level": "L2", "capacity_bytes": 5e5,
+                          "backend": "cpu-*", "source": "measured", "at": TIMES[0]}],
             "measurements": [measured, {"benchmark": "gemm", "metric": "cycles", "status": "broken", "reason": "crash", "samples": []}]}
 
 
@@ -435,6 +451,9 @@ def broken(kind, schema, path, document):
             yield where, with_value({**value, "status": "broken"})
             yield where, with_value({**{k: v for k, v in value.items() if k != "reason"}, "status": "skipped", "samples": []})
             yield where, with_value({**value, "status": "broken", "samples": [], "reason": None})
+            for name in ("operations", "bytes"):
+                yield where, with_value({**{k: v for k, v in value.items() if k not in ("operations", "bytes", "visits")},
+                                         "status": "broken", "samples": [], name: 7})
         elif keyword == "allOf":
             yield where, with_value({**value, "same_as": None})
             yield where, with_value({**value, "status": "measured"})
@@ -496,6 +515,8 @@ class Schema(unittest.TestCase):
         m = d["measurements"][0]
         for edit in ({"branch": "\u00e9" * 100}, {"job_id": 2**53 - 1}, {"job_fence": 2**53 - 1}, {"job_id": 5.0}, {"infra": None}, {"unsandboxed": None}, {"project": None},
                      {"measurements": [{**m, "samples": [[2**64 - 1, -2**63, 10**300, 5e-324, -0.0]]}]},
+                     {"measurements": [{**m, "operations": 1, "bytes": 1e30}]}, {"ceilings": []}, {"ceilings": None},
+                     {"ceilings": [{**d["ceilings"][0], "kind": "compute", "unit": "OP/s", "value": 10**30}]},
                      {"started_at": TIMES[3], "finished_at": TIMES[2]}):
             with self.subTest(edit=edit):
                 self.assertTrue(self.judge(run, json.dumps({**d, **edit}).encode()))
@@ -505,7 +526,10 @@ class Schema(unittest.TestCase):
                 ({"measurements": [{**m, "samples": [[1.0] * 100000, [1.0]]}]}, "measurements[0].samples[1]"),
                 ({"measurements": [{"benchmark": f"b{i}", "metric": "t", "samples": [[1]]} for i in range(measurements)]}, None),
                 ({"measurements": [{**m, "params": {f"k{i}": "\u00e9" * 2048 for i in range(128)}}]}, None),
-                ({"measurements": [m, {**m, "benchmark": "b"}, {**m, "status": "skipped", "samples": [], "visits": None}]}, "measurements[2]"),
+                ({"measurements": [m, {**m, "benchmark": "b"}, {**m, "status": "skipped", "samples": [], "visits": None, "operations": None, "bytes": None}]}, "measurements[2]"),
+                ({"ceilings": d["ceilings"] * run.schema["properties"]["ceilings"]["maxItems"]}, None),
+                ({"ceilings": [{**d["ceilings"][0], "kind": "compute"}]}, "ceilings[0].unit"),
+                ({"ceilings": [*d["ceilings"], {**d["ceilings"][0], "unit": "OP/s"}]}, "ceilings[1].unit"),
                 ({"measurements": [{**m, "samples": [[1], [2]], "visits": [[1, 0], [1, 0]]}]}, "measurements[0].visits[1]")):
             with self.subTest(edit=str(edit)[:100]):
                 self.assertEqual(run.read(json.dumps({**d, **edit}).encode()).get("field"), field)

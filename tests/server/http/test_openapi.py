@@ -15,6 +15,7 @@ import jsonschema
 import description
 import fleet_rows
 import group_rows
+import plot_rows
 import pull_rows
 import rule_rows
 import schedule_rows
@@ -268,9 +269,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ask("post", "/api/v1/runs", support.run_document(502, 3, machine={**other, "class": "second-cpu"}, measurements=[
             {**first, "benchmark": "gemm/other"}]))
         ask("get", "/api/v1/projects/{p}/coverage", query="?limit=1")
-        ask("get", "/api/v1/projects/{p}/plot", query=f"?samples=true&select=gemm%20absent!=1&relative={support.commit_id(12)}")
-        ask("get", "/api/v1/projects/{p}/plot", query="?group=kernel&points=2")
-        ask("get", "/api/v1/projects/{p}/plot/names")
+        plot_rows.ask_about_plots(server, ask)
         ask("get", "/api/v1/series/{id}")
         ask("get", "/api/v1/compare", query=f"?project=demo&a={support.commit_id(10)}&b={support.commit_id(11)}")
         ask("post", "/api/v1/projects/{p}/detector", {"fdr": 0.1, "rules": [

@@ -1,5 +1,6 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
 import { plotFault, plotNames, plotOf } from "./mock_plot.mjs";
+import { rooflineOf } from "./mock_roofline.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -139,6 +140,7 @@ export function startMock(dist, state) {
     [/^\/projects\/[^/]+\/plot$/, (url) => (rowOfPlot(url, fixture("compare")) ? comparePlotOf(rowOfPlot(url, fixture("compare")), fixture("compare")) : state.empty ? { ...plotOf(url), lines: [], broken: [], matched: 0 } : plotOf(url)), plotFault],
     [/^\/projects\/[^/]+\/coverage$/, (url) => coverage(url, state, fixture("compare").rows)],
     [/^\/projects\/[^/]+\/quality$/, (url) => quality(url, state)],
+    [/^\/projects\/[^/]+\/roofline$/, (url) => rooflineOf(url, state.empty), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
     [/^\/projects\/[^/]+\/owners$/, () => ({ rules: "benchmark:gemm/* @mara @ji\n# comment\nkernel:conv @mara", codeowners: { path: "CODEOWNERS", commit: "0".repeat(40), text: "/src/attention/ @org/attention # the rest\n" }, updated_at: null })],
     [/^\/projects\/[^/]+\/commits$/, (url) => {

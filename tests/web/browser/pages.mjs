@@ -14,6 +14,7 @@ import { paletteWalks } from "./palette_walks.mjs";
 import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
 import { replayWalks } from "./replay_walks.mjs";
+import { rooflineWalks } from "./roofline_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
 import { settingsWalks } from "./settings_walks.mjs";
 import { walks } from "./walks.mjs";
@@ -27,6 +28,7 @@ const A = "0".repeat(40);
 const PAGES = {
   overview: "/", series_list: "/p/kernels/series", series: "/series/101",
   series_ratio: "/series/101?show=ratio&at=12b774678021", series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
+  roofline: "/p/kernels/roofline", roofline_arrows: `/p/kernels/roofline?a=${A.slice(0, 12)}`,
   heatmap: "/p/kernels/heatmap", heatmap_k: "/p/kernels/heatmap?row=k&column=backend",
   coverage: "/p/kernels/coverage?row=100",
   plot: "/p/kernels/plot?select=gemm", plot_stacked: "/p/kernels/plot?layout=stacked&y=relative", plot_grouped: "/p/kernels/plot?group=dtype",
@@ -95,7 +97,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

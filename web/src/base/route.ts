@@ -6,6 +6,7 @@ export type Route =
   | { page: "plot"; project: string }
   | { page: "heatmap"; project: string }
   | { page: "coverage"; project: string }
+  | { page: "roofline"; project: string }
   | { page: "commits"; project: string }
   | { page: "commit"; project: string; id: string }
   | { page: "nights"; project: string }
@@ -44,7 +45,7 @@ export function matchRoute(path: string): Route {
   if (a === undefined) return { page: "overview" };
   if (a === "p" && b !== undefined) {
     if (p.length === 2 || (p.length === 3 && c === "series")) return { page: "seriesList", project: b };
-    if (p.length === 3 && (c === "plot" || c === "heatmap" || c === "coverage" || c === "owners" || c === "detector" || c === "quality")) return { page: c, project: b };
+    if (p.length === 3 && (c === "plot" || c === "heatmap" || c === "roofline" || c === "coverage" || c === "owners" || c === "detector" || c === "quality")) return { page: c, project: b };
     if (p.length === 3 && c === "commits") return { page: "commits", project: b };
     if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
     if (p.length === 3 && c === "suppressions") return { page: c, project: b };
@@ -86,6 +87,7 @@ export const href = {
   plot: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/plot`, query),
   heatmap: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/heatmap`, query),
   coverage: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/coverage`, query),
+  roofline: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/roofline`, query),
   commits: (project: string) => `/p/${e(project)}/commits`,
   commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
   nights: (project: string) => `/p/${e(project)}/nights`,

@@ -24,6 +24,7 @@ export function sections(project: string | null): Section[] {
       entry("Plot", href.plot(project), "plot"),
       entry("Heat map", href.heatmap(project), "heatmap"),
       entry("Coverage", href.coverage(project), "coverage"),
+      entry("Roofline", href.roofline(project), "roofline"),
     ] : [] },
     { name: "History", entries: [
       ...(project ? [

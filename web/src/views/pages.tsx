@@ -27,6 +27,7 @@ const Nights = lazy(() => import("./nights").then((m) => m.Nights));
 const Heatmap = lazy(() => import("./heatmap").then((m) => m.Heatmap));
 const Plot = lazy(() => import("./plot").then((m) => m.Plot));
 const Quality = lazy(() => import("./quality").then((m) => m.Quality));
+const RooflineView = lazy(() => import("./roofline").then((m) => m.RooflineView));
 const RunView = lazy(() => import("./run").then((m) => m.RunView));
 const Schedules = lazy(() => import("./schedules").then((m) => m.Schedules));
 const SeriesList = lazy(() => import("./series_list").then((m) => m.SeriesList));
@@ -43,6 +44,7 @@ export function PageOf(props: { route: Route }) {
     case "plot": return <Plot project={r.project} key={r.project} />;
     case "heatmap": return <Heatmap project={r.project} key={r.project} />;
     case "coverage": return <Coverage project={r.project} key={r.project} />;
+    case "roofline": return <RooflineView project={r.project} key={r.project} />;
     case "commits": return <Commits project={r.project} key={r.project} />;
     case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
     case "nights": return <Nights project={r.project} key={r.project} />;
