@@ -226,7 +226,7 @@ Test(retention, a_measurement_that_becomes_referenced_meanwhile_is_not_thinned)
     free(url);
 }
 
-/* Entries older than the limit go, the oldest first; the log says how many, and 0 months delete none. */
+/* Entries older than the limit go, the oldest first; the log says how many. 0 months: none goes. */
 Test(retention, old_entries_of_the_audit_log_are_deleted)
 {
     char *url = NULL;

@@ -312,7 +312,7 @@ Test(settings, a_changed_file_is_adopted_or_needs_a_restart)
         "PERFCI_RETAIN_RAW",      "PERFCI_RETAIN_DAYS",    "PERFCI_NOTIFY",
         "PERFCI_NOTIFY_NETWORKS", "PERFCI_NOTIFY_TIMEOUT", "PERFCI_NOTIFY_RETRY",
         "PERFCI_NOTIFY_TRIES",    "PERFCI_PUBLIC_URL",     "PERFCI_FORGES",
-        "PERFCI_PULL_POLL",       "PERFCI_PULL_RETRY",
+        "PERFCI_PULL_POLL",       "PERFCI_PULL_RETRY",     "PERFCI_RETAIN_AUDIT",
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {

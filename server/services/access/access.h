@@ -15,7 +15,7 @@ pfc_code pfc_project_create(pfc_db *db, const char *actor, const char *name, con
                             pfc_err *err) PFC_MUSTCHECK;
 
 /** Registers another repository: jobs that name no source are built from it from now on. repo_url
- *  NULL: none. What is stored of the old one stays. PFC_ENOTFOUND. */
+ *  NULL: none. Results of the old one stay. PFC_ENOTFOUND. */
 pfc_code pfc_project_set_repository(pfc_db *db, const char *actor, const char *name,
                                     const char *repo_url, pfc_projects *out,
                                     pfc_err *err) PFC_MUSTCHECK;

@@ -128,8 +128,8 @@ typedef struct pfc_retained {
 } pfc_retained;
 
 /** Deletes entries of the audit log that are older than `months` (0: none), in short transactions;
- *  the log gets entries that say how many. *pruned is right after an error, too. Several servers may
- *  call it concurrently. */
+ *  the log gets entries that say how many. *pruned is right after an error, too. Several servers
+ *  may call it concurrently. */
 pfc_code pfc_audit_prune(pfc_db *db, int months, int64_t *pruned, pfc_err *err) PFC_MUSTCHECK;
 
 /** Thins the oldest month that is due, in one transaction. PFC_EUNAVAIL: blocked by readers; retry

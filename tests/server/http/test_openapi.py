@@ -131,7 +131,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
 
     # Good bodies, and queries where a parameter is required.
     BODIES = {
-        ("post", "/api/v1/projects"): {"name": "demo"},
+        ("post", "/api/v1/projects"): {"name": "demo"}, ("patch", "/api/v1/projects/{p}"): {"repo_url": None},
         ("post", "/api/v1/projects/{p}/commits"): support.commits(1, 2),
         ("post", "/api/v1/projects/{p}/detector"): {"rules": [{"metric": "*", "min_change": 0.002}]},
         ("post", "/api/v1/projects/{p}/replay"): {"rules": [{"metric": "*", "min_change": 0.02}]},
