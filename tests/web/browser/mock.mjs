@@ -142,7 +142,6 @@ export function startMock(dist, state) {
     [/^\/projects\/[^/]+\/quality$/, (url) => quality(url, state)],
     [/^\/projects\/[^/]+\/roofline$/, (url) => rooflineOf(url, state.empty), plotFault],
     [/^\/projects\/[^/]+\/plot\/names$/, () => plotNames],
-    [/^\/projects\/[^/]+\/owners$/, () => ({ rules: "benchmark:gemm/* @mara @ji\n# comment\nkernel:conv @mara", codeowners: { path: "CODEOWNERS", commit: "0".repeat(40), text: "/src/attention/ @org/attention # the rest\n" }, updated_at: null })],
     [/^\/projects\/[^/]+\/commits$/, (url) => {
       const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
       const all = list("commits");

@@ -44,7 +44,7 @@ export function settingsOf(path, url, state) {
     return { audit: all.slice(0, 100), next_cursor: all.length > 100 ? all[99].id : null };
   }
   if (/^\/projects\/[^/]+\/owners$/.test(path)) {
-    return { rules: state.owners ?? "benchmark:gemm/* @numerics\n", updated_at: AT, codeowners: { path: ".github/CODEOWNERS", commit: "0c124b44c039e655a4521d33b1f222707d07f282", text: `# ${EVIL}\n/kernels/ @cpu-team\n` } };
+    return { rules: state.owners ?? "benchmark:gemm/* @numerics\n", updated_at: AT, codeowners: { path: ".github/CODEOWNERS", commit: "0c124b44c039e655a4521d33b1f222707d07f282", text: `# ${EVIL}\n/src/attention/ @org/attention # the rest\n` } };
   }
   if (/^\/projects\/[^/]+\/detector$/.test(path)) return detectorOf(state);
   return null;

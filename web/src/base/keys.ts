@@ -2,7 +2,7 @@
 
 /** Letters after "g", by the names of the pages in the navigation. */
 export const PAGE_LETTERS: Readonly<Record<string, string>> = {
-  Overview: "o", Alerts: "a", Bisections: "b", Suppressions: "u", Quality: "q", Series: "s", Plot: "p", "Heat map": "h", Coverage: "v",
+  Overview: "o", Alerts: "a", Bisections: "b", Suppressions: "u", Quality: "q", Series: "s", Plot: "p", "Heat map": "h", Coverage: "v", Roofline: "l",
   Commits: "c", Nights: "n", Compare: "r", Jobs: "j", Schedules: "d", Machines: "m", Detector: "y", Owners: "w", Notices: "i", Webhooks: "k", Browsers: "x", Tokens: "t", Audit: "e",
 };
 
