@@ -22,3 +22,16 @@ BEGIN
     END IF;
     RETURN pruned;
 END $$;
+REVOKE EXECUTE ON FUNCTION audit_prune(int, int) FROM PUBLIC;
+
+-- A role of the server calls it.
+DO $$
+DECLARE
+    old   text := pg_get_functiondef('server_rights(text)'::regprocedure);
+    calls text := 'quarantine_release(bigint, text) TO';
+BEGIN
+    IF strpos(old, calls) = 0 THEN
+        RAISE EXCEPTION 'server_rights is not the one of migration 0046';
+    END IF;
+    EXECUTE replace(old, calls, 'quarantine_release(bigint, text), audit_prune(int, int) TO');
+END $$;

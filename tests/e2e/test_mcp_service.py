@@ -167,7 +167,7 @@ class Service(unittest.TestCase):
     def test_faults_are_sentences_with_a_next_step(self):
         with self.client("--allow-write") as client:
             for tool, given, said in (("alert", {"id": 999999}, "no such alert"), ("project", {"project": "none"}, "none|project"),
-                                      ("compare", {"project": "demo", "a": "nothing", "b": "nothing"}, "expected a commit id of 7 or more digits or a run id"),
+                                      ("compare", {"project": "demo", "a": "nothing", "b": "nothing"}, "is no commit, run, tag or branch of this project"),
                                       ("series", {"id": 1, "from": "yesterday"}, "from"), ("job_start", {"project": "none", "kind": "measure", "commit": "a" * 40}, "none|project"),
                                       ("bisection_start", {"project": "demo"}, "metric|alert")):
                 text = client.fails(tool, **given)
