@@ -48,10 +48,12 @@ typedef struct pfc_capacity_costs {
     double run_bytes;         /* of a run: runs, run_parts, its commit, its audit row */
     double job_bytes;         /* of the detection jobs of a run, which stay for 30 days */
     double series_bytes;      /* of a series: its row, its state, its benchmark */
-    double log_point_bytes, log_sample_bytes; /* write-ahead log of a measurement */
+    double log_run_bytes;     /* write-ahead log of a run without its measurements */
+    double log_point_bytes, log_sample_bytes; /* of a measurement, and of each of its samples */
     /* processor time of server and database together */
-    double run_ms;   /* of storing and judging a run, without its measurements */
-    double point_ms; /* of storing and judging a measurement */
+    double run_ms;    /* of storing and judging a run, without its measurements */
+    double point_ms;  /* of storing and judging a measurement */
+    double sample_ms; /* of each of its samples: judging reads those of the series' points */
     /* memory */
     double server_bytes; /* of perfci-server: its limit under overload */
     double base_bytes;   /* of the system and of PostgreSQL's processes: an assumption */

@@ -176,7 +176,7 @@ static void show_lasts(double days, char out[32])
         (void)snprintf(out, 32, "used up today");
     else if (days > PFC_CAPACITY_MAX_DAYS)
         (void)snprintf(out, 32, "over 100 years");
-    else if (days < 100)
+    else if (days < 2 * 365)
         (void)snprintf(out, 32, "%.0f days", floor(days));
     else
         (void)snprintf(out, 32, "%.1f years", days / 365);
@@ -256,6 +256,14 @@ static json_t *whole(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
+/* The constants that a check of the answer needs. */
+static json_t *json_costs(const pfc_capacity_costs *c)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "chunk_bytes", c->chunk_bytes, "series_bytes",
+                     c->series_bytes, "run_bytes", c->run_bytes, "core_share", c->core_share,
+                     "disk_share", c->disk_share);
+}
+
 static json_t *json_of(const pfc_capacity_answer *a)
 {
     json_t *resources = json_array();
@@ -266,13 +274,14 @@ static json_t *json_of(const pfc_capacity_answer *a)
                                                    i == PFC_CAPACITY_CORES ? "cores" : "bytes",
                                                    "needed", a->need[i], "usable", a->may[i],
                                                    "lasts_days", whole(a->lasts[i])));
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s?, s:i, s:o}", "points_a_day",
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s?, s:i, s:o, s:o}", "points_a_day",
                      a->points_a_day, "points_a_day_then", a->points_a_day_then, "points_stored",
                      a->points_stored, "disk_bytes_a_day", a->disk_bytes_a_day, "log_bytes_a_day",
                      a->log_bytes_a_day, "processor_ms_a_point", a->processor_ms_a_point,
                      "resources", resources, "first",
                      isfinite(a->lasts[a->first]) ? pfc_capacity_name(a->first) : NULL, "standbys",
-                     PFC_CAPACITY_STANDBYS, "shards", whole(a->shards));
+                     PFC_CAPACITY_STANDBYS, "shards", whole(a->shards), "costs",
+                     json_costs(&PFC_CAPACITY_MEASURED));
 }
 
 static int cmd_capacity(pfc_cli *cli, int argc, char **argv)

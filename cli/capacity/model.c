@@ -12,17 +12,19 @@
 #define DAY_MS     86400e3
 
 const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
-    /* sizes.py */
-    .point_bytes = 0,
-    .sample_bytes = 8,
-    .point_index_bytes = 0,
-    .run_bytes = 0,
-    .job_bytes = 0,
-    .series_bytes = 0,
-    .log_point_bytes = 0,
-    .log_sample_bytes = 8,
-    .run_ms = 0,
-    .point_ms = 0,
+    /* sizes.py; of series: a row has six versions between two rounds of vacuum, an assumption */
+    .point_bytes = 334,
+    .sample_bytes = 8.4,
+    .point_index_bytes = 156,
+    .run_bytes = 2050,
+    .job_bytes = 1230,
+    .series_bytes = 5000,
+    .log_run_bytes = 11000,
+    .log_point_bytes = 423,
+    .log_sample_bytes = 8.3,
+    .run_ms = 1.7,
+    .point_ms = 0.036,
+    .sample_ms = 0.0042,
     /* read.py: series_chunks of series with 100,000 points */
     .chunk_bytes = 44,
     /* perfci-bench-service --overload: its limit */
@@ -84,7 +86,7 @@ static double stored(const pfc_capacity_load *l, double day)
 
 static double run_ms(const pfc_capacity_costs *c, const pfc_capacity_load *l)
 {
-    return c->run_ms + c->point_ms * l->points_a_run;
+    return c->run_ms + (c->point_ms + c->sample_ms * l->samples) * l->points_a_run;
 }
 
 /* Bytes of a measurement on disk. */
@@ -172,8 +174,9 @@ void pfc_capacity_compute(const pfc_capacity_costs *c, const pfc_capacity_load *
         .points_stored = stored(l, then),
         .disk_bytes_a_day =
             l->runs_a_day * (l->points_a_run * bytes_of_point(c, l) + c->run_bytes + c->job_bytes),
-        .log_bytes_a_day = l->runs_a_day * l->points_a_run *
-                           (c->log_point_bytes + c->log_sample_bytes * l->samples),
+        .log_bytes_a_day = l->runs_a_day * (c->log_run_bytes +
+                                            l->points_a_run * (c->log_point_bytes +
+                                                               c->log_sample_bytes * l->samples)),
         .processor_ms_a_point = run_ms(c, l) / l->points_a_run,
         .may = { machine->disk_bytes * c->disk_share, machine->memory_bytes,
                  machine->cores * c->core_share },

@@ -19,10 +19,12 @@ static const pfc_capacity_costs costs = {
     .run_bytes = 1000,
     .job_bytes = 200,
     .series_bytes = 2000,
+    .log_run_bytes = 5000,
     .log_point_bytes = 300,
     .log_sample_bytes = 8,
     .run_ms = 4,
-    .point_ms = 0.5,
+    .point_ms = 0.4,
+    .sample_ms = 0.01,
     .server_bytes = 1e8,
     .base_bytes = 4e8,
     .core_share = 0.5,
@@ -67,7 +69,7 @@ Test(capacity, a_load_without_growth_is_a_product)
     near(a.points_stored, 365e3);
     /* a measurement has 100 + 10 x 10 + 40 bytes, a run 1,000, its job 200 */
     near(a.disk_bytes_a_day, 1000 * 240.0 + 10 * 1200);
-    near(a.log_bytes_a_day, 1000 * (300 + 80));
+    near(a.log_bytes_a_day, 10 * 5000 + 1000 * (300 + 80));
     near(a.processor_ms_a_point, (4 + 100 * 0.5) / 100);
     near(a.need[PFC_CAPACITY_DISK], 365e3 * 240 + 3650 * 1000 + 300 * 200 + 100 * 2000);
     near(a.need[PFC_CAPACITY_MEMORY], 5e8 + MONTH * 1000 * 50 + 100 * 2000);

@@ -118,10 +118,13 @@ def measure(series, runs, samples, steps, compared):
             judging.judged(watched.api)
         both_ms = (watched.processor_s() - before) / (steps * series) * 1e3
         print(f"  storing and judging run by run: {both_ms:.4f} ms a point")
-        total = sizes(url, (runs + steps) * series)
+        points_all = (runs + steps) * series
+        total = sizes(url, points_all)
         if compared:
             said = capacity(series, runs + steps, samples)
-            disk = said["disk_bytes_a_day"] / total - 1
+            # a worker packs series half an hour later
+            bytes_said = said["disk_bytes_a_day"] - points_all * said["costs"]["chunk_bytes"] + series * said["costs"]["series_bytes"]
+            disk = bytes_said / total - 1
             print(f"  perfci capacity: disk {100 * disk:+.0f} %, processor {100 * (said['processor_ms_a_point'] / both_ms - 1):+.0f} %")
     finally:
         if watched:
