@@ -22,9 +22,9 @@ const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
     .log_run_bytes = 11000,
     .log_point_bytes = 423,
     .log_sample_bytes = 8.3,
-    .run_ms = 1.7,
-    .point_ms = 0.036,
-    .sample_ms = 0.0042,
+    .run_ms = 17,
+    .point_ms = 0.51,
+    .sample_ms = 0.0084,
     /* read.py: series_chunks of series with 100,000 points */
     .chunk_bytes = 44,
     /* perfci-bench-service --overload: its limit */

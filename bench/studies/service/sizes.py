@@ -4,8 +4,8 @@
 For each shape SERIES:RUNS:SAMPLES a private PostgreSQL (of the tests, without fsync) and a server without workers store
 RUNS runs, one commit each, that measure all series with SAMPLES samples. Then a server with workers judges them, and
 STEPS further runs arrive, each judged before the next. Figures: bytes of tables and of their indexes by the rows in
-them (pg_table_size and pg_indexes_size, partitions included), bytes of write-ahead log, processor time of the server and of every
-PostgreSQL process, by points.
+them (pg_table_size and pg_indexes_size, partitions included), bytes of write-ahead log (the test cluster writes no
+images of full pages, a real one does), processor time of the server and of every PostgreSQL process, by points.
 
 usage: sizes.py [SERIES:RUNS:SAMPLES ...] [--steps N] [--capacity]
 
@@ -89,7 +89,8 @@ def measure(series, runs, samples, steps, compared):
     watched = None
     try:
         url = cluster.database()
-        folder = support.sql(url, "SHOW data_directory").strip()
+        # in its command line, unlike the folder of the data, which it is given relative to this one
+        folder = os.path.dirname(support.sql(url, "SHOW data_directory").strip())
         watched = Watched(url, folder, "0")
         fill = Fill(watched.api, "sizes", series, 0.1)
         fill.samples = samples
