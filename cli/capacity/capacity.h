@@ -1,12 +1,13 @@
 /*
- * What a load needs of the machine that stores and judges it: disk, memory, processors; and which of
- * them is used up first, and when. Arithmetic on figures that were measured: no clock, no I/O, no
+ * Disk, memory and processors that a load needs; and which of them is used up first, and when.
+ * Arithmetic on figures that were measured: no clock, no I/O, no
  * state; thread-safe.
  *
- * The measured constants are in PFC_CAPACITY_MEASURED, each with its source. Those of sizes are from
- *     bench/studies/service/sizes.py 100:200:3 100:200:12 100:200:50 100:200:200
- * on an Intel Xeon (Sapphire/Emerald Rapids) with 2 vCPUs; bench/results/service.md has all that it
- * printed, and how far the answers were from shapes that set no constant.
+ * The constants are in PFC_CAPACITY_MEASURED. Most are from
+ *     bench/studies/service/sizes.py
+ *     bench/studies/service/sizes.py 5:3000:3      (bytes of a run and of its jobs)
+ * on an Intel Xeon with 2 vCPUs beside other work (load average 10); bench/results/service.md has
+ * what they printed, how the constants follow, and the errors for loads that set none.
  *
  * The service begins empty at day 0. A month has 365/12 days, a year 365.
  */
@@ -19,7 +20,7 @@
 #define PFC_CAPACITY_MAX_DAYS         36500.0 /* what lasts longer counts as lasting */
 #define PFC_CAPACITY_STANDBYS         2 /* so that the loss of a machine leaves one that confirms */
 
-/** What is stored. Ranges are those of the options of `perfci capacity`; pfc_capacity_check holds
+/** The load. Ranges are those of the options of `perfci capacity`; pfc_capacity_check holds
  * what concerns several of them. */
 typedef struct pfc_capacity_load {
     double runs_a_day;   /* 0.001..1e6: commits measured a day, times the runs of a commit */
@@ -76,21 +77,23 @@ typedef enum pfc_capacity_resource {
 const char *pfc_capacity_name(pfc_capacity_resource resource);
 
 typedef struct pfc_capacity_answer {
-    double points_a_day;         /* today */
-    double points_a_day_then;    /* after `months` */
-    double points_stored;        /* after `months`, thinned ones among them */
-    double disk_bytes_a_day;     /* added on the first day */
-    double log_bytes_a_day;      /* write-ahead log today: what each standby and an archive
-                                             of the log receive; not part of the disk */
+    double points_a_day;      /* today */
+    double points_a_day_then; /* after `months` */
+    double points_stored;     /* after `months`, thinned ones among them */
+    double disk_bytes_a_day;  /* added on the first day */
+    /* Write-ahead log today, which each standby and an archive receive; not part of the disk.
+     * Images of full pages are extra. */
+    double log_bytes_a_day;
     double processor_ms_a_point; /* today */
-    double
-        need[PFC_CAPACITY_RESOURCES]; /* after `months`: bytes, bytes, cores of the busiest hour */
-    double may[PFC_CAPACITY_RESOURCES];   /* what may be used of the machine */
-    double lasts[PFC_CAPACITY_RESOURCES]; /* days until it is used up; HUGE_VAL: it lasts for
-                                             PFC_CAPACITY_MAX_DAYS; 0: it is used up today */
+    /* By resource, in bytes, bytes and cores of the busiest hour: needed after `months`, usable of
+     * the machine. */
+    double need[PFC_CAPACITY_RESOURCES], may[PFC_CAPACITY_RESOURCES];
+    /* Days until it is used up; 0: it is today; HUGE_VAL: not within PFC_CAPACITY_MAX_DAYS. */
+    double lasts[PFC_CAPACITY_RESOURCES];
     pfc_capacity_resource first; /* with the smallest of `lasts`; valid if that is finite */
-    double shards;               /* such machines after `months`, each with a part of the
-                                             projects; without the standbys */
+    /* Such machines after `months`, each with a part of the projects, without the standbys;
+     * HUGE_VAL: no number does. */
+    double shards;
 } pfc_capacity_answer;
 
 /** PFC_EINVAL with a sentence that names the option: more points a run than series, thinned

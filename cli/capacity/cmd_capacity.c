@@ -237,9 +237,12 @@ static void print_answer(const pfc_cli *cli, const pfc_capacity_load *l,
     pfc_out("; %s are stored then\n", then);
     show_bytes(a->disk_bytes_a_day, today);
     show_bytes(a->log_bytes_a_day, then);
-    pfc_out("disk a day: %s; write-ahead log a day, sent to each standby and to an archive: %s\n",
+    pfc_out("disk a day: %s; write-ahead log a day, sent to each standby and to an archive: at "
+            "least %s\n",
             today, then);
-    pfc_out("processor: %.3g ms a measurement\n", a->processor_ms_a_point);
+    pfc_out("processor: %.3g ms a measurement, measured behind 150 points of each series; behind "
+            "1,100 it was twice as much\n",
+            a->processor_ms_a_point);
     pfc_out("high availability: %d standbys with the same disk and memory, one of which confirms "
             "each commit\n",
             PFC_CAPACITY_STANDBYS);

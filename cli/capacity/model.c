@@ -58,7 +58,7 @@ static double runs_until(const pfc_capacity_load *l, double day)
     return k > 0 ? l->runs_a_day * expm1(k * day) / k : l->runs_a_day * day;
 }
 
-/* What is left of the measurements of all days before `day` when each day is thinned: one of each
+/* The rest of the measurements of all days before `day` when each day is thinned: one of each
  * series, or all of a day that has fewer. */
 static double thinned_until(const pfc_capacity_load *l, double day)
 {
@@ -164,7 +164,7 @@ void pfc_capacity_compute(const pfc_capacity_costs *c, const pfc_capacity_load *
                           const pfc_capacity_machine *machine, pfc_capacity_answer *out)
 {
     const double then = l->months * MONTH_DAYS;
-    /* What each machine needs of its own does not get less by a division. */
+    /* The part that each machine needs for itself does not get less by a division. */
     const double own = c->base_bytes + c->server_bytes;
     double shards = 1;
 

@@ -100,15 +100,15 @@ Test(capacity, chosen_days_of_use_up)
     pfc_capacity_machine m = machine;
     pfc_capacity_answer a;
 
-    /* after the first month: 250,000 bytes a day, over 200,000 of the series and 60,000 of the jobs */
+    /* after the first month: 250,000 bytes a day, and 260,000 of series and jobs */
     m.disk_bytes = (250e3 * 400 + 260e3) / 0.8;
     pfc_capacity_compute(&costs, &load, &m, &a);
     near(a.lasts[PFC_CAPACITY_DISK], 400);
     cr_assert(eq(int, (int)a.first, PFC_CAPACITY_DISK));
     cr_assert(isinf(a.lasts[PFC_CAPACITY_MEMORY]) && isinf(a.lasts[PFC_CAPACITY_CORES]));
 
-    /* the processor: 10 runs x 54 ms x 2 a day are 1.25e-5 cores; a thousand times as many, doubling a
-     * year, reach half a core after log2(40) years */
+    /* the processor: 10 runs x 54 ms x 2 a day are 1.25e-5 cores; a thousand times as many,
+     * doubling a year, reach half a core after log2(40) years */
     m = machine;
     m.cores = 1;
     load.runs_a_day = 10e3;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What one measurement costs the service: bytes by table, bytes of log, processor time of storing and of judging.
+"""Cost of one measurement for the service: bytes by table, bytes of log, processor time of storing and of judging.
 
 For each shape SERIES:RUNS:SAMPLES a private PostgreSQL (of the tests, without fsync) and a server without workers store
 RUNS runs, one commit each, that measure all series with SAMPLES samples. Then a server with workers judges them, and
@@ -77,9 +77,9 @@ def sizes(url, points):
 
 
 def capacity(series, runs, samples):
-    """What the calculator says of a day with this many runs: bytes a point, and milliseconds."""
-    done = subprocess.run([os.path.join(os.environ["PERFCI_BIN_DIR"], "perfci"), "capacity", "--json", "--commits", str(runs), "--series", str(series),
-                           "--samples", str(samples)], check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    """The answer of the calculator for a day with this many runs: bytes a point, and milliseconds."""
+    done = subprocess.run([os.path.join(os.environ["PERFCI_BIN_DIR"], "perfci"), "capacity", "--json", f"--commits={runs}",
+                           f"--series={series}", f"--samples={samples}"], check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
