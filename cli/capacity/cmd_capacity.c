@@ -241,7 +241,7 @@ static void print_answer(const pfc_cli *cli, const pfc_capacity_load *l,
             "least %s\n",
             today, then);
     pfc_out("processor: %.3g ms a measurement, measured behind 150 points of each series; behind "
-            "1,100 it was twice as much\n",
+            "1,100 it was 1.8 times as much\n",
             a->processor_ms_a_point);
     pfc_out("high availability: %d standbys with the same disk and memory, one of which confirms "
             "each commit\n",
