@@ -22,7 +22,7 @@ static const pfc_subcommand *const commands[] = {
     &pfc_cmd_jobs,   &pfc_cmd_events,   &pfc_cmd_coverage, &pfc_cmd_audit,    &pfc_cmd_notices,
     &pfc_cmd_why,    &pfc_cmd_explain,  &pfc_cmd_report,   &pfc_cmd_replay,   &pfc_cmd_repro,
     &pfc_cmd_accept, &pfc_cmd_suppress, &pfc_cmd_project,  &pfc_cmd_schedule, &pfc_cmd_token,
-    &pfc_cmd_runner, &pfc_cmd_triage,   &pfc_cmd_admin,    &pfc_cmd_mcp,
+    &pfc_cmd_runner, &pfc_cmd_triage,   &pfc_cmd_admin,    &pfc_cmd_capacity, &pfc_cmd_mcp,
 };
 
 static void print_help(FILE *to)

@@ -391,6 +391,7 @@ ROWS = [
     ("nightly", 5, "not judged in time", lambda t: t.night(verdict="undecided", lag=3, wait="0s")),
     ("nightly", 5, "the job was cancelled", lambda t: t.night(status="gone", job="cancelled")),
     ("nightly", 5, "no service", lambda t: t.here("nightly", env={"PERFCI_URL": t.closed})),
+    *[("capacity", status, f"{n} points", lambda t, n=n: t.plain("capacity", "--commits=1", "--series=1", f"--points={n}")) for n, status in ((1, 0), (2, 2))],
     ("triage", 0, "nothing is on record", lambda t: t.here("triage", "--store", t.path("history"))),
     ("triage", 2, "no store", lambda t: t.plain("triage")),
     ("triage", 2, "nothing of this number", lambda t: t.here("triage", "--store", t.path("history"), "noise", "7", "--reason", "r")),

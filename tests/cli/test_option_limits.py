@@ -27,6 +27,10 @@ LIMITS = [
     ("nightly", "--max-commits", 1, 250), ("schedule", "--max-commits", 1, 254), ("coverage", "--commits", 1, 500), ("coverage", "--jobs", *LIMIT),
     ("detect", "--min-change", "1e-9", "1e6", "0.9e-9", "1.0001e6"), ("detect", "--alpha", "1e-9", "0.5", "0.9e-9", "0.5001"),
     ("comment", "--pr", 1, 2**31 - 1), ("suite", "--batch", 1, 1024), ("suite", "--sequence", 1, 65536), ("up", "--port", 0, 65535),
+    ("capacity", "--commits", "0.001", "1e6", "0.0009", "1.0001e6"), ("capacity", "--runs", "0.01", "1e4", "0.009", "1.0001e4"),
+    ("capacity", "--series", 1, 10**8), ("capacity", "--points", 1, 20000), ("capacity", "--samples", 1, 100000),
+    ("capacity", "--growth", "0", "10", "-0.001", "10.001"), ("capacity", "--peak", "1", "100", "0.999", "100.1"),
+    ("capacity", "--retain-raw", 0, 1200), ("capacity", "--retain-days", 0, 1200), ("capacity", "--months", 1, 1200), ("capacity", "--cores", 1, 4096),
     ("trace check", "--limit", 1, 100000), ("mcp", "--page", 1, 100), ("mcp", "--max-answer", 16, 16384),
     *[("accel run", f"--{name}", 0, 65536) for name in ("m", "n", "k", "h", "s", "d", "rows", "cols", "q", "kv", "act")],
 ]

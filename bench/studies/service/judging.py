@@ -68,6 +68,9 @@ class Fill:
                 {"id": self.sha(i), "parents": [self.sha(i - 1)] if i else [], "author": "Ada", "time": instant(START + i * HOUR),
                  "subject": f"change number {i}"} for i in range(first, last)]})
 
+    def blocks(self, level):
+        return [[round(level * (1 + self.rng.gauss(0, 0.005)), 3)] for _ in range(3)]
+
     def run(self):
         i = self.done
         levels = list(self.bases)
@@ -80,7 +83,7 @@ class Fill:
             "finished_at": instant(started + 60),
             "machine": {"name": "bench-1", "class": "generated", "fingerprint": {"cpu": "Generated CPU"}},
             "measurements": [{"benchmark": f"k/{s}", "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower",
-                              "samples": [[round(level * (1 + self.rng.gauss(0, 0.005)), 3)] for _ in range(3)]}
+                              "samples": self.blocks(level)}
                              for s, level in enumerate(levels)]}, status=201)
         self.done += 1
 

@@ -1,0 +1,197 @@
+/*
+ * The arithmetic of capacity.h. Every need grows with the days or stays, so that the day on which a
+ * resource is used up is found by halving.
+ */
+#include <math.h>
+
+#include "cli/capacity/capacity.h"
+
+#define YEAR_DAYS  365.0
+#define MONTH_DAYS (YEAR_DAYS / 12)
+#define JOB_DAYS   30.0
+#define DAY_MS     86400e3
+
+const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
+    /* sizes.py; of series: a row has six versions between two rounds of vacuum, an assumption */
+    .point_bytes = 334,
+    .sample_bytes = 8.4,
+    .point_index_bytes = 156,
+    .run_bytes = 2050,
+    .job_bytes = 1230,
+    .series_bytes = 5000,
+    .log_run_bytes = 11000,
+    .log_point_bytes = 423,
+    .log_sample_bytes = 8.3,
+    .run_ms = 17,
+    .point_ms = 0.51,
+    .sample_ms = 0.0084,
+    /* read.py: series_chunks of series with 100,000 points */
+    .chunk_bytes = 44,
+    /* perfci-bench-service --overload: its limit */
+    .server_bytes = 256e6,
+    /* assumptions */
+    .base_bytes = 1e9,
+    .core_share = 0.5,
+    .disk_share = 0.8,
+};
+
+const char *pfc_capacity_name(pfc_capacity_resource resource)
+{
+    static const char *const names[] = { "disk", "memory", "processor" };
+
+    return names[resource];
+}
+
+/* Runs of the day `day`. */
+static double rate(const pfc_capacity_load *l, double day)
+{
+    return l->runs_a_day * pow(1 + l->growth, day / YEAR_DAYS);
+}
+
+/* Runs of all days before `day`. */
+static double runs_until(const pfc_capacity_load *l, double day)
+{
+    const double k = log1p(l->growth) / YEAR_DAYS;
+
+    if (day <= 0)
+        return 0;
+    return k > 0 ? l->runs_a_day * expm1(k * day) / k : l->runs_a_day * day;
+}
+
+/* The rest of the measurements of all days before `day` when each day is thinned: one of each
+ * series, or all of a day that has fewer. */
+static double thinned_until(const pfc_capacity_load *l, double day)
+{
+    const double start = l->runs_a_day * l->points_a_run;
+    double full = 0; /* the first day with more measurements than series */
+
+    if (day <= 0)
+        return 0;
+    if (start < l->series)
+        full = l->growth > 0 ? YEAR_DAYS * log(l->series / start) / log1p(l->growth) : HUGE_VAL;
+    if (day <= full)
+        return runs_until(l, day) * l->points_a_run;
+    return runs_until(l, full) * l->points_a_run + (day - full) * l->series;
+}
+
+/* Measurements that are stored on the day `day`. */
+static double stored(const pfc_capacity_load *l, double day)
+{
+    const double raw_since = l->raw_months > 0 ? day - l->raw_months * MONTH_DAYS : 0;
+    const double day_since = l->day_months > 0 ? day - l->day_months * MONTH_DAYS : 0;
+
+    return (runs_until(l, day) - runs_until(l, raw_since)) * l->points_a_run +
+           thinned_until(l, raw_since) - thinned_until(l, day_since);
+}
+
+static double run_ms(const pfc_capacity_costs *c, const pfc_capacity_load *l)
+{
+    return c->run_ms + (c->point_ms + c->sample_ms * l->samples) * l->points_a_run;
+}
+
+/* Bytes of a measurement on disk. */
+static double bytes_of_point(const pfc_capacity_costs *c, const pfc_capacity_load *l)
+{
+    return c->point_bytes + c->sample_bytes * l->samples + c->chunk_bytes;
+}
+
+static double need(const pfc_capacity_costs *c, const pfc_capacity_load *l,
+                   pfc_capacity_resource resource, double day)
+{
+    if (resource == PFC_CAPACITY_DISK)
+        return stored(l, day) * bytes_of_point(c, l) + runs_until(l, day) * c->run_bytes +
+               (runs_until(l, day) - runs_until(l, day - JOB_DAYS)) * c->job_bytes +
+               l->series * c->series_bytes;
+    if (resource == PFC_CAPACITY_MEMORY) {
+        /* A point goes to a place of its series' own in the index of the month. */
+        const double month = runs_until(l, day) - runs_until(l, day - MONTH_DAYS);
+
+        return c->base_bytes + c->server_bytes + month * l->points_a_run * c->point_index_bytes +
+               l->series * c->series_bytes;
+    }
+    return rate(l, day) * l->peak * run_ms(c, l) / DAY_MS;
+}
+
+/* The first day on which more is needed than may be used. */
+static double last_day(const pfc_capacity_costs *c, const pfc_capacity_load *l,
+                       pfc_capacity_resource resource, double may)
+{
+    double low = 0;
+    double high = PFC_CAPACITY_MAX_DAYS;
+
+    if (need(c, l, resource, low) > may)
+        return 0;
+    if (!(need(c, l, resource, high) > may))
+        return HUGE_VAL;
+    for (int i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+
+        if (need(c, l, resource, middle) > may)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+pfc_code pfc_capacity_check(const pfc_capacity_load *l, pfc_err *err)
+{
+    const double then = rate(l, l->months * MONTH_DAYS) * l->points_a_run;
+
+    if (l->points_a_run > l->series)
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "--points: expected at most the number of series (%.0f), got %.0f: a run "
+            "has one measurement of a series",
+            l->series, l->points_a_run);
+    if (l->day_months > 0 && !(l->raw_months > 0))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--retain-days: without --retain-raw nothing is deleted; expected both");
+    if (l->day_months > 0 && l->day_months <= l->raw_months)
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "--retain-days: expected more months than --retain-raw (%.0f), or 0 for all, got %.0f",
+            l->raw_months, l->day_months);
+    if (!(then <= PFC_CAPACITY_MAX_POINTS_A_DAY))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--commits: expected at most %.0e measurements a day, also after the "
+                           "growth of %.0f months, got %.3g",
+                           PFC_CAPACITY_MAX_POINTS_A_DAY, l->months, then);
+    return PFC_OK;
+}
+
+void pfc_capacity_compute(const pfc_capacity_costs *c, const pfc_capacity_load *l,
+                          const pfc_capacity_machine *machine, pfc_capacity_answer *out)
+{
+    const double then = l->months * MONTH_DAYS;
+    /* The part that each machine needs for itself does not get less by a division. */
+    const double own = c->base_bytes + c->server_bytes;
+    double shards = 1;
+
+    *out = (pfc_capacity_answer){
+        .points_a_day = l->runs_a_day * l->points_a_run,
+        .points_a_day_then = rate(l, then) * l->points_a_run,
+        .points_stored = stored(l, then),
+        .disk_bytes_a_day =
+            l->runs_a_day * (l->points_a_run * bytes_of_point(c, l) + c->run_bytes + c->job_bytes),
+        .log_bytes_a_day = l->runs_a_day * (c->log_run_bytes +
+                                            l->points_a_run * (c->log_point_bytes +
+                                                               c->log_sample_bytes * l->samples)),
+        .processor_ms_a_point = run_ms(c, l) / l->points_a_run,
+        .may = { machine->disk_bytes * c->disk_share, machine->memory_bytes,
+                 machine->cores * c->core_share },
+    };
+    for (int i = 0; i < PFC_CAPACITY_RESOURCES; i++) {
+        const double fixed = i == PFC_CAPACITY_MEMORY ? own : 0;
+
+        out->need[i] = need(c, l, i, then);
+        out->lasts[i] = last_day(c, l, i, out->may[i]);
+        if (out->lasts[i] < out->lasts[out->first])
+            out->first = i;
+        if (out->may[i] > fixed)
+            shards = fmax(shards, ceil((out->need[i] - fixed) / (out->may[i] - fixed)));
+        else
+            shards = HUGE_VAL;
+    }
+    out->shards = shards;
+}
