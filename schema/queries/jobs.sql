@@ -384,26 +384,34 @@ WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
 -- from_position: the first position that has a new point; 0: judge the complete branch, or a point is not on it. points:
--- new ones.
+-- new ones. Lookups that the OFFSETs keep, as in detect_points: a database without statistics would join by the project.
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: id i64, branch text, higher_is_better bool, exact bool, benchmark text, metric text, backend text,
 --    machine_class text, from_position i64, points i64
 SELECT s.id, s.branch, s.higher_is_better, s.exact, n.name AS benchmark, s.metric, s.backend,
        s.machine_class,
-       CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE f.position END AS from_position, coalesce(f.points, 0) AS points
-FROM series s
-JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
-LEFT JOIN (
-    SELECT m.series_id, min(coalesce(b.position, 0)) AS position, count(*) AS points
-    FROM runs r
-    JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id
-        AND m.run_id = r.id
-    JOIN series t ON t.project_id = m.project_id AND t.id = m.series_id
-    LEFT JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id
-        AND b.branch = t.branch
-    WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[])
-    GROUP BY m.series_id) f ON f.series_id = s.id
-WHERE s.project_id = $1::bigint AND (s.branch = ANY ($3::text[]) OR f.series_id IS NOT NULL)
+       CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE g.position END AS from_position, coalesce(g.points, 0) AS points
+FROM (
+    SELECT f.id, max(f.position) AS position, max(f.points) AS points
+    FROM (
+        SELECT m.series_id AS id, min(coalesce(b.position, 0)) AS position, count(*) AS points
+        FROM (SELECT v.id, v.commit_id FROM runs v
+              WHERE v.project_id = $1::bigint AND v.id = ANY ($2::bigint[]) OFFSET 0) r
+        CROSS JOIN LATERAL (SELECT p.series_id, p.commit_id FROM measurements p
+                            WHERE p.project_id = $1::bigint AND p.commit_id = r.commit_id AND p.run_id = r.id OFFSET 0) m
+        CROSS JOIN LATERAL (SELECT q.branch FROM series q
+                            WHERE q.project_id = $1::bigint AND q.id = m.series_id OFFSET 0) t
+        LEFT JOIN LATERAL (SELECT c.position FROM branch_commits c
+                           WHERE c.project_id = $1::bigint AND c.branch = t.branch AND c.commit_id = m.commit_id
+                           OFFSET 0) b ON true
+        GROUP BY m.series_id
+        UNION ALL
+        SELECT w.id, NULL, NULL FROM series w
+        WHERE w.project_id = $1::bigint AND w.branch = ANY ($3::text[])) f
+    GROUP BY f.id) g
+CROSS JOIN LATERAL (SELECT * FROM series q WHERE q.project_id = $1::bigint AND q.id = g.id OFFSET 0) s
+CROSS JOIN LATERAL (SELECT k.name FROM benchmarks k
+                    WHERE k.project_id = $1::bigint AND k.id = s.benchmark_id OFFSET 0) n
 ORDER BY s.branch, s.id;
 
 -- name: series_lock
