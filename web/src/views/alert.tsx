@@ -156,7 +156,7 @@ export function AlertView(props: { id: string }) {
         const headline = a.benchmark === "headline" || a.benchmark === "";
         return (
           <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
-            lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
+            lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · {a.group_id != null && <><a href={href.group(a.group_id)}>Group {a.group_id}</a> · </>}opened <When time={a.created_at} /></>}>
             {(a.two_speeds ?? []).length > 0 && <p class="two-speeds"><TwoSpeeds machines={a.two_speeds} /></p>}
             <div class="split narrow-first">
               <Section title={a.kind === "broken" ? "Broken benchmark" : a.kind === "drift" ? "Slow drift" : "Change"}>{a.kind === "broken" ? <Broken alert={a} /> : <Levels alert={a} />}</Section>
@@ -189,7 +189,7 @@ export function AlertView(props: { id: string }) {
                 ["Reproduced", a.reproducibility ?? "\u2013"],
                 ...(a.hidden ? [["Hidden", `${plural(a.hidden, "result")} of its series in quarantine`] as [string, ComponentChildren]] : []),
                 ...(a.commit ? [[a.boundary ? "New level since" : "First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
-                ["Compare", <a href={href.compare(a.project, a.commit_low, a.commit_high)}>both ends of the range</a>], ["Note", a.note || "none"],
+                ["Compare", <a href={href.compareRange(a.project, a.commit_low, a.commit_high)}>before and after</a>], ["Note", a.note || "none"],
                 ...(a.suppression ? [["Hidden by", <a href={href.suppressions(a.project, { rule: a.suppression.id })}>rule {a.suppression.id} of {a.suppression.owner}: {a.suppression.reason}</a>] as [string, ComponentChildren]] : []),
               ]} />
             </Section>
