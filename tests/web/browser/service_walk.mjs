@@ -1,9 +1,9 @@
 // The path of a regression on the real service, from the overview to the accepted level: group, heat maps, comparison, a
-// bisection that a runner measures, its replay, the culprit, triage. Each way of input, theme and width has a group of its
-// own. Arguments: the service's URL, a JSON file.
+// bisection that a runner measures, its replay, the culprit, triage. Each walk has a group, a way of input and a width of
+// its own; each page is looked at in both themes. Arguments: the service's URL, a JSON file.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
+import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
 import { until } from "./walks.mjs";
 
 const [url, file] = process.argv.slice(2);
@@ -119,7 +119,7 @@ async function triage_and_accept(page, hand, look, { group }) {
   await hand.choose(page, form.getByLabel("State"), "investigating");
   await hand.type(page, form.getByLabel("Reason"), "the culprit is confirmed");
   await hand.press(page, form.getByRole("button", { name: "Set state" }));
-  await form.getByText(/^Set to investigating: \d+ alerts? of 1 group\.$/).waitFor();
+  await form.getByText(/Set to investigating: \d+\salerts? of 1\sgroup\./).waitFor();
   const accept = main(page).locator(".accept");
   await hand.type(page, accept.getByLabel("Why the new level is right"), "the conversion is needed");
   await hand.press(page, accept.getByRole("button", { name: "Accept new level" }));
@@ -135,6 +135,12 @@ async function walk(page, hand, facts) {
     assert.deepEqual(await overflow(page), [], `${name} scrolls sideways`);
     assert.deepEqual(await violations(page), [], name);
     await shoot(page, `walk-${facts.width}-${facts.theme}-${facts.hand}-${name}`);
+    const other = facts.theme === "light" ? "dark" : "light";
+    await page.emulateMedia({ colorScheme: other });
+    await until(page, (theme) => document.documentElement.dataset.theme === theme, other);
+    assert.deepEqual(await violations(page, COLOURS), [], `${name}, ${other}`);
+    await shoot(page, `walk-${facts.width}-${other}-${facts.hand}-${name}`);
+    await page.emulateMedia({ colorScheme: facts.theme });
   };
   await page.goto(`${url}?project=${project}`);
   await settled(page);
