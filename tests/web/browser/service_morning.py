@@ -88,7 +88,8 @@ class Morning(unittest.TestCase):
         self.assertEqual(len(searches), len(walks))
         for search in searches:
             self.assertEqual(([c["commits"] for c in search["culprits"]], search["verdict"]), ([[self.ids[morning.SLOW_ROWS]]], "found"))
-            self.assertGreater(search["counts"]["measured"], 0)
+        first = min(searches, key=lambda search: search["id"])  # the others have its runs as evidence
+        self.assertGreater(first["counts"]["measured"], 5)
         for walk in walks:
             stored = api(f"/groups/{walk['group']}")
             self.assertEqual((stored["state"], stored["lead"]["accepted"], stored["lead"]["culprit"]), ("wont_fix", True, self.ids[morning.SLOW_ROWS]))

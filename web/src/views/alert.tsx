@@ -67,10 +67,10 @@ function Around(props: { alert: AlertDetail }) {
     <View load={load} what="the series">
       {(reply) => {
         const n = reply.columns.commit.length;
-        /* Around a step; from end to end of a drift. */
-        const [first, last] = [rowOfCommit(reply, a.commit ?? a.commit_low), rowOfCommit(reply, a.commit ?? a.commit_high)];
+        /* From end to end of the range and of what is known in it: a search can put many runs between the ends. */
+        const known = [a.commit_low, a.culprit, a.commit, a.commit_high].flatMap((c) => (c ? [rowOfCommit(reply, c)] : [])).filter((row) => row >= 0);
         if (n === 0) return <Empty title="The series has no point" />;
-        const zoom: [number, number] | null = first < 0 || last < 0 ? null : [Math.max(0, first - 30), Math.min(n - 1, last + 30)];
+        const zoom: [number, number] | null = known.length === 0 ? null : [Math.max(0, Math.min(...known) - 30), Math.min(n - 1, Math.max(...known) + 30)];
         return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={moved === undefined ? zoom : moved} selected={null} leaves range={null}
           label={a.commit ? `The series around commit ${shortId(a.commit)}` : "The series around the drift"} onZoom={setMoved}
           onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} />;
@@ -188,7 +188,7 @@ export function AlertView(props: { id: string }) {
                 ["Kind", a.title ?? a.kind ?? "step"],
                 ["Reproduced", a.reproducibility ?? "\u2013"],
                 ...(a.hidden ? [["Hidden", `${plural(a.hidden, "result")} of its series in quarantine`] as [string, ComponentChildren]] : []),
-                ...(a.commit ? [[a.boundary ? "New level since" : "First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
+                ...(a.commit ? [[a.boundary ? "New level since" : "First measured at the new level", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
                 ["Compare", <a href={href.compareRange(a.project, a.commit_low, a.commit_high)}>before and after</a>], ["Note", a.note || "none"],
                 ...(a.suppression ? [["Hidden by", <a href={href.suppressions(a.project, { rule: a.suppression.id })}>rule {a.suppression.id} of {a.suppression.owner}: {a.suppression.reason}</a>] as [string, ComponentChildren]] : []),
               ]} />
