@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { shownProject } from "../api/projects";
 import type { Alert, AlertDetail, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
-import { rowOfCommit } from "../charts/columns";
+import { rowsAround } from "../charts/columns";
 import { SeriesChart } from "../charts/series_chart";
 import { formatChange, formatP, formatValue, plural, shortId } from "../base/format";
 import { navigate } from "../base/location";
@@ -67,10 +67,9 @@ function Around(props: { alert: AlertDetail }) {
     <View load={load} what="the series">
       {(reply) => {
         const n = reply.columns.commit.length;
-        /* From end to end of the range and of what is known in it: a search can put many runs between the ends. */
-        const known = [a.commit_low, a.culprit, a.commit, a.commit_high].flatMap((c) => (c ? [rowOfCommit(reply, c)] : [])).filter((row) => row >= 0);
         if (n === 0) return <Empty title="The series has no point" />;
-        const zoom: [number, number] | null = known.length === 0 ? null : [Math.max(0, Math.min(...known) - 30), Math.min(n - 1, Math.max(...known) + 30)];
+        /* From end to end of the range and of what is known in it: a search can put many runs between the ends. */
+        const zoom = rowsAround(reply, [a.commit_low, a.culprit, a.commit, a.commit_high], 30);
         return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={moved === undefined ? zoom : moved} selected={null} leaves range={null}
           label={a.commit ? `The series around commit ${shortId(a.commit)}` : "The series around the drift"} onZoom={setMoved}
           onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} />;
