@@ -99,6 +99,8 @@ export const href = {
   owners: (project: string) => `/p/${e(project)}/owners`,
   settings: (page: "tokens" | "notices" | "deliveries" | "browsers" | "audit", project?: string | null) => withQuery(`/settings/${page}`, { project }),
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
+  /** The commit before the first possible culprit, which is measured, against the end of the range. */
+  compareRange: (project: string, low: string, high: string) => withQuery("/compare", { project, a: `${low}~1`, b: high }),
   explain: (asked: { before?: string | number | null; after: string | number; benchmark: string; backend: string; metric?: string | null }) => withQuery("/explain", asked),
   alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),
   eventAlerts: (project: string, id: number) => withQuery("/alerts", { project, state: "all", event: id }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SeriesReply } from "../api/types";
-import { brokenMarks, edgeBefore, hasRatios, markNear, measuredBefore, nearest, parseSpan, plotOf, rowOfCommit, spanText, xOf } from "./columns";
+import { brokenMarks, edgeBefore, hasRatios, markNear, measuredBefore, nearest, parseSpan, plotOf, rowOfCommit, rowsAround, spanText, xOf } from "./columns";
 
 function reply(): SeriesReply {
   const commit = ["aaaa000011112222", "bbbb000011112222", "cccc000011112222", "dddd000011112222"];
@@ -113,4 +113,12 @@ test("broken commits have marks at their place in history or in time, found with
   r.columns.position = [1, null, 3, 4]; /* the axis shows rows, not places */
   assert.deepEqual(brokenMarks(r, plotOf(r, "commits", "linear"), "commits"), []);
   assert.deepEqual(brokenMarks(reply(), plotOf(reply(), "commits", "linear"), "commits"), []);
+});
+
+test("the rows around some commits reach from the first of them to the last", () => {
+  const r = reply();
+  assert.deepEqual(rowsAround(r, ["cccc", "bbbb", undefined, "nope"], 0), [1, 2]);
+  assert.deepEqual(rowsAround(r, ["cccc"], 1), [1, 3]);
+  assert.deepEqual(rowsAround(r, ["aaaa", "dddd"], 30), [0, 3]);
+  assert.equal(rowsAround(r, [null, "nope"], 30), null);
 });

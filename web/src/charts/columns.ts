@@ -127,6 +127,12 @@ export function rowOfCommit(reply: SeriesReply, id: string | null): number {
   return id ? reply.columns.commit.findIndex((c) => c.startsWith(id)) : -1;
 }
 
+/** The rows from the first to the last of these commits and `more` on both sides; null when the series has none of them. */
+export function rowsAround(reply: SeriesReply, ids: readonly (string | null | undefined)[], more: number): [number, number] | null {
+  const rows = ids.map((id) => rowOfCommit(reply, id ?? null)).filter((row) => row >= 0);
+  return rows.length === 0 ? null : [Math.max(0, Math.min(...rows) - more), Math.min(reply.columns.commit.length - 1, Math.max(...rows) + more)];
+}
+
 /** "abc..def" as rows, in order; null when one of them is not in the series. */
 export function parseSpan(reply: SeriesReply, text: string | null): [number, number] | null {
   const [a, b] = (text ?? "").split("..");

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { shownProject } from "../api/projects";
 import type { Alert, AlertDetail, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
-import { rowOfCommit } from "../charts/columns";
+import { rowsAround } from "../charts/columns";
 import { SeriesChart } from "../charts/series_chart";
 import { formatChange, formatP, formatValue, plural, shortId } from "../base/format";
 import { navigate } from "../base/location";
@@ -67,10 +67,9 @@ function Around(props: { alert: AlertDetail }) {
     <View load={load} what="the series">
       {(reply) => {
         const n = reply.columns.commit.length;
-        /* Around a step; from end to end of a drift. */
-        const [first, last] = [rowOfCommit(reply, a.commit ?? a.commit_low), rowOfCommit(reply, a.commit ?? a.commit_high)];
         if (n === 0) return <Empty title="The series has no point" />;
-        const zoom: [number, number] | null = first < 0 || last < 0 ? null : [Math.max(0, first - 30), Math.min(n - 1, last + 30)];
+        /* From end to end of the range and of what is known in it: a search can put many runs between the ends. */
+        const zoom = rowsAround(reply, [a.commit_low, a.culprit, a.commit, a.commit_high], 30);
         return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={moved === undefined ? zoom : moved} selected={null} leaves range={null}
           label={a.commit ? `The series around commit ${shortId(a.commit)}` : "The series around the drift"} onZoom={setMoved}
           onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} />;
@@ -156,7 +155,7 @@ export function AlertView(props: { id: string }) {
         const headline = a.benchmark === "headline" || a.benchmark === "";
         return (
           <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
-            lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
+            lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · {a.group_id != null && <><a href={href.group(a.group_id)}>Group {a.group_id}</a> · </>}opened <When time={a.created_at} /></>}>
             {(a.two_speeds ?? []).length > 0 && <p class="two-speeds"><TwoSpeeds machines={a.two_speeds} /></p>}
             <div class="split narrow-first">
               <Section title={a.kind === "broken" ? "Broken benchmark" : a.kind === "drift" ? "Slow drift" : "Change"}>{a.kind === "broken" ? <Broken alert={a} /> : <Levels alert={a} />}</Section>
@@ -188,8 +187,8 @@ export function AlertView(props: { id: string }) {
                 ["Kind", a.title ?? a.kind ?? "step"],
                 ["Reproduced", a.reproducibility ?? "\u2013"],
                 ...(a.hidden ? [["Hidden", `${plural(a.hidden, "result")} of its series in quarantine`] as [string, ComponentChildren]] : []),
-                ...(a.commit ? [[a.boundary ? "New level since" : "First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
-                ["Compare", <a href={href.compare(a.project, a.commit_low, a.commit_high)}>both ends of the range</a>], ["Note", a.note || "none"],
+                ...(a.commit ? [[a.boundary ? "New level since" : "First measured at the new level", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
+                ["Compare", <a href={href.compareRange(a.project, a.commit_low, a.commit_high)}>before and after</a>], ["Note", a.note || "none"],
                 ...(a.suppression ? [["Hidden by", <a href={href.suppressions(a.project, { rule: a.suppression.id })}>rule {a.suppression.id} of {a.suppression.owner}: {a.suppression.reason}</a>] as [string, ComponentChildren]] : []),
               ]} />
             </Section>

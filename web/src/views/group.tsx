@@ -45,8 +45,9 @@ function Size(props: { group: GroupDetail }) {
 function Cause(props: { group: GroupDetail }) {
   const a = props.group.lead;
   const s = a.suspect;
-  const range = a.commit_low === a.commit_high ? null
-    : <p class="muted">between <CommitLink project={a.project} id={a.commit_low} /> and <CommitLink project={a.project} id={a.commit_high} />, <a href={href.compare(a.project, a.commit_low, a.commit_high)}>compare both</a></p>;
+  const ends = <a href={href.compareRange(a.project, a.commit_low, a.commit_high)}>compare before and after</a>;
+  const range = a.commit_low === a.commit_high ? <p class="muted">{ends}</p>
+    : <p class="muted">from <CommitLink project={a.project} id={a.commit_low} /> to <CommitLink project={a.project} id={a.commit_high} />, {ends}</p>;
   if (a.drift) return <DriftCard alert={a as AlertDetail} drift={a.drift} />;
   return (
     <div class="levels cause">
