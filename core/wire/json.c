@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/parse.h"
 #include "core/wire/wire_priv.h"
 
@@ -316,4 +317,67 @@ pfc_code pfc_json_known(const json_t *obj, const pfc_json_at *at, const char *co
             return pfc_json_fault(at, key, err, "is not a member that is known here");
     }
     return PFC_OK;
+}
+
+pfc_code pfc_wire_read_word(const json_t *obj, const pfc_json_at *at, const char *key,
+                            bool required, const char *const *words, size_t words_len,
+                            size_t fallback, size_t *out, pfc_err *err)
+{
+    char *word = NULL;
+    pfc_code code = pfc_json_string(obj, at, key, required, 32, &word, err);
+    size_t i = 0;
+
+    if (code != PFC_OK)
+        return code;
+    *out = fallback;
+    if (word == NULL)
+        return PFC_OK;
+    while (i < words_len && strcmp(words[i], word) != 0)
+        i++;
+    if (i == words_len)
+        code = pfc_json_fault(at, key, err, "\"%.32s\" is not one of the words known here", word);
+    else
+        *out = i;
+    free(word);
+    return code;
+}
+
+pfc_code pfc_wire_read_name(const json_t *obj, const pfc_json_at *at, const char *key,
+                            bool required, char **out, pfc_err *err)
+{
+    char *name = NULL;
+    pfc_code code = pfc_json_name(obj, at, key, required, PFC_WIRE_MAX_NAME, &name, err);
+    size_t len;
+
+    if (code != PFC_OK || name == NULL)
+        return code;
+    len = strlen(name);
+    if ((required && len == 0) || strpbrk(name, "\n\t") != NULL ||
+        (len > 0 && (name[0] == ' ' || name[len - 1] == ' '))) {
+        free(name);
+        return pfc_json_fault(at, key, err, "expected a name%s",
+                              required ? " that is not empty" : "");
+    }
+    *out = name;
+    return PFC_OK;
+}
+
+pfc_code pfc_wire_read_time(const json_t *obj, const pfc_json_at *at, const char *key,
+                            bool required, double *out, pfc_err *err)
+{
+    char *text = NULL;
+    pfc_code code = pfc_json_string(obj, at, key, required, 64, &text, err);
+
+    if (code == PFC_OK && text != NULL && pfc_parse_rfc3339(text, key, out, NULL) != PFC_OK)
+        code = pfc_json_fault(at, key, err, PFC_WIRE_WANT_TIME);
+    free(text);
+    return code;
+}
+
+void pfc_wire_set_time(json_t *obj, const char *key, double unix_s)
+{
+    char text[32];
+
+    pfc_clock_rfc3339(unix_s, text);
+    json_object_set_new(obj, key, json_string(text));
 }

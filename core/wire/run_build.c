@@ -20,14 +20,6 @@ pfc_measurement *pfc_run_add(pfc_run *run)
     return &run->measurements[run->measurements_len++];
 }
 
-pfc_run_ceiling *pfc_run_add_ceiling(pfc_run *run)
-{
-    run->ceilings =
-        pfc_grow(run->ceilings, run->ceilings_len, &run->ceilings_cap, sizeof *run->ceilings);
-    run->ceilings[run->ceilings_len] = (pfc_run_ceiling){ 0 };
-    return &run->ceilings[run->ceilings_len++];
-}
-
 void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, const char *unit,
                        double value, bool secondary)
 {

@@ -180,3 +180,11 @@ char *pfc_run_ceilings_text(const pfc_run *run)
         pfc_die("out of memory while writing ceilings");
     return text;
 }
+
+pfc_run_ceiling *pfc_run_add_ceiling(pfc_run *run)
+{
+    run->ceilings =
+        pfc_grow(run->ceilings, run->ceilings_len, &run->ceilings_cap, sizeof *run->ceilings);
+    run->ceilings[run->ceilings_len] = (pfc_run_ceiling){ 0 };
+    return &run->ceilings[run->ceilings_len++];
+}

@@ -108,49 +108,6 @@ static pfc_code read_samples(const json_t *obj, const pfc_json_at *at, pfc_measu
     return PFC_OK;
 }
 
-pfc_code pfc_wire_read_word(const json_t *obj, const pfc_json_at *at, const char *key,
-                            bool required, const char *const *words, size_t words_len,
-                            size_t fallback, size_t *out, pfc_err *err)
-{
-    char *word = NULL;
-    pfc_code code = pfc_json_string(obj, at, key, required, 32, &word, err);
-    size_t i = 0;
-
-    if (code != PFC_OK)
-        return code;
-    *out = fallback;
-    if (word == NULL)
-        return PFC_OK;
-    while (i < words_len && strcmp(words[i], word) != 0)
-        i++;
-    if (i == words_len)
-        code = pfc_json_fault(at, key, err, "\"%.32s\" is not one of the words known here", word);
-    else
-        *out = i;
-    free(word);
-    return code;
-}
-
-pfc_code pfc_wire_read_name(const json_t *obj, const pfc_json_at *at, const char *key,
-                            bool required, char **out, pfc_err *err)
-{
-    char *name = NULL;
-    pfc_code code = pfc_json_name(obj, at, key, required, PFC_WIRE_MAX_NAME, &name, err);
-    size_t len;
-
-    if (code != PFC_OK || name == NULL)
-        return code;
-    len = strlen(name);
-    if ((required && len == 0) || strpbrk(name, "\n\t") != NULL ||
-        (len > 0 && (name[0] == ' ' || name[len - 1] == ' '))) {
-        free(name);
-        return pfc_json_fault(at, key, err, "expected a name%s",
-                              required ? " that is not empty" : "");
-    }
-    *out = name;
-    return PFC_OK;
-}
-
 /* An exact metric with two different values is a fault of the benchmark or of its metric. */
 static pfc_code refuse_unequal(const pfc_measurement *m, const pfc_json_at *at, pfc_err *err)
 {
@@ -300,18 +257,6 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
     return code;
 }
 
-pfc_code pfc_wire_read_time(const json_t *obj, const pfc_json_at *at, const char *key,
-                            bool required, double *out, pfc_err *err)
-{
-    char *text = NULL;
-    pfc_code code = pfc_json_string(obj, at, key, required, 64, &text, err);
-
-    if (code == PFC_OK && text != NULL && pfc_parse_rfc3339(text, key, out, NULL) != PFC_OK)
-        code = pfc_json_fault(at, key, err, PFC_WIRE_WANT_TIME);
-    free(text);
-    return code;
-}
-
 static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run, pfc_err *err)
 {
     char *schema = NULL;
@@ -417,14 +362,6 @@ static void set_text(json_t *obj, const char *key, const char *text)
 {
     if (text != NULL)
         json_object_set_new(obj, key, json_string(text));
-}
-
-void pfc_wire_set_time(json_t *obj, const char *key, double unix_s)
-{
-    char text[32];
-
-    pfc_clock_rfc3339(unix_s, text);
-    json_object_set_new(obj, key, json_string(text));
 }
 
 static json_t *samples_to_json(const pfc_measurement *m)

@@ -22,7 +22,7 @@ json_t *pfc_wire_visits_to_json(const pfc_measurement *m); /* m->visits is set *
  * nothing is done then. */
 bool pfc_wire_join_visits(pfc_measurement *m, const pfc_measurement *more);
 
-/* run_json.c */
+/* json.c: members that documents share */
 
 /** A name: visible text without blanks at its ends. */
 pfc_code pfc_wire_read_name(const json_t *obj, const pfc_json_at *at, const char *key,
