@@ -206,7 +206,7 @@ class Service(Nights):
         self.assertEqual(self.over(night), (5, "exit-code"))
         # By its name: the journal reads unit and invocation of so short a process after its end, and may not find them.
         call("journalctl", "--sync")
-        self.assertIn("http://127.0.0.1:7420", call("journalctl", "-o", "cat", "-t", "perfci", f"--after-cursor={cursor}").stdout)
+        self.assertIn("http://127.0.0.1:7420", call("journalctl", "-o", "cat", "-t", "perfci", f"--cursor={cursor}").stdout)
         self.due(2, 0, 1800)
         call("systemctl", "start", "perfci-server")
         call("systemctl", "start", self.service)
