@@ -109,4 +109,5 @@ Test(bisect_replay, commits_of_a_long_range_share_places)
         eq(sz, replay.steps[1].place, (size_t)((replay.steps[1].n == 1 ? 0 : COMMITS - 1) / 3)));
     pfc_bisection_replay_clear(&replay);
     pfc_db_close(db);
+    free(url);
 }
