@@ -173,9 +173,10 @@ class Notices(unittest.TestCase):
         self.assertIn("culprit confirmed", text)
 
     def test_what_cannot_be_delivered_stays_as_a_dead_letter_and_can_be_tried_again(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        refusing = socket.socket() # bound without listening: no other test gets the port, and connections are refused
+        self.addCleanup(refusing.close)
+        refusing.bind(("127.0.0.1", 0))
+        port = refusing.getsockname()[1]
         server = self.start("moved kind=webhook url=HERE/moved secret=SECRET\n"
                             "denied kind=webhook url=HERE/denied secret=SECRET\n"
                             "never kind=webhook url=HERE/always-500 secret=SECRET\n"
@@ -198,6 +199,7 @@ class Notices(unittest.TestCase):
         self.assertIn("perfci_notices_dead 5\n", figures)
         self.assertIn("perfci_notices_open 1\n", figures)
         self.receiver.script.update({"/moved": [204], "/denied": [204], "/always-500": [204]})
+        refusing.close()
         later = receiver.Receiver(port=port)
         self.addCleanup(later.close)
         answer = server.as_admin("POST", f"/api/v1/notices/{notice['id']}/send")
