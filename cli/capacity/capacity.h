@@ -55,7 +55,7 @@ typedef struct pfc_capacity_costs {
     double run_ms;    /* of storing and judging a run, without its measurements */
     double point_ms;  /* of storing and judging a measurement */
     double sample_ms; /* of each of its samples: judging reads those of the series' points */
-    /* memory */
+    /* bytes of memory that do not depend on the load */
     double server_bytes; /* of perfci-server: its limit under overload */
     double base_bytes;   /* of the system and of PostgreSQL's processes: an assumption */
     /* assumptions: the shares that may be used before a resource counts as used up */

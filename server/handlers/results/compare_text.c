@@ -132,7 +132,7 @@ static const char *text_of(const json_t *obj, const char *key)
     return text ? text : "";
 }
 
-/* The geometric means as a table; nothing without any. */
+/* The geometric means as a table. Without means nothing is written. */
 static void put_means(pfc_buf *out, const json_t *means)
 {
     const json_t *mean;

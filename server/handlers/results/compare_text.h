@@ -12,7 +12,8 @@
  */
 char *pfc_compare_csv(const json_t *doc);
 
-/** The comment of a pull request without its marker. Caller frees *out. */
+/** The comparison as Markdown: the text of a pull-request comment, without the marker by which the
+ *  bot finds its comment. Caller frees *out. */
 pfc_code pfc_compare_markdown(const json_t *doc, char **out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

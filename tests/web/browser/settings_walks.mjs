@@ -112,7 +112,7 @@ async function a_notice_is_sent_again_or_discarded({ browser, mock, state }) {
     await signIn(page);
     const rows = page.getByRole("table", { name: "Notices that wait" }).locator("tbody tr");
     await rows.first().getByText("8 tries: the receiver answered 410").waitFor();
-    await rows.nth(1).getByText("no delivery of it was given up").waitFor();
+    await rows.nth(1).getByText("every delivery of this notice was sent or is still tried").waitFor();
     await rows.first().getByRole("button", { name: "Send again: notice 71" }).click();
     await page.getByText("1 delivery of notice 71 will be tried again.").waitFor();
     await rows.nth(1).getByRole("button", { name: "Discard notice 72" }).click();

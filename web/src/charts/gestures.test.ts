@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wheelFactor } from "./gestures";
 
-test("the wheel zooms in upwards and out downwards by the same factor, and by no more than e for one event", () => {
+test("turning the wheel up zooms in, turning it down zooms out by the same factor; one event zooms by at most e", () => {
   assert.ok(Math.abs(wheelFactor(-100, 0) * wheelFactor(100, 0) - 1) < 1e-12);
   assert.ok(wheelFactor(-100, 0) < 1);
   assert.equal(wheelFactor(10_000, 0), Math.E);

@@ -20,7 +20,7 @@ export function askedQuery(project: string | null, q: URLSearchParams): Query {
   return { project, a: q.get("a"), b: q.get("b"), ...sides };
 }
 
-const PLACEHOLDER = "main, v1.2, 2026-11-01, 1a2b3c4~3";
+const EXAMPLES = "main, v1.2, 2026-11-01, 1a2b3c4~3";
 
 export function Ends() {
   const now = query.value;
@@ -34,8 +34,8 @@ export function Ends() {
   return (
     <form class="ends" onSubmit={(e) => { e.preventDefault(); go(ends); }}>
       <div class="row">
-        <label class="field"><span>A, the base</span><input class="mono" required maxLength={232} value={ends.a} placeholder={PLACEHOLDER} onInput={set("a")} /></label>
-        <label class="field"><span>B, the candidate</span><input class="mono" required maxLength={232} value={ends.b} placeholder={PLACEHOLDER} onInput={set("b")} /></label>
+        <label class="field"><span>A, the base</span><input class="mono" required maxLength={232} value={ends.a} placeholder={EXAMPLES} onInput={set("a")} /></label>
+        <label class="field"><span>B, the candidate</span><input class="mono" required maxLength={232} value={ends.b} placeholder={EXAMPLES} onInput={set("b")} /></label>
         <button type="submit" class="button primary">Compare</button>
         <button type="button" class="button" onClick={swap} disabled={!ends.a || !ends.b}>Swap</button>
       </div>

@@ -35,7 +35,7 @@ export function Notices() {
   const { busy, said, act } = useAct();
   const reload = () => { if (load.state === "data") load.reload(); };
   const may = mayTriage() ?? (busy ? "the last request is being answered" : null);
-  const whyNotSent = (n: Notice) => may ?? (n.deliveries.some((d) => d.state === "dead") ? null : "no delivery of it was given up");
+  const whyNotSent = (n: Notice) => may ?? (n.deliveries.some((d) => d.state === "dead") ? null : "every delivery of this notice was sent or is still tried");
   const send = (n: Notice) => act(async () => {
     const { deliveries } = await request<{ deliveries: number }>("POST", `/notices/${n.id}/send`);
     reload();
