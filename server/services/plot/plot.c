@@ -93,11 +93,7 @@ static pfc_code choose(reading *r, pfc_err *err)
         return pfc_err_set_field(err, PFC_ETOOBIG, "select",
                                  "select: %zu series, expected at most %d in all groups", r->len,
                                  PFC_PLOT_MAX_SERIES);
-    if (points > PFC_PLOT_MAX_POINTS)
-        return pfc_err_set_field(err, PFC_ETOOBIG, "select",
-                                 "select: series with %lld points, expected at most %d",
-                                 (long long)points, PFC_PLOT_MAX_POINTS);
-    return PFC_OK;
+    return pfc_plot_check_points(points, err);
 }
 
 /* ---- lines ---- */

@@ -59,6 +59,9 @@ typedef struct pfc_plot_member {
     pfc_plot_positions moved; /* positions of those */
 } pfc_plot_member;
 
+/** PFC_ETOOBIG over PFC_PLOT_MAX_POINTS. points: stored ones of the selected series. */
+pfc_code pfc_plot_check_points(int64_t points, pfc_err *err) PFC_MUSTCHECK;
+
 /** Reads the points of the members, of which `row` is set. */
 pfc_code pfc_plot_read_points(pfc_tx *tx, int64_t project_id, const char *branch,
                               const pfc_plot_candidates *candidates, pfc_plot_member *members,

@@ -77,6 +77,15 @@ static pfc_code leave_moved_out(pfc_tx *tx, int64_t project_id, pfc_plot_member 
     return code;
 }
 
+pfc_code pfc_plot_check_points(int64_t points, pfc_err *err)
+{
+    if (points <= PFC_PLOT_MAX_POINTS)
+        return PFC_OK;
+    return pfc_err_set_field(err, PFC_ETOOBIG, "select",
+                             "select: series with %lld points, expected at most %d",
+                             (long long)points, PFC_PLOT_MAX_POINTS);
+}
+
 pfc_code pfc_plot_read_points(pfc_tx *tx, int64_t project_id, const char *branch,
                               const pfc_plot_candidates *candidates, pfc_plot_member *members,
                               size_t len, pfc_err *err)
