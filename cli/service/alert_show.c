@@ -59,6 +59,18 @@ static void show_suspect(const json_t *one, char *out, size_t cap)
                        *author ? ")" : "");
 }
 
+/* Adds the search that found the suspect, which no fresh pairs have confirmed. */
+static void show_search(const json_t *one, char *out, size_t cap)
+{
+    const json_t *suspect = json_object_get(one, "suspect");
+    const json_int_t id = json_integer_value(json_object_get(suspect, "bisection_id"));
+    const size_t len = strlen(out);
+
+    if (id)
+        (void)snprintf(out + len, cap - len, ", found by search #%lld, not confirmed",
+                       (long long)id);
+}
+
 static void set_effect(pfc_table *table, size_t col, const json_t *one)
 {
     char text[64];
@@ -256,6 +268,7 @@ static void show_facts(const json_t *a)
                        commits == 1 ? "" : "s");
     fact("range", text);
     show_suspect(a, text, sizeof(text));
+    show_search(a, text, sizeof(text));
     fact(*pfc_browse_string(a, "culprit") ? "culprit" : "suspect", text);
     show_state(a);
     if (!is_broken(a))

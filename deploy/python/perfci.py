@@ -104,7 +104,7 @@ post_jobs_lease POST /api/v1/jobs/lease body wait - | Leases the runner's next j
 post_notice_send POST /api/v1/notices/{id}/send - - - | Retries the deliveries of a notice that were given up
 post_project_codeowners POST /api/v1/projects/{project}/codeowners body - - | Stores the CODEOWNERS file of a commit, unless it is not on the project's branch or older than the stored one
 post_project_commits POST /api/v1/projects/{project}/commits body - - | Stores commits of a branch
-post_project_detector POST /api/v1/projects/{project}/detector body - - | Stores the detector configuration; the whole history is judged again with it
+post_project_detector POST /api/v1/projects/{project}/detector body seen - | Stores the detector configuration; the whole history is judged again with it
 post_project_forge POST /api/v1/projects/{project}/forge body - - | Links the project to a repository of a forge; replaces an earlier link
 post_project_owners POST /api/v1/projects/{project}/owners body - - | Replaces the project's own rules; its open alerts get their owners again
 post_project_replay POST /api/v1/projects/{project}/replay body branch - | Alerts that a detector configuration would have opened, compared with the triage labels

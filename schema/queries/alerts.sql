@@ -14,7 +14,7 @@
 --    group_summary text, accepted bool, evidence text, reason text, event_id i64, two_speeds json, blocks json,
 --    kind text, boundary json, drift_commits i64, drift_weeks f64, reference_tag text, reference_rel f64,
 --    reference_low f64, reference_high f64, reference_commit text, worth f64, undone_commit text,
---    suspect_subject text, suspect_author text, reproducibility text, hidden i64,
+--    suspect_subject text, suspect_author text, found_commit text, found_by i64, reproducibility text, hidden i64,
 --    owner text, suppression_id i64, suppression_owner text, suppression_reason text, suppression_until f64
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
@@ -63,7 +63,7 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.undone_commit_id)
            AS undone_commit,
-       k.subject AS suspect_subject, k.author AS suspect_author,
+       k.subject AS suspect_subject, k.author AS suspect_author, f.sha AS found_commit, f.id AS found_by,
        commit_reproducibility(x.project_id, x.commit_id, x.series_id) AS reproducibility,
        (SELECT count(*) FROM quarantined_measurements q
         WHERE q.project_id = a.project_id AND q.series_id = a.series_id) AS hidden, a.owner,
@@ -76,8 +76,15 @@ JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 LEFT JOIN suppressions h ON h.project_id = a.project_id AND h.id = a.suppressed_by
 LEFT JOIN LATERAL (
+    SELECT b.id, b.culprits -> 0 -> 'commits' ->> 0 AS sha FROM bisections b
+    WHERE b.project_id = a.project_id AND b.alert_id = a.id AND b.state = 'done'
+      AND jsonb_array_length(b.culprits) = 1 AND jsonb_array_length(b.culprits -> 0 -> 'commits') = 1
+      AND NOT EXISTS (SELECT 1 FROM verifications v
+                      WHERE v.project_id = b.project_id AND v.bisection_id = b.id AND v.state = 'refuted')
+    ORDER BY b.id DESC LIMIT 1) f ON a.culprit IS NULL AND x.kind IN ('step', 'broken')
+LEFT JOIN LATERAL (
     SELECT c.subject, c.author FROM commits c
-    WHERE c.project_id = a.project_id AND c.sha = coalesce(a.culprit, (
+    WHERE c.project_id = a.project_id AND c.sha = coalesce(a.culprit, f.sha, (
         SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_id)) OFFSET 0) k ON true
 ORDER BY a.id DESC;
 

@@ -129,6 +129,7 @@ static void end_row(pfc_buf *out)
 /* Commit ids stand as they are: the forge makes links of them. */
 static void put_commits(pfc_buf *out, const pfc_alert *lead)
 {
+    const char *suspect = pfc_alert_suspect(lead);
     char *title = pfc_alert_title(lead);
 
     begin_row(out, "what");
@@ -140,9 +141,11 @@ static void put_commits(pfc_buf *out, const pfc_alert *lead)
         pfc_buf_printf(out, "%s and %s", lead->commit_low, lead->commit_high);
         end_row(out);
     }
-    if (lead->culprit || lead->commit) {
-        begin_row(out, lead->culprit ? "culprit" : "suspect");
-        pfc_buf_puts(out, lead->culprit ? lead->culprit : lead->commit);
+    if (suspect) {
+        begin_row(out, lead->culprit                       ? "culprit"
+                       : pfc_alert_suspect_was_found(lead) ? "suspect, found by a search"
+                                                           : "suspect");
+        pfc_buf_puts(out, suspect);
         if (lead->suspect_subject && lead->suspect_subject[0]) {
             pfc_buf_putc(out, ' ');
             put_text(out, lead->suspect_subject);

@@ -80,6 +80,8 @@ class Alerts(support.Case):
         facts = self.facts({**STEP, "suspect": suspect, "event_id": 5, "undone_by": "e" * 40, "note": "seen",
                             "group": {"id": 3, "series": 6, "measured": 15, "summary": "6 of 15"}})
         self.assertEqual(facts["suspect"], "bbbbbbb Unroll (A. Person)")
+        found = self.facts({**STEP, "suspect": {**suspect, "bisection_id": 4}})
+        self.assertEqual(found["suspect"], "bbbbbbb Unroll (A. Person), found by search #4, not confirmed")
         self.assertEqual(facts["machine"], "event 5 (perfci events)")
         self.assertEqual(facts["group"], "3: 6 of 15")
         self.assertEqual(facts["undone by"], "e" * 40)

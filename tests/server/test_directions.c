@@ -70,7 +70,7 @@ Test(directions, what_became_worse_is_alerted_and_closed_alike_for_times_and_rat
     pfc_detector_version stored = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, &stored, &err), PFC_OK), "%s",
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, -1, &stored, &err), PFC_OK), "%s",
               err.msg);
     measure_all(db, p);
     for (size_t i = 0; i < PFC_ARRAY_LEN(works); i++) {
@@ -131,7 +131,7 @@ Test(directions, a_margin_holds_up_to_its_end_on_both_sides_of_an_exact_value)
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, &stored, &err), PFC_OK), "%s",
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, -1, &stored, &err), PFC_OK), "%s",
               err.msg);
     fx_commits(db, p, 1, 2);
     for (unsigned n = 1; n <= 2; n++) {

@@ -458,7 +458,8 @@ static pfc_detector_version store_detector(pfc_db *db, int64_t p, const char *te
     pfc_detector_version version = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_detector_store(db, "ann", p, text, &version, &err), want), "%s", err.msg);
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, text, -1, &version, &err), want), "%s",
+              err.msg);
     return version;
 }
 

@@ -122,7 +122,7 @@ Test(moved, a_margin_that_the_project_sets_holds_in_comparisons)
     pfc_comparison c;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, &stored, &err), PFC_OK), "%s",
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, settings, -1, &stored, &err), PFC_OK), "%s",
               err.msg);
     fx_commits(db, p, 1, 2);
     for (unsigned n = 1; n <= 2; n++) {

@@ -140,3 +140,42 @@ Test(replay, only_regressions_are_alerts_and_only_people_label_them)
     pfc_db_close(db);
     free(url);
 }
+
+/* Two people edit the same version: the second one is refused, and what the first one stored stays. */
+Test(replay, settings_that_were_not_seen_are_not_overwritten)
+{
+    static const struct {
+        int64_t seen;
+        const char *text;
+        pfc_code want;
+        int64_t version;
+    } rows[] = {
+        { 1, "{\"rules\": [], \"fdr\": 0.01}", PFC_ECONFLICT, 0 }, /* none is stored yet */
+        { 0, "{\"rules\": [], \"fdr\": 0.01}", PFC_OK, 1 },
+        { 0, "{\"rules\": [], \"fdr\": 0.02}", PFC_ECONFLICT, 1 },
+        { 2, "{\"rules\": [], \"fdr\": 0.02}", PFC_ECONFLICT, 1 },
+        { 0, "{\"rules\": [], \"fdr\": 0.01}", PFC_OK, 1 }, /* sent again: nothing changes */
+        { 1, "{\"rules\": [], \"fdr\": 0.02}", PFC_OK, 2 },
+        { -1, "{\"rules\": [], \"fdr\": 0.03}", PFC_OK, 3 },
+    };
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    const int64_t p = fx_project(db);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_detector_version version = { 0 };
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int,
+                     pfc_detector_store(db, "ann", p, rows[i].text, rows[i].seen, &version, &err),
+                     rows[i].want),
+                  "row %zu: %s", i, err.msg);
+        if (rows[i].want)
+            cr_assert(ne(ptr, strstr(err.msg, i ? "1, the version" : "0, the version"), NULL), "%s",
+                      err.msg);
+        pfc_detector_version_clear(&version);
+        cr_assert(eq(int, pfc_detector_get(db, p, &version, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(i64, version.version, rows[i].version), "row %zu", i);
+        pfc_detector_version_clear(&version);
+    }
+    pfc_db_close(db);
+}

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/alerts/kinds.h"
 #include "server/services/bisect/bisect.h"
 
 #include "tests/server/plant.h"
@@ -154,6 +155,87 @@ Test(searches, that_run_are_cancelled_once_with_their_own_jobs)
               (long long)ids[1]);
     cr_expect(eq(int, pfc_bisection_cancel(db, "ann", ids[1], &out, &err), PFC_ECONFLICT));
     cr_expect(eq(i64, JOBS(ids[1], "queued"), asked));
+    free(url);
+    pfc_db_close(db);
+}
+
+/* What the alert's newest finished search named, while it is one commit that no fresh pairs refuted. */
+Test(searches, that_found_one_commit_make_it_the_suspect_of_their_alert)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 12);
+    const int64_t id = plant_alert(url, p, &(planted){ .low = 4, .high = 8 });
+    const int64_t other =
+        plant_alert(url, p, &(planted){ .benchmark = "gemm/b", .low = 4, .high = 8 });
+    const struct {
+        const char *state, *culprits, *verified;
+        unsigned found; /* 0: none, so that the place of the step, commit 8, is the suspect */
+    } rows[] = {
+        { "running", "[]", NULL, 0 },
+        { "done", "[]", NULL, 0 },
+        { "done", "[{\"commits\": [\"FOUND\"]}]", NULL, 5 },
+        { "cancelled", "[{\"commits\": [\"FOUND\"]}]", NULL, 0 },
+        { "done", "[{\"commits\": [\"FOUND\", \"x\"]}]", NULL, 0 },
+        { "done", "[{\"commits\": [\"FOUND\"]}, {\"commits\": [\"x\"]}]", NULL, 0 },
+        { "done", "[{\"commits\": [\"FOUND\"]}]", "running", 5 },
+        { "done", "[{\"commits\": [\"FOUND\"]}]", "open", 5 },
+        { "done", "[{\"commits\": [\"FOUND\"]}]", "refuted", 0 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_alerts alerts = { 0 };
+        pfc_err err = { 0 };
+
+        plant_sql(url, "DELETE FROM verifications");
+        plant_sql(url, "DELETE FROM bisections");
+        plant_sql(
+            url,
+            "INSERT INTO bisections (project_id, alert_id, metric, good, bad, mode, state, verdict,"
+            " culprits, runs, builds, commits_measured, seconds, actor) VALUES (%lld, %lld,"
+            " 'm', 'g', 'b', 'remote', '%s', 'found', replace('%s', 'FOUND', '%s')::jsonb, 0, 0, "
+            "0, 0, 'a')",
+            (long long)p, (long long)id, rows[i].state, rows[i].culprits, fx_sha(5));
+        if (rows[i].verified)
+            plant_sql(
+                url,
+                "INSERT INTO verifications (project_id, bisection_id, before, after,"
+                " expected_rel, first_build, state) SELECT project_id, id, '%s', '%s', 0.1, 0,"
+                " '%s' FROM bisections",
+                fx_sha(4), fx_sha(5), rows[i].verified);
+        for (int of_other = 0; of_other < 2; of_other++) {
+            const unsigned found = of_other ? 0 : rows[i].found;
+
+            cr_assert(eq(int, pfc_alerts_get(db, of_other ? other : id, &alerts, &err), PFC_OK),
+                      "%s", err.msg);
+            cr_expect(pfc_streq(pfc_alert_suspect(alerts.items), fx_sha(found ? found : 8)),
+                      "row %zu: %s", i, pfc_alert_suspect(alerts.items));
+            cr_expect(eq(int, pfc_alert_suspect_was_found(alerts.items), found != 0), "row %zu", i);
+            cr_expect(eq(int, alerts.items[0].found_by > 0, found != 0), "row %zu", i);
+            pfc_rows_clear(&alerts);
+        }
+    }
+    /* A culprit stands before every search, and the subject is that of the commit that is named. */
+    plant_sql(url, "DELETE FROM verifications");
+    for (int confirmed = 0; confirmed < 2; confirmed++) {
+        pfc_alerts alerts = { 0 };
+        pfc_err err = { 0 };
+        char *subject;
+
+        plant_sql(url, "UPDATE alerts SET culprit = %s WHERE id = %lld",
+                  confirmed ? "(SELECT sha FROM commits ORDER BY sha LIMIT 1)" : "NULL",
+                  (long long)id);
+        cr_assert(eq(int, pfc_alerts_get(db, id, &alerts, &err), PFC_OK), "%s", err.msg);
+        subject = pfc_format("SELECT subject FROM commits WHERE sha = '%s' AND project_id = %lld",
+                             pfc_alert_suspect(alerts.items), (long long)p);
+        char *want = pfc_test_sql_value(url, subject);
+
+        cr_expect(eq(int, pfc_alert_suspect_was_found(alerts.items), !confirmed));
+        cr_expect(eq(str, (char *)(uintptr_t)alerts.items[0].suspect_subject, want));
+        pfc_rows_clear(&alerts);
+        free(want);
+        free(subject);
+    }
     free(url);
     pfc_db_close(db);
 }

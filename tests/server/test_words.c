@@ -135,6 +135,36 @@ Test(kinds, a_title_says_the_kind_and_its_own_figures)
 }
 
 /* (1 + slope)^parts = 1 + total, for weeks with both ends and for commits. */
+Test(kinds, the_suspect_is_the_culprit_else_what_a_search_found_else_the_place_of_a_step)
+{
+    static const char found[] = "00112233445566778899aabbccddeeff00112233";
+    static const struct {
+        pfc_alert alert;
+        const char *suspect;
+        bool was_found;
+    } rows[] = {
+        { { .kind = "step", .commit = SHA }, SHA, false },
+        { { .kind = "step", .commit = SHA, .found_commit = found }, found, true },
+        { { .kind = "broken", .commit = SHA, .found_commit = found }, found, true },
+        { { .kind = "step", .commit = SHA, .found_commit = found, .culprit = OTHER },
+          OTHER,
+          false },
+        { { .kind = "drift", .commit = SHA, .found_commit = found }, NULL, false },
+        { { .kind = "toolchain", .commit = SHA, .found_commit = found }, NULL, false },
+        { { .kind = "harness", .commit = SHA }, NULL, false },
+        { { .kind = "step" }, NULL, false },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const char *got = pfc_alert_suspect(&rows[i].alert);
+
+        cr_expect(pfc_streq(got ? got : "", rows[i].suspect ? rows[i].suspect : ""), "row %zu: %s",
+                  i, got ? got : "none");
+        cr_expect(eq(int, pfc_alert_suspect_was_found(&rows[i].alert), rows[i].was_found),
+                  "row %zu", i);
+    }
+}
+
 Test(kinds, a_slope_compounds_to_the_total_of_its_own_parts)
 {
     const pfc_alert drift = { .kind = "drift",

@@ -19,18 +19,17 @@ static json_t *encode_group(const pfc_alert *a)
                      "summary", pfc_reply_string(a->group_summary));
 }
 
-/* The culprit, or without one the most likely commit of a step. A drift has a range of commits
- * instead of one commit, and no commit caused a change of toolchain or harness. */
 static json_t *encode_suspect(const pfc_alert *a)
 {
-    const bool single = pfc_streq(a->kind, "step") || pfc_streq(a->kind, "broken");
-    const char *commit = a->culprit ? a->culprit : single ? a->commit : NULL;
+    const char *commit = pfc_alert_suspect(a);
 
     if (!commit)
         return json_null();
-    return json_pack("{s:s, s:o, s:o, s:b}", "commit", commit, "subject",
+    return json_pack("{s:s, s:o, s:o, s:b, s:o}", "commit", commit, "subject",
                      pfc_reply_string(a->suspect_subject), "author",
-                     pfc_reply_string(a->suspect_author), "named", a->culprit != NULL);
+                     pfc_reply_string(a->suspect_author), "named", a->culprit != NULL,
+                     "bisection_id",
+                     pfc_encode_id(pfc_alert_suspect_was_found(a) ? a->found_by : 0));
 }
 
 static json_t *encode_reference(const pfc_alert *a)

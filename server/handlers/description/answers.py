@@ -176,8 +176,8 @@ covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT,
                   cells={"type": "string", "pattern": "^[x!.-]*$",
                          "description": "a sign a commit: x measured, ! ran and was broken, - missing, . not there yet"})
 
-suspected = members(commit=COMMIT, subject=null(TEXT), author=null(TEXT), named=TRUTH,
-                    description="named: the culprit; else where the step most likely lies")
+suspected = members(commit=COMMIT, subject=null(TEXT), author=null(TEXT), named=TRUTH, bisection_id=null(NUMERAL),
+                    description="named: the culprit; else the commit that this search found, or where the step most likely lies")
 group_member = members(id=NUMERAL, series_id=NUMERAL, **NAMED, **INTERVAL, state=ref("AlertState"))
 group = members(id=NUMERAL, series=COUNT, measured=COUNT, summary=TEXT)
 reference = members(tag=TEXT, commit=COMMIT, **INTERVAL)

@@ -168,11 +168,13 @@ PFC_HANDLER(detector_get)
 PFC_HANDLER(detector_post)
 {
     pfc_detector_version version = { 0 };
-    int64_t project = 0;
+    int64_t project = 0, seen = -1;
     json_t *doc = NULL;
     char *text = NULL;
     pfc_code code = pfc_path_project(app, req, &project, err);
 
+    if (!code)
+        code = pfc_req_query_i64(req, "seen", 0, INT64_MAX, &seen, err);
     if (!code && req->body_len > PFC_DETECTOR_MAX_BYTES)
         code = pfc_err_set(err, PFC_EINVAL, "detector: expected at most %d bytes",
                            PFC_DETECTOR_MAX_BYTES);
@@ -183,7 +185,7 @@ PFC_HANDLER(detector_post)
     if (!code && !text)
         code = pfc_err_set(err, PFC_EBUG, "a detector configuration cannot be encoded");
     if (!code)
-        code = pfc_detector_store(app->db, req->auth.actor, project, text, &version, err);
+        code = pfc_detector_store(app->db, req->auth.actor, project, text, seen, &version, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_version(req, &version), err);
     pfc_detector_version_clear(&version);

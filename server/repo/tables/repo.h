@@ -116,8 +116,10 @@ pfc_code pfc_runs_get(pfc_db *db, int64_t project_id, const char *id, pfc_run_ro
  * no drift. reference_tag NULL: no release with enough points around it. evidence: exact,
  * corroborated, alone, single. two_speeds_json: of its series: names of machines. blocks_json: of
  * the session that decided it; NULL: none did. worth: its relevance, defined in migration 0015.
- * event_id: of the machine that moved, where that explains it; 0: none. suspect_subject,
- * suspect_author: of the culprit, else of `commit`; NULL: not known. */
+ * event_id: of the machine that moved, where that explains it; 0: none. found_commit: the only
+ * commit that the newest finished search of the alert (found_by) named, unless fresh pairs refuted
+ * it or there is a culprit; NULL: none. suspect_subject, suspect_author: of the culprit, else of
+ * found_commit, else of `commit`; NULL: not known. */
 typedef pfc_sql_alerts_list_row pfc_alert;
 typedef pfc_sql_alerts_list_rows pfc_alerts;
 

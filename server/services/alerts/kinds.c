@@ -118,6 +118,25 @@ char *pfc_alert_title(const pfc_alert *a)
     return pfc_buf_take(&out);
 }
 
+static bool has_one_commit(const pfc_alert *a)
+{
+    return pfc_streq(a->kind, "step") || pfc_streq(a->kind, "broken");
+}
+
+bool pfc_alert_suspect_was_found(const pfc_alert *a)
+{
+    return !a->culprit && a->found_commit && has_one_commit(a);
+}
+
+const char *pfc_alert_suspect(const pfc_alert *a)
+{
+    if (a->culprit)
+        return a->culprit;
+    if (!has_one_commit(a))
+        return NULL;
+    return a->found_commit ? a->found_commit : a->commit;
+}
+
 char *pfc_drift_reason(const pfc_alert *a)
 {
     pfc_buf out;

@@ -93,8 +93,20 @@ static pfc_code put_version(pfc_tx *tx, const char *actor, int64_t project_id, c
     return code ? code : queue_all_branches(tx, project_id, err);
 }
 
+static pfc_code check_seen(const pfc_detector_version *stored, int64_t seen, pfc_err *err)
+{
+    if (seen < 0 || seen == stored->version)
+        return PFC_OK;
+    return pfc_err_set(
+        err, PFC_ECONFLICT,
+        "seen: expected %lld, the version of the detector configuration that is stored%s%s; "
+        "got %lld: read it and decide again",
+        (long long)stored->version, stored->actor ? " by " : "", stored->actor ? stored->actor : "",
+        (long long)seen);
+}
+
 pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id, const char *document,
-                            pfc_detector_version *out, pfc_err *err)
+                            int64_t seen, pfc_detector_version *out, pfc_err *err)
 {
     pfc_detector_version stored = { 0 };
     pfc_detector checked = { 0 };
@@ -112,6 +124,8 @@ pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id, c
     if (!code)
         code = read_version(tx, project_id, &stored, err);
     same = !code && pfc_detector_texts_equal(stored.document, document);
+    if (!code && !same)
+        code = check_seen(&stored, seen, err);
     if (!code && !same) {
         code = put_version(tx, actor, project_id, document, err);
         pfc_detector_version_clear(&stored);

@@ -21,10 +21,18 @@ typedef struct pfc_detector_version {
 /** The current configuration; clear *out. */
 pfc_code pfc_detector_get(pfc_db *db, int64_t project_id, pfc_detector_version *out,
                           pfc_err *err) PFC_MUSTCHECK;
-/** Stores a new version (JSON text, checked as by pfc_detector_parse) and queues a detect job
- *  for every branch. The same document again makes no version. *out as of pfc_detector_get. */
+/**
+ * Stores a new version and queues a detect job for every branch. The same document again makes no
+ * version.
+ *
+ * document  JSON text, checked as by pfc_detector_parse
+ * seen      version that the caller read before, 0: none was stored; negative: not said
+ * *out      as of pfc_detector_get
+ *
+ * PFC_ECONFLICT when another version than `seen` is stored.
+ */
 pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id, const char *document,
-                            pfc_detector_version *out, pfc_err *err) PFC_MUSTCHECK;
+                            int64_t seen, pfc_detector_version *out, pfc_err *err) PFC_MUSTCHECK;
 
 void pfc_detector_version_clear(pfc_detector_version *version);
 

@@ -139,6 +139,31 @@ class Drift(unittest.TestCase):
         self.assertIsNone(server.call("GET", path).json["culprit"])
 
 
+class Found(unittest.TestCase):
+    """A finished search of the alert has named another commit than the place of the step."""
+
+    def test_every_output_names_the_commit_that_a_search_found(self):
+        project("found", 40)
+        for n in range(1, 41):
+            measure("found", n, 100 if n < 21 else 115, noise=0.005)
+        alert = the_alert("found")
+        path, place, named = f"/api/v1/alerts/{alert['id']}", support.commit_id(21), support.commit_id(20)
+        self.assertEqual((alert["suspect"]["commit"], alert["suspect"]["bisection_id"]), (place, None))
+        search = support.sql(server.database, "INSERT INTO bisections (project_id, alert_id, metric, good, bad, mode, state, verdict, culprits, runs,"
+                             " builds, commits_measured, seconds, actor) SELECT project_id, id, 'time_ns', 'g', 'b', 'remote', 'done', 'found',"
+                             f" '[{{\"commits\": [\"{named}\"]}}]', 9, 9, 9, 1, 'ann' FROM alerts WHERE id = {alert['id']} RETURNING id").split()[0]
+        commit = server.call("GET", f"/api/v1/projects/found/commits/{named}").json
+        suspect = {"commit": named, "subject": commit["subject"], "author": commit["author"], "named": False, "bisection_id": int(search)}
+        group = f"/api/v1/groups/{alert['group_id']}"
+        self.assertEqual(server.call("GET", path).json["suspect"], suspect)
+        self.assertEqual(server.call("GET", group).json["lead"]["suspect"], suspect)
+        self.assertEqual(server.call("GET", "/api/v1/groups?project=found").json["groups"][0]["lead"]["suspect"], suspect)
+        self.assertIn(f"{named[:7]} {commit['subject']} ({commit['author']}), found by search #{search}, not confirmed", perfci("alerts", str(alert["id"]))[0])
+        self.assertIsNone(server.call("GET", path).json["culprit"])
+        server.as_admin("PATCH", path, {"state": "investigating", "culprit": place})
+        self.assertEqual(server.call("GET", path).json["suspect"], {**server.call("GET", path).json["suspect"], "commit": place, "named": True, "bisection_id": None})
+
+
 class Boundary(unittest.TestCase):
     """15 % at commit 21, where something else than the commit changed, too."""
 

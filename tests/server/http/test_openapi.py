@@ -169,7 +169,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "SuspectsAnswer.suspects[].now", "CommitAnswer.changes[].why_no_alert", "SeriesAnswer.changes[].why_no_alert", "SeriesAnswer.series.change.why_no_alert", "SeriesListAnswer.series[].change.why_no_alert", "CandidatesAnswer.candidates", "AlertAnswer.two_speeds", "AlertAnswer.blocks", "AlertDetailAnswer.two_speeds", "AlertDetailAnswer.blocks", "SeriesAnswer.changes[].blocks", "SeriesAnswer.series.two_speeds", "SeriesListAnswer.series[].two_speeds"}
     ELSEWHERE |= {"SessionAnswer.commits[].needs_s", "SessionAnswer.commits[].worst.alert_id", "SessionAnswer.series[].boundaries[].alert_id",
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
-    ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble", *rule_rows.ELSEWHERE}
+    ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble", "AlertAnswer.suspect.bisection_id", "AlertDetailAnswer.suspect.bisection_id", *rule_rows.ELSEWHERE}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
         "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", "phases", *(
@@ -439,7 +439,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                     if bound in schema:
                         bad.append(schema[bound] + way if schema["type"] == "integer" else schema[bound] * (1 + 0.01 * way))
                 for value, status in [(v, 200) for v in good] + [(v, 400) for v in bad]:
-                    if name == "wait" and status == 200 and value:  # a maximum that would be waited for
+                    if status == 200 and (name == "wait" and value or name == "seen"):  # a maximum that would be waited for; the version that is stored
                         continue
                     with self.subTest(pattern=pattern, name=name, value=value):
                         path = f"{self.path(pattern)}{self.QUERIES.get(pattern, '?')}&{name}={value}"

@@ -130,7 +130,7 @@ async function improvements_and_recoveries_stand_beside_regressions({ browser, m
 }
 
 /* At 1280 x 800 nothing has to be scrolled to see how much, of what, and which commit. */
-async function cause_size_and_suspect_are_on_the_first_screen({ browser, mock }) {
+async function cause_size_and_suspect_are_on_the_first_screen({ browser, mock, state }) {
   await withPage(browser, { ...wide, height: 800 }, async (page) => {
     await page.goto(`${mock.url}/groups/12`);
     await settled(page);
@@ -142,6 +142,20 @@ async function cause_size_and_suspect_are_on_the_first_screen({ browser, mock })
     }
     await shoot(page, "walk-group");
     assert.deepEqual(await overflow(page), []);
+    /* A finished search of the group has named another commit than the place of the step. */
+    const commit = "5f".repeat(20);
+    state.alerts = { suspect: { commit, subject: "gemm: pad the leading dimension", author: "Ines", named: false, bisection_id: 4 } };
+    await page.reload();
+    await settled(page);
+    const cause = await page.locator(".cause-commit").innerText();
+    assert.match(cause, /^5f5f5f5f5f.* found by search #4, not confirmed$/);
+    await page.goto(`${mock.url}/alerts?project=kernels`);
+    await settled(page);
+    const row = page.getByRole("row").filter({ hasText: "10 of 40 gemm series" });
+    assert.match(await row.innerText(), /5f5f5f5f5f.* found by search #4, not confirmed[^]*gemm: pad the leading dimension \(Ines\)/);
+    await shoot(page, "walk-group-found");
+    await row.getByRole("link", { name: "search #4" }).click();
+    await until(page, () => location.pathname === "/bisections/4");
   });
 }
 

@@ -297,7 +297,7 @@ export function startMock(dist, state) {
       req.on("data", (chunk) => { body += chunk; });
       req.on("end", () => {
         if (!known) return refuse(res, 401, "unauthorized", "This needs a token.");
-        const answer = changeSettings(req.method, path, body ? JSON.parse(body) : null, state);
+        const answer = changeSettings(req.method, path, body ? JSON.parse(body) : null, state, url.searchParams);
         if (answer?.[0] === 204) return res.writeHead(204).end();
         return answer ? json(res, ...answer) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
       });

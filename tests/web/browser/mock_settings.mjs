@@ -51,7 +51,7 @@ export function settingsOf(path, url, state) {
 }
 
 /** Answers a change of these: [status, body]; null: not one of them. state.patches collects what was sent. */
-export function changeSettings(method, path, body, state) {
+export function changeSettings(method, path, body, state, query) {
   if (!/^\/(tokens|notices|browser-sessions)(\/|$)|\/(owners|detector|replay)$/.test(path)) return null;
   state.patches.push({ method, path, change: body });
   const id = Number(path.split("/")[2]);
@@ -72,6 +72,12 @@ export function changeSettings(method, path, body, state) {
   if (path.endsWith("/send")) return [200, { deliveries: 1 }];
   if (path.endsWith("/replay")) return state.tooLarge ? [413, { error: { code: "too_large", message: "replay: over 1000000 points" } }] : [200, replayOf(body)];
   if (path.endsWith("/detector")) {
+    if (state.storedMeanwhile) {
+      state.detector = { version: detectorOf(state).version + 1, detector: state.storedMeanwhile, actor: "ines", at: AT };
+      state.storedMeanwhile = null;
+    }
+    const { version } = detectorOf(state);
+    if (query.get("seen") !== String(version)) return [409, { error: { code: "conflict", message: `seen: expected ${version}, got ${query.get("seen")}` } }];
     state.detector = { version: detectorOf(state).version + 1, detector: body, actor: "mara", at: AT };
     return [200, state.detector];
   }

@@ -154,7 +154,8 @@ async function a_group_shows_its_alerts_as_a_heat_map({ browser, mock, state }) 
     /* all members but the last are known, and two benchmarks have no alert */
     const members = groupsOf(state).find((g) => g.id === 12).members;
     const known = [...members.slice(0, -1).map((m) => ({ benchmark: m.benchmark, backend: m.backend, params: { dtype: "bf16", m: m.benchmark.split("/m")[1] } })),
-      ...["64", "128"].map((m) => ({ benchmark: `gemm/f32/m${m}`, backend: "hip", params: { dtype: "f32", m } }))];
+      ...["64", "128"].map((m) => ({ benchmark: `gemm/f32/m${m}`, backend: "hip", params: { dtype: "f32", m } })),
+      { benchmark: "softmax/f16/m7", backend: "hip", params: { dtype: "f16", m: "7" } }];
     await page.route("**/coverage?**", (r) => r.fulfill({ json: { rows: known.map((b, n) => ({ ...b, series_id: n + 1, machine_class: "m", cells: "x", missing: 0 })), next_cursor: null } }));
     await page.goto(`${mock.url}/groups/12`);
     await settled(page);
@@ -167,6 +168,11 @@ async function a_group_shows_its_alerts_as_a_heat_map({ browser, mock, state }) 
     await page.getByText("1 series without shape or dtype: not on the map.").waitFor();
     assert.deepEqual(await violations(page), []);
     await shoot(page, "walk-group-heatmap");
+    /* All alerts are of one kernel: the shapes of the others are shown when asked for. */
+    const other = page.locator("table.heat").getByText("m=7, f16: no alert of this group");
+    assert.equal(await other.count(), 0);
+    await page.getByRole("combobox", { name: "Kernel" }).selectOption({ label: "all" });
+    await other.waitFor({ state: "attached" });
   });
 }
 

@@ -191,6 +191,28 @@ async function other_settings_are_replayed_before_they_are_stored({ browser, moc
   });
 }
 
+async function settings_stored_meanwhile_are_not_overwritten({ browser, mock, state }) {
+  await withPage(browser, { ...wide, allow: /the server responded with a status of 409/ }, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/detector`);
+    await settled(page);
+    await signIn(page);
+    await page.getByLabel(/^fdr/).fill("1");
+    await page.getByRole("button", { name: "Replay these settings" }).click();
+    await page.getByRole("table", { name: "Replay of the stored settings and of these" }).waitFor();
+    state.storedMeanwhile = { fdr: 0.2, rules: [] };
+    await page.getByRole("button", { name: "Save settings" }).click();
+    await page.getByText("seen: expected 3, got 2").waitFor();
+    await page.getByText(/^Version 3, stored by ines/).waitFor();
+    assert.deepEqual(state.detector.detector, { fdr: 0.2, rules: [] });
+    assert.equal(await page.getByLabel(/^fdr/).inputValue(), "1"); /* what was entered stays */
+    await page.getByText("replay these settings first").waitFor(); /* the replay compared with settings that hold no longer */
+    await page.getByRole("button", { name: "Replay these settings" }).click();
+    await page.getByRole("table", { name: "Replay of the stored settings and of these" }).waitFor();
+    await page.getByRole("button", { name: "Save settings" }).click();
+    await page.getByText("Version 4 holds from now on").waitFor();
+  });
+}
+
 async function a_project_too_large_for_a_replay_can_be_configured({ browser, mock, state }) {
   state.tooLarge = true;
   await withPage(browser, { ...wide, allow: /the server responded with a status of 413/ }, async (page) => {
@@ -207,5 +229,5 @@ async function a_project_too_large_for_a_replay_can_be_configured({ browser, moc
   });
 }
 
-export const settingsWalks = { other_settings_are_replayed_before_they_are_stored, a_project_too_large_for_a_replay_can_be_configured, every_settings_page_is_sound_for_an_administrator, a_page_without_its_scope_says_what_the_token_has, a_secret_is_shown_once,
+export const settingsWalks = { settings_stored_meanwhile_are_not_overwritten, other_settings_are_replayed_before_they_are_stored, a_project_too_large_for_a_replay_can_be_configured, every_settings_page_is_sound_for_an_administrator, a_page_without_its_scope_says_what_the_token_has, a_secret_is_shown_once,
   a_token_is_rotated_and_revoked_after_a_question, a_notice_is_sent_again_or_discarded, owners_are_edited_and_the_audit_log_has_pages };

@@ -326,7 +326,8 @@ async function suspects_come_with_their_reasons_and_the_commands({ browser, mock
   const evil = "<img src=x onerror=document.title='broken'>";
   const reasons = ["lies where the series changes its level", evil];
   state.suspects = { suspects: Array.from({ length: 14 }, (_, i) => ({ kind: "commit", probability: i ? 0.005 : 0.93, ruled_out: i === 13, reasons,
-    commit: i.toString(16).padStart(40, "a"), subject: i ? `change ${i}` : evil, author: null, measured: false })), sources: 0 };
+    commit: i.toString(16).padStart(40, "a"), subject: i ? `change ${i}` : evil, author: null, measured: false })), sources: 0, series: 16 };
+  state.alert = { group: { id: 12, series: 20, measured: 30, summary: "20 of 30 gemm series" } };
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/alerts/31`);
     await settled(page);
@@ -338,7 +339,7 @@ async function suspects_come_with_their_reasons_and_the_commands({ browser, mock
     assert.equal(await rows.count(), 14);
     assert.match(await rows.last().innerText(), /ruled out/);
     assert.equal(await page.locator("main img").count(), 0);
-    assert.match(await page.locator("main").innerText(), /the benchmark's sources are unknown/);
+    assert.match(await page.locator("main").innerText(), /the history and 16 of the 20 series of the group, without new runs; the benchmark's sources are unknown/);
     assert.match(await page.getByRole("region", { name: "Command: reproduce the change" }).innerText(), /^perfci repro alert:31$/);
   });
 }
@@ -464,6 +465,23 @@ async function a_broken_benchmark_says_since_when_and_why({ browser, mock, state
   });
 }
 
+/* Places in the series chart where at least six columns of pixels in a row have none of the line's colour. */
+function gapsOfLine(page) {
+  return page.evaluate(() => {
+    const canvas = document.querySelector(".uplot canvas");
+    const probe = document.createElement("canvas").getContext("2d");
+    probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent").trim();
+    probe.fillRect(0, 0, 1, 1);
+    const line = probe.getImageData(0, 0, 1, 1).data;
+    const { width, height } = canvas;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+    const near = (at) => [0, 1, 2].every((i) => Math.abs(data[at + i] - line[i]) < 24) && data[at + 3] > 200;
+    const drawn = Array.from({ length: width }, (_, x) => Array.from({ length: height }, (__, y) => (y * width + x) * 4).some(near));
+    const text = drawn.map((d) => (d ? "x" : " ")).join("").trim();
+    return text.split(/x+/).filter((empty) => empty.length >= 6).length;
+  });
+}
+
 async function broken_results_are_marked_with_their_reason({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/series/101`);
@@ -473,6 +491,7 @@ async function broken_results_are_marked_with_their_reason({ browser, mock }) {
     /* in the chart: a mark at the broken commit's place, whose reason a pointer shows; no line over commits without a value */
     await page.getByText("a gap: commits that this series has no value of").waitFor();
     const box = await page.locator(".uplot .u-over").boundingBox();
+    assert.equal(await gapsOfLine(page), 10); /* as many as the fixture has positions that are not neighbours */
     await page.mouse.move(box.x + box.width * 0.9854, box.y + box.height / 2);
     const card = page.locator(".point-card");
     await card.getByText("segmentation fault").waitFor();

@@ -111,7 +111,7 @@ export interface Alert {
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string | null; /* null: of a drift */ commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
   accepted?: boolean; undone_by?: string | null; group_id?: number | null; group?: AlertGroup | null; evidence?: string; two_speeds?: string[]; blocks?: BlocksEvidence | null; worth?: number; kind?: string; reason?: string | null;
-  event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
+  event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean; bisection_id?: number | null } | null;
   title?: string; drift?: Drift | null; reproducibility?: string | null; hidden?: number; /* results of its series in quarantine */
   boundary?: { name: string; before: string | null; now: string | null }[] | null; /* of kind toolchain, harness */
   owner?: string | null; /* names, separated by one space */

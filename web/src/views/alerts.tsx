@@ -14,6 +14,7 @@ import { Table } from "../widgets/table";
 import { Candidates } from "./candidates";
 import { HiddenAlerts } from "./hidden_alerts";
 import { DriftRange } from "./drift";
+import { SuspectRole } from "./group_parts";
 import { Groups } from "./groups";
 import { Explained, Moved } from "./moved";
 
@@ -39,7 +40,7 @@ function Cause(props: { alert: Alert }) {
   const range = a.commit_low === a.commit_high ? shortId(a.commit_high) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`;
   return (
     <span class="stacked">
-      <span>{a.culprit ? <><CommitLink project={a.project} id={a.culprit} /> culprit</> : <span class="muted">{range}</span>}</span>
+      <span>{a.suspect && (a.culprit || a.suspect.bisection_id) ? <><CommitLink project={a.project} id={a.suspect.commit} /> <SuspectRole suspect={a.suspect} /></> : <span class="muted">{range}</span>}</span>
       {a.suspect && <Clamped text={`${a.suspect.subject ?? ""}${a.suspect.author ? ` (${a.suspect.author})` : ""}`} />}
     </span>
   );

@@ -54,7 +54,17 @@ function Edit(props: { project: string; now: DetectorVersion; reload: () => void
   });
   const store = () => save.act(async () => {
     if ("fault" in read) return null;
-    const made = await request<DetectorVersion>("POST", `${base}/detector`, read.detector);
+    let made: DetectorVersion;
+    try {
+      made = await request<DetectorVersion>("POST", `${base}/detector?seen=${now.version}`, read.detector);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 409) {
+        setReplays(null); /* it compared with settings that hold no longer */
+        setLarge("");
+        props.reload();
+      }
+      throw error;
+    }
     setFields(fieldsOf(made.detector));
     setReplays(null);
     props.reload();

@@ -21,7 +21,7 @@ import { AcceptLevel } from "./accept_level";
 import { MeasureAlert } from "./measure";
 import { Explained } from "./moved";
 import { GroupHeat } from "./group_heat";
-import { GroupChange, effectRange, type Chosen } from "./group_parts";
+import { GroupChange, SuspectRole, effectRange, type Chosen } from "./group_parts";
 import { Suspects } from "./suspects";
 
 /** How much, of how many series, and the worst of them. */
@@ -53,7 +53,7 @@ function Cause(props: { group: GroupDetail }) {
     <div class="levels cause">
       {a.boundary ? <p><b>{a.title}</b></p>
         : s ? <>
-          <p class="cause-commit"><CommitLink project={a.project} id={s.commit} /> <b>{s.named ? "culprit" : "suspect"}</b></p>
+          <p class="cause-commit"><CommitLink project={a.project} id={s.commit} /> <SuspectRole suspect={s} /></p>
           <p class="cause-subject">{s.subject ?? "no subject"}</p>
           <p class="muted">{s.author ?? "unknown author"}</p>
         </> : <p>No commit is named.</p>}

@@ -3,7 +3,9 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../api/client";
 import type { Group, GroupsChange } from "../api/groups";
+import type { Alert } from "../api/types";
 import { formatChange, plural, shortId } from "../base/format";
+import { href } from "../base/route";
 import { ALERT_STATES, judgeState } from "../base/verdict";
 import { mayTriage } from "../api/scopes";
 import { AlertBadge, StateBadge } from "../widgets/badge";
@@ -33,6 +35,14 @@ export function GroupSize(props: { group: Group }) {
   );
 }
 
+/** What is known of the commit: confirmed, found by a search but not confirmed, or the most likely one. */
+export function SuspectRole(props: { suspect: NonNullable<Alert["suspect"]>; range?: string }) {
+  const s = props.suspect;
+  if (s.named) return <b>culprit</b>;
+  if (s.bisection_id) return <span>found by <a href={href.bisection(s.bisection_id)}>search #{s.bisection_id}</a>, not confirmed</span>;
+  return <span class="muted" title={props.range ? `range ${props.range}` : undefined}>suspect</span>;
+}
+
 /** The culprit or the suspect with subject and author, or what changed in place of a commit. */
 export function GroupCause(props: { group: Group }) {
   const a = props.group.lead;
@@ -42,7 +52,7 @@ export function GroupCause(props: { group: Group }) {
   const s = a.suspect;
   return (
     <span class="stacked">
-      <span>{s ? <><CommitLink project={a.project} id={s.commit} /> {s.named ? <b>culprit</b> : <span class="muted" title={`range ${range}`}>suspect</span>}</> : <span class="muted">{range}</span>}</span>
+      <span>{s ? <><CommitLink project={a.project} id={s.commit} /> <SuspectRole suspect={s} range={range} /></> : <span class="muted">{range}</span>}</span>
       {s && <Clamped text={`${s.subject ?? "no subject"}${s.author ? ` (${s.author})` : ""}`} />}
     </span>
   );

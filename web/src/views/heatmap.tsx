@@ -36,6 +36,9 @@ export function useBenchmarks(project: string): HeatBenchmark[] | string | null 
   return all;
 }
 
+const EVERY = "*"; /* in the address: of all kernels */
+const kernelOf = (b: { benchmark: string }) => b.benchmark.split("/")[0] ?? "";
+
 /** The heat map of a comparison, or of a group's alerts, with its two choices; for pages that have one already. */
 export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; at: string | null; alerts?: boolean }) {
   const read = useBenchmarks(props.project);
@@ -45,9 +48,11 @@ export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; 
   const metrics = useMemo(() => [...new Set(props.rows.map((r) => r.metric))].sort(), [props.rows]);
   const [row, column] = useMemo(() => pairOf(benchmarks ?? [], q.get("row"), q.get("column")), [benchmarks, q.get("row"), q.get("column")]);
   const metric = q.get("metric") ?? "";
-  const kernel = q.get("kernel") ?? "";
-  const kernels = useMemo(() => [...new Set((benchmarks ?? []).map((b) => b.benchmark.split("/")[0] ?? ""))].sort(), [benchmarks]);
-  const ofKernel = (b: { benchmark: string }) => !kernel || b.benchmark.split("/")[0] === kernel;
+  const own = useMemo(() => [...new Set(props.rows.map(kernelOf))], [props.rows]);
+  /* Alerts of one kernel only: the shapes of the others would be empty rows. */
+  const kernel = q.get("kernel") ?? (props.alerts && own.length === 1 ? own[0] ?? EVERY : EVERY);
+  const kernels = useMemo(() => [...new Set((benchmarks ?? []).map(kernelOf))].sort(), [benchmarks]);
+  const ofKernel = (b: { benchmark: string }) => kernel === EVERY || kernelOf(b) === kernel;
   const rows = useMemo(() => props.rows.filter((r) => ofKernel(r) && (!metric || r.metric === metric)), [props.rows, metric, kernel]);
   const data = useMemo(() => heatOf((benchmarks ?? []).filter(ofKernel), rows, row, column, props.alerts ? "calm" : "none"), [benchmarks, rows, row, column, props.alerts]);
   const without = useMemo(() => withoutCell(benchmarks ?? [], rows, row, column), [benchmarks, rows, row, column]);
@@ -60,7 +65,7 @@ export function CompareHeat(props: { project: string; rows: readonly HeatRow[]; 
       <div class="filters">
         <Select label="Rows" value={row} options={options(names)} onChange={(v) => setQuery({ row: v })} />
         <Select label="Columns" value={column} options={options(names)} onChange={(v) => setQuery({ column: v })} />
-        <Select label="Kernel" value={kernel} options={[["", "all"], ...options(kernels)]} onChange={(v) => setQuery({ kernel: v })} />
+        <Select label="Kernel" value={kernel} options={[[EVERY, "all"], ...options(kernels)]} onChange={(v) => setQuery({ kernel: v })} />
         {metrics.length > 1 && <Select label="Metric" value={metric} options={[["", "all"], ...options(metrics)]} onChange={(v) => setQuery({ metric: v })} />}
       </div>
       {data.rows.length === 0 ? <Empty title="No benchmark has both parameters" /> : <HeatMap data={data} row={row} column={column} at={props.at} />}

@@ -81,7 +81,7 @@ function Why(props: { group: Group }) {
   const a = props.group.lead;
   if (a.drift) return <>{a.title}, <code>{shortId(a.drift.first)}</code> to <code>{shortId(a.drift.last)}</code></>;
   if (a.boundary) return <>{a.title}</>;
-  if (a.suspect) return <>{a.suspect.named ? "culprit" : "suspect"} <code>{shortId(a.suspect.commit)}</code> {a.suspect.subject}</>;
+  if (a.suspect) return <>{a.suspect.named ? "culprit" : a.suspect.bisection_id ? "found by a search:" : "suspect"} <code>{shortId(a.suspect.commit)}</code> {a.suspect.subject}</>;
   return <>since <code>{shortId(a.commit ?? a.commit_high)}</code></>;
 }
 

@@ -34,6 +34,9 @@ function What(props: { suspect: Suspect }) {
   return <>{s.subject ? <Clamped text={s.subject} /> : <span class="muted">no subject</span>}<small class="n" title={s.author ?? ""}>{s.author ?? "unknown"} · {s.measured ? "measured" : "not measured"}</small></>;
 }
 
+/** A ranking uses the first series of a large group only. */
+const seriesOf = (used: number, all: number) => (all > used ? `${used} of the ${all} series of the group` : `${used} series of the group`);
+
 function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
   const [all, setAll] = useState(false);
   const { alert, reply } = props;
@@ -50,7 +53,7 @@ function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
         ]} />
       {list.length < reply.suspects.length && (
         <p class="under-table"><button type="button" class="button" onClick={() => setAll(true)}>Show all {plural(reply.suspects.length, "suspect")}</button></p>)}
-      <p class="muted under-table">Estimated from the history{reply.series > 1 ? ` and ${reply.series} series of the group` : ""}, without new runs{reply.sources > 0 ? "."
+      <p class="muted under-table">Estimated from the history{reply.series > 1 ? ` and ${seriesOf(reply.series, alert.group?.series ?? 0)}` : ""}, without new runs{reply.sources > 0 ? "."
         : "; the benchmark's sources are unknown: a runner reports them if the build leaves compile_commands.json or depfiles."}</p>
     </>
   );
