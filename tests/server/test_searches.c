@@ -159,7 +159,8 @@ Test(searches, that_run_are_cancelled_once_with_their_own_jobs)
     pfc_db_close(db);
 }
 
-/* What the alert's newest finished search named, while it is one commit that no fresh pairs refuted. */
+/* The suspect is the commit that the newest finished search of the alert named, while it is one
+ * commit that no fresh pairs refuted. */
 Test(searches, that_found_one_commit_make_it_the_suspect_of_their_alert)
 {
     char *url = NULL;

@@ -379,7 +379,7 @@ SCHEMAS = {
         branch=TEXT, series=COUNT, names=each(members(name=TEXT, numeric=TRUTH, series=COUNT, left_out=COUNT,
                                                       values=each(members(value=TEXT, series=COUNT))))),
     "RooflineAnswer": members(
-        branch=TEXT, a=null(TEXT), b=null(TEXT), statistic=one_of("median"), matched=COUNT, unknown_fields=each(TEXT),
+        branch=TEXT, a=null(COMMIT), b=null(COMMIT), a_how=null(TEXT), b_how=null(TEXT), statistic=one_of("median"), matched=COUNT, unknown_fields=each(TEXT),
         benchmarks=each(members(
             series_id=NUMERAL, benchmark=TEXT, params=TEXTS, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT,
             exact=TRUTH, a=null(roofline_point), b=roofline_point)),

@@ -3,9 +3,17 @@
 
 #include <math.h>
 
-#include "core/base/parse.h"
 #include "core/select/select.h"
 #include "server/handlers/handlers.h"
+#include "server/services/history/ends.h"
+
+/* The commits that both are read at; without text: none. */
+typedef struct roofline_ends {
+    const char *text[2];
+    pfc_end found[2];
+} roofline_ends;
+
+static const char *const end_names[] = { "a", "b" };
 
 static json_t *encode_place(size_t place)
 {
@@ -69,7 +77,8 @@ static json_t *encode_unknown(const pfc_roofline_unknown *u)
                      pfc_reply_string(u->series->machine_class), "reason", reasons[u->reason]);
 }
 
-static json_t *encode_roofline(const pfc_roofline *r, const pfc_roofline_opts *opts)
+static json_t *encode_roofline(const pfc_roofline *r, const pfc_roofline_opts *opts,
+                               const roofline_ends *ends)
 {
     json_t *rows = json_array(), *ceilings = json_array(), *unknown = json_array();
 
@@ -79,15 +88,17 @@ static json_t *encode_roofline(const pfc_roofline *r, const pfc_roofline_opts *o
         json_array_append_new(ceilings, encode_ceiling(&r->ceilings[i]));
     for (size_t i = 0; i < r->missing_len; i++)
         json_array_append_new(unknown, encode_unknown(&r->missing[i]));
-    return json_pack("{s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:I}", "branch",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:I}", "branch",
                      pfc_reply_string(opts->branch), "a", pfc_reply_string(opts->a), "b",
-                     pfc_reply_string(opts->b), "statistic", "median", "matched",
-                     (json_int_t)r->matched, "unknown_fields",
+                     pfc_reply_string(opts->b), "a_how", pfc_reply_string(ends->found[0].how),
+                     "b_how", pfc_reply_string(ends->found[1].how), "statistic", "median",
+                     "matched", (json_int_t)r->matched, "unknown_fields",
                      pfc_encode_texts(r->unknown.items, r->unknown.len), "benchmarks", rows,
                      "ceilings", ceilings, "unknown", unknown, "left_out", (json_int_t)r->left_out);
 }
 
-static pfc_code decode_opts(const pfc_req *req, pfc_roofline_opts *o, pfc_err *err)
+static pfc_code decode_opts(const pfc_req *req, pfc_roofline_opts *o, roofline_ends *ends,
+                            pfc_err *err)
 {
     const struct {
         const char *name;
@@ -95,20 +106,29 @@ static pfc_code decode_opts(const pfc_req *req, pfc_roofline_opts *o, pfc_err *e
         const char **out;
     } texts[] = {
         { "select", PFC_SELECT_MAX_BYTES, &o->select },
-        { "a", 64, &o->a },
-        { "b", 64, &o->b },
+        { "a", PFC_END_MAX_TEXT, &ends->text[0] },
+        { "b", PFC_END_MAX_TEXT, &ends->text[1] },
         { "machine_class", PFC_WIRE_MAX_NAME, &o->machine_class },
         { "backend", PFC_WIRE_MAX_NAME, &o->backend },
     };
     pfc_code code = PFC_OK;
 
-    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++) {
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
         code = pfc_req_query(req, texts[i].name, texts[i].most, texts[i].out, err);
-        if (!code && (texts[i].out == &o->a || texts[i].out == &o->b) && *texts[i].out &&
-            !pfc_is_hex_id(*texts[i].out))
-            code = pfc_err_set_field(err, PFC_EINVAL, texts[i].name,
-                                     "%s: expected a commit id of 7 or more digits", texts[i].name);
-    }
+    return code;
+}
+
+static pfc_code find_ends(pfc_db *db, int64_t project, roofline_ends *ends, pfc_roofline_opts *o,
+                          pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < 2 && !code; i++)
+        if (ends->text[i])
+            code = pfc_end_find(db, project, &(pfc_end_ask){ .text = ends->text[i] }, end_names[i],
+                                &ends->found[i], err);
+    o->a = ends->found[0].commit;
+    o->b = ends->found[1].commit;
     return code;
 }
 
@@ -116,18 +136,23 @@ static pfc_code decode_opts(const pfc_req *req, pfc_roofline_opts *o, pfc_err *e
 PFC_HANDLER(roofline)
 {
     pfc_roofline_opts opts = { 0 };
+    roofline_ends ends = { 0 };
     pfc_projects row = { 0 };
     pfc_roofline roofline = { 0 };
     int64_t project = 0;
-    pfc_code code = decode_opts(req, &opts, err);
+    pfc_code code = decode_opts(req, &opts, &ends, err);
 
     if (!code)
         code = pfc_decode_branch(app, req, &project, &opts.branch, &row, err);
     if (!code)
+        code = find_ends(app->db, project, &ends, &opts, err);
+    if (!code)
         code = pfc_roofline_read(app->db, project, &opts, &roofline, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_roofline(&roofline, &opts), err);
+        code = pfc_reply_json(reply, 200, encode_roofline(&roofline, &opts, &ends), err);
     pfc_roofline_clear(&roofline);
+    for (size_t i = 0; i < 2; i++)
+        pfc_end_clear(&ends.found[i]);
     pfc_rows_clear(&row);
     return code;
 }

@@ -26,9 +26,9 @@ char *pfc_boundary_text(const char *kind, const pfc_boundary_fields *fields);
  *  v1.2: +3.0 %", "step: at 0123456789ab", "step: culprit 0123456789ab". The caller frees it. */
 char *pfc_alert_title(const pfc_alert *alert);
 
-/** The culprit, else the commit that a search found, else the most likely commit of a step or of a
- *  broken benchmark. NULL: none. A drift has a range of commits instead of one commit, and no commit
- *  caused a change of toolchain or harness. Owned by the alert. */
+/** The culprit, else the commit that a search found, else the most likely commit of a step or of
+ *  a broken benchmark. NULL: none. A drift has a range of commits instead of one commit, and no
+ *  commit caused a change of toolchain or harness. Owned by the alert. */
 const char *pfc_alert_suspect(const pfc_alert *alert);
 /** Is pfc_alert_suspect the commit that a search found, not confirmed by fresh pairs? */
 bool pfc_alert_suspect_was_found(const pfc_alert *alert);

@@ -39,6 +39,22 @@ class Formats(unittest.TestCase):
         self.assertEqual(answer.status, 200, answer.body)
         return answer
 
+    def test_a_roofline_finds_its_ends_as_a_comparison_does(self):
+        compared = self.compare().json
+        path = "/api/v1/projects/demo/roofline"
+        reply = self.server.call("GET", f"{path}?a=main~3&b=main").json
+        for side in "ab":
+            self.assertEqual((reply[side], reply[side + "_how"]), (compared[side]["commit"], compared[side]["how"]))
+        self.assertNotEqual(reply["a"], reply["b"])
+        newest = self.server.call("GET", path).json
+        self.assertEqual([newest[name] for name in ("a", "b", "a_how", "b_how")], [None] * 4)
+        for query, field in (("a=nothing", "a"), ("b=v9.9", "b"), ("a=main~9", "a"), ("b=~", "b"), ("a=main~x", "a"), ("a=" + "x" * 233, "a")):
+            refused = self.server.call("GET", f"{path}?{query}")
+            same = self.server.call("GET", "/api/v1/compare?project=demo&" + (query + "&b=main" if field == "a" else "a=main&" + query))
+            self.assertEqual((refused.status, refused.json["error"]["field"], refused.json["error"]["message"]),
+                             (same.status, field, same.json["error"]["message"]), query)
+            self.assertEqual(refused.status // 100, 4, query)
+
     def test_csv_has_the_values_of_the_json(self):
         answer = self.compare(format="csv")
         self.assertEqual(answer.headers["content-type"].split(";")[0], "text/csv")

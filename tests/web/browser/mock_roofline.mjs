@@ -36,7 +36,9 @@ const NAMES = [
 export function rooflineOf(url, empty) {
   const backend = url.searchParams.get("backend");
   const select = url.searchParams.get("select") ?? "";
-  const a = url.searchParams.get("a");
+  const before = url.searchParams.get("a");
+  const a = before && COMMIT.padEnd(40, "0");
+  const how = { a_how: before && `tag ${before} at ${COMMIT.slice(0, 12)}`, b_how: null };
   const all = NAMES.filter(([name, own]) => (!backend || own === backend) && (!select || name.startsWith(select)));
   const benchmarks = all.map(([benchmark, own, operations, bytes, share, places], i) => ({
     series_id: 101 + i, benchmark, params: { dtype: benchmark.split("/")[1] ?? "" }, metric: "time_ns", backend: own, machine_class: "epyc-9654",
@@ -47,6 +49,6 @@ export function rooflineOf(url, empty) {
     { series_id: 120, benchmark: "copy/f32/n65536", backend: "cpu-avx512", machine_class: "epyc-9654", reason: "no operations" },
     { series_id: 121, benchmark: "headline", backend: "cpu-avx512", machine_class: "epyc-9654", reason: "no time" },
   ];
-  if (empty) return { branch: "main", a, b: null, statistic: "median", matched: 0, unknown_fields: [], benchmarks: [], ceilings: [], unknown: [], left_out: 0 };
-  return { branch: "main", a, b: null, statistic: "median", matched: all.length + unknown.length, unknown_fields: [], benchmarks, ceilings: CEILINGS, unknown, left_out: 0 };
+  if (empty) return { branch: "main", a, b: null, ...how, statistic: "median", matched: 0, unknown_fields: [], benchmarks: [], ceilings: [], unknown: [], left_out: 0 };
+  return { branch: "main", a, b: null, ...how, statistic: "median", matched: all.length + unknown.length, unknown_fields: [], benchmarks, ceilings: CEILINGS, unknown, left_out: 0 };
 }

@@ -111,10 +111,16 @@ async function a_heat_map_tells_changes_from_noise_and_from_nothing({ browser, m
     await choice(page, "Rows").selectOption("shape");
     await choice(page, "Columns").selectOption("dtype");
     await page.getByText("k=64 m=64 n=64, bf16: not measured at both commits").waitFor({ state: "attached" });
-    await choice(page, "Kernel").selectOption("");
+    await choice(page, "Kernel").selectOption("*");
     await page.getByRole("link", { name: /, f32: .3.4 %, better/ }).waitFor();
     await page.getByRole("link", { name: /, f32: broken$/ }).waitFor();
     assert.deepEqual(await violations(page), []);
+    const from = page.getByLabel("From");
+    assert.match(await from.inputValue(), /^[0-9a-f]{12}$/); /* a whole id is shown by its first digits */
+    await from.fill("2026-01-01");
+    await from.press("Tab");
+    await until(page, () => new URLSearchParams(location.search).get("a") === "2026-01-01");
+    await page.getByRole("link", { name: /, f32: broken$/ }).waitFor();
     await page.locator("td.heat-worse a").first().click();
     await until(page, () => location.pathname.startsWith("/series/"));
   });

@@ -54,6 +54,8 @@ export interface RooflineReply {
   branch: string;
   a: string | null;
   b: string | null;
+  a_how: string | null;
+  b_how: string | null;
   statistic: string;
   matched: number;
   unknown_fields: string[];

@@ -8,7 +8,7 @@ const ceiling = (over: Partial<RooflineCeiling>): RooflineCeiling => ({ machine_
   capacity_bytes: null, backend: "", source: "measured", at: "2026-01-01T00:00:00Z", run_id: 1, ...over });
 const point = (intensity: number | null, rate: number | null): RooflinePoint => ({ commit: "c", position: 1, run_id: 1, value: 1, operations: 1, bytes: 1, intensity, rate,
   limit: null, fraction: null, compute: 0, memory: 1, limited_by: null });
-const reply = (ceilings: RooflineCeiling[], points: [RooflinePoint | null, RooflinePoint][]): RooflineReply => ({ branch: "main", a: null, b: null, statistic: "median",
+const reply = (ceilings: RooflineCeiling[], points: [RooflinePoint | null, RooflinePoint][]): RooflineReply => ({ branch: "main", a: null, b: null, a_how: null, b_how: null, statistic: "median",
   matched: points.length, unknown_fields: [], ceilings, unknown: [], left_out: 0,
   benchmarks: points.map(([a, b], i) => ({ series_id: i, benchmark: `b${i}`, params: null, metric: "time_ns", backend: "", machine_class: "m", unit: "ns", exact: false, a, b })) });
 

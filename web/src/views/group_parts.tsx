@@ -35,7 +35,7 @@ export function GroupSize(props: { group: Group }) {
   );
 }
 
-/** What is known of the commit: confirmed, found by a search but not confirmed, or the most likely one. */
+/** The role of the commit: confirmed, found by a search but not confirmed, or the most likely one. */
 export function SuspectRole(props: { suspect: NonNullable<Alert["suspect"]>; range?: string }) {
   const s = props.suspect;
   if (s.named) return <b>culprit</b>;

@@ -8,6 +8,7 @@ import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { axesOf, heatOf, pairOf, withoutCell, type HeatBenchmark, type HeatRow } from "../charts/heat";
 import { HeatLegend, HeatMap } from "../charts/heat_map";
+import { EndField } from "../widgets/end_field";
 import { Select } from "../widgets/field";
 import { CommitLink, Page } from "../widgets/parts";
 import { Empty, Failed, Loading, View } from "../widgets/state";
@@ -89,8 +90,6 @@ export function Heatmap(props: { project: string }) {
   const ends = commits.state === "data" ? endsOf(commits.data.commits, q.get("a") ?? "", q.get("b") ?? "") : null;
   const load = useApi<CompareReply>(ends ? withQuery("/compare", { project: props.project, a: ends[0], b: ends[1] }) : null);
   const choices = commits.state === "data" ? commits.data.commits.filter((c) => c.runs > 0) : [];
-  const name = (c: Commit): [string, string] => [c.id, `${c.id.slice(0, 10)} ${(c.tags ?? []).join(" ")} ${c.subject.slice(0, 40)}`];
-  const withEnd = (id: string): [string, string][] => [...choices.map(name), ...(choices.some((c) => c.id === id) ? [] : [[id, id.slice(0, 10)] as [string, string]])];
   return (
     <Page title="Heat map" lead={<>The change between two commits, by any two parameters. Coloured: different by the comparison's test over all cells.</>}>
       {commits.state === "failed" && <Failed error={commits.error} retry={commits.retry} />}
@@ -99,8 +98,8 @@ export function Heatmap(props: { project: string }) {
       {ends && (
         <>
           <div class="filters">
-            <Select label="From" value={ends[0]} options={withEnd(ends[0])} onChange={(v) => setQuery({ a: v })} />
-            <Select label="To" value={ends[1]} options={withEnd(ends[1])} onChange={(v) => setQuery({ b: v })} />
+            <EndField label="From" value={ends[0]} none="newest release" commits={choices} onChange={(v) => setQuery({ a: v })} />
+            <EndField label="To" value={ends[1]} none="newest commit" commits={choices} onChange={(v) => setQuery({ b: v })} />
             <a class="button" href={href.compare(props.project, ends[0], ends[1])}>Comparison as a table</a>
           </div>
           <View load={load} what="the comparison">

@@ -9,6 +9,7 @@ import { navigate, query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { RooflineChart, rateUnit, sayLimit } from "../charts/roofline_chart";
 import { Expression } from "../widgets/expression";
+import { EndField } from "../widgets/end_field";
 import { Select } from "../widgets/field";
 import { CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading } from "../widgets/state";
@@ -33,9 +34,6 @@ export function RooflineView(props: { project: string }) {
   const fields = names.state === "data" ? names.data.names : [];
   const measured = commits.state === "data" ? commits.data.commits.filter((c) => c.runs > 0) : [];
   const fault = load.state === "failed" && load.error.message.startsWith("select:") ? load.error.message : null;
-  const ends = (id: string, none: string): [string, string][] => [["", none],
-    ...measured.map((c): [string, string] => [c.id, `${c.id.slice(0, 10)} ${(c.tags ?? []).join(" ")} ${c.subject.slice(0, 40)}`]),
-    ...(id && !measured.some((c) => c.id === id) ? [[id, id.slice(0, 10)] as [string, string]] : [])];
   const values = (name: string, value: string): [string, string][] => {
     const all = fields.find((f) => f.name === name)?.values.map((v) => v.value).filter((v) => v) ?? [];
     return [["", "all"], ...(value && !all.includes(value) ? [value, ...all] : all).map((v): [string, string] => [v, v])];
@@ -46,8 +44,8 @@ export function RooflineView(props: { project: string }) {
         <Expression label="Benchmarks" value={asked.select} fields={fields} fault={fault} placeholder="gemm dtype=bf16 k>=4096" onChange={(v) => setQuery({ select: v })} />
       </div>
       <div class="filters">
-        <Select label="Before" value={asked.a} options={ends(asked.a, "nothing")} onChange={(v) => setQuery({ a: v })} />
-        <Select label="Now" value={asked.b} options={ends(asked.b, "newest results")} onChange={(v) => setQuery({ b: v })} />
+        <EndField label="Before" value={asked.a} none="nothing" commits={measured} onChange={(v) => setQuery({ a: v })} />
+        <EndField label="Now" value={asked.b} none="newest results" commits={measured} onChange={(v) => setQuery({ b: v })} />
         <Select label="Backend" value={asked.backend} options={values("backend", asked.backend)} onChange={(v) => setQuery({ backend: v })} />
         <Select label="Machine class" value={asked.machine_class} options={values("machine_class", asked.machine_class)} onChange={(v) => setQuery({ machine_class: v })} />
       </div>
@@ -74,6 +72,7 @@ function Shown(props: { project: string; reply: RooflineReply }) {
         {unknown > 0 && <>; <a href="#unknown">{formatCount(unknown)} unknown</a></>}
         {reply.unknown_fields.length > 0 && <b>; no series has {reply.unknown_fields.map((u) => `"${u}"`).join(", ")}</b>}
       </p>
+      {(reply.a_how || reply.b_how) && <p class="muted">{[reply.a_how && `before: ${reply.a_how}`, reply.b_how && `now: ${reply.b_how}`].filter((t) => t).join("; ")}</p>}
       {reply.benchmarks.length === 0 ? <Empty title={reply.matched === 0 ? "No benchmark fits" : "No benchmark has a place on the roofline"}>
         {reply.matched > 0 && <p>A place needs a time, and operations and bytes in the run document. <a href="/docs/reference/formats/">Formats</a> has the members.</p>}
       </Empty> : (
