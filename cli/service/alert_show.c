@@ -329,7 +329,7 @@ static void show_history(const pfc_cli *cli, const json_t *list)
     static const pfc_browse_col cols[] = {
         { "TIME (UTC)", "at", PFC_BROWSE_WHEN }, { "ACTOR", "actor", PFC_BROWSE_TEXT },
         { "FROM", "from", PFC_BROWSE_TEXT },     { "TO", "to", PFC_BROWSE_TEXT },
-        { "REASON", "reason", PFC_BROWSE_TEXT },
+        { "CULPRIT", "culprit", PFC_BROWSE_ID }, { "REASON", "reason", PFC_BROWSE_TEXT },
     };
 
     pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), true, list);

@@ -216,8 +216,9 @@ HAVING count(*) > 0;
 -- The newest events of the alerts of a group, newest first; equal events of one moment once, with their number.
 -- also: once
 -- in: group_id i64, limit i64
--- out: at f64, actor text, state_from text, state_to text, reason text, alerts i64
-SELECT extract(epoch FROM e.at)::float8 AS at, e.actor, e.state_from, e.state_to, e.reason, count(*) AS alerts
+-- out: at f64, actor text, state_from text, state_to text, reason text, culprit text, alerts i64
+SELECT extract(epoch FROM e.at)::float8 AS at, e.actor, e.state_from, e.state_to, e.reason, e.culprit,
+       count(*) AS alerts
 FROM alerts a JOIN alert_events e ON e.project_id = a.project_id AND e.alert_id = a.id
 WHERE a.group_id = $1::bigint
-GROUP BY e.at, e.actor, e.state_from, e.state_to, e.reason ORDER BY e.at DESC, max(e.id) DESC LIMIT $2::int;
+GROUP BY e.at, e.actor, e.state_from, e.state_to, e.reason, e.culprit ORDER BY e.at DESC, max(e.id) DESC LIMIT $2::int;

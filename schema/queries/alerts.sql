@@ -134,8 +134,8 @@ LIMIT $4::int;
 -- name: alert_events
 -- also: once
 -- in: alert_id i64
--- out: id i64, at f64, actor text, state_from text, state_to text, reason text
-SELECT e.id, extract(epoch FROM e.at)::float8 AS at, e.actor, e.state_from, e.state_to, e.reason
+-- out: id i64, at f64, actor text, state_from text, state_to text, reason text, culprit text
+SELECT e.id, extract(epoch FROM e.at)::float8 AS at, e.actor, e.state_from, e.state_to, e.reason, e.culprit
 FROM alert_events e JOIN alerts a ON a.project_id = e.project_id AND a.id = e.alert_id
 WHERE a.id = $1::bigint ORDER BY e.id;
 
@@ -190,9 +190,9 @@ UPDATE alerts SET state = $3, note = coalesce($4, note), owner_due = owner_due O
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: alert_event_insert
--- in: project_id i64, alert_id i64, actor text, from text?, to text, reason text?
-INSERT INTO alert_events (project_id, alert_id, actor, state_from, state_to, reason)
-VALUES ($1::bigint, $2::bigint, $3, $4, $5, coalesce($6, ''));
+-- in: project_id i64, alert_id i64, actor text, from text?, to text, reason text?, culprit text?
+INSERT INTO alert_events (project_id, alert_id, actor, state_from, state_to, reason, culprit)
+VALUES ($1::bigint, $2::bigint, $3, $4, $5, coalesce($6, ''), $7);
 
 -- name: alert_open
 -- The id of the new alert, which a suppression rule may hide; no row when the change point has one.

@@ -28,7 +28,7 @@ WITH first AS (
     JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
     CROSS JOIN LATERAL (
         SELECT min(v.at) FILTER (WHERE v.actor NOT IN ('detector', 'verification')) AS person,
-               min(v.at) FILTER (WHERE v.reason LIKE 'culprit confirmed:%') AS culprit,
+               min(v.at) FILTER (WHERE v.culprit <> '' OR v.reason LIKE 'culprit confirmed:%') AS culprit,
                min(v.at) FILTER (WHERE v.state_to IN ('fixed', 'backed_out', 'verified_fixed')) AS fix
         FROM alert_events v WHERE v.project_id = a.project_id AND v.alert_id = a.id) e
     WHERE a.created_at >= (SELECT at FROM first)

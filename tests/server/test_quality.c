@@ -141,6 +141,27 @@ Test(quality, every_alert_is_counted_once_by_its_judge)
     end(&g);
 }
 
+/* A name counts from when it was given first; taking it back is no name. */
+Test(quality, a_culprit_that_a_person_names_counts_from_then)
+{
+    ground g = begin();
+    pfc_quality q;
+    const int64_t id = alert(&g, "gemm/a", "investigating", 2, 0);
+
+    event(&g, id, 1, "ann", "investigating", "");
+    event(&g, id, 2, "ann", "investigating", "taken back");
+    event(&g, id, 3, "ann", "investigating", "named");
+    event(&g, id, 4, "bob", "investigating", "named again");
+    plant_sql(g.url, "UPDATE alert_events SET culprit = '' WHERE reason = 'taken back'");
+    plant_sql(g.url, "UPDATE alert_events SET culprit = '%s' WHERE reason LIKE 'named%%'",
+              fx_sha(2));
+    q = read_quality(&g, 1);
+    cr_expect(eq(i64, q.rows.items[0].culprit_n, 1));
+    cr_expect(epsilon_eq(dbl, q.rows.items[0].culprit_median, 3 * 3600.0, 1e-6));
+    pfc_quality_clear(&q);
+    end(&g);
+}
+
 /* Of 1, 2, 3, 4 and 15 hours the median is 3; the 90th percentile lies 0.6 of the way from 4 to
  * 15. */
 Test(quality, durations_are_from_the_opening_to_the_first_such_change)

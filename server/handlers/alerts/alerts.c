@@ -229,9 +229,10 @@ static json_t *encode_event(const void *row, const void *req)
 {
     const pfc_alert_event *e = row;
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "at", pfc_encode_time(e->at), "actor",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "at", pfc_encode_time(e->at), "actor",
                      pfc_encode_actor(req, e->actor), "from", pfc_reply_string(e->state_from), "to",
-                     pfc_reply_string(e->state_to), "reason", pfc_reply_string(e->reason));
+                     pfc_reply_string(e->state_to), "reason", pfc_reply_string(e->reason),
+                     "culprit", pfc_reply_string(e->culprit));
 }
 
 static const pfc_field range_fields[] = {

@@ -259,10 +259,10 @@ static json_t *encode_group_event(const void *row, const void *req)
 {
     const pfc_group_event *e = row;
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "at", pfc_encode_time(e->at), "actor",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "at", pfc_encode_time(e->at), "actor",
                      pfc_encode_actor(req, e->actor), "from", pfc_reply_string(e->state_from), "to",
-                     pfc_reply_string(e->state_to), "reason", pfc_reply_string(e->reason), "alerts",
-                     (json_int_t)e->alerts);
+                     pfc_reply_string(e->state_to), "reason", pfc_reply_string(e->reason),
+                     "culprit", pfc_reply_string(e->culprit), "alerts", (json_int_t)e->alerts);
 }
 
 static pfc_code answer(pfc_app *app, const pfc_req *req, int64_t id, int status, pfc_reply *reply,

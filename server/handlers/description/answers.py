@@ -211,10 +211,10 @@ alert_group = members(id=NUMERAL, project=TEXT, branch=TEXT, direction=one_of("r
 improvement = members(project=TEXT, branch=TEXT, direction=one_of("improvement"), commit=COMMIT, subject=TEXT, author=TEXT, series=NUMERAL,
                       summary=TEXT, rel_least=NUMBER, rel_most=NUMBER, opened_first=TIME, opened_last=TIME, spark=each(null(NUMBER)),
                       best=more(worst, without="alert_id"))
-group_step = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT, alerts=NUMERAL)
+group_step = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT, culprit=null(TEXT), alerts=NUMERAL)
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
-step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT)
+step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT, culprit=null(TEXT))
 in_range = members(id=COMMIT, position=null(NUMERAL), author=TEXT, time=TIME, subject=TEXT, paths=each(TEXT), measured=TRUTH)
 suspect = members("commit position subject author time measured field before now",
                   "a commit has commit to measured, a boundary field to now, none neither",

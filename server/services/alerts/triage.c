@@ -92,7 +92,8 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
                                                 .actor = actor,
                                                 .from = from,
                                                 .to = to,
-                                                .reason = change->reason },
+                                                .reason = change->reason,
+                                                .culprit = change->culprit },
             err);
     }
     if (!code) {

@@ -160,7 +160,13 @@ class Found(unittest.TestCase):
         self.assertEqual(server.call("GET", "/api/v1/groups?project=found").json["groups"][0]["lead"]["suspect"], suspect)
         self.assertIn(f"{named[:7]} {commit['subject']} ({commit['author']}), found by search #{search}, not confirmed", perfci("alerts", str(alert["id"]))[0])
         self.assertIsNone(server.call("GET", path).json["culprit"])
+        self.assertEqual([e["culprit"] for e in server.call("GET", path).json["history"]], [None])
         server.as_admin("PATCH", path, {"state": "investigating", "culprit": place})
+        server.as_admin("PATCH", path, {"culprit": ""})
+        server.as_admin("PATCH", path, {"culprit": place})
+        self.assertEqual([e["culprit"] for e in server.call("GET", path).json["history"]], [None, place, "", place])
+        self.assertEqual([e["culprit"] for e in server.call("GET", group).json["history"]], [place, "", place, None])
+        self.assertEqual(server.call("GET", "/api/v1/projects/found/quality").json["total"]["culprit"]["n"], 1)
         self.assertEqual(server.call("GET", path).json["suspect"], {**server.call("GET", path).json["suspect"], "commit": place, "named": True, "bisection_id": None})
 
 

@@ -339,6 +339,7 @@ async function suspects_come_with_their_reasons_and_the_commands({ browser, mock
     assert.equal(await rows.count(), 14);
     assert.match(await rows.last().innerText(), /ruled out/);
     assert.equal(await page.locator("main img").count(), 0);
+    assert.match(await page.locator("ol.history").innerText(), /probability 0\.996 culprit: fb68f1971d/);
     assert.match(await page.locator("main").innerText(), /the history and 16 of the 20 series of the group, without new runs; the benchmark's sources are unknown/);
     assert.match(await page.getByRole("region", { name: "Command: reproduce the change" }).innerText(), /^perfci repro alert:31$/);
   });

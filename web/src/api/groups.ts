@@ -23,7 +23,7 @@ export interface Improvement {
   best: Omit<WorstSeries, "alert_id">;
 }
 export interface GroupsReply { groups: Group[]; improvements: Improvement[]; next_cursor?: number | null }
-export interface GroupStep { at: string; actor: string | null; from: string | null; to: string; reason: string; alerts: number }
+export interface GroupStep { at: string; actor: string | null; from: string | null; to: string; reason: string; culprit: string | null; alerts: number }
 export interface GroupDetail extends Group { members: GroupMember[]; history: GroupStep[] }
 /** A change of several groups; `seen` is the state that the page has shown, against which the server checks. */
 export interface GroupsChange {

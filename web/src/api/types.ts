@@ -136,7 +136,7 @@ export interface Witness {
   rel_change: number | null; moved: string;
 }
 export interface AlertGroup { id: number; series: number; measured: number; summary: string }
-export interface AlertStep { at: string; actor: string | null; from: string | null; to: string | null; reason: string | null }
+export interface AlertStep { at: string; actor: string | null; from: string | null; to: string | null; reason: string | null; culprit?: string | null }
 export interface RangeCommit {
   id: string; author?: string; time?: string; subject?: string; measured: boolean; probability?: number | null;
 }

@@ -19,6 +19,7 @@ import { AcceptLevel } from "./accept_level";
 import { DriftCard } from "./drift";
 import { AlertExplanation } from "./explanation";
 import { MeasureAlert } from "./measure";
+import { NamedCulprit } from "./group_parts";
 import { Explained } from "./moved";
 import { Suspects } from "./suspects";
 import { Triage } from "./triage";
@@ -138,7 +139,7 @@ function History(props: { alert: AlertDetail }) {
     <ol class="history">{history.map((h, i) => (
       <li key={i}>
         <span>{h.to ? <StateBadge state={h.to} /> : <b>note</b>}{h.from ? <span class="muted"> from {h.from.replace(/_/g, " ")}</span> : null}</span>
-        <span>{h.reason}</span>
+        <span>{h.reason}<NamedCulprit project={props.alert.project} culprit={h.culprit ?? null} /></span>
         <small class="muted">{h.actor ?? "the service"} · <When time={h.at} /></small>
       </li>))}
     </ol>

@@ -21,7 +21,7 @@ import { AcceptLevel } from "./accept_level";
 import { MeasureAlert } from "./measure";
 import { Explained } from "./moved";
 import { GroupHeat } from "./group_heat";
-import { GroupChange, SuspectRole, effectRange, type Chosen } from "./group_parts";
+import { GroupChange, NamedCulprit, SuspectRole, effectRange, type Chosen } from "./group_parts";
 import { Suspects } from "./suspects";
 
 /** How much, of how many series, and the worst of them. */
@@ -104,7 +104,7 @@ function History(props: { group: GroupDetail }) {
     <ol class="history">{history.map((h, i) => (
       <li key={i}>
         <span>{h.from === h.to ? <b>note</b> : <StateBadge state={h.to} />}{h.from && h.from !== h.to ? <span class="muted"> from {judgeState(h.from).word}</span> : null} <span class="muted">{plural(h.alerts, "alert")}</span></span>
-        <span>{h.reason}</span>
+        <span>{h.reason}<NamedCulprit project={props.group.project} culprit={h.culprit} /></span>
         <small class="muted">{h.actor ?? "the service"} · <When time={h.at} /></small>
       </li>))}
     </ol>

@@ -35,6 +35,12 @@ export function GroupSize(props: { group: Group }) {
   );
 }
 
+/** The commit that an entry of a history named as the culprit, or that it named none any longer. */
+export function NamedCulprit(props: { project: string; culprit: string | null }) {
+  if (props.culprit === null) return null;
+  return <span class="muted"> {props.culprit === "" ? "the culprit was taken back" : <>culprit: <CommitLink project={props.project} id={props.culprit} /></>}</span>;
+}
+
 /** The role of the commit: confirmed, found by a search but not confirmed, or the most likely one. */
 export function SuspectRole(props: { suspect: NonNullable<Alert["suspect"]>; range?: string }) {
   const s = props.suspect;
