@@ -15,13 +15,17 @@ export function EndField(props: { label: string; value: string; none: string; co
   useEffect(() => setText(shown(props.value)), [props.value]);
   const tags = props.commits.flatMap((c) => (c.tags ?? []).map((tag) => ({ value: tag, text: `${c.id.slice(0, 10)} ${c.subject}` })));
   const ids = props.commits.map((c) => ({ value: c.id.slice(0, 12), text: c.subject }));
+  const named = props.value === "" ? undefined : props.commits.find((c) => c.id.startsWith(props.value) || (c.tags ?? []).includes(props.value));
   const take = (value: string) => { if (value !== shown(props.value)) props.onChange(value); };
   return (
-    <label class="field">
-      <span>{props.label}</span>
-      <input class="mono" list={list} maxLength={MOST} value={text} placeholder={props.none} title="A commit, a tag, a branch or a date, with ~N behind it for N commits before"
-        onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => take(e.currentTarget.value.trim())} />
-      <datalist id={list}>{[...tags, ...ids].map((o) => <option key={o.value} value={o.value}>{o.text.slice(0, 60)}</option>)}</datalist>
-    </label>
+    <div class="end-field">
+      <label class="field">
+        <span>{props.label}</span>
+        <input class="mono" list={list} maxLength={MOST} value={text} placeholder={props.none} title="A commit, a tag, a branch or a date, with ~N behind it for N commits before"
+          onInput={(e) => setText(e.currentTarget.value)} onChange={(e) => take(e.currentTarget.value.trim())} />
+        <datalist id={list}>{[...tags, ...ids].map((o) => <option key={o.value} value={o.value}>{o.text.slice(0, 60)}</option>)}</datalist>
+      </label>
+      {named && <small class="muted" title={named.subject}>{named.subject}</small>}
+    </div>
   );
 }
