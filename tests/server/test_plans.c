@@ -232,3 +232,19 @@ Test(plans, the_plan_of_a_lease_is_kept)
     }
     free(url);
 }
+
+/* Without statistics, as on the first day of a database, runs and jobs are looked up for each
+ * result: a join by the commit alone costs the square of the runs of a commit. */
+Test(plans, the_evidence_of_a_commit_is_looked_up_by_key)
+{
+    char *url = NULL, *plan;
+    pfc_db *db = pfc_test_db_open(1, &url); /* its tables were never analysed */
+
+    plan = pfc_test_sql_value(url, "EXPLAIN (FORMAT JSON) SELECT * FROM result_evidence"
+                                   " WHERE project_id = 1 AND commit_id = 1");
+    cr_assert(ne(ptr, strstr(plan, "(id = m.run_id)"), NULL), "%s", plan);
+    cr_assert(eq(ptr, strstr(plan, "Join Filter"), NULL), "%s", plan);
+    free(plan);
+    free(url);
+    pfc_db_close(db);
+}
