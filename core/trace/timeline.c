@@ -97,3 +97,14 @@ bool pfc_trace_timeline_ns(pfc_trace_timeline *line, const pfc_trace_unit *unit,
     return ok && !__builtin_add_overflow(*out_ns, line->clocks[clock].offset_ns, out_ns) &&
            !__builtin_add_overflow(*out_later_ns, line->clocks[clock].offset_ns, out_later_ns);
 }
+
+pfc_trace_placed pfc_trace_timeline_placed(const pfc_trace_timeline *line, size_t clock)
+{
+    const pfc_trace_clock_knots *knots = line->knots ? &line->knots->clocks[clock] : NULL;
+    int64_t offset_ns = line->clocks[clock].offset_ns;
+
+    if (knots && knots->len > 1 && pfc_trace_clocks_ns(knots, 0, &offset_ns))
+        return (pfc_trace_placed){ "clock_pairs", offset_ns, knots };
+    return (pfc_trace_placed){ line->clocks[clock].paired ? "first clock_pair" : "nominal",
+                               offset_ns, NULL };
+}

@@ -34,4 +34,13 @@ bool pfc_trace_timeline_ns(pfc_trace_timeline *line, const pfc_trace_unit *unit,
                            const pfc_trace_record *record, uint64_t after, int64_t *out_ns,
                            int64_t *out_later_ns);
 
+/** How a clock came onto the line. */
+typedef struct pfc_trace_placed {
+    const char *method;                 /* "clock_pairs", "first clock_pair", "nominal"; static */
+    int64_t offset_ns;                  /* added to its time; with knots, the time of its tick 0 */
+    const pfc_trace_clock_knots *knots; /* NULL: not by clock_pairs */
+} pfc_trace_placed;
+
+pfc_trace_placed pfc_trace_timeline_placed(const pfc_trace_timeline *line, size_t clock);
+
 #endif

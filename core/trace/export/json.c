@@ -3,30 +3,9 @@
 
 #include <stdlib.h>
 
-static pfc_trace_open fields_of(const pfc_trace_record *r, const pfc_trace_track *track,
-                                const pfc_trace_json *json, int64_t ns)
+static size_t unit_of(const pfc_trace_json *json, const pfc_trace_track *track)
 {
-    return (pfc_trace_open){ .ns = ns,
-                             .a = r->a,
-                             .b = r->b,
-                             .corr = r->corr,
-                             .type = r->type,
-                             .unit = (uint16_t)(track - json->tracks) };
-}
-
-/* ---- slices that nest ---- */
-
-static pfc_code push(pfc_trace_json *json, pfc_trace_track *track, const pfc_trace_record *r,
-                     int64_t ns, pfc_err *err)
-{
-    if (track->depth == PFC_TRACE_MAX_DEPTH)
-        return pfc_err_set(err, PFC_EINVAL, "unit %u: more than %d slices are nested",
-                           track->unit->id, PFC_TRACE_MAX_DEPTH);
-    track->open = pfc_grow(track->open, track->depth, &track->cap, sizeof(*track->open));
-    track->open[track->depth++] = fields_of(r, track, json, ns);
-    if (r->type == PFC_TRACE_DMA_ISSUE || r->type == PFC_TRACE_KERNEL_BEGIN)
-        pfc_trace_flow_point(json, r, ns, track, track->tid);
-    return PFC_OK;
+    return (size_t)(track - json->tracks);
 }
 
 /* ---- points ---- */
@@ -35,7 +14,7 @@ static void put_instant(pfc_trace_json *json, const pfc_trace_track *track,
                         const pfc_trace_record *r, int64_t ns, bool unmatched)
 {
     const pfc_trace_row *row = pfc_trace_row_of(r->type);
-    const pfc_trace_open fields = fields_of(r, track, json, ns);
+    const pfc_trace_open fields = pfc_trace_open_of(r, unit_of(json, track), ns);
 
     pfc_trace_event_begin(json, 'i');
     if (unmatched)
@@ -47,26 +26,6 @@ static void put_instant(pfc_trace_json *json, const pfc_trace_track *track,
     pfc_trace_event_args(json, track, row, &fields);
     pfc_trace_event_text(json, unmatched ? ",\"unmatched\":true}}" : "}}");
     json->stats.unmatched += unmatched;
-}
-
-/* Ends the innermost slice that this record can end, and those within it, which have lost their
- * end. */
-static void pop(pfc_trace_json *json, pfc_trace_track *track, const pfc_trace_record *r, int64_t ns)
-{
-    const uint16_t begin = pfc_trace_row_of(r->type)->partner;
-    size_t at = track->depth;
-
-    while (at > 0 && !(track->open[at - 1].type == begin && track->open[at - 1].corr == r->corr))
-        at--;
-    if (at == 0) {
-        put_instant(json, track, r, ns, true);
-        return;
-    }
-    for (; track->depth > at; json->stats.unmatched++)
-        pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth], ns, NULL);
-    pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth], ns, r);
-    if (begin == PFC_TRACE_KERNEL_BEGIN)
-        pfc_trace_flow_kernel(json, r);
 }
 
 /* ---- slices that overlap more than there are lanes, and waits ---- */
@@ -93,43 +52,78 @@ static void put_async(pfc_trace_json *json, const pfc_trace_track *track, char p
     pfc_trace_event_text(json, "}}");
 }
 
-/* ---- semaphores ---- */
+/* ---- what is whole ---- */
 
-static void put_wait(pfc_trace_json *json, const pfc_trace_open *wait, int64_t end_ns)
+static unsigned tid_of(const pfc_trace_track *track, size_t lane)
 {
+    return track->tid + (unsigned)lane * PFC_TRACE_LANE_TIDS;
+}
+
+void pfc_trace_json_slice(void *arg, const pfc_trace_ended *ended)
+{
+    pfc_trace_json *json = arg;
+    const pfc_trace_track *track = &json->tracks[ended->slice->unit];
+
+    json->stats.unmatched += ended->cut;
+    pfc_trace_event_slice(json, track, tid_of(track, ended->lane), ended->slice, ended->end_ns,
+                          ended->end);
+}
+
+void pfc_trace_json_wait(void *arg, const pfc_trace_open *wait, int64_t end_ns)
+{
+    pfc_trace_json *json = arg;
     const pfc_trace_row *row = pfc_trace_row_of(PFC_TRACE_SEM_WAIT);
 
     put_async(json, &json->tracks[wait->unit], 'b', row, wait, wait->a, wait->ns);
     put_async(json, &json->tracks[wait->unit], 'e', row, wait, wait->a, end_ns);
 }
 
-static void add_wait(pfc_trace_json *json, const pfc_trace_track *track, const pfc_trace_record *r,
-                     int64_t ns)
-{
-    const pfc_trace_open wait = fields_of(r, track, json, ns);
+/* ---- begin and end ---- */
 
-    if (pfc_trace_semaphore_reached(&json->semaphores, r->a, r->b))
-        put_wait(json, &wait, ns);
-    else if (json->waits_len == PFC_TRACE_MAX_WAITS)
-        put_instant(json, track, r, ns, true);
-    else
-        json->waits[json->waits_len++] = wait;
+static pfc_code push(pfc_trace_json *json, const pfc_trace_track *track, const pfc_trace_record *r,
+                     int64_t ns, pfc_err *err)
+{
+    const pfc_code code = pfc_trace_slices_push(&json->slices, unit_of(json, track), r, ns, err);
+
+    if (!code && (r->type == PFC_TRACE_DMA_ISSUE || r->type == PFC_TRACE_KERNEL_BEGIN))
+        pfc_trace_flow_point(json, r, ns, track, track->tid);
+    return code;
 }
 
-static void signal_waits(pfc_trace_json *json, const pfc_trace_record *r, int64_t ns)
+static void pop(pfc_trace_json *json, const pfc_trace_track *track, const pfc_trace_record *r,
+                int64_t ns)
 {
-    size_t kept = 0;
+    if (!pfc_trace_slices_pop(&json->slices, unit_of(json, track), r, ns))
+        put_instant(json, track, r, ns, true);
+    else if (r->type == PFC_TRACE_KERNEL_END)
+        pfc_trace_flow_kernel(json, r);
+}
 
-    for (size_t i = 0; i < json->waits_len; i++) {
-        const pfc_trace_open wait = json->waits[i];
+/* A lane is a track of its own, which its first slice names. */
+static void name_lane(pfc_trace_json *json, const pfc_trace_track *track, size_t lane)
+{
+    char *name = pfc_format("%s (%zu)", track->unit->name, lane + 1);
 
-        if (wait.a == r->a && wait.b <= r->b)
-            put_wait(json, &wait, PFC_MAX(ns, wait.ns));
-        else
-            json->waits[kept++] = wait;
-    }
-    json->waits_len = kept;
-    pfc_trace_semaphore_set(&json->semaphores, r->a, r->b);
+    pfc_trace_event_meta(json, "thread_name", track->pid, tid_of(track, lane), name, 0);
+    pfc_trace_event_meta(json, "thread_sort_index", track->pid, tid_of(track, lane), NULL,
+                         track->tid);
+    free(name);
+}
+
+/* False: no lane is free. */
+static bool begin_on_lane(pfc_trace_json *json, const pfc_trace_track *track,
+                          const pfc_trace_record *r, int64_t ns)
+{
+    bool fresh;
+    const size_t lane = pfc_trace_slices_begin(&json->slices, unit_of(json, track), r, ns, &fresh);
+
+    if (lane == SIZE_MAX)
+        return false;
+    if (fresh && lane > 0)
+        name_lane(json, track, lane);
+    if (r->type == PFC_TRACE_DMA_ISSUE)
+        pfc_trace_flow_point(json, r, ns, track, tid_of(track, lane));
+    return true;
 }
 
 /* ---- records ---- */
@@ -137,7 +131,7 @@ static void signal_waits(pfc_trace_json *json, const pfc_trace_record *r, int64_
 static void put_complete(pfc_trace_json *json, const pfc_trace_track *track,
                          const pfc_trace_record *r, int64_t ns, int64_t later_ns)
 {
-    const pfc_trace_open fields = fields_of(r, track, json, ns);
+    const pfc_trace_open fields = pfc_trace_open_of(r, unit_of(json, track), ns);
 
     pfc_trace_event_slice(json, track, track->tid, &fields, later_ns, r);
     if (later_ns > ns)
@@ -151,7 +145,7 @@ static void put_point(pfc_trace_json *json, const pfc_trace_track *track, const 
     if (r->type == PFC_TRACE_DROP)
         json->dropped += r->a;
     /* A flow may begin only within a call. */
-    if (r->type == PFC_TRACE_SUBMIT && track->depth > 0)
+    if (r->type == PFC_TRACE_SUBMIT && json->slices.units[unit_of(json, track)].depth > 0)
         pfc_trace_flow_point(json, r, ns, track, track->tid);
 }
 
@@ -161,7 +155,7 @@ pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *r, pfc
     const pfc_trace_unit *unit = pfc_trace_unit_of(json->index, r->unit);
     pfc_trace_track *track = &json->tracks[unit - json->index->header.units];
     const uint64_t after = row->phase == PFC_TRACE_COMPLETE ? r->b : 0;
-    const pfc_trace_open fields = fields_of(r, track, json, 0);
+    const pfc_trace_open fields = pfc_trace_open_of(r, unit_of(json, track), 0);
     int64_t ns;
     int64_t later_ns;
 
@@ -173,24 +167,25 @@ pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *r, pfc
     case PFC_TRACE_BEGIN:
         if (!unit->overlaps)
             return push(json, track, r, ns, err);
-        if (!pfc_trace_lane_begin(json, track, r, ns))
+        if (!begin_on_lane(json, track, r, ns))
             put_async(json, track, 'b', row, &fields, r->a, ns);
         break;
     case PFC_TRACE_END:
         if (!unit->overlaps)
             pop(json, track, r, ns);
-        else if (!pfc_trace_lane_end(json, track, r, ns))
+        else if (!pfc_trace_slices_end(&json->slices, unit_of(json, track), r, ns))
             put_async(json, track, 'e', row, &fields, r->a, ns);
         break;
     case PFC_TRACE_COMPLETE:
         put_complete(json, track, r, ns, later_ns);
         break;
     case PFC_TRACE_WAIT:
-        add_wait(json, track, r, ns);
+        if (!pfc_trace_slices_wait(&json->slices, unit_of(json, track), r, ns))
+            put_instant(json, track, r, ns, true);
         break;
     case PFC_TRACE_SIGNAL:
         put_instant(json, track, r, ns, false);
-        signal_waits(json, r, ns);
+        pfc_trace_slices_signal(&json->slices, r, ns);
         break;
     case PFC_TRACE_INSTANT:
         put_point(json, track, r, ns);
@@ -205,25 +200,22 @@ pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *r, pfc
     return PFC_OK;
 }
 
-/* How a clock came onto the time of the export. With knots, the offset is that of tick 0. */
+/* How a clock came onto the time of the export. */
 static void put_method(pfc_trace_json *json, size_t clock)
 {
-    const pfc_trace_clock_knots *knots = json->line.knots ? &json->line.knots->clocks[clock] : NULL;
-    int64_t offset_ns = json->line.clocks[clock].offset_ns;
-    const bool by_knots = knots && knots->len > 1 && pfc_trace_clocks_ns(knots, 0, &offset_ns);
+    const pfc_trace_placed placed = pfc_trace_timeline_placed(&json->line, clock);
 
     pfc_trace_event_text(json, ",\"offset_ns\":");
-    pfc_trace_text_i64(&json->text, offset_ns);
-    if (!by_knots) {
-        pfc_trace_event_text(json, json->line.clocks[clock].paired
-                                       ? ",\"method\":\"first clock_pair\"}"
-                                       : ",\"method\":\"nominal\"}");
-        return;
+    pfc_trace_text_i64(&json->text, placed.offset_ns);
+    pfc_trace_event_text(json, ",\"method\":\"");
+    pfc_trace_event_text(json, placed.method);
+    pfc_trace_event_text(json, "\"");
+    if (placed.knots) {
+        pfc_trace_event_text(json, ",\"knots\":");
+        pfc_trace_event_u64(json, placed.knots->len);
+        pfc_trace_event_text(json, ",\"bound_ns\":");
+        pfc_trace_event_u64(json, (uint64_t)placed.knots->bound_ns);
     }
-    pfc_trace_event_text(json, ",\"method\":\"clock_pairs\",\"knots\":");
-    pfc_trace_event_u64(json, knots->len);
-    pfc_trace_event_text(json, ",\"bound_ns\":");
-    pfc_trace_event_u64(json, (uint64_t)knots->bound_ns);
     pfc_trace_event_text(json, "}");
 }
 
@@ -253,16 +245,7 @@ static void put_number(pfc_trace_json *json, const char *key, uint64_t v)
 
 void pfc_trace_json_end(pfc_trace_json *json)
 {
-    for (size_t i = 0; i < json->index->header.units_len; i++) {
-        pfc_trace_track *track = &json->tracks[i];
-
-        while (track->depth > 0)
-            pfc_trace_event_slice(json, track, track->tid, &track->open[--track->depth],
-                                  json->last_ns, NULL);
-        pfc_trace_lanes_close(json, track);
-    }
-    for (size_t i = 0; i < json->waits_len; i++)
-        put_wait(json, &json->waits[i], json->last_ns);
+    pfc_trace_slices_close(&json->slices, json->last_ns);
     pfc_trace_flow_end(json);
     pfc_trace_counter_end(json);
     pfc_trace_text_room(&json->text);

@@ -6,24 +6,12 @@
 
 #include "core/trace/export/export.h"
 #include "core/trace/export/text.h"
-#include "core/trace/semaphores.h"
+#include "core/trace/slices.h"
 #include "core/trace/timeline.h"
 
-#define PFC_TRACE_MAX_DEPTH  256
-#define PFC_TRACE_MAX_WAITS  4096
-#define PFC_TRACE_MAX_LANES  16
 #define PFC_TRACE_LANE_TIDS  10000 /* from a lane's track number to the next one's */
 #define PFC_TRACE_MAX_FLOWS  16384 /* a power of two */
 #define PFC_TRACE_FLOW_STEPS 8     /* points of a flow that are drawn between its ends */
-
-/** An open slice, or a wait for a semaphore. */
-typedef struct pfc_trace_open {
-    int64_t ns;
-    uint64_t a, b;
-    uint32_t corr;
-    uint16_t type;
-    uint16_t unit; /* position in the header */
-} pfc_trace_open;
 
 /** The newest point of a flow. It is written when the next one comes, since the last point of a
  *  flow is written as its end. */
@@ -36,23 +24,11 @@ typedef struct pfc_trace_flow {
     bool kernel;    /* the newest point is that of a kernel, which is the last one */
 } pfc_trace_flow;
 
-/** A line of a unit whose slices overlap: those on one line do not. */
-typedef struct pfc_trace_slot {
-    pfc_trace_open slice; /* when open */
-    bool open;
-    int64_t free_ns; /* end of the newest slice */
-} pfc_trace_slot;
-
 /** A unit's track. */
 typedef struct pfc_trace_track {
     const pfc_trace_unit *unit;
     char *name; /* escaped, owned */
     unsigned pid, counter_pid, tid;
-    pfc_trace_open *open; /* innermost last; owned */
-    size_t depth, cap;
-    pfc_trace_slot *lanes; /* PFC_TRACE_MAX_LANES when slices overlap, of which lanes_len are used;
-                              owned */
-    size_t lanes_len;
     uint32_t states; /* bit n: a counter of state n was written */
     uint16_t state;  /* of the newest unit_state record, or PFC_TRACE_STATES_LEN */
     bool throttled;  /* a throttle counter was written */
@@ -70,9 +46,7 @@ typedef struct pfc_trace_json {
     char **clocks;           /* escaped */
     uint8_t *sampled;        /* bit of unit * counters_len + counter: a counter was written */
     const pfc_trace_track *frequency_track[PFC_TRACE_MAX_CLOCKS]; /* of its counter; NULL: none */
-    pfc_trace_open waits[PFC_TRACE_MAX_WAITS];
-    size_t waits_len;
-    pfc_trace_semaphores semaphores;
+    pfc_trace_slices slices;
     pfc_trace_flow flows[PFC_TRACE_MAX_FLOWS]; /* by the low bits of the correlation id */
     uint64_t dropped;                          /* sum of the drop records */
     uint64_t details;                          /* records that are details, which are no events */
@@ -86,6 +60,9 @@ pfc_trace_json *pfc_trace_json_new(pfc_trace_sink *sink, const pfc_trace_index *
  *  record: its time does not fit, or too many slices are nested. */
 pfc_code pfc_trace_json_put(pfc_trace_json *json, const pfc_trace_record *record,
                             pfc_err *err) PFC_MUSTCHECK;
+/** Of pfc_trace_slices_to; `arg` is the writer. */
+void pfc_trace_json_slice(void *arg, const pfc_trace_ended *ended);
+void pfc_trace_json_wait(void *arg, const pfc_trace_open *wait, int64_t end_ns);
 /** Ends open slices, counters and flows, and the document. */
 void pfc_trace_json_end(pfc_trace_json *json);
 /** Accepts NULL. */
@@ -115,18 +92,6 @@ void pfc_trace_event_meta(pfc_trace_json *json, const char *what, unsigned pid, 
                           const char *text, uint64_t number);
 /** The category as the options want it. */
 const char *pfc_trace_event_category(const pfc_trace_json *json, const pfc_trace_row *row);
-
-/* ---- json_lane.c: units whose slices overlap ---- */
-
-/** Puts the slice that a record begins on the first lane that is free; false: none is. The first
- *  lane is the unit's track. */
-bool pfc_trace_lane_begin(pfc_trace_json *json, pfc_trace_track *track,
-                          const pfc_trace_record *record, int64_t ns);
-/** Writes the slice that a record ends; false: it is on no lane. */
-bool pfc_trace_lane_end(pfc_trace_json *json, pfc_trace_track *track,
-                        const pfc_trace_record *record, int64_t ns);
-/** Writes the slices that have no end. */
-void pfc_trace_lanes_close(pfc_trace_json *json, pfc_trace_track *track);
 
 /* ---- json_flow.c ---- */
 

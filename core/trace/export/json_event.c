@@ -19,18 +19,22 @@ void pfc_trace_event_begin(pfc_trace_json *json, char phase)
     pfc_trace_event_text(json, "\",\"name\":\"");
 }
 
+static void put_plain_name(pfc_trace_json *json, const pfc_trace_row *row, uint64_t a)
+{
+    size_t len;
+    const char *name = pfc_trace_slice_name(&json->index->header, row, a, &len);
+
+    pfc_trace_text_raw(&json->text, name, len);
+}
+
 void pfc_trace_event_name(pfc_trace_json *json, const pfc_trace_row *row, uint64_t a)
 {
-    /* "tile" of tile_begin, "dma" of dma_issue: the slice, not its begin. */
-    const char *cut = row->phase == PFC_TRACE_BEGIN ? strrchr(row->name, '_') : NULL;
-
     if (row->a_kind == PFC_TRACE_NAME && a > 0)
         pfc_trace_event_text(json, json->names[a - 1]);
     else if (json->opts.kineto && row->number == PFC_TRACE_DMA_ISSUE)
         pfc_trace_event_text(json, "Memcpy DMA"); /* HTA finds copies by this beginning */
     else
-        pfc_trace_text_raw(&json->text, row->name,
-                           cut ? (size_t)(cut - row->name) : strlen(row->name));
+        put_plain_name(json, row, a);
 }
 
 void pfc_trace_event_place(pfc_trace_json *json, const char *category, int64_t ns, unsigned pid,

@@ -169,6 +169,10 @@ pfc_trace_json *pfc_trace_json_new(pfc_trace_sink *sink, const pfc_trace_index *
     json->opts = *opts;
     json->text.sink = sink;
     pfc_trace_timeline_init(&json->line, index, opts->clocks);
+    pfc_trace_slices_init(&json->slices, index,
+                          &(pfc_trace_slices_to){ .slice = pfc_trace_json_slice,
+                                                  .wait = pfc_trace_json_wait,
+                                                  .arg = json });
     json->tracks = pfc_calloc(h->units_len, sizeof(*json->tracks));
     json->names = pfc_calloc(h->names_len, sizeof(*json->names));
     json->counters = pfc_calloc(2 * h->counters_len, sizeof(*json->counters));
@@ -206,16 +210,13 @@ void pfc_trace_json_free(pfc_trace_json *json)
 {
     if (!json)
         return;
-    for (size_t i = 0; i < json->index->header.units_len; i++) {
+    for (size_t i = 0; i < json->index->header.units_len; i++)
         free(json->tracks[i].name);
-        free(json->tracks[i].open);
-        free(json->tracks[i].lanes);
-    }
     free(json->tracks);
     free_strings(json->names, json->index->header.names_len);
     free_strings(json->counters, 2 * json->index->header.counters_len);
     free_strings(json->clocks, json->index->header.clocks_len);
     free(json->sampled);
-    pfc_trace_semaphores_clear(&json->semaphores);
+    pfc_trace_slices_clear(&json->slices);
     free(json);
 }
