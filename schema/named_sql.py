@@ -31,7 +31,7 @@ MEMBER = re.compile(r"^([a-z][a-z0-9_]*) ([a-z0-9]+(?:\[\])?)(\?)?$")
 SCALARS = ("id", "i64", "i32", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void")
 ARRAYS = ("text[]", "i64[]", "u32[]", "f64[]", "bool[]")
 TYPES_OF = {
-    "in": {"id", "i64", "f64", "bool", "text", "json", "timestamp", "date", *ARRAYS},
+    "in": {"id", "i64", "f64", "bool", "text", "json", "timestamp", "date", "bytes", *ARRAYS},
     "out": {"i64", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void", "f64[]", "u32[]", "i64[]",
             "text[]"},
     "value": {"i64", "f64", "bool"},

@@ -23,6 +23,7 @@
 #include "server/running.h"
 #include "server/services/access/access.h"
 #include "server/services/ingest/ingest.h"
+#include "server/services/traces/traces.h"
 
 #define STOP_GRACE_S 6 /* and 2 s for the requests that are cut off then */
 #define CUT_AFTER_S                                                                                \
@@ -379,6 +380,7 @@ static pfc_code start(server *s, pfc_err *err)
     pthread_mutex_init(&s->app.snapshot.gate.lock, NULL);
     pthread_mutex_init(&s->app.seen_schema.gate.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
+    s->app.traces = pfc_trace_views_new();
     code = pfc_manager_sockets(&s->listen_fd, &s->ops_fd, err);
     if (!code)
         code = pfc_db_open(&s->app.db, &db, err);
@@ -487,6 +489,7 @@ static void stop(server *s)
     pfc_db_close(s->app.db);
     pfc_bot_setups_free(s->setups);
     pfc_cache_free(s->app.cache);
+    pfc_trace_views_free(s->app.traces);
     pfc_rows_clear(&s->app.snapshot.jobs);
     free(atomic_load(&s->app.description));
     pfc_server_settings_clear(&s->settings);

@@ -1,6 +1,6 @@
 /*
  * perfci trace: `export` writes a trace as JSON or CSV, `check` lists its faults, `schema` prints
- * the types of records.
+ * the types of records. `store` and `fetch` (store.c) reach the service.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/output/output.h"
+#include "cli/trace/trace.h"
 #include "core/base/parse.h"
 #include "core/trace/check/check.h"
 #include "core/trace/export/export.h"
@@ -51,13 +52,16 @@ static const char schema_doc[] =
 
 static const char trace_usage[] = "Usage: perfci trace export FILE [OPTION...]\n"
                                   "       perfci trace check FILE [OPTION...]\n"
-                                  "       perfci trace schema [--json]\n\n";
+                                  "       perfci trace schema [--json]\n"
+                                  "       perfci trace store FILE --run ID [OPTION...]\n"
+                                  "       perfci trace fetch ID --out FILE [OPTION...]\n\n";
 static const char trace_doc[] = "Traces of a device and its host: records of a run.\n"
                                 "\v\n"
                                 "Examples:\n"
                                 "  perfci trace export gemm.pct --out gemm.json\n"
                                 "  perfci trace check gemm.pct\n"
-                                "  perfci trace schema\n";
+                                "  perfci trace schema\n"
+                                "  perfci trace store gemm.pct --run 12\n";
 
 /* ---- export ---- */
 
@@ -80,7 +84,7 @@ static const pfc_option export_options[] = {
     { 0 },
 };
 
-static error_t take_file(int key, char *arg, struct argp_state *state, char **file)
+error_t pfc_trace_take_file(int key, char *arg, struct argp_state *state, char **file)
 {
     if (key == ARGP_KEY_ARG) {
         if (*file)
@@ -99,7 +103,7 @@ static error_t parse_export(int key, char *arg, struct argp_state *state)
 
     if (key == ARGP_KEY_END && cmd->compat && pfc_streq(cmd->format, "csv"))
         pfc_cli_usage(state, "--compat applies to --format json, got csv");
-    return take_file(key, arg, state, &cmd->file);
+    return pfc_trace_take_file(key, arg, state, &cmd->file);
 }
 
 /* A trace that cannot be read is no wrong usage, whatever is wrong with it. */
@@ -168,7 +172,7 @@ static const pfc_option check_options[] = {
 
 static error_t parse_check(int key, char *arg, struct argp_state *state)
 {
-    return take_file(key, arg, state, &((check_command *)state->input)->file);
+    return pfc_trace_take_file(key, arg, state, &((check_command *)state->input)->file);
 }
 
 static json_t *finding_json(const pfc_trace_finding *f)
@@ -360,7 +364,9 @@ static int trace_schema(pfc_cli *cli, int argc, char **argv)
 
 /* ---- the parts ---- */
 
-static const pfc_subcommand *const parts[] = { &part_export, &part_check, &part_schema, NULL };
+static const pfc_subcommand *const parts[] = { &part_export,          &part_check,
+                                               &part_schema,          &pfc_trace_part_store,
+                                               &pfc_trace_part_fetch, NULL };
 
 static int cmd_trace(pfc_cli *cli, int argc, char **argv)
 {
@@ -387,16 +393,19 @@ static int cmd_trace(pfc_cli *cli, int argc, char **argv)
     }
     if (argc >= 2)
         (void)pfc_err_set(&err, PFC_EINVAL,
-                          "expected \"export\", \"check\" or \"schema\", got \"%.40s\"", argv[1]);
+                          "expected \"export\", \"check\", \"schema\", \"store\" or \"fetch\", got "
+                          "\"%.40s\"",
+                          argv[1]);
     else
-        (void)pfc_err_set(&err, PFC_EINVAL,
-                          "missing subcommand: \"export\", \"check\" or \"schema\"");
+        (void)pfc_err_set(
+            &err, PFC_EINVAL,
+            "missing subcommand: \"export\", \"check\", \"schema\", \"store\" or \"fetch\"");
     return pfc_cli_fail(cli, &err);
 }
 
 const pfc_subcommand pfc_cmd_trace = {
     .name = "trace",
-    .summary = "traces of a device: export, check, schema",
+    .summary = "traces of a device: export, check, store with a run",
     .run = cmd_trace,
     .doc = trace_doc,
     .parts = parts,

@@ -61,6 +61,7 @@ struct pfc_app {
     const char *sources;    /* patterns of repositories that any job may use; NULL: none */
     /* accounts at forges, whose secrets verify webhooks; NULL: none is received */
     pfc_bot_setups *setups;
+    struct pfc_trace_views *traces; /* read last; NULL: each request reads its own */
     double lease_s;    /* length of a lease, whole seconds; 0: PFC_LEASE_S */
     atomic_bool ready; /* the schema is in place */
     atomic_int schema_version;
@@ -250,6 +251,11 @@ PFC_HANDLER(detector_post);
 PFC_HANDLER(runs_post); /* results/runs.c */
 PFC_HANDLER(runs_get);
 PFC_HANDLER(runs_list);
+PFC_HANDLER(traces_post); /* results/traces.c */
+PFC_HANDLER(traces_list);
+PFC_HANDLER(traces_get);
+PFC_HANDLER(traces_file);
+PFC_HANDLER(traces_timeline); /* results/timeline.c */
 PFC_HANDLER(compare); /* results/compare.c */
 PFC_HANDLER(explain); /* results/explain.c */
 PFC_HANDLER(alerts_explanation);

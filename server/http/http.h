@@ -289,6 +289,9 @@ const char *pfc_req_header(const pfc_req *req, const char *name);
 pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err) PFC_MUSTCHECK;
 /** Takes `text`. */
 pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text);
+/** Likewise `len` bytes of any kind. */
+pfc_code pfc_reply_bytes(pfc_reply *reply, int status, const char *content_type, char *bytes,
+                         size_t len);
 /** Likewise text that lives as long as the server. */
 pfc_code pfc_reply_borrowed(pfc_reply *reply, int status, const char *content_type,
                             const char *text);

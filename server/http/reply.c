@@ -90,14 +90,20 @@ pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err
     return pfc_reply_text(reply, status, JSON_TYPE, body);
 }
 
-pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text)
+pfc_code pfc_reply_bytes(pfc_reply *reply, int status, const char *content_type, char *bytes,
+                         size_t len)
 {
     httpd_reply_clear(reply);
     reply->status = status;
     reply->content_type = content_type;
-    reply->body = text;
-    reply->body_len = strlen(text);
+    reply->body = bytes;
+    reply->body_len = len;
     return PFC_OK;
+}
+
+pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text)
+{
+    return pfc_reply_bytes(reply, status, content_type, text, strlen(text));
 }
 
 pfc_code pfc_reply_borrowed(pfc_reply *reply, int status, const char *content_type,

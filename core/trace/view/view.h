@@ -111,6 +111,19 @@ const char *pfc_trace_view_name(const pfc_trace_view *view, const pfc_trace_view
 /** The host's call of a correlation id; NULL: none is known. */
 const pfc_trace_view_call *pfc_trace_view_call_of(const pfc_trace_view *view, uint32_t corr);
 
+/* Names of slices are below this. */
+#define PFC_TRACE_VIEW_NAMES (2u * 65536 + 64)
+
+/** A slice that has a name that was looked for. */
+typedef struct pfc_trace_view_match {
+    size_t line, slice;
+} pfc_trace_view_match;
+
+/** Slices whose name contains the text, whatever the case of its ASCII letters, in order of time:
+ *  the first `max` of them into *out (the caller frees it), and the number of all. */
+void pfc_trace_view_find(const pfc_trace_view *view, const char *text, size_t max,
+                         pfc_trace_view_match **out, size_t *len, size_t *all);
+
 /* ---- a part of the time (window.c) ---- */
 
 /** A cell of a line. */

@@ -305,6 +305,10 @@ browser_session = members(id=NUMERAL, token_id=NUMERAL, token_name=TEXT, address
                           last_used_at=null(TIME), current=TRUTH)
 audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)
 
+WHOLE = {"type": "integer"}
+trace = members(id=NUMERAL, project=TEXT, run_id=NUMERAL, run=TEXT, commit=TEXT, benchmark=null(TEXT), title=TEXT, digest=HASH,
+                size=NUMERAL, records=COUNT, span_ns=COUNT, units=NUMERAL, actor=TEXT, stored_at=TIME)
+slice_columns = members(begin=each(COUNT), end=each(COUNT), name=each(COUNT), correlation=each(COUNT), unfinished=each(COUNT))
 roofline_point = members(
     commit=COMMIT, position=NUMERAL, run_id=NUMERAL, value=NUMBER, operations=null(NUMBER), bytes=null(NUMBER),
     intensity=null(NUMBER), rate=null(NUMBER), limit=null(NUMBER), fraction=null(NUMBER), compute=null(COUNT),
@@ -391,6 +395,28 @@ SCHEMAS = {
             series_id=NUMERAL, benchmark=TEXT, backend=TEXT, machine_class=TEXT,
             reason=one_of("no time", "no result", "no operations and bytes", "no operations", "no bytes"))),
         left_out=COUNT),
+    "TraceFile": {"type": "string", "format": "binary", "description": "a trace in the binary format, at most 16 MiB"},
+    "TraceStoredAnswer": members(id=NUMERAL, run=TEXT, run_id=NUMERAL),
+    "TracesAnswer": page("traces", trace),
+    "TraceAnswer": more(
+        trace, begin_ns=WHOLE, details=COUNT,
+        clocks=each(members(name=TEXT, nominal_hz=NUMERAL, width_bits=NUMERAL, reference=TRUTH,
+                            method=one_of("clock_pairs", "first clock_pair", "nominal"), offset_ns=WHOLE, knots=COUNT,
+                            bound_ns=null(COUNT), pairs_left_out=COUNT)),
+        unit_list=each(members(name=TEXT, id=COUNT, kind=TEXT, device=COUNT, clock=COUNT, overlaps=TRUTH, records=COUNT,
+                               left_out=COUNT, unmatched=COUNT, dropped=COUNT)),
+        counters=each(members(unit=COUNT, name=TEXT, measure=TEXT, values=COUNT)), values_left_out=COUNT,
+        metadata=each(members(key=TEXT, value=TEXT))),
+    "TimelineAnswer": members(
+        span_ns=COUNT, from_=COUNT, to=COUNT, cells=NUMERAL, names=each(TEXT),
+        lines=each(members(unit=COUNT, kind=one_of("slices", "waits", "states", "points"), number=COUNT, total=COUNT,
+                           shown=COUNT, slices=null(slice_columns),
+                           cells=null(members(at=each(COUNT), count=each(COUNT), busy=each(COUNT))))),
+        calls=more(slice_columns, line=each(COUNT)),
+        counters=each(members(unit=COUNT, name=TEXT, measure=TEXT, before=null(NUMBER),
+                              values=null(members(ns=each(COUNT), value=each(null(NUMBER)))),
+                              ranges=null(members(at=each(COUNT), low=each(null(NUMBER)), high=each(null(NUMBER)))))),
+        found=null(more(slice_columns, line=each(COUNT), all=COUNT))),
     "ExplanationAnswer": explanation,
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),

@@ -86,6 +86,8 @@ static const char *answer_type(const pfc_route *route)
         return "application/openmetrics-text";
     if (strstr(route->pattern, "/events"))
         return "text/event-stream";
+    if (strstr(route->pattern, "/file"))
+        return "application/octet-stream";
     return "application/json";
 }
 
@@ -182,6 +184,11 @@ static json_t *encode_security(const pfc_route *route)
     return list;
 }
 
+static const char *body_type(const pfc_route *route)
+{
+    return strcmp(route->body, "TraceFile") == 0 ? "application/octet-stream" : "application/json";
+}
+
 static json_t *encode_operation(const pfc_route *route)
 {
     char *id = operation_id(route);
@@ -196,7 +203,7 @@ static json_t *encode_operation(const pfc_route *route)
 
         json_object_set_new(operation, "requestBody",
                             json_pack("{s:b, s:{s:{s:{s:s}}}}", "required", 1, "content",
-                                      "application/json", "schema", "$ref", ref));
+                                      body_type(route), "schema", "$ref", ref));
         free(ref);
     }
     return operation;

@@ -58,6 +58,13 @@ void pfc_args_bool(pfc_args *args, bool value)
     push(args, value ? "t" : "f", NULL);
 }
 
+void pfc_args_bytes(pfc_args *args, const void *data, size_t len)
+{
+    push(args, data, NULL);
+    args->lengths[args->len - 1] = (int)len;
+    args->binary[args->len - 1] = 1;
+}
+
 /* ---- arrays: PostgreSQL's binary form (array_recv), because printing and reading back a double
  * costs more than storing it ---- */
 

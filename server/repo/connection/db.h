@@ -100,6 +100,8 @@ void pfc_args_i64(pfc_args *args, int64_t value);
 void pfc_args_id(pfc_args *args, int64_t value); /* 0: SQL NULL */
 void pfc_args_f64(pfc_args *args, double value); /* not finite: SQL NULL */
 void pfc_args_bool(pfc_args *args, bool value);
+/** bytea, in binary form; borrowed until the query. data NULL: SQL NULL. len at most INT_MAX. */
+void pfc_args_bytes(pfc_args *args, const void *data, size_t len);
 void pfc_args_texts(pfc_args *args, const char *const *values, size_t len); /* text[] */
 void pfc_args_i64s(pfc_args *args, const int64_t *values, size_t len);      /* bigint[] */
 void pfc_args_u32s(pfc_args *args, const uint32_t *values, size_t len);     /* int[] */

@@ -81,6 +81,14 @@ static void push_array(pfc_args *args, const pfc_sql_member *member, const char 
     }
 }
 
+static void push_bytes(pfc_args *args, const char *at)
+{
+    pfc_bytes value;
+
+    memcpy(&value, at, sizeof(value));
+    pfc_args_bytes(args, value.data, value.len);
+}
+
 static void push(pfc_args *args, const pfc_sql_member *member, const char *base)
 {
     const char *at = base + member->offset;
@@ -103,6 +111,9 @@ static void push(pfc_args *args, const pfc_sql_member *member, const char *base)
     case PFC_SQL_TIMESTAMP:
     case PFC_SQL_DATE:
         pfc_args_text(args, pointer_at(at));
+        break;
+    case PFC_SQL_BYTES:
+        push_bytes(args, at);
         break;
     default:
         push_array(args, member, base);
