@@ -127,7 +127,7 @@ pfc_code pfc_path_trace(pfc_app *app, const pfc_req *req, pfc_trace_rows *out, p
     if (!code)
         code = pfc_trace_find(app->db, id, &rows, err);
     if (!code)
-        code = pfc_req_allow_project(req, rows.items[0].project_id, "such trace", err);
+        code = pfc_req_allow_project(req, rows.items[0].project_id, "trace", err);
     if (code)
         pfc_rows_clear(&rows);
     else
