@@ -1,6 +1,7 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
 import { plotFault, plotNames, plotOf } from "./mock_plot.mjs";
 import { rooflineOf } from "./mock_roofline.mjs";
+import { timelineOf, traceOf, tracesOf } from "./mock_trace.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -189,6 +190,9 @@ export function startMock(dist, state) {
     [/^\/runners$/, () => withStates(list("runners"), state)],
     [/^\/projects\/[^/]+\/schedules$/, () => schedulesOf(state)],
     [/^\/runs\/\w+$/, (url) => documentOfNight(Number(url.pathname.split("/").pop())) ?? fixture("run")],
+    [/^\/runs\/\w+\/traces$/, () => tracesOf(state)],
+    [/^\/traces\/\d+$/, (url) => traceOf(Number(url.pathname.split("/").pop()), state)],
+    [/^\/traces\/\d+\/timeline$/, (url) => timelineOf(url, state)],
     [/^\/machines$/, () => list("machines")],
     [/^\/bisections$/, (url) => { const all = list("bisections"); return { ...all, bisections: asked(url, all.bisections, (b) => b.id, (b) => `${b.metric} ${b.verdict}`) }; }],
     [/^\/bisections\/\d+$/, () => ({ ...fixture("bisection"), ...state.bisection })],

@@ -15,6 +15,7 @@ import { plainWalks } from "./plain_walks.mjs";
 import { plotWalks } from "./plot_walks.mjs";
 import { replayWalks } from "./replay_walks.mjs";
 import { rooflineWalks } from "./roofline_walks.mjs";
+import { traceWalks } from "./trace_walks.mjs";
 import { ruleWalks } from "./rule_walks.mjs";
 import { settingsWalks } from "./settings_walks.mjs";
 import { walks } from "./walks.mjs";
@@ -40,7 +41,7 @@ const PAGES = {
   tokens: "/settings/tokens", notices: "/settings/notices?project=kernels", owners: "/p/kernels/owners", detector: "/p/kernels/detector", quality: "/p/kernels/quality",
   alerts: "/alerts?project=kernels&view=alerts&state=all", groups: "/alerts?project=kernels&state=all", improvements: "/alerts?project=kernels&direction=improvement",
   group: "/groups/12", alert: "/alerts/31", jobs: "/jobs?project=kernels", schedules: "/p/kernels/schedules",
-  suppressions: "/p/kernels/suppressions?rule=3", run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
+  suppressions: "/p/kernels/suppressions?rule=3", run: "/runs/1072", trace: "/runs/1072/traces/3", trace_part: "/runs/1072/traces/3?from=1990000&to=2030000&counters=1&points=1", trace_empty: "/runs/1072/traces/4", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
 };
 
 const state = { patches: [] };
@@ -97,7 +98,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks })) {
+  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks, ...traceWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

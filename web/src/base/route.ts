@@ -25,6 +25,7 @@ export type Route =
   | { page: "group"; id: string }
   | { page: "jobs" }
   | { page: "run"; id: string }
+  | { page: "trace"; run: string; id: string }
   | { page: "machines" }
   | { page: "bisections" }
   | { page: "bisection"; id: string }
@@ -63,6 +64,8 @@ export function matchRoute(path: string): Route {
     if (a === "groups") return { page: "group", id: b };
     if (a === "runs") return { page: "run", id: b };
     if (a === "bisections") return { page: "bisection", id: b };
+  } else if (p.length === 4 && a === "runs" && b !== undefined && c === "traces" && d !== undefined) {
+    return { page: "trace", run: b, id: d };
   }
   return { page: "missing" };
 }
@@ -108,6 +111,7 @@ export const href = {
   group: (id: number | string) => `/groups/${e(String(id))}`,
   jobs: (project?: string | null) => withQuery("/jobs", { project }),
   run: (id: number | string) => `/runs/${e(String(id))}`,
+  trace: (run: number | string, id: number | string, query: Query = {}) => withQuery(`/runs/${e(String(run))}/traces/${e(String(id))}`, query),
   machines: (project?: string | null) => withQuery("/machines", { project }),
   bisections: (project?: string | null) => withQuery("/bisections", { project }),
   bisection: (id: number | string) => `/bisections/${e(String(id))}`,

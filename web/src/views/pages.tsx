@@ -33,6 +33,7 @@ const Schedules = lazy(() => import("./schedules").then((m) => m.Schedules));
 const SeriesList = lazy(() => import("./series_list").then((m) => m.SeriesList));
 const SeriesView = lazy(() => import("./series").then((m) => m.SeriesView));
 const Suppressions = lazy(() => import("./suppressions").then((m) => m.Suppressions));
+const TraceView = lazy(() => import("./trace").then((m) => m.TraceView));
 const Tokens = lazy(() => import("./tokens").then((m) => m.Tokens));
 
 export function PageOf(props: { route: Route }) {
@@ -58,6 +59,7 @@ export function PageOf(props: { route: Route }) {
     case "group": return <GroupView id={r.id} key={r.id} />;
     case "jobs": return <Jobs />;
     case "run": return <RunView id={r.id} key={r.id} />;
+    case "trace": return <TraceView run={r.run} id={r.id} key={r.id} />;
     case "machines": return <Machines />;
     case "bisections": return <Bisections />;
     case "bisection": return <BisectionView id={r.id} key={r.id} />;

@@ -14,6 +14,7 @@ import { Icon } from "../widgets/icons";
 import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { RunTraces } from "./run_traces";
 
 /** Samples a process; a flat list is one process. */
 export function blocksOf(m: Measurement): number[][] {
@@ -65,6 +66,7 @@ export function RunView(props: { id: string }) {
           {run.infra && <p class="stale"><Icon name="alert" /> The reference kernel moved during this run, so the machine was not itself: these values stay out of detection.</p>}
           {run.unsandboxed && <p class="stale"><Icon name="alert" /> Measured without isolation: the commit's code ran with the rights of the runner's user.</p>}
           <Section title="Measurements"><Measurements list={run.measurements} run={run.id} /></Section>
+          <Section title="Traces"><RunTraces run={run.run_id} /></Section>
           <Section title="Machine">
             <Facts facts={[
               ["Name", run.machine.name], ["Class", run.machine.machine_class ?? run.machine.class ?? "\u2013"],
