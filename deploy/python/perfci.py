@@ -76,6 +76,7 @@ get_project_suppressions GET /api/v1/projects/{project}/suppressions - ended,lim
 get_projects GET /api/v1/projects - limit,cursor - | All projects
 get_readyz GET /readyz - - - | The service can do its work; 503 with a reason while it cannot
 get_run GET /api/v1/runs/{id} - - - | The stored run document
+get_run_traces GET /api/v1/runs/{id}/traces - - - | The traces of a run, oldest first
 get_runners GET /api/v1/runners - project - | Runners: state, version, spool, alarms
 get_series GET /api/v1/series/{id} - from,to,points - | One series in columns, with its changes
 get_series_picture GET /api/v1/series/{id}/picture - style,width,height,from,to,points - | One series as an SVG picture for other pages
@@ -83,6 +84,9 @@ get_series_replay GET /api/v1/series/{id}/replay - min_change,alpha - | Changes 
 get_session GET /api/v1/session - - - | The caller's token, without its secret: what it may do
 get_stats GET /api/v1/stats - project - | Figures of the service or of one project
 get_tokens GET /api/v1/tokens - limit,cursor - | Tokens, without their secrets
+get_trace GET /api/v1/traces/{id} - - - | One trace: its clocks, units, counters and metadata
+get_trace_file GET /api/v1/traces/{id}/file - - - | The file of a trace, as it was sent
+get_trace_timeline GET /api/v1/traces/{id}/timeline - from,to,cells,find - | What the units of a trace did in a part of its time, in a bounded number of items
 get_version GET /version - - - | Version of the program and of the schema
 get_webhooks_deliveries GET /api/v1/webhooks/deliveries - project,limit,cursor - | Webhooks that were received, newest first
 patch_alert PATCH /api/v1/alerts/{id} body - - | Triage
@@ -115,6 +119,7 @@ post_project_sources POST /api/v1/projects/{project}/sources body - - | Stores t
 post_project_suppressions POST /api/v1/projects/{project}/suppressions body - - | Stores a rule that hides open alerts for a time
 post_project_suppressions_preview POST /api/v1/projects/{project}/suppressions/preview body - - | Alerts that a rule would hide now, and would have hidden in 90 days; stores nothing
 post_projects POST /api/v1/projects body - - | Creates a project; repeated: 200
+post_run_traces POST /api/v1/runs/{id}/traces body benchmark - | Stores a trace of the run; the same bytes again: 200 and the first one's id
 post_runners_drain POST /api/v1/runners/drain body - - | Keeps a runner from taking a new job; it ends the one it has
 post_runners_release POST /api/v1/runners/release body - - | Takes a revocation back: hidden results count again
 post_runners_revoke POST /api/v1/runners/revoke body - - | Ends a runner's tokens and lease; hides its results since a time; counts with dry_run
@@ -278,6 +283,9 @@ class Client:
         kind = answer.headers.get("Content-Type", "")
         if answer.status < 400 and kind.startswith("text/event-stream"):
             return self._events(answer)
+        if answer.status < 400 and kind.startswith("application/octet-stream"):
+            with answer:
+                return answer.read()
         with answer:
             text = answer.read().decode()
         if answer.status < 400:

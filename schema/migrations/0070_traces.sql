@@ -4,7 +4,7 @@
 -- bytes. records, span_ns, units: of its content. digest: SHA-256 of the file, once a run.
 CREATE TABLE traces (
     project_id bigint NOT NULL REFERENCES projects (id),
-    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id         bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     run_id     bigint NOT NULL,
     benchmark  text,
     title      text NOT NULL,
@@ -16,6 +16,7 @@ CREATE TABLE traces (
     actor      text NOT NULL,
     stored_at  timestamptz NOT NULL DEFAULT now(),
     bytes      bytea NOT NULL,
+    PRIMARY KEY (project_id, id),
     UNIQUE (project_id, run_id, digest),
     FOREIGN KEY (project_id, run_id) REFERENCES runs (project_id, id) ON DELETE CASCADE,
     CONSTRAINT traces_whole CHECK (octet_length(bytes) = size)

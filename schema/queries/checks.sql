@@ -104,6 +104,9 @@ WHERE a.suppressed_by IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM suppressed_alerts h WHERE h.project_id = a.project_id AND h.suppression_id = a.suppressed_by
     AND h.alert_id = a.id AND h.released_at IS NULL)
 UNION ALL
+SELECT 'runs with more traces than a run may have', count(*) FROM (
+    SELECT 1 FROM traces GROUP BY project_id, run_id HAVING count(*) > 16) AS many
+UNION ALL
 SELECT 'gaps in the schema''s versions', max(version) - count(*) FROM schema_migrations
 UNION ALL
 SELECT 'chunks that are not what their measurements are', count(*) FROM series_chunks k

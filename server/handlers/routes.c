@@ -135,7 +135,7 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/traces/{id}", PFC_MAY_READ, pfc_handle_traces_get, NULL, NULL,
       "One trace: its clocks, units, counters and metadata", "200", "TraceAnswer" },
     { "GET", API "/traces/{id}/timeline", PFC_MAY_READ, pfc_handle_traces_timeline,
-      "from:integer(0..) to:integer(0..) cells:integer(1..2000) find:string", NULL,
+      "from:integer(0..) to:integer(1..) cells:integer(1..2000) find:string", NULL,
       "What the units of a trace did in a part of its time, in a bounded number of items", "200",
       "TimelineAnswer" },
     { "GET", API "/traces/{id}/file", PFC_MAY_READ, pfc_handle_traces_file, NULL, NULL,

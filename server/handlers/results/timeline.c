@@ -263,7 +263,7 @@ static pfc_code decode_question(const pfc_req *req, question *q, pfc_err *err)
     pfc_code code = pfc_req_query_i64(req, "from", 0, INT64_MAX, &q->from_ns, err);
 
     if (!code)
-        code = pfc_req_query_i64(req, "to", 0, INT64_MAX, &q->to_ns, err);
+        code = pfc_req_query_i64(req, "to", 1, INT64_MAX, &q->to_ns, err);
     if (!code)
         code = pfc_req_query_i64(req, "cells", 1, PFC_TRACE_VIEW_CELLS, &q->cells, err);
     if (!code)

@@ -1,9 +1,6 @@
 /* Traces of runs: stored, listed, summed up, and as files. */
 #include "server/handlers/results/traces.h"
 
-#include <string.h>
-#include <strings.h>
-
 #include "core/wire/run_values.h"
 #include "core/wire/wire.h"
 #include "server/services/access/lease_tokens.h"
@@ -44,18 +41,6 @@ static pfc_code find_run(pfc_app *app, const pfc_req *req, pfc_run_rows *row, pf
     return pfc_runs_get(app->db, req->auth.project_id, id, row, err);
 }
 
-/* A page's form could not send this type without asking (CORS); others are a mistake. */
-static pfc_code check_type(const pfc_req *req, pfc_err *err)
-{
-    const char *type = pfc_req_header(req, "Content-Type");
-
-    if (!type || strcasecmp(type, "application/octet-stream") == 0)
-        return PFC_OK;
-    return pfc_err_set_field(err, PFC_EINVAL, "Content-Type",
-                             "Content-Type: expected application/octet-stream, got \"%.100s\"",
-                             type);
-}
-
 static pfc_code check_lease(pfc_app *app, const pfc_req *req, const pfc_sql_run_row *run,
                             pfc_err *err)
 {
@@ -73,10 +58,8 @@ PFC_HANDLER(traces_post)
     pfc_trace_stored stored = { 0 };
     pfc_run_rows row = { 0 };
     const char *benchmark = NULL;
-    pfc_code code = check_type(req, err);
+    pfc_code code = pfc_req_query(req, "benchmark", PFC_WIRE_MAX_NAME, &benchmark, err);
 
-    if (!code)
-        code = pfc_req_query(req, "benchmark", PFC_WIRE_MAX_NAME, &benchmark, err);
     if (!code)
         code = find_run(app, req, &row, err);
     if (!code)

@@ -23,7 +23,7 @@ class Description:
         self.assertEqual(len(ids), len(set(ids)))
         schemas = self.api["components"]["schemas"]
         for _, _, operation in self.operations():
-            if "requestBody" in operation:
+            if "application/json" in operation.get("requestBody", {}).get("content", {}):
                 ref = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
                 self.assertIn(ref.rsplit("/", 1)[1], schemas)
         for path in self.api["paths"]:
@@ -34,7 +34,7 @@ class Description:
         self.walk(), self.others()  # first: what is sent here takes a job
         schemas, asked = self.api["components"]["schemas"], 0
         for pattern, method, operation in self.operations():
-            if "requestBody" not in operation:
+            if "application/json" not in operation.get("requestBody", {}).get("content", {}):
                 continue
             name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
             for part in [p["$ref"].rsplit("/", 1)[-1] for p in schemas[name].get("anyOf", [{"$ref": name}])]:

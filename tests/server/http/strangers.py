@@ -17,7 +17,7 @@ WHERE_PUBLIC = {"/api/v1/" + path for path in (
     "projects/{p}/sessions", "projects/{p}/sessions/{id}", "projects/{p}/candidates",
     "projects/{p}/suppressions", "projects/{p}/suppressions/{id}",
     "projects/{p}/pulls", "projects/{p}/forge", "projects/{p}/schedules", "projects/{p}/schedules/{id}/nights", "projects/{p}/owners", "projects/{p}/quality",
-    "runners", "runs/{id}", "series/{id}", "series/{id}/replay", "series/{id}/picture", "projects/{p}/badge", "stats")}
+    "runners", "runs/{id}", "runs/{id}/traces", "traces/{id}", "traces/{id}/timeline", "traces/{id}/file", "series/{id}", "series/{id}/replay", "series/{id}/picture", "projects/{p}/badge", "stats")}
 ADDRESS = rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"
 MAIL = rb"[\w.+-]+@[\w-]+\.[\w.]+"
 

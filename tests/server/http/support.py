@@ -151,11 +151,11 @@ class Server:
         return pathlib.Path(self.log_path).read_text(errors="replace")
 
     def call(self, method, path, body=None, token=None, headers=None, raw=None):
-        """One request on a connection of its own. `body` is sent as JSON, `raw` as it is."""
+        """One request on a connection of its own. `body` is sent as JSON unless it is bytes, `raw` as it is."""
         head = dict(headers or {})
         if token:
             head["Authorization"] = "Bearer " + token
-        data = json.dumps(body).encode() if body is not None else raw
+        data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else raw
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
         try:
             connection.request(method, path, body=data, headers=head)

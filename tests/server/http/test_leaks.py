@@ -15,7 +15,7 @@ SCOPES = described.SCOPES
 NOWHERE, NO_NUMBER = "nowhere", 999999999
 # Parameters and members that name nothing of a project; all others of these kinds are names of things.
 PLAIN = {"limit", "cursor", "spark", "points", "commits", "wait", "priority", "budget_s", "builds", "commits_measured", "runs", "overlap_s",
-         "max_runs", "asked", "rounds", "min_runs", "runs_max", "width", "height", "cells", "months", "seen"}
+         "max_runs", "asked", "rounds", "min_runs", "runs_max", "width", "height", "cells", "months", "seen", "from", "to"}
 # A stream without parameters: api_events.py holds that each one gets the events of its project.
 STREAMS = {"/api/v1/events"}
 # The same for everyone, with made-up examples.

@@ -22,6 +22,7 @@ import schedule_rows
 import schema_walk
 import strangers
 import support
+import trace_rows
 import writes
 
 SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
@@ -108,7 +109,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         pull_rows.plant(server)
         schedule_rows.plant(server, job)
         schedules = "/api/v1/projects/{p}/schedules/{id}"
-        return {rule_rows.ONE: rule_rows.plant(server), schedules: "planted", schedules + "/run": "planted", schedules + "/nights": "planted", "/api/v1/environment/{id}": event,
+        return {rule_rows.ONE: rule_rows.plant(server), **trace_rows.plant(server), schedules: "planted", schedules + "/run": "planted", schedules + "/nights": "planted", "/api/v1/environment/{id}": event,
                 "/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/projects/{p}/sessions/{id}": f"{6:032x}", "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series, "/api/v1/series/{id}/picture": series,
@@ -138,7 +139,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         ("post", "/api/v1/projects/{p}/sources"): {"commit": support.commit_id(4), "files": ["a.c"], "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1), ("post", "/api/v1/projects/{p}/owners"): {"rules": "kernel:gemm @gemm\n"},
         ("post", "/api/v1/projects/{p}/codeowners"): {"commit": support.commit_id(4), "path": "CODEOWNERS", "text": "* @all\n"},
-        ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE, **rule_rows.BODIES,
+        ("post", "/api/v1/projects/{p}/forge"): pull_rows.FORGE, **rule_rows.BODIES, **trace_rows.BODIES,
         ("post", "/api/v1/projects/{p}/schedules"): schedule_rows.SCHEDULE,
         ("patch", "/api/v1/projects/{p}/schedules/{id}"): {"budget_s": 90, "suite": None},
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
@@ -283,7 +284,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                  "good": support.commit_id(1), "bad": support.commit_id(12)}
         ask("post", "/api/v1/bisections", order)
         ask("post", "/api/v1/bisections", {**order, "dry_run": False})
-        rule_rows.ask_about_rules(server, ask)
+        _ = rule_rows.ask_about_rules(server, ask), trace_rows.ask_about_traces(server, ask)
         schedule_rows.ask_about_schedules(server, ask)
         for limit in ("?limit=1", "?limit=1000"):
             ask("get", "/api/v1/projects/{p}/schedules/{id}/nights", query=limit)

@@ -1,0 +1,23 @@
+"""Traces of project demo, for test_openapi.py."""
+import support
+
+FILE = (support.SOURCE / "tests/data/trace/launch.pct").read_bytes()
+OF_RUN, ONE = "/api/v1/runs/{id}/traces", "/api/v1/traces/{id}"
+BODIES = {("post", OF_RUN): FILE}
+
+
+def plant(server):
+    """Stores a trace; returns the values of the patterns that name it, and its run."""
+    stored = server.as_admin("POST", f"/api/v1/runs/{1:032x}/traces", FILE)
+    assert stored.status == 201, stored
+    trace = stored.json["id"]
+    return {OF_RUN: f"{1:032x}", ONE: trace, ONE + "/timeline": trace, ONE + "/file": trace}
+
+
+def ask_about_traces(server, ask):
+    """With its benchmark, with cells for slices, and what is found."""
+    del server
+    ask("post", OF_RUN, FILE, query="?benchmark=gemm/f32/m64n64k64", path=f"/api/v1/runs/{2:032x}/traces")
+    ask("get", OF_RUN, path=f"/api/v1/runs/{2:032x}/traces")
+    for query in ("?cells=1", "?find=gemm", "?from=1&to=1500&cells=2000&find=api"):
+        ask("get", ONE + "/timeline", query=query)
