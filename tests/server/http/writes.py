@@ -11,6 +11,7 @@ import pathlib
 import group_rows
 import rule_rows
 import support
+import trace_rows
 
 INJECTIONS = ("'; DROP TABLE runs; -- \" OR 1=1 -- $1); DELETE FROM measurements; --", "{a,b}\\\"'\\x27\\",
               "<script>alert(1)</script>%s%n%x${jndi:ldap://x}`id`$(id)", "../../../etc/passwd", "a\r\nSet-Cookie: x=1\x1b[2J\x07",
@@ -139,6 +140,8 @@ class Writes:
         yield "post", demo + "/codeowners", {"commit": support.commit_id(5), "path": "CODEOWNERS", "text": "* @audited\n"}, 0
         yield "post", "/api/v1/runs", run, 1
         yield "post", "/api/v1/runs", run, 0
+        for rows in (1, 0):
+            yield "post", f"/api/v1/runs/{run['id']}/traces", trace_rows.FILE, rows
         session = {**self.BODIES["post", "/api/v1/projects/{p}/sessions"], "id": f"{700:032x}"}
         yield "post", demo + "/sessions", session, 1
         yield "post", demo + "/sessions", session, 0

@@ -1,1 +1,143 @@
-export const traceWalks = {};
+// Ways through a trace: from the run's page, zoom and pan by pointer and keys, the card of a slice, search, and what is missing.
+import assert from "node:assert/strict";
+import { settled, violations } from "./browser.mjs";
+import { param, paramFits, until, wide, withPage } from "./walks.mjs";
+
+const RUN = "/runs/1072";
+const TRACE = `${RUN}/traces/3`;
+const SPAN = 4_000_000;
+
+async function open(page, mock, query = "") {
+  await page.goto(mock.url + TRACE + query);
+  await settled(page);
+  await page.locator(".timeline-canvas").waitFor();
+  return page.locator(".timeline-canvas").boundingBox();
+}
+
+/** The middle of a row on the page. */
+async function rowMiddle(page, label) {
+  const box = await page.locator(".timeline-labels li").filter({ hasText: label }).first().boundingBox();
+  return box.y + box.height / 2;
+}
+
+/* The run lists its traces; hostile titles are text. A slice's card names its host call, and the table has the same. */
+async function a_run_leads_to_its_timeline({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(mock.url + RUN);
+    await settled(page);
+    const traces = page.getByRole("table", { name: "Traces" });
+    assert.equal(await page.locator("img").count(), 0);
+    assert.match(await traces.innerText(), /\[U\+202E\]gnp\.exe <img src=x/);
+    await traces.getByRole("link", { name: "gemm on pfc-edge" }).click();
+    await until(page, () => location.pathname === "/runs/1072/traces/3");
+    await page.locator(".timeline-canvas").waitFor();
+    await page.getByText("Clock core is aligned by 5 pairs of readings: its times are wrong by at most 512 ns.").waitFor();
+    const box = await page.locator(".timeline-canvas").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.2, await rowMiddle(page, "stream 0"));
+    const card = page.locator(".timeline-card");
+    await card.filter({ hasText: "gemm" }).waitFor();
+    assert.match(await card.innerText(), /gemm\s+stream 0\s+1\.405\sms\s+begins at 195\.000\sus\s+host call launch at 100\.000\sus, id 1/);
+    await page.mouse.move(box.x + box.width * 0.2, await rowMiddle(page, "tensor"));
+    await card.filter({ hasText: "slices begin here" }).waitFor();
+    assert.match(await card.innerText(), /busy \d\d\.\d\s%/);
+    const row = page.getByRole("table", { name: "Slices in view" }).getByRole("row").filter({ hasText: "gemm" }).first();
+    assert.match(await row.innerText(), /stream 0[\s\S]*195\sus/);
+    assert.match(await row.innerText(), /launch at/);
+    assert.equal(await page.getByRole("link", { name: "Download" }).getAttribute("href"), "/api/v1/traces/3/file");
+  });
+}
+
+/* Ctrl+wheel zooms at the pointer, a drag pans, a double click shows everything; the part is in the address and is kept. */
+async function a_timeline_is_zoomed_and_moved_by_pointer({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    const box = await open(page, mock);
+    const y = box.y + 60;
+    await page.mouse.move(box.x + box.width * 0.5, y);
+    await page.keyboard.down("Control");
+    for (let i = 0; i < 4; i++) await page.mouse.wheel(0, -200);
+    await page.keyboard.up("Control");
+    await paramFits(page, "from", /^\d+$/);
+    const [from, to] = [Number(await param(page, "from")), Number(await param(page, "to"))];
+    assert.ok(Math.abs((from + to) / 2 - SPAN / 2) < SPAN / 50, `the middle stays: ${from} to ${to}`);
+    assert.ok(to - from < SPAN / 20, `four turns: ${to - from}`);
+    await until(page, () => !document.querySelector(".loading"));
+    assert.ok(state.timelines.some((t) => t.to - t.from < SPAN / 2), "a part is asked for");
+    await page.mouse.move(box.x + box.width * 0.6, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.4, y, { steps: 5 });
+    await page.mouse.up();
+    await until(page, (old) => Number(new URLSearchParams(location.search).get("from")) > old, from);
+    const moved = Number(await param(page, "from"));
+    assert.ok(Math.abs(moved - from - (to - from) * 0.2) < (to - from) * 0.03, `by a fifth: ${moved - from} of ${to - from}`);
+    await page.reload();
+    await settled(page);
+    await page.locator(".timeline-canvas").waitFor();
+    assert.equal(Number(await param(page, "from")), moved);
+    const again = await page.locator(".timeline-canvas").boundingBox();
+    await page.mouse.dblclick(again.x + again.width / 2, again.y + 60);
+    await until(page, () => !new URLSearchParams(location.search).has("from"));
+    assert.equal(await page.getByRole("button", { name: "Show all" }).isDisabled(), true);
+  });
+}
+
+/* With keys alone: zoom, move, choose a slice of the table, read it; the chosen slice is announced. */
+async function a_timeline_is_read_by_keys({ browser, mock }) {
+  await withPage(browser, { width: 390, theme: "dark" }, async (page) => {
+    await open(page, mock);
+    const chart = page.getByRole("application", { name: /^Timeline of 9 rows from 0\sns to 4\.000\sms/ });
+    await chart.focus();
+    for (const key of ["+", "+", "ArrowRight"]) await page.keyboard.press(key);
+    await paramFits(page, "from", /^1750000$/);
+    assert.equal(await param(page, "to"), "2750000");
+    await page.keyboard.press("0");
+    await until(page, () => !new URLSearchParams(location.search).has("from"));
+    const name = page.getByRole("table", { name: "Slices in view" }).getByRole("button", { name: "gemm" }).first();
+    await name.focus();
+    await page.keyboard.press("Enter");
+    await page.locator(".timeline [role=status]").filter({ hasText: /^gemm on stream 0, begins at 195\.0\sus, takes 1\.405\sms, caused by launch at 100\.0\sus\.$/ }).waitFor({ state: "attached" });
+    await page.locator(".timeline-card").filter({ hasText: "gemm" }).waitFor();
+    assert.deepEqual(await violations(page), []);
+  });
+}
+
+/* A search counts the whole trace, steps through it, and fades the rest; its text is in the address. */
+async function slices_are_found_by_name({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await open(page, mock);
+    await page.getByRole("searchbox", { name: "Find slice" }).fill("TILE");
+    await page.getByText('6,000 slices have a name with "TILE"; steps go through the first 200').waitFor();
+    assert.equal(await param(page, "find"), "TILE");
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.locator(".timeline-card").filter({ hasText: "tile" }).waitFor();
+    await paramFits(page, "from", /^\d+$/);
+    await page.getByRole("searchbox", { name: "Find slice" }).fill("absent");
+    await page.getByText('0 slices have a name with "absent"').waitFor();
+    assert.equal(await page.getByRole("button", { name: "Next" }).count(), 0);
+    await page.getByRole("searchbox", { name: "Find slice" }).fill("");
+    await until(page, () => !new URLSearchParams(location.search).has("find"));
+  });
+}
+
+/* What is missing has a name: no trace, no records, lost records, a clock that is not aligned, a trace that is not there. */
+async function what_a_trace_lacks_is_named({ browser, mock, state }) {
+  state.traces = "none";
+  await withPage(browser, wide, async (page) => {
+    await page.goto(mock.url + RUN);
+    await page.getByText("No trace is stored with this run").waitFor();
+    await page.getByText("perfci trace store FILE.pct --run 1072").waitFor();
+    state.trace = "unaligned";
+    await open(page, mock);
+    await page.getByText("Clock core is not aligned with the host: it counts from tick 0 at its nominal rate.").waitFor();
+    const units = page.getByRole("table", { name: "Units" });
+    assert.match(await units.innerText(), /12 records lost[\s\S]*3 slices not drawn: too many at once[\s\S]*1 end without a begin/);
+    await page.goto(`${mock.url}${RUN}/traces/4`);
+    await page.getByText("The trace has no records").waitFor();
+    assert.equal(await page.locator(".timeline-canvas").count(), 0);
+  });
+  await withPage(browser, { ...wide, allow: /status of 404/ }, async (page) => {
+    await page.goto(`${mock.url}${RUN}/traces/none`);
+    await page.getByText("Nothing is at /traces/none.").waitFor();
+  });
+}
+
+export const traceWalks = { a_run_leads_to_its_timeline, a_timeline_is_zoomed_and_moved_by_pointer, a_timeline_is_read_by_keys, slices_are_found_by_name, what_a_trace_lacks_is_named };

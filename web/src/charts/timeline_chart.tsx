@@ -5,7 +5,7 @@ import { formatShare, plural } from "../base/format";
 import { themeShown } from "../base/theme";
 import { attachGestures } from "./gestures";
 import { kept, zoomed, type View } from "./lines";
-import { callOf, hitAt, sayDuration, sayHit, saySlice, type Hit, type Row, type Slice } from "./timeline";
+import { callOf, hitAt, sayDuration, sayHit, saySlice, sayTime, type Hit, type Row, type Slice } from "./timeline";
 import { axisHeight, drawTimeline } from "./timeline_draw";
 import { useWidth } from "./width";
 
@@ -30,8 +30,6 @@ export interface TimelineChartProps {
 }
 
 interface Pointed { hit: Hit; left: number; top: number }
-
-const sameSlice = (a: Slice | null, b: Slice | null) => a !== null && b !== null && a.line === b.line && a.begin === b.begin && a.end === b.end;
 
 export function TimelineChart(props: TimelineChartProps) {
   const { trace, reply, rows, view, all, chosen } = props;
@@ -172,13 +170,11 @@ function SliceFacts(props: { trace: TraceDetail; reply: TimelineReply; slice: Sl
       <p class="point-subject">{slice.name || "(no name)"}</p>
       <p class="point-meta">{props.row.label}</p>
       <p class="point-value">{slice.end > slice.begin ? sayDuration(slice.end - slice.begin) : "a point"}</p>
-      <p class="point-meta">begins at {sayDuration(slice.begin)}{slice.unfinished ? "; the trace has no end of it" : ""}</p>
+      <p class="point-meta">begins at {sayTime(slice.begin, 1)}{slice.unfinished ? "; the trace has no end of it" : ""}</p>
       {slice.correlation !== 0 && <p class="point-meta">
-        {unit?.kind === "host" ? `correlation id ${slice.correlation}` : call ? <>host call <b>{call.name}</b> at {sayDuration(call.begin)}, id {slice.correlation}</>
+        {unit?.kind === "host" ? `correlation id ${slice.correlation}` : call ? <>host call <b>{call.name}</b> at {sayTime(call.begin, 1)}, id {slice.correlation}</>
           : `correlation id ${slice.correlation}: the trace has no host call of it`}
       </p>}
     </>
   );
 }
-
-export { sameSlice };

@@ -7,13 +7,15 @@ import { formatCount, formatValue, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import type { View as Span } from "../charts/lines";
-import { around, callOf, covers, rowsOf, sayClocks, sayDuration, sliceAt, slicesIn, windowFor, type Shown, type Slice } from "../charts/timeline";
+import { around, callOf, covers, rowsOf, sayClocks, sayDuration, sayTime, sliceAt, slicesIn, windowFor, type Shown, type Slice } from "../charts/timeline";
 import { TimelineChart } from "../charts/timeline_chart";
 import { Search } from "../widgets/field";
 import { CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 
+/** Rows of the table at first, and at most. */
+const FIRST_ROWS = 20;
 const TABLE_ROWS = 200;
 const CELLS = 1500;
 
@@ -30,7 +32,7 @@ function Loaded(props: { trace: TraceDetail }) {
     <Page title={`Trace ${trace.id}${trace.title ? `: ${trace.title}` : ""}`}
       lead={<>of <a href={href.run(trace.run_id)}>run {trace.run_id}</a>{trace.benchmark && <>, benchmark <b>{trace.benchmark}</b></>} at <CommitLink project={trace.project} id={trace.commit} /> · <When time={trace.stored_at} /></>}
       side={<a class="button" download={`trace-${trace.id}.pct`} href={`/api/v1/traces/${trace.id}/file`}>Download</a>}>
-      {trace.records === 0 ? <Empty title="The trace has no records"><p>Its program ended before it recorded something.</p></Empty> : <Timeline trace={trace} />}
+      {trace.records === 0 ? <Empty title="The trace has no records"><p>Its program recorded nothing before the trace was closed.</p></Empty> : <Timeline trace={trace} />}
       <Section title="Clocks"><Clocks trace={trace} /></Section>
       <Section title="Units"><Units trace={trace} /></Section>
       {trace.metadata.length > 0 && <Section title="Metadata"><details><summary>{plural(trace.metadata.length, "value")}</summary>
@@ -106,7 +108,7 @@ function Timeline(props: { trace: TraceDetail }) {
       {sayClocks(trace).map((text) => <p key={text} class="count">{text}</p>)}
       <section class="chart-card" aria-label="Timeline">
         <div class="chart-tools">
-          <span class="timeline-span">{sayDuration(view.from)} to {sayDuration(view.to)}: {sayDuration(view.to - view.from)} of {sayDuration(all.to)}</span>
+          <span class="timeline-span">{sayTime(view.from, (view.to - view.from) / 100)} to {sayTime(view.to, (view.to - view.from) / 100)}: {sayDuration(view.to - view.from)} of {sayDuration(all.to)}</span>
           <button type="button" class="button" disabled={view.from <= all.from && view.to >= all.to} onClick={() => { move(all); rest(); }}>Show all</button>
         </div>
         <TimelineChart trace={trace} reply={reply} rows={layout.rows} height={layout.height} view={view} all={all} find={find ? find.toLowerCase() : null}
@@ -148,22 +150,25 @@ function Slices(props: { trace: TraceDetail; reply: TimelineReply; rows: ReturnT
   const { trace, reply } = props;
   const { slices, merged } = slicesIn(reply, props.rows, props.view);
   const fitting = props.find ? slices.filter((s) => s.name.toLowerCase().includes(props.find)) : slices;
-  const first = fitting.slice(0, TABLE_ROWS);
+  const [full, setFull] = useState(false);
+  const first = fitting.slice(0, full ? TABLE_ROWS : FIRST_ROWS);
+  const step = (props.view.to - props.view.from) / 200;
   const label = (s: Slice) => props.rows.find((r) => r.kind === "line" && r.at === s.line)?.label ?? "";
   return (
     <>
-      <p class="count" role="status">{plural(fitting.length, "slice")}{props.find ? ` with "${props.find}"` : ""}{fitting.length > first.length ? `, the first ${TABLE_ROWS} shown` : ""}{merged > 0 ? `; lines with ${plural(merged, "slice")} are too dense to list: zoom in` : ""}</p>
+      <p class="count" role="status">{plural(fitting.length, "slice")}{props.find ? ` with "${props.find}"` : ""}{fitting.length > first.length ? `, the first ${formatCount(first.length)} shown` : ""}{merged > 0 ? `; lines with ${plural(merged, "slice")} are too dense to list: zoom in` : ""}</p>
       {first.length > 0 && <Table caption="Slices in view" className="timeline-table" rows={first.map((s, i) => ({ s, i }))} keyOf={({ i }) => i} columns={[
         { name: "Slice", head: true, cell: ({ s }) => <button type="button" class="link" onClick={() => props.onShow(s)}>{s.name || "(no name)"}</button> },
         { name: "Row", cell: ({ s }) => label(s) },
-        { name: "Begin", numeric: true, cell: ({ s }) => sayDuration(s.begin) },
+        { name: "Begin", numeric: true, cell: ({ s }) => sayTime(s.begin, step) },
         { name: "Duration", numeric: true, cell: ({ s }) => (s.end > s.begin ? sayDuration(s.end - s.begin) : "a point") },
         { name: "Host call", cell: ({ s }) => {
           const call = callOf(reply, s.correlation);
-          return trace.unit_list[reply.lines[s.line]?.unit ?? -1]?.kind === "host" || !call ? "\u2013" : `${call.name} at ${sayDuration(call.begin)}`;
+          return trace.unit_list[reply.lines[s.line]?.unit ?? -1]?.kind === "host" || !call ? "\u2013" : `${call.name} at ${sayTime(call.begin, step)}`;
         } },
         { name: "Id", numeric: true, wide: true, cell: ({ s }) => (s.correlation === 0 ? "\u2013" : String(s.correlation)) },
       ]} />}
+      {!full && fitting.length > FIRST_ROWS && <p><button type="button" class="button" onClick={() => setFull(true)}>Show {formatCount(Math.min(fitting.length, TABLE_ROWS))} slices</button></p>}
     </>
   );
 }
