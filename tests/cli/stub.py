@@ -17,7 +17,8 @@ class Stub:
             def answer(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 path = self.path.partition("?")[0]
-                outer.calls.append((self.command, self.path, json.loads(body) if body else None))
+                binary = self.headers.get("Content-Type") == "application/octet-stream"
+                outer.calls.append((self.command, self.path, f"{len(body)} bytes" if binary else json.loads(body) if body else None))
                 found = outer.answers.get((self.command, path))
                 found = found() if callable(found) else found
                 if found is None:

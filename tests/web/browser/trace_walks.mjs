@@ -84,7 +84,7 @@ async function a_timeline_is_zoomed_and_moved_by_pointer({ browser, mock, state 
 async function a_timeline_is_read_by_keys({ browser, mock }) {
   await withPage(browser, { width: 390, theme: "dark" }, async (page) => {
     await open(page, mock);
-    const chart = page.getByRole("application", { name: /^Timeline of 9 rows from 0\sns to 4\.000\sms/ });
+    const chart = page.getByRole("application", { name: /^Timeline of 8 rows from 0\sns to 4\.000\sms/ });
     await chart.focus();
     for (const key of ["+", "+", "ArrowRight"]) await page.keyboard.press(key);
     await paramFits(page, "from", /^1750000$/);
