@@ -31,7 +31,7 @@ typedef struct pfc_trace_slot {
     int64_t free_ns; /* end of the newest slice */
 } pfc_trace_slot;
 
-/** What is open on a unit. */
+/** The slices that are open on a unit. */
 typedef struct pfc_trace_stack {
     pfc_trace_open *open; /* innermost last; owned */
     size_t depth, cap;

@@ -62,8 +62,8 @@ struct pfc_app {
     /* accounts at forges, whose secrets verify webhooks; NULL: none is received */
     pfc_bot_setups *setups;
     struct pfc_trace_views *traces; /* read last; NULL: each request reads its own */
-    double lease_s;    /* length of a lease, whole seconds; 0: PFC_LEASE_S */
-    atomic_bool ready; /* the schema is in place */
+    double lease_s;                 /* length of a lease, whole seconds; 0: PFC_LEASE_S */
+    atomic_bool ready;              /* the schema is in place */
     atomic_int schema_version;
     atomic_bool replaying;           /* limits replays of a whole branch to one at a time */
     pfc_thread_health thread_health; /* signs of life of the worker threads */
@@ -256,8 +256,8 @@ PFC_HANDLER(traces_list);
 PFC_HANDLER(traces_get);
 PFC_HANDLER(traces_file);
 PFC_HANDLER(traces_timeline); /* results/timeline.c */
-PFC_HANDLER(compare); /* results/compare.c */
-PFC_HANDLER(explain); /* results/explain.c */
+PFC_HANDLER(compare);         /* results/compare.c */
+PFC_HANDLER(explain);         /* results/explain.c */
 PFC_HANDLER(alerts_explanation);
 PFC_HANDLER(coverage); /* results/coverage.c */
 PFC_HANDLER(plot);     /* results/plot.c */
@@ -277,7 +277,7 @@ PFC_HANDLER(environment_get);
 PFC_HANDLER(environment_patch);
 PFC_HANDLER(alerts_suspects); /* alerts/suspects.c */
 PFC_HANDLER(sources_post);
-PFC_HANDLER(quality); /* alerts/quality.c */
+PFC_HANDLER(quality);    /* alerts/quality.c */
 PFC_HANDLER(owners_get); /* alerts/owners.c */
 PFC_HANDLER(owners_post);
 PFC_HANDLER(codeowners_post);

@@ -41,7 +41,7 @@ typedef struct pfc_trace_view_line {
     size_t len, cap;
 } pfc_trace_view_line;
 
-/** What a unit has beside its lines. */
+/** Counts of a unit, beside its lines. */
 typedef struct pfc_trace_view_unit {
     uint64_t records;
     uint64_t left_out;  /* slices: nested deeper than PFC_TRACE_VIEW_DEPTH, or no lane was free */
@@ -160,7 +160,7 @@ typedef struct pfc_trace_view_window {
     pfc_trace_view_levels *levels; /* series_len */
 } pfc_trace_view_window;
 
-/** What [from, to) shows with at most `cells` (1..PFC_TRACE_VIEW_CELLS) items of each line, and at
+/** The content of [from, to) with at most `cells` (1..PFC_TRACE_VIEW_CELLS) items of each line, and at
  *  most PFC_TRACE_VIEW_ITEMS in all, or one of each line. Ends in pfc_trace_view_window_clear. */
 void pfc_trace_view_window_of(const pfc_trace_view *view, int64_t from_ns, int64_t to_ns,
                               size_t cells, pfc_trace_view_window *out);

@@ -1,4 +1,4 @@
-/* What a part of the time shows, in a bounded number of items: see view.h. */
+/* The content of a part of the time, in a bounded number of items: see view.h. */
 #include <stdlib.h>
 
 #include "core/trace/view/view.h"

@@ -1,4 +1,4 @@
-/* What a trace shows of a part of its time, in columns. */
+/* A part of the time of a trace, in columns. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -56,7 +56,7 @@ static pfc_code check(const pfc_trace_upload *u, pfc_err *err)
     return code;
 }
 
-/* What the trace says of itself: "gemm on pfc-edge". */
+/* From the metadata: "gemm on pfc-edge". */
 static char *title_of(const pfc_trace_header *header)
 {
     const char *kernel = pfc_trace_meta_value(header, "kernel");

@@ -118,7 +118,7 @@ async function slices_are_found_by_name({ browser, mock }) {
   });
 }
 
-/* What is missing has a name: no trace, no records, lost records, a clock that is not aligned, a trace that is not there. */
+/* Missing things have a name: no trace, no records, lost records, a clock that is not aligned, a trace that is not there. */
 async function what_a_trace_lacks_is_named({ browser, mock, state }) {
   state.traces = "none";
   await withPage(browser, wide, async (page) => {

@@ -108,7 +108,7 @@ export function callOf(reply: TimelineReply, correlation: number): Slice | null 
   return i < 0 ? null : sliceAt(reply, reply.calls, reply.calls.line[i] as number, i);
 }
 
-/** What is under a place: a slice, a cell, or a value of a counter. */
+/** The thing under a place: a slice, a cell, or a value of a counter. */
 export type Hit =
   | { kind: "slice"; row: Row; slice: Slice }
   | { kind: "cell"; row: Row; from: number; to: number; count: number; busy: number }
