@@ -170,7 +170,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         "SuspectsAnswer.suspects[].now", "CommitAnswer.changes[].why_no_alert", "SeriesAnswer.changes[].why_no_alert", "SeriesAnswer.series.change.why_no_alert", "SeriesListAnswer.series[].change.why_no_alert", "CandidatesAnswer.candidates", "AlertAnswer.two_speeds", "AlertAnswer.blocks", "AlertDetailAnswer.two_speeds", "AlertDetailAnswer.blocks", "SeriesAnswer.changes[].blocks", "SeriesAnswer.series.two_speeds", "SeriesListAnswer.series[].two_speeds"}
     ELSEWHERE |= {"SessionAnswer.commits[].needs_s", "SessionAnswer.commits[].worst.alert_id", "SessionAnswer.series[].boundaries[].alert_id",
                   "SessionsAnswer.sessions[].commits[].worst.alert_id", "LeaseAnswer.job.session", "SessionsAnswer.sessions[].commits[].needs_s"}
-    ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble", "AlertAnswer.suspect.bisection_id", "AlertDetailAnswer.suspect.bisection_id", *rule_rows.ELSEWHERE}
+    ELSEWHERE |= {"EarlierAnswer.session", "EarlierAnswer.run", "EarlierAnswer.measured_at", "JobAnswer.blocks.reuse", "LeaseAnswer.job.blocks.reuse", "NoticesAnswer.notices[].event_id", "NightAnswer.due_at", "NightAnswer.job_id", "ScheduleAnswer.trouble", "AlertAnswer.suspect.bisection_id", "AlertDetailAnswer.suspect.bisection_id", *rule_rows.ELSEWHERE, *trace_rows.ELSEWHERE}
     ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     ELSEWHERE |= {"ExplanationAnswer." + member for member in (  # of the simulated accelerator: test_explain.py
         "causes[].resource", "contributions[].resource", "guidance", "limiter.before", "limiter.after", "phases", *(
@@ -469,7 +469,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
         """Each good body fits its schema; without a member that it requires, and with one more, the server refuses it as the schema does."""
         changed = 0
         for pattern, method, operation in self.operations():
-            if "requestBody" not in operation:
+            if "application/json" not in operation.get("requestBody", {}).get("content", {}):
                 continue
             name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
             body = self.body_of(pattern, method)
