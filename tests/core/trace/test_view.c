@@ -242,3 +242,37 @@ Test(trace_view, nothing_is_a_view_and_what_cannot_be_placed_is_none)
     cr_assert(eq(int, read_view(apart, PFC_ARRAY_LEN(apart), &view), PFC_EINVAL));
     cr_assert(ne(ptr, strstr(err.msg, "63 bits"), NULL), "%s", err.msg);
 }
+
+/* Two waits that overlap cover 150 ns of 300 together; names are in order of time across lines. */
+Test(trace_view, what_overlaps_counts_once_and_lines_are_searched_together)
+{
+    static const pfc_trace_record records[] = {
+        { 0, PFC_TRACE_SEM_WAIT, CASE_HOST, 0, 1, 1 },
+        { 50, PFC_TRACE_SEM_WAIT, CASE_HOST, 0, 2, 1 },
+        { 100, PFC_TRACE_SEM_SIGNAL, CASE_HOST, 0, 1, 1 },
+        { 150, PFC_TRACE_SEM_SIGNAL, CASE_HOST, 0, 2, 1 },
+        { 300, PFC_TRACE_MARKER, CASE_HOST, 0, 0, 0 },
+    };
+    pfc_trace_view *view = view_of(records, PFC_ARRAY_LEN(records));
+    const pfc_trace_view_line *waits = line_of(view, CASE_HOST, PFC_TRACE_VIEW_WAITS, 0);
+    pfc_trace_view_window w = { 0 };
+    pfc_trace_view_match *found = NULL;
+    const pfc_trace_record *whole;
+    size_t len = 0;
+    size_t all = 0;
+
+    pfc_trace_view_window_of(view, 0, 300, 1, &w);
+    cr_assert(epsilon_eq(dbl, w.parts[waits - view->lines].cells[0].busy, 0.5, 1e-9));
+    pfc_trace_view_window_clear(view, &w);
+    pfc_trace_view_free(view);
+
+    whole = case_records(&len);
+    view = view_of(whole, len);
+    pfc_trace_view_find(view, "e", 100, &found, &len, &all);
+    cr_assert(gt(sz, len, 3));
+    for (size_t i = 1; i < len; i++)
+        cr_assert(ge(i64, view->lines[found[i].line].slices[found[i].slice].begin_ns,
+                     view->lines[found[i - 1].line].slices[found[i - 1].slice].begin_ns));
+    free(found);
+    pfc_trace_view_free(view);
+}
