@@ -218,7 +218,7 @@ class Writes:
 
     def matching(self, method, path):
         """The operation of a path."""
-        words = path.split("/")
+        words = path.partition("?")[0].split("/")
         for pattern, verb, _ in self.operations():
             parts = pattern.split("/")
             if verb == method and len(parts) == len(words) and all(p == w or p.startswith("{") for p, w in zip(parts, words)):

@@ -168,7 +168,7 @@ function Slices(props: { trace: TraceDetail; reply: TimelineReply; rows: ReturnT
         } },
         { name: "Id", numeric: true, wide: true, cell: ({ s }) => (s.correlation === 0 ? "\u2013" : String(s.correlation)) },
       ]} />}
-      {!full && fitting.length > FIRST_ROWS && <p><button type="button" class="button" onClick={() => setFull(true)}>Show {formatCount(Math.min(fitting.length, TABLE_ROWS))} slices</button></p>}
+      {!full && fitting.length > FIRST_ROWS && <p class="timeline-more"><button type="button" class="button" onClick={() => setFull(true)}>Show {formatCount(Math.min(fitting.length, TABLE_ROWS))} slices</button></p>}
     </>
   );
 }
