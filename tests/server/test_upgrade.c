@@ -196,7 +196,7 @@ static const struct {
           " VALUES (1, 1, 'github', 'a/b', 'a')" },
     { 66, "UPDATE measurements SET operations = 1e9, bytes = 1e6;"
           "UPDATE run_parts SET ceilings = '[]'" },
-    { 70, "INSERT INTO traces (project_id, run_id, title, digest, size, records, span_ns, units,"
+    { 71, "INSERT INTO traces (project_id, run_id, title, digest, size, records, span_ns, units,"
           " actor, bytes) SELECT 1, min(id), '', repeat('a', 64), 1, 1, 1, 1, 'a', '\\x00'"
           " FROM runs" },
 };
