@@ -45,9 +45,9 @@ def setUpModule():
         server.as_admin("POST", f"/api/v1/projects/{name}/commits", support.commits(1, 3))
 
 
-def new_run(project="p"):
+def new_run(project="p", commit=1):
     """A run of its own for a test: its number."""
-    answer = server.as_admin("POST", "/api/v1/runs", support.run_document(0, 1, project=project, id=os.urandom(16).hex()))
+    answer = server.as_admin("POST", "/api/v1/runs", support.run_document(0, commit, project=project, id=os.urandom(16).hex()))
     assert answer.status == 201, answer
     return answer.json["run_id"]
 
@@ -242,16 +242,20 @@ class Timeline(unittest.TestCase):
 
 class Forgotten(unittest.TestCase):
     def test_with_the_raw_results_of_a_month(self):
-        run, referred = new_run(), new_run()
+        run, referred = new_run(), new_run(commit=3)
         store(run, small)
         store(referred, small)
-        # results of a month ago; the newest result of the other run begins a change
+        # of an old month; a search names the commit of the other run
+        report = {"project": "p", "metric": "time_ns", "good": support.commit_id(2), "bad": support.commit_id(3), "verdict": "no-regression",
+                  "culprits": [], "runs": 2, "builds": 2, "commits_measured": 2, "seconds": 1.5}
+        self.assertEqual(server.as_admin("POST", "/api/v1/bisections", report).status, 201)
         self.assertEqual(support.sql(server.database, f"SELECT count(*) FROM traces WHERE run_id IN ({run}, {referred})").strip(), "2")
         support.sql(server.database, f"""SELECT measurements_month((now() - interval '4 months')::date);
             UPDATE measurements SET stored_at = now() - interval '4 months' WHERE run_id IN ({run}, {referred});
             SELECT retention_apply(date_trunc('month', now() - interval '4 months')::date, true)""")
         self.assertEqual(support.sql(server.database, f"SELECT count(*) FROM traces WHERE run_id = {run}").strip(), "0")
         self.assertEqual(get(f"/runs/{run}/traces").json["traces"], [])
+        self.assertEqual(len(get(f"/runs/{referred}/traces").json["traces"]), 1)
 
     def test_with_the_project(self):
         server.as_admin("POST", "/api/v1/projects", {"name": "gone"})
