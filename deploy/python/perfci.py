@@ -86,7 +86,7 @@ get_stats GET /api/v1/stats - project - | Figures of the service or of one proje
 get_tokens GET /api/v1/tokens - limit,cursor - | Tokens, without their secrets
 get_trace GET /api/v1/traces/{id} - - - | One trace: its clocks, units, counters and metadata
 get_trace_file GET /api/v1/traces/{id}/file - - - | The file of a trace, as it was sent
-get_trace_timeline GET /api/v1/traces/{id}/timeline - from,to,cells,find - | What the units of a trace did in a part of its time, in a bounded number of items
+get_trace_timeline GET /api/v1/traces/{id}/timeline - from,to,cells,find - | Slices, waits, states, points and counters of a part of a trace's time
 get_version GET /version - - - | Version of the program and of the schema
 get_webhooks_deliveries GET /api/v1/webhooks/deliveries - project,limit,cursor - | Webhooks that were received, newest first
 patch_alert PATCH /api/v1/alerts/{id} body - - | Triage
