@@ -141,7 +141,8 @@ Test(replay, only_regressions_are_alerts_and_only_people_label_them)
     free(url);
 }
 
-/* Two people edit the same version: the second one is refused, and what the first one stored stays. */
+/* Two people edit the same version: the second one is refused, and what the first one stored
+ * stays. */
 Test(replay, settings_that_were_not_seen_are_not_overwritten)
 {
     static const struct {

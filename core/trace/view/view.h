@@ -160,8 +160,9 @@ typedef struct pfc_trace_view_window {
     pfc_trace_view_levels *levels; /* series_len */
 } pfc_trace_view_window;
 
-/** The content of [from, to) with at most `cells` (1..PFC_TRACE_VIEW_CELLS) items of each line, and at
- *  most PFC_TRACE_VIEW_ITEMS in all, or one of each line. Ends in pfc_trace_view_window_clear. */
+/** The content of [from, to) with at most `cells` (1..PFC_TRACE_VIEW_CELLS) items of each line, and
+ *  at most PFC_TRACE_VIEW_ITEMS in all, or one of each line. Ends in
+ *  pfc_trace_view_window_clear. */
 void pfc_trace_view_window_of(const pfc_trace_view *view, int64_t from_ns, int64_t to_ns,
                               size_t cells, pfc_trace_view_window *out);
 void pfc_trace_view_window_clear(const pfc_trace_view *view, pfc_trace_view_window *window);
