@@ -1,5 +1,23 @@
 -- Many series on one chart.
 
+-- name: plot_version
+-- A text that differs after every change of what a plot of the branch shows. Series, runs, their parts and commits are
+-- only added, or taken out by an operator: numbers and the newest id tell. A completed stub that was measured counts
+-- line_version up (branch_times_set); commits of which none was measured before some seconds ago move without
+-- (branch_positions_set): the positions tell. Old months are thinned with a row of retention.
+-- in: project_id i64, branch text
+-- out: version text
+SELECT concat_ws(' ',
+    (SELECT string_agg(t.what || t.n, ' ' ORDER BY t.what)
+     FROM (SELECT what, sum(n) AS n FROM tallies WHERE project_id = $1::bigint
+           AND what IN ('commits', 'measurements', 'runs', 'series') GROUP BY what) t),
+    'run', (SELECT max(id) FROM runs WHERE project_id = $1::bigint),
+    'parts', (SELECT count(*) FROM run_parts WHERE project_id = $1::bigint),
+    'line', (SELECT line_version FROM branches WHERE project_id = $1::bigint AND name = $2),
+    (SELECT count(*) || ' ' || coalesce(sum(hashint8extended(commit_id, position)), 0)
+     FROM branch_commits WHERE project_id = $1::bigint AND branch = $2),
+    'thinned', (SELECT count(*) || ' ' || coalesce(max(at)::text, '') FROM retention)) AS version;
+
 -- name: plot_candidates
 -- The series of a branch, from which an expression selects.
 -- in: project_id i64, branch text, limit i64
