@@ -106,8 +106,8 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
   return { xs: Float64Array.from(reply.columns.position), panels, reply };
 }
 
-/** The range of y for the columns in view; a floor of 2 % keeps pure noise from filling the picture. */
-export function yRange(panel: Panel, xs: Float64Array, x: readonly [number, number], log: boolean): [number, number] {
+/** Lowest and highest value of the columns in view; null: none has one. Logarithmic: of the values above 0. */
+export function extent(panel: Panel, xs: Float64Array, x: readonly [number, number], log: boolean): [number, number] | null {
   const from = firstAt(xs, x[0]);
   const to = firstAt(xs, x[1] + 1e-9);
   let low = Infinity;
@@ -127,12 +127,22 @@ export function yRange(panel: Panel, xs: Float64Array, x: readonly [number, numb
       }
     }
   }
-  if (!(low <= high)) return [log ? 0.1 : 0, 1];
+  return low <= high ? [low, high] : null;
+}
+
+/** The range of y for these values; a floor of 2 % keeps pure noise from filling the picture. */
+export function rangeOf(values: readonly [number, number] | null, log: boolean): [number, number] {
+  if (!values) return [log ? 0.1 : 0, 1];
+  const [low, high] = values;
   if (log) return [low / 1.1, high * 1.1];
   const half = Math.max(((high - low) / 2) * 1.12, Math.abs(high + low) * 0.005) || 0.5;
   const middle = (low + high) / 2;
   return [low >= 0 ? Math.max(0, middle - half) : middle - half, middle + half];
 }
+
+/** The range of y for the columns in view. */
+export const yRange = (panel: Panel, xs: Float64Array, x: readonly [number, number], log: boolean): [number, number] =>
+  rangeOf(extent(panel, xs, x, log), log);
 
 /** Round numbers within a range. */
 export function ticks(low: number, high: number, most: number, log = false): number[] {
