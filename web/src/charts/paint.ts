@@ -208,16 +208,17 @@ function drawText(ctx: CanvasRenderingContext2D, p: Look, y: [number, number]): 
     }
     ctx.strokeStyle = `rgb(${r} ${g} ${b})`;
     ctx.lineWidth = 1.8;
+    ctx.beginPath();
     for (const mark of line.broken) { /* a cross at the lower edge: it has no value */
       const x = LEFT + columnOf(frame, p.xs[mark.column] as number) / ratio;
       const at = TOP + high / ratio - 6;
-      ctx.beginPath();
+      if (x < LEFT - 4 || x > LEFT + wide / ratio + 4) continue;
       ctx.moveTo(x - 4, at - 4);
       ctx.lineTo(x + 4, at + 4);
       ctx.moveTo(x - 4, at + 4);
       ctx.lineTo(x + 4, at - 4);
-      ctx.stroke();
     }
+    ctx.stroke();
   }
   ctx.restore();
 }

@@ -35,6 +35,16 @@ const SeriesView = lazy(() => import("./series").then((m) => m.SeriesView));
 const Suppressions = lazy(() => import("./suppressions").then((m) => m.Suppressions));
 const Tokens = lazy(() => import("./tokens").then((m) => m.Tokens));
 
+/** Pages whose code is fetched ahead when a pointer rests on a link to them. */
+const CODE: Partial<Record<Route["page"], { fetch: () => void }>> = {
+  alert: AlertView, alerts: Alerts, bisection: BisectionView, bisections: Bisections, commit: CommitView, commits: Commits, compare: Compare,
+  coverage: Coverage, detector: Detector, group: GroupView, heatmap: Heatmap, jobs: Jobs, machines: Machines, night: NightView, nights: Nights,
+  plot: Plot, quality: Quality, roofline: RooflineView, run: RunView, schedules: Schedules, series: SeriesView, seriesList: SeriesList,
+  suppressions: Suppressions,
+};
+
+export const fetchCode = (page: Route["page"]): void => CODE[page]?.fetch();
+
 export function PageOf(props: { route: Route }) {
   const r = props.route;
   switch (r.page) {
