@@ -1,8 +1,8 @@
 -- Many series on one chart.
 
 -- name: plot_version
--- A text that differs after every change of what a plot of the branch shows. Series, runs, their parts and commits are
--- only added, or taken out by an operator: numbers and the newest id tell. A completed stub that was measured counts
+-- A text that differs after every change of what a plot of the branch shows. Series, commits, runs and their results,
+-- broken ones too, are only added, or taken out by an operator: their numbers and the newest run tell. A completed stub that was measured counts
 -- line_version up (branch_times_set); commits of which none was measured before some seconds ago move without
 -- (branch_positions_set): the positions tell. Old months are thinned with a row of retention.
 -- in: project_id i64, branch text
@@ -12,7 +12,6 @@ SELECT concat_ws(' ',
      FROM (SELECT what, sum(n) AS n FROM tallies WHERE project_id = $1::bigint
            AND what IN ('commits', 'measurements', 'runs', 'series') GROUP BY what) t),
     'run', (SELECT max(id) FROM runs WHERE project_id = $1::bigint),
-    'parts', (SELECT count(*) FROM run_parts WHERE project_id = $1::bigint),
     'line', (SELECT line_version FROM branches WHERE project_id = $1::bigint AND name = $2),
     (SELECT count(*) || ' ' || coalesce(sum(hashint8extended(commit_id, position)), 0)
      FROM branch_commits WHERE project_id = $1::bigint AND branch = $2),
