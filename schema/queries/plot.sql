@@ -2,9 +2,9 @@
 
 -- name: plot_version
 -- A text that differs after every change of what a plot of the branch shows. Series, commits, runs and their results,
--- broken ones too, are only added, or taken out by an operator: their numbers and the newest run tell. A completed stub that was measured counts
--- line_version up (branch_times_set); commits of which none was measured before some seconds ago move without
--- (branch_positions_set): the positions tell. Old months are thinned with a row of retention.
+-- broken ones too, are only added, or taken out by an operator: their numbers and the newest run tell. A completed stub
+-- that was measured counts line_version up (branch_times_set); commits of which none was measured before some seconds
+-- ago move without (branch_positions_set): the positions tell. Old months are thinned with a row of retention.
 -- in: project_id i64, branch text
 -- out: version text
 SELECT concat_ws(' ',
