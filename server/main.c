@@ -35,7 +35,7 @@
 #define WRITERS      2
 #define READERS      2
 #define KEPT_BYTES   (64u * 1024 * 1024) /* of freed memory, kept for the next burst of requests */
-#define ANSWERS_BYTES ((size_t)64 << 20) /* of plots, see http/kept.h */
+#define PLOTS_BYTES  ((size_t)64 << 20)  /* of kept answers, see http/kept.h */
 #define CACHE_TTL_S  4 /* a revoked token ends within 5 s even when the database's event is lost */
 #define SILENT_MAX_S 10
 #define STUCK_MAX_S                                                                                \
@@ -380,7 +380,7 @@ static pfc_code start(server *s, pfc_err *err)
     pthread_mutex_init(&s->app.snapshot.gate.lock, NULL);
     pthread_mutex_init(&s->app.seen_schema.gate.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
-    s->app.kept = pfc_kept_new(ANSWERS_BYTES);
+    s->app.kept = pfc_kept_new(PLOTS_BYTES);
     code = pfc_manager_sockets(&s->listen_fd, &s->ops_fd, err);
     if (!code)
         code = pfc_db_open(&s->app.db, &db, err);

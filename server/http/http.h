@@ -110,7 +110,7 @@ typedef struct pfc_reply {
     size_t br_len;
     void *lender;                /* whose bodies these are, see kept.h; NULL: they are static */
     void (*leave)(void *lender); /* called once they are not read any more */
-    const char *wait_topic; /* set by pfc_reply_wait, static */
+    const char *wait_topic;      /* set by pfc_reply_wait, static */
     pfc_wish wish;          /* set by pfc_reply_wait_for; suits NULL: every event of the topic */
     double wait_s;          /* at most this long after the first call */
     const pfc_later *later; /* set by pfc_reply_later, static */

@@ -183,10 +183,9 @@ void pfc_kept_put(pfc_kept *kept, const char *key, const char *version, pfc_repl
     drop(kept, a);
     while (kept->bytes > 0 && kept->bytes + size_of(b) > kept->most_bytes)
         drop_oldest(kept);
-    *a = (answer){ .key = pfc_strdup(key),
-                   .version = pfc_strdup(version),
-                   .bodies = b,
-                   .used = ++kept->turn };
+    *a = (answer){
+        .key = pfc_strdup(key), .version = pfc_strdup(version), .bodies = b, .used = ++kept->turn
+    };
     kept->bytes += size_of(b);
     kept->built++;
     pthread_mutex_unlock(&kept->lock);

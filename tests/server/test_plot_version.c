@@ -1,7 +1,8 @@
 /* The version of a branch's data: every change that alters a plot changes it, and nothing else does. */
+#include <stdlib.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <stdlib.h>
 
 #include "server/services/ingest/ingest.h"
 #include "server/services/plot/plot.h"
@@ -100,17 +101,22 @@ Test(plot_version, moved_commits_thinned_months_and_what_an_operator_takes_out_c
     fx_ground g = ground();
     char *last = version(&g);
 
-    run_sql(&g, "WITH m AS (UPDATE branch_commits b SET position = CASE position WHEN 5 THEN 6 ELSE 5 END "
-                "WHERE position IN (5, 6) RETURNING 1) SELECT count(*)::text FROM m");
+    run_sql(
+        &g,
+        "WITH m AS (UPDATE branch_commits b SET position = CASE position WHEN 5 THEN 6 ELSE 5 END "
+        "WHERE position IN (5, 6) RETURNING 1) SELECT count(*)::text FROM m");
     expect_change(&g, &last, true, "two commits changed places");
     run_sql(&g, "WITH m AS (INSERT INTO retention (month, kept, rows_before, rows_after) "
                 "VALUES ('2020-01-01', 'days', 9, 3) RETURNING 1) SELECT count(*)::text FROM m");
     expect_change(&g, &last, true, "a thinned month");
-    run_sql(&g, "WITH m AS (UPDATE retention SET kept = 'referred', rows_before = 3, rows_after = 1, "
-                "at = clock_timestamp() RETURNING 1) SELECT count(*)::text FROM m");
+    run_sql(&g,
+            "WITH m AS (UPDATE retention SET kept = 'referred', rows_before = 3, rows_after = 1, "
+            "at = clock_timestamp() RETURNING 1) SELECT count(*)::text FROM m");
     expect_change(&g, &last, true, "the month was thinned again");
-    run_sql(&g, "WITH p AS (DELETE FROM run_parts WHERE run_id = (SELECT max(id) FROM runs) RETURNING 1) "
-                "SELECT count(*)::text FROM p");
+    run_sql(
+        &g,
+        "WITH p AS (DELETE FROM run_parts WHERE run_id = (SELECT max(id) FROM runs) RETURNING 1) "
+        "SELECT count(*)::text FROM p");
     expect_change(&g, &last, true, "a run was taken out");
     free(last);
     fx_end(&g);
@@ -124,7 +130,8 @@ Test(plot_version, judging_an_acceptance_and_a_setting_do_not_change_it)
 
     fx_detect(g.db);
     expect_change(&g, &last, false, "the series were judged");
-    run_sql(&g, "WITH m AS (UPDATE series SET exact = NOT exact, anchor_points = 1 RETURNING 1) SELECT count(*)::text FROM m");
+    run_sql(&g, "WITH m AS (UPDATE series SET exact = NOT exact, anchor_points = 1 RETURNING 1) "
+                "SELECT count(*)::text FROM m");
     expect_change(&g, &last, false, "a level was accepted");
     free(last);
     fx_end(&g);

@@ -356,11 +356,10 @@ static pfc_code read_plot(pfc_tx *tx, void *into, pfc_err *err)
     pfc_code code;
 
     reading_clear(r);
-    code =
-        pfc_plot_version_read(tx, r->project_id, r->opts->branch, &r->plot->version, err);
+    code = pfc_plot_version_read(tx, r->project_id, r->opts->branch, &r->plot->version, err);
     if (!code)
-        code = pfc_plot_candidates_load(tx, r->project_id, r->opts->branch, &r->plot->candidates,
-                                        err);
+        code =
+            pfc_plot_candidates_load(tx, r->project_id, r->opts->branch, &r->plot->candidates, err);
     if (!code && r->plot->candidates.rows.len == 0)
         code = pfc_tx_behind(tx, err);
     if (!code)

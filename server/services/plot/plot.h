@@ -129,7 +129,7 @@ typedef struct pfc_plot {
     size_t len;
     pfc_plot_mark *marks; /* broken results, newest first */
     size_t marks_len;
-    bool samples; /* raw samples were asked for, and there are few enough */
+    bool samples;  /* raw samples were asked for, and there are few enough */
     size_t read;   /* stored points that were read for it, also outside of the window */
     char *version; /* of the data that was read, see pfc_plot_version; owned */
 
