@@ -32,7 +32,7 @@ ORDER BY s.id LIMIT $3::int;
 -- name: plot_points
 -- The points of several series: those in chunks, then those stored after the newest chunk. The index of measurements is
 -- in the order of runs, not of times: without first.run, all entries of a series are read to find that none is newer. A
--- measurement is stored in the transaction of its part, so it is as old; parts of one minute are told apart by `until`.
+-- measurement is stored in the transaction of its part, so it is as old; `until` separates those of one minute.
 -- in: project_id i64, series_ids i64[], branch text
 -- out: series text, packed bytes
 WITH u AS MATERIALIZED (

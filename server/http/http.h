@@ -109,7 +109,7 @@ typedef struct pfc_reply {
     const char *br_body; /* static, by brotli; NULL: none */
     size_t br_len;
     void *lender;                /* whose bodies these are, see kept.h; NULL: they are static */
-    void (*leave)(void *lender); /* called once they are not read any more */
+    void (*leave)(void *lender); /* called when they are no longer read */
     const char *wait_topic;      /* set by pfc_reply_wait, static */
     pfc_wish wish;          /* set by pfc_reply_wait_for; suits NULL: every event of the topic */
     double wait_s;          /* at most this long after the first call */

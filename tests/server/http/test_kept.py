@@ -51,7 +51,7 @@ class Kept(unittest.TestCase):
         return answer, figure("found") > before
 
     def built(self, query=""):
-        """What a server answers that has kept nothing."""
+        """The answer of a server that has kept nothing."""
         fresh = support.Server(database, "--public-read")
         try:
             return fresh.call("GET", PLOT + query).body

@@ -1,4 +1,4 @@
-/* What the overview asks for. */
+/* The paths that the overview asks for. */
 import { withQuery } from "../base/route";
 
 const of = (project: string) => `/projects/${encodeURIComponent(project)}`;

@@ -1,5 +1,5 @@
 /*
- * What of a drawn picture can be used again when the view moves. 200 lines take 10 to 20 ms of a slow processor, which is
+ * The part of a drawn picture that can be used again when the view moves. 200 lines take 10 to 20 ms of a slow processor, which is
  * all of a frame; a moved picture and the strips that it leaves bare take 1 or 2. Pure.
  */
 import type { View } from "./lines";
@@ -13,7 +13,7 @@ export interface Move {
   /** Where its left and right edge come to lie. */
   left: number;
   right: number;
-  /** What it leaves bare. */
+  /** Columns that it leaves bare. */
   bare: Strip[];
 }
 

@@ -4,7 +4,7 @@ import { extent, rangeOf, ticks, type Panel, type View } from "./lines";
 import { fits, moveOf, type Move, type Strip } from "./moved";
 import { clear, columnOf, drawLine, fillRow, roomFor, rowOf, type Axes, type Frame, type Room } from "./raster";
 
-/** What a picture of a panel depends on. */
+/** All that a picture of a panel depends on. */
 export interface Look {
   panel: Panel;
   xs: Float64Array;
@@ -23,7 +23,7 @@ export const RIGHT = 10;
 export const TOP = 8;
 export const AXIS = 24;
 
-/** Drawing all lines anew takes no longer than this: then it is done in every frame. */
+/** If drawing all lines takes no longer than this, it is done in every frame. */
 const FAST_MS = 5;
 
 /** Eight hues that differ for the common kinds of colour blindness (Okabe and Ito), a set for each theme. */
@@ -47,10 +47,10 @@ export interface Picture {
   room: Room;
   plate: HTMLCanvasElement;
   plain: CanvasRenderingContext2D;
-  /** What the plate shows; its view may lie up to half a pixel beside the one that was asked for. */
+  /** The content of the plate; its view may lie up to half a pixel beside the one that was asked for. */
   of: Look;
   y: [number, number];
-  /** What drawing all of it took. */
+  /** The time that drawing all of it took. */
   ms: number;
 }
 
@@ -108,7 +108,7 @@ function movable(kept: Picture | null, p: Look): Move | null {
   return fits(kept.y, values, rangeOf(values, p.log), p.log) ? moveOf(was.view, p.view, wide) : null;
 }
 
-function drawAnew(p: Look, old: Picture | null, colour: (name: string) => string): Picture | null {
+function drawWhole(p: Look, old: Picture | null, colour: (name: string) => string): Picture | null {
   const begin = performance.now();
   const { wide, high, ratio } = sizeOf(p);
   const plate = old?.plate ?? document.createElement("canvas");
@@ -139,7 +139,7 @@ export function paint(canvas: HTMLCanvasElement, p: Look, old: Picture | null, m
   const colour = (name: string) => css.getPropertyValue(`--${name}`).trim();
   const move = moving ? movable(old, p) : null;
   const [left, top] = [Math.round(LEFT * ratio), Math.round(TOP * ratio)];
-  const picture = move ? old : drawAnew(p, old, colour);
+  const picture = move ? old : drawWhole(p, old, colour);
   if (!picture) return { picture: null, exact: true };
   let view = p.view;
   ctx.fillStyle = colour("surface");
