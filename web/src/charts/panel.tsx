@@ -53,6 +53,7 @@ export function PanelChart(props: PanelProps) {
       dirty.current = false;
       const drawn = paint(canvas.current, now.current, picture.current, performance.now() < moved.current);
       picture.current = drawn.picture;
+      canvas.current.dataset["exact"] = String(drawn.exact); /* false while a moved picture is shown */
       now.current.onDrawn?.();
       window.clearTimeout(rest.current);
       if (!drawn.exact) rest.current = window.setTimeout(draw, REST_MS);
