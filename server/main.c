@@ -36,6 +36,7 @@
 #define WRITERS      2
 #define READERS      2
 #define KEPT_BYTES   (64u * 1024 * 1024) /* of freed memory, kept for the next burst of requests */
+#define PLOTS_BYTES  ((size_t)64 << 20)  /* of kept answers, see http/kept.h */
 #define CACHE_TTL_S  4 /* a revoked token ends within 5 s even when the database's event is lost */
 #define SILENT_MAX_S 10
 #define STUCK_MAX_S                                                                                \
@@ -381,6 +382,7 @@ static pfc_code start(server *s, pfc_err *err)
     pthread_mutex_init(&s->app.seen_schema.gate.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
     s->app.traces = pfc_trace_views_new();
+    s->app.kept = pfc_kept_new(PLOTS_BYTES);
     code = pfc_manager_sockets(&s->listen_fd, &s->ops_fd, err);
     if (!code)
         code = pfc_db_open(&s->app.db, &db, err);
@@ -490,6 +492,7 @@ static void stop(server *s)
     pfc_bot_setups_free(s->setups);
     pfc_cache_free(s->app.cache);
     pfc_trace_views_free(s->app.traces);
+    pfc_kept_free(s->app.kept);
     pfc_rows_clear(&s->app.snapshot.jobs);
     free(atomic_load(&s->app.description));
     pfc_server_settings_clear(&s->settings);

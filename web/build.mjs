@@ -36,28 +36,33 @@ async function put(files, path, bytes, immutable) {
   });
 }
 
-const result = await esbuild.build({
+const common = {
   absWorkingDir: here,
-  entryPoints: { main: "src/main.tsx", theme: "src/theme.ts", style: "src/style/style.css" },
   outdir: out,
   bundle: true,
+  minify: true,
+  write: false,
+  target: ["es2021", "chrome100", "firefox100", "safari15.4"],
+  legalComments: "none",
+  charset: "utf8",
+  logLevel: "warning",
+};
+// A script without imports: it runs before the modules are here.
+const early = await esbuild.build({ ...common, entryPoints: { early: "src/early.ts" }, format: "iife" });
+const result = await esbuild.build({
+  ...common,
+  entryPoints: { main: "src/main.tsx", style: "src/style/style.css" },
   // A page's code is a file of its own, fetched when the page is opened; code that pages share is named by what it holds.
   splitting: true,
   chunkNames: "assets/[name]-[hash]",
-  minify: true,
-  write: false,
   format: "esm",
-  target: ["es2021", "chrome100", "firefox100", "safari15.4"],
   jsx: "automatic",
   jsxImportSource: "preact",
   metafile: true,
-  legalComments: "none",
-  charset: "utf8",
   loader: { ".woff2": "file" },
   assetNames: "assets/[name]-[hash]",
   publicPath: "/",
   define: { "process.env.NODE_ENV": '"production"' },
-  logLevel: "warning",
 });
 
 await rm(out, { recursive: true, force: true });
@@ -67,7 +72,7 @@ const hashed = (name, bytes) => {
   const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 10);
   return `assets/${basename(name, extname(name))}-${hash}${extname(name)}`;
 };
-for (const file of result.outputFiles) {
+for (const file of [...early.outputFiles, ...result.outputFiles]) {
   const name = basename(file.path);
   const bytes = Buffer.from(file.contents);
   const path = file.path.startsWith(join(out, "assets") + sep) ? `assets/${name}` : hashed(name, bytes);
@@ -98,7 +103,7 @@ const html = (await readFile(join(here, "index.html"), "utf8")).replace(/\{\{([\
 await put(files, "index.html", Buffer.from(html), false);
 files.sort((a, b) => (a.path < b.path ? -1 : 1));
 await writeFile(join(out, "manifest.json"), `${JSON.stringify({ pages: PAGES, files }, null, 1)}\n`);
-const shown = new Set(["main.js", "style.css", "theme.js"].map((name) => names.get(name)));
+const shown = new Set(["main.js", "style.css", "early.js"].map((name) => names.get(name)));
 for (const name of first) shown.add(`assets/${basename(name)}`);
 const size = files.filter((f) => shown.has(f.path)).reduce((sum, f) => sum + f.gzip, 0);
 for (const f of files) console.log(`${f.path} ${f.bytes} bytes${f.gzip ? `, ${f.gzip} gzip` : ""}`);

@@ -1,5 +1,22 @@
 -- Many series on one chart.
 
+-- name: plot_version
+-- A text that differs after every change of what a plot of the branch shows. Series, commits, runs and their results,
+-- broken ones too, are only added, or taken out by an operator: their numbers and the newest run tell. A completed stub
+-- that was measured counts line_version up (branch_times_set); commits of which none was measured before some seconds
+-- ago move without (branch_positions_set): the positions tell. Old months are thinned with a row of retention.
+-- in: project_id i64, branch text
+-- out: version text
+SELECT concat_ws(' ',
+    (SELECT string_agg(t.what || t.n, ' ' ORDER BY t.what)
+     FROM (SELECT what, sum(n) AS n FROM tallies WHERE project_id = $1::bigint
+           AND what IN ('commits', 'measurements', 'runs', 'series') GROUP BY what) t),
+    'run', (SELECT max(id) FROM runs WHERE project_id = $1::bigint),
+    'line', (SELECT line_version FROM branches WHERE project_id = $1::bigint AND name = $2),
+    (SELECT count(*) || ' ' || coalesce(sum(hashint8extended(commit_id, position)), 0)
+     FROM branch_commits WHERE project_id = $1::bigint AND branch = $2),
+    'thinned', (SELECT count(*) || ' ' || coalesce(max(at)::text, '') FROM retention)) AS version;
+
 -- name: plot_candidates
 -- The series of a branch, from which an expression selects.
 -- in: project_id i64, branch text, limit i64
@@ -13,22 +30,32 @@ WHERE s.project_id = $1::bigint AND s.branch = $2
 ORDER BY s.id LIMIT $3::int;
 
 -- name: plot_points
--- The points of several series: those in chunks, then those stored after the newest chunk.
+-- The points of several series: those in chunks, then those stored after the newest chunk. The index of measurements is
+-- in the order of runs, not of times: without first.run, all entries of a series are read to find that none is newer. A
+-- measurement is stored in the transaction of its part, so it is as old; `until` separates those of one minute.
 -- in: project_id i64, series_ids i64[], branch text
 -- out: series text, packed bytes
+WITH u AS MATERIALIZED (
+    SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
+                         JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
+                         WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
+    FROM unnest($2::bigint[]) AS id),
+first AS MATERIALIZED (
+    SELECT d.minute, min(q.run_id) AS run
+    FROM (SELECT DISTINCT date_trunc('minute', until) AS minute FROM u) d
+    JOIN run_parts q ON q.project_id = $1::bigint AND q.received_at >= d.minute
+    GROUP BY d.minute)
 SELECT c.series_id::text AS series, c.packed
 FROM series_chunks c
 JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
 WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[])
 UNION ALL
 SELECT p.series_id::text, string_agg(p.packed, '')
-FROM (SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
-                           JOIN branches b ON b.project_id = c.project_id AND b.name = $3
-                               AND b.line_version = c.line_version
-                           WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
-      FROM unnest($2::bigint[]) AS id OFFSET 0) u
+FROM u
+JOIN first f ON f.minute = date_trunc('minute', u.until)
 -- One join for all series: one a series reads the commits again for each.
 JOIN series_points p ON p.project_id = $1::bigint AND p.series_id = u.id AND p.branch = $3 AND p.stored_at >= u.until
+    AND p.run_id >= f.run
 GROUP BY p.series_id;
 
 -- name: plot_broken

@@ -14,6 +14,7 @@
 #include "server/bot/setup.h"
 #include "server/handlers/fields.h"
 #include "server/http/http.h"
+#include "server/http/kept.h"
 #include "server/services/access/access.h"
 #include "server/services/access/refusals.h"
 #include "server/services/alerts/withheld.h"
@@ -56,6 +57,7 @@ struct pfc_app {
     pfc_db *db;             /* the primary; reads may go to its replica */
     pfc_httpd *http;        /* set once the server listens */
     pfc_cache *cache;       /* tokens and projects; NULL: every request reads them */
+    pfc_kept *kept;         /* answers that cost much; NULL: each is built again */
     pfc_refusals *refusals; /* counts refused writes; NULL: none are recorded */
     pfc_writer *writer;     /* stores runs in groups; NULL: one transaction for each run */
     const char *sources;    /* patterns of repositories that any job may use; NULL: none */

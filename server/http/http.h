@@ -103,12 +103,14 @@ typedef struct pfc_reply {
     const char *content_type; /* static */
     const char *cache;        /* Cache-Control, static; NULL: "private, no-cache" */
     const char *encoding;     /* Content-Encoding of body as it is, static; NULL: plain */
-    bool borrowed;            /* body is static and not freed */
-    const char *gzip_body;    /* static, the same compressed beforehand; NULL: none */
+    bool borrowed;            /* body is not freed: it is static, or the lender's */
+    const char *gzip_body;    /* likewise, the same compressed beforehand; NULL: none */
     size_t gzip_len;
     const char *br_body; /* static, by brotli; NULL: none */
     size_t br_len;
-    const char *wait_topic; /* set by pfc_reply_wait, static */
+    void *lender;                /* whose bodies these are, see kept.h; NULL: they are static */
+    void (*leave)(void *lender); /* called when they are no longer read */
+    const char *wait_topic;      /* set by pfc_reply_wait, static */
     pfc_wish wish;          /* set by pfc_reply_wait_for; suits NULL: every event of the topic */
     double wait_s;          /* at most this long after the first call */
     const pfc_later *later; /* set by pfc_reply_later, static */

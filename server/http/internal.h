@@ -213,6 +213,8 @@ const char *httpd_error_word(int status);
 /** Replaces the reply by the error; status 0: the status of err->code. */
 void httpd_reply_error(pfc_reply *reply, int status, const pfc_err *err);
 void httpd_reply_clear(pfc_reply *reply);
+/** The bytes compressed; NULL where that is no shorter. Caller frees. */
+char *httpd_gzip(const char *bytes, size_t len, size_t *out_len);
 /** Passes the reply to libmicrohttpd, which owns its body from then on. */
 enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close);
 

@@ -74,6 +74,8 @@ void httpd_reply_clear(pfc_reply *reply)
 {
     if (!reply->borrowed)
         free(reply->body);
+    if (reply->lender)
+        reply->leave(reply->lender);
     memset(reply, 0, sizeof(*reply));
 }
 
@@ -220,34 +222,55 @@ void httpd_security_headers(struct MHD_Response *response, const httpd_exchange 
     MHD_add_response_header(response, "X-Request-Id", x->id);
 }
 
+/* gzip of the bytes; longest: NULL where the result would be longer. */
+static char *deflated(const char *bytes, size_t len, size_t longest, size_t *out_len)
+{
+    z_stream stream = { 0 };
+    uLong bound = compressBound((uLong)len) + 32;
+    char *out;
+    bool done;
+
+    /* 16 + 15: gzip framing; level 1 costs a third of the default for 10 % more bytes. */
+    if (deflateInit2(&stream, 1, Z_DEFLATED, 16 + 15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return NULL;
+    out = pfc_alloc(bound);
+    stream.next_in = (Bytef *)(uintptr_t)bytes;
+    stream.avail_in = (uInt)len;
+    stream.next_out = (Bytef *)out;
+    stream.avail_out = (uInt)bound;
+    done = deflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out <= longest;
+    *out_len = stream.total_out;
+    deflateEnd(&stream);
+    if (done)
+        return out;
+    free(out);
+    return NULL;
+}
+
+char *httpd_gzip(const char *bytes, size_t len, size_t *out_len)
+{
+    char *out = len ? deflated(bytes, len, len - 1, out_len) : NULL;
+
+    if (!out)
+        *out_len = 0;
+    return out;
+}
+
 /* Compresses in place; leaves the reply plain when that does not help, unless the client wants none
  * such. */
 static void compress_body(pfc_reply *reply, bool must)
 {
-    z_stream stream = { 0 };
-    uLong bound = compressBound((uLong)reply->body_len) + 32;
-    char *out;
+    size_t len;
+    char *out = deflated(reply->body, reply->body_len, must ? SIZE_MAX : reply->body_len - 1, &len);
 
-    /* 16 + 15: gzip framing; level 1 costs a third of the default for 10 % more bytes. */
-    if (deflateInit2(&stream, 1, Z_DEFLATED, 16 + 15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (!out)
         return;
-    out = pfc_alloc(bound);
-    stream.next_in = (Bytef *)reply->body;
-    stream.avail_in = (uInt)reply->body_len;
-    stream.next_out = (Bytef *)out;
-    stream.avail_out = (uInt)bound;
-    if (deflate(&stream, Z_FINISH) == Z_STREAM_END &&
-        (must || stream.total_out < reply->body_len)) {
-        if (!reply->borrowed)
-            free(reply->body);
-        reply->body = out;
-        reply->body_len = stream.total_out;
-        reply->borrowed = false;
-        reply->encoding = "gzip";
-    } else {
-        free(out);
-    }
-    deflateEnd(&stream);
+    if (!reply->borrowed)
+        free(reply->body);
+    reply->body = out;
+    reply->body_len = len;
+    reply->borrowed = false;
+    reply->encoding = "gzip";
 }
 
 static bool compressible(const pfc_reply *reply)
@@ -359,6 +382,21 @@ static void add_headers(const httpd_exchange *x, const pfc_reply *reply, const c
         add_retry(response, x->retry_s);
 }
 
+static struct MHD_Response *response_of(pfc_reply *reply)
+{
+    struct MHD_Response *response;
+
+    if (!reply->lender || !reply->borrowed)
+        return MHD_create_response_from_buffer(reply->body_len, reply->body,
+                                               reply->borrowed ? MHD_RESPMEM_PERSISTENT
+                                                               : MHD_RESPMEM_MUST_FREE);
+    response = MHD_create_response_from_buffer_with_free_callback_cls(reply->body_len, reply->body,
+                                                                      reply->leave, reply->lender);
+    if (response)
+        reply->lender = NULL; /* left when the last byte is sent */
+    return response;
+}
+
 enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close)
 {
     struct MHD_Response *response;
@@ -370,9 +408,7 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
     x->status = reply->status;
     x->sent_bytes = reply->body_len;
     x->run_id = reply->run_id;
-    response = MHD_create_response_from_buffer(reply->body_len, reply->body,
-                                               reply->borrowed ? MHD_RESPMEM_PERSISTENT
-                                                               : MHD_RESPMEM_MUST_FREE);
+    response = response_of(reply);
     if (!response)
         return MHD_NO;
     reply->body = NULL; /* owned by libmicrohttpd from here on */
@@ -382,5 +418,6 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
         MHD_add_response_header(response, "Connection", "close");
     sent = MHD_queue_response(x->mhd, (unsigned)reply->status, response);
     MHD_destroy_response(response);
+    httpd_reply_clear(reply);
     return sent;
 }

@@ -4,6 +4,7 @@ import { startAccount } from "./api/scopes";
 import { startIsolation } from "./base/isolate";
 import { startLocation } from "./base/location";
 import { startTheme } from "./base/theme";
+import { startAhead } from "./views/ahead";
 import { Shell } from "./views/shell";
 
 startIsolation();
@@ -11,5 +12,6 @@ startTheme();
 startLocation();
 startAccount();
 startLive();
+startAhead();
 const root = document.getElementById("app");
 if (root) render(<Shell />, root);

@@ -1,4 +1,4 @@
-/* Runs before the first paint, so that a dark page never flashes white; base/theme.ts takes over from here. */
+/* Part of early.ts; base/theme.ts takes over from here. */
 {
   let choice: string | null = null;
   try {
@@ -9,3 +9,4 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset["theme"] = choice === "light" || choice === "dark" ? choice : dark ? "dark" : "light";
 }
+export {};

@@ -79,6 +79,7 @@ static void put_own(pfc_app *app, pfc_buf *out)
     const pfc_thread_health *health = &app->thread_health;
     pfc_db_counts pool = { 0 };
     pfc_writer_counts writer = { 0 };
+    pfc_kept_figures kept;
 
     pfc_db_figures(app->db, &pool);
     put_gauge(out, "perfci_pool_connections", "Database connections of this server.",
@@ -107,6 +108,12 @@ static void put_own(pfc_app *app, pfc_buf *out)
                 (double)atomic_load(&health->not_judged));
     put_counter(out, "perfci_leases_expired", "Jobs whose lease expired without a heartbeat.",
                 (double)atomic_load(&health->expired));
+    pfc_kept_count(app->kept, &kept);
+    put_gauge(out, "perfci_kept_bytes", "Memory of answers that are kept, plain and compressed.",
+              (double)kept.bytes);
+    put_counter(out, "perfci_kept_found", "Requests answered by a kept answer.",
+                (double)kept.found);
+    put_counter(out, "perfci_kept_built", "Answers that were built and kept.", (double)kept.built);
     put_process(out);
     /* The writer starts after the schema is in place. */
     if (!atomic_load(&app->ready) || !app->writer)

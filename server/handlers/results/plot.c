@@ -8,6 +8,9 @@
 #include "core/select/select.h"
 #include "server/handlers/handlers.h"
 
+/* Below, building an answer costs little more than reading the version of its data. */
+#define KEEP_FROM_POINTS 20000
+
 /* ---- lines ---- */
 
 /* Base64 of the values as 32-bit little-endian floats: a fifth of the time of decimal numbers, and
@@ -150,22 +153,72 @@ static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
     return code;
 }
 
+/* The question, on which an answer depends beside the data: each part with its length, so that no two
+ * questions have one key. */
+static char *key_of(int64_t project, const pfc_plot_opts *o)
+{
+    const char *const texts[] = { o->branch, o->select, o->from, o->to, o->relative, o->group };
+    pfc_buf key;
+
+    pfc_buf_init(&key, PFC_KEPT_MAX_KEY);
+    pfc_buf_printf(&key, "plot %lld %d %d %d", (long long)project, o->columns, o->cells,
+                   o->samples);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++)
+        pfc_buf_printf(&key, " %zu:%s", texts[i] ? strlen(texts[i]) + 1 : 0,
+                       texts[i] ? texts[i] : "");
+    return pfc_buf_take(&key);
+}
+
+/* True: the reply is the kept answer, and the data has not changed since it was built. */
+static pfc_code find_kept(pfc_app *app, int64_t project, const pfc_plot_opts *o, const char *key,
+                          pfc_reply *reply, bool *found, pfc_err *err)
+{
+    char *version = NULL;
+    pfc_code code;
+
+    *found = false;
+    if (!pfc_kept_has(app->kept, key))
+        return PFC_OK;
+    code = pfc_plot_version(app->db, project, o->branch, &version, err);
+    if (!code)
+        *found = pfc_kept_find(app->kept, key, version, reply);
+    free(version);
+    return code;
+}
+
+static pfc_code build(pfc_app *app, int64_t project, const pfc_plot_opts *opts, const char *key,
+                      pfc_reply *reply, pfc_err *err)
+{
+    pfc_plot plot = { 0 };
+    pfc_code code = pfc_plot_read(app->db, project, opts, &plot, err);
+
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_plot(&plot, opts->branch), err);
+    if (!code && plot.read >= KEEP_FROM_POINTS)
+        pfc_kept_put(app->kept, key, plot.version, reply);
+    pfc_plot_clear(&plot);
+    return code;
+}
+
 /* GET /api/v1/projects/{p}/plot */
 PFC_HANDLER(plot)
 {
     pfc_plot_opts opts = { 0 };
     pfc_projects row = { 0 };
-    pfc_plot plot = { 0 };
+    char *key = NULL;
+    bool found = false;
     int64_t project = 0;
     pfc_code code = decode_opts(req, &opts, err);
 
     if (!code)
         code = pfc_decode_branch(app, req, &project, &opts.branch, &row, err);
-    if (!code)
-        code = pfc_plot_read(app->db, project, &opts, &plot, err);
-    if (!code)
-        code = pfc_reply_json(reply, 200, encode_plot(&plot, opts.branch), err);
-    pfc_plot_clear(&plot);
+    if (!code) {
+        key = key_of(project, &opts);
+        code = find_kept(app, project, &opts, key, reply, &found, err);
+    }
+    if (!code && !found)
+        code = build(app, project, &opts, key, reply, err);
+    free(key);
     pfc_rows_clear(&row);
     return code;
 }

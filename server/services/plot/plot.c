@@ -326,6 +326,8 @@ static pfc_code read_results(pfc_tx *tx, reading *r, pfc_err *err)
                                                                 .limit = PFC_PLOT_MAX_BROKEN },
                                    &p->broken, err);
     if (!code) {
+        for (size_t i = 0; i < r->len; i++)
+            p->read += r->members[i].points.len;
         make_lines(r);
         code = mark_axis(r, &axis, err);
     }
@@ -354,7 +356,10 @@ static pfc_code read_plot(pfc_tx *tx, void *into, pfc_err *err)
     pfc_code code;
 
     reading_clear(r);
-    code = pfc_plot_candidates_load(tx, r->project_id, r->opts->branch, &r->plot->candidates, err);
+    code = pfc_plot_version_read(tx, r->project_id, r->opts->branch, &r->plot->version, err);
+    if (!code)
+        code =
+            pfc_plot_candidates_load(tx, r->project_id, r->opts->branch, &r->plot->candidates, err);
     if (!code && r->plot->candidates.rows.len == 0)
         code = pfc_tx_behind(tx, err);
     if (!code)
@@ -409,6 +414,7 @@ void pfc_plot_clear(pfc_plot *plot)
     }
     free(plot->lines);
     free(plot->marks);
+    free(plot->version);
     pfc_texts_clear(&plot->unknown);
     pfc_rows_clear(&plot->columns);
     pfc_rows_clear(&plot->broken);

@@ -129,11 +129,19 @@ typedef struct pfc_plot {
     size_t len;
     pfc_plot_mark *marks; /* broken results, newest first */
     size_t marks_len;
-    bool samples; /* raw samples were asked for, and there are few enough */
+    bool samples;  /* raw samples were asked for, and there are few enough */
+    size_t read;   /* stored points that were read for it, also outside of the window */
+    char *version; /* of the data that was read, see pfc_plot_version; owned */
 
     pfc_plot_candidates candidates; /* the texts of series */
     pfc_sql_plot_broken_rows broken;
 } pfc_plot;
+
+/** A text that differs after every change of the data that alters a plot of this branch: new
+ *  commits, results or series, commits that moved, and thinned months. Acceptances, alerts and
+ *  settings alter none. Costs milliseconds; caller frees *out. A replica may answer. */
+pfc_code pfc_plot_version(pfc_db *db, int64_t project_id, const char *branch, char **out,
+                          pfc_err *err) PFC_MUSTCHECK;
 
 /** PFC_EINVAL with the field: a fault in the expression, from, to, relative or columns;
  *  PFC_ENOTFOUND: no such commit; PFC_ETOOBIG: over a limit above. Clear *out. A replica may

@@ -68,4 +68,10 @@ pfc_code pfc_plot_read_points(pfc_tx *tx, int64_t project_id, const char *branch
                               size_t len, pfc_err *err) PFC_MUSTCHECK;
 void pfc_plot_members_free(pfc_plot_member *members, size_t len);
 
+/* ---- version.c ---- */
+
+/** As pfc_plot_version, of the state that `tx` sees. */
+pfc_code pfc_plot_version_read(pfc_tx *tx, int64_t project_id, const char *branch, char **out,
+                               pfc_err *err) PFC_MUSTCHECK;
+
 #endif

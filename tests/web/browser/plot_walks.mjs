@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { settled, shoot, violations } from "./browser.mjs";
 import { groupsOf } from "./mock_groups.mjs";
-import { id } from "./mock_plot.mjs";
+import { id, plotOf } from "./mock_plot.mjs";
 import { param, until, wide, withPage } from "./walks.mjs";
 
 const PLOT = "/p/kernels/plot";
@@ -182,7 +182,56 @@ async function a_group_shows_its_alerts_as_a_heat_map({ browser, mock, state }) 
   });
 }
 
+/* 200 lines that take longer than a frame: while the pointer drags, their picture is moved; at rest it is the one that is
+ * drawn without any move. */
+async function a_dragged_picture_comes_to_rest_as_drawn_at_once({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.route("**/api/**/plot?**", async (route) => {
+      const reply = plotOf(new URL(route.request().url()));
+      const lines = Array.from({ length: 400 }, (_, n) => ({ ...reply.lines[n % reply.lines.length], series_id: 1000 + n, benchmark: `gemm/n${n}` })).slice(0, 200);
+      await route.fulfill({ json: { ...reply, lines, matched: 200, samples: true, places: reply.columns.commit.length } });
+    });
+    await page.goto(`${mock.url}${PLOT}?drag=pan`);
+    await settled(page);
+    const canvas = page.locator(".panel-box canvas");
+    await canvas.and(page.locator("[data-exact=true]")).waitFor();
+    const box = await canvas.boundingBox();
+    const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+    await page.mouse.move(middle.x, middle.y);
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -150);
+    await page.keyboard.up("Control");
+    await until(page, () => new URLSearchParams(location.search).has("from"));
+    await page.evaluate(() => {
+      window.moves = [];
+      const host = document.querySelector(".panel-box canvas");
+      new MutationObserver(() => window.moves.push(host.dataset.exact)).observe(host, { attributeFilter: ["data-exact"] });
+    });
+    await page.mouse.down();
+    for (let i = 1; i <= 30; i++) await page.mouse.move(middle.x + 4 * i, middle.y);
+    await page.mouse.up();
+    await page.mouse.move(2, 2); /* off the chart, whose nearest line would be brought out */
+    await until(page, () => { /* at rest: exact, and the same in 20 polls */
+      const host = document.querySelector(".panel-box canvas");
+      const now = host.dataset.exact + host.toDataURL();
+      window.same = now === window.last ? (window.same ?? 0) + 1 : 0;
+      window.last = now;
+      return host.dataset.exact === "true" && window.same >= 20;
+    });
+    assert.ok((await page.evaluate(() => window.moves)).includes("false"), "no picture was moved: the machine draws 200 lines within 5 ms");
+    const rested = await canvas.evaluate((c) => c.toDataURL());
+    /* Another theme, and back: drawn from the values, whatever was shown before. */
+    for (const name of ["Use the dark theme", "Use the light theme"]) {
+      const last = await canvas.evaluate((c) => c.toDataURL());
+      await page.getByRole("button", { name }).click();
+      await until(page, (old) => document.querySelector(".panel-box canvas").toDataURL() !== old, last);
+    }
+    await until(page, (want) => document.querySelector(".panel-box canvas").toDataURL() === want, rested);
+  });
+}
+
 export const plotWalks = {
+  a_dragged_picture_comes_to_rest_as_drawn_at_once,
   a_large_heat_map_makes_the_cells_in_view, a_group_shows_its_alerts_as_a_heat_map,
   a_heat_map_tells_changes_from_noise_and_from_nothing,
   an_expression_is_completed_by_keys, a_fault_in_the_expression_is_marked, keys_zoom_and_the_server_sends_the_part,

@@ -3,6 +3,7 @@
  * SIGNED_IN_KEY only remembers that there was a sign-in, because the page cannot see the cookie.
  */
 import { signal } from "@preact/signals";
+import { forgetAhead, takeAhead } from "../base/ahead";
 
 const SIGNED_IN_KEY = "perfci.signed_in";
 
@@ -28,6 +29,7 @@ export const session = signal(remembered());
 export const signOuts = signal(0);
 
 function setSession(value: number): void {
+  forgetAhead();
   if (!value) signOuts.value += 1;
   session.value = value;
   try {
@@ -69,7 +71,7 @@ async function failure(reply: Response): Promise<ApiError> {
 async function send(method: string, path: string, init: RequestInit): Promise<Response> {
   let reply: Response;
   try {
-    reply = await fetch(`/api/v1${path}`, { ...init, method, credentials: "same-origin" });
+    reply = await ((method === "GET" && takeAhead(path)) || fetch(`/api/v1${path}`, { ...init, method, credentials: "same-origin" }));
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new ApiError(0, "unreachable", "The server cannot be reached. This page retries automatically.");

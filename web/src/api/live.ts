@@ -1,5 +1,6 @@
 /* Fresh data: server-sent events, or a poll every 15 s where no stream comes through. */
 import { effect, signal } from "@preact/signals";
+import { forgetAhead } from "../base/ahead";
 import { session } from "./client";
 
 export type Topic = "run" | "alert" | "job" | "bisection" | "environment";
@@ -27,6 +28,7 @@ export function onNews(topics: readonly Topic[], refresh: () => void): () => voi
 }
 
 function announce(topic: Topic): void {
+  forgetAhead();
   for (const refresh of listeners.get(topic) ?? []) waiting.add(refresh);
   settling ??= window.setTimeout(() => {
     settling = undefined;

@@ -1,5 +1,21 @@
 /* Many series in columns of commits: GET /projects/{p}/plot and /plot/names. */
 
+import { withQuery } from "../base/route";
+
+const base = (project: string) => `/projects/${encodeURIComponent(project)}/plot`;
+
+/** Cells of all lines: more than 100 lines get fewer columns, each the span of its commits. */
+const MOST_CELLS = 130_000;
+/** Columns to ask for: one a pixel that the chart has. */
+const columnsOf = (width: number) => Math.max(200, Math.min(2000, Math.round(width / 50) * 50));
+
+export const namesPath = (project: string) => `${base(project)}/names`;
+/** All commits, for a window of this width; `part`: between two commits, with raw samples where there are few points. */
+export const plotPath = (project: string, asked: URLSearchParams, width: number, part?: { from: string; to: string }) => withQuery(base(project), {
+  select: asked.get("select"), group: asked.get("group"), relative: asked.get("relative"), points: columnsOf(width), cells: MOST_CELLS,
+  ...(part && { ...part, samples: "true" }),
+});
+
 export interface PlotLine {
   /** Null: a group. */
   series_id: number | null;

@@ -1,5 +1,5 @@
 /* Data for a view: loading, failed or loaded. Loaded data is refreshed and stays on view meanwhile. */
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { ApiError, request, session, signOuts } from "./client";
 import { onNews, type Topic } from "./live";
 
@@ -29,7 +29,7 @@ export function useApi<T>(path: string | null, topics: readonly Topic[] = []): L
   const key = signOuts.value; /* sign-ins keep what is on view, with the texts that a user has typed */
   const signedIn = session.value;
 
-  useEffect(() => {
+  useLayoutEffect(() => { /* an effect would ask a frame later */
     if (path === null) return undefined;
     const abort = new AbortController();
     request<T>("GET", path, undefined, abort.signal).then(

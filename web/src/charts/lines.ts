@@ -29,15 +29,28 @@ export interface Lines { xs: Float64Array; panels: Panel[]; reply: PlotReply }
 
 export type Layout = "overlaid" | "stacked";
 
-/** 32-bit little-endian floats in base64. */
-export function floats(text: string): Float32Array {
-  const raw = atob(text);
-  const bytes = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-  const view = new DataView(bytes.buffer);
-  const out = new Float32Array(raw.length >> 2);
-  for (let i = 0; i < out.length; i++) out[i] = view.getFloat32(4 * i, true);
-  return out;
+const DIGITS = new Uint8Array(128);
+[..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].forEach((digit, value) => { DIGITS[digit.charCodeAt(0)] = value; });
+
+/** 32-bit little-endian floats in base64, times a factor. Not by atob, whose text costs more than this. */
+export function floats(text: string, factor = 1): Float32Array {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  const count = Math.max(0, (text.length * 3) / 4 - padding) >> 2;
+  const bytes = new Uint8Array((text.length >> 2) * 3 + 3 & ~3);
+  for (let i = 0, at = 0; i + 3 < text.length; i += 4, at += 3) {
+    const three = (DIGITS[text.charCodeAt(i)] as number) << 18 | (DIGITS[text.charCodeAt(i + 1)] as number) << 12
+      | (DIGITS[text.charCodeAt(i + 2)] as number) << 6 | (DIGITS[text.charCodeAt(i + 3)] as number);
+    bytes[at] = three >> 16;
+    bytes[at + 1] = three >> 8;
+    bytes[at + 2] = three;
+  }
+  return scale(new Float32Array(bytes.buffer, 0, count), factor);
+}
+
+/** In place. */
+function scale(values: Float32Array, factor: number): Float32Array {
+  if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] = (values[i] as number) * factor;
+  return values;
 }
 
 /** The part of a name that distinguishes a line: the group's value, or benchmark, metric and backend as far as they differ among the lines. */
@@ -58,12 +71,6 @@ function baseOf(line: PlotLine, median: Float32Array, named: boolean): number {
   return NaN;
 }
 
-function scaled(values: Float32Array, factor: number): Float32Array {
-  const out = new Float32Array(values.length);
-  for (let i = 0; i < values.length; i++) out[i] = (values[i] as number) * factor;
-  return out;
-}
-
 export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, named: boolean, group: string | null): Lines {
   const panels: Panel[] = [];
   const places = new Map<string, Panel>();
@@ -79,9 +86,9 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
   reply.lines.forEach((line, index) => {
     const median = raw[index] as Float32Array;
     const name = nameOf(line, reply.lines, group);
-    const scale: Scale = scaleFor(line.unit, top.get(line.unit) ?? 0);
+    const units: Scale = scaleFor(line.unit, top.get(line.unit) ?? 0);
     const base = relative ? baseOf(line, median, named) : 1;
-    const unit = relative ? "%" : scale.unit;
+    const unit = relative ? "%" : units.unit;
     const key = layout === "stacked" ? String(index) : unit;
     let panel = places.get(key);
     if (!panel) {
@@ -89,16 +96,16 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
       places.set(key, panel);
       panels.push(panel);
     }
-    const factor = relative ? 100 / base : scale.factor;
+    const factor = relative ? 100 / base : units.factor;
     if (!Number.isFinite(factor)) {
       panel.baseless++;
       return;
     }
-    const shown = scaled(median, factor);
+    const shown = scale(median, factor);
     panel.lines.push({
       index, name, median: shown,
-      low: line.low === null ? shown : scaled(floats(line.low), factor),
-      high: line.high === null ? shown : scaled(floats(line.high), factor),
+      low: line.low === null ? shown : floats(line.low, factor),
+      high: line.high === null ? shown : floats(line.high, factor),
       samples: line.samples.map(([column, ...values]) => [column ?? 0, ...values.map((v) => (v ?? NaN) * factor)]),
       broken: broken.get(index) ?? [],
     });
@@ -106,8 +113,8 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
   return { xs: Float64Array.from(reply.columns.position), panels, reply };
 }
 
-/** The range of y for the columns in view; a floor of 2 % keeps pure noise from filling the picture. */
-export function yRange(panel: Panel, xs: Float64Array, x: readonly [number, number], log: boolean): [number, number] {
+/** Lowest and highest value of the columns in view; null: none has one. Logarithmic: of the values above 0. */
+export function extent(panel: Panel, xs: Float64Array, x: readonly [number, number], log: boolean): [number, number] | null {
   const from = firstAt(xs, x[0]);
   const to = firstAt(xs, x[1] + 1e-9);
   let low = Infinity;
@@ -127,12 +134,22 @@ export function yRange(panel: Panel, xs: Float64Array, x: readonly [number, numb
       }
     }
   }
-  if (!(low <= high)) return [log ? 0.1 : 0, 1];
+  return low <= high ? [low, high] : null;
+}
+
+/** The range of y for these values; a floor of 2 % keeps pure noise from filling the picture. */
+export function rangeOf(values: readonly [number, number] | null, log: boolean): [number, number] {
+  if (!values) return [log ? 0.1 : 0, 1];
+  const [low, high] = values;
   if (log) return [low / 1.1, high * 1.1];
   const half = Math.max(((high - low) / 2) * 1.12, Math.abs(high + low) * 0.005) || 0.5;
   const middle = (low + high) / 2;
   return [low >= 0 ? Math.max(0, middle - half) : middle - half, middle + half];
 }
+
+/** The range of y for the columns in view. */
+export const yRange = (panel: Panel, xs: Float64Array, x: readonly [number, number], log: boolean): [number, number] =>
+  rangeOf(extent(panel, xs, x, log), log);
 
 /** Round numbers within a range. */
 export function ticks(low: number, high: number, most: number, log = false): number[] {

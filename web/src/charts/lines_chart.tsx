@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { formatNumber, formatWhen, parseTime, plural, shortId } from "../base/format";
 import { themeShown } from "../base/theme";
 import { kept, nearestLines, zoomed, type Lines, type Panel, type View } from "./lines";
-import { colourOf, LEFT, PanelChart, type DragMode } from "./panel";
+import { colourOf, LEFT } from "./paint";
+import { PanelChart, type DragMode } from "./panel";
 import { useWidth } from "./width";
 
 export interface LinesChartProps {

@@ -1,11 +1,11 @@
 /* The width that a chart has on this screen, so that its text keeps its size. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 
 export function useWidth(first: number): [RefObject<HTMLDivElement | null>, number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(first);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const host = box.current;
     if (!host) return undefined;
     const read = () => { if (host.clientWidth > 0) setWidth(host.clientWidth); };

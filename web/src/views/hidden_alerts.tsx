@@ -1,16 +1,17 @@
 /* How many open alerts suppression rules hide, and which rule hides how many. Nothing while no rule hides any. */
+import { hiddenPath } from "../api/overview";
 import type { Suppression } from "../api/suppressions";
 import { useApi } from "../api/use";
 import { formatWhen, parseTime, plural } from "../base/format";
 import { matcherText } from "../base/matcher";
-import { href, withQuery } from "../base/route";
+import { href } from "../base/route";
 import { Icon } from "../widgets/icons";
 
 const LISTED = 5;
 
 export function HiddenAlerts(props: { project: string | null }) {
   const load = useApi<{ suppressions: Suppression[] }>(
-    props.project === null ? null : withQuery(`/projects/${encodeURIComponent(props.project)}/suppressions`, { limit: 200 }), ["alert"]);
+    props.project === null ? null : hiddenPath(props.project), ["alert"]);
   if (props.project === null || load.state !== "data") return null;
   const project = props.project;
   const hiding = load.data.suppressions.filter((r) => r.hidden > 0).sort((a, b) => b.hidden - a.hidden);

@@ -1,10 +1,11 @@
 /* Environment events: one line for a machine change that would otherwise be a regression in every series. */
 import { useState } from "preact/hooks";
 import { ApiError, request, session } from "../api/client";
+import { movedPath } from "../api/overview";
 import type { MachineEvent } from "../api/types";
 import { useApi } from "../api/use";
 import { formatShare, plural } from "../base/format";
-import { href, withQuery } from "../base/route";
+import { href } from "../base/route";
 import { Badge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { CommitLink, Section, When } from "../widgets/parts";
@@ -78,7 +79,7 @@ export function EventCard(props: { event: MachineEvent; done: () => void }) {
 
 /** Open environment events of a project, or of one machine class; renders nothing when there is none. */
 export function Moved(props: { project: string | null; machineClass?: string }) {
-  const load = useApi<{ events: MachineEvent[] }>(props.project === null ? null : withQuery("/environment", { project: props.project, open: 1, limit: 50 }), ["environment"]);
+  const load = useApi<{ events: MachineEvent[] }>(props.project === null ? null : movedPath(props.project), ["environment"]);
   if (load.state !== "data") return null;
   const events = load.data.events.filter((e) => !props.machineClass || e.machine_class === props.machineClass);
   if (events.length === 0) return null;

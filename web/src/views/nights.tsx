@@ -1,5 +1,6 @@
 /* All sessions of a project (builds measured together in blocks) with their results. */
 import type { Night, NightsReply, NightVerdict } from "../api/night";
+import { lastNightPath } from "../api/overview";
 import { usePages, useApi } from "../api/use";
 import { formatChange, formatWhen, parseTime, plural } from "../base/format";
 import { href, withQuery } from "../base/route";
@@ -52,7 +53,7 @@ export function Nights(props: { project: string }) {
 
 /** The newest night in one sentence, for the overview; nothing where no night was stored. */
 export function LastNight(props: { project: string }) {
-  const load = useApi<NightsReply>(withQuery(sessionsPath(props.project), { limit: 1 }), ["run", "alert"]);
+  const load = useApi<NightsReply>(lastNightPath(props.project), ["run", "alert"]);
   const night = load.state === "data" ? load.data.sessions[0] : undefined;
   if (!night) return null;
   return (

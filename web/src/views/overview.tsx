@@ -1,4 +1,5 @@
 /* Overview of one project. */
+import { detailPath, headlinesPath, openGroupsPath, recentJobsPath, recentRunsPath } from "../api/overview";
 import { currentProject, projects } from "../api/projects";
 import type { Group, GroupsReply } from "../api/groups";
 import type { Job, Project, ProjectDetail, RunRow, Series } from "../api/types";
@@ -6,7 +7,7 @@ import { useApi } from "../api/use";
 import { Spark } from "../charts/spark";
 import { formatCount, formatShare, formatShares, formatValue, plural, shortId } from "../base/format";
 import { setQuery } from "../base/location";
-import { href, withQuery } from "../base/route";
+import { href } from "../base/route";
 import { judgeChange, readStatus } from "../base/verdict";
 import { AlertBadge, Badge, ChangeBadge, StateBadge, TwoSpeeds } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
@@ -57,15 +58,14 @@ const ICONS = { bad: "alert", warn: "question", good: "check" } as const;
 
 /** First sentence of the page, from the service: whether an alert needs triage. */
 function Standing(props: { project: string }) {
-  const load = useApi<ProjectDetail>(`/projects/${encodeURIComponent(props.project)}`, ["run", "alert"]);
+  const load = useApi<ProjectDetail>(detailPath(props.project), ["run", "alert"]);
   if (load.state !== "data") return null;
   const { level, sentence } = load.data.standing;
   return <p class={`standing tone-${level}`} role="status"><Icon name={ICONS[level]} /> {sentence}</p>;
 }
 
 function Headlines(props: { project: string }) {
-  const load = useApi<{ series: Series[] }>(
-    withQuery(`/projects/${encodeURIComponent(props.project)}/series`, { headline: 1, spark: 60 }), ["run", "alert"]);
+  const load = useApi<{ series: Series[] }>(headlinesPath(props.project), ["run", "alert"]);
   return (
     <View load={load} what="headline metrics">
       {({ series }) => series.length === 0
@@ -86,7 +86,7 @@ function Why(props: { group: Group }) {
 }
 
 function OpenGroups(props: { project: string }) {
-  const load = useApi<GroupsReply>(withQuery("/groups", { project: props.project, state: "open", sort: "worth", limit: 8 }), ["alert"]);
+  const load = useApi<GroupsReply>(openGroupsPath(props.project), ["alert"]);
   return (
     <View load={load} what="alerts">
       {({ groups }) => {
@@ -107,8 +107,7 @@ function OpenGroups(props: { project: string }) {
 }
 
 function Recent(props: { project: string }) {
-  const load = useApi<{ runs: RunRow[] }>(
-    withQuery(`/projects/${encodeURIComponent(props.project)}/runs`, { limit: 8 }), ["run"]);
+  const load = useApi<{ runs: RunRow[] }>(recentRunsPath(props.project), ["run"]);
   return (
     <View load={load} what="runs">
       {({ runs }) => runs.length === 0 ? <Empty title="No run yet"><Command text="perfci nightly" what="Command: measure new commits" /></Empty> : (
@@ -127,7 +126,7 @@ function Recent(props: { project: string }) {
 }
 
 function Queue(props: { project: string }) {
-  const load = useApi<{ jobs: Job[] }>(withQuery("/jobs", { project: props.project, limit: 6 }), ["job"]);
+  const load = useApi<{ jobs: Job[] }>(recentJobsPath(props.project), ["job"]);
   return (
     <View load={load} what="jobs">
       {({ jobs }) => jobs.length === 0 ? <Empty title="The queue is empty" /> : (

@@ -36,6 +36,16 @@ const Suppressions = lazy(() => import("./suppressions").then((m) => m.Suppressi
 const TraceView = lazy(() => import("./trace").then((m) => m.TraceView));
 const Tokens = lazy(() => import("./tokens").then((m) => m.Tokens));
 
+/** Pages whose code is fetched ahead when a pointer rests on a link to them. */
+const CODE: Partial<Record<Route["page"], { fetch: () => void }>> = {
+  alert: AlertView, alerts: Alerts, bisection: BisectionView, bisections: Bisections, commit: CommitView, commits: Commits, compare: Compare,
+  coverage: Coverage, detector: Detector, group: GroupView, heatmap: Heatmap, jobs: Jobs, machines: Machines, night: NightView, nights: Nights,
+  plot: Plot, quality: Quality, roofline: RooflineView, run: RunView, schedules: Schedules, series: SeriesView, seriesList: SeriesList,
+  suppressions: Suppressions,
+};
+
+export const fetchCode = (page: Route["page"]): void => CODE[page]?.fetch();
+
 export function PageOf(props: { route: Route }) {
   const r = props.route;
   switch (r.page) {

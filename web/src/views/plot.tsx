@@ -1,10 +1,10 @@
 /* Many series on one page: chosen by an expression, overlaid or stacked, grouped and averaged. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { PlotNames, PlotReply } from "../api/plot";
+import { namesPath, plotPath, type PlotNames, type PlotReply } from "../api/plot";
 import { useApi, type Load } from "../api/use";
 import { formatCount, plural } from "../base/format";
 import { navigate, query, setQuery } from "../base/location";
-import { href, withQuery } from "../base/route";
+import { href } from "../base/route";
 import { linesOf, type Layout, type View as Range } from "../charts/lines";
 import { LinesChart } from "../charts/lines_chart";
 import type { DragMode } from "../charts/panel";
@@ -14,10 +14,6 @@ import { Choice, Select } from "../widgets/field";
 import { Page, Section } from "../widgets/parts";
 import { Empty, Failed, Loading } from "../widgets/state";
 import { PlotTable } from "./plot_table";
-
-/** Columns to ask for: one a pixel that the chart has; of more than 100 lines fewer, each the span of its commits. */
-const MOST_CELLS = 130_000;
-const columnsWanted = () => Math.max(200, Math.min(2000, Math.round(window.innerWidth / 50) * 50));
 
 /** The last reply stays on view while the next one is read. */
 function useLast(load: Load<PlotReply>): PlotReply | null {
@@ -31,12 +27,9 @@ export function Plot(props: { project: string }) {
   const get = (key: string) => q.get(key) ?? "";
   const select = get("select");
   const group = get("group");
-  const relativeTo = get("relative");
-  const [columns] = useState(columnsWanted);
-  const base = `/projects/${encodeURIComponent(props.project)}/plot`;
-  const asked = { select, group, relative: relativeTo, points: columns, cells: MOST_CELLS };
-  const names = useApi<PlotNames>(`${base}/names`, ["run"]);
-  const whole = useApi<PlotReply>(withQuery(base, asked), ["run"]);
+  const [width] = useState(() => window.innerWidth);
+  const whole = useApi<PlotReply>(plotPath(props.project, q, width), ["run"]);
+  const names = useApi<PlotNames>(namesPath(props.project), ["run"]);
   const reply = useLast(whole);
   const fields = names.state === "data" ? names.data.names : [];
   const fault = whole.state === "failed" && whole.error.message.startsWith("select:") ? whole.error.message : null;
@@ -51,7 +44,7 @@ export function Plot(props: { project: string }) {
       </div>
       {whole.state === "failed" && !fault && <Failed error={whole.error} retry={whole.retry} />}
       {!reply && whole.state === "loading" && <Loading what="the series" />}
-      {reply && !fault && <Shown project={props.project} reply={reply} group={group} fresh={whole.state === "data"} base={base} asked={asked} />}
+      {reply && !fault && <Shown project={props.project} reply={reply} group={group} fresh={whole.state === "data"} width={width} />}
     </Page>
   );
 }
@@ -64,7 +57,7 @@ function viewOf(reply: PlotReply, from: string, to: string): Range | null {
   return a >= 0 && b > a ? { from: p[a] ?? 0, to: p[b] ?? 0 } : null;
 }
 
-function Shown(props: { project: string; reply: PlotReply; group: string; fresh: boolean; base: string; asked: Record<string, string | number> }) {
+function Shown(props: { project: string; reply: PlotReply; group: string; fresh: boolean; width: number }) {
   const { reply, group } = props;
   const q = query.value;
   const layout: Layout = q.get("layout") === "stacked" ? "stacked" : "overlaid";
@@ -80,6 +73,7 @@ function Shown(props: { project: string; reply: PlotReply; group: string; fresh:
   }, [positions]);
   const [view, setView] = useState<Range>(() => viewOf(reply, q.get("from") ?? "", q.get("to") ?? "") ?? all);
   const [bright, setBright] = useState<number | null>(null);
+  const [drawn, setDrawn] = useState(false);
   useEffect(() => { if (!q.get("from")) setView(all); }, [all, q.get("from")]);
 
   /* Zoomed: after a moment the address gets the ends, and the server is asked for the part in full. */
@@ -96,8 +90,8 @@ function Shown(props: { project: string; reply: PlotReply; group: string; fresh:
   };
   useEffect(() => () => window.clearTimeout(ends.current), []);
   const inFull = reply.places > positions.length || !reply.samples;
-  const part = useApi<PlotReply>(inFull && q.get("from") && q.get("to")
-    ? withQuery(props.base, { ...props.asked, from: q.get("from"), to: q.get("to"), samples: "true" }) : null);
+  const [begin, end] = [q.get("from"), q.get("to")];
+  const part = useApi<PlotReply>(inFull && begin && end ? plotPath(props.project, q, props.width, { from: begin, to: end }) : null);
   const detail = part.state === "data" ? part.data : null;
   /* A link's ends may lie within columns of the whole: the part says where they are. */
   const placed = useRef(view !== all || !q.get("from"));
@@ -136,7 +130,10 @@ function Shown(props: { project: string; reply: PlotReply; group: string; fresh:
           <button type="button" class="button" disabled={!zoomed} onClick={() => change(all)}>All commits</button>
         </div>
         <LinesChart lines={lines} view={view} all={all} log={log && !relative} drag={drag} stacked={layout === "stacked"} bright={bright}
-          onView={change} onDrawn={() => performance.mark("plot-drawn")}
+          onView={change} onDrawn={() => {
+            performance.mark("plot-drawn");
+            if (!drawn) window.setTimeout(() => setDrawn(true)); /* the table's rows take as long as the chart: after its frame */
+          }}
           onPick={(line, column) => {
             const id = shown.lines[line]?.series_id;
             if (id) navigate(href.series(id, { at: shown.columns.commit[column] }));
@@ -150,7 +147,7 @@ function Shown(props: { project: string; reply: PlotReply; group: string; fresh:
         <p id="plot-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> pan · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Ctrl</kbd>+wheel or pinch zooms · <kbd>Shift</kbd>+drag pans · double click: all · a click opens the series</p>
         {baseless > 0 && <p class="muted">{plural(baseless, "line")} without a value at or before that commit {baseless === 1 ? "is" : "are"} not shown.</p>}
       </section>
-      <Section title="Lines">{table}</Section>
+      <Section title="Lines">{drawn && table}</Section>
     </>
   );
 }

@@ -1,5 +1,5 @@
 /* Frame of every page: navigation, project, theme, and whether data is live. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { liveNews, liveState } from "../api/live";
 import { currentProject, projects } from "../api/projects";
 import type { Project } from "../api/types";
@@ -52,7 +52,7 @@ function ProjectPicker() {
 
 export function Shell() {
   const load = useApi<{ projects: Project[] }>("/projects", ["run", "alert"]);
-  useEffect(() => { projects.value = load; }, [load.state, load.state === "data" ? load.data : null, load.state === "failed" ? load.error : null]);
+  useLayoutEffect(() => { projects.value = load; }, [load.state, load.state === "data" ? load.data : null, load.state === "failed" ? load.error : null]);
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const path = address.value.path;

@@ -1,23 +1,33 @@
 /* Pages whose code is fetched when they are first opened, so that the first page stays small. */
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Loading } from "./state";
 
 type Code<P> = { page: ComponentType<P> } | { fault: string };
+
+/** `fetch` begins to fetch the code, so that it is here when the page is opened. */
+export type LazyPage<P> = ComponentType<P> & { fetch: () => void };
 
 /**
  * A component in whose place the one that `load` resolves to is shown once its code is here. A later use shows it at
  * once. Code that the server does not have, as after an update of the server, is reported with a way to reload.
  */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): LazyPage<P> {
   let known: ComponentType<P> | null = null;
-  return function Lazy(props: P) {
+  let under: Promise<ComponentType<P>> | null = null;
+  const start = () => {
+    under ??= load().then((page) => (known = page), (error: unknown) => {
+      under = null; /* the next use tries again */
+      throw error;
+    });
+    return under;
+  };
+  function Lazy(props: P) {
     const [code, setCode] = useState<Code<P> | null>(known ? { page: known } : null);
-    useEffect(() => {
+    useLayoutEffect(() => {
       if (known) return;
       let shown = true;
-      load().then((page) => {
-        known = page;
+      start().then((page) => {
         if (shown) setCode({ page });
       }, (error: unknown) => {
         if (shown) setCode({ fault: error instanceof Error ? error.message : String(error) });
@@ -28,7 +38,8 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
     if ("fault" in code) return <NoCode fault={code.fault} />;
     const Page = code.page;
     return <Page {...props} />;
-  };
+  }
+  return Object.assign(Lazy, { fetch: () => { start().catch(() => undefined); } });
 }
 
 function NoCode(props: { fault: string }) {
