@@ -294,11 +294,25 @@ static pfc_code same_schema(const char *url, pfc_err *err)
                        known, version > known ? "update it" : "start the server once, it migrates");
 }
 
+/* Not a fault of what is stored, so the check holds: it says what a fail-over may take. */
+static pfc_code warnings(const char *url, json_t *list, pfc_err *err)
+{
+    char *standbys = NULL;
+    pfc_code code = ask(url, statement("standbys_unsynced"), &standbys, err);
+
+    if (!code && strtoll(standbys, NULL, 10) > 0)
+        json_array_append_new(
+            list, json_pack("s", "the primary has standbys and synchronous_standby_names is empty: "
+                                 "a fail-over may lose acknowledged results"));
+    free(standbys);
+    return code;
+}
+
 /* "what<TAB>wrong", a line an invariant. */
 static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err *err)
 {
     static const pfc_table_col cols[] = { { "WRONG", true }, { "WHAT", false } };
-    json_t *list = json_array();
+    json_t *list = json_array(), *warned = json_array();
     pfc_table *table = NULL;
     char *rows = NULL;
     pfc_code code = same_schema(url, err);
@@ -306,6 +320,8 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
     *holds = true;
     if (!code)
         code = ask(url, statement("store_checks"), &rows, err);
+    if (!code)
+        code = warnings(url, warned, err);
     if (code)
         goto done;
     table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
@@ -332,11 +348,15 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
     else if (table)
         pfc_table_print(table);
     else
-        pfc_cli_print_json(json_pack("{s:b, s:O}", "holds", *holds, "checks", list));
+        pfc_cli_print_json(json_pack("{s:b, s:O, s:O}", "holds", *holds, "checks", list, "warnings",
+                                     warned));
+    for (size_t i = 0; !code && i < json_array_size(warned); i++)
+        fprintf(stderr, "warning: %s\n", json_string_value(json_array_get(warned, i)));
 
 done:
     free(rows);
     json_decref(list);
+    json_decref(warned);
     return code;
 }
 

@@ -4,12 +4,13 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ground import Ledger, programs, sql, support, want
+from ground import Ledger, process, programs, sql, support, want
 
 LAG_S = 5  # PFC_REPLICA_LAG_S of server/repo/connection/db_internal.h
 
@@ -244,3 +245,60 @@ def failover(place, trials, seed):
         standby.close()
         place.cluster.close()
         place.cluster = support.Cluster()
+
+
+@contextlib.contextmanager
+def frozen(standby):
+    """The standby answers nothing: a commit waits for it."""
+    pids = [standby.process.pid] + [int(pid) for pid in os.listdir("/proc") if pid.isdigit()
+                                    and (process(pid) or ("", 0))[1] == standby.process.pid]
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def interrupted_wait(place, trials, seed):
+    """The wait of a commit for its synchronous standby is cancelled, or its connection ended: neither this document nor the
+    same sent again is acknowledged before the standby has it."""
+    database = place.cluster.database()
+    standby = pair(place)
+    waiting = "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    try:
+        sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        sql(place.cluster.url, "SELECT pg_reload_conf()")
+        server = place.server(database, "--workers", "0")
+        ledger = Ledger(database, [server], seed)
+        ledger.trial(None, count=4)
+
+        def post(n, key):
+            return server.call("POST", "/api/v1/runs", ledger.document(n), token=ledger.token, headers={"Idempotency-Key": key})
+
+        for trial in trials:
+            n, = ledger.numbers(1)
+            key, end = f"key{n}", ("pg_cancel_backend", "pg_terminate_backend")[trial % 2]
+            with ThreadPoolExecutor(2) as pool, frozen(standby):
+                first = pool.submit(post, n, key)
+
+                def interrupted(first=first, end=end):
+                    for pid in sql(place.cluster.url, waiting).split():
+                        sql(place.cluster.url, f"SELECT {end}({pid})")
+                    return first.done()
+
+                support.until("the first is answered", interrupted)
+                want(first.result().status == 503, f"{end}: {first.result()}")
+                want(sql(database, f"SELECT count(*) FROM runs WHERE run_id = '{n:032x}'") == "1", "it is stored here")
+                second = pool.submit(post, n, key)
+                support.until("the second waits", lambda s=second: s.done() or sql(place.cluster.url, waiting))
+                want(not second.done(), "acknowledged before the standby has it")
+            want(second.result().status == 200 and ledger.note(n, second.result().json), second.result())
+        ledger.counts()
+        place.end_servers()
+        return f"{ledger.last} runs"
+    finally:
+        sql(place.cluster.url, "ALTER SYSTEM RESET synchronous_standby_names")
+        sql(place.cluster.url, "SELECT pg_reload_conf()")
+        standby.close()
