@@ -160,14 +160,35 @@ static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 
 /* ---- backup and restore ---- */
 
+/* One thread reads and one transaction restores: from here on each takes hours, and the results of
+ * those hours are in no backup. */
+#define BACKUP_LARGE_GIB 50
+
+static pfc_code warn_of_size(const char *url, pfc_err *err)
+{
+    char *bytes = NULL;
+    pfc_code code = ask(url, "SELECT pg_database_size(current_database())", &bytes, err);
+    const long long gib = code ? 0 : strtoll(bytes, NULL, 10) >> 30;
+
+    if (gib >= BACKUP_LARGE_GIB)
+        fprintf(stderr,
+                "warning: the database has %lld GiB: from %d GiB on use base backups by pgBackRest, "
+                "see docs/how-to/high-availability.md\n",
+                gib, BACKUP_LARGE_GIB);
+    free(bytes);
+    return code;
+}
+
 static pfc_code backup(const char *url, const char *file, pfc_err *err)
 {
     char *partial = pfc_format("%s.partial", file);
     const char *const argv[] = { "pg_dump", "-Fc",   "--no-owner", "--no-privileges", "-d", url,
                                  "-f",      partial, NULL };
     mode_t old = umask(0077); /* the file holds all data, tokens included */
-    pfc_code code = run(argv, NULL, err);
+    pfc_code code = warn_of_size(url, err);
 
+    if (!code)
+        code = run(argv, NULL, err);
     (void)umask(old);
     /* The file gets its name only when it is complete, so an existing name means a complete
      * backup. */

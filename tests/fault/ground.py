@@ -246,3 +246,4 @@ def check(database):
     want(done.returncode in (0, 5), done.stderr)
     report = json.loads(done.stdout)
     want(report["holds"], [c for c in report["checks"] if c["wrong"]])
+    return report

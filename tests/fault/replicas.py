@@ -3,6 +3,7 @@ import contextlib
 import itertools
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import ground
 from ground import Ledger, process, programs, sql, support, want
 
 LAG_S = 5  # PFC_REPLICA_LAG_S of server/repo/connection/db_internal.h
@@ -266,11 +268,17 @@ def interrupted_wait(place, trials, seed):
     same sent again is acknowledged before the standby has it."""
     database = place.cluster.database()
     standby = pair(place)
+    unsynced = lambda: re.search(r"^perfci_database_standbys_unsynced (\d+)", server.call("GET", "/metrics").body.decode(), re.M)[1]
     waiting = "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
     try:
+        server = place.server(database, "--workers", "0")
+        support.until("the standby is counted", lambda: unsynced() == "1")
+        want("standbys_not_synchronous" in server.log(), "not named in the log")
+        want("may lose acknowledged" in "".join(ground.check(database)["warnings"]), "not named by the check")
         sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
         sql(place.cluster.url, "SELECT pg_reload_conf()")
-        server = place.server(database, "--workers", "0")
+        support.until("a commit waits for it", lambda: unsynced() == "0")
+        want(not ground.check(database)["warnings"], "named by the check")
         ledger = Ledger(database, [server], seed)
         ledger.trial(None, count=4)
 
