@@ -171,10 +171,11 @@ static pfc_code warn_of_size(const char *url, pfc_err *err)
     const long long gib = code ? 0 : strtoll(bytes, NULL, 10) >> 30;
 
     if (gib >= BACKUP_LARGE_GIB)
-        fprintf(stderr,
-                "warning: the database has %lld GiB: from %d GiB on use base backups by pgBackRest, "
-                "see docs/how-to/high-availability.md\n",
-                gib, BACKUP_LARGE_GIB);
+        fprintf(
+            stderr,
+            "warning: the database has %lld GiB: from %d GiB on use base backups by pgBackRest, "
+            "see docs/how-to/high-availability.md\n",
+            gib, BACKUP_LARGE_GIB);
     free(bytes);
     return code;
 }
@@ -369,8 +370,8 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
     else if (table)
         pfc_table_print(table);
     else
-        pfc_cli_print_json(json_pack("{s:b, s:O, s:O}", "holds", *holds, "checks", list, "warnings",
-                                     warned));
+        pfc_cli_print_json(
+            json_pack("{s:b, s:O, s:O}", "holds", *holds, "checks", list, "warnings", warned));
     for (size_t i = 0; !code && i < json_array_size(warned); i++)
         fprintf(stderr, "warning: %s\n", json_string_value(json_array_get(warned, i)));
 

@@ -91,7 +91,7 @@ class Node:
         return self.nodes.fill(text)
 
     def adapt(self):
-        """What the page's commands have just made of the shipped files."""
+        """Puts this node's folders and addresses into the files that the page's commands have just written."""
         for path in FILES:
             here = pathlib.Path(self.folder, "etc", os.path.basename(path))
             if here.exists():
@@ -107,7 +107,7 @@ class Node:
         return {**self.settings("patroni_env.conf"), "PGBACKREST_CONFIG": self.folder + "/etc/pgbackrest.conf"}
 
     def unit(self, action, name):
-        """What systemd does on a real node."""
+        """Starts or stops a unit, as systemd does on a real node."""
         starts = action in ("start", "enable --now")
         if name == "etcd":
             self.start_etcd() if starts else self.stop_etcd()

@@ -7,7 +7,7 @@ import re
 
 UNITS = re.compile(r"systemctl (enable --now|disable --now|start|stop) (.*)")
 BLOCK = re.compile(r"<!-- run on: (.*?) -->\n```sh\n(.*?)```", re.S)
-# What root of a real node has: sudo, and the address that a person typed.
+# The shell of root on a real node: it has sudo, and the name and address that a person typed.
 PRELUDE = """set -euo pipefail
 sudo() {{ shift 2; "$@"; }}
 node={node.name} address={node.address} target='{target}'

@@ -124,6 +124,20 @@ void pfc_conn_watch(PGconn *pg, bool *warned)
     PQsetNoticeReceiver(pg, take_notice, warned);
 }
 
+pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err)
+{
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        return pfc_result_fault(pg, res, "commit", err);
+    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
+    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
+        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
+    if (warned)
+        return pfc_err_set(err, PFC_EUNAVAIL,
+                           "database: commit: the wait for a standby was interrupted, so that it "
+                           "may lack the transaction: send the same again");
+    return PFC_OK;
+}
+
 /* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */
 static bool is_astray(const PQconninfoOption *option)
 {
@@ -218,10 +232,10 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
 
 pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err)
 {
-    PGresult *res = PQexec(
-        pg, "SELECT name, setting FROM pg_catalog.pg_settings WHERE (setting = 'off'"
-            " AND name IN ('fsync', 'synchronous_commit')) OR (setting = 'local'"
-            " AND name = 'synchronous_commit') ORDER BY name DESC");
+    PGresult *res =
+        PQexec(pg, "SELECT name, setting FROM pg_catalog.pg_settings WHERE (setting = 'off'"
+                   " AND name IN ('fsync', 'synchronous_commit')) OR (setting = 'local'"
+                   " AND name = 'synchronous_commit') ORDER BY name DESC");
     pfc_code code = PFC_OK;
 
     if (PQresultStatus(res) != PGRES_TUPLES_OK)

@@ -293,22 +293,6 @@ pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err)
         tx->conn->pg, tx->db->unprepared ? "BEGIN; " PFC_CONN_SEARCH_LOCAL : "BEGIN", "begin", err);
 }
 
-/* warned: PostgreSQL answers COMMIT with success and a warning when its wait for a synchronous
- * standby was cancelled: a fail-over may then take the transaction. */
-static pfc_code committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err)
-{
-    if (PQresultStatus(res) != PGRES_COMMAND_OK)
-        return pfc_result_fault(pg, res, "commit", err);
-    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
-    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
-        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
-    if (warned)
-        return pfc_err_set(err, PFC_EUNAVAIL,
-                           "database: commit: the wait for a standby was interrupted, so that it "
-                           "may lack the transaction: send the same again");
-    return PFC_OK;
-}
-
 pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
 {
     bool warned = false;
@@ -323,7 +307,7 @@ pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
     pfc_conn_watch(tx->conn->pg, &warned);
     res = PQexec(tx->conn->pg, "COMMIT");
     pfc_conn_watch(tx->conn->pg, NULL);
-    code = committed(tx->conn->pg, res, warned, err);
+    code = pfc_conn_committed(tx->conn->pg, res, warned, err);
     tx->collided = pfc_result_collided(res);
     PQclear(res);
     return code;
@@ -415,7 +399,7 @@ static pfc_code end_copy(pfc_tx *tx, const char *name, bool commit, pfc_err *err
         if (!code && !copied && PQresultStatus(res) != PGRES_COMMAND_OK)
             code = pfc_result_fault(pg, res, name, err);
         else if (!code && copied && !done) {
-            code = committed(pg, res, warned, err);
+            code = pfc_conn_committed(pg, res, warned, err);
             done = true;
         }
         tx->collided |= pfc_result_collided(res);
