@@ -134,6 +134,12 @@ class Fleet:
         self.load.begin()
         self.flows()
 
+    def entered(self, node):
+        """In etcd, as the standby that may lead."""
+        leader = self.nodes.leader()
+        members = leader.status("/cluster")[1].get("members", []) if leader else []
+        return any(member["name"] == node.name and member["role"] == "sync_standby" for member in members)
+
     def healthy(self):
         """A leader with two standbys, one of them synchronous, and entered in etcd as such: only then another may lead."""
         def state():
@@ -222,9 +228,9 @@ class Fleet:
     def back_to_one(self):
         db1, *others = self.nodes.nodes
         stop, back = self.blocks
-        leader = self.healthy()
+        leader = self.healthy()  # perhaps db1
         for node in sorted(others, key=lambda node: node is leader):
-            support.until("db1 takes over", lambda: db1.leads() or node is not leader or db1.status("/sync")[0] == 200)
+            support.until("db1 may take over", lambda n=node: n is not leader or self.entered(db1))
             page.run(stop[1], node)
         support.until("db1 leads", db1.leads)
         page.run(back[1], db1)
