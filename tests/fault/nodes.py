@@ -104,7 +104,8 @@ class Node:
         return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
     def environment(self):
-        return {**self.settings("patroni_env.conf"), "PGBACKREST_CONFIG": self.folder + "/etc/pgbackrest.conf"}
+        return {**self.settings("patroni_env.conf"), "PGBACKREST_CONFIG": self.folder + "/etc/pgbackrest.conf",
+                "PGBACKREST_LOCK_PATH": self.folder + "/run"}
 
     def unit(self, action, name):
         """Starts or stops a unit, as systemd does on a real node."""
