@@ -104,8 +104,8 @@ class Node:
         return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
     def environment(self):
-        return {**self.settings("patroni_env.conf"), "PGBACKREST_CONFIG": self.folder + "/etc/pgbackrest.conf",
-                "PGBACKREST_LOCK_PATH": self.folder + "/run"}
+        return {"PGBACKREST_CONFIG": self.folder + "/etc/pgbackrest.conf",
+                "PGBACKREST_LOCK_PATH": self.folder + "/run", "PGBACKREST_SPOOL_PATH": self.folder + "/run"}
 
     def unit(self, action, name):
         """Starts or stops a unit, as systemd does on a real node."""
@@ -150,7 +150,8 @@ class Node:
 
     def start(self):
         """The agent, which starts PostgreSQL."""
-        self.agent = self.nodes.start(["patroni", self.folder + "/etc/config.yml"], self.folder, self.environment())
+        self.agent = self.nodes.start(["patroni", self.folder + "/etc/config.yml"], self.folder,
+                                      {**self.settings("patroni_env.conf"), **self.environment()})
 
     def kill(self):
         """kill -9 of PostgreSQL and of the agent; etcd goes on."""
