@@ -116,8 +116,9 @@ echo "packages: installing ${chosen[*]}"
 as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     "${chosen[@]}" >/dev/null || die "apt-get install failed for: ${chosen[*]}"
 
-# The tests start a PgBouncer of their own; the package's is not wanted.
-if printf '%s\n' "${chosen[@]}" | grep -q '^pgbouncer$' && [ -d /run/systemd/system ]; then
-    as_root systemctl disable --now pgbouncer >/dev/null 2>&1 ||
-        echo "install.sh: the package's own pgbouncer still runs; stop it: systemctl disable --now pgbouncer" >&2
-fi
+# The tests start services of their own; those of the packages are not wanted.
+for service in pgbouncer etcd patroni; do
+    printf '%s\n' "${chosen[@]}" | grep -Eq "^$service(-server)?\$" && [ -d /run/systemd/system ] || continue
+    as_root systemctl disable --now "$service" >/dev/null 2>&1 ||
+        echo "install.sh: the package's own $service still runs; stop it: systemctl disable --now $service" >&2
+done

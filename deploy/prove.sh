@@ -17,6 +17,8 @@
 #           stored once; a job's time through Slurm beside a runner that asks for jobs itself
 #   faults  every fault of tests/fault/faults.py, again and again
 #   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
+#   ha      three nodes under Patroni, etcd and HAProxy: 50 kills of the leader with its agent, 20 switchovers, 10 times etcd
+#           stopped for a minute, 10 times a standby frozen: nothing lost, doubled or judged twice; times without a write
 #   crowd   2,000 slow clients, 2,000 event streams, 2,000 waiting leases for 60 s each: pages are answered meanwhile
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
@@ -47,7 +49,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories slurm faults points crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -101,7 +103,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,44s/^# \{0,1\}//p' "$0"
+        sed -n '2,49s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -437,6 +439,12 @@ prove_crowd() {
     built || return 1
     say "crowd: 2,000 clients three times, 60 s each"
     script crowd.py --clients 2000 --seconds 60 --strict
+}
+
+prove_ha() {
+    built || return 1
+    say "ha: 50 kills, 20 switchovers, 10 outages of etcd, 10 frozen standbys"
+    script high_availability.py --kills 50 --switchovers 20 --outages 10 --seconds 60 --freezes 10 --seed "$$" "${most[@]}"
 }
 
 prove_slurm() {

@@ -160,14 +160,36 @@ static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 
 /* ---- backup and restore ---- */
 
+/* One thread reads and one transaction restores: from here on each takes hours, and the results of
+ * those hours are in no backup. */
+#define BACKUP_LARGE_GIB 50
+
+static pfc_code warn_of_size(const char *url, pfc_err *err)
+{
+    char *bytes = NULL;
+    pfc_code code = ask(url, "SELECT pg_database_size(current_database())", &bytes, err);
+    const long long gib = code ? 0 : strtoll(bytes, NULL, 10) >> 30;
+
+    if (gib >= BACKUP_LARGE_GIB)
+        fprintf(
+            stderr,
+            "warning: the database has %lld GiB: from %d GiB on use base backups by pgBackRest, "
+            "see docs/how-to/high-availability.md\n",
+            gib, BACKUP_LARGE_GIB);
+    free(bytes);
+    return code;
+}
+
 static pfc_code backup(const char *url, const char *file, pfc_err *err)
 {
     char *partial = pfc_format("%s.partial", file);
     const char *const argv[] = { "pg_dump", "-Fc",   "--no-owner", "--no-privileges", "-d", url,
                                  "-f",      partial, NULL };
     mode_t old = umask(0077); /* the file holds all data, tokens included */
-    pfc_code code = run(argv, NULL, err);
+    pfc_code code = warn_of_size(url, err);
 
+    if (!code)
+        code = run(argv, NULL, err);
     (void)umask(old);
     /* The file gets its name only when it is complete, so an existing name means a complete
      * backup. */
@@ -294,11 +316,25 @@ static pfc_code same_schema(const char *url, pfc_err *err)
                        known, version > known ? "update it" : "start the server once, it migrates");
 }
 
+/* Not a fault of what is stored, so the check holds: it says what a fail-over may take. */
+static pfc_code warnings(const char *url, json_t *list, pfc_err *err)
+{
+    char *standbys = NULL;
+    pfc_code code = ask(url, statement("standbys_unsynced"), &standbys, err);
+
+    if (!code && strtoll(standbys, NULL, 10) > 0)
+        json_array_append_new(
+            list, json_pack("s", "the primary has standbys and synchronous_standby_names is empty: "
+                                 "a fail-over may lose acknowledged results"));
+    free(standbys);
+    return code;
+}
+
 /* "what<TAB>wrong", a line an invariant. */
 static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err *err)
 {
     static const pfc_table_col cols[] = { { "WRONG", true }, { "WHAT", false } };
-    json_t *list = json_array();
+    json_t *list = json_array(), *warned = json_array();
     pfc_table *table = NULL;
     char *rows = NULL;
     pfc_code code = same_schema(url, err);
@@ -306,6 +342,8 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
     *holds = true;
     if (!code)
         code = ask(url, statement("store_checks"), &rows, err);
+    if (!code)
+        code = warnings(url, warned, err);
     if (code)
         goto done;
     table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
@@ -332,11 +370,15 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
     else if (table)
         pfc_table_print(table);
     else
-        pfc_cli_print_json(json_pack("{s:b, s:O}", "holds", *holds, "checks", list));
+        pfc_cli_print_json(
+            json_pack("{s:b, s:O, s:O}", "holds", *holds, "checks", list, "warnings", warned));
+    for (size_t i = 0; !code && i < json_array_size(warned); i++)
+        fprintf(stderr, "warning: %s\n", json_string_value(json_array_get(warned, i)));
 
 done:
     free(rows);
     json_decref(list);
+    json_decref(warned);
     return code;
 }
 

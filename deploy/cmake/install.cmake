@@ -29,6 +29,7 @@ install(FILES ${systemd}/perfci.sysusers DESTINATION lib/sysusers.d RENAME perfc
 install(FILES ${systemd}/perfci.tmpfiles DESTINATION lib/tmpfiles.d RENAME perfci.conf COMPONENT source)
 install(FILES ${systemd}/server.env DESTINATION share/doc/perfci COMPONENT source)
 install(DIRECTORY ${systemd}/drop-ins DESTINATION share/doc/perfci COMPONENT perfci-runner)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/ha DESTINATION share/doc/perfci COMPONENT perfci-server)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/slurm/slurm.conf.example DESTINATION share/doc/perfci COMPONENT perfci-runner)
 
 # In the packages: each has its own user, and the settings are a file that dpkg keeps as the administrator left it.

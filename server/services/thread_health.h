@@ -20,6 +20,7 @@ typedef struct pfc_thread_health {
     atomic_uint_fast64_t judged, not_judged;        /* batches of runs */
     atomic_uint_fast64_t points, series, passed;    /* judged; passed: series of these, by state */
     atomic_uint_fast64_t expired;                   /* leases that expired */
+    atomic_int_fast64_t unsynced;                   /* see pfc_standbys_look */
 } pfc_thread_health;
 
 /** Records a heartbeat of the thread; the first one registers it. */

@@ -440,6 +440,7 @@ static int run_due(pfc_workers *w, keeping *h)
         else if (hidden)
             pfc_log(PFC_INFO, "results_hidden", "branches", hidden);
         fire_schedules(w);
+        (void)!pfc_standbys_look(w->db, &w->thread_health->unsynced, &err);
         settle_suppressions(w);
         h->next_expire = now + w->expire_ns;
     }

@@ -13,7 +13,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 TOOLS = ("bash", "sh", "env", "dirname", "mkdir", "tail", "sed", "cat", "sleep", "mv")
-COUNTED = ("kill", "forge", "bisect-kill", "queue", "points", "drain", "memory")
+COUNTED = ("kill", "forge", "bisect-kill", "queue", "points", "ha", "drain", "memory")
 DEADLINE_S = 240
 
 

@@ -76,7 +76,7 @@ def kill_database(cluster):
 
 
 # Stored rows and their judgement, without identifiers, which depend on the order of arrival.
-STATE = """SELECT md5(string_agg(t, E'\\n' ORDER BY t)) || ' ' || count(*) FROM (
+ROWS = """
     SELECT r.run_id || m.median || m.samples::text || c.sha AS t FROM measurements m
     JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id JOIN commits c ON c.id = m.commit_id
     JOIN projects p ON p.id = m.project_id WHERE p.name = '{project}'
@@ -85,7 +85,8 @@ STATE = """SELECT md5(string_agg(t, E'\\n' ORDER BY t)) || ' ' || count(*) FROM 
     LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
     WHERE x.gone_at IS NULL AND p.name = '{project}'
     UNION ALL SELECT concat_ws(' ', 'series', s.points, s.last_median, s.spark, s.noise_rel, s.judged)
-    FROM series s JOIN projects p ON p.id = s.project_id WHERE p.name = '{project}') AS all_of_it"""
+    FROM series s JOIN projects p ON p.id = s.project_id WHERE p.name = '{project}'"""
+STATE = "SELECT md5(string_agg(t, E'\\n' ORDER BY t)) || ' ' || count(*) FROM (" + ROWS + ") AS all_of_it"
 
 # Each table is read once and joined by hashes: the test clusters keep no statistics, and by loops this would be quadratic.
 STORED = """SET enable_nestloop = off; SELECT r.run_id, r.id, m.rows, m.samples, q.rows, a.rows
@@ -101,6 +102,12 @@ STORED = """SET enable_nestloop = off; SELECT r.run_id, r.id, m.rows, m.samples,
 
 def state(database, project="demo"):
     return sql(database, STATE.format(project=project))
+
+
+def odd(database):
+    """Some of the rows that one of the two projects has alone."""
+    sides = [ROWS.format(project=project) for project in ("demo", "mirror")]
+    return [sql(database, f"SELECT left(t, 300) FROM (({a}) EXCEPT ({b})) AS x (t) LIMIT 5") for a, b in (sides, sides[::-1])]
 
 
 def cut(server, data, read=0):
@@ -222,7 +229,7 @@ class Ledger:
                                                               token=self.token).status, range(1, self.last + 1))
             want(set(answers) == {201}, "the mirror takes them")
         self.judged("mirror")
-        want(state(self.database) == state(self.database, "mirror"), "the faults have left another state")
+        want(state(self.database) == state(self.database, "mirror"), f"the faults have left another state: {odd(self.database)}")
 
     def finish(self):
         self.counts()
@@ -246,3 +253,4 @@ def check(database):
     want(done.returncode in (0, 5), done.stderr)
     report = json.loads(done.stdout)
     want(report["holds"], [c for c in report["checks"] if c["wrong"]])
+    return report

@@ -141,6 +141,7 @@ static void refresh(pfc_app *app)
     pfc_fleet_figures fleet = { 0 };
     const bool up = pfc_figures_get(app->db, 0, &figures, NULL) == PFC_OK &&
                     pfc_fleet_figures_get(app->db, &fleet, NULL) == PFC_OK &&
+                    pfc_standbys_look(app->db, &app->thread_health.unsynced, NULL) == PFC_OK &&
                     pfc_job_counts_get(app->db, &jobs, NULL) == PFC_OK;
 
     pthread_mutex_lock(&s->gate.lock);
@@ -173,7 +174,7 @@ static void put_up(bool up, pfc_buf *out)
     put_gauge(out, "perfci_database_up", "1 when the last read of the database succeeded.", up);
 }
 
-static void put_figures(const pfc_snapshot *s, pfc_buf *out)
+static void put_figures(const pfc_snapshot *s, int64_t unsynced, pfc_buf *out)
 {
     const pfc_figures *f = &s->figures;
 
@@ -205,6 +206,9 @@ static void put_figures(const pfc_snapshot *s, pfc_buf *out)
                   "Least free disk of a runner that reported.", s->fleet.disk_free_bytes);
     put_gauge(out, "perfci_detection_lag_seconds", "Age of the oldest run that is not judged yet.",
               f->detection_lag_s);
+    put_gauge(out, "perfci_database_standbys_unsynced",
+              "Standbys that no commit waits for: a fail-over may lose acknowledged results.",
+              (double)unsynced);
     put_jobs(&s->jobs, out);
 }
 
@@ -223,7 +227,7 @@ static void put_database(pfc_app *app, pfc_buf *out)
     if (pfc_refresh_pending_ns(&s->gate) >= TIMEOUT_NS)
         put_up(false, out);
     else if (s->gate.end_ns) /* 0: no read has finished yet */
-        put_figures(s, out);
+        put_figures(s, atomic_load(&app->thread_health.unsynced), out);
     pthread_mutex_unlock(&s->gate.lock);
 }
 

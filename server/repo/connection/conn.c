@@ -110,10 +110,32 @@ void pfc_conn_await(PGconn *pg, int64_t limit_ms)
     }
 }
 
-static void drop_notice(void *arg, const PGresult *res)
+/* arg: NULL, or a bool to set at a warning. */
+static void take_notice(void *arg, const PGresult *res)
 {
-    (void)arg;
-    (void)res;
+    const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    if (arg && severity && strcmp(severity, "WARNING") == 0)
+        *(bool *)arg = true;
+}
+
+void pfc_conn_watch(PGconn *pg, bool *warned)
+{
+    PQsetNoticeReceiver(pg, take_notice, warned);
+}
+
+pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err)
+{
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        return pfc_result_fault(pg, res, "commit", err);
+    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
+    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
+        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
+    if (warned)
+        return pfc_err_set(err, PFC_EUNAVAIL,
+                           "database: commit: the wait for a standby was interrupted, so that it "
+                           "may lack the transaction: send the same again");
+    return PFC_OK;
 }
 
 /* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */
@@ -179,7 +201,7 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
         PQfinish(pg);
         return code;
     }
-    PQsetNoticeReceiver(pg, drop_notice, NULL);
+    pfc_conn_watch(pg, NULL);
     (void)snprintf(limit, sizeof(limit), "%u", statement_ms);
     /* Qualified: until then names are looked up where the role's or the database's settings say. */
     (void)PQsendQueryParams(
@@ -210,8 +232,10 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
 
 pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err)
 {
-    PGresult *res = PQexec(pg, "SELECT name FROM pg_catalog.pg_settings WHERE setting = 'off'"
-                               " AND name IN ('fsync', 'synchronous_commit') ORDER BY name DESC");
+    PGresult *res =
+        PQexec(pg, "SELECT name, setting FROM pg_catalog.pg_settings WHERE (setting = 'off'"
+                   " AND name IN ('fsync', 'synchronous_commit')) OR (setting = 'local'"
+                   " AND name = 'synchronous_commit') ORDER BY name DESC");
     pfc_code code = PFC_OK;
 
     if (PQresultStatus(res) != PGRES_TUPLES_OK)
@@ -219,9 +243,10 @@ pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err)
     *forgets = !code && PQntuples(res) > 0;
     if (*forgets)
         code = pfc_err_set(err, PFC_EUNAVAIL,
-                           "database: its setting %s is off, so that a crash takes results that "
+                           "database: its setting %s is %s, so that a %s takes results that "
                            "were acknowledged: turn it on, or start with --database-unsafe",
-                           PQgetvalue(res, 0, 0));
+                           PQgetvalue(res, 0, 0), PQgetvalue(res, 0, 1),
+                           pfc_streq(PQgetvalue(res, 0, 1), "local") ? "fail-over" : "crash");
     PQclear(res);
     return code;
 }

@@ -293,18 +293,9 @@ pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err)
         tx->conn->pg, tx->db->unprepared ? "BEGIN; " PFC_CONN_SEARCH_LOCAL : "BEGIN", "begin", err);
 }
 
-static pfc_code committed(PGconn *pg, PGresult *res, pfc_err *err)
-{
-    if (PQresultStatus(res) != PGRES_COMMAND_OK)
-        return pfc_result_fault(pg, res, "commit", err);
-    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
-    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
-        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
-    return PFC_OK;
-}
-
 pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
 {
+    bool warned = false;
     PGresult *res;
     pfc_code code;
 
@@ -313,11 +304,24 @@ pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
     tx->open = false;
     if (!tx->begun)
         return PFC_OK;
+    pfc_conn_watch(tx->conn->pg, &warned);
     res = PQexec(tx->conn->pg, "COMMIT");
-    code = committed(tx->conn->pg, res, err);
+    pfc_conn_watch(tx->conn->pg, NULL);
+    code = pfc_conn_committed(tx->conn->pg, res, warned, err);
     tx->collided = pfc_result_collided(res);
     PQclear(res);
     return code;
+}
+
+/* A commit waits for the standby only where its transaction wrote to the log. */
+pfc_code pfc_tx_replicate(pfc_tx *tx, pfc_err *err)
+{
+    pfc_code code = tx->mode == PFC_TX_AUTO ? PFC_OK : pfc_tx_begin_now(tx, err);
+
+    return code ? code
+                : pfc_conn_exec(tx->conn->pg,
+                                "SELECT pg_catalog.pg_logical_emit_message(true, 'perfci', '')",
+                                "replicate", err);
 }
 
 void pfc_tx_free(pfc_tx *tx)
@@ -386,21 +390,23 @@ static int send_statement(pfc_tx *tx, const pfc_statement *statement, const pfc_
 static pfc_code end_copy(pfc_tx *tx, const char *name, bool commit, pfc_err *err)
 {
     PGconn *pg = tx->conn->pg;
-    bool copied = false, done = !commit;
+    bool copied = false, done = !commit, warned = false;
     pfc_code code = PFC_OK;
     PGresult *res;
 
+    pfc_conn_watch(pg, &warned);
     while ((res = PQgetResult(pg)) != NULL) {
         if (!code && !copied && PQresultStatus(res) != PGRES_COMMAND_OK)
             code = pfc_result_fault(pg, res, name, err);
         else if (!code && copied && !done) {
-            code = committed(pg, res, err);
+            code = pfc_conn_committed(pg, res, warned, err);
             done = true;
         }
         tx->collided |= pfc_result_collided(res);
         copied = true;
         PQclear(res);
     }
+    pfc_conn_watch(pg, NULL);
     if (!code && !(copied && done))
         code = pfc_err_set(err, PFC_EUNAVAIL, "database: %s: no answer", name);
     /* A transaction that is, or may be, committed is not rolled back. */

@@ -62,6 +62,10 @@ typedef enum pfc_tx_mode {
 pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err) PFC_MUSTCHECK;
 /** Commits. PFC_EUNAVAIL may also mean that the answer was lost: ask again by key. */
 pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err) PFC_MUSTCHECK;
+/** Makes the commit wait for the synchronous standby, also where the transaction wrote nothing. For
+ *  an answer that acknowledges what an earlier transaction stored: that one's wait may have been
+ *  interrupted, and this commit is later in the log. */
+pfc_code pfc_tx_replicate(pfc_tx *tx, pfc_err *err) PFC_MUSTCHECK;
 /** Gives the connection back; rolls back unless committed. Accepts NULL. */
 void pfc_tx_free(pfc_tx *tx);
 

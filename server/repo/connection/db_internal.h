@@ -60,9 +60,16 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
  * on another connection than the one that was set up. No SET, which warns of the latter. */
 #define PFC_CONN_SEARCH_LOCAL                                                                      \
     "SELECT pg_catalog.set_config('search_path', '" PFC_CONN_SEARCH "', true)"
-/** PFC_EUNAVAIL, and *forgets, when a crash may take what it commits. Looked at by each connection:
- * the settings of a role, a database or the machine that was promoted may be others than those of
- * yesterday. */
+/** *warned becomes true when the database sends a warning; NULL: warnings are dropped. Until the
+ * next call. */
+void pfc_conn_watch(PGconn *pg, bool *warned);
+/** The code of COMMIT's answer; frees nothing. warned: PostgreSQL answers with success and a warning when
+ * its wait for a synchronous standby was cancelled: a fail-over may then take the transaction, so
+ * that it is PFC_EUNAVAIL. */
+pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err);
+/** PFC_EUNAVAIL, and *forgets, when a crash, or a fail-over, may take what it commits. Looked at by
+ * each connection: the settings of a role, a database or the machine that was promoted may be
+ * others than those of yesterday. */
 pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err);
 /** Waits until an answer to what was sent is here, at most so long: then the connection is ended,
  * and PQgetResult says so. The database's own limits do not help against one that hangs. */

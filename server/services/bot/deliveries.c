@@ -72,6 +72,8 @@ pfc_code pfc_webhook_store(pfc_db *db, pfc_forge_kind forge, const char *account
                                              .state = note ? "ignored" : "new",
                                              .note = note ? note : "" },
             &notified, err);
+    if (!code && notified == 0)
+        code = pfc_tx_replicate(tx, err);
     pfc_tx_free(tx);
     if (!code)
         *repeated = notified == 0;

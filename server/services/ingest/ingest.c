@@ -334,6 +334,8 @@ static pfc_code try_to_store(pfc_tx *tx, void *into, pfc_err *err)
     a->answer = (pfc_ingest_result){ 0 };
     a->in->tx = tx;
     code = store(a->in, &a->answer, err);
+    if (!code && a->answer.repeated)
+        code = pfc_tx_replicate(tx, err);
     a->in->tx = NULL;
     return code;
 }

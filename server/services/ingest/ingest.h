@@ -5,6 +5,8 @@
 #ifndef PFC_SERVER_SERVICES_INGEST_INGEST_H
 #define PFC_SERVER_SERVICES_INGEST_INGEST_H
 
+#include <stdatomic.h>
+
 #include "core/wire/wire.h"
 #include "server/services/access/access.h"
 
@@ -113,6 +115,9 @@ pfc_code pfc_questions_prune(pfc_db *db, int days, pfc_err *err) PFC_MUSTCHECK;
 /** Merges the rows of the stored counts (migration 0022: a row per database process) into few; the
  *  totals stay. Several servers may call it concurrently, also while runs are stored. */
 pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
+/** *unsynced: the standbys that a commit does not wait for; above 0 a fail-over may lose
+ *  acknowledged results. Logs when that begins, and when it ends. */
+pfc_code pfc_standbys_look(pfc_db *db, atomic_int_fast64_t *unsynced, pfc_err *err) PFC_MUSTCHECK;
 
 /** Retention of old measurements. Commits that a change, an alert, an accepted level, a bisection
  *  or an environment event refers to are always kept, with 30 commits on either side. */

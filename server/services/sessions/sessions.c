@@ -61,7 +61,7 @@ static pfc_code find_stored(pfc_tx *tx, storing *s, bool *found, pfc_err *err)
                                   "id: session %s is stored with another content", s->session->id);
     }
     pfc_rows_clear(&rows);
-    return code;
+    return !code && s->repeated ? pfc_tx_replicate(tx, err) : code;
 }
 
 static pfc_code find_branch(pfc_tx *tx, storing *s, pfc_err *err)

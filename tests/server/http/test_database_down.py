@@ -168,8 +168,14 @@ class DatabaseDown(unittest.TestCase):
                 self.assertTrue(last.startswith(f"perfci-server: database: its setting {setting} is off"), last)
                 self.assertIn("--database-unsafe", last)
         support.Server(self.cluster.url, "--database-unsafe", environment=safe).close()
-        # and one that becomes such while the server runs, as by a fail-over, acknowledges nothing
+        # the commits of one that waits for no standby are lost in a fail-over
         support.sql(forgetful, "ALTER DATABASE main SET synchronous_commit = local")
+        server = support.Server(forgetful, environment=safe, ready=False)
+        self.assertEqual(server.process.wait(timeout=support.DEADLINE_S), 5)
+        self.assertIn("its setting synchronous_commit is local, so that a fail-over takes results", server.log().splitlines()[-1])
+        server.close()
+        # and one that becomes such while the server runs, as by a fail-over, acknowledges nothing
+        support.sql(forgetful, "ALTER DATABASE main SET synchronous_commit = remote_write")
         server = support.Server(forgetful, "--workers", "0", environment=safe)
         self.addCleanup(server.close)
         post = lambda: server.as_admin("POST", "/api/v1/projects", {"name": "demo"})

@@ -104,6 +104,16 @@ class Store(unittest.TestCase):
         self.assertEqual(answer.status, 201)
         self.assertGreater(answer.json["run_id"], 30)
 
+    def test_a_large_backup_names_the_better_tool(self):
+        url = self.cluster.database(migrated=True)
+        folder = dict(pair.split("=", 1) for pair in url.split())["host"]
+        number = support.sql(url, "SELECT oid FROM pg_database WHERE datname = current_database()").strip()
+        self.assertNotIn("warning", admin(url, "backup", self.file).stderr)
+        with open(f"{folder}/data/base/{number}/large", "wb") as file:  # without blocks on the disk
+            file.truncate(51 << 30)
+        self.addCleanup(os.unlink, file.name)
+        self.assertIn("from 50 GiB on use base backups by pgBackRest", admin(url, "backup", self.file).stderr)
+
     def test_restore_refuses_what_it_cannot_bring_back_whole(self):
         url, server = self.filled()
         self.assertEqual(server.stop(), 0)
