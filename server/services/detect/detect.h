@@ -119,9 +119,14 @@ pfc_detect_opts pfc_judged_opts(const pfc_judged *series);
  *  of points of the newest level in force. */
 double pfc_judged_detectable(const pfc_judged *series, double noise, size_t points, size_t level);
 
-/** Judges one series in tx and stores what it finds: as of its newest point that is due. */
-pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                          pfc_err *err) PFC_MUSTCHECK;
+/** Judges series of one branch in tx, each with its history, and stores what it finds: as of its
+ *  newest point that is due. Their rows are locked in the order of ids, and stay so until tx ends.
+ *  Of `len` series so many are judged, in their order and at least one, as make about
+ *  PFC_JUDGE_POINTS points: *judged. */
+#define PFC_JUDGE_SERIES 64
+#define PFC_JUDGE_POINTS 60000
+pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *const *series,
+                          size_t len, size_t *judged, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- judging by the new points alone (pass.c) ---- */
 
@@ -143,7 +148,7 @@ typedef struct pfc_point_meta {
     int64_t commit_id, position;
     int64_t run_id;
     double median;             /* as measured; a point's value may be relative to the anchor */
-    const char *sha, *machine; /* valid as long as the history; machine: its name */
+    const char *sha, *machine; /* valid as long as the histories; machine: its name */
 } pfc_point_meta;
 
 typedef struct pfc_history {
@@ -152,15 +157,33 @@ typedef struct pfc_history {
     pfc_point_meta *meta;
     size_t len;
     bool anchored; /* some values are ratios to an anchor */
-    pfc_res *hold; /* owns the texts */
 } pfc_history;
 
-/** Reads the points of a series that lie on its branch, from a position on (0: all). Clear *out,
- *  also after an error. If a point has a ratio to the anchor, its value is that ratio times the
- *  anchor's level: this removes drift of the machine between sessions (pfc_anchored_history). */
-pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
-                          pfc_history *out, pfc_err *err) PFC_MUSTCHECK;
+typedef struct pfc_histories {
+    pfc_history *items;
+    size_t len;
+    pfc_res *hold; /* owns the texts */
+} pfc_histories;
 
+typedef struct pfc_history_wanted {
+    const pfc_judged *series;
+    int64_t from;    /* position of the first point; 0: all */
+    size_t before;   /* points before that one */
+    size_t expected; /* points, about: without effect on the result */
+    bool anchored;   /* it may have ratios to an anchor; false: it has none */
+} pfc_history_wanted;
+
+/** Reads the points of series of one branch that lie on that branch. Clear *out, also after an
+ *  error; items[i] is of wanted[i]. If a point has a ratio to the anchor, its value is that ratio
+ *  times the anchor's level: this removes drift of the machine between sessions
+ *  (pfc_anchored_history). Of a series that is very long the points have no repeats. */
+pfc_code pfc_histories_load(pfc_tx *tx, int64_t project_id, const pfc_history_wanted *wanted,
+                            size_t len, pfc_histories *out, pfc_err *err) PFC_MUSTCHECK;
+/** The same of one series, from its first point on. */
+pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                          pfc_histories *out, pfc_err *err) PFC_MUSTCHECK;
+
+void pfc_histories_clear(pfc_histories *all);
 void pfc_history_clear(pfc_history *h);
 
 /* ---- incremental detection on a long history (settle.c: pure) ---- */
@@ -190,9 +213,10 @@ pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, p
                             pfc_err *err) PFC_MUSTCHECK;
 
 /** Opens, keeps or closes the series' alert about slow drift (drift.c), at most one; tx holds the
- *  lock of the series. Do not call it for a canary, whose drift is caused by the machine. */
+ *  lock of the series. known: the series has or had changes. Do not call it for a canary, whose
+ *  drift is caused by the machine. */
 pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                         const pfc_history *h, const pfc_detection *found,
+                         const pfc_history *h, const pfc_detection *found, bool known,
                          pfc_err *err) PFC_MUSTCHECK;
 
 /** Location of a change in the history. */
