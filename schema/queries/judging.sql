@@ -14,8 +14,8 @@ DELETE FROM series_states WHERE project_id = $1::bigint AND series_id = $2::bigi
 -- name: steady_states
 -- Of the series that have one, in hexadecimal; the series are locked in the order of ids. Ratios to an anchor need the history.
 -- in: project_id i64, series_ids i64[]
--- out: id i64, position i64, state text, points i64, noise_rel f64, level_points i64
-SELECT s.id, t.position, encode(t.state, 'hex') AS state, s.points, s.noise_rel, s.level_points
+-- out: id i64, position i64, state text, points i64, noise_rel f64, level_points i64, anchor_run i64
+SELECT s.id, t.position, encode(t.state, 'hex') AS state, s.points, s.noise_rel, s.level_points, s.anchor_run
 FROM series s
 JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id
 WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]) AND NOT s.regathered
@@ -26,8 +26,9 @@ FOR NO KEY UPDATE OF s;
 -- name: judged_lock
 -- Locks series in the order of ids, and reads how far they are settled.
 -- in: project_id i64, series_ids i64[]
--- out: id i64, points i64, settled_points i64, settled_position i64, anchor_points i64, anchor_position i64
-SELECT id, points, settled_points, settled_position, anchor_points, anchor_position
+-- out: id i64, points i64, settled_points i64, settled_position i64, anchor_points i64, anchor_position i64,
+--    anchor_run i64
+SELECT id, points, settled_points, settled_position, anchor_points, anchor_position, anchor_run
 FROM series WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
 ORDER BY id FOR NO KEY UPDATE;
 
@@ -37,14 +38,15 @@ ORDER BY id FOR NO KEY UPDATE;
 SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
 
 -- name: history_measured
--- All measurements of the series, also those that are no points, in any order. nth: of the series in series_ids, from 1.
--- in: project_id i64, series_ids i64[], with_samples bool[]
+-- The measurements of the series by runs from a number on, also those that are no points, in any order. nth: of the
+-- series in series_ids, from 1.
+-- in: project_id i64, series_ids i64[], runs_from i64[], with_samples bool[]
 -- out: nth i64, run_id i64, median f64, samples f64[]
 SELECT u.nth, m.run_id, m.median, m.samples
-FROM unnest($2::bigint[], $3::boolean[]) WITH ORDINALITY AS u (id, with_samples, nth)
+FROM unnest($2::bigint[], $3::bigint[], $4::boolean[]) WITH ORDINALITY AS u (id, run_from, with_samples, nth)
 CROSS JOIN LATERAL (
     SELECT p.run_id, p.median, CASE WHEN u.with_samples THEN p.samples END AS samples FROM measurements p
-    WHERE p.project_id = $1::bigint AND p.series_id = u.id OFFSET 0) m;
+    WHERE p.project_id = $1::bigint AND p.series_id = u.id AND p.run_id >= u.run_from OFFSET 0) m;
 
 -- name: history_runs
 -- Of these runs, those that make points of series of the branch, from a position on, in the order of the points. Each
@@ -86,8 +88,9 @@ WHERE u.anchored OR u.changed;
 -- name: steady_points
 -- Points of those runs, series by series, in the order of history_runs and without what that leaves out.
 -- in: project_id i64, run_ids i64[], series_ids i64[]
--- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples f64[]
-SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples
+-- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples f64[], run_id i64
+SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples,
+       r.id AS run_id
 FROM (SELECT v.id, v.commit_id, v.started_at FROM runs v
       WHERE v.project_id = $1::bigint AND v.id = ANY ($2::bigint[]) AND NOT v.infra
         AND (SELECT j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > v.job_fence FROM jobs j

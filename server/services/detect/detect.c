@@ -104,14 +104,16 @@ static pfc_code judge_series(pfc_tx *tx, void *into, pfc_err *err)
         code = pfc_sql_lease_prolong(
             tx, &(pfc_sql_lease_prolong_args){ .lease_hash = j->b->hash, .seconds = LEASE_S }, NULL,
             err);
-    return code ? code
-                : pfc_series_judge(tx, j->b->project_id, j->series, j->len, &j->judged, err);
+    return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, j->len, &j->judged, err);
 }
 
 static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *list)
 {
     pfc_judged *out = pfc_calloc(list->len + 1, sizeof(*out));
+    int64_t first_run = b->runs_len ? b->runs[0] : 0;
 
+    for (size_t i = 1; i < b->runs_len; i++)
+        first_run = PFC_MIN(first_run, b->runs[i]);
     for (size_t i = 0; i < list->len; i++) {
         const pfc_series_name name = {
             .benchmark = list->items[i].benchmark,
@@ -126,6 +128,7 @@ static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *l
             .settings = pfc_detector_for(&b->detector, &name),
             .from_position = list->items[i].from_position,
             .new_points = list->items[i].points,
+            .first_run = first_run,
             .id = list->items[i].id,
             .branch = name.branch,
             .higher_is_better = list->items[i].higher_is_better,

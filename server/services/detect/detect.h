@@ -109,6 +109,7 @@ typedef struct pfc_judged {
     pfc_detector_settings settings;
     int64_t from_position; /* the first with new points; 0: the whole series */
     int64_t new_points;    /* measurements of the batch, with those that are no points */
+    int64_t first_run;     /* the lowest number of a run of the batch; 0: none */
 } pfc_judged;
 
 #define PFC_SPARK 200 /* newest medians that a series keeps for lists */
@@ -167,10 +168,11 @@ typedef struct pfc_histories {
 
 typedef struct pfc_history_wanted {
     const pfc_judged *series;
-    int64_t from;    /* position of the first point; 0: all */
-    size_t before;   /* points before that one */
-    size_t expected; /* points, about: without effect on the result */
-    bool anchored;   /* it may have ratios to an anchor; false: it has none */
+    int64_t from;     /* position of the first point; 0: all */
+    int64_t from_run; /* no point is of a run with a lower number */
+    size_t before;    /* points before that one */
+    size_t expected;  /* points, about: without effect on the result */
+    bool anchored;    /* it may have ratios to an anchor; false: it has none */
 } pfc_history_wanted;
 
 /** Reads the points of series of one branch that lie on that branch. Clear *out, also after an

@@ -339,6 +339,16 @@ double pfc_judged_detectable(const pfc_judged *series, double noise, size_t poin
                           series->settings.min_change);
 }
 
+/* The lowest number of a run from the anchor on; 0: the anchor is the first point. */
+static int64_t anchor_run(const pfc_history *h, size_t before, const pfc_settled *settled)
+{
+    int64_t first = settled->anchor_points ? INT64_MAX : 0;
+
+    for (size_t i = (size_t)settled->anchor_points - before; first && i < h->len; i++)
+        first = PFC_MIN(first, h->meta[i].run_id);
+    return first;
+}
+
 /* h: all points; due: those up to the newest that is due. */
 static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                               const pfc_history *h, const pfc_history *due,
@@ -372,6 +382,7 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
             .settled_position = settled->position,
             .anchor_points = settled->anchor_points,
             .anchor_position = settled->anchor,
+            .anchor_run = anchor_run(h, before, settled),
             .level_points = (int64_t)level,
             .watching_of = (int64_t)watching_of(found->watching, newest) },
         err);
@@ -381,6 +392,7 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
 typedef struct judged_series {
     const pfc_judged *series;
     pfc_settled settled;    /* how far, unless new points lie before that */
+    int64_t from_run;       /* no point from the anchor on is of a run with a lower number */
     int64_t points;         /* as of the last judging */
     bool anchored, changed; /* ratios to an anchor; has or had changes */
 } judged_series;
@@ -432,8 +444,8 @@ static pfc_code judge_one(pfc_tx *tx, int64_t project_id, const judged_series *j
     if (!code && !series->canary)
         code = pfc_drift_judge(tx, project_id, series, &due, &found, j->changed, err);
     if (!code)
-        code = store_summary(tx, project_id, series, h, &due, &found, &newest, before, &settled,
-                             err);
+        code =
+            store_summary(tx, project_id, series, h, &due, &found, &newest, before, &settled, err);
     if (!code)
         code = pfc_steady_store(tx, project_id, series->id, h->len && !h->anchored ? &steady : NULL,
                                 h->len ? h->meta[h->len - 1].position : 0, err);
@@ -464,6 +476,7 @@ static pfc_code judge_some(pfc_tx *tx, int64_t project_id, const judged_series *
     for (size_t i = 0; i < len; i++)
         wanted[i] = (pfc_history_wanted){ .series = items[i].series,
                                           .from = items[i].settled.anchor,
+                                          .from_run = items[i].from_run,
                                           .before = (size_t)items[i].settled.anchor_points,
                                           .expected = (size_t)items[i].points,
                                           .anchored = items[i].anchored };
@@ -482,11 +495,11 @@ static pfc_code lock_series(pfc_tx *tx, int64_t project_id, judged_series *items
                             const int64_t *ids, size_t len, pfc_err *err)
 {
     pfc_sql_judged_lock_rows rows = { 0 };
-    pfc_code code = pfc_sql_judged_lock(
-        tx,
-        &(pfc_sql_judged_lock_args){
-            .project_id = project_id, .series_ids = ids, .series_ids_len = len },
-        &rows, err);
+    pfc_code code = pfc_sql_judged_lock(tx,
+                                        &(pfc_sql_judged_lock_args){ .project_id = project_id,
+                                                                     .series_ids = ids,
+                                                                     .series_ids_len = len },
+                                        &rows, err);
 
     for (size_t k = 0; k < rows.len; k++) {
         const pfc_sql_judged_lock_row *row = &rows.items[k];
@@ -495,11 +508,14 @@ static pfc_code lock_series(pfc_tx *tx, int64_t project_id, judged_series *items
         while (ids[i] != row->id)
             i++;
         items[i].points = row->points;
-        if (items[i].series->from_position > row->settled_position)
-            items[i].settled = (pfc_settled){ .points = row->settled_points,
-                                              .position = row->settled_position,
-                                              .anchor_points = row->anchor_points,
-                                              .anchor = row->anchor_position };
+        if (row->settled_points == 0 || items[i].series->from_position <= row->settled_position)
+            continue;
+        items[i].settled = (pfc_settled){ .points = row->settled_points,
+                                          .position = row->settled_position,
+                                          .anchor_points = row->anchor_points,
+                                          .anchor = row->anchor_position };
+        /* A new point may be of an earlier run, which was stored late. */
+        items[i].from_run = PFC_MIN(row->anchor_run, items[i].series->first_run);
     }
     pfc_rows_clear(&rows);
     return code;

@@ -114,9 +114,9 @@ static bool load_state(const pfc_sql_steady_states_row *row, const pfc_judged *s
 }
 
 /* Takes the new points rows[0..n) of a series; false: one of them is due, or lies before the newest
- * point that was judged. */
+ * point that was judged, or is of a run that later judgements would not read. */
 static bool take_points(pfc_steady *steady, const pfc_sql_steady_points_row *rows, size_t n,
-                        int64_t position)
+                        const pfc_sql_steady_states_row *state)
 {
     bool passes = true;
 
@@ -125,7 +125,7 @@ static bool take_points(pfc_steady *steady, const pfc_sql_steady_points_row *row
         size_t len = 0;
 
         pfc_array_f64s(rows[i].samples, &samples, &len);
-        passes = rows[i].position > position &&
+        passes = rows[i].position > state->position && rows[i].run_id >= state->anchor_run &&
                  pfc_steady_pass(steady, &(pfc_point){ .t = rows[i].time,
                                                        .v = rows[i].median,
                                                        .repeats = samples,
@@ -204,7 +204,7 @@ static void advance_all(const pass *p, const pfc_sql_steady_states_rows *states,
         /* A measurement that is no point, or no longer: what was judged may have held it. */
         if ((int64_t)(end - from) != p->series[next]->new_points ||
             !load_state(state, p->series[next], &steady) ||
-            !take_points(&steady, points->items + from, end - from, state->position))
+            !take_points(&steady, points->items + from, end - from, state))
             continue;
         p->passed[next] = true;
         if (end > from)

@@ -162,8 +162,8 @@ static void make_history(const measured *items, size_t len, const runs *r, bool 
 }
 
 /* The points of the measurements items[0..n) of one series from a position on. */
-static size_t find_points(const pfc_sql_history_measured_row *const *items, size_t n,
-                          const runs *r, int64_t from, measured *out)
+static size_t find_points(const pfc_sql_history_measured_row *const *items, size_t n, const runs *r,
+                          int64_t from, measured *out)
 {
     size_t len = 0;
     bool sorted = true;
@@ -200,7 +200,8 @@ static void make_histories(const pfc_history_wanted *wanted, const bool *with_sa
     out->len = len;
     out->items = pfc_calloc(len + 1, sizeof(*out->items));
     for (size_t i = 0; i < len; i++) {
-        const size_t n = find_points(sorted + ends[i], ends[i + 1] - ends[i], r, wanted[i].from, points);
+        const size_t n =
+            find_points(sorted + ends[i], ends[i + 1] - ends[i], r, wanted[i].from, points);
         const bool samples = wanted[i].before + n <= MAX_POINTS_WITH_SAMPLES;
 
         *again = *again || (samples && !with_samples[i]);
@@ -218,19 +219,22 @@ static pfc_code read_histories(pfc_tx *tx, int64_t project_id, const pfc_history
     pfc_sql_history_measured_rows rows = { 0 };
     runs r = { 0 };
     int64_t *ids = pfc_calloc(len + 1, sizeof(*ids)), from = INT64_MAX;
+    int64_t *runs_from = pfc_calloc(len + 1, sizeof(*runs_from));
     pfc_code code;
 
     for (size_t i = 0; i < len; i++) {
         ids[i] = wanted[i].series->id;
+        runs_from[i] = wanted[i].from_run;
         from = PFC_MIN(from, wanted[i].from);
     }
     code = pfc_sql_history_measured(tx,
-                                    &(pfc_sql_history_measured_args){
-                                        .project_id = project_id,
-                                        .series_ids = ids,
-                                        .series_ids_len = len,
-                                        .with_samples = with_samples,
-                                        .with_samples_len = len },
+                                    &(pfc_sql_history_measured_args){ .project_id = project_id,
+                                                                      .series_ids = ids,
+                                                                      .series_ids_len = len,
+                                                                      .runs_from = runs_from,
+                                                                      .runs_from_len = len,
+                                                                      .with_samples = with_samples,
+                                                                      .with_samples_len = len },
                                     &rows, err);
     if (!code)
         code = read_runs(tx, project_id, wanted[0].series->branch, from, &rows, &r, err);
@@ -239,6 +243,7 @@ static pfc_code read_histories(pfc_tx *tx, int64_t project_id, const pfc_history
     pfc_rows_keep_texts(&r.rows, &out->hold);
     runs_clear(&r);
     pfc_rows_clear(&rows);
+    free(runs_from);
     free(ids);
     return code;
 }
