@@ -2,10 +2,11 @@
 
 -- name: steady_put
 -- state: in hexadecimal.
--- in: project_id i64, series_id i64, position i64, state text
-INSERT INTO series_states (project_id, series_id, position, state)
-VALUES ($1::bigint, $2::bigint, $3::bigint, decode($4, 'hex'))
-ON CONFLICT (project_id, series_id) DO UPDATE SET position = excluded.position, state = excluded.state;
+-- in: project_id i64, series_id i64, position i64, state text, generation i64
+INSERT INTO series_states (project_id, series_id, position, state, generation)
+VALUES ($1::bigint, $2::bigint, $3::bigint, decode($4, 'hex'), $5::bigint)
+ON CONFLICT (project_id, series_id) DO UPDATE
+SET position = excluded.position, state = excluded.state, generation = excluded.generation;
 
 -- name: steady_drop
 -- in: project_id i64, series_id i64
@@ -74,16 +75,17 @@ WHERE b.position >= $4::bigint
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: history_notable
--- Of the series, those that have ratios to an anchor, and those that have or had change points. Series without either
--- are left out.
+-- Of the series: whether they have ratios to an anchor; whether they have or had change points; their state, 0 for none
+-- that may be used.
 -- in: project_id i64, series_ids i64[]
--- out: id i64, anchored bool, changed bool
-SELECT u.id, u.anchored, u.changed
-FROM (SELECT s.id,
-             EXISTS (SELECT 1 FROM anchored a WHERE a.project_id = $1::bigint AND a.series_id = s.id) AS anchored,
-             EXISTS (SELECT 1 FROM change_points x WHERE x.project_id = $1::bigint AND x.series_id = s.id) AS changed
-      FROM unnest($2::bigint[]) AS s (id)) u
-WHERE u.anchored OR u.changed;
+-- out: id i64, anchored bool, changed bool, generation i64, position i64
+SELECT s.id,
+       EXISTS (SELECT 1 FROM anchored a WHERE a.project_id = $1::bigint AND a.series_id = s.id) AS anchored,
+       EXISTS (SELECT 1 FROM change_points x WHERE x.project_id = $1::bigint AND x.series_id = s.id) AS changed,
+       coalesce(t.generation, 0) AS generation, coalesce(t.position, 0) AS position
+FROM series s
+LEFT JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id AND NOT s.regathered
+WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]);
 
 -- name: steady_points
 -- Points of those runs, series by series, in the order of history_runs and without what that leaves out.

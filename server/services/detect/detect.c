@@ -56,6 +56,13 @@ static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
     return code;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
 static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *out, pfc_err *err)
 {
     const size_t n = b->jobs.len;
@@ -73,6 +80,7 @@ static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *ou
         else if (branch)
             b->branches[b->branches_len++] = branch;
     }
+    qsort(b->runs, b->runs_len, sizeof(*b->runs), by_number);
     if (!code)
         code =
             pfc_sql_detect_series(tx,
@@ -91,7 +99,8 @@ static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *ou
 typedef struct judging {
     const batch *b;
     const pfc_judged *const *series;
-    size_t len, judged;
+    size_t len;
+    pfc_judged_some some;
     bool prolong;
 } judging;
 
@@ -100,20 +109,18 @@ static pfc_code judge_series(pfc_tx *tx, void *into, pfc_err *err)
     judging *j = into;
     pfc_code code = PFC_OK;
 
+    pfc_judged_some_end(&j->some, false); /* of an earlier try */
     if (j->prolong)
         code = pfc_sql_lease_prolong(
             tx, &(pfc_sql_lease_prolong_args){ .lease_hash = j->b->hash, .seconds = LEASE_S }, NULL,
             err);
-    return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, j->len, &j->judged, err);
+    return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, j->len, &j->some, err);
 }
 
 static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *list)
 {
     pfc_judged *out = pfc_calloc(list->len + 1, sizeof(*out));
-    int64_t first_run = b->runs_len ? b->runs[0] : 0;
 
-    for (size_t i = 1; i < b->runs_len; i++)
-        first_run = PFC_MIN(first_run, b->runs[i]);
     for (size_t i = 0; i < list->len; i++) {
         const pfc_series_name name = {
             .benchmark = list->items[i].benchmark,
@@ -128,7 +135,8 @@ static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *l
             .settings = pfc_detector_for(&b->detector, &name),
             .from_position = list->items[i].from_position,
             .new_points = list->items[i].points,
-            .first_run = first_run,
+            .runs = b->runs,
+            .runs_len = b->runs_len,
             .id = list->items[i].id,
             .branch = name.branch,
             .higher_is_better = list->items[i].higher_is_better,
@@ -164,8 +172,11 @@ static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *const *s
     for (size_t i = 0; !code && i < len;) {
         const size_t n = alone ? 1 : together(series + i, len - i);
         pfc_err why = { 0 }; /* includes errors of a try that a later try did not have */
-        judging j = { b, series + i, n, 0, pfc_clock_ns() - prolonged > PROLONG_NS };
+        judging j = { b, series + i, n, { 0 }, pfc_clock_ns() - prolonged > PROLONG_NS };
         const pfc_code some = pfc_db_write(db, judge_series, &j, &why);
+        size_t done = some ? 1 : j.some.len;
+
+        pfc_judged_some_end(&j.some, some == PFC_OK);
 
         if (j.prolong)
             prolonged = pfc_clock_ns();
@@ -179,12 +190,11 @@ static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *const *s
         } else if (some) {
             (void)pfc_err_wrap(&why, "judging series %lld", (long long)series[i]->id);
             *fault = why;
-            j.judged = 1;
         } else {
-            judged->series += j.judged;
+            judged->series += done;
         }
-        i += j.judged;
-        alone -= PFC_MIN(alone, j.judged);
+        i += done;
+        alone -= PFC_MIN(alone, done);
     }
     return code;
 }

@@ -109,7 +109,8 @@ typedef struct pfc_judged {
     pfc_detector_settings settings;
     int64_t from_position; /* the first with new points; 0: the whole series */
     int64_t new_points;    /* measurements of the batch, with those that are no points */
-    int64_t first_run;     /* the lowest number of a run of the batch; 0: none */
+    const int64_t *runs;   /* of the batch, sorted */
+    size_t runs_len;
 } pfc_judged;
 
 #define PFC_SPARK 200 /* newest medians that a series keeps for lists */
@@ -120,14 +121,23 @@ pfc_detect_opts pfc_judged_opts(const pfc_judged *series);
  *  of points of the newest level in force. */
 double pfc_judged_detectable(const pfc_judged *series, double noise, size_t points, size_t level);
 
+#define PFC_JUDGE_SERIES 64    /* of one call */
+#define PFC_JUDGE_POINTS 60000 /* about so many points are read at once */
+
+/** What was judged. Zero before the first call; pass it to pfc_judged_some_end when tx has ended. */
+typedef struct pfc_judged_some {
+    size_t len;
+    struct pfc_kept *kept[PFC_JUDGE_SERIES]; /* histories for the next points */
+    size_t kept_len;
+} pfc_judged_some;
+
 /** Judges series of one branch in tx, each with its history, and stores what it finds: as of its
  *  newest point that is due. Their rows are locked in the order of ids, and stay so until tx ends.
- *  Of `len` series so many are judged, in their order and at least one, as make about
- *  PFC_JUDGE_POINTS points: *judged. */
-#define PFC_JUDGE_SERIES 64
-#define PFC_JUDGE_POINTS 60000
+ *  Of `len` series (at most PFC_JUDGE_SERIES) the first out->len are judged, at least one: as many
+ *  as make PFC_JUDGE_POINTS points. */
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *const *series,
-                          size_t len, size_t *judged, pfc_err *err) PFC_MUSTCHECK;
+                          size_t len, pfc_judged_some *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_judged_some_end(pfc_judged_some *some, bool committed);
 
 /* ---- judging by the new points alone (pass.c) ---- */
 
@@ -139,11 +149,16 @@ pfc_code pfc_series_pass(pfc_db *db, int64_t project_id, const char *lease_hash,
                          const int64_t *runs, size_t runs_len, const pfc_judged *series,
                          size_t series_len, bool *passed, pfc_err *err) PFC_MUSTCHECK;
 /** Stores the state of a series whose newest point has that position; NULL: it has none, and its
- *  next point needs the history. */
+ *  next point needs the history. generation: another number after each judging with the history. */
 pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
-                          const pfc_steady *steady, int64_t position, pfc_err *err) PFC_MUSTCHECK;
+                          const pfc_steady *steady, int64_t generation, int64_t position,
+                          pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- a series as input of the detector (series_points.c) ---- */
+
+/** Raw repeats make the verdict more precise, but reading them for a very long series is too slow:
+ *  of a series with more points only the medians are used. */
+#define PFC_POINTS_WITH_SAMPLES 50000
 
 typedef struct pfc_point_meta {
     int64_t commit_id, position;
@@ -186,6 +201,7 @@ pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
                           pfc_histories *out, pfc_err *err) PFC_MUSTCHECK;
 
 void pfc_histories_clear(pfc_histories *all);
+void pfc_history_clear(pfc_history *h);
 void pfc_history_clear(pfc_history *h);
 
 /* ---- incremental detection on a long history (settle.c: pure) ---- */

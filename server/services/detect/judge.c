@@ -2,13 +2,15 @@
  * Judging one series: reads points in commit order, writes change points. A change keeps its
  * identity, and with it its alert, while later points move its edges or its size a little.
  */
+#include "server/services/detect/judge.h"
+
 #include <math.h>
 
+#include "core/base/rng.h"
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
 #include "server/repo/sql/jobs.h"
-#include "server/repo/sql/judging.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/alerts/withheld.h"
 #include "server/services/detect/detect.h"
@@ -388,22 +390,6 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
         err);
 }
 
-/* A series to be judged, and what is known of it before its history is read. */
-typedef struct judged_series {
-    const pfc_judged *series;
-    pfc_settled settled;    /* how far, unless new points lie before that */
-    int64_t from_run;       /* no point from the anchor on is of a run with a lower number */
-    int64_t points;         /* as of the last judging */
-    bool anchored, changed; /* ratios to an anchor; has or had changes */
-} judged_series;
-
-/* Points were taken out since (retention thins old months): the counts no longer fit. */
-static bool fits(const pfc_history *h, const pfc_settled *settled)
-{
-    return settled->points == 0 || (h->len > (size_t)(settled->points - settled->anchor_points) &&
-                                    h->meta[0].position == settled->anchor);
-}
-
 pfc_detect_opts pfc_judged_opts(const pfc_judged *series)
 {
     return (pfc_detect_opts){ .higher_is_better = series->higher_is_better,
@@ -412,13 +398,23 @@ pfc_detect_opts pfc_judged_opts(const pfc_judged *series)
                               .alpha = series->settings.alpha };
 }
 
-/* h: the points from j->settled.anchor on. */
-static pfc_code judge_one(pfc_tx *tx, int64_t project_id, const judged_series *j,
-                          const pfc_history *h, pfc_err *err)
+static int64_t new_generation(void)
 {
-    const pfc_judged *series = j->series;
+    uint64_t bits = 0;
+
+    while (bits == 0) {
+        pfc_random_bytes(&bits, sizeof(bits));
+        bits >>= 1;
+    }
+    return (int64_t)bits;
+}
+
+pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
+                           const pfc_history *h, pfc_judge_state *out, pfc_err *err)
+{
+    const pfc_judged *series = item->series;
     const pfc_detect_opts opts = pfc_judged_opts(series);
-    pfc_settled settled = j->settled;
+    pfc_settled settled = item->settled;
     pfc_detection found = { .noise_rel = (double)NAN };
     pfc_steady steady;
     pfc_history due = *h;
@@ -427,6 +423,7 @@ static pfc_code judge_one(pfc_tx *tx, int64_t project_id, const judged_series *j
     size_t before = 0;
     pfc_code code = PFC_OK;
 
+    *out = (pfc_judge_state){ 0 };
     if (settled.points) {
         before = (size_t)settled.anchor_points;
         settled_before = h->meta[settled.points - settled.anchor_points].position;
@@ -437,147 +434,22 @@ static pfc_code judge_one(pfc_tx *tx, int64_t project_id, const judged_series *j
     if (!series->settings.judged)
         found.changes_len = 0;
     if (!code)
-        code = store_changes(tx, project_id, series, &due, &found, j->changed, settled_before,
+        code = store_changes(tx, project_id, series, &due, &found, item->changed, settled_before,
                              &newest, err);
-    if (!code && j->changed)
+    if (!code && item->changed)
         code = pfc_flaps_note(tx, project_id, series, &due, err);
     if (!code && !series->canary)
-        code = pfc_drift_judge(tx, project_id, series, &due, &found, j->changed, err);
+        code = pfc_drift_judge(tx, project_id, series, &due, &found, item->changed, err);
     if (!code)
         code =
             store_summary(tx, project_id, series, h, &due, &found, &newest, before, &settled, err);
+    if (!code && h->len && !h->anchored)
+        *out = (pfc_judge_state){ .generation = new_generation(),
+                                  .due = steady.restless > 0,
+                                  .anchor = (size_t)settled.anchor_points - before };
     if (!code)
-        code = pfc_steady_store(tx, project_id, series->id, h->len && !h->anchored ? &steady : NULL,
-                                h->len ? h->meta[h->len - 1].position : 0, err);
+        code = pfc_steady_store(tx, project_id, series->id, out->generation ? &steady : NULL,
+                                out->generation, h->len ? h->meta[h->len - 1].position : 0, err);
     pfc_detection_clear(&found);
-    return code;
-}
-
-static pfc_code judge_whole(pfc_tx *tx, int64_t project_id, const judged_series *j, pfc_err *err)
-{
-    judged_series whole = *j;
-    pfc_histories all = { 0 };
-    pfc_code code = pfc_history_load(tx, project_id, j->series, &all, err);
-
-    memset(&whole.settled, 0, sizeof(whole.settled));
-    if (!code)
-        code = judge_one(tx, project_id, &whole, &all.items[0], err);
-    pfc_histories_clear(&all);
-    return code;
-}
-
-static pfc_code judge_some(pfc_tx *tx, int64_t project_id, const judged_series *items, size_t len,
-                           pfc_err *err)
-{
-    pfc_history_wanted *wanted = pfc_calloc(len, sizeof(*wanted));
-    pfc_histories all = { 0 };
-    pfc_code code;
-
-    for (size_t i = 0; i < len; i++)
-        wanted[i] = (pfc_history_wanted){ .series = items[i].series,
-                                          .from = items[i].settled.anchor,
-                                          .from_run = items[i].from_run,
-                                          .before = (size_t)items[i].settled.anchor_points,
-                                          .expected = (size_t)items[i].points,
-                                          .anchored = items[i].anchored };
-    code = pfc_histories_load(tx, project_id, wanted, len, &all, err);
-    for (size_t i = 0; !code && i < len; i++)
-        code = fits(&all.items[i], &items[i].settled)
-                   ? judge_one(tx, project_id, &items[i], &all.items[i], err)
-                   : judge_whole(tx, project_id, &items[i], err);
-    pfc_histories_clear(&all);
-    free(wanted);
-    return code;
-}
-
-/* Two servers may judge one series; the later one must see the changes of the earlier one. */
-static pfc_code lock_series(pfc_tx *tx, int64_t project_id, judged_series *items,
-                            const int64_t *ids, size_t len, pfc_err *err)
-{
-    pfc_sql_judged_lock_rows rows = { 0 };
-    pfc_code code = pfc_sql_judged_lock(tx,
-                                        &(pfc_sql_judged_lock_args){ .project_id = project_id,
-                                                                     .series_ids = ids,
-                                                                     .series_ids_len = len },
-                                        &rows, err);
-
-    for (size_t k = 0; k < rows.len; k++) {
-        const pfc_sql_judged_lock_row *row = &rows.items[k];
-        size_t i = 0;
-
-        while (ids[i] != row->id)
-            i++;
-        items[i].points = row->points;
-        if (row->settled_points == 0 || items[i].series->from_position <= row->settled_position)
-            continue;
-        items[i].settled = (pfc_settled){ .points = row->settled_points,
-                                          .position = row->settled_position,
-                                          .anchor_points = row->anchor_points,
-                                          .anchor = row->anchor_position };
-        /* A new point may be of an earlier run, which was stored late. */
-        items[i].from_run = PFC_MIN(row->anchor_run, items[i].series->first_run);
-    }
-    pfc_rows_clear(&rows);
-    return code;
-}
-
-static pfc_code read_notable(pfc_tx *tx, int64_t project_id, judged_series *items,
-                             const int64_t *ids, size_t len, pfc_err *err)
-{
-    pfc_sql_history_notable_rows rows = { 0 };
-    pfc_code code = pfc_sql_history_notable(
-        tx,
-        &(pfc_sql_history_notable_args){
-            .project_id = project_id, .series_ids = ids, .series_ids_len = len },
-        &rows, err);
-
-    for (size_t k = 0; k < rows.len; k++) {
-        size_t i = 0;
-
-        while (ids[i] != rows.items[k].id)
-            i++;
-        items[i].anchored = rows.items[k].anchored;
-        items[i].changed = rows.items[k].changed;
-    }
-    pfc_rows_clear(&rows);
-    return code;
-}
-
-/* So many of the series as make PFC_JUDGE_POINTS points. */
-static size_t fitting(const judged_series *items, size_t len)
-{
-    int64_t points = 0;
-    size_t n = 0;
-
-    while (n < len && (n == 0 || points < PFC_JUDGE_POINTS)) {
-        points += items[n].points - items[n].settled.anchor_points + items[n].series->new_points;
-        n++;
-    }
-    return n;
-}
-
-pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *const *series,
-                          size_t len, size_t *judged, pfc_err *err)
-{
-    judged_series *items = pfc_calloc(len, sizeof(*items));
-    int64_t *ids = pfc_calloc(len, sizeof(*ids));
-    size_t n = 0;
-    pfc_code code;
-
-    for (size_t i = 0; i < len; i++) {
-        items[i].series = series[i];
-        ids[i] = series[i]->id;
-    }
-    code = lock_series(tx, project_id, items, ids, len, err);
-    if (!code)
-        code = read_notable(tx, project_id, items, ids, len, err);
-    if (!code) {
-        n = fitting(items, len);
-        code = judge_some(tx, project_id, items, n, err);
-    }
-    if (!code)
-        *judged = n;
-    free(ids);
-    free(items);
     return code;
 }

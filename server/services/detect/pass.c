@@ -75,7 +75,8 @@ static char *saved(const pfc_steady *steady)
 }
 
 pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
-                          const pfc_steady *steady, int64_t position, pfc_err *err)
+                          const pfc_steady *steady, int64_t generation, int64_t position,
+                          pfc_err *err)
 {
     char *state;
     pfc_code code;
@@ -89,7 +90,8 @@ pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
                               &(pfc_sql_steady_put_args){ .project_id = project_id,
                                                           .series_id = series_id,
                                                           .position = position,
-                                                          .state = state },
+                                                          .state = state,
+                                                          .generation = generation },
                               err);
     free(state);
     return code;

@@ -12,10 +12,6 @@
 #include "server/services/detect/detect.h"
 #include "server/services/sessions/anchored.h"
 
-/* Raw repeats make the verdict more precise, but reading them for a very long series is too
- * slow: there only the medians are used. */
-#define MAX_POINTS_WITH_SAMPLES 50000
-
 void pfc_history_clear(pfc_history *h)
 {
     for (size_t i = 0; i < h->len; i++)
@@ -202,7 +198,7 @@ static void make_histories(const pfc_history_wanted *wanted, const bool *with_sa
     for (size_t i = 0; i < len; i++) {
         const size_t n =
             find_points(sorted + ends[i], ends[i + 1] - ends[i], r, wanted[i].from, points);
-        const bool samples = wanted[i].before + n <= MAX_POINTS_WITH_SAMPLES;
+        const bool samples = wanted[i].before + n <= PFC_POINTS_WITH_SAMPLES;
 
         *again = *again || (samples && !with_samples[i]);
         make_history(points, n, r, samples, &out->items[i]);
@@ -256,7 +252,7 @@ pfc_code pfc_histories_load(pfc_tx *tx, int64_t project_id, const pfc_history_wa
 
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < len; i++)
-        with_samples[i] = wanted[i].expected <= MAX_POINTS_WITH_SAMPLES;
+        with_samples[i] = wanted[i].expected <= PFC_POINTS_WITH_SAMPLES;
     code = read_histories(tx, project_id, wanted, with_samples, len, out, &again, err);
     if (!code && again) {
         pfc_histories_clear(out);
