@@ -174,7 +174,7 @@ static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *const *s
         pfc_err why = { 0 }; /* includes errors of a try that a later try did not have */
         judging j = { b, series + i, n, { 0 }, pfc_clock_ns() - prolonged > PROLONG_NS };
         const pfc_code some = pfc_db_write(db, judge_series, &j, &why);
-        size_t done = some ? 1 : j.some.len;
+        const size_t done = some ? 1 : j.some.len, reused = j.some.reused;
 
         pfc_judged_some_end(&j.some, some == PFC_OK);
 
@@ -192,6 +192,7 @@ static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *const *s
             *fault = why;
         } else {
             judged->series += done;
+            judged->reused += reused;
         }
         i += done;
         alone -= PFC_MIN(alone, done);

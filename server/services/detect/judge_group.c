@@ -72,9 +72,10 @@ static pfc_code judge_one(pfc_tx *tx, int64_t project_id, const pfc_judge_item *
 {
     const pfc_judged *s = item->series;
 
-    if (kept && pfc_kept_add(kept, h, s->runs, s->runs_len, (size_t)s->new_points))
+    if (kept && pfc_kept_add(kept, h, s->runs, s->runs_len, (size_t)s->new_points)) {
         h = pfc_kept_history(kept);
-    else if (kept || !fits(h, &item->settled)) {
+        out->reused++;
+    } else if (kept || !fits(h, &item->settled)) {
         pfc_kept_free(kept);
         return judge_read(tx, project_id, item, out, err);
     }
