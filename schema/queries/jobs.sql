@@ -363,8 +363,8 @@ batch AS MATERIALIZED (
     ORDER BY j.id LIMIT $3::int FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
 SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
-    lease_until = clock_timestamp() + make_interval(secs => $2::float8),
-    started_at = coalesce(j.started_at, clock_timestamp())
+    lease_until = statement_timestamp() + make_interval(secs => $2::float8),
+    started_at = coalesce(j.started_at, statement_timestamp())
 FROM batch WHERE j.project_id = batch.project_id AND j.id = batch.id
 RETURNING j.id, j.project_id, j.run_id, j.branch;
 
@@ -373,13 +373,13 @@ RETURNING j.id, j.project_id, j.run_id, j.branch;
 -- in: lease_hash text, seconds f64
 -- value: id i64
 WITH prolonged AS (
-    UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
+    UPDATE jobs SET lease_until = statement_timestamp() + make_interval(secs => $2::float8)
     WHERE state = 'leased' AND lease_hash = $1 RETURNING id)
 SELECT id FROM prolonged LIMIT 1;
 
 -- name: detect_finish
 -- in: lease_hash text, state text, reason text
-UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = clock_timestamp()
+UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = statement_timestamp()
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
