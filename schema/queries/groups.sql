@@ -17,7 +17,8 @@ FROM (SELECT x.series_id, x.commit_low_id, x.commit_high_id FROM change_points x
       WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
         AND (a.id IS NULL AND coalesce(x.withheld, '') NOT IN ('margin', 'rule_off', 'machine') OR a.regroup)
       OFFSET 0) w
-CROSS JOIN LATERAL (SELECT FROM series q WHERE q.project_id = $1::bigint AND q.id = w.series_id AND q.branch = $2 OFFSET 0) s
+CROSS JOIN LATERAL (SELECT FROM series q
+                    WHERE q.project_id = $1::bigint AND q.id = w.series_id AND q.branch = $2 OFFSET 0) s
 CROSS JOIN LATERAL (SELECT q.position FROM branch_commits q
                     WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.commit_id = w.commit_low_id OFFSET 0) bl
 CROSS JOIN LATERAL (SELECT q.position FROM branch_commits q

@@ -56,13 +56,6 @@ static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
     return code;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *out, pfc_err *err)
 {
     const size_t n = b->jobs.len;
@@ -80,7 +73,7 @@ static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *ou
         else if (branch)
             b->branches[b->branches_len++] = branch;
     }
-    qsort(b->runs, b->runs_len, sizeof(*b->runs), by_number);
+    qsort(b->runs, b->runs_len, sizeof(*b->runs), pfc_by_number);
     if (!code)
         code =
             pfc_sql_detect_series(tx,

@@ -125,9 +125,9 @@ double pfc_judged_detectable(const pfc_judged *series, double noise, size_t poin
 #define PFC_JUDGE_SERIES 64    /* of one call */
 #define PFC_JUDGE_POINTS 60000 /* about so many points are read at once */
 
-/** What was judged. Zero before the first call; pass it to pfc_judged_some_end when tx has ended. */
+/** The judged series. Zero before the first call; pfc_judged_some_end follows the end of tx. */
 typedef struct pfc_judged_some {
-    size_t len, reused; /* reused: histories that were in memory */
+    size_t len, reused;                      /* reused: histories that were in memory */
     struct pfc_kept *kept[PFC_JUDGE_SERIES]; /* histories for the next points */
     size_t kept_len;
 } pfc_judged_some;
@@ -200,6 +200,9 @@ pfc_code pfc_histories_load(pfc_tx *tx, int64_t project_id, const pfc_history_wa
 /** The same of one series, from its first point on. */
 pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                           pfc_histories *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** The order of two int64_t, for qsort and bsearch. */
+int pfc_by_number(const void *a, const void *b);
 
 void pfc_histories_clear(pfc_histories *all);
 void pfc_history_clear(pfc_history *h);

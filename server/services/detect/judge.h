@@ -18,7 +18,7 @@ typedef struct pfc_judge_item {
     int64_t position;       /* of the newest point of that state */
 } pfc_judge_item;
 
-/* What a judgement leaves for the next one. */
+/* Left by a judgement for the next one. */
 typedef struct pfc_judge_state {
     int64_t generation; /* 0: the series has no state */
     bool due;           /* the next point is due for certain */

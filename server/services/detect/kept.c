@@ -141,13 +141,6 @@ pfc_kept *pfc_kept_take(int64_t project_id, int64_t series_id, int64_t generatio
     return NULL;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static bool holds(const pfc_history *h, size_t len, int64_t run_id)
 {
     for (size_t i = len; i-- > 0;) {
@@ -173,7 +166,7 @@ bool pfc_kept_add(pfc_kept *kept, const pfc_history *points, const int64_t *runs
             continue;
         }
         add_point(kept, points, i);
-        of_runs += bsearch(&m->run_id, runs, runs_len, sizeof(*runs), by_number) != NULL;
+        of_runs += bsearch(&m->run_id, runs, runs_len, sizeof(*runs), pfc_by_number) != NULL;
     }
     return of_runs == expected;
 }

@@ -41,6 +41,13 @@ static uint64_t state_of(const char *fingerprint_hash)
 
 /* ---- the runs ---- */
 
+int pfc_by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
 /* A run, and its number in the order of the points. */
 typedef struct place {
     int64_t run_id;
@@ -53,16 +60,9 @@ typedef struct runs {
     place *places;                  /* the same, by run_id */
 } runs;
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int by_run(const void *a, const void *b)
 {
-    return by_number(&((const place *)a)->run_id, &((const place *)b)->run_id);
+    return pfc_by_number(&((const place *)a)->run_id, &((const place *)b)->run_id);
 }
 
 /* The runs of the measurements, each once. */
@@ -73,7 +73,7 @@ static int64_t *runs_of(const pfc_sql_history_measured_rows *measured, size_t *l
 
     for (size_t i = 0; i < measured->len; i++)
         ids[i] = measured->items[i].run_id;
-    qsort(ids, measured->len, sizeof(*ids), by_number);
+    qsort(ids, measured->len, sizeof(*ids), pfc_by_number);
     for (size_t i = 0; i < measured->len; i++) {
         if (n == 0 || ids[n - 1] != ids[i])
             ids[n++] = ids[i];
