@@ -173,7 +173,7 @@ static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *const *s
 
         if (j.prolong)
             prolonged = pfc_clock_ns();
-        if (some == PFC_EUNAVAIL || some == PFC_ETIMEOUT) {
+        if (some == PFC_EUNAVAIL || (some == PFC_ETIMEOUT && n == 1)) {
             *fault = why;
             code = pfc_err_set(err, some, "judging series %lld: %s", (long long)series[i]->id,
                                why.msg);

@@ -123,7 +123,7 @@ pfc_detect_opts pfc_judged_opts(const pfc_judged *series);
 double pfc_judged_detectable(const pfc_judged *series, double noise, size_t points, size_t level);
 
 #define PFC_JUDGE_SERIES 64    /* of one call */
-#define PFC_JUDGE_POINTS 60000 /* about so many points are read at once */
+#define PFC_JUDGE_POINTS 16000 /* about so many points are read at once */
 
 /** The judged series. Zero before the first call; pfc_judged_some_end follows the end of tx. */
 typedef struct pfc_judged_some {
