@@ -10,6 +10,7 @@
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
+#define FORGET " UPDATE series_states SET generation = 0" /* no job says what changed */
 
 #define STEP_AT 25
 
@@ -34,9 +35,6 @@ static pfc_alerts alerts_of(pfc_db *db, int64_t p)
               err.msg);
     return alerts;
 }
-
-/* Runs never become points, or stop being some, without a job: a kept history would not notice. */
-#define FORGET " UPDATE series_states SET generation = 0"
 
 /* The only alert's state. */
 static void expect_state(pfc_db *db, int64_t p, const char *state)
