@@ -89,7 +89,7 @@ typedef struct pfc_detected {
     size_t series; /* without those that failed */
     size_t passed; /* of these: by their new points alone */
     size_t points; /* new ones of all series of the batch */
-    size_t reused; /* series whose history was in memory (kept.h) */
+    size_t reused; /* series whose history was in memory (recent.h) */
 } pfc_detected;
 
 /** Takes a queued detect job and all others of its project, judges every series of those runs,
@@ -128,7 +128,7 @@ double pfc_judged_detectable(const pfc_judged *series, double noise, size_t poin
 /** The judged series. Zero before the first call; pfc_judged_some_end follows the end of tx. */
 typedef struct pfc_judged_some {
     size_t len, reused;                      /* reused: histories that were in memory */
-    struct pfc_kept *kept[PFC_JUDGE_SERIES]; /* histories for the next points */
+    struct pfc_recent *kept[PFC_JUDGE_SERIES]; /* histories for the next points */
     size_t kept_len;
 } pfc_judged_some;
 

@@ -7,7 +7,7 @@
 
 #include "server/repo/sql/judging.h"
 #include "server/services/detect/judge.h"
-#include "server/services/detect/kept.h"
+#include "server/services/detect/recent.h"
 
 /* Points were taken out since (retention thins old months): the counts no longer fit. */
 static bool fits(const pfc_history *h, const pfc_settled *settled)
@@ -18,20 +18,21 @@ static bool fits(const pfc_history *h, const pfc_settled *settled)
 
 /* Judges with that history, and keeps it if the next point needs it. */
 static pfc_code judge_with(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
-                           const pfc_history *h, pfc_kept *kept, pfc_judged_some *out, pfc_err *err)
+                           const pfc_history *h, pfc_recent *kept, pfc_judged_some *out,
+                           pfc_err *err)
 {
     pfc_judge_state next;
     pfc_code code = pfc_judge_history(tx, project_id, item, h, &next, err);
 
     if (code || !next.due ||
         (size_t)item->settled.anchor_points + h->len >= PFC_POINTS_WITH_SAMPLES) {
-        pfc_kept_free(kept);
+        pfc_recent_free(kept);
         return code;
     }
     if (kept)
-        pfc_kept_renew(kept, next.generation, next.anchor);
+        pfc_recent_renew(kept, next.generation, next.anchor);
     else
-        kept = pfc_kept_new(project_id, item->series->id, next.generation, h, next.anchor);
+        kept = pfc_recent_new(project_id, item->series->id, next.generation, h, next.anchor);
     out->kept[out->kept_len++] = kept;
     return PFC_OK;
 }
@@ -68,15 +69,16 @@ static pfc_code judge_read(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
 
 /* h: the points that were read; all, or with `kept` the new ones. Takes kept. */
 static pfc_code judge_one(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
-                          const pfc_history *h, pfc_kept *kept, pfc_judged_some *out, pfc_err *err)
+                          const pfc_history *h, pfc_recent *kept, pfc_judged_some *out,
+                          pfc_err *err)
 {
     const pfc_judged *s = item->series;
 
-    if (kept && pfc_kept_add(kept, h, s->runs, s->runs_len, (size_t)s->new_points)) {
-        h = pfc_kept_history(kept);
+    if (kept && pfc_recent_add(kept, h, s->runs, s->runs_len, (size_t)s->new_points)) {
+        h = pfc_recent_history(kept);
         out->reused++;
     } else if (kept || !fits(h, &item->settled)) {
-        pfc_kept_free(kept);
+        pfc_recent_free(kept);
         return judge_read(tx, project_id, item, out, err);
     }
     return judge_with(tx, project_id, item, h, kept, out, err);
@@ -86,7 +88,7 @@ static pfc_code judge_some(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
                            pfc_judged_some *out, pfc_err *err)
 {
     pfc_history_wanted *wanted = pfc_calloc(len, sizeof(*wanted));
-    pfc_kept **kept = pfc_calloc(len, sizeof(*kept));
+    pfc_recent **kept = pfc_calloc(len, sizeof(*kept));
     pfc_histories all = { 0 };
     pfc_code code;
 
@@ -95,7 +97,7 @@ static pfc_code judge_some(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
 
         wanted[i] = wanted_of(&items[i]);
         if (items[i].generation && s->runs_len && s->from_position > items[i].position)
-            kept[i] = pfc_kept_take(project_id, s->id, items[i].generation, items[i].position);
+            kept[i] = pfc_recent_take(project_id, s->id, items[i].generation, items[i].position);
         if (kept[i])
             wanted[i].from_run = s->runs[0];
     }
@@ -104,7 +106,7 @@ static pfc_code judge_some(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
         if (!code)
             code = judge_one(tx, project_id, &items[i], &all.items[i], kept[i], out, err);
         else
-            pfc_kept_free(kept[i]);
+            pfc_recent_free(kept[i]);
     }
     pfc_histories_clear(&all);
     free(kept);
@@ -216,9 +218,9 @@ void pfc_judged_some_end(pfc_judged_some *some, bool committed)
 {
     for (size_t i = 0; i < some->kept_len; i++) {
         if (committed)
-            pfc_kept_put(some->kept[i]);
+            pfc_recent_put(some->kept[i]);
         else
-            pfc_kept_free(some->kept[i]);
+            pfc_recent_free(some->kept[i]);
     }
     memset(some, 0, sizeof(*some));
 }

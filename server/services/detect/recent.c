@@ -1,24 +1,24 @@
-/* Kept histories: see kept.h. */
-#include "server/services/detect/kept.h"
+/* Kept histories: see recent.h. */
+#include "server/services/detect/recent.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct pfc_kept {
+struct pfc_recent {
     int64_t project_id, series_id, generation;
     pfc_history h; /* its texts are in `texts` */
     size_t cap;
     char **texts;
     size_t texts_len, texts_cap;
     size_t bytes;
-    pfc_kept *next; /* the next older one */
+    pfc_recent *next; /* the next older one */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pfc_kept *newest;
+static pfc_recent *newest;
 
-static const char *keep_text(pfc_kept *k, const char *text)
+static const char *keep_text(pfc_recent *k, const char *text)
 {
     k->texts = pfc_grow(k->texts, k->texts_len, &k->texts_cap, sizeof(*k->texts));
     k->texts[k->texts_len] = pfc_strdup(text);
@@ -26,7 +26,7 @@ static const char *keep_text(pfc_kept *k, const char *text)
     return k->texts[k->texts_len++];
 }
 
-static void add_point(pfc_kept *k, const pfc_history *from, size_t i)
+static void add_point(pfc_recent *k, const pfc_history *from, size_t i)
 {
     pfc_history *h = &k->h;
     const size_t n = h->len, samples = from->points[i].repeats_len;
@@ -52,10 +52,10 @@ static void add_point(pfc_kept *k, const pfc_history *from, size_t i)
     h->len++;
 }
 
-pfc_kept *pfc_kept_new(int64_t project_id, int64_t series_id, int64_t generation,
-                       const pfc_history *h, size_t from)
+pfc_recent *pfc_recent_new(int64_t project_id, int64_t series_id, int64_t generation,
+                           const pfc_history *h, size_t from)
 {
-    pfc_kept *k = pfc_calloc(1, sizeof(*k));
+    pfc_recent *k = pfc_calloc(1, sizeof(*k));
 
     k->project_id = project_id;
     k->series_id = series_id;
@@ -65,7 +65,7 @@ pfc_kept *pfc_kept_new(int64_t project_id, int64_t series_id, int64_t generation
     return k;
 }
 
-void pfc_kept_free(pfc_kept *kept)
+void pfc_recent_free(pfc_recent *kept)
 {
     if (!kept)
         return;
@@ -77,14 +77,14 @@ void pfc_kept_free(pfc_kept *kept)
 }
 
 /* Ends the list where it exceeds the limit; what follows is returned. */
-static pfc_kept *cut(void)
+static pfc_recent *cut(void)
 {
     size_t bytes = 0;
 
-    for (pfc_kept **at = &newest; *at; at = &(*at)->next) {
+    for (pfc_recent **at = &newest; *at; at = &(*at)->next) {
         bytes += (*at)->bytes;
-        if (bytes > PFC_KEPT_BYTES) {
-            pfc_kept *old = *at;
+        if (bytes > PFC_RECENT_BYTES) {
+            pfc_recent *old = *at;
 
             *at = NULL;
             return old;
@@ -94,11 +94,11 @@ static pfc_kept *cut(void)
 }
 
 /* Removes the one of the series from the list. */
-static pfc_kept *take_out(int64_t project_id, int64_t series_id)
+static pfc_recent *take_out(int64_t project_id, int64_t series_id)
 {
-    for (pfc_kept **at = &newest; *at; at = &(*at)->next) {
+    for (pfc_recent **at = &newest; *at; at = &(*at)->next) {
         if ((*at)->series_id == series_id && (*at)->project_id == project_id) {
-            pfc_kept *k = *at;
+            pfc_recent *k = *at;
 
             *at = k->next;
             k->next = NULL;
@@ -108,9 +108,9 @@ static pfc_kept *take_out(int64_t project_id, int64_t series_id)
     return NULL;
 }
 
-void pfc_kept_put(pfc_kept *kept)
+void pfc_recent_put(pfc_recent *kept)
 {
-    pfc_kept *old, *same;
+    pfc_recent *old, *same;
 
     (void)pthread_mutex_lock(&lock);
     same = take_out(kept->project_id, kept->series_id);
@@ -118,18 +118,19 @@ void pfc_kept_put(pfc_kept *kept)
     newest = kept;
     old = cut();
     (void)pthread_mutex_unlock(&lock);
-    pfc_kept_free(same);
+    pfc_recent_free(same);
     while (old) {
-        pfc_kept *next = old->next;
+        pfc_recent *next = old->next;
 
-        pfc_kept_free(old);
+        pfc_recent_free(old);
         old = next;
     }
 }
 
-pfc_kept *pfc_kept_take(int64_t project_id, int64_t series_id, int64_t generation, int64_t position)
+pfc_recent *pfc_recent_take(int64_t project_id, int64_t series_id, int64_t generation,
+                            int64_t position)
 {
-    pfc_kept *k;
+    pfc_recent *k;
 
     (void)pthread_mutex_lock(&lock);
     k = take_out(project_id, series_id);
@@ -137,7 +138,7 @@ pfc_kept *pfc_kept_take(int64_t project_id, int64_t series_id, int64_t generatio
     if (k && k->generation == generation && k->h.len &&
         k->h.meta[k->h.len - 1].position == position)
         return k;
-    pfc_kept_free(k);
+    pfc_recent_free(k);
     return NULL;
 }
 
@@ -150,8 +151,8 @@ static bool holds(const pfc_history *h, size_t len, int64_t run_id)
     return false;
 }
 
-bool pfc_kept_add(pfc_kept *kept, const pfc_history *points, const int64_t *runs, size_t runs_len,
-                  size_t expected)
+bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const int64_t *runs,
+                    size_t runs_len, size_t expected)
 {
     const size_t len = kept->h.len;
     const int64_t last = kept->h.meta[len - 1].position;
@@ -171,12 +172,12 @@ bool pfc_kept_add(pfc_kept *kept, const pfc_history *points, const int64_t *runs
     return of_runs == expected;
 }
 
-const pfc_history *pfc_kept_history(const pfc_kept *kept)
+const pfc_history *pfc_recent_history(const pfc_recent *kept)
 {
     return &kept->h;
 }
 
-void pfc_kept_renew(pfc_kept *kept, int64_t generation, size_t from)
+void pfc_recent_renew(pfc_recent *kept, int64_t generation, size_t from)
 {
     pfc_history *h = &kept->h;
 
