@@ -221,7 +221,7 @@ WHERE ($1::text IS NULL OR k.machine_class = $1)
 --    higher_is_better bool?, exact bool
 UPDATE bisections SET posterior = $3::float8[], expected_runs = $4::float8, runs = $5::bigint,
        builds = $6::bigint, commits_measured = $7::bigint, higher_is_better = $8::boolean,
-       exact = $9::boolean, updated_at = clock_timestamp()
+       exact = $9::boolean, updated_at = statement_timestamp()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: bisection_finish
@@ -229,7 +229,7 @@ WHERE project_id = $1::bigint AND id = $2::bigint;
 -- value: id i64
 UPDATE bisections SET state = $3, verdict = $4, culprits = coalesce($5, '[]')::jsonb,
        stopped = $7::jsonb,
-       reason = coalesce($6, ''), expected_runs = 0, updated_at = clock_timestamp(),
+       reason = coalesce($6, ''), expected_runs = 0, updated_at = statement_timestamp(),
        finished_at = now(), seconds = extract(epoch FROM now() - created_at)
 WHERE project_id = $1::bigint AND id = $2::bigint AND state = 'running'
 RETURNING id;
@@ -240,7 +240,7 @@ RETURNING id;
 -- out: id i64
 UPDATE jobs j SET cancel_requested = true,
        state = CASE WHEN j.state = 'queued' THEN 'cancelled' ELSE j.state END,
-       finished_at = CASE WHEN j.state = 'queued' THEN clock_timestamp() ELSE j.finished_at END
+       finished_at = CASE WHEN j.state = 'queued' THEN statement_timestamp() ELSE j.finished_at END
 FROM bisection_steps s
 WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint AND s.state = 'asked'
   AND j.project_id = s.project_id AND j.id = s.job_id AND j.state IN ('queued', 'leased')

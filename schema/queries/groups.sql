@@ -6,19 +6,23 @@
 SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR NO KEY UPDATE;
 
 -- name: groups_wanted
--- The ranges of positions in which an alert may have to be opened or grouped again, in order.
+-- The ranges of positions in which an alert may have to be opened or grouped again, in order. The OFFSETs keep the
+-- lookups: without statistics of the tables the planner would join them by the project alone.
 -- in: project_id i64, branch text
 -- out: position_low i64, position_high i64
 SELECT bl.position AS position_low, bh.position AS position_high
-FROM change_points x
-JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
-JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
-    AND bl.commit_id = x.commit_low_id
-JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
-    AND bh.commit_id = x.commit_high_id
-LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
-WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
-  AND (a.id IS NULL AND coalesce(x.withheld, '') NOT IN ('margin', 'rule_off', 'machine') OR a.regroup)
+FROM (SELECT x.series_id, x.commit_low_id, x.commit_high_id FROM change_points x
+      LEFT JOIN LATERAL (SELECT q.id, q.regroup FROM alerts q
+                         WHERE q.project_id = $1::bigint AND q.change_point_id = x.id OFFSET 0) a ON true
+      WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
+        AND (a.id IS NULL AND coalesce(x.withheld, '') NOT IN ('margin', 'rule_off', 'machine') OR a.regroup)
+      OFFSET 0) w
+CROSS JOIN LATERAL (SELECT FROM series q
+                    WHERE q.project_id = $1::bigint AND q.id = w.series_id AND q.branch = $2 OFFSET 0) s
+CROSS JOIN LATERAL (SELECT q.position FROM branch_commits q
+                    WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.commit_id = w.commit_low_id OFFSET 0) bl
+CROSS JOIN LATERAL (SELECT q.position FROM branch_commits q
+                    WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.commit_id = w.commit_high_id OFFSET 0) bh
 ORDER BY bl.position, bh.position LIMIT 10000;
 
 -- name: group_members

@@ -363,8 +363,8 @@ batch AS MATERIALIZED (
     ORDER BY j.id LIMIT $3::int FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
 SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
-    lease_until = clock_timestamp() + make_interval(secs => $2::float8),
-    started_at = coalesce(j.started_at, clock_timestamp())
+    lease_until = statement_timestamp() + make_interval(secs => $2::float8),
+    started_at = coalesce(j.started_at, statement_timestamp())
 FROM batch WHERE j.project_id = batch.project_id AND j.id = batch.id
 RETURNING j.id, j.project_id, j.run_id, j.branch;
 
@@ -373,18 +373,18 @@ RETURNING j.id, j.project_id, j.run_id, j.branch;
 -- in: lease_hash text, seconds f64
 -- value: id i64
 WITH prolonged AS (
-    UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
+    UPDATE jobs SET lease_until = statement_timestamp() + make_interval(secs => $2::float8)
     WHERE state = 'leased' AND lease_hash = $1 RETURNING id)
 SELECT id FROM prolonged LIMIT 1;
 
 -- name: detect_finish
 -- in: lease_hash text, state text, reason text
-UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = clock_timestamp()
+UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = statement_timestamp()
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
 -- from_position: the first position that has a new point; 0: judge the complete branch, or a point is not on it. points:
--- new ones. Lookups that the OFFSETs keep, as in detect_points: a database without statistics would join by the project.
+-- new ones. Lookups that the OFFSETs keep, as in history_runs: a database without statistics would join by the project.
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: id i64, branch text, higher_is_better bool, exact bool, benchmark text, metric text, backend text,
 --    machine_class text, from_position i64, points i64
@@ -413,47 +413,6 @@ CROSS JOIN LATERAL (SELECT * FROM series q WHERE q.project_id = $1::bigint AND q
 CROSS JOIN LATERAL (SELECT k.name FROM benchmarks k
                     WHERE k.project_id = $1::bigint AND k.id = s.benchmark_id OFFSET 0) n
 ORDER BY s.branch, s.id;
-
--- name: series_lock
--- Also how far the series is settled.
--- in: project_id i64, series_id i64
--- out: settled_points i64, settled_position i64, anchor_points i64, anchor_position i64
-SELECT settled_points, settled_position, anchor_points, anchor_position
-FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR NO KEY UPDATE;
-
--- name: detect_points
--- From position_from on. Each measurement looks up its commit, its run and its job, which the OFFSETs keep: without
--- statistics of the tables, as on the first day of a database, the planner would join them by the project alone, and
--- the cost would grow with the square of their number. With statistics it would read all commits of the project.
--- in: project_id i64, series_id i64, branch text, with_samples bool, position_from i64
--- out: commit_id i64, position i64, sha text, time f64, median f64, samples f64[], fingerprint_hash text,
---    machine text, run_id i64
-WITH m AS MATERIALIZED (
-    SELECT p.commit_id, p.run_id, p.median, CASE WHEN $4::boolean THEN p.samples END AS samples, b.position
-    FROM measurements p
-    CROSS JOIN LATERAL (SELECT position FROM branch_commits
-                        WHERE project_id = $1::bigint AND branch = $3 AND commit_id = p.commit_id OFFSET 0) b
-    WHERE p.project_id = $1::bigint AND p.series_id = $2::bigint AND b.position >= $5::bigint)
-SELECT m.commit_id, m.position, c.sha, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples,
-       k.fingerprint_hash, k.name AS machine, m.run_id
-FROM m
-CROSS JOIN LATERAL (
-    SELECT v.machine_id, v.started_at, v.run_id FROM runs v
-    WHERE v.project_id = $1::bigint AND v.id = m.run_id AND NOT v.infra
-      -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series, nor is what
-      -- a pull request proposes, nor
-      -- what a lease brought that another one has overtaken (retention_apply counts in the same way).
-      AND (SELECT j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > v.job_fence FROM jobs j
-           WHERE j.project_id = $1::bigint AND j.id = v.job_id) IS NOT TRUE OFFSET 0) r
-CROSS JOIN LATERAL (SELECT q.sha, q.time FROM commits q
-                    WHERE q.project_id = $1::bigint AND q.id = m.commit_id OFFSET 0) c
-JOIN machines k ON k.id = r.machine_id
-ORDER BY m.position, r.started_at, r.run_id;
-
--- name: detect_size
--- in: project_id i64, series_id i64
--- value: count i64
-SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
 
 -- name: change_points_of_series
 -- With those that are gone: they may return.
@@ -532,10 +491,10 @@ WHERE x.project_id = $1::bigint AND x.id = ANY ($2::bigint[]) AND x.gone_at IS N
 -- name: series_judged
 -- in: project_id i64, series_id i64, points i64, last_commit_id id, last_median f64, spark f64[], noise_rel f64,
 --    watching i64, detectable_rel f64, judged bool, settled_points i64, settled_position i64, anchor_points i64,
---    anchor_position i64, level_points i64, watching_of i64
+--    anchor_position i64, anchor_run i64, level_points i64, watching_of i64
 UPDATE series SET points = $3::bigint, last_commit_id = $4::bigint, last_median = $5::float8,
        spark = $6::float8[], noise_rel = $7::float8, watching = $8::bigint,
        detectable_rel = $9::float8, judged = $10::boolean, settled_points = $11::bigint,
        settled_position = $12::bigint, anchor_points = $13::bigint, anchor_position = $14::bigint,
-       level_points = $15::bigint, watching_of = $16::bigint, judged_at = now(), regathered = false
+       anchor_run = $15::bigint, level_points = $16::bigint, watching_of = $17::bigint, judged_at = now(), regathered = false
 WHERE project_id = $1::bigint AND id = $2::bigint;

@@ -2,10 +2,11 @@
 
 -- name: steady_put
 -- state: in hexadecimal.
--- in: project_id i64, series_id i64, position i64, state text
-INSERT INTO series_states (project_id, series_id, position, state)
-VALUES ($1::bigint, $2::bigint, $3::bigint, decode($4, 'hex'))
-ON CONFLICT (project_id, series_id) DO UPDATE SET position = excluded.position, state = excluded.state;
+-- in: project_id i64, series_id i64, position i64, state text, generation i64
+INSERT INTO series_states (project_id, series_id, position, state, generation)
+VALUES ($1::bigint, $2::bigint, $3::bigint, decode($4, 'hex'), $5::bigint)
+ON CONFLICT (project_id, series_id) DO UPDATE
+SET position = excluded.position, state = excluded.state, generation = excluded.generation;
 
 -- name: steady_drop
 -- in: project_id i64, series_id i64
@@ -14,8 +15,8 @@ DELETE FROM series_states WHERE project_id = $1::bigint AND series_id = $2::bigi
 -- name: steady_states
 -- Of the series that have one, in hexadecimal; the series are locked in the order of ids. Ratios to an anchor need the history.
 -- in: project_id i64, series_ids i64[]
--- out: id i64, position i64, state text, points i64, noise_rel f64, level_points i64
-SELECT s.id, t.position, encode(t.state, 'hex') AS state, s.points, s.noise_rel, s.level_points
+-- out: id i64, position i64, state text, points i64, noise_rel f64, level_points i64, anchor_run i64
+SELECT s.id, t.position, encode(t.state, 'hex') AS state, s.points, s.noise_rel, s.level_points, s.anchor_run
 FROM series s
 JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id
 WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]) AND NOT s.regathered
@@ -23,11 +24,75 @@ WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]) AND NOT s.regather
 ORDER BY s.id
 FOR NO KEY UPDATE OF s;
 
+-- name: judged_lock
+-- Locks series in the order of ids, and reads how far they are settled.
+-- in: project_id i64, series_ids i64[]
+-- out: id i64, points i64, settled_points i64, settled_position i64, anchor_points i64, anchor_position i64,
+--    anchor_run i64
+SELECT id, points, settled_points, settled_position, anchor_points, anchor_position, anchor_run
+FROM series WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
+ORDER BY id FOR NO KEY UPDATE;
+
+-- name: history_size
+-- in: project_id i64, series_id i64
+-- value: count i64
+SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
+
+-- name: history_measured
+-- The measurements of the series by runs from a number on, also those that are no points, in any order. nth: of the
+-- series in series_ids, from 1.
+-- in: project_id i64, series_ids i64[], runs_from i64[], with_samples bool[]
+-- out: nth i64, run_id i64, median f64, samples f64[]
+SELECT u.nth, m.run_id, m.median, m.samples
+FROM unnest($2::bigint[], $3::bigint[], $4::boolean[]) WITH ORDINALITY AS u (id, run_from, with_samples, nth)
+CROSS JOIN LATERAL (
+    SELECT p.run_id, p.median, CASE WHEN u.with_samples THEN p.samples END AS samples FROM measurements p
+    WHERE p.project_id = $1::bigint AND p.series_id = u.id AND p.run_id >= u.run_from OFFSET 0) m;
+
+-- name: history_runs
+-- Of these runs, those that make points of series of the branch, from a position on, in the order of the points. Each
+-- run looks up its commit and its job, which the OFFSETs keep: without statistics of the tables, as on the first day of
+-- a database, the planner would join them by the project alone, and the cost would grow with the square of their number.
+-- With statistics it would read all commits of the project.
+-- in: project_id i64, branch text, run_ids i64[], position_from i64
+-- out: id i64, commit_id i64, position i64, sha text, time f64, fingerprint_hash text, machine text
+SELECT r.id, r.commit_id, b.position, c.sha, extract(epoch FROM c.time)::float8 AS time, k.fingerprint_hash,
+       k.name AS machine
+FROM (SELECT v.id, v.commit_id, v.machine_id, v.started_at, v.run_id FROM runs v
+      WHERE v.project_id = $1::bigint AND v.id = ANY ($3::bigint[]) AND NOT v.infra
+        -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series, nor is what
+        -- a pull request proposes, nor what a lease brought that another one has overtaken (retention_apply counts in
+        -- the same way).
+        AND CASE WHEN v.job_id IS NOT NULL
+            THEN (SELECT j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > v.job_fence FROM jobs j
+                  WHERE j.project_id = $1::bigint AND j.id = v.job_id) END IS NOT TRUE OFFSET 0) r
+CROSS JOIN LATERAL (SELECT q.position FROM branch_commits q
+                    WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.commit_id = r.commit_id OFFSET 0) b
+CROSS JOIN LATERAL (SELECT q.sha, q.time FROM commits q
+                    WHERE q.project_id = $1::bigint AND q.id = r.commit_id OFFSET 0) c
+JOIN machines k ON k.id = r.machine_id
+WHERE b.position >= $4::bigint
+ORDER BY b.position, r.started_at, r.run_id;
+
+-- name: history_notable
+-- Of the series: whether they have ratios to an anchor; whether they have or had change points; their state, 0 for none
+-- that may be used.
+-- in: project_id i64, series_ids i64[]
+-- out: id i64, anchored bool, changed bool, generation i64, position i64
+SELECT s.id,
+       EXISTS (SELECT 1 FROM anchored a WHERE a.project_id = $1::bigint AND a.series_id = s.id) AS anchored,
+       EXISTS (SELECT 1 FROM change_points x WHERE x.project_id = $1::bigint AND x.series_id = s.id) AS changed,
+       coalesce(t.generation, 0) AS generation, coalesce(t.position, 0) AS position
+FROM series s
+LEFT JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id AND NOT s.regathered
+WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]);
+
 -- name: steady_points
--- Points of those runs, series by series, in the order of detect_points and without what that leaves out.
+-- Points of those runs, series by series, in the order of history_runs and without what that leaves out.
 -- in: project_id i64, run_ids i64[], series_ids i64[]
--- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples f64[]
-SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples
+-- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples f64[], run_id i64
+SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples,
+       r.id AS run_id
 FROM (SELECT v.id, v.commit_id, v.started_at FROM runs v
       WHERE v.project_id = $1::bigint AND v.id = ANY ($2::bigint[]) AND NOT v.infra
         AND (SELECT j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > v.job_fence FROM jobs j

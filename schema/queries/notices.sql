@@ -223,18 +223,18 @@ SELECT pg_advisory_xact_lock(74202054) AS locked;
 -- out: job_id i64, project_id i64, notice_id i64, receiver text, tries i64, closed bool, digest text
 WITH pick AS MATERIALIZED (
     SELECT project_id, id, task ->> 'receiver' AS receiver, task ->> 'digest' AS digest FROM jobs
-    WHERE state = 'queued' AND kind = 'notify' AND not_before <= clock_timestamp()
+    WHERE state = 'queued' AND kind = 'notify' AND not_before <= statement_timestamp()
     ORDER BY not_before, id LIMIT 1 FOR UPDATE SKIP LOCKED),
 together AS MATERIALIZED (
     SELECT j.project_id, j.id
     FROM pick JOIN jobs j ON j.kind = 'notify' AND j.state = 'queued' AND j.task ->> 'digest' = pick.digest
-        AND j.task ->> 'receiver' = pick.receiver AND (pick.digest <> '' OR j.not_before <= clock_timestamp())
+        AND j.task ->> 'receiver' = pick.receiver AND (pick.digest <> '' OR j.not_before <= statement_timestamp())
     ORDER BY j.id LIMIT 1000),
 chosen AS (SELECT project_id, id FROM pick UNION SELECT project_id, id FROM together)
 UPDATE jobs j
 SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
-    lease_until = clock_timestamp() + make_interval(secs => $2::float8),
-    started_at = coalesce(j.started_at, clock_timestamp()),
+    lease_until = statement_timestamp() + make_interval(secs => $2::float8),
+    started_at = coalesce(j.started_at, statement_timestamp()),
     task = CASE WHEN j.task ->> 'digest' = '' THEN jsonb_set(j.task, '{digest}', to_jsonb(left($1, 16)))
            ELSE j.task END
 FROM chosen JOIN notices n ON n.project_id = chosen.project_id
@@ -309,8 +309,8 @@ ORDER BY n.id FOR UPDATE;
 UPDATE jobs j SET state = CASE WHEN $2 = 'done' AND j.task ->> 'digest' IS NOT NULL AND n.done_at IS NOT NULL
                                THEN 'cancelled' ELSE $2 END,
        reason = $3, lease_until = NULL, lease_hash = NULL, tries = greatest(j.tries - $5::int, 0),
-       not_before = clock_timestamp() + make_interval(secs => $4::float8),
-       finished_at = CASE WHEN $2 <> 'queued' THEN clock_timestamp() END
+       not_before = statement_timestamp() + make_interval(secs => $4::float8),
+       finished_at = CASE WHEN $2 <> 'queued' THEN statement_timestamp() END
 FROM notices n
 WHERE n.project_id = j.project_id AND n.id = (j.task ->> 'notice')::bigint
   AND j.kind = 'notify' AND j.state = 'leased' AND j.lease_hash = $1

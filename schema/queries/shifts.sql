@@ -18,24 +18,27 @@ SELECT coalesce((SELECT min(q.position) FROM (
            ORDER BY b.position LIMIT $5::int) q), $4::bigint) AS position_to;
 
 -- name: shift_points
--- Points of every series in the order of history. code 0: the object code is not known.
+-- Points of every series in the order of history. code 0: the object code is not known. The OFFSETs make the plan read
+-- what each run measured.
 -- in: project_id i64, branch text, position_from i64, position_to i64, limit i64
 -- out: series_id i64, position i64, time f64, median f64, run_id i64, machine_id i64, class text, name text,
 --    state i64, code i64
-SELECT m.series_id, b.position, extract(epoch FROM r.started_at)::float8 AS time, m.median,
+SELECT m.series_id, r.position, extract(epoch FROM r.started_at)::float8 AS time, m.median,
        r.id AS run_id, k.id AS machine_id, k.class, k.name,
        dense_rank() OVER (ORDER BY k.fingerprint_hash) AS state,
-       CASE WHEN m.extra ->> 'object' IS NULL THEN 0
-            ELSE dense_rank() OVER (ORDER BY m.extra ->> 'object') END AS code
-FROM branch_commits b
-JOIN measurements m ON m.project_id = b.project_id AND m.commit_id = b.commit_id
-JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id AND s.branch = $2
-JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id AND NOT r.infra
-JOIN machines k ON k.id = r.machine_id
+       CASE WHEN m.object IS NULL THEN 0 ELSE dense_rank() OVER (ORDER BY m.object) END AS code
+FROM (SELECT b.position, b.commit_id, v.id, v.started_at, v.machine_id
+      FROM branch_commits b
+      CROSS JOIN LATERAL (SELECT q.id, q.started_at, q.machine_id FROM runs q
+                          WHERE q.project_id = $1::bigint AND q.commit_id = b.commit_id AND NOT q.infra OFFSET 0) v
+      WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint OFFSET 0) r
+CROSS JOIN LATERAL (SELECT p.series_id, p.median, p.extra ->> 'object' AS object FROM measurements p
+                    WHERE p.project_id = $1::bigint AND p.commit_id = r.commit_id AND p.run_id = r.id
+                      AND p.median > 0 OFFSET 0) m
+JOIN series s ON s.project_id = $1::bigint AND s.id = m.series_id AND s.branch = $2
 JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
-WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
-  AND m.median > 0
-ORDER BY m.series_id, b.position, r.started_at, r.id LIMIT $5::int;
+JOIN machines k ON k.id = r.machine_id
+ORDER BY m.series_id, r.position, r.started_at, r.id LIMIT $5::int;
 
 -- name: shift_series
 -- In the order of ids. Equal numbers stand for the same work, kernel or kind.

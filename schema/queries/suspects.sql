@@ -4,8 +4,11 @@
 -- out: series_id i64, benchmark text, before f64, after f64, noise_rel f64
 SELECT s.id AS series_id, b.name AS benchmark, x.before, x.after, s.noise_rel
 FROM alerts o
-JOIN alerts a ON a.project_id = o.project_id
-    AND (a.id = o.id OR (a.group_id = o.group_id AND o.group_id IS NOT NULL))
+CROSS JOIN LATERAL (
+    SELECT o.project_id, o.id, o.change_point_id, o.series_id
+    UNION ALL
+    SELECT q.project_id, q.id, q.change_point_id, q.series_id FROM alerts q
+    WHERE q.project_id = o.project_id AND q.group_id = o.group_id AND q.id <> o.id) a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id

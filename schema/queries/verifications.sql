@@ -68,7 +68,7 @@ WHERE project_id = $1::bigint AND verification_id = $2::bigint AND n = $3::int A
 --    reason text?
 UPDATE verifications SET state = $3, pairs = $4::int, layouts = $5::int, rel_change = $6::float8,
        rel_low = $7::float8, rel_high = $8::float8, p = $9::float8, reason = coalesce($10, ''),
-       updated_at = clock_timestamp(),
+       updated_at = statement_timestamp(),
        finished_at = CASE WHEN $3 <> 'running' THEN now() END
 WHERE project_id = $1::bigint AND id = $2::bigint;
 

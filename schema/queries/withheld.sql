@@ -25,7 +25,7 @@ ORDER BY abs(x.rel_change) DESC, x.id LIMIT 1000;
 
 -- name: identical_code
 -- The change points for which every measured commit of their place, and the commit before it, has one known object
--- code, the same, under one harness. Runs that are no points of a series (detect_points) do not count.
+-- code, the same, under one harness. Runs that are no points of a series (history_runs) do not count.
 -- in: project_id i64, branch text, change_point_ids i64[]
 -- out: id i64, benchmark text, against text, commit text, position_low i64, position_high i64
 SELECT p.id, p.benchmark, p.against, p.commit, p.position_low, p.position_high

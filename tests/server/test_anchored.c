@@ -369,7 +369,8 @@ Test(anchored, the_history_is_on_one_scale)
     pfc_db *db = pfc_test_db_open(3, &url);
     int64_t p = fx_project(db);
     pfc_judged series = { .branch = "main" };
-    pfc_history h = { 0 };
+    pfc_histories all = { 0 };
+    const pfc_history *h;
     pfc_tx *tx = NULL;
     double level;
     pfc_err err = { 0 };
@@ -382,18 +383,20 @@ Test(anchored, the_history_is_on_one_scale)
                             "m.series_id AND s.metric = 'time_ns' JOIN commits c ON c.id = "
                             "m.commit_id WHERE c.sha LIKE '%1'"); /* of two: their median */
     cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, &err), PFC_OK));
-    cr_assert(eq(int, pfc_history_load(tx, p, &series, 0, &h, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(sz, h.len, PFC_ARRAY_LEN(want)));
-    for (size_t i = 0; i < h.len; i++) {
-        cr_assert(epsilon_eq(dbl, h.points[i].v, want[i] * level / 100, 0.5), "%zu", i);
-        cr_assert_null(h.points[i].repeats);
+    cr_assert(eq(int, pfc_history_load(tx, p, &series, &all, &err), PFC_OK), "%s", err.msg);
+    h = &all.items[0];
+    cr_assert(eq(sz, h->len, PFC_ARRAY_LEN(want)));
+    for (size_t i = 0; i < h->len; i++) {
+        cr_assert(epsilon_eq(dbl, h->points[i].v, want[i] * level / 100, 0.5), "%zu", i);
+        cr_assert_null(h->points[i].repeats);
     }
-    pfc_history_clear(&h);
+    pfc_histories_clear(&all);
     series.exact = true; /* a ratio would round it */
-    cr_assert(eq(int, pfc_history_load(tx, p, &series, 0, &h, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(sz, h.len, 7));
-    cr_assert_not_null(h.points[0].repeats);
-    pfc_history_clear(&h);
+    cr_assert(eq(int, pfc_history_load(tx, p, &series, &all, &err), PFC_OK), "%s", err.msg);
+    h = &all.items[0];
+    cr_assert(eq(sz, h->len, 7));
+    cr_assert_not_null(h->points[0].repeats);
+    pfc_histories_clear(&all);
     pfc_tx_free(tx);
     pfc_db_close(db);
     free(url);

@@ -145,6 +145,155 @@ Test(steady, points_in_a_random_order_give_the_results_of_the_whole_history)
     }
 }
 
+/* ---- a series that is settled in part ---- */
+
+#define LONG 1300 /* points that were judged together, before the others come one by one */
+#define LAST 1400
+#define LATE 1310 /* its run has the lowest number of all, and brings its point late */
+#define AWAY 1330 /* measured late */
+
+/* The points of commits first..last: noise, a step up at 1340 and one at 1370. */
+static void insert_points(const char *url, unsigned first, unsigned last)
+{
+    char sql[2400];
+
+    (void)snprintf(
+        sql, sizeof(sql),
+        "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,"
+        "  machine_id, infra, started_at, finished_at)"
+        " SELECT r.project_id, md5(c.sha), 'h', c.id, 'main', r.suite, r.suite_hash, r.machine_id,"
+        "  false, c.time, c.time"
+        " FROM (SELECT * FROM runs ORDER BY id LIMIT 1) r JOIN commits c USING (project_id)"
+        " JOIN branch_commits b ON b.project_id = c.project_id AND b.commit_id = c.id"
+        " WHERE b.position BETWEEN %u AND %u ORDER BY b.position ON CONFLICT DO NOTHING;"
+        "INSERT INTO measurements (project_id, series_id, run_id, commit_id, n, median, low, high,"
+        "  min, samples, blocks)"
+        " SELECT v.project_id, s.id, v.id, v.commit_id, 3, l.x, l.x, l.x, l.x,"
+        "  ARRAY[l.x * 0.999, l.x, l.x * 1.002], '{1,1,1}'"
+        " FROM runs v JOIN series s USING (project_id)"
+        " JOIN branch_commits b ON b.project_id = v.project_id AND b.commit_id = v.commit_id,"
+        " LATERAL (SELECT 100 * (1 + 0.01 * (hashint4((b.position + 7 * s.id)::int) / "
+        "2147483648.0))"
+        "  * CASE WHEN b.position >= 1370 THEN 1.12 WHEN b.position >= 1340 THEN 1.06 ELSE 1 END "
+        "AS x) l WHERE b.position BETWEEN %u AND %u;"
+        "INSERT INTO jobs (project_id, kind, run_id, branch) SELECT v.project_id, 'detect', v.id,"
+        "  'main' FROM runs v JOIN branch_commits b"
+        "  ON b.project_id = v.project_id AND b.commit_id = v.commit_id"
+        " WHERE b.position BETWEEN %u AND %u",
+        first, last, first, last, first, last);
+    pfc_test_sql(url, sql);
+}
+
+/* A run with the lowest number that brings its point late, and the first points. */
+static void begin_long(fx_ground *g)
+{
+    pfc_run *run = fx_run(1);
+
+    fx_commits(g->db, g->project, 1, LAST);
+    fx_measure(run, "long", "time_ns", 100, 0.01, 3, 3, 1);
+    fx_ingest(g->db, g->project, run);
+    pfc_test_sql(g->url,
+                 "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite,"
+                 "  suite_hash, machine_id, infra, started_at, finished_at)"
+                 " SELECT r.project_id, md5(c.sha), 'h', c.id, 'main', r.suite, r.suite_hash,"
+                 "  r.machine_id, false, c.time, c.time FROM runs r JOIN commits c"
+                 "  ON c.project_id = r.project_id AND c.sha = lpad(to_hex(1310), 40, '0')");
+    insert_points(g->url, 2, LONG);
+}
+
+static void judge_waiting(pfc_db *db, pfc_detected *sum)
+{
+    pfc_detected one = { 0 };
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    while (!(code = pfc_detect_next(db, &one, &err))) {
+        sum->series += one.series;
+        sum->passed += one.passed;
+        sum->reused += one.reused;
+    }
+    cr_assert(eq(int, code, PFC_ENOTFOUND), "%s", err.msg);
+}
+
+Test(steady, a_long_series_is_read_from_its_anchor_on)
+{
+    fx_ground whole = fx_begin(3), parts = fx_begin(3);
+    pfc_detected sum = { 0 };
+    char *expected, *got;
+
+    begin_long(&whole);
+    begin_long(&parts);
+    insert_points(whole.url, LONG + 1, LAST);
+    fx_detect(whole.db);
+    fx_detect(parts.db);
+    got = pfc_test_sql_value(parts.url, "SELECT anchor_run > 2 FROM series");
+    cr_assert(eq(str, got, (char *)"t"));
+    free(got);
+    /* Points before the anchor that were read again would be another level. */
+    pfc_test_sql(parts.url, "UPDATE measurements m SET median = 50, samples = '{50,50,50}'"
+                            " FROM series s WHERE m.run_id < s.anchor_run");
+    for (unsigned n = LONG + 1; n <= LAST; n++) {
+        if (n != LATE && n != AWAY)
+            insert_points(parts.url, n, n);
+        if (n == LATE + 8)
+            insert_points(parts.url, LATE, LATE);
+        if (n == AWAY + 15)
+            insert_points(parts.url, AWAY, AWAY);
+        judge_waiting(parts.db, &sum);
+    }
+    expected = results_of(whole.url, true);
+    got = results_of(parts.url, true);
+    cr_assert(eq(str, got, expected));
+    cr_assert(ne(ptr, strstr(expected, "change"), NULL));
+    cr_assert(gt(sz, sum.passed, 10));
+    cr_assert(gt(sz, sum.reused, 10));
+    free(expected);
+    free(got);
+    fx_end(&parts);
+    fx_end(&whole);
+}
+
+/* Another server judges some of the points: what this one has in memory is not used then. */
+Test(steady, a_history_in_memory_is_used_only_while_it_is_the_newest)
+{
+    fx_ground whole = fx_begin(3), parts = fx_begin(3);
+    pfc_detected sum = { 0 };
+    char *expected, *got;
+
+    fx_commits(whole.db, whole.project, 1, 60);
+    fx_commits(parts.db, parts.project, 1, 60);
+    for (unsigned n = 1; n <= 60; n++)
+        ingest(whole.db, whole.project, n);
+    fx_detect(whole.db);
+    for (unsigned n = 1; n <= 60; n++) {
+        ingest(parts.db, parts.project, n);
+        judge_waiting(parts.db, &sum);
+        if (n == 30) /* as if another server had judged all of it */
+            pfc_test_sql(parts.url,
+                         "UPDATE runs SET infra = true WHERE id = (SELECT max(id) - 5 FROM runs);"
+                         "UPDATE series_states SET generation = generation / 2");
+        if (n == 50)
+            pfc_test_sql(
+                parts.url,
+                "UPDATE runs SET infra = false; INSERT INTO jobs (project_id, kind, branch)"
+                " SELECT id, 'detect', 'main' FROM projects");
+        if (n == 35) {
+            got = pfc_test_sql_value(parts.url, "SELECT string_agg(DISTINCT points::text, ' ')"
+                                                " FROM series");
+            cr_assert(eq(str, got, (char *)"34"));
+            free(got);
+        }
+    }
+    expected = results_of(whole.url, true);
+    got = results_of(parts.url, true);
+    cr_assert(eq(str, got, expected));
+    cr_assert(gt(sz, sum.reused, 6 * 40));
+    free(expected);
+    free(got);
+    fx_end(&parts);
+    fx_end(&whole);
+}
+
 /* A state of another version, or of other settings, is not used: the series is judged whole. */
 Test(steady, a_state_that_does_not_fit_is_replaced)
 {

@@ -73,6 +73,7 @@ static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *ou
         else if (branch)
             b->branches[b->branches_len++] = branch;
     }
+    qsort(b->runs, b->runs_len, sizeof(*b->runs), pfc_by_number);
     if (!code)
         code =
             pfc_sql_detect_series(tx,
@@ -90,20 +91,23 @@ static pfc_code list_series(pfc_db *db, batch *b, pfc_sql_detect_series_rows *ou
 
 typedef struct judging {
     const batch *b;
-    const pfc_judged *series;
+    const pfc_judged *const *series;
+    size_t len;
+    pfc_judged_some some;
     bool prolong;
 } judging;
 
 static pfc_code judge_series(pfc_tx *tx, void *into, pfc_err *err)
 {
-    const judging *j = into;
+    judging *j = into;
     pfc_code code = PFC_OK;
 
+    pfc_judged_some_end(&j->some, false); /* of an earlier try */
     if (j->prolong)
         code = pfc_sql_lease_prolong(
             tx, &(pfc_sql_lease_prolong_args){ .lease_hash = j->b->hash, .seconds = LEASE_S }, NULL,
             err);
-    return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, err);
+    return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, j->len, &j->some, err);
 }
 
 static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *list)
@@ -124,6 +128,8 @@ static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *l
             .settings = pfc_detector_for(&b->detector, &name),
             .from_position = list->items[i].from_position,
             .new_points = list->items[i].points,
+            .runs = b->runs,
+            .runs_len = b->runs_len,
             .id = list->items[i].id,
             .branch = name.branch,
             .higher_is_better = list->items[i].higher_is_better,
@@ -133,31 +139,56 @@ static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *l
     return out;
 }
 
-/* Series with a point that is due, one a transaction: a long one delays no other, and a crash loses
- * one series' work. An error in one series must not prevent the judging of the others: *fault is
- * the last one. If the database is unavailable the batch returns to the queue, at the latest when
- * its lease expires. */
-static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *series, size_t len,
-                          const bool *passed, pfc_err *fault, pfc_detected *judged, pfc_err *err)
+/* The first of the series that belong in one transaction: those of one branch. */
+static size_t together(const pfc_judged *const *series, size_t len)
+{
+    size_t n = 1;
+
+    while (n < PFC_MIN(len, (size_t)PFC_JUDGE_SERIES) &&
+           pfc_streq(series[n]->branch, series[0]->branch))
+        n++;
+    return n;
+}
+
+/* Series with a point that is due, some a transaction, so that none holds the others' rows for
+ * long, and a crash loses little work. After an error each series of the transaction is judged
+ * alone, since an error in one must not prevent the judging of the others: *fault is the last one.
+ * If the database is unavailable the batch returns to the queue, at the latest when its lease
+ * expires. */
+static pfc_code judge_due(pfc_db *db, const batch *b, const pfc_judged *const *series, size_t len,
+                          pfc_err *fault, pfc_detected *judged, pfc_err *err)
 {
     int64_t prolonged = pfc_clock_ns();
+    size_t alone = 0; /* so many of the next ones */
     pfc_code code = PFC_OK;
 
-    for (size_t i = 0; !code && i < len; i++) {
+    for (size_t i = 0; !code && i < len;) {
+        const size_t n = alone ? 1 : together(series + i, len - i);
         pfc_err why = { 0 }; /* includes errors of a try that a later try did not have */
-        judging j = { b, &series[i], pfc_clock_ns() - prolonged > PROLONG_NS };
-        pfc_code one = passed[i] ? PFC_OK : pfc_db_write(db, judge_series, &j, &why);
+        judging j = { b, series + i, n, { 0 }, pfc_clock_ns() - prolonged > PROLONG_NS };
+        const pfc_code some = pfc_db_write(db, judge_series, &j, &why);
+        const size_t done = some ? 1 : j.some.len, reused = j.some.reused;
+
+        pfc_judged_some_end(&j.some, some == PFC_OK);
 
         if (j.prolong)
             prolonged = pfc_clock_ns();
-        if (one) {
-            (void)pfc_err_wrap(&why, "judging series %lld", (long long)series[i].id);
+        if (some == PFC_EUNAVAIL || (some == PFC_ETIMEOUT && n == 1)) {
             *fault = why;
+            code = pfc_err_set(err, some, "judging series %lld: %s", (long long)series[i]->id,
+                               why.msg);
+        } else if (some && n > 1) {
+            alone = n;
+            continue;
+        } else if (some) {
+            (void)pfc_err_wrap(&why, "judging series %lld", (long long)series[i]->id);
+            *fault = why;
+        } else {
+            judged->series += done;
+            judged->reused += reused;
         }
-        if (one == PFC_EUNAVAIL || one == PFC_ETIMEOUT)
-            code = pfc_err_set(err, one, "%s", fault->msg);
-        else
-            judged->series += one == PFC_OK;
+        i += done;
+        alone -= PFC_MIN(alone, done);
     }
     return code;
 }
@@ -167,18 +198,23 @@ static pfc_code judge_all(pfc_db *db, const batch *b, const pfc_sql_detect_serie
                           pfc_err *fault, pfc_detected *judged, pfc_err *err)
 {
     pfc_judged *series = series_of(b, list);
+    const pfc_judged **due = pfc_calloc(list->len + 1, sizeof(*due));
     bool *passed = pfc_calloc(list->len + 1, sizeof(*passed));
+    size_t due_len = 0;
     pfc_code code;
 
     code = pfc_series_pass(db, b->project_id, b->hash, LEASE_S, b->runs, b->runs_len, series,
                            list->len, passed, err);
     for (size_t i = 0; !code && i < list->len; i++) {
-        judged->passed += passed[i];
         judged->points += (size_t)list->items[i].points;
+        if (!passed[i])
+            due[due_len++] = &series[i];
     }
+    judged->passed = judged->series = list->len - due_len;
     if (!code)
-        code = judge_due(db, b, series, list->len, passed, fault, judged, err);
+        code = judge_due(db, b, due, due_len, fault, judged, err);
     free(passed);
+    free(due);
     free(series);
     return code;
 }

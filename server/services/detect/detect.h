@@ -89,6 +89,7 @@ typedef struct pfc_detected {
     size_t series; /* without those that failed */
     size_t passed; /* of these: by their new points alone */
     size_t points; /* new ones of all series of the batch */
+    size_t reused; /* series whose history was in memory (recent.h) */
 } pfc_detected;
 
 /** Takes a queued detect job and all others of its project, judges every series of those runs,
@@ -109,6 +110,8 @@ typedef struct pfc_judged {
     pfc_detector_settings settings;
     int64_t from_position; /* the first with new points; 0: the whole series */
     int64_t new_points;    /* measurements of the batch, with those that are no points */
+    const int64_t *runs;   /* of the batch, sorted */
+    size_t runs_len;
 } pfc_judged;
 
 #define PFC_SPARK 200 /* newest medians that a series keeps for lists */
@@ -119,9 +122,23 @@ pfc_detect_opts pfc_judged_opts(const pfc_judged *series);
  *  of points of the newest level in force. */
 double pfc_judged_detectable(const pfc_judged *series, double noise, size_t points, size_t level);
 
-/** Judges one series in tx and stores what it finds: as of its newest point that is due. */
-pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                          pfc_err *err) PFC_MUSTCHECK;
+#define PFC_JUDGE_SERIES 64    /* of one call */
+#define PFC_JUDGE_POINTS 16000 /* about so many points are read at once */
+
+/** The judged series. Zero before the first call; pfc_judged_some_end follows the end of tx. */
+typedef struct pfc_judged_some {
+    size_t len, reused;                      /* reused: histories that were in memory */
+    struct pfc_recent *kept[PFC_JUDGE_SERIES]; /* histories for the next points */
+    size_t kept_len;
+} pfc_judged_some;
+
+/** Judges series of one branch in tx, each with its history, and stores what it finds: as of its
+ *  newest point that is due. Their rows are locked in the order of ids, and stay so until tx ends.
+ *  Of `len` series (at most PFC_JUDGE_SERIES) the first out->len are judged, at least one: as many
+ *  as make PFC_JUDGE_POINTS points. */
+pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *const *series,
+                          size_t len, pfc_judged_some *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_judged_some_end(pfc_judged_some *some, bool committed);
 
 /* ---- judging by the new points alone (pass.c) ---- */
 
@@ -133,17 +150,22 @@ pfc_code pfc_series_pass(pfc_db *db, int64_t project_id, const char *lease_hash,
                          const int64_t *runs, size_t runs_len, const pfc_judged *series,
                          size_t series_len, bool *passed, pfc_err *err) PFC_MUSTCHECK;
 /** Stores the state of a series whose newest point has that position; NULL: it has none, and its
- *  next point needs the history. */
+ *  next point needs the history. generation: another number after each judging with the history. */
 pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
-                          const pfc_steady *steady, int64_t position, pfc_err *err) PFC_MUSTCHECK;
+                          const pfc_steady *steady, int64_t generation, int64_t position,
+                          pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- a series as input of the detector (series_points.c) ---- */
+
+/** Raw repeats make the verdict more precise, but reading them for a very long series is too slow:
+ *  of a series with more points only the medians are used. */
+#define PFC_POINTS_WITH_SAMPLES 50000
 
 typedef struct pfc_point_meta {
     int64_t commit_id, position;
     int64_t run_id;
     double median;             /* as measured; a point's value may be relative to the anchor */
-    const char *sha, *machine; /* valid as long as the history; machine: its name */
+    const char *sha, *machine; /* valid as long as the histories; machine: its name */
 } pfc_point_meta;
 
 typedef struct pfc_history {
@@ -152,15 +174,38 @@ typedef struct pfc_history {
     pfc_point_meta *meta;
     size_t len;
     bool anchored; /* some values are ratios to an anchor */
-    pfc_res *hold; /* owns the texts */
 } pfc_history;
 
-/** Reads the points of a series that lie on its branch, from a position on (0: all). Clear *out,
- *  also after an error. If a point has a ratio to the anchor, its value is that ratio times the
- *  anchor's level: this removes drift of the machine between sessions (pfc_anchored_history). */
-pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
-                          pfc_history *out, pfc_err *err) PFC_MUSTCHECK;
+typedef struct pfc_histories {
+    pfc_history *items;
+    size_t len;
+    pfc_res *hold; /* owns the texts */
+} pfc_histories;
 
+typedef struct pfc_history_wanted {
+    const pfc_judged *series;
+    int64_t from;     /* position of the first point; 0: all */
+    int64_t from_run; /* no point is of a run with a lower number */
+    size_t before;    /* points before that one */
+    size_t expected;  /* points, about: without effect on the result */
+    bool anchored;    /* it may have ratios to an anchor; false: it has none */
+} pfc_history_wanted;
+
+/** Reads the points of series of one branch that lie on that branch. Clear *out, also after an
+ *  error; items[i] is of wanted[i]. If a point has a ratio to the anchor, its value is that ratio
+ *  times the anchor's level: this removes drift of the machine between sessions
+ *  (pfc_anchored_history). Of a series that is very long the points have no repeats. */
+pfc_code pfc_histories_load(pfc_tx *tx, int64_t project_id, const pfc_history_wanted *wanted,
+                            size_t len, pfc_histories *out, pfc_err *err) PFC_MUSTCHECK;
+/** The same of one series, from its first point on. */
+pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                          pfc_histories *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** The order of two int64_t, for qsort and bsearch. */
+int pfc_by_number(const void *a, const void *b);
+
+void pfc_histories_clear(pfc_histories *all);
+void pfc_history_clear(pfc_history *h);
 void pfc_history_clear(pfc_history *h);
 
 /* ---- incremental detection on a long history (settle.c: pure) ---- */
@@ -190,9 +235,10 @@ pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, p
                             pfc_err *err) PFC_MUSTCHECK;
 
 /** Opens, keeps or closes the series' alert about slow drift (drift.c), at most one; tx holds the
- *  lock of the series. Do not call it for a canary, whose drift is caused by the machine. */
+ *  lock of the series. known: the series has or had changes. Do not call it for a canary, whose
+ *  drift is caused by the machine. */
 pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                         const pfc_history *h, const pfc_detection *found,
+                         const pfc_history *h, const pfc_detection *found, bool known,
                          pfc_err *err) PFC_MUSTCHECK;
 
 /** Location of a change in the history. */

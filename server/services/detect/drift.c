@@ -12,8 +12,8 @@
 #include "server/repo/sql/drift.h"
 #include "server/repo/sql/jobs.h"
 #include "server/services/alerts/alerts.h"
-#include "server/services/owners/owners.h"
 #include "server/services/detect/detect.h"
+#include "server/services/owners/owners.h"
 
 #define WINDOW_S (182 * 86400.0) /* half a year */
 #define SPAN_S   (28 * 86400.0)  /* a shorter change is a missed step, not a drift */
@@ -219,13 +219,13 @@ static pfc_code drop_drift(pfc_tx *tx, int64_t project_id, const stored *old, pf
 }
 
 pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                         const pfc_history *h, const pfc_detection *found, pfc_err *err)
+                         const pfc_history *h, const pfc_detection *found, bool known, pfc_err *err)
 {
     stored old = { 0 };
     pfc_sql_drift_of_series_rows rows = { 0 };
     pfc_drift drift = { 0 };
     size_t first = 0;
-    pfc_code code = read_stored(tx, project_id, series, &rows, &old, err);
+    pfc_code code = known ? read_stored(tx, project_id, series, &rows, &old, err) : PFC_OK;
 
     if (!code && series->settings.judged && !series->exact &&
         find_drift(series, h, found, old.accepted ? old.high : 0, &first, &drift))

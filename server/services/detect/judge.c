@@ -2,8 +2,11 @@
  * Judging one series: reads points in commit order, writes change points. A change keeps its
  * identity, and with it its alert, while later points move its edges or its size a little.
  */
+#include "server/services/detect/judge.h"
+
 #include <math.h>
 
+#include "core/base/rng.h"
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
@@ -271,21 +274,23 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
     return code;
 }
 
-/* settled_before: position before which the stored changes were settled already; 0: none. */
+/* known: the series has or had changes. settled_before: position before which the stored changes
+ * were settled already; 0: none. */
 static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const pfc_history *h, const pfc_detection *found,
+                              const pfc_history *h, const pfc_detection *found, bool known,
                               int64_t settled_before, newest_change *newest, pfc_err *err)
 {
     pfc_sql_change_points_of_series_rows rows = { 0 };
     pfc_known *items = NULL;
     size_t len;
-    pfc_code code;
+    pfc_code code = PFC_OK;
 
-    code = pfc_sql_change_points_of_series(
-        tx,
-        &(pfc_sql_change_points_of_series_args){
-            .project_id = project_id, .series_id = series->id, .branch = series->branch },
-        &rows, err);
+    if (known)
+        code = pfc_sql_change_points_of_series(
+            tx,
+            &(pfc_sql_change_points_of_series_args){
+                .project_id = project_id, .series_id = series->id, .branch = series->branch },
+            &rows, err);
     if (code)
         return code;
     len = rows.len;
@@ -336,6 +341,16 @@ double pfc_judged_detectable(const pfc_judged *series, double noise, size_t poin
                           series->settings.min_change);
 }
 
+/* The lowest number of a run from the anchor on; 0: the anchor is the first point. */
+static int64_t anchor_run(const pfc_history *h, size_t before, const pfc_settled *settled)
+{
+    int64_t first = settled->anchor_points ? INT64_MAX : 0;
+
+    for (size_t i = (size_t)settled->anchor_points - before; first && i < h->len; i++)
+        first = PFC_MIN(first, h->meta[i].run_id);
+    return first;
+}
+
 /* h: all points; due: those up to the newest that is due. */
 static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                               const pfc_history *h, const pfc_history *due,
@@ -369,40 +384,10 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
             .settled_position = settled->position,
             .anchor_points = settled->anchor_points,
             .anchor_position = settled->anchor,
+            .anchor_run = anchor_run(h, before, settled),
             .level_points = (int64_t)level,
             .watching_of = (int64_t)watching_of(found->watching, newest) },
         err);
-}
-
-/* Reads how far the series is settled, unless new points lie before that. The lock: two servers
- * may judge one series; the later one must see the changes of the earlier one. */
-static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                            pfc_settled *settled, pfc_err *err)
-{
-    pfc_sql_series_lock_rows rows = { 0 };
-    pfc_code code;
-
-    code = pfc_sql_series_lock(
-        tx, &(pfc_sql_series_lock_args){ .project_id = project_id, .series_id = series->id }, &rows,
-        err);
-    if (!code && rows.len)
-        *settled = (pfc_settled){
-            .points = rows.items[0].settled_points,
-            .position = rows.items[0].settled_position,
-            .anchor_points = rows.items[0].anchor_points,
-            .anchor = rows.items[0].anchor_position,
-        };
-    if (series->from_position <= settled->position)
-        memset(settled, 0, sizeof(*settled));
-    pfc_rows_clear(&rows);
-    return code;
-}
-
-/* Points were taken out since (retention thins old months): the counts no longer fit. */
-static bool fits(const pfc_history *h, const pfc_settled *settled)
-{
-    return settled->points == 0 || (h->len > (size_t)(settled->points - settled->anchor_points) &&
-                                    h->meta[0].position == settled->anchor);
 }
 
 pfc_detect_opts pfc_judged_opts(const pfc_judged *series)
@@ -413,48 +398,58 @@ pfc_detect_opts pfc_judged_opts(const pfc_judged *series)
                               .alpha = series->settings.alpha };
 }
 
-pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series, pfc_err *err)
+static int64_t new_generation(void)
 {
+    uint64_t bits = 0;
+
+    while (bits == 0) {
+        pfc_random_bytes(&bits, sizeof(bits));
+        bits >>= 1;
+    }
+    return (int64_t)bits;
+}
+
+pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
+                           const pfc_history *h, pfc_judge_state *out, pfc_err *err)
+{
+    const pfc_judged *series = item->series;
     const pfc_detect_opts opts = pfc_judged_opts(series);
+    pfc_settled settled = item->settled;
     pfc_detection found = { .noise_rel = (double)NAN };
-    pfc_settled settled = { 0 };
     pfc_steady steady;
-    pfc_history h = { 0 }, due;
+    pfc_history due = *h;
     newest_change newest = { 0 };
     int64_t settled_before = 0;
-    size_t before = 0, judged = 0;
-    pfc_code code = lock_series(tx, project_id, series, &settled, err);
+    size_t before = 0;
+    pfc_code code = PFC_OK;
 
-    if (!code)
-        code = pfc_history_load(tx, project_id, series, settled.anchor, &h, err);
-    if (!code && !fits(&h, &settled)) {
-        memset(&settled, 0, sizeof(settled));
-        pfc_history_clear(&h);
-        code = pfc_history_load(tx, project_id, series, 0, &h, err);
-    }
-    if (!code && settled.points) {
+    *out = (pfc_judge_state){ 0 };
+    if (settled.points) {
         before = (size_t)settled.anchor_points;
-        settled_before = h.meta[settled.points - settled.anchor_points].position;
+        settled_before = h->meta[settled.points - settled.anchor_points].position;
     }
-    if (!code && h.len)
-        code = pfc_history_detect(&h, &opts, &settled, &steady, &judged, &found, err);
-    due = h;
-    due.len = judged;
+    due.len = 0;
+    if (h->len)
+        code = pfc_history_detect(h, &opts, &settled, &steady, &due.len, &found, err);
     if (!series->settings.judged)
         found.changes_len = 0;
     if (!code)
-        code = store_changes(tx, project_id, series, &due, &found, settled_before, &newest, err);
-    if (!code)
+        code = store_changes(tx, project_id, series, &due, &found, item->changed, settled_before,
+                             &newest, err);
+    if (!code && item->changed)
         code = pfc_flaps_note(tx, project_id, series, &due, err);
     if (!code && !series->canary)
-        code = pfc_drift_judge(tx, project_id, series, &due, &found, err);
+        code = pfc_drift_judge(tx, project_id, series, &due, &found, item->changed, err);
     if (!code)
         code =
-            store_summary(tx, project_id, series, &h, &due, &found, &newest, before, &settled, err);
+            store_summary(tx, project_id, series, h, &due, &found, &newest, before, &settled, err);
+    if (!code && h->len && !h->anchored)
+        *out = (pfc_judge_state){ .generation = new_generation(),
+                                  .due = steady.restless > 0,
+                                  .anchor = (size_t)settled.anchor_points - before };
     if (!code)
-        code = pfc_steady_store(tx, project_id, series->id, h.len && !h.anchored ? &steady : NULL,
-                                h.len ? h.meta[h.len - 1].position : 0, err);
+        code = pfc_steady_store(tx, project_id, series->id, out->generation ? &steady : NULL,
+                                out->generation, h->len ? h->meta[h->len - 1].position : 0, err);
     pfc_detection_clear(&found);
-    pfc_history_clear(&h);
     return code;
 }

@@ -75,7 +75,8 @@ static char *saved(const pfc_steady *steady)
 }
 
 pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
-                          const pfc_steady *steady, int64_t position, pfc_err *err)
+                          const pfc_steady *steady, int64_t generation, int64_t position,
+                          pfc_err *err)
 {
     char *state;
     pfc_code code;
@@ -89,7 +90,8 @@ pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
                               &(pfc_sql_steady_put_args){ .project_id = project_id,
                                                           .series_id = series_id,
                                                           .position = position,
-                                                          .state = state },
+                                                          .state = state,
+                                                          .generation = generation },
                               err);
     free(state);
     return code;
@@ -114,9 +116,9 @@ static bool load_state(const pfc_sql_steady_states_row *row, const pfc_judged *s
 }
 
 /* Takes the new points rows[0..n) of a series; false: one of them is due, or lies before the newest
- * point that was judged. */
+ * point that was judged, or is of a run that later judgements would not read. */
 static bool take_points(pfc_steady *steady, const pfc_sql_steady_points_row *rows, size_t n,
-                        int64_t position)
+                        const pfc_sql_steady_states_row *state)
 {
     bool passes = true;
 
@@ -125,7 +127,7 @@ static bool take_points(pfc_steady *steady, const pfc_sql_steady_points_row *row
         size_t len = 0;
 
         pfc_array_f64s(rows[i].samples, &samples, &len);
-        passes = rows[i].position > position &&
+        passes = rows[i].position > state->position && rows[i].run_id >= state->anchor_run &&
                  pfc_steady_pass(steady, &(pfc_point){ .t = rows[i].time,
                                                        .v = rows[i].median,
                                                        .repeats = samples,
@@ -204,7 +206,7 @@ static void advance_all(const pass *p, const pfc_sql_steady_states_rows *states,
         /* A measurement that is no point, or no longer: what was judged may have held it. */
         if ((int64_t)(end - from) != p->series[next]->new_points ||
             !load_state(state, p->series[next], &steady) ||
-            !take_points(&steady, points->items + from, end - from, state->position))
+            !take_points(&steady, points->items + from, end - from, state))
             continue;
         p->passed[next] = true;
         if (end > from)

@@ -33,10 +33,10 @@ static pfc_replayed describe(const pfc_history *h, const pfc_judged *series, con
     return r;
 }
 
-/* Adds the series' changes to `out`. *h is the caller's to clear. */
+/* Adds the series' changes to `out`. *all, with its history, is the caller's to clear. */
 static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                           const pfc_detector_settings *settings, pfc_history *h, pfc_replay *out,
-                           size_t *cap, pfc_err *err)
+                           const pfc_detector_settings *settings, pfc_histories *all,
+                           pfc_replay *out, size_t *cap, pfc_err *err)
 {
     const pfc_detect_opts opts = { .higher_is_better = series->higher_is_better,
                                    .exact = series->exact,
@@ -45,10 +45,14 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
     pfc_detection found = { .noise_rel = (double)NAN };
     pfc_settled settled = { 0 };
     pfc_steady steady;
+    const pfc_history *h;
     size_t judged = 0;
-    pfc_code code = pfc_history_load(tx, project_id, series, 0, h, err);
+    pfc_code code = pfc_history_load(tx, project_id, series, all, err);
 
-    if (!code && h->len)
+    if (code)
+        return code;
+    h = &all->items[0];
+    if (h->len)
         code = pfc_history_detect(h, &opts, &settled, &steady, &judged, &found, err);
     for (size_t i = 0; !code && i < found.changes_len; i++) {
         pfc_place at;
@@ -74,7 +78,7 @@ pfc_code pfc_series_replay(pfc_db *db, int64_t series_id, const pfc_detector_set
 {
     pfc_series_rows rows = { 0 };
     pfc_replay replay = { 0 };
-    pfc_history h = { 0 };
+    pfc_histories all = { 0 };
     pfc_tx *tx = NULL;
     size_t cap = 0;
     pfc_code code = pfc_series_get(db, series_id, &rows, err);
@@ -89,10 +93,10 @@ pfc_code pfc_series_replay(pfc_db *db, int64_t series_id, const pfc_detector_set
                                     .higher_is_better = s->higher_is_better,
                                     .exact = s->exact };
 
-        code = replay_one(tx, s->project_id, &series, settings, &h, &replay, &cap, err);
+        code = replay_one(tx, s->project_id, &series, settings, &all, &replay, &cap, err);
     }
     pfc_tx_free(tx);
-    pfc_history_clear(&h);
+    pfc_histories_clear(&all);
     pfc_rows_clear(&rows);
     if (code)
         pfc_replay_clear(&replay);
@@ -280,14 +284,15 @@ static pfc_code replay_series(pfc_tx *tx, int64_t project_id,
             .higher_is_better = list->items[i].higher_is_better,
             .exact = list->items[i].exact,
         };
-        pfc_history h = { 0 };
+        pfc_histories all = { 0 };
 
         if (!settings.judged)
             continue;
         exact[i] = one.exact;
-        code = replay_one(tx, project_id, &one, &settings, &h, out, &cap, err);
-        note_seen(&h, &series[i]);
-        pfc_history_clear(&h);
+        code = replay_one(tx, project_id, &one, &settings, &all, out, &cap, err);
+        if (!code)
+            note_seen(&all.items[0], &series[i]);
+        pfc_histories_clear(&all);
         for (; known < out->changes_len; known++) {
             series_of = pfc_grow(series_of, known, &series_of_cap, sizeof(*series_of));
             series_of[known] = i;
