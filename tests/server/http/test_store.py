@@ -309,7 +309,7 @@ class Store(unittest.TestCase):
                     "branches whose line has gaps or places taken twice": 1, "chunks that are not what their measurements are": 1}),
                 ("DELETE FROM schema_migrations WHERE version = 3", {"gaps in the schema's versions": 1}),
                 (f"UPDATE measurements SET stored_at = '2001-01-01' WHERE run_id = {one_run}", {
-                    "rows in the partition for no month": 1, "chunks that are not what their measurements are": 1})):
+                    "rows in the default partition": 1, "chunks that are not what their measurements are": 1})):
             with self.subTest(damage):
                 self.assertEqual(checks(url, damage), found)
 
