@@ -25,6 +25,7 @@ const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
     .run_ms = 17,
     .point_ms = 0.51,
     .sample_ms = 0.0084,
+    .earlier_ms = 0.0004,
     /* read.py: series_chunks of series with 100,000 points */
     .chunk_bytes = 44,
     /* perfci-bench-service --overload: its limit */
@@ -84,9 +85,13 @@ static double stored(const pfc_capacity_load *l, double day)
            thinned_until(l, raw_since) - thinned_until(l, day_since);
 }
 
-static double run_ms(const pfc_capacity_costs *c, const pfc_capacity_load *l)
+static double run_ms(const pfc_capacity_costs *c, const pfc_capacity_load *l, double day)
 {
-    return c->run_ms + (c->point_ms + c->sample_ms * l->samples) * l->points_a_run;
+    const double earlier = fmin(stored(l, day) / l->series, PFC_CAPACITY_EARLIER_MOST);
+    const double beyond = fmax(earlier - PFC_CAPACITY_EARLIER, 0);
+
+    return c->run_ms +
+           (c->point_ms + c->sample_ms * l->samples + c->earlier_ms * beyond) * l->points_a_run;
 }
 
 /* Bytes of a measurement on disk. */
@@ -109,7 +114,7 @@ static double need(const pfc_capacity_costs *c, const pfc_capacity_load *l,
         return c->base_bytes + c->server_bytes + month * l->points_a_run * c->point_index_bytes +
                l->series * c->series_bytes;
     }
-    return rate(l, day) * l->peak * run_ms(c, l) / DAY_MS;
+    return rate(l, day) * l->peak * run_ms(c, l, day) / DAY_MS;
 }
 
 /* The first day on which more is needed than may be used. */
@@ -177,7 +182,9 @@ void pfc_capacity_compute(const pfc_capacity_costs *c, const pfc_capacity_load *
         .log_bytes_a_day = l->runs_a_day * (c->log_run_bytes +
                                             l->points_a_run * (c->log_point_bytes +
                                                                c->log_sample_bytes * l->samples)),
-        .processor_ms_a_point = run_ms(c, l) / l->points_a_run,
+        .processor_ms_a_point = run_ms(c, l, 0) / l->points_a_run,
+        .processor_ms_a_point_then = run_ms(c, l, then) / l->points_a_run,
+        .points_a_series_then = stored(l, then) / l->series,
         .may = { machine->disk_bytes * c->disk_share, machine->memory_bytes,
                  machine->cores * c->core_share },
     };

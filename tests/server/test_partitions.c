@@ -316,10 +316,11 @@ Test(partitions, absurd_bounds_are_refused)
 
 /* ---- retention ---- */
 
-/* A month, weeks and days long ago: KEPT is the first month of which everything stays. Two commits
- * a day, of which the last is the measurement that stays when the day is thinned. */
-#define KEPT "(" PRESENT " - interval '2 months')"
-#define GONE "(" PRESENT " - interval '3 months')"
+/* A month, weeks and days long ago, two rows a day. Everything stays from KEPT on, nothing before
+ * GONE; a week reaches over each of the two. */
+#define KEPT      "(" PRESENT " - interval '2 months')"
+#define GONE      "(" PRESENT " - interval '3 months')"
+#define OLD_MONTH "(" PRESENT " - interval '5 months')"
 
 static int64_t old_project(pfc_db *db, const char *url)
 {
@@ -335,18 +336,23 @@ static int64_t old_project(pfc_db *db, const char *url)
     fx_detect(db);
     pfc_test_sql(
         url,
-        "SELECT measurements_partition((" GONE " - interval '1 month')::date, " GONE "::date);"
-        /* weeks from there on, the last of which reaches into the kept months unless these begin
-         * on a Monday */
-        "SELECT measurements_partition(s::date, least(s + interval '7 days', " GONE
-        " + interval '7 days' * 9)::date) FROM generate_series(" GONE ", " GONE
-        " + interval '7 days' * 4 - interval '1 day', interval '7 days') s;"
-        "SELECT measurements_partition(s::date, s::date + 1) FROM generate_series(" GONE
-        " + interval '28 days', " KEPT " + interval '4 days', interval '1 day') s;"
-        "UPDATE measurements SET stored_at = (" GONE " - interval '20 days' + interval '12 hours' *"
+        "CREATE FUNCTION weeks(low timestamp, many int) RETURNS bigint LANGUAGE sql AS"
+        " 'SELECT sum(measurements_partition((low + interval ''7 days'' * g)::date, (low + interval"
+        " ''7 days'' * (g + 1))::date)) FROM generate_series(0, many - 1) g';"
+        "CREATE FUNCTION days(low timestamp, high timestamp) RETURNS bigint LANGUAGE sql AS"
+        " 'SELECT sum(measurements_partition(d::date, d::date + 1)) FROM generate_series(low, high"
+        " - interval ''1 day'', interval ''1 day'') d';"
+        "SELECT measurements_month(" OLD_MONTH "::date);"
+        "SELECT measurements_partition((" GONE " - interval '1 month')::date, (" GONE
+        " - interval '25 days')::date);"
+        "SELECT weeks(" GONE " - interval '25 days', 4);"
+        "SELECT days(" GONE " + interval '3 days', " KEPT " - interval '11 days');"
+        "SELECT weeks(" KEPT " - interval '11 days', 2);"
+        "SELECT days(" KEPT " + interval '3 days', " KEPT " + interval '6 days');"
+        "UPDATE measurements SET stored_at = (" GONE " - interval '35 days' + interval '12 hours' *"
         " run_id) AT TIME ZONE 'UTC', operations = run_id;"
         "UPDATE runs SET received_at = (" GONE
-        " - interval '20 days' + interval '12 hours' * id) AT"
+        " - interval '35 days' + interval '12 hours' * id) AT"
         " TIME ZONE 'UTC';"
         "UPDATE commits c SET time = m.stored_at FROM measurements m WHERE m.commit_id = c.id;"
         "CREATE TABLE before AS SELECT m.*, q.until, q.name FROM measurements m LEFT JOIN"
@@ -387,10 +393,15 @@ Test(partitions, retention_removes_exactly_what_is_old)
     }
     expect(url, "SELECT sum(points) FROM series_chunks", "200");
     expect_sound(db);
+    expect(url,
+           "SELECT count(*) FROM measurements_partitions WHERE (since < " KEPT " AND until > " KEPT
+           ") OR (since < " GONE " AND until > " GONE ")",
+           "2");
     cr_assert(gt(sz, thin_all(db, 2, 3, true), 5));
     /* of what lies before the kept months with its whole partition, one a day or none */
     expect(url,
-           "SELECT count(*) FROM before b WHERE b.until > " KEPT " AND NOT EXISTS (SELECT 1 FROM"
+           "SELECT count(*) FROM before b WHERE coalesce(b.until, now()) > " KEPT
+           " AND NOT EXISTS (SELECT 1 FROM"
            " measurements m WHERE to_jsonb(b) @> to_jsonb(m))",
            "0");
     expect(url,
@@ -432,9 +443,10 @@ Test(partitions, an_older_server_makes_and_thins_months_beside_them)
     expect(url, "SELECT measurements_month(('2020-05-17')) = 0", "t");
     expect(url, "SELECT to_regclass('measurements_202005') IS NOT NULL", "t");
     expect(url,
-           "SELECT rows_before || ' ' || rows_after FROM retention_apply((" GONE
-           " - interval '1 month')::date, true)",
-           "39 20");
+           "SELECT rows_before = (SELECT count(*) FROM before WHERE until = " GONE
+           " - interval '1 month') AND rows_before > 3 AND rows_after BETWEEN 1 AND rows_before - 1"
+           " FROM retention_apply(" OLD_MONTH "::date, true)",
+           "t");
     expect(url, "SELECT count(*) FROM retention WHERE until IS NOT NULL", "1");
     pfc_test_sql(url, "UPDATE retention SET until = NULL"); /* as one of before has written it */
     expect_sound(db);
