@@ -19,22 +19,25 @@
 
 #define PFC_CAPACITY_MAX_POINTS_A_DAY 1e10 /* more is refused: 400 times the largest known load */
 #define PFC_CAPACITY_MAX_DAYS         36500.0 /* what lasts longer counts as lasting */
-#define PFC_CAPACITY_EARLIER          150     /* points of a series: see earlier_ms */
-#define PFC_CAPACITY_EARLIER_MOST     3000    /* more were not measured */
+#define PFC_CAPACITY_MONTH_DAYS       (365.0 / 12)
+#define PFC_CAPACITY_EARLIER          150  /* points of a series: see earlier_ms */
+#define PFC_CAPACITY_EARLIER_MOST     1500 /* 3,100 cost 6 % more than that */
 #define PFC_CAPACITY_STANDBYS         2 /* so that the loss of a machine leaves one that confirms */
 
 /** The load. Ranges are those of the options of `perfci capacity`; pfc_capacity_check holds
  * what concerns several of them. */
 typedef struct pfc_capacity_load {
-    double runs_a_day;   /* 0.001..1e6: commits measured a day, times the runs of a commit */
-    double series;       /* 1..1e8, all that exist */
-    double points_a_run; /* 1..20000 and at most `series`: measurements of a run */
-    double samples;      /* 1..100000 of a measurement */
-    double raw_months;   /* perfci-server --retain-raw; 0: all measurements stay */
-    double day_months;   /* --retain-days; 0: thinned measurements stay */
-    double months;       /* 1..1200: for which the need is computed */
-    double growth;       /* 0..10: by which runs a day grow in a year; 0.5 is by half */
-    double peak;         /* 1..100: the busiest hour's rate by the mean of a day */
+    double runs_a_day;     /* 0.001..1e6: commits measured a day, times the runs of a commit */
+    double series;         /* 1..1e8, all that exist */
+    double points_a_run;   /* 1..20000 and at most `series`: measurements of a run */
+    double samples;        /* 1..100000 of a measurement */
+    double raw_months;     /* perfci-server --retain-raw; 0: all measurements stay */
+    double day_months;     /* --retain-days; 0: thinned measurements stay */
+    double months;         /* 1..1200: for which the need is computed */
+    double growth;         /* 0..10: by which runs a day grow in a year; 0.5 is by half */
+    double peak;           /* 1..100: the busiest hour's rate by the mean of a day */
+    double partition_days; /* perfci-server --partition-width: PFC_CAPACITY_MONTH_DAYS, 7 or 1;
+                              0: the widest of them that fits in the memory after `months` */
 } pfc_capacity_load;
 
 /** The machine that holds the database and one server. */
@@ -86,6 +89,7 @@ typedef struct pfc_capacity_answer {
     double points_a_day;      /* today */
     double points_a_day_then; /* after `months` */
     double points_stored;     /* after `months`, thinned ones among them */
+    double partition_days;    /* for which the memory is computed */
     double disk_bytes_a_day;  /* added on the first day */
     /* Write-ahead log today, which each standby and an archive receive; not part of the disk.
      * Images of full pages are extra. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -22,8 +23,12 @@ typedef struct capacity_opts {
     double commits, runs, growth, peak;
     size_t series, points, samples, raw_months, day_months, months, cores;
     const char *memory, *disk; /* NULL: those of this machine */
+    const char *width;         /* NULL: auto */
     bool measure;
 } capacity_opts;
+
+static const char *const widths[] = { "auto", "month", "week", "day", NULL };
+static const double width_days[] = { 0, PFC_CAPACITY_MONTH_DAYS, 7, 1 };
 
 /* The constants that are used, and which of them a measurement has replaced. */
 typedef struct measurement {
@@ -51,6 +56,9 @@ static const pfc_option capacity_options[] = {
                   "Months with all measurements; 0: all months", .fallback = "0"),
     PFC_OPT_COUNT("retain-days", "N", capacity_opts, day_months, 0, 1200,
                   "Months after which measurements are deleted; 0: never", .fallback = "0"),
+    PFC_OPT_WORD("partition-width", "W", widths, capacity_opts, width,
+                 "Width of the partitions; auto: the widest that fits in the memory",
+                 .fallback = "auto"),
     PFC_OPT_COUNT("months", "N", capacity_opts, months, 1, 1200,
                   "Compute the need after N months, from an empty database", .fallback = "24"),
     PFC_OPT_HEADING("Machine of the database and one server"),
@@ -149,6 +157,10 @@ static pfc_code read_machine(const capacity_opts *o, pfc_capacity_machine *m, pf
 static pfc_capacity_load load_of(const capacity_opts *o)
 {
     const size_t points = o->points ? o->points : o->series;
+    size_t width = 0;
+
+    while (o->width && strcmp(widths[width], o->width) != 0)
+        width++;
 
     return (pfc_capacity_load){
         .runs_a_day = o->commits * o->runs,
@@ -160,6 +172,7 @@ static pfc_capacity_load load_of(const capacity_opts *o)
         .months = (double)o->months,
         .growth = o->growth,
         .peak = o->peak,
+        .partition_days = width_days[width],
     };
 }
 
@@ -235,6 +248,15 @@ static void print_need(const pfc_cli *cli, const pfc_capacity_answer *a, double 
                 floor(a->lasts[a->first]));
 }
 
+static const char *width_name(double days)
+{
+    size_t i = 1;
+
+    while (width_days[i] < days || width_days[i] > days)
+        i++;
+    return widths[i];
+}
+
 static void print_answer(const pfc_cli *cli, const pfc_capacity_load *l,
                          const pfc_capacity_answer *a)
 {
@@ -255,11 +277,9 @@ static void print_answer(const pfc_cli *cli, const pfc_capacity_load *l,
             "least %s\n",
             today, then);
     show_count(a->points_a_series_then, then);
-    pfc_out("processor: %.3g ms a measurement at first, %.3g behind %s points of each series%s\n",
-            a->processor_ms_a_point, a->processor_ms_a_point_then, then,
-            a->points_a_series_then > PFC_CAPACITY_EARLIER_MOST ? ", if more than 3,000 cost the "
-                                                                  "same, which was not measured"
-                                                                : "");
+    pfc_out("processor: %.3g ms a measurement at first, %.3g behind %s points of each series\n",
+            a->processor_ms_a_point, a->processor_ms_a_point_then, then);
+    pfc_out("memory: for the indexes of one %s\n", width_name(a->partition_days));
     pfc_out("high availability: %d standbys with the same disk and memory, one of which confirms "
             "each commit\n",
             PFC_CAPACITY_STANDBYS);
@@ -342,16 +362,16 @@ static json_t *json_of(const pfc_capacity_answer *a, const measurement *m)
                                                    i == PFC_CAPACITY_CORES ? "cores" : "bytes",
                                                    "needed", a->need[i], "usable", a->may[i],
                                                    "lasts_days", whole(a->lasts[i])));
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s?, s:i, s:o, s:o, s:o*}",
-                     "points_a_day", a->points_a_day, "points_a_day_then", a->points_a_day_then,
-                     "points_stored", a->points_stored, "disk_bytes_a_day", a->disk_bytes_a_day,
-                     "log_bytes_a_day", a->log_bytes_a_day, "processor_ms_a_point",
-                     a->processor_ms_a_point, "processor_ms_a_point_then",
-                     a->processor_ms_a_point_then, "points_a_series_then", a->points_a_series_then,
-                     "resources", resources, "first",
-                     isfinite(a->lasts[a->first]) ? pfc_capacity_name(a->first) : NULL, "standbys",
-                     PFC_CAPACITY_STANDBYS, "shards", whole(a->shards), "costs",
-                     json_costs(&m->costs), "measured", m->taken ? json_measured(m) : NULL);
+    return json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:o, s:s?, s:i, s:o, s:o, s:o*}",
+        "points_a_day", a->points_a_day, "points_a_day_then", a->points_a_day_then, "points_stored",
+        a->points_stored, "disk_bytes_a_day", a->disk_bytes_a_day, "log_bytes_a_day",
+        a->log_bytes_a_day, "processor_ms_a_point", a->processor_ms_a_point,
+        "processor_ms_a_point_then", a->processor_ms_a_point_then, "points_a_series_then",
+        a->points_a_series_then, "partition_width", width_name(a->partition_days), "resources",
+        resources, "first", isfinite(a->lasts[a->first]) ? pfc_capacity_name(a->first) : NULL,
+        "standbys", PFC_CAPACITY_STANDBYS, "shards", whole(a->shards), "costs",
+        json_costs(&m->costs), "measured", m->taken ? json_measured(m) : NULL);
 }
 
 static int cmd_capacity(pfc_cli *cli, int argc, char **argv)

@@ -56,8 +56,7 @@ typedef struct measuring {
 
 /* ---- the private service ---- */
 
-static pfc_code call_self(const measuring *m, const char *const *argv, double timeout_s,
-                          bool stoppable, pfc_err *err)
+static pfc_code call_self(const char *const *argv, double timeout_s, bool stoppable, pfc_err *err)
 {
     const pfc_proc_opts opts = { .argv = argv,
                                  .timeout_s = timeout_s,
@@ -65,11 +64,10 @@ static pfc_code call_self(const measuring *m, const char *const *argv, double ti
     pfc_proc_result res;
     pfc_code code = pfc_proc_run(&opts, &res, err);
 
-    (void)m;
     if (code)
         return code;
     if (res.exit_status != 0) {
-        code = pfc_err_set(err, PFC_EUNAVAIL, "perfci %s: %.400s", argv[1], pfc_buf_text(&res.err));
+        code = pfc_err_set(err, PFC_EUNAVAIL, "--measure: %.400s", pfc_buf_text(&res.err));
         err->msg[strcspn(err->msg, "\n")] = '\0';
     }
     pfc_proc_result_clear(&res);
@@ -90,7 +88,7 @@ static pfc_code start_service(measuring *m, pfc_err *err)
         const char *const argv[] = { m->program, "up",      "--detach",    "--port",  "0",
                                      "--data",   m->folder, "--no-runner", "--quiet", NULL };
 
-        code = call_self(m, argv, 180, true, err);
+        code = call_self(argv, 180, true, err);
     }
     if (!code)
         code = pfc_stack_open(&m->stack, m->folder, false, err);
@@ -98,6 +96,11 @@ static pfc_code start_service(measuring *m, pfc_err *err)
         m->database = pfc_cluster_url(&m->stack);
         code = pfc_api_open(m->stack.url, m->folder, NULL, &m->http, err);
     }
+    /* Images of full pages follow checkpoints, not runs: they are no part of the constants. */
+    if (!code)
+        code = pfc_pg_rows(m->database, "ALTER SYSTEM SET full_page_writes = off", NULL, err);
+    if (!code)
+        code = pfc_pg_rows(m->database, "SELECT pg_reload_conf()", NULL, err);
     return code;
 }
 
@@ -111,7 +114,7 @@ static void stop_service(measuring *m)
     if (m->folder) {
         const char *const argv[] = { m->program, "down", "--data", m->folder, "--delete", NULL };
 
-        if (call_self(m, argv, 180, false, &unused) != PFC_OK)
+        if (call_self(argv, 180, false, &unused) != PFC_OK)
             pfc_cli_warn(m->cli,
                          "the private service was not removed: run \"perfci down --data %s "
                          "--delete\"",
@@ -352,13 +355,14 @@ static pfc_code take(measuring *m, pfc_capacity_stage *s, pfc_err *err)
     return PFC_OK;
 }
 
-/* A project of its own; `into` may be the stage that it continues. */
+/* A project of its own. */
 static pfc_code begin(measuring *m, pfc_err *err)
 {
     char *name;
     pfc_code code;
 
     m->stage++;
+    pfc_cli_note(m->cli, "measuring: stage %d of %d", m->stage, m->stages);
     m->commits = m->runs = 0;
     name = pfc_format(PROJECT "-%d", m->stage);
     code = post(m, "/api/v1/projects", json_pack("{s:s}", "name", name), err);
