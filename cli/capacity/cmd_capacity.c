@@ -347,9 +347,9 @@ static void print_measured(const pfc_cli *cli, const measurement *m)
 /* The constants that a check of the answer needs. */
 static json_t *json_costs(const pfc_capacity_costs *c)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "chunk_bytes", c->chunk_bytes, "series_bytes",
-                     c->series_bytes, "run_bytes", c->run_bytes, "core_share", c->core_share,
-                     "disk_share", c->disk_share);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "earlier_ms", c->earlier_ms, "chunk_bytes",
+                     c->chunk_bytes, "series_bytes", c->series_bytes, "run_bytes", c->run_bytes,
+                     "core_share", c->core_share, "disk_share", c->disk_share);
 }
 
 static json_t *json_of(const pfc_capacity_answer *a, const measurement *m)
