@@ -123,7 +123,7 @@ void pfc_capacity_compute(const pfc_capacity_costs *costs, const pfc_capacity_lo
 /** The name of constant i, and its value in *costs. */
 const char *pfc_capacity_constant(size_t i, const pfc_capacity_costs *costs, double *value);
 
-/** What storing and judging cost, each run judged before the next one came. */
+/** Costs of storing and judging, each run judged before the next one came. */
 typedef struct pfc_capacity_stage {
     double series, samples;          /* of each run, which measures all series */
     double earlier;                  /* points of each series before */

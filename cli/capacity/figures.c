@@ -37,7 +37,7 @@ const char *pfc_capacity_constant(size_t i, const pfc_capacity_costs *costs, dou
     return names[i].name;
 }
 
-/* What a stage has of each run: of the run itself, of each point and of each of its samples. */
+/* A stage's cost of each run: of the run itself, of each point and of each of its samples. */
 typedef struct parts {
     double run, point, sample;
 } parts;

@@ -44,7 +44,7 @@ VALUES ($1, $2, $3::bigint, $4, coalesce($5, ''));
 
 -- name: partitions_due
 -- The days without a partition from the present month, week or day (width) to `ahead` of them later, and where rows are
--- in the default partition. What lies between two partitions is one range, cut where a width ends.
+-- in the default partition. A gap between two partitions is one range, cut where a width ends.
 -- since: its first day. until: the day after its last one.
 -- in: width text, ahead i64
 -- out: since text, until text

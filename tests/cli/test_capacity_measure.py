@@ -9,7 +9,7 @@ import time
 import unittest
 
 PERFCI = pathlib.Path(os.environ["PERFCI_BIN_DIR"]) / "perfci"
-# What a measurement finds on any machine; processor time is a machine's own.
+# The same on any machine; processor time is a machine's own.
 BYTES = {"point_bytes": 334, "sample_bytes": 8.4, "point_index_bytes": 156, "run_bytes": 2050, "log_sample_bytes": 8.3}
 
 

@@ -57,7 +57,7 @@ static void expect_sound(pfc_db *db)
     "TIME ZONE 'UTC' < p.until WHERE p.name IS NULL"
 #define PRESENT "date_trunc('month', now() AT TIME ZONE 'UTC')"
 
-/* What exists is noted, and must be there unchanged at the end. */
+/* Partitions are noted, and must be there unchanged at the end. */
 static void note(const char *url)
 {
     pfc_test_sql(url, "SET client_min_messages = error; CREATE TABLE IF NOT EXISTS noted (name "

@@ -120,8 +120,8 @@ pfc_code pfc_partition_width_choose(pfc_db *db, pfc_partition_width *out,
 
 /** Creates partitions of measurements for the present "month", "week" or "day" (width; UTC, weeks
  *  begin on Monday) and `ahead` more of them. Partitions of other widths stay as they are: new ones
- *  begin where these end, and end with their width. *moved: rows stored before there was a partition
- *  for them. PFC_EUNAVAIL: blocked by readers; retry later. Several servers may call it
+ *  begin where these end, and end with their width. *moved: rows stored before there was a
+ *  partition for them. PFC_EUNAVAIL: blocked by readers; retry later. Several servers may call it
  *  concurrently, also with several widths. */
 pfc_code pfc_partitions_create(pfc_db *db, const char *width, int ahead, int64_t *moved,
                                pfc_err *err) PFC_MUSTCHECK;
@@ -137,8 +137,9 @@ pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
  *  acknowledged results. Logs when that begins, and when it ends. */
 pfc_code pfc_standbys_look(pfc_db *db, atomic_int_fast64_t *unsynced, pfc_err *err) PFC_MUSTCHECK;
 
-/** Retention of old measurements, and the width of new partitions. Commits that a change, an alert, an accepted level, a bisection
- *  or an environment event refers to are always kept, with 30 commits on either side. */
+/** Retention of old measurements, and the width of new partitions. Commits that a change, an alert,
+ *  an accepted level, a bisection or an environment event refers to are always kept, with 30 commits
+ *  on either side. */
 typedef struct pfc_retention {
     int raw_months;   /* whole months kept unthinned; 0: all */
     int day_months;   /* months kept; after raw_months one measurement per series and day; 0: all */
