@@ -28,12 +28,12 @@
 #include "server/services/suppressions/suppressions.h"
 #include "server/workers/upkeep.h"
 
-#define MAX_DETECTORS       64
-#define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
-#define FAULTS_EVERY_NS     (30 * PFC_NS_PER_S)
-#define STALLED_EVERY_NS    (3600 * PFC_NS_PER_S)
-#define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
-#define BACKFILL_NARROWEST  4 /* commits; a bisection searches narrower ranges on request */
+#define MAX_DETECTORS      64
+#define EXPIRE_EVERY_NS    (5 * PFC_NS_PER_S)
+#define FAULTS_EVERY_NS    (30 * PFC_NS_PER_S)
+#define STALLED_EVERY_NS   (3600 * PFC_NS_PER_S)
+#define BACKFILL_EVERY_NS  (60 * PFC_NS_PER_S)
+#define BACKFILL_NARROWEST 4 /* commits; a bisection searches narrower ranges on request */
 
 enum {
     KEEPER,

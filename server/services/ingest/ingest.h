@@ -137,9 +137,9 @@ pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
  *  acknowledged results. Logs when that begins, and when it ends. */
 pfc_code pfc_standbys_look(pfc_db *db, atomic_int_fast64_t *unsynced, pfc_err *err) PFC_MUSTCHECK;
 
-/** Retention of old measurements, and the width of new partitions. Commits that a change, an alert,
- *  an accepted level, a bisection or an environment event refers to are always kept, with 30 commits
- *  on either side. */
+/** Retention of old measurements, and the width of new partitions. Commits that a change, an
+ *  alert, an accepted level, a bisection or an environment event refers to are always kept, with 30
+ *  commits on either side. */
 typedef struct pfc_retention {
     int raw_months;   /* whole months kept unthinned; 0: all */
     int day_months;   /* months kept; after raw_months one measurement per series and day; 0: all */
