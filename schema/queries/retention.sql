@@ -1,4 +1,4 @@
--- Old partitions: see migrations 0005, 0018, 0023 and 0071.
+-- Old partitions: see migrations 0005, 0018, 0023 and 0072.
 
 -- name: retention_due
 -- Partitions whose measurements are not thinned as the settings say, oldest first: those that lie before the months
