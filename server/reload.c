@@ -92,12 +92,23 @@ static pfc_code reload_tls(server *s, pfc_err *err)
     return code;
 }
 
+pfc_retention server_retention(const pfc_server_settings *s)
+{
+    pfc_retention keep = { .raw_months = (int)s->raw_months,
+                           .day_months = (int)s->day_months,
+                           .audit_months = (int)s->audit_months };
+
+    (void)snprintf(keep.width, sizeof(keep.width), "%s", s->partition_width);
+    return keep;
+}
+
 /* Adopts all of the new settings, or none when one is invalid. */
 static pfc_code reload_settings(server *s, pfc_err *err)
 {
     pfc_server_settings fresh = { 0 };
     pfc_notifier *notifier = NULL;
     pfc_bot_setup *setup = NULL;
+    pfc_retention keep;
     char *restart = NULL;
     pfc_code code = pfc_server_settings_again(&s->settings, &fresh, err);
 
@@ -116,11 +127,9 @@ static pfc_code reload_settings(server *s, pfc_err *err)
                    s->settings.public_read);
     pfc_log_set_level(s->settings.log_level);
     pfc_bot_setups_replace(s->setups, setup);
+    keep = server_retention(&s->settings);
     if (s->workers)
-        pfc_workers_retune(s->workers, notifier,
-                           &(pfc_retention){ (int)s->settings.raw_months,
-                                             (int)s->settings.day_months,
-                                             (int)s->settings.audit_months });
+        pfc_workers_retune(s->workers, notifier, &keep);
     else
         pfc_notifier_close(notifier);
     pfc_log(PFC_INFO, "settings_reloaded", "file", s->settings.file ? s->settings.file : "",

@@ -40,6 +40,8 @@ void server_wipe(char *key);
 /** Opens the notifier; *out NULL when the settings have no file of receivers. */
 pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, pfc_notifier **out,
                               pfc_err *err) PFC_MUSTCHECK;
+/** The retention and the width of partitions of these settings. */
+pfc_retention server_retention(const pfc_server_settings *settings);
 /** Writes an admin token to --bootstrap-token-file unless that has a valid one (bootstrap.c). */
 pfc_code server_bootstrap_token(server *s, pfc_err *err) PFC_MUSTCHECK;
 /** Reads the accounts at forges, and makes the bot. */

@@ -49,6 +49,7 @@ enum {
     OPT_RETAIN_RAW,
     OPT_RETAIN_DAYS,
     OPT_RETAIN_AUDIT,
+    OPT_PARTITION_WIDTH,
     OPT_BACKFILL_DELAY,
     OPT_BACKFILL_BUDGET,
     OPT_NOTIFY,
@@ -102,6 +103,7 @@ static const struct option options[] = {
     { "retain-raw", required_argument, NULL, OPT_RETAIN_RAW },
     { "retain-days", required_argument, NULL, OPT_RETAIN_DAYS },
     { "retain-audit", required_argument, NULL, OPT_RETAIN_AUDIT },
+    { "partition-width", required_argument, NULL, OPT_PARTITION_WIDTH },
     { "backfill-delay", required_argument, NULL, OPT_BACKFILL_DELAY },
     { "backfill-budget", required_argument, NULL, OPT_BACKFILL_BUDGET },
     { "notify", required_argument, NULL, OPT_NOTIFY },
@@ -155,6 +157,7 @@ static const char *const known[] = {
     "PERFCI_RETAIN_RAW",
     "PERFCI_RETAIN_DAYS",
     "PERFCI_RETAIN_AUDIT",
+    "PERFCI_PARTITION_WIDTH",
     "PERFCI_BACKFILL_DELAY",
     "PERFCI_BACKFILL_BUDGET",
     "PERFCI_NOTIFY",
@@ -174,23 +177,12 @@ static const char *const known[] = {
 
 /* Those of them that a running server takes over: what pfc_server_settings_adopt copies. */
 static const char *const taken_over[] = {
-    "PERFCI_PUBLIC_READ",
-    "PERFCI_RATE_ADDRESS",
-    "PERFCI_RATE_TOKEN",
-    "PERFCI_LOG_LEVEL",
-    "PERFCI_RETAIN_RAW",
-    "PERFCI_RETAIN_DAYS",
-    "PERFCI_RETAIN_AUDIT",
-    "PERFCI_NOTIFY",
-    "PERFCI_NOTIFY_NETWORKS",
-    "PERFCI_NOTIFY_TIMEOUT",
-    "PERFCI_NOTIFY_RETRY",
-    "PERFCI_NOTIFY_TRIES",
-    "PERFCI_PUBLIC_URL",
-    "PERFCI_FORGES",
-    "PERFCI_PULL_POLL",
-    "PERFCI_PULL_RETRY",
-    NULL,
+    "PERFCI_PUBLIC_READ",     "PERFCI_RATE_ADDRESS",    "PERFCI_RATE_TOKEN",
+    "PERFCI_LOG_LEVEL",       "PERFCI_RETAIN_RAW",      "PERFCI_RETAIN_DAYS",
+    "PERFCI_RETAIN_AUDIT",    "PERFCI_PARTITION_WIDTH", "PERFCI_NOTIFY",
+    "PERFCI_NOTIFY_NETWORKS", "PERFCI_NOTIFY_TIMEOUT",  "PERFCI_NOTIFY_RETRY",
+    "PERFCI_NOTIFY_TRIES",    "PERFCI_PUBLIC_URL",      "PERFCI_FORGES",
+    "PERFCI_PULL_POLL",       "PERFCI_PULL_RETRY",      NULL,
 };
 
 static const char *pick(const pfc_server_settings *s, int option, const char *env,
@@ -221,6 +213,25 @@ static pfc_code read_flags(int argc, char **argv, pfc_server_settings *s, pfc_er
     }
     if (optind < argc)
         return pfc_err_set(err, PFC_EINVAL, "unexpected argument \"%s\"; see --help", argv[optind]);
+    return PFC_OK;
+}
+
+static pfc_code check_retention(pfc_server_settings *s, pfc_err *err)
+{
+    const char *width = pick(s, OPT_PARTITION_WIDTH, "PERFCI_PARTITION_WIDTH", "auto");
+
+    s->partition_width = width;
+    if (s->day_months && !s->raw_months)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--retain-days: without --retain-raw nothing is deleted; expected both");
+    if (s->day_months && s->day_months <= s->raw_months)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--retain-days: expected more months than --retain-raw, or 0 for all");
+    if (strcmp(width, "auto") && strcmp(width, "month") && strcmp(width, "week") &&
+        strcmp(width, "day"))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--partition-width: expected auto, month, week or day, got \"%.40s\"",
+                           width);
     return PFC_OK;
 }
 
@@ -258,9 +269,8 @@ static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = pfc_parse_i64(pick(out, OPT_BACKFILL_BUDGET, "PERFCI_BACKFILL_BUDGET", "24"), 0,
                              100000, "--backfill-budget", &out->backfill_budget, err);
-    if (!code && out->day_months && out->day_months <= out->raw_months)
-        code = pfc_err_set(err, PFC_EINVAL,
-                           "--retain-days: expected more months than --retain-raw, or 0 for all");
+    if (!code)
+        code = check_retention(out, err);
     if (code)
         return code;
     if (!(out->request_timeout_s > 0))
@@ -549,6 +559,7 @@ char *pfc_server_settings_adopt(pfc_server_settings *settings, pfc_server_settin
     settings->raw_months = fresh->raw_months;
     settings->day_months = fresh->day_months;
     settings->audit_months = fresh->audit_months;
+    settings->partition_width = fresh->partition_width;
     settings->notify = fresh->notify;
     settings->notify_networks = fresh->notify_networks;
     settings->notify_timeout_s = fresh->notify_timeout_s;

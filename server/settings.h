@@ -1,7 +1,7 @@
 /*
  * Settings of perfci-server, from flags, environment and the settings file, in this order of
  * precedence. A running server adopts these from a changed file: the two rates, public reading, the
- * log level, retention, and the receivers of notices.
+ * log level, retention, the width of partitions, and the receivers of notices.
  */
 #ifndef PFC_SERVER_SETTINGS_H
 #define PFC_SERVER_SETTINGS_H
@@ -48,6 +48,7 @@ typedef struct pfc_server_settings {
     int64_t raw_months;          /* --retain-raw, PERFCI_RETAIN_RAW: months; 0: all */
     int64_t day_months;          /* --retain-days, PERFCI_RETAIN_DAYS: months; 0: all */
     int64_t audit_months;        /* --retain-audit, PERFCI_RETAIN_AUDIT: months; 0: all */
+    const char *partition_width; /* --partition-width: "auto", "month", "week" or "day" */
     double backfill_delay_s;     /* --backfill-delay, PERFCI_BACKFILL_DELAY */
     int64_t backfill_budget;     /* --backfill-budget, PERFCI_BACKFILL_BUDGET; 0: none */
     const char *notify;          /* --notify, PERFCI_NOTIFY: file of receivers; NULL: none */

@@ -14,24 +14,30 @@
 #ifndef PFC_CLI_CAPACITY_CAPACITY_H
 #define PFC_CLI_CAPACITY_CAPACITY_H
 
+#include "cli/cli.h"
 #include "core/base/err.h"
 
 #define PFC_CAPACITY_MAX_POINTS_A_DAY 1e10 /* more is refused: 400 times the largest known load */
 #define PFC_CAPACITY_MAX_DAYS         36500.0 /* what lasts longer counts as lasting */
+#define PFC_CAPACITY_MONTH_DAYS       (365.0 / 12)
+#define PFC_CAPACITY_EARLIER          150  /* points of a series: see earlier_ms */
+#define PFC_CAPACITY_EARLIER_MOST     1500 /* 3,100 cost 6 % more than that */
 #define PFC_CAPACITY_STANDBYS         2 /* so that the loss of a machine leaves one that confirms */
 
 /** The load. Ranges are those of the options of `perfci capacity`; pfc_capacity_check holds
  * what concerns several of them. */
 typedef struct pfc_capacity_load {
-    double runs_a_day;   /* 0.001..1e6: commits measured a day, times the runs of a commit */
-    double series;       /* 1..1e8, all that exist */
-    double points_a_run; /* 1..20000 and at most `series`: measurements of a run */
-    double samples;      /* 1..100000 of a measurement */
-    double raw_months;   /* perfci-server --retain-raw; 0: all measurements stay */
-    double day_months;   /* --retain-days; 0: thinned measurements stay */
-    double months;       /* 1..1200: for which the need is computed */
-    double growth;       /* 0..10: by which runs a day grow in a year; 0.5 is by half */
-    double peak;         /* 1..100: the busiest hour's rate by the mean of a day */
+    double runs_a_day;     /* 0.001..1e6: commits measured a day, times the runs of a commit */
+    double series;         /* 1..1e8, all that exist */
+    double points_a_run;   /* 1..20000 and at most `series`: measurements of a run */
+    double samples;        /* 1..100000 of a measurement */
+    double raw_months;     /* perfci-server --retain-raw; 0: all measurements stay */
+    double day_months;     /* --retain-days; 0: thinned measurements stay */
+    double months;         /* 1..1200: for which the need is computed */
+    double growth;         /* 0..10: by which runs a day grow in a year; 0.5 is by half */
+    double peak;           /* 1..100: the busiest hour's rate by the mean of a day */
+    double partition_days; /* perfci-server --partition-width: PFC_CAPACITY_MONTH_DAYS, 7 or 1;
+                              0: the widest of them that fits in the memory after `months` */
 } pfc_capacity_load;
 
 /** The machine that holds the database and one server. */
@@ -52,9 +58,12 @@ typedef struct pfc_capacity_costs {
     double log_run_bytes;     /* write-ahead log of a run without its measurements */
     double log_point_bytes, log_sample_bytes; /* of a measurement, and of each of its samples */
     /* processor time of server and database together */
-    double run_ms;    /* of storing and judging a run, without its measurements */
-    double point_ms;  /* of storing and judging a measurement */
-    double sample_ms; /* of each of its samples: judging reads those of the series' points */
+    double run_ms;     /* of storing and judging a run, without its measurements */
+    double point_ms;   /* of storing and judging a measurement */
+    double sample_ms;  /* of each of its samples: judging reads those of the series' points */
+    double earlier_ms; /* of judging a measurement, for each earlier point of its series beyond the
+                          PFC_CAPACITY_EARLIER behind which point_ms was measured, and up to
+                          PFC_CAPACITY_EARLIER_MOST */
     /* bytes of memory that do not depend on the load */
     double server_bytes; /* of perfci-server: its limit under overload */
     double base_bytes;   /* of the system and of PostgreSQL's processes: an assumption */
@@ -80,11 +89,13 @@ typedef struct pfc_capacity_answer {
     double points_a_day;      /* today */
     double points_a_day_then; /* after `months` */
     double points_stored;     /* after `months`, thinned ones among them */
+    double partition_days;    /* for which the memory is computed */
     double disk_bytes_a_day;  /* added on the first day */
     /* Write-ahead log today, which each standby and an archive receive; not part of the disk.
      * Images of full pages are extra. */
     double log_bytes_a_day;
-    double processor_ms_a_point; /* today */
+    /* Behind no earlier points, and behind those that a series has after `months`. */
+    double processor_ms_a_point, processor_ms_a_point_then, points_a_series_then;
     /* By resource, in bytes, bytes and cores of the busiest hour: needed after `months`, usable of
      * the machine. */
     double need[PFC_CAPACITY_RESOURCES], may[PFC_CAPACITY_RESOURCES];
@@ -104,5 +115,39 @@ pfc_code pfc_capacity_check(const pfc_capacity_load *load, pfc_err *err) PFC_MUS
 /** load passed pfc_capacity_check, all numbers are in their ranges. */
 void pfc_capacity_compute(const pfc_capacity_costs *costs, const pfc_capacity_load *load,
                           const pfc_capacity_machine *machine, pfc_capacity_answer *out);
+
+/* ---- constants of this machine ---- */
+
+#define PFC_CAPACITY_CONSTANTS 12 /* that a measurement replaces */
+
+/** The name of constant i, and its value in *costs. */
+const char *pfc_capacity_constant(size_t i, const pfc_capacity_costs *costs, double *value);
+
+/** Costs of storing and judging, each run judged before the next one came. */
+typedef struct pfc_capacity_stage {
+    double series, samples;          /* of each run, which measures all series */
+    double earlier;                  /* points of each series before */
+    double ms, log_bytes;            /* of a run: processor time, write-ahead log */
+    double table_bytes, index_bytes; /* of a measurement */
+} pfc_capacity_stage;
+
+/** Stages of one measurement: `many` has more series than `few`, `sampled` has the series of `many`
+ *  with more samples, `aged` is `many` behind more points. */
+typedef struct pfc_capacity_figures {
+    pfc_capacity_stage few, many, sampled, aged;
+    double run_bytes, job_bytes; /* of a run */
+} pfc_capacity_figures;
+
+/** Replaces the constants that the figures give; replaced[i]: constant i. One that would not be
+ *  above zero, which is noise, stays as it is. */
+void pfc_capacity_solve(const pfc_capacity_figures *figures, pfc_capacity_costs *costs,
+                        bool replaced[PFC_CAPACITY_CONSTANTS]);
+
+/** Takes the figures on this machine: starts a private PostgreSQL and server in a temporary folder
+ *  (about 300 MB), stores and judges runs, and removes all of it, also on failure or SIGINT. Shows
+ *  its progress. PFC_ETIMEOUT after PFC_CAPACITY_MEASURE_S. (measure.c) */
+#define PFC_CAPACITY_MEASURE_S 600.0
+pfc_code pfc_capacity_measure(const pfc_cli *cli, pfc_capacity_figures *out,
+                              pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * perfci capacity: what a load needs of a machine, and what is used up first. Asks no service.
+ * perfci capacity: what a load needs of a machine, and what is used up first. Asks no service but
+ * its own (--measure).
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -21,7 +23,19 @@ typedef struct capacity_opts {
     double commits, runs, growth, peak;
     size_t series, points, samples, raw_months, day_months, months, cores;
     const char *memory, *disk; /* NULL: those of this machine */
+    const char *width;         /* NULL: auto */
+    bool measure;
 } capacity_opts;
+
+static const char *const widths[] = { "auto", "month", "week", "day", NULL };
+static const double width_days[] = { 0, PFC_CAPACITY_MONTH_DAYS, 7, 1 };
+
+/* The constants that are used, and which of them a measurement has replaced. */
+typedef struct measurement {
+    pfc_capacity_costs costs;
+    bool taken;
+    bool replaced[PFC_CAPACITY_CONSTANTS];
+} measurement;
 
 static const pfc_option capacity_options[] = {
     PFC_OPT_HEADING("Load"),
@@ -42,6 +56,9 @@ static const pfc_option capacity_options[] = {
                   "Months with all measurements; 0: all months", .fallback = "0"),
     PFC_OPT_COUNT("retain-days", "N", capacity_opts, day_months, 0, 1200,
                   "Months after which measurements are deleted; 0: never", .fallback = "0"),
+    PFC_OPT_WORD("partition-width", "W", widths, capacity_opts, width,
+                 "Width of the partitions; auto: the widest that fits in the memory",
+                 .fallback = "auto"),
     PFC_OPT_COUNT("months", "N", capacity_opts, months, 1, 1200,
                   "Compute the need after N months, from an empty database", .fallback = "24"),
     PFC_OPT_HEADING("Machine of the database and one server"),
@@ -51,6 +68,10 @@ static const pfc_option capacity_options[] = {
                  .fallback = "that of this machine"),
     PFC_OPT_TEXT("disk", "BYTES", capacity_opts, disk, "Free disk for the database, such as 2T",
                  .fallback = "what is free in the current folder"),
+    PFC_OPT_HEADING("Constants"),
+    PFC_OPT_FLAG("measure", capacity_opts, measure,
+                 "Take the constants on this machine first: a private service stores and judges "
+                 "runs for a minute or two"),
     { 0 },
 };
 
@@ -67,7 +88,8 @@ static const char capacity_doc[] =
     "Examples:\n"
     "  perfci capacity --commits 200 --series 5000\n"
     "  perfci capacity --commits 30 --runs 40 --series 800000 --points 20000 --retain-raw 3\n"
-    "  perfci capacity --commits 200 --series 5000 --cores 16 --memory 64G --disk 2T --json\n";
+    "  perfci capacity --commits 200 --series 5000 --cores 16 --memory 64G --disk 2T --json\n"
+    "  perfci capacity --commits 200 --series 5000 --measure\n";
 
 static error_t parse_capacity(int key, char *arg, struct argp_state *state)
 {
@@ -135,6 +157,10 @@ static pfc_code read_machine(const capacity_opts *o, pfc_capacity_machine *m, pf
 static pfc_capacity_load load_of(const capacity_opts *o)
 {
     const size_t points = o->points ? o->points : o->series;
+    size_t width = 0;
+
+    while (o->width && strcmp(widths[width], o->width) != 0)
+        width++;
 
     return (pfc_capacity_load){
         .runs_a_day = o->commits * o->runs,
@@ -146,6 +172,7 @@ static pfc_capacity_load load_of(const capacity_opts *o)
         .months = (double)o->months,
         .growth = o->growth,
         .peak = o->peak,
+        .partition_days = width_days[width],
     };
 }
 
@@ -221,6 +248,15 @@ static void print_need(const pfc_cli *cli, const pfc_capacity_answer *a, double 
                 floor(a->lasts[a->first]));
 }
 
+static const char *width_name(double days)
+{
+    size_t i = 1;
+
+    while (width_days[i] < days || width_days[i] > days)
+        i++;
+    return widths[i];
+}
+
 static void print_answer(const pfc_cli *cli, const pfc_capacity_load *l,
                          const pfc_capacity_answer *a)
 {
@@ -240,9 +276,10 @@ static void print_answer(const pfc_cli *cli, const pfc_capacity_load *l,
     pfc_out("disk a day: %s; write-ahead log a day, sent to each standby and to an archive: at "
             "least %s\n",
             today, then);
-    pfc_out("processor: %.3g ms a measurement, measured behind 150 points of each series; behind "
-            "1,100 it was 1.8 times as much\n",
-            a->processor_ms_a_point);
+    show_count(a->points_a_series_then, then);
+    pfc_out("processor: %.3g ms a measurement at first, %.3g behind %s points of each series\n",
+            a->processor_ms_a_point, a->processor_ms_a_point_then, then);
+    pfc_out("memory: for the indexes of one %s\n", width_name(a->partition_days));
     pfc_out("high availability: %d standbys with the same disk and memory, one of which confirms "
             "each commit\n",
             PFC_CAPACITY_STANDBYS);
@@ -259,15 +296,63 @@ static json_t *whole(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
+/* The constants of this machine, and those that stayed as they are built in. */
+static json_t *json_measured(const measurement *m)
+{
+    json_t *taken = json_object();
+    json_t *kept = json_array();
+
+    for (size_t i = 0; i < PFC_CAPACITY_CONSTANTS; i++) {
+        double value;
+        const char *name = pfc_capacity_constant(i, &m->costs, &value);
+
+        if (m->replaced[i])
+            json_object_set_new(taken, name, json_real(value));
+        else
+            json_array_append_new(kept, json_string(name));
+    }
+    return json_pack("{s:o, s:o}", "replaced", taken, "kept", kept);
+}
+
+static void print_measured(const pfc_cli *cli, const measurement *m)
+{
+    static const pfc_table_col cols[] = { { "CONSTANT", false },
+                                          { "HERE", true },
+                                          { "BUILT IN", true } };
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    size_t replaced = 0;
+
+    for (size_t i = 0; i < PFC_CAPACITY_CONSTANTS; i++) {
+        double here, built_in;
+        const char *name = pfc_capacity_constant(i, &m->costs, &here);
+
+        (void)pfc_capacity_constant(i, &PFC_CAPACITY_MEASURED, &built_in);
+        pfc_table_row(table);
+        pfc_table_set(table, 0, name);
+        if (m->replaced[i])
+            pfc_table_setf(table, 1, "%.3g", here);
+        else
+            pfc_table_set(table, 1, "not measurable");
+        pfc_table_setf(table, 2, "%.3g", built_in);
+        replaced += m->replaced[i];
+    }
+    pfc_table_print(table);
+    if (!cli->csv)
+        pfc_out(
+            "\n%zu of %d constants were replaced by those of this machine; all others are built "
+            "in\n\n",
+            replaced, PFC_CAPACITY_CONSTANTS);
+}
+
 /* The constants that a check of the answer needs. */
 static json_t *json_costs(const pfc_capacity_costs *c)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "chunk_bytes", c->chunk_bytes, "series_bytes",
-                     c->series_bytes, "run_bytes", c->run_bytes, "core_share", c->core_share,
-                     "disk_share", c->disk_share);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "earlier_ms", c->earlier_ms, "chunk_bytes",
+                     c->chunk_bytes, "series_bytes", c->series_bytes, "run_bytes", c->run_bytes,
+                     "core_share", c->core_share, "disk_share", c->disk_share);
 }
 
-static json_t *json_of(const pfc_capacity_answer *a)
+static json_t *json_of(const pfc_capacity_answer *a, const measurement *m)
 {
     json_t *resources = json_array();
 
@@ -277,14 +362,16 @@ static json_t *json_of(const pfc_capacity_answer *a)
                                                    i == PFC_CAPACITY_CORES ? "cores" : "bytes",
                                                    "needed", a->need[i], "usable", a->may[i],
                                                    "lasts_days", whole(a->lasts[i])));
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:s?, s:i, s:o, s:o}", "points_a_day",
-                     a->points_a_day, "points_a_day_then", a->points_a_day_then, "points_stored",
-                     a->points_stored, "disk_bytes_a_day", a->disk_bytes_a_day, "log_bytes_a_day",
-                     a->log_bytes_a_day, "processor_ms_a_point", a->processor_ms_a_point,
-                     "resources", resources, "first",
-                     isfinite(a->lasts[a->first]) ? pfc_capacity_name(a->first) : NULL, "standbys",
-                     PFC_CAPACITY_STANDBYS, "shards", whole(a->shards), "costs",
-                     json_costs(&PFC_CAPACITY_MEASURED));
+    return json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:o, s:s?, s:i, s:o, s:o, s:o*}",
+        "points_a_day", a->points_a_day, "points_a_day_then", a->points_a_day_then, "points_stored",
+        a->points_stored, "disk_bytes_a_day", a->disk_bytes_a_day, "log_bytes_a_day",
+        a->log_bytes_a_day, "processor_ms_a_point", a->processor_ms_a_point,
+        "processor_ms_a_point_then", a->processor_ms_a_point_then, "points_a_series_then",
+        a->points_a_series_then, "partition_width", width_name(a->partition_days), "resources",
+        resources, "first", isfinite(a->lasts[a->first]) ? pfc_capacity_name(a->first) : NULL,
+        "standbys", PFC_CAPACITY_STANDBYS, "shards", whole(a->shards), "costs",
+        json_costs(&m->costs), "measured", m->taken ? json_measured(m) : NULL);
 }
 
 static int cmd_capacity(pfc_cli *cli, int argc, char **argv)
@@ -293,6 +380,8 @@ static int cmd_capacity(pfc_cli *cli, int argc, char **argv)
     pfc_capacity_machine machine = { 0 };
     pfc_capacity_load load;
     pfc_capacity_answer answer;
+    pfc_capacity_figures figures;
+    measurement m = { .costs = PFC_CAPACITY_MEASURED };
     pfc_err err = { 0 };
     pfc_code code;
 
@@ -301,13 +390,22 @@ static int cmd_capacity(pfc_cli *cli, int argc, char **argv)
     code = pfc_capacity_check(&load, &err);
     if (!code)
         code = read_machine(&o, &machine, &err);
+    if (!code && o.measure) {
+        m.taken = true;
+        code = pfc_capacity_measure(cli, &figures, &err);
+        if (!code)
+            pfc_capacity_solve(&figures, &m.costs, m.replaced);
+    }
     if (code)
         return pfc_cli_fail(cli, &err);
-    pfc_capacity_compute(&PFC_CAPACITY_MEASURED, &load, &machine, &answer);
-    if (cli->json)
-        pfc_cli_print_json(json_of(&answer));
-    else
-        print_answer(cli, &load, &answer);
+    pfc_capacity_compute(&m.costs, &load, &machine, &answer);
+    if (cli->json) {
+        pfc_cli_print_json(json_of(&answer, &m));
+        return PFC_EXIT_OK;
+    }
+    if (m.taken)
+        print_measured(cli, &m);
+    print_answer(cli, &load, &answer);
     return PFC_EXIT_OK;
 }
 

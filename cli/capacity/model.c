@@ -7,7 +7,7 @@
 #include "cli/capacity/capacity.h"
 
 #define YEAR_DAYS  365.0
-#define MONTH_DAYS (YEAR_DAYS / 12)
+#define MONTH_DAYS PFC_CAPACITY_MONTH_DAYS
 #define JOB_DAYS   30.0
 #define DAY_MS     86400e3
 
@@ -25,6 +25,7 @@ const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
     .run_ms = 17,
     .point_ms = 0.51,
     .sample_ms = 0.0084,
+    .earlier_ms = 0.0004,
     /* read.py: series_chunks of series with 100,000 points */
     .chunk_bytes = 44,
     /* perfci-bench-service --overload: its limit */
@@ -84,9 +85,13 @@ static double stored(const pfc_capacity_load *l, double day)
            thinned_until(l, raw_since) - thinned_until(l, day_since);
 }
 
-static double run_ms(const pfc_capacity_costs *c, const pfc_capacity_load *l)
+static double run_ms(const pfc_capacity_costs *c, const pfc_capacity_load *l, double day)
 {
-    return c->run_ms + (c->point_ms + c->sample_ms * l->samples) * l->points_a_run;
+    const double earlier = fmin(stored(l, day) / l->series, PFC_CAPACITY_EARLIER_MOST);
+    const double beyond = fmax(earlier - PFC_CAPACITY_EARLIER, 0);
+
+    return c->run_ms +
+           (c->point_ms + c->sample_ms * l->samples + c->earlier_ms * beyond) * l->points_a_run;
 }
 
 /* Bytes of a measurement on disk. */
@@ -103,13 +108,13 @@ static double need(const pfc_capacity_costs *c, const pfc_capacity_load *l,
                (runs_until(l, day) - runs_until(l, day - JOB_DAYS)) * c->job_bytes +
                l->series * c->series_bytes;
     if (resource == PFC_CAPACITY_MEMORY) {
-        /* A point goes to a place of its series' own in the index of the month. */
-        const double month = runs_until(l, day) - runs_until(l, day - MONTH_DAYS);
+        /* A point goes to a place of its series' own in the index of its partition. */
+        const double newest = runs_until(l, day) - runs_until(l, day - l->partition_days);
 
-        return c->base_bytes + c->server_bytes + month * l->points_a_run * c->point_index_bytes +
+        return c->base_bytes + c->server_bytes + newest * l->points_a_run * c->point_index_bytes +
                l->series * c->series_bytes;
     }
-    return rate(l, day) * l->peak * run_ms(c, l) / DAY_MS;
+    return rate(l, day) * l->peak * run_ms(c, l, day) / DAY_MS;
 }
 
 /* The first day on which more is needed than may be used. */
@@ -160,15 +165,36 @@ pfc_code pfc_capacity_check(const pfc_capacity_load *l, pfc_err *err)
     return PFC_OK;
 }
 
-void pfc_capacity_compute(const pfc_capacity_costs *c, const pfc_capacity_load *l,
+/* The widest partitions of which the newest one's indexes fit, or days. */
+static double widest_that_fits(const pfc_capacity_costs *c, const pfc_capacity_load *load,
+                               double memory_bytes)
+{
+    static const double widths[] = { MONTH_DAYS, 7 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(widths); i++) {
+        pfc_capacity_load l = *load;
+
+        l.partition_days = widths[i];
+        if (need(c, &l, PFC_CAPACITY_MEMORY, l.months * MONTH_DAYS) <= memory_bytes)
+            return widths[i];
+    }
+    return 1;
+}
+
+void pfc_capacity_compute(const pfc_capacity_costs *c, const pfc_capacity_load *load,
                           const pfc_capacity_machine *machine, pfc_capacity_answer *out)
 {
-    const double then = l->months * MONTH_DAYS;
+    pfc_capacity_load with_width = *load;
+    const pfc_capacity_load *const l = &with_width;
+    const double then = load->months * MONTH_DAYS;
     /* The part that each machine needs for itself does not get less by a division. */
     const double own = c->base_bytes + c->server_bytes;
     double shards = 1;
 
+    if (load->partition_days == 0)
+        with_width.partition_days = widest_that_fits(c, load, machine->memory_bytes);
     *out = (pfc_capacity_answer){
+        .partition_days = l->partition_days,
         .points_a_day = l->runs_a_day * l->points_a_run,
         .points_a_day_then = rate(l, then) * l->points_a_run,
         .points_stored = stored(l, then),
@@ -177,7 +203,9 @@ void pfc_capacity_compute(const pfc_capacity_costs *c, const pfc_capacity_load *
         .log_bytes_a_day = l->runs_a_day * (c->log_run_bytes +
                                             l->points_a_run * (c->log_point_bytes +
                                                                c->log_sample_bytes * l->samples)),
-        .processor_ms_a_point = run_ms(c, l) / l->points_a_run,
+        .processor_ms_a_point = run_ms(c, l, 0) / l->points_a_run,
+        .processor_ms_a_point_then = run_ms(c, l, then) / l->points_a_run,
+        .points_a_series_then = stored(l, then) / l->series,
         .may = { machine->disk_bytes * c->disk_share, machine->memory_bytes,
                  machine->cores * c->core_share },
     };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/local/pg_programs.h"
 #include "cli/local/stack.h"
 #include "cli/output/output.h"
 #include "core/base/config/conf.h"
@@ -21,7 +22,7 @@
 
 #include "schema/schema.h"
 
-#define HOURS_MAX_S (24 * 3600.0)
+#define HOURS_MAX_S PFC_PG_LONGEST_S
 
 typedef struct store_opts {
     const char *data, *role;
@@ -116,48 +117,6 @@ static pfc_code find_database(const char *data, char **out, pfc_err *err)
     return code;
 }
 
-/* Runs one of PostgreSQL's programs; out NULL: its output is not wanted. */
-static pfc_code run(const char *const *argv, char **out, pfc_err *err)
-{
-    static const char *const env[] = { "LC_ALL=C", "PGTZ=UTC", NULL };
-    const pfc_proc_opts opts = {
-        .argv = argv, .env = env, .timeout_s = HOURS_MAX_S, .cancelled = pfc_cli_interrupted
-    };
-    pfc_proc_result res;
-    pfc_code code = pfc_proc_run(&opts, &res, err);
-
-    if (code == PFC_ENOTFOUND)
-        return pfc_err_set(err, PFC_ENOTFOUND, "%s is not installed (package postgresql-client)",
-                           argv[0]);
-    if (code)
-        return code;
-    if (res.exit_status != 0) {
-        char how[128];
-
-        pfc_proc_describe(&res, how, sizeof(how));
-        code =
-            pfc_err_set(err, PFC_EUNAVAIL, "%s: %s: %.300s", argv[0], how, pfc_buf_text(&res.err));
-        err->msg[strcspn(err->msg, "\n")] = '\0';
-    } else if (out) {
-        *out = pfc_strdup(pfc_buf_text(&res.out));
-    }
-    pfc_proc_result_clear(&res);
-    return code;
-}
-
-/* The rows of `sql`, one a line, tabs between columns; sql is a constant, never made of input. */
-static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
-{
-    /* Names are looked up as the server does. Compiling the plan of the checks takes seconds,
-     * running them on a small store a tenth of one. */
-    static const char settings[] = "SET search_path = public, pg_temp; SET jit = off";
-    const char *const argv[] = { "psql", "-XAtq", "-F", "	", "-v", "ON_ERROR_STOP=1",
-                                 "-d",   url,     "-c", settings,  "-c", sql,
-                                 NULL };
-
-    return run(argv, out, err);
-}
-
 /* ---- backup and restore ---- */
 
 /* One thread reads and one transaction restores: from here on each takes hours, and the results of
@@ -167,7 +126,7 @@ static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 static pfc_code warn_of_size(const char *url, pfc_err *err)
 {
     char *bytes = NULL;
-    pfc_code code = ask(url, "SELECT pg_database_size(current_database())", &bytes, err);
+    pfc_code code = pfc_pg_rows(url, "SELECT pg_database_size(current_database())", &bytes, err);
     const long long gib = code ? 0 : strtoll(bytes, NULL, 10) >> 30;
 
     if (gib >= BACKUP_LARGE_GIB)
@@ -189,7 +148,7 @@ static pfc_code backup(const char *url, const char *file, pfc_err *err)
     pfc_code code = warn_of_size(url, err);
 
     if (!code)
-        code = run(argv, NULL, err);
+        code = pfc_pg_run(argv, NULL, err);
     (void)umask(old);
     /* The file gets its name only when it is complete, so an existing name means a complete
      * backup. */
@@ -225,7 +184,7 @@ static pfc_code look_into(const char *file, pfc_err *err)
     const long known = pfc_migrations[pfc_migrations_len - 1].version;
     char *rows = NULL;
     long version;
-    pfc_code code = run(argv, &rows, err);
+    pfc_code code = pfc_pg_run(argv, &rows, err);
 
     if (code)
         return code;
@@ -269,14 +228,15 @@ static pfc_code restore(const char *url, const char *file, pfc_err *err)
         return pfc_err_set(err, PFC_ENOTFOUND, "%s: cannot be read: %s", file, strerror(errno));
     code = look_into(file, err);
     if (!code)
-        code = ask(url, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
-                   &there, err);
+        code = pfc_pg_rows(
+            url, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
+            &there, err);
     if (!code && strtoll(there, NULL, 10) != 0)
         code = pfc_err_set(err, PFC_EINVAL, "the database is not empty: restore into a new one");
     free(there);
     if (!code)
-        code = run(argv, NULL, err);
-    return code ? code : ask(url, after_restore, NULL, err);
+        code = pfc_pg_run(argv, NULL, err);
+    return code ? code : pfc_pg_rows(url, after_restore, NULL, err);
 }
 
 /* ---- check ---- */
@@ -297,14 +257,14 @@ static pfc_code same_schema(const char *url, pfc_err *err)
     char *rows = NULL;
     long version;
     pfc_code code =
-        ask(url, "SELECT to_regclass('public.schema_migrations') IS NOT NULL", &rows, err);
+        pfc_pg_rows(url, "SELECT to_regclass('public.schema_migrations') IS NOT NULL", &rows, err);
 
     if (!code && rows[0] != 't')
         code = pfc_err_set(err, PFC_EINVAL, "the database holds nothing of perfci");
     free(rows);
     rows = NULL;
     if (!code)
-        code = ask(url, "SELECT version, name FROM schema_migrations", &rows, err);
+        code = pfc_pg_rows(url, "SELECT version, name FROM schema_migrations", &rows, err);
     if (code)
         return code;
     version = newest_of(rows);
@@ -320,7 +280,7 @@ static pfc_code same_schema(const char *url, pfc_err *err)
 static pfc_code warnings(const char *url, json_t *list, pfc_err *err)
 {
     char *standbys = NULL;
-    pfc_code code = ask(url, statement("standbys_unsynced"), &standbys, err);
+    pfc_code code = pfc_pg_rows(url, statement("standbys_unsynced"), &standbys, err);
 
     if (!code && strtoll(standbys, NULL, 10) > 0)
         json_array_append_new(
@@ -341,9 +301,10 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
 
     *holds = true;
     if (!code)
-        code = ask(url, statement("store_checks"), &rows, err);
+        code = pfc_pg_rows(url, statement("store_checks"), &rows, err);
     if (!code)
         code = warnings(url, warned, err);
+    code = pfc_pg_rows(url, statement("store_checks"), &rows, err);
     if (code)
         goto done;
     table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));

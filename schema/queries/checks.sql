@@ -22,7 +22,8 @@ SELECT 'runs whose parts do not sum up to what is stored', count(*) FROM (
     GROUP BY q.project_id, q.run_id) AS q
 JOIN runs r ON r.project_id = q.project_id AND r.id = q.run_id
 WHERE r.quarantine_id IS NULL AND NOT EXISTS (SELECT 1 FROM retention t
-                  WHERE t.month = date_trunc('month', r.received_at AT TIME ZONE 'UTC')::date)
+                  WHERE (r.received_at AT TIME ZONE 'UTC')::date >= t.month
+                    AND (r.received_at AT TIME ZONE 'UTC')::date < coalesce(t.until, t.month + interval '1 month'))
   AND q.reported <> (SELECT count(*) FROM measurements m
                  WHERE m.project_id = r.project_id AND m.commit_id = r.commit_id
                  AND m.run_id = r.id)
@@ -126,4 +127,4 @@ SELECT 'tallies that are not what they count', count(*) FROM (
         UNION ALL SELECT project_id, 'measurements', 0, -measurements FROM run_parts) AS both_ways
     GROUP BY project_id, what, of HAVING sum(n) <> 0) AS off
 UNION ALL
-SELECT 'rows in the partition for no month', count(*) FROM measurements_default;
+SELECT 'rows in the default partition', count(*) FROM measurements_default;

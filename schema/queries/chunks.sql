@@ -42,8 +42,9 @@ GROUP BY q.month, q.after, q.line_version
 ON CONFLICT DO NOTHING;
 
 -- name: chunks_thinned
--- Drops the chunks of a month whose measurements were thinned.
--- in: month date
+-- Packs the chunks again that have measurements of a thinned partition. A chunk ends with its month at the latest, so
+-- that one of a thinned week may hold other weeks of the month.
+-- in: since date, until date
 UPDATE series_chunks c
 SET (points, packed) = (
     SELECT count(*), coalesce(string_agg(p.packed, '' ORDER BY p.position, p.run_id), '')
@@ -51,8 +52,7 @@ SET (points, packed) = (
     JOIN series s ON s.project_id = p.project_id AND s.id = p.series_id AND s.branch = p.branch
     WHERE p.project_id = c.project_id AND p.series_id = c.series_id
       AND p.stored_at >= c.from_at AND p.stored_at < c.until_at)
-WHERE c.from_at >= $1::date::timestamp AT TIME ZONE 'UTC'
-  AND c.from_at < ($1::date + interval '1 month') AT TIME ZONE 'UTC';
+WHERE c.from_at < $2::date::timestamp AT TIME ZONE 'UTC' AND c.until_at > $1::date::timestamp AT TIME ZONE 'UTC';
 
 -- name: window_chunks
 -- The measurements that are in no chunk begin at the last row's `until`.

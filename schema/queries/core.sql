@@ -42,25 +42,58 @@ SELECT pg_notify('perfci', json_build_object('type', $1::text, 'id', $2::bigint)
 INSERT INTO audit (actor, action, project_id, object, detail)
 VALUES ($1, $2, $3::bigint, $4, coalesce($5, ''));
 
--- name: months_due
--- The months without a partition, from the present one to months_ahead later; then those with rows in the default
--- partition. month: its first day.
--- in: months_ahead i64
--- out: month text
-SELECT to_char(m, 'YYYY-MM-DD') AS month
-FROM (SELECT m, 0 AS late
-      FROM generate_series(date_trunc('month', now()),
-                           date_trunc('month', now()) + make_interval(months => $1::int),
-                           interval '1 month') AS m
-      UNION SELECT date_trunc('month', stored_at), 1 FROM measurements_default) q
-WHERE to_regclass('measurements_' || to_char(m, 'YYYYMM')) IS NULL
-GROUP BY m ORDER BY min(late), m;
+-- name: partitions_due
+-- The days without a partition from the present month, week or day (width) to `ahead` of them later, and where rows are
+-- in the default partition. A gap between two partitions is one range, cut where a width ends.
+-- since: its first day. until: the day after its last one.
+-- in: width text, ahead i64
+-- out: since text, until text
+WITH w AS (SELECT ('1 ' || $1::text)::interval AS step, date_trunc($1::text, now() AT TIME ZONE 'UTC') AS present),
+buckets AS (
+    SELECT b AS low, b + w.step AS high, 0 AS late
+    FROM w CROSS JOIN generate_series(w.present, w.present + $2::int * w.step, w.step) AS b
+    UNION SELECT b, b + w.step, 1 FROM w CROSS JOIN LATERAL (
+        SELECT DISTINCT date_trunc($1::text, stored_at AT TIME ZONE 'UTC') AS b FROM measurements_default
+        WHERE isfinite(stored_at)) q),
+gaps AS (
+    SELECT lower(g) AS low, upper(g) AS high, min(q.late) AS late
+    FROM buckets q
+    CROSS JOIN LATERAL unnest(tsmultirange(tsrange(q.low, q.high)) - coalesce(
+        (SELECT range_agg(tsrange(p.since, p.until)) FROM measurements_partitions p), '{}'::tsmultirange)) AS g
+    GROUP BY g)
+SELECT to_char(g.low, 'YYYY-MM-DD') AS since, to_char(g.high, 'YYYY-MM-DD') AS until
+FROM gaps g
+WHERE g.high > now() AT TIME ZONE 'UTC' OR EXISTS (
+    SELECT 1 FROM measurements_default m
+    WHERE m.stored_at >= g.low AT TIME ZONE 'UTC' AND m.stored_at < g.high AT TIME ZONE 'UTC')
+ORDER BY g.late, g.low;
 
--- name: month_create
--- moved: rows that were in the default partition; NULL: the partition exists.
--- in: month date
+-- name: partition_create
+-- moved: rows that were in the default partition; NULL: a partition has some of these days.
+-- in: since date, until date
 -- out: moved i64
-SELECT measurements_month($1::date) AS moved;
+SELECT measurements_partition($1::date, $2::date) AS moved;
+
+-- name: partition_load
+-- Of the newest `days`, at least since the first run: bytes by which the indexes of the measurements grow a day.
+-- memory_bytes: of PostgreSQL and of the system's cache behind it, as its settings say. partitions: their number.
+-- locks: how many the database has for all transactions.
+-- in: days i64
+-- out: index_bytes_a_day f64, memory_bytes f64, partitions i64, locks i64
+WITH t AS (SELECT now() AT TIME ZONE 'UTC' AS present,
+                  (SELECT min(r.received_at) AT TIME ZONE 'UTC' FROM projects p CROSS JOIN LATERAL (
+                       SELECT received_at FROM runs WHERE project_id = p.id ORDER BY id LIMIT 1) r) AS first)
+SELECT coalesce((SELECT sum(pg_indexes_size(to_regclass(p.name)))
+                        / greatest(1, extract(epoch FROM t.present - greatest(min(p.since), t.first)) / 86400)
+                 FROM measurements_partitions p
+                 WHERE p.since < t.present AND p.until > t.present - make_interval(days => $1::int)), 0)::float8
+           AS index_bytes_a_day,
+       greatest(pg_size_bytes(current_setting('shared_buffers')),
+                pg_size_bytes(current_setting('effective_cache_size')))::float8 AS memory_bytes,
+       (SELECT count(*) FROM measurements_partitions) AS partitions,
+       current_setting('max_locks_per_transaction')::bigint * (
+           current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint) AS locks
+FROM t;
 
 -- name: figures
 -- Reads no table that grows for years: tallies (migration 0022) have the totals, indexes of open rows the rest.

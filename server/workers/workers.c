@@ -1,7 +1,7 @@
 /*
  * The background threads. The keeper listens for the database's events, wakes the detectors, and
  * returns jobs with expired leases to the queue. The upkeep thread does long work without a
- * deadline: partitions, old months, old jobs, chunks. The messenger sends notices. Detectors take
+ * deadline (upkeep.c). The messenger sends notices. Detectors take
  * jobs until the queue is empty, then sleep.
  */
 #include "server/workers/workers.h"
@@ -16,7 +16,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "server/services/access/lease_tokens.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/bot/bot.h"
 #include "server/services/detect/detect.h"
@@ -27,22 +26,14 @@
 #include "server/services/queue/reruns.h"
 #include "server/services/queue/schedules.h"
 #include "server/services/suppressions/suppressions.h"
+#include "server/workers/upkeep.h"
 
-#define MAX_DETECTORS       64
-#define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
-#define PARTITIONS_EVERY_NS (6 * 3600 * PFC_NS_PER_S)
-#define PARTITIONS_AGAIN_NS (60 * PFC_NS_PER_S) /* with a delay: each try blocks readers */
-#define PARTITIONS_AHEAD    2
-#define PRUNE_EVERY_NS      (3600 * PFC_NS_PER_S)
-#define QUESTION_DAYS       2
-#define NIGHT_DAYS          400
-#define FAULTS_EVERY_NS     (30 * PFC_NS_PER_S)
-#define STALLED_EVERY_NS    (3600 * PFC_NS_PER_S)
-#define PRUNE_DAYS          30 /* statement store_checks knows */
-#define PRUNE_LIMIT         5000
-#define CHUNKS_EVERY_NS     (300 * PFC_NS_PER_S)
-#define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
-#define BACKFILL_NARROWEST  4 /* commits; a bisection searches narrower ranges on request */
+#define MAX_DETECTORS      64
+#define EXPIRE_EVERY_NS    (5 * PFC_NS_PER_S)
+#define FAULTS_EVERY_NS    (30 * PFC_NS_PER_S)
+#define STALLED_EVERY_NS   (3600 * PFC_NS_PER_S)
+#define BACKFILL_EVERY_NS  (60 * PFC_NS_PER_S)
+#define BACKFILL_NARROWEST 4 /* commits; a bisection searches narrower ranges on request */
 
 enum {
     KEEPER,
@@ -241,19 +232,6 @@ static bool means_work(const char *event)
     return false;
 }
 
-static bool create_months(pfc_workers *w)
-{
-    int64_t moved = 0;
-    pfc_err err = { 0 };
-    pfc_code code = pfc_partitions_create(w->db, PARTITIONS_AHEAD, &moved, &err);
-
-    if (moved)
-        pfc_log(PFC_WARN, "measurements_moved_to_partition", "moved", moved);
-    if (code)
-        pfc_log(PFC_WARN, "partitions_not_created", "why", err.msg);
-    return !code;
-}
-
 static pfc_retention retention_now(pfc_workers *w)
 {
     pfc_retention out;
@@ -262,66 +240,6 @@ static pfc_retention retention_now(pfc_workers *w)
     out = w->retention;
     pthread_mutex_unlock(&w->lock);
     return out;
-}
-
-/* Thins one month. False: none is due, or it failed. */
-static bool thin_month(pfc_workers *w)
-{
-    pfc_retained done = { 0 };
-    pfc_err err = { 0 };
-    const pfc_retention retention = retention_now(w);
-
-    if (pfc_retention_step(w->db, &retention, &done, &err) != PFC_OK) {
-        pfc_log(PFC_WARN, "month_not_thinned", "why", err.msg);
-        return false;
-    }
-    if (done.month[0])
-        pfc_log(PFC_INFO, "month_thinned", "month", (const char *)done.month, "rows_before",
-                done.rows_before, "rows_after", done.rows_after);
-    return done.month[0] != '\0';
-}
-
-/* True: more of them may be due. */
-static bool prune_jobs(pfc_workers *w)
-{
-    size_t pruned = 0;
-    pfc_err err = { 0 };
-
-    if (pfc_jobs_prune(w->db, PRUNE_DAYS, PRUNE_LIMIT, &pruned, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "jobs_not_pruned", "why", err.msg);
-    if (pruned)
-        pfc_log(PFC_INFO, "jobs_pruned", "jobs", pruned);
-    return pruned == PRUNE_LIMIT;
-}
-
-static void prune_audit(pfc_workers *w)
-{
-    int64_t pruned = 0;
-    pfc_err err = { 0 };
-
-    if (pfc_audit_prune(w->db, retention_now(w).audit_months, &pruned, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "audit_not_pruned", "why", err.msg, "pruned", pruned);
-}
-
-static void tidy_up(pfc_workers *w)
-{
-    pfc_err err = { 0 };
-    size_t deliveries = PRUNE_LIMIT;
-
-    if (pfc_lease_tokens_prune(w->db, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "lease_tokens_not_pruned", "reason", err.msg);
-    if (pfc_questions_prune(w->db, QUESTION_DAYS, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "lease_requests_not_pruned", "why", err.msg);
-    while (deliveries == PRUNE_LIMIT && !is_stopping(w) && !err.code)
-        if (pfc_webhooks_prune(w->db, PRUNE_DAYS, PRUNE_LIMIT, &deliveries, &err) != PFC_OK)
-            pfc_log(PFC_WARN, "deliveries_not_pruned", "why", err.msg);
-    if (pfc_faults_prune(w->db, NIGHT_DAYS, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "faults_not_pruned", "why", err.msg);
-    if (pfc_nights_prune(w->db, NIGHT_DAYS, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "nights_not_pruned", "why", err.msg);
-    if (pfc_tallies_fold(w->db, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "tallies_not_folded", "why", err.msg);
-    prune_audit(w);
 }
 
 /* Queues one commit in the middle of a range; the next call takes another range, within the budget.
@@ -340,21 +258,6 @@ static void backfill(pfc_workers *w)
         pfc_log(PFC_INFO, "backfill_queued", "job", job);
     else if (code != PFC_ENOTFOUND)
         pfc_log(PFC_WARN, "backfill_failed", "why", err.msg);
-}
-
-/* Packs a few series. True: more may be due. */
-static bool pack_series(pfc_workers *w, int64_t *cursor)
-{
-    pfc_err err = { 0 };
-    size_t built = 0;
-
-    if (pfc_chunks_step(w->db, PFC_CHUNKS_QUIET_S, cursor, &built, &err) != PFC_OK) {
-        pfc_log(PFC_WARN, "series_not_packed", "why", err.msg);
-        return false;
-    }
-    if (built)
-        pfc_log(PFC_DEBUG, "series_packed", "series", built);
-    return *cursor != 0;
 }
 
 /* Starts the nights that are due. */
@@ -447,33 +350,30 @@ static int run_due(pfc_workers *w, keeping *h)
     return (int)(w->expire_ns / PFC_NS_PER_MS);
 }
 
+static bool stops(void *workers)
+{
+    return is_stopping(workers);
+}
+
 /* Not in the keeper: thinning a month of millions of rows must not delay leases and events. */
 static void *upkeep_main(void *arg)
 {
     pfc_workers *w = arg;
-    int64_t next_months = 0, next_prune = 0, next_chunks = 0, next_stalled = 0, cursor = 0;
+    pfc_upkeep upkeep = { .db = w->db, .stops = stops, .context = w };
+    int64_t next_stalled = 0;
     uint64_t seen = 0;
 
     while (!is_stopping(w)) {
         const int64_t now = pfc_clock_ns();
+        const pfc_retention keep = retention_now(w);
+        const bool more = pfc_upkeep_step(&upkeep, &keep, now);
+        const bool stalled = now >= next_stalled;
 
-        if (now >= next_months) {
-            if (!create_months(w))
-                next_months = now + PARTITIONS_AGAIN_NS;
-            else if (!thin_month(w))
-                next_months = now + PARTITIONS_EVERY_NS;
-        }
-        if (now >= next_prune && !prune_jobs(w)) {
-            tidy_up(w);
-            next_prune = now + PRUNE_EVERY_NS;
-        }
-        if (now >= next_chunks && !pack_series(w, &cursor))
-            next_chunks = now + CHUNKS_EVERY_NS;
-        if (now >= next_stalled) {
+        if (stalled) {
             look_for_faults(w, pfc_faults_look_at_series);
             next_stalled = now + STALLED_EVERY_NS;
         }
-        if (now < next_months && now < next_prune && now < next_chunks && now < next_stalled)
+        if (!more && !stalled)
             wait_for_work(w, &seen, w->idle_ms);
     }
     return NULL;

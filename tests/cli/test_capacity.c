@@ -290,3 +290,136 @@ Test(capacity, the_largest_and_the_smallest_numbers_have_finite_answers)
             cr_assert(isfinite(a.need[r]) && a.need[r] > 0 && a.lasts[r] >= 0);
     }
 }
+
+/* ---- the length of histories ---- */
+
+Test(capacity, a_point_costs_more_behind_more_earlier_points_up_to_what_was_measured)
+{
+    pfc_capacity_costs aged = costs;
+    pfc_capacity_load load = small_load();
+    pfc_capacity_answer a;
+
+    aged.earlier_ms = 0.001;
+    /* 3,650 runs in a year: each series has 3,650 points, of which 1,500 count */
+    pfc_capacity_compute(&aged, &load, &machine, &a);
+    near(a.points_a_series_then, 3650);
+    near(a.processor_ms_a_point, 0.54);
+    near(a.processor_ms_a_point_then, 0.54 + 1350 * 0.001);
+    near(a.need[PFC_CAPACITY_CORES], 10 * 2 * (54 + 135) / 86400e3);
+    load.runs_a_day = 1; /* 365 points */
+    pfc_capacity_compute(&aged, &load, &machine, &a);
+    near(a.processor_ms_a_point_then, 0.54 + 215 * 0.001);
+    load.runs_a_day = 0.4; /* 146, which are fewer than those of the constants */
+    pfc_capacity_compute(&aged, &load, &machine, &a);
+    near(a.processor_ms_a_point_then, 0.54);
+    /* thinned ones of a day count once, deleted ones not */
+    load.runs_a_day = 10;
+    load.raw_months = 1;
+    load.day_months = 2;
+    pfc_capacity_compute(&aged, &load, &machine, &a);
+    near(a.points_a_series_then, MONTH * 10 + MONTH);
+    near(a.processor_ms_a_point_then, 0.54 + (MONTH * 11 - 150) * 0.001);
+}
+
+/* ---- constants of this machine ---- */
+
+/* The figures that a machine with these costs has. */
+static pfc_capacity_stage stage_of(const pfc_capacity_costs *c, double series, double samples,
+                                   double earlier)
+{
+    return (pfc_capacity_stage){
+        .series = series,
+        .samples = samples,
+        .earlier = earlier,
+        .ms = c->run_ms + series * (c->point_ms + samples * c->sample_ms +
+                                    (earlier - PFC_CAPACITY_EARLIER) * c->earlier_ms),
+        .log_bytes =
+            c->log_run_bytes + series * (c->log_point_bytes + samples * c->log_sample_bytes),
+        .table_bytes = c->point_bytes - c->point_index_bytes + samples * c->sample_bytes,
+        .index_bytes = c->point_index_bytes,
+    };
+}
+
+static pfc_capacity_figures figures_of(const pfc_capacity_costs *c)
+{
+    return (pfc_capacity_figures){
+        .few = stage_of(c, 10, 3, PFC_CAPACITY_EARLIER),
+        .many = stage_of(c, 100, 3, PFC_CAPACITY_EARLIER),
+        .sampled = stage_of(c, 100, 50, PFC_CAPACITY_EARLIER),
+        .aged = stage_of(c, 100, 3, 1000),
+        .run_bytes = c->run_bytes,
+        .job_bytes = c->job_bytes,
+    };
+}
+
+Test(capacity, constants_are_solved_from_the_figures_of_a_machine)
+{
+    pfc_capacity_costs here = costs;
+    pfc_capacity_costs got = PFC_CAPACITY_MEASURED;
+    pfc_capacity_figures figures;
+    bool replaced[PFC_CAPACITY_CONSTANTS];
+
+    here.earlier_ms = 0.002;
+    figures = figures_of(&here);
+    pfc_capacity_solve(&figures, &got, replaced);
+    for (size_t i = 0; i < PFC_CAPACITY_CONSTANTS; i++) {
+        double expected, value;
+        const char *name = pfc_capacity_constant(i, &here, &expected);
+
+        (void)pfc_capacity_constant(i, &got, &value);
+        cr_assert(replaced[i], "%s", name);
+        cr_assert(fabs(value - expected) <= 1e-9 * expected, "%s: expected %.9g, got %.9g", name,
+                  expected, value);
+    }
+    /* what no figure gives */
+    near(got.chunk_bytes, PFC_CAPACITY_MEASURED.chunk_bytes);
+    near(got.series_bytes, PFC_CAPACITY_MEASURED.series_bytes);
+    near(got.core_share, PFC_CAPACITY_MEASURED.core_share);
+}
+
+Test(capacity, a_constant_below_its_noise_stays_as_it_is_built_in)
+{
+    pfc_capacity_costs got = PFC_CAPACITY_MEASURED;
+    pfc_capacity_figures figures = figures_of(&costs);
+    bool replaced[PFC_CAPACITY_CONSTANTS];
+    size_t kept = 0;
+
+    figures.aged.ms = figures.many.ms - 1;
+    figures.job_bytes = 0;
+    pfc_capacity_solve(&figures, &got, replaced);
+    for (size_t i = 0; i < PFC_CAPACITY_CONSTANTS; i++)
+        kept += !replaced[i];
+    cr_assert(eq(sz, kept, 2));
+    near(got.earlier_ms, PFC_CAPACITY_MEASURED.earlier_ms);
+    near(got.job_bytes, PFC_CAPACITY_MEASURED.job_bytes);
+    near(got.run_bytes, costs.run_bytes);
+}
+
+/* ---- partitions ---- */
+
+Test(capacity, the_memory_is_for_the_newest_partition_and_auto_takes_the_widest_that_fits)
+{
+    static const struct {
+        double asked, memory_bytes, days;
+    } widths[] = {
+        { 0, 8e9, PFC_CAPACITY_MONTH_DAYS },
+        { 0, 5e8 + 2e5 + 50 * 1000 * 30.0, 7 }, /* a month has 30.4 days */
+        { 0, 5e8 + 2e5 + 50 * 1000 * 6.0, 1 },
+        { 0, 5e8, 1 },
+        { 7, 8e9, 7 },
+        { 1, 8e9, 1 },
+        { PFC_CAPACITY_MONTH_DAYS, 5e8, PFC_CAPACITY_MONTH_DAYS },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(widths); i++) {
+        pfc_capacity_load load = small_load();
+        pfc_capacity_machine m = machine;
+        pfc_capacity_answer a;
+
+        load.partition_days = widths[i].asked;
+        m.memory_bytes = widths[i].memory_bytes;
+        pfc_capacity_compute(&costs, &load, &m, &a);
+        near(a.partition_days, widths[i].days);
+        near(a.need[PFC_CAPACITY_MEMORY], 5e8 + widths[i].days * 1000 * 50 + 2e5);
+    }
+}

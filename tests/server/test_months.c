@@ -23,7 +23,8 @@ static int64_t create(pfc_db *db, int ahead)
     int64_t moved = -1;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_partitions_create(db, ahead, &moved, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_partitions_create(db, "month", ahead, &moved, &err), PFC_OK), "%s",
+              err.msg);
     return moved;
 }
 
@@ -107,7 +108,7 @@ static void *create_in_thread(void *db)
     int64_t moved;
     pfc_err err = { 0 };
 
-    return pfc_partitions_create(db, 24, &moved, &err) ? pfc_strdup(err.msg) : NULL;
+    return pfc_partitions_create(db, "month", 24, &moved, &err) ? pfc_strdup(err.msg) : NULL;
 }
 
 Test(months, several_servers_make_them_at_once)
@@ -142,7 +143,8 @@ Test(months, a_reader_delays_them_and_nothing_is_half_done)
 
     cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, &err), PFC_OK));
     cr_assert(eq(int, pfc_tx_query(tx, "store_checks", NULL, NULL, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, pfc_partitions_create(db, 3, &moved, &err), PFC_EUNAVAIL), "%s", err.msg);
+    cr_assert(eq(int, pfc_partitions_create(db, "month", 3, &moved, &err), PFC_EUNAVAIL), "%s",
+              err.msg);
     expect(url, "SELECT count(*) FROM pg_inherits WHERE inhparent = 'measurements'::regclass", "4");
     pfc_tx_free(tx);
     (void)create(db, 3);

@@ -59,7 +59,7 @@ static void expect_sound(pfc_db *db)
 
 static pfc_retained step(pfc_db *db, int raw_months, int day_months)
 {
-    const pfc_retention keep = { raw_months, day_months, 0 };
+    const pfc_retention keep = { .raw_months = raw_months, .day_months = day_months };
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
 
@@ -101,7 +101,7 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
 
     expect(url, "SELECT count(*) FROM alerts WHERE state = 'untriaged'", "1");
     char *change = pfc_test_sql_value(url, "SELECT id || ' ' || commit_id FROM change_points");
-    cr_assert(eq(sz, strlen(step(db, 0, 0).month), 0), "0 months: everything stays");
+    cr_assert(eq(sz, strlen(step(db, 0, 0).since), 0), "0 months: everything stays");
     pfc_test_sql(url, "UPDATE series SET points = 1000"); /* as if it were worth packing */
     for (int64_t cursor = 0, more = 1; more; more = cursor) {
         size_t built;
@@ -112,7 +112,7 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
     expect(url, "SELECT sum(points) FROM series_chunks", "320");
     expect_sound(db);
     done = step(db, 12, 0);
-    cr_assert(eq(str, done.month, "2020-01-01"));
+    cr_assert(eq(str, done.since, "2020-01-01"));
     expect(url, "SELECT sum(points) = (SELECT count(*) FROM measurements) FROM series_chunks", "t");
     cr_assert(eq(i64, done.rows_before, 2 * COMMITS));
     cr_assert(lt(i64, done.rows_after, 2 * COMMITS / 2 + 70));
@@ -142,7 +142,7 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
            "0");
     expect(url, "SELECT rows_before || ' ' || kept FROM retention", "320 days");
     expect_sound(db);
-    cr_assert(eq(sz, strlen(step(db, 12, 0).month), 0), "done once");
+    cr_assert(eq(sz, strlen(step(db, 12, 0).since), 0), "done once");
 
     /* the alert lives on what is left: the same change, still seen when more comes in */
     measure(db, p, COMMITS + 1, COMMITS + 20);
@@ -152,14 +152,14 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
 
     /* later the days go, too, but never what is referred to */
     done = step(db, 12, 24);
-    cr_assert(eq(str, done.month, "2020-01-01"));
+    cr_assert(eq(str, done.since, "2020-01-01"));
     expect(url, "SELECT count(*) FROM " ROWS "m.stored_at < '2021-01-01' AND m.series_id = " B,
            "1");
     expect(url,
            "SELECT count(*) FROM " ROWS "m.stored_at < '2021-01-01' AND m.series_id = " A
            " AND c.position BETWEEN 71 AND 129",
            "59");
-    cr_assert(eq(sz, strlen(step(db, 12, 24).month), 0));
+    cr_assert(eq(sz, strlen(step(db, 12, 24).since), 0));
     expect_sound(db);
     free(change);
     pfc_db_close(db);
@@ -173,7 +173,7 @@ Test(retention, a_long_read_delays_the_month_and_leaves_nothing_half_done)
     pfc_args args = { 0 };
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(3, &url);
-    const pfc_retention keep = { 12, 0, 0 };
+    const pfc_retention keep = { .raw_months = 12 };
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
     pfc_tx *tx = NULL;
@@ -186,7 +186,7 @@ Test(retention, a_long_read_delays_the_month_and_leaves_nothing_half_done)
     expect(url, "SELECT count(*) FROM measurements", "320");
     expect(url, "SELECT count(*) FROM retention", "0");
     pfc_tx_free(tx);
-    cr_assert(eq(str, step(db, 12, 0).month, "2020-01-01"));
+    cr_assert(eq(str, step(db, 12, 0).since, "2020-01-01"));
     pfc_db_close(db);
     free(url);
 }
@@ -196,7 +196,7 @@ Test(retention, a_measurement_that_becomes_referenced_meanwhile_is_not_thinned)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);
-    const pfc_retention keep = { 12, 0, 0 };
+    const pfc_retention keep = { .raw_months = 12 };
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
 
@@ -217,7 +217,7 @@ Test(retention, a_measurement_that_becomes_referenced_meanwhile_is_not_thinned)
                       " commit_high_id) SELECT 1, " B ", 1, 2, 1, 1, 1, 0, true, true, commit_id,"
                       " commit_id, commit_id FROM branch_commits WHERE position = 40; DROP TRIGGER"
                       " judged ON series");
-    cr_assert(eq(str, step(db, 12, 0).month, "2020-01-01"));
+    cr_assert(eq(str, step(db, 12, 0).since, "2020-01-01"));
     expect(url,
            "SELECT count(*) FROM " ROWS "m.series_id = " B
            " AND c.position BETWEEN 10 AND 70 AND m.n = 12",

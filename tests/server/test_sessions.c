@@ -309,7 +309,7 @@ Test(sessions, go_with_their_project)
 /* Two commits of one old day: the newer one stands for it, with its visits. */
 Test(sessions, visits_outlive_the_thinning_of_their_month)
 {
-    static const pfc_retention keep = { 12, 0, 0 };
+    static const pfc_retention keep = { .raw_months = 12 };
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(3, &url);
     int64_t p = fx_project(db);

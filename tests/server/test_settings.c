@@ -39,9 +39,10 @@ static const struct {
     { "--database-wait", "PERFCI_DATABASE_WAIT", SECONDS, AT(database_wait_s), "60", "0", "5m",
       "x" },
     { "--retain-raw", "PERFCI_RETAIN_RAW", NUMBER, AT(raw_months), "0", "1", "1200", "1201 -1" },
-    { "--retain-days", "PERFCI_RETAIN_DAYS", NUMBER, AT(day_months), "0", "1", "1200", "1201 -1" },
     { "--retain-audit", "PERFCI_RETAIN_AUDIT", NUMBER, AT(audit_months), "0", "1", "1200",
       "1201 -1" },
+    { "--partition-width", "PERFCI_PARTITION_WIDTH", TEXT, AT(partition_width), "auto", "week",
+      "day", "year Month weekly 7 auto," },
     { "--backfill-delay", "PERFCI_BACKFILL_DELAY", SECONDS, AT(backfill_delay_s), "3600", "0", "90",
       "x" },
     { "--backfill-budget", "PERFCI_BACKFILL_BUDGET", NUMBER, AT(backfill_budget), "24", "0",
@@ -256,6 +257,12 @@ Test(settings, what_belongs_together_is_checked_together)
     cr_assert(eq(int, read_words("--retain-raw=6", "--retain-days=5", NULL), PFC_EINVAL));
     cr_assert(eq(int, read_words("--retain-raw=6", "--retain-days=7", NULL), PFC_OK));
     cr_assert(eq(int, read_words("--retain-raw=6", NULL, NULL), PFC_OK));
+    cr_assert(eq(int, read_words("--retain-days=7", NULL, NULL), PFC_EINVAL));
+    cr_assert(
+        eq(str, err.msg, "--retain-days: without --retain-raw nothing is deleted; expected both"));
+    cr_assert(eq(int, read_words("--partition-width=fortnight", NULL, NULL), PFC_EINVAL));
+    cr_assert(eq(str, err.msg,
+                 "--partition-width: expected auto, month, week or day, got \"fortnight\""));
     cr_assert(eq(int, read_words("--server-role=r", NULL, NULL), PFC_EINVAL));
     cr_assert(eq(int, read_words("--server-role=r", "--migrate", NULL), PFC_OK));
     cr_assert(s.migrate);
@@ -272,6 +279,35 @@ Test(settings, what_belongs_together_is_checked_together)
     cr_assert(eq(int, read_words("word", NULL, NULL), PFC_EINVAL));
     cr_assert(ne(ptr, strstr(err.msg, "unexpected argument \"word\""), NULL), "%s", err.msg);
     cr_assert(eq(int, read_words("--settings=/no/such/file", NULL, NULL), PFC_ENOTFOUND));
+}
+
+/* Not in the table: it is valid beside --retain-raw only. */
+Test(settings, months_of_thinned_measurements)
+{
+    pfc_server_settings fresh;
+
+    setenv("PERFCI_RETAIN_RAW", "3", 1);
+    cr_assert(eq(int, read_words(NULL, NULL, NULL), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, s.day_months, 0));
+    cr_assert(eq(int, read_words("--retain-days=1201", NULL, NULL), PFC_EINVAL));
+    cr_assert(eq(int, read_words("--retain-days=-1", NULL, NULL), PFC_EINVAL));
+    write_line("PERFCI_RETAIN_DAYS", "4");
+    setenv("PERFCI_SETTINGS", file, 1);
+    cr_assert(eq(int, read_words(NULL, NULL, NULL), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, s.day_months, 4));
+    write_line("PERFCI_RETAIN_DAYS", "1200");
+    cr_assert(eq(int, pfc_server_settings_again(&s, &fresh, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(ptr, pfc_server_settings_adopt(&s, &fresh), NULL));
+    cr_assert(eq(i64, s.day_months, 1200));
+    pfc_server_settings_clear(&fresh);
+    setenv("PERFCI_RETAIN_DAYS", "5", 1);
+    cr_assert(eq(int, read_words(NULL, NULL, NULL), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, s.day_months, 5));
+    cr_assert(eq(int, read_words("--retain-days=6", NULL, NULL), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, s.day_months, 6));
+    unsetenv("PERFCI_RETAIN_DAYS");
+    unsetenv("PERFCI_RETAIN_RAW");
+    unsetenv("PERFCI_SETTINGS");
 }
 
 Test(settings, the_database_is_named_without_a_password_on_the_command_line)
@@ -309,11 +345,11 @@ Test(settings, the_database_is_named_without_a_password_on_the_command_line)
 Test(settings, a_changed_file_is_adopted_or_needs_a_restart)
 {
     static const char *const adopted[] = {
-        "PERFCI_PUBLIC_READ",     "PERFCI_RATE_ADDRESS",   "PERFCI_RATE_TOKEN",
-        "PERFCI_RETAIN_RAW",      "PERFCI_RETAIN_DAYS",    "PERFCI_NOTIFY",
-        "PERFCI_NOTIFY_NETWORKS", "PERFCI_NOTIFY_TIMEOUT", "PERFCI_NOTIFY_RETRY",
-        "PERFCI_NOTIFY_TRIES",    "PERFCI_PUBLIC_URL",     "PERFCI_FORGES",
-        "PERFCI_PULL_POLL",       "PERFCI_PULL_RETRY",     "PERFCI_RETAIN_AUDIT",
+        "PERFCI_PUBLIC_READ",    "PERFCI_RATE_ADDRESS", "PERFCI_RATE_TOKEN",
+        "PERFCI_RETAIN_RAW",     "PERFCI_NOTIFY",       "PERFCI_NOTIFY_NETWORKS",
+        "PERFCI_NOTIFY_TIMEOUT", "PERFCI_NOTIFY_RETRY", "PERFCI_NOTIFY_TRIES",
+        "PERFCI_PUBLIC_URL",     "PERFCI_FORGES",       "PERFCI_PULL_POLL",
+        "PERFCI_PULL_RETRY",     "PERFCI_RETAIN_AUDIT", "PERFCI_PARTITION_WIDTH",
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {

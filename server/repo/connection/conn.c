@@ -46,6 +46,14 @@ static pfc_code code_of_sqlstate(const char *state)
     return PFC_EBUG;
 }
 
+/* The row's own partition was attached after the statement had chosen the default partition. A check
+ * of a table's own has a name. */
+static bool partition_came(const PGresult *res, const char *state)
+{
+    return strcmp(state, "23514") == 0 && PQresultErrorField(res, PG_DIAG_TABLE_NAME) &&
+           !PQresultErrorField(res, PG_DIAG_CONSTRAINT_NAME);
+}
+
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err)
 {
     const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
@@ -53,7 +61,8 @@ pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc
     char message[256];
 
     if (state && text) /* also when the connection ended: the server's reason is the better one */
-        return pfc_err_set(err, code_of_sqlstate(state), "database: %s: %s", what, text);
+        return pfc_err_set(err, partition_came(res, state) ? PFC_EUNAVAIL : code_of_sqlstate(state),
+                           "database: %s: %s", what, text);
     /* The result's own: the connection's is that of a later fault, or it is given up already. */
     if (res && *PQresultErrorMessage(res))
         first_line(PQresultErrorMessage(res), message, sizeof(message));
@@ -66,7 +75,7 @@ bool pfc_result_collided(const PGresult *res)
 {
     const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
 
-    return state && strncmp(state, "40", 2) == 0;
+    return state && (strncmp(state, "40", 2) == 0 || partition_came(res, state));
 }
 
 bool pfc_result_read_only(const PGresult *res)

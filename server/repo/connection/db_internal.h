@@ -79,7 +79,8 @@ void pfc_conn_await(PGconn *pg, int64_t limit_ms);
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
 /** The code and the sentence of a failed result; frees nothing. */
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err);
-/** Given up because it and others waited for each other: the same again may pass. */
+/** Given up because it and others waited for each other, or because a partition was attached
+ * meanwhile: the same again may pass. */
 bool pfc_result_collided(const PGresult *res);
 /** A write was refused where only reads are answered: a standby, or what was the primary. */
 bool pfc_result_read_only(const PGresult *res);

@@ -104,9 +104,27 @@ void pfc_ingest_ticket_free(pfc_ingest_ticket *ticket);
 
 /* ---- upkeep, by the server's background threads ---- */
 
-/** Creates the monthly partitions of measurements for this month and `ahead` more. *moved: rows
- *  stored before their month had a partition. PFC_EUNAVAIL: blocked by readers; retry later. */
-pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *err) PFC_MUSTCHECK;
+/** The width of partitions that a database's own load calls for. */
+typedef struct pfc_partition_width {
+    const char *width; /* "month", "week" or "day": the widest whose indexes fit in half of the
+                          memory, or "day" */
+    double index_bytes_a_day; /* by which indexes grow: mean of the partitions of 28 days, without
+                                 the days before the first run */
+    double memory_bytes;      /* the larger of shared_buffers and effective_cache_size */
+    int64_t partitions;       /* that exist */
+    bool short_of_locks;      /* a query of all of them takes over half of the database's locks */
+} pfc_partition_width;
+
+pfc_code pfc_partition_width_choose(pfc_db *db, pfc_partition_width *out,
+                                    pfc_err *err) PFC_MUSTCHECK;
+
+/** Creates partitions of measurements for the present "month", "week" or "day" (width; UTC, weeks
+ *  begin on Monday) and `ahead` more of them. Partitions of other widths stay as they are: new ones
+ *  begin where these end, and end with their width. *moved: rows stored before there was a
+ *  partition for them. PFC_EUNAVAIL: blocked by readers; retry later. Several servers may call it
+ *  concurrently, also with several widths. */
+pfc_code pfc_partitions_create(pfc_db *db, const char *width, int ahead, int64_t *moved,
+                               pfc_err *err) PFC_MUSTCHECK;
 /** Deletes up to `limit` of the server's own jobs (detect, notify) that ended over `days` ago. */
 pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned,
                         pfc_err *err) PFC_MUSTCHECK;
@@ -119,16 +137,18 @@ pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
  *  acknowledged results. Logs when that begins, and when it ends. */
 pfc_code pfc_standbys_look(pfc_db *db, atomic_int_fast64_t *unsynced, pfc_err *err) PFC_MUSTCHECK;
 
-/** Retention of old measurements. Commits that a change, an alert, an accepted level, a bisection
- *  or an environment event refers to are always kept, with 30 commits on either side. */
+/** Retention of old measurements, and the width of new partitions. Commits that a change, an
+ *  alert, an accepted level, a bisection or an environment event refers to are always kept, with 30
+ *  commits on either side. */
 typedef struct pfc_retention {
     int raw_months;   /* whole months kept unthinned; 0: all */
     int day_months;   /* months kept; after raw_months one measurement per series and day; 0: all */
     int audit_months; /* of the audit log; 0: all */
+    char width[8];    /* "month", "week" or "day"; "auto" or "": pfc_partition_width_choose's */
 } pfc_retention;
 
 typedef struct pfc_retained {
-    char month[16]; /* its first day; "": none was due */
+    char since[16], until[16]; /* its first day and the day after its last one; "": none was due */
     int64_t rows_before, rows_after;
 } pfc_retained;
 
@@ -137,8 +157,9 @@ typedef struct pfc_retained {
  *  may call it concurrently. */
 pfc_code pfc_audit_prune(pfc_db *db, int months, int64_t *pruned, pfc_err *err) PFC_MUSTCHECK;
 
-/** Thins the oldest month that is due, in one transaction. PFC_EUNAVAIL: blocked by readers; retry
- *  later. Several servers may call it concurrently. */
+/** Thins the oldest partition that is due, in one transaction: one of which all days lie before the
+ *  months that are kept. PFC_EUNAVAIL: blocked by readers; retry later. Several servers may call it
+ *  concurrently. */
 pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained *out,
                             pfc_err *err) PFC_MUSTCHECK;
 

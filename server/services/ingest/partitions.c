@@ -1,15 +1,21 @@
 /*
- * Monthly partitions of the measurements, made before they are needed: rows that land in the
- * default partition would have to be moved out of it later. Old ones are thinned, a month at a
- * time; so is the queue.
+ * Partitions of the measurements, made before they are needed: rows that land in the default
+ * partition would have to be moved out of it later. Old ones are thinned, one at a time; so is the
+ * queue.
  */
+#include <string.h>
+
 #include "server/repo/sql/chunks.h"
 #include "server/repo/sql/core.h"
 #include "server/repo/sql/jobs.h"
 #include "server/repo/sql/retention.h"
 #include "server/services/ingest/ingest.h"
 
-#define AUDIT_AT_ONCE 5000 /* entries of one transaction */
+#define AUDIT_AT_ONCE   5000 /* entries of one transaction */
+#define LOAD_DAYS       28
+#define MEMORY_SHARE    0.5 /* for the indexes of one partition */
+#define LOCKS_PARTITION 5   /* the table, its indexes and its TOAST table's */
+#define LOCK_SHARE      0.5 /* of the database's locks, for a query of all partitions */
 
 /* Limits how long other transactions may wait for this one. */
 static pfc_code limit_waits(pfc_tx *tx, const char *longest, pfc_err *err)
@@ -17,16 +23,52 @@ static pfc_code limit_waits(pfc_tx *tx, const char *longest, pfc_err *err)
     return pfc_sql_upkeep_limits(tx, &(pfc_sql_upkeep_limits_args){ .lock_timeout = longest }, err);
 }
 
-static pfc_code create_month(pfc_db *db, const char *month, int64_t *moved, pfc_err *err)
+static const char *widest_that_fits(double bytes_a_day, double memory_bytes)
 {
-    pfc_sql_month_create_rows rows = { 0 };
+    const double may = memory_bytes * MEMORY_SHARE;
+
+    return bytes_a_day * 31 <= may ? "month" : bytes_a_day * 7 <= may ? "week" : "day";
+}
+
+pfc_code pfc_partition_width_choose(pfc_db *db, pfc_partition_width *out, pfc_err *err)
+{
+    pfc_sql_partition_load_rows rows = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code)
+        code = pfc_sql_partition_load(tx, &(pfc_sql_partition_load_args){ .days = LOAD_DAYS },
+                                      &rows, err);
+    if (!code) {
+        const pfc_sql_partition_load_row *r = &rows.items[0];
+
+        *out = (pfc_partition_width){
+            .width = widest_that_fits(r->index_bytes_a_day, r->memory_bytes),
+            .index_bytes_a_day = r->index_bytes_a_day,
+            .memory_bytes = r->memory_bytes,
+            .partitions = r->partitions,
+            .short_of_locks =
+                (double)r->partitions * LOCKS_PARTITION > (double)r->locks * LOCK_SHARE,
+        };
+    }
+    pfc_rows_clear(&rows);
+    pfc_tx_free(tx);
+    return code;
+}
+
+static pfc_code create_one(pfc_db *db, const pfc_sql_partitions_due_row *due, int64_t *moved,
+                           pfc_err *err)
+{
+    pfc_sql_partition_create_rows rows = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code)
         code = limit_waits(tx, "2s", err);
     if (!code)
-        code = pfc_sql_month_create(tx, &(pfc_sql_month_create_args){ .month = month }, &rows, err);
+        code = pfc_sql_partition_create(
+            tx, &(pfc_sql_partition_create_args){ .since = due->since, .until = due->until }, &rows,
+            err);
     if (!code)
         *moved += rows.items[0].moved;
     if (!code)
@@ -36,21 +78,22 @@ static pfc_code create_month(pfc_db *db, const char *month, int64_t *moved, pfc_
     return code;
 }
 
-pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *err)
+pfc_code pfc_partitions_create(pfc_db *db, const char *width, int ahead, int64_t *moved,
+                               pfc_err *err)
 {
-    pfc_sql_months_due_rows due = { 0 };
+    pfc_sql_partitions_due_rows due = { 0 };
     pfc_tx *tx = NULL;
     pfc_err one = { 0 };
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
     *moved = 0;
     if (!code)
-        code =
-            pfc_sql_months_due(tx, &(pfc_sql_months_due_args){ .months_ahead = ahead }, &due, err);
+        code = pfc_sql_partitions_due(
+            tx, &(pfc_sql_partitions_due_args){ .width = width, .ahead = ahead }, &due, err);
     pfc_tx_free(tx);
-    /* A month that fails now must not keep the others from being made. */
+    /* One that fails now must not keep the others from being made. */
     for (size_t i = 0, n = code ? 0 : due.len; i < n; i++) {
-        pfc_code this = create_month(db, due.items[i].month, moved, code ? &one : err);
+        pfc_code this = create_one(db, &due.items[i], moved, code ? &one : err);
 
         code = code ? code : this;
     }
@@ -58,20 +101,20 @@ pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *e
     return code;
 }
 
-/* The oldest month that still needs thinning; "": none. */
-static pfc_code find_due(pfc_tx *tx, const pfc_retention *keep, char month[16], bool *days,
+/* The oldest partition that still needs thinning; its first day "": none. */
+static pfc_code find_due(pfc_tx *tx, const pfc_retention *keep, pfc_retained *out, bool *days,
                          pfc_err *err)
 {
     pfc_sql_retention_due_rows rows = { 0 };
     pfc_code code;
 
-    month[0] = '\0';
     code = pfc_sql_retention_due(tx,
                                  &(pfc_sql_retention_due_args){ .raw_months = keep->raw_months,
                                                                 .day_months = keep->day_months },
                                  &rows, err);
     if (!code && rows.len > 0) {
-        (void)snprintf(month, 16, "%s", rows.items[0].month);
+        (void)snprintf(out->since, sizeof(out->since), "%s", rows.items[0].since);
+        (void)snprintf(out->until, sizeof(out->until), "%s", rows.items[0].until);
         *days = rows.items[0].keep_days;
     }
     pfc_rows_clear(&rows);
@@ -80,7 +123,7 @@ static pfc_code find_due(pfc_tx *tx, const pfc_retention *keep, char month[16], 
 
 pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained *out, pfc_err *err)
 {
-    pfc_sql_retention_apply_rows rows = { 0 };
+    pfc_sql_retention_thin_rows rows = { 0 };
     pfc_tx *tx = NULL;
     bool days = false;
     pfc_code code;
@@ -90,20 +133,20 @@ pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained 
         return PFC_OK;
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = find_due(tx, keep, out->month, &days, err);
-    if (!code && out->month[0])
+        code = find_due(tx, keep, out, &days, err);
+    if (!code && out->since[0])
         code = limit_waits(tx, "5s", err);
-    if (!code && out->month[0])
-        code = pfc_sql_retention_apply(
-            tx, &(pfc_sql_retention_apply_args){ .month = out->month, .keep_days = days }, &rows,
+    if (!code && out->since[0])
+        code = pfc_sql_retention_thin(
+            tx, &(pfc_sql_retention_thin_args){ .since = out->since, .keep_days = days }, &rows,
             err);
     if (!code && rows.len > 0) {
         out->rows_before = rows.items[0].rows_before;
         out->rows_after = rows.items[0].rows_after;
     }
-    if (!code && out->month[0])
-        code =
-            pfc_sql_chunks_thinned(tx, &(pfc_sql_chunks_thinned_args){ .month = out->month }, err);
+    if (!code && out->since[0])
+        code = pfc_sql_chunks_thinned(
+            tx, &(pfc_sql_chunks_thinned_args){ .since = out->since, .until = out->until }, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_rows_clear(&rows);

@@ -195,7 +195,7 @@ class Managed(unittest.TestCase):
                   "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "LEASE": "30", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
                   "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
                   "CONNECTIONS_PER_ADDRESS": "98", "WAITING_PER_TOKEN": "97", "UPLOADS_PER_TOKEN": "96", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
-                  "TLS_KEY": certificate.name, "PLAIN_HTTP": "1", "LOG_LEVEL": "debug", "RETAIN_RAW": "5", "RETAIN_DAYS": "6", "RETAIN_AUDIT": "7",
+                  "TLS_KEY": certificate.name, "PLAIN_HTTP": "1", "LOG_LEVEL": "debug", "RETAIN_RAW": "5", "RETAIN_DAYS": "6", "RETAIN_AUDIT": "7", "PARTITION_WIDTH": "day",
                   "BACKFILL_DELAY": "2h", "BACKFILL_BUDGET": "3",
                   "NOTIFY": self.settings("chat kind=slack url=http://127.0.0.1:1/\n").name,
                   "NOTIFY_NETWORKS": "10.0.0.0/8", "NOTIFY_TIMEOUT": "2", "NOTIFY_RETRY": "2", "NOTIFY_TRIES": "2",
@@ -214,7 +214,7 @@ class Managed(unittest.TestCase):
         line, = support.until("the settings are named", lambda: [l for l in self.lines(server)
                                                                  if l["event"] == "settings_need_restart"])
         taken = {"PUBLIC_READ", "RATE_ADDRESS", "RATE_TOKEN", "LOG_LEVEL", "RETAIN_RAW", "RETAIN_DAYS", "RETAIN_AUDIT", "PUBLIC_URL", "FORGES",
-                 "PULL_POLL", "PULL_RETRY"}
+                 "PARTITION_WIDTH", "PULL_POLL", "PULL_RETRY"}
         taken |= {name for name in others if name.startswith("NOTIFY")}
         self.assertEqual({n.removeprefix("PERFCI_") for n in line["settings"].split(", ")}, set(others) - taken)
         self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
