@@ -57,7 +57,7 @@ static pfc_code judge(pfc_tx *tx, void *into, pfc_err *err)
     const judging *j = into;
     const pfc_detection none = { .noise_rel = NIL };
 
-    return pfc_drift_judge(tx, j->project, j->series, j->history, &none, err);
+    return pfc_drift_judge(tx, j->project, j->series, j->history, &none, true, err);
 }
 
 static void must_judge(pfc_db *db, int64_t p, const pfc_judged *series, const pfc_history *h)
