@@ -93,7 +93,7 @@ WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]);
 -- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples f64[], run_id i64
 SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples,
        r.id AS run_id
-FROM (SELECT v.id, v.commit_id, v.started_at FROM runs v
+FROM (SELECT v.id, v.commit_id, v.started_at, v.run_id FROM runs v
       WHERE v.project_id = $1::bigint AND v.id = ANY ($2::bigint[]) AND NOT v.infra
         AND (SELECT j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > v.job_fence FROM jobs j
              WHERE j.project_id = $1::bigint AND j.id = v.job_id) IS NOT TRUE OFFSET 0) r
@@ -105,7 +105,7 @@ CROSS JOIN LATERAL (
 JOIN series s ON s.project_id = $1::bigint AND s.id = m.series_id
 JOIN branch_commits b ON b.project_id = $1::bigint AND b.commit_id = m.commit_id AND b.branch = s.branch
 WHERE m.series_id = ANY ($3::bigint[]) AND b.position IS NOT NULL
-ORDER BY m.series_id, b.position, r.started_at, r.id;
+ORDER BY m.series_id, b.position, r.started_at, r.run_id;
 
 -- name: steady_advance
 -- Series that took new points: one element of the arrays a series, but for `fresh`, in which the new medians of a

@@ -27,9 +27,9 @@ SELECT m.series_id, r.position, extract(epoch FROM r.started_at)::float8 AS time
        r.id AS run_id, k.id AS machine_id, k.class, k.name,
        dense_rank() OVER (ORDER BY k.fingerprint_hash) AS state,
        CASE WHEN m.object IS NULL THEN 0 ELSE dense_rank() OVER (ORDER BY m.object) END AS code
-FROM (SELECT b.position, b.commit_id, v.id, v.started_at, v.machine_id
+FROM (SELECT b.position, b.commit_id, v.id, v.started_at, v.run_id, v.machine_id
       FROM branch_commits b
-      CROSS JOIN LATERAL (SELECT q.id, q.started_at, q.machine_id FROM runs q
+      CROSS JOIN LATERAL (SELECT q.id, q.started_at, q.run_id, q.machine_id FROM runs q
                           WHERE q.project_id = $1::bigint AND q.commit_id = b.commit_id AND NOT q.infra OFFSET 0) v
       WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint OFFSET 0) r
 CROSS JOIN LATERAL (SELECT p.series_id, p.median, p.extra ->> 'object' AS object FROM measurements p
@@ -38,7 +38,7 @@ CROSS JOIN LATERAL (SELECT p.series_id, p.median, p.extra ->> 'object' AS object
 JOIN series s ON s.project_id = $1::bigint AND s.id = m.series_id AND s.branch = $2
 JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
 JOIN machines k ON k.id = r.machine_id
-ORDER BY m.series_id, r.position, r.started_at, r.id LIMIT $5::int;
+ORDER BY m.series_id, r.position, r.started_at, r.run_id LIMIT $5::int;
 
 -- name: shift_series
 -- In the order of ids. Equal numbers stand for the same work, kernel or kind.

@@ -104,6 +104,44 @@ Test(steady, points_one_by_one_give_the_results_of_the_whole_history)
     fx_end(&whole);
 }
 
+/* Two runs of a commit that began in the same moment, so that their own ids order them: the later
+ * one to be stored has the lower id. */
+static void ingest_pair(pfc_db *db, int64_t p, unsigned n)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        pfc_run *run = fx_run(n);
+
+        free(run->id);
+        run->id = pfc_format("%032x", 2 * n + 1 - i);
+        fx_measure(run, "quiet/a", "time_ns", 100, 0.01, 3, 3, n * 17 + i);
+        fx_measure(run, "slower", "time_ns", n >= 120 ? 104 : 100, 0.01, 3, 3, n * 31 + i);
+        fx_ingest(db, p, run);
+    }
+}
+
+Test(steady, runs_that_began_together_are_ordered_by_their_own_ids)
+{
+    fx_ground whole = fx_begin(3), parts = fx_begin(3);
+    char *expected, *got;
+
+    fx_commits(whole.db, whole.project, 1, 160);
+    fx_commits(parts.db, parts.project, 1, 160);
+    for (unsigned n = 1; n <= 160; n++)
+        ingest_pair(whole.db, whole.project, n);
+    fx_detect(whole.db);
+    for (unsigned n = 1; n <= 160; n++) {
+        ingest_pair(parts.db, parts.project, n);
+        fx_detect(parts.db);
+    }
+    expected = results_of(whole.url, true);
+    got = results_of(parts.url, true);
+    cr_assert(eq(str, got, expected));
+    free(expected);
+    free(got);
+    fx_end(&parts);
+    fx_end(&whole);
+}
+
 Test(steady, points_in_a_random_order_give_the_results_of_the_whole_history)
 {
     for (uint64_t seed = 1; seed <= 2; seed++) {
