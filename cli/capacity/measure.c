@@ -422,6 +422,8 @@ pfc_code pfc_capacity_measure(const pfc_cli *cli, pfc_capacity_figures *out, pfc
     code = start_service(&m, err);
     if (!code)
         code = take_all(&m, out, err);
+    if (code && pfc_cli_interrupted(NULL)) /* whatever it ended, such as a program or a request */
+        code = pfc_err_set(err, PFC_ECONFLICT, "--measure: interrupted");
     pfc_cli_progress(cli, "removing the private service");
     stop_service(&m);
     pfc_cli_progress(cli, "%s", "");

@@ -153,8 +153,8 @@ static pfc_code decode_opts(const pfc_req *req, pfc_plot_opts *o, pfc_err *err)
     return code;
 }
 
-/* The question, on which an answer depends beside the data: each part with its length, so that no two
- * questions have one key. */
+/* The question, on which an answer depends beside the data: each part with its length, so that no
+ * two questions have one key. */
 static char *key_of(int64_t project, const pfc_plot_opts *o)
 {
     const char *const texts[] = { o->branch, o->select, o->from, o->to, o->relative, o->group };
