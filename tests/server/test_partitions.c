@@ -1,4 +1,4 @@
-/* Partitions of a month, a week and a day beside each other: their bounds, their rows, retention. */
+/* Partitions of a month, a week and a day beside each other: bounds, rows, retention. */
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-/* The version of a branch's data: every change that alters a plot changes it, and nothing else does. */
+/* The version of a branch's data: every change that alters a plot changes it, nothing else does. */
 #include <stdlib.h>
 
 #include <criterion/criterion.h>

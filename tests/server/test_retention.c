@@ -112,9 +112,9 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
     expect(url, "SELECT sum(points) FROM series_chunks", "320");
     expect_sound(db);
     /* Histories that a server keeps in memory are of points that go. */
-    pfc_test_sql(url, "INSERT INTO series_states (project_id, series_id, position, state, generation)"
-                      " SELECT project_id, id, 1, '{}', 7 FROM series ON CONFLICT (project_id,"
-                      " series_id) DO UPDATE SET generation = 7");
+    pfc_test_sql(url, "INSERT INTO series_states (project_id, series_id, position, state,"
+                      " generation) SELECT project_id, id, 1, '{}', 7 FROM series ON CONFLICT"
+                      " (project_id, series_id) DO UPDATE SET generation = 7");
     done = step(db, 12, 0);
     cr_assert(eq(str, done.since, "2020-01-01"));
     expect(url, "SELECT count(*) > 0 AND max(generation) = 0 FROM series_states", "t");

@@ -46,8 +46,8 @@ static pfc_code code_of_sqlstate(const char *state)
     return PFC_EBUG;
 }
 
-/* The row's own partition was attached after the statement had chosen the default partition. A check
- * of a table's own has a name. */
+/* The row's own partition was attached after the statement had chosen the default partition. A
+ * check of a table's own has a name. */
 static bool partition_came(const PGresult *res, const char *state)
 {
     return strcmp(state, "23514") == 0 && PQresultErrorField(res, PG_DIAG_TABLE_NAME) &&

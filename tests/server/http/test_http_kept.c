@@ -1,4 +1,4 @@
-/* Kept answers: given for the same question and version only, bounded, and read until they are sent. */
+/* Kept answers: given for the same question and version only, bounded, read until they are sent. */
 #include <stdlib.h>
 #include <string.h>
 
