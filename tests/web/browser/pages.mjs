@@ -23,7 +23,9 @@ import { startMock } from "./mock.mjs";
 
 const dist = process.env.PERFCI_WEB_DIST;
 assert.ok(dist, "PERFCI_WEB_DIST names no bundle: run this through ctest");
-const only = process.argv[2] ?? "";
+/* "--pages": every page; "--walks": the ways; else a pattern of names, which may be of both. */
+const part = /^--(pages|walks)$/.test(process.argv[2] ?? "") ? process.argv[2] : "";
+const only = part ? "" : process.argv[2] ?? "";
 
 const A = "0".repeat(40);
 const PAGES = {
@@ -81,7 +83,7 @@ async function visit(view, path, name) {
 try {
   // Each page is loaded once a width, in one theme, and switched to the other as a person would: the document is the
   // same then, and only its colours are examined again.
-  for (const [width, ...themes] of [[1280, "light", "dark"], [390, "dark", "light"]]) {
+  for (const [width, ...themes] of part === "--walks" ? [] : [[1280, "light", "dark"], [390, "dark", "light"]]) {
     const view = await openPage(browser, { width, theme: themes[0] });
     for (const [name, path] of Object.entries(PAGES)) {
       await check(`${name} ${themes[0]} ${width}`, async () => {
@@ -98,7 +100,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries({ ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks, ...traceWalks })) {
+  for (const [name, walk] of Object.entries(part === "--pages" ? {} : { ...walks, ...plainWalks, ...nightWalks, ...plotWalks, ...compareWalks, ...ruleWalks, ...coverageWalks, ...settingsWalks, ...groupWalks, ...actionWalks, ...keyWalks, ...gestureWalks, ...paletteWalks, ...replayWalks, ...filterWalks, ...rooflineWalks, ...traceWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];
