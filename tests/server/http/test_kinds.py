@@ -170,6 +170,19 @@ class Found(unittest.TestCase):
         self.assertEqual(server.call("GET", path).json["suspect"], {**server.call("GET", path).json["suspect"], "commit": place, "named": True, "bisection_id": None})
 
 
+class Seen(unittest.TestCase):
+    def test_settings_that_were_not_seen_are_not_overwritten(self):
+        project("seen", 2)
+        path = "/api/v1/projects/seen/detector"
+        for query, change, status in (("?seen=0", 0.02, 200), ("?seen=0", 0.03, 409), ("?seen=2", 0.03, 409), ("?seen=1", 0.03, 200), ("", 0.04, 200),
+                                      ("?seen=-1", 0.05, 400), ("?seen=x", 0.05, 400)):
+            answer = server.as_admin("POST", path + query, {"rules": [{"min_change": change}]})
+            self.assertEqual(answer.status, status, (query, answer))
+            if status == 400:
+                self.assertEqual(answer.json["error"]["field"], "seen")
+        self.assertEqual(server.call("GET", path).json["version"], 3)
+
+
 class Boundary(unittest.TestCase):
     """15 % at commit 21, where something else than the commit changed, too."""
 

@@ -116,7 +116,7 @@ class Writes:
         yield "patch", "/api/v1/projects/audited", {"repo_url": "https://git.example.org/moved.git"}, 0
         yield "delete", "/api/v1/projects/audited", None, 1
         yield "post", demo + "/commits", commits, 1
-        yield "post", demo + "/detector?seen=0", detector, 1
+        yield "post", demo + "/detector", detector, 1
         yield "post", demo + "/detector", detector, 0
         yield "post", demo + "/replay", detector, 0
         link = self.BODIES["post", "/api/v1/projects/{p}/forge"]
