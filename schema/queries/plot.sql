@@ -30,32 +30,22 @@ WHERE s.project_id = $1::bigint AND s.branch = $2
 ORDER BY s.id LIMIT $3::int;
 
 -- name: plot_points
--- The points of several series: those in chunks, then those stored after the newest chunk. The index of measurements is
--- in the order of runs, not of times: without first.run, all entries of a series are read to find that none is newer. A
--- measurement is stored in the transaction of its part, so it is as old; `until` separates those of one minute.
+-- The points of several series: those in chunks, then those stored after the newest chunk.
 -- in: project_id i64, series_ids i64[], branch text
 -- out: series text, packed bytes
-WITH u AS MATERIALIZED (
-    SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
-                         JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
-                         WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
-    FROM unnest($2::bigint[]) AS id),
-first AS MATERIALIZED (
-    SELECT d.minute, min(q.run_id) AS run
-    FROM (SELECT DISTINCT date_trunc('minute', until) AS minute FROM u) d
-    JOIN run_parts q ON q.project_id = $1::bigint AND q.received_at >= d.minute
-    GROUP BY d.minute)
 SELECT c.series_id::text AS series, c.packed
 FROM series_chunks c
 JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
 WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[])
 UNION ALL
 SELECT p.series_id::text, string_agg(p.packed, '')
-FROM u
-JOIN first f ON f.minute = date_trunc('minute', u.until)
+FROM (SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
+                           JOIN branches b ON b.project_id = c.project_id AND b.name = $3
+                               AND b.line_version = c.line_version
+                           WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
+      FROM unnest($2::bigint[]) AS id OFFSET 0) u
 -- One join for all series: one a series reads the commits again for each.
 JOIN series_points p ON p.project_id = $1::bigint AND p.series_id = u.id AND p.branch = $3 AND p.stored_at >= u.until
-    AND p.run_id >= f.run
 GROUP BY p.series_id;
 
 -- name: plot_broken
