@@ -304,7 +304,6 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
         code = pfc_pg_rows(url, statement("store_checks"), &rows, err);
     if (!code)
         code = warnings(url, warned, err);
-    code = pfc_pg_rows(url, statement("store_checks"), &rows, err);
     if (code)
         goto done;
     table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
