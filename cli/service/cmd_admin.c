@@ -123,12 +123,15 @@ static pfc_code find_database(const char *data, char **out, pfc_err *err)
  * those hours are in no backup. */
 #define BACKUP_LARGE_GIB 50
 
-static pfc_code warn_of_size(const char *url, pfc_err *err)
+static void warn_of_size(const char *url)
 {
     char *bytes = NULL;
-    pfc_code code = pfc_pg_rows(url, "SELECT pg_database_size(current_database())", &bytes, err);
-    const long long gib = code ? 0 : strtoll(bytes, NULL, 10) >> 30;
+    pfc_err unused = { 0 };
+    long long gib = 0;
 
+    /* A backup needs no psql: without it there is no warning. */
+    if (pfc_pg_rows(url, "SELECT pg_database_size(current_database())", &bytes, &unused) == PFC_OK)
+        gib = strtoll(bytes, NULL, 10) >> 30;
     if (gib >= BACKUP_LARGE_GIB)
         fprintf(
             stderr,
@@ -136,7 +139,6 @@ static pfc_code warn_of_size(const char *url, pfc_err *err)
             "see docs/how-to/high-availability.md\n",
             gib, BACKUP_LARGE_GIB);
     free(bytes);
-    return code;
 }
 
 static pfc_code backup(const char *url, const char *file, pfc_err *err)
@@ -145,10 +147,10 @@ static pfc_code backup(const char *url, const char *file, pfc_err *err)
     const char *const argv[] = { "pg_dump", "-Fc",   "--no-owner", "--no-privileges", "-d", url,
                                  "-f",      partial, NULL };
     mode_t old = umask(0077); /* the file holds all data, tokens included */
-    pfc_code code = warn_of_size(url, err);
+    pfc_code code;
 
-    if (!code)
-        code = pfc_pg_run(argv, NULL, err);
+    warn_of_size(url);
+    code = pfc_pg_run(argv, NULL, err);
     (void)umask(old);
     /* The file gets its name only when it is complete, so an existing name means a complete
      * backup. */

@@ -403,7 +403,7 @@ SCHEMAS = {
         clocks=each(members(name=TEXT, nominal_hz=NUMERAL, width_bits=NUMERAL, reference=TRUTH,
                             method=one_of("clock_pairs", "first clock_pair", "nominal"), offset_ns=WHOLE, knots=COUNT,
                             bound_ns=null(COUNT), pairs_left_out=COUNT)),
-        unit_list=each(members(name=TEXT, id=COUNT, kind=TEXT, device=COUNT, clock=COUNT, overlaps=TRUTH, records=COUNT,
+        unit_list=each(members(name=TEXT, id=COUNT, kind=one_of("host", "queue", "tensor", "vector", "dma", "hbm", "link", "scalar", "power", "counters", "collective"), device=COUNT, clock=COUNT, overlaps=TRUTH, records=COUNT,
                                left_out=COUNT, unmatched=COUNT, dropped=COUNT)),
         counters=each(members(unit=COUNT, name=TEXT, measure=TEXT, values=COUNT)), values_left_out=COUNT,
         metadata=each(members(key=TEXT, value=TEXT))),
