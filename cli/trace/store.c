@@ -24,7 +24,7 @@ static const char store_doc[] =
     "  perfci trace store gemm.pct --run 12 --benchmark gemm/f32/m512n512k512\n";
 
 static const char fetch_doc[] = "Fetches a stored trace as a file."
-                                "\vThe file is the one that was stored, byte for byte.\n"
+                                "\vThe file has the same bytes as the stored one.\n"
                                 "\n"
                                 "Examples:\n"
                                 "  perfci trace fetch 3 --out gemm.pct\n";

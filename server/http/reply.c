@@ -393,7 +393,7 @@ static struct MHD_Response *response_of(pfc_reply *reply)
     response = MHD_create_response_from_buffer_with_free_callback_cls(reply->body_len, reply->body,
                                                                       reply->leave, reply->lender);
     if (response)
-        reply->lender = NULL; /* left when the last byte is sent */
+        reply->lender = NULL; /* reply->leave is called when the last byte is sent */
     return response;
 }
 

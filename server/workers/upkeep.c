@@ -27,7 +27,7 @@ static int ahead_of(const char *width)
     return strcmp(width, "month") == 0 ? 1 : strcmp(width, "week") == 0 ? 2 : 7;
 }
 
-/* The width of new partitions: the setting, or the one that the load calls for. */
+/* The width of new partitions: as the setting says, or with "auto" as the load needs it. */
 static pfc_code choose_width(pfc_upkeep *u, const char *setting, const char **out, pfc_err *err)
 {
     pfc_partition_width load = { 0 };

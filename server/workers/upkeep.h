@@ -14,7 +14,7 @@ typedef struct pfc_upkeep {
     void *context;
     /* zero at first, then kept by pfc_upkeep_step */
     int64_t next_partitions, next_prune, next_chunks, cursor;
-    char width[8], chosen[8]; /* the setting and the width of the last round */
+    char width[8], chosen[8]; /* of the last round: the setting, and the width that held */
 } pfc_upkeep;
 
 /** Does what is due at `now` (pfc_clock_ns). A changed keep->width is due at once. True: something

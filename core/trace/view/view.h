@@ -111,7 +111,7 @@ const char *pfc_trace_view_name(const pfc_trace_view *view, const pfc_trace_view
 /** The host's call of a correlation id; NULL: none is known. */
 const pfc_trace_view_call *pfc_trace_view_call_of(const pfc_trace_view *view, uint32_t corr);
 
-/* Names of slices are below this. */
+/* The number of a slice's name is less than this. */
 #define PFC_TRACE_VIEW_NAMES (2u * 65536 + 64)
 
 /** A slice that has a name that was looked for. */

@@ -104,7 +104,7 @@ void pfc_ingest_ticket_free(pfc_ingest_ticket *ticket);
 
 /* ---- upkeep, by the server's background threads ---- */
 
-/** The width of partitions that a database's own load calls for. */
+/** The width of partitions that the load of the database needs. */
 typedef struct pfc_partition_width {
     const char *width; /* "month", "week" or "day": the widest whose indexes fit in half of the
                           memory, or "day" */

@@ -47,7 +47,7 @@ export interface Picture {
   room: Room;
   plate: HTMLCanvasElement;
   plain: CanvasRenderingContext2D;
-  /** The content of the plate; its view may lie up to half a pixel beside the one that was asked for. */
+  /** The look of the plate: its range is the requested one, shifted by at most half a pixel. */
   of: Look;
   y: [number, number];
   /** The time that drawing all of it took. */

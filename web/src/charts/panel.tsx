@@ -71,7 +71,7 @@ export function PanelChart(props: PanelProps) {
   useLayoutEffect(() => {
     const host = canvas.current;
     if (!host) return undefined;
-    seen.current = host.getBoundingClientRect().top < window.innerHeight + 200; /* the observer answers a frame later */
+    seen.current = host.getBoundingClientRect().top < window.innerHeight + 200; /* until the IntersectionObserver reports, a frame later */
     if (seen.current) draw();
     const watch = new IntersectionObserver((entries) => {
       seen.current = entries.some((e) => e.isIntersecting);

@@ -7,7 +7,7 @@ import { counterSpan, sayTime, ticksOf, type Row } from "./timeline";
 export interface DrawOptions {
   width: number;
   height: number;
-  /** Pixels of the rows above the upper edge. */
+  /** Height, in pixels, of the rows that are scrolled out above the upper edge. */
   scroll: number;
   /** Slices with this correlation id are outlined; 0: none. */
   correlation: number;
