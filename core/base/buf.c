@@ -129,7 +129,7 @@ void pfc_show_percent(double rel, char out[32])
     if (!isfinite(rel))
         snprintf(out, 32, "?");
     else
-        snprintf(out, 32, "%+.*f %%", fabs(rel) < 0.001 && rel != 0 ? 3 : 1,
+        snprintf(out, 32, "%+.*f %%", fabs(rel) < 0.0009995 && rel != 0 ? 3 : 1,
                  rel * 100 + 0.0); /* a negative zero loses its sign */
 }
 

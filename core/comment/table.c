@@ -71,12 +71,17 @@ static void put_percent(pfc_buf *out, double rel)
     pfc_buf_puts(out, text);
 }
 
-static void put_value(pfc_buf *out, double value)
+/* A dimensionless value, whose unit is "1", is a number alone. */
+static void put_value(pfc_buf *out, double value, const char *unit)
 {
     char text[32];
 
     pfc_show_value(value, text);
     pfc_buf_puts(out, text);
+    if (unit[0] && strcmp(unit, "1") != 0) {
+        pfc_buf_putc(out, ' ');
+        pfc_markdown_text(out, unit);
+    }
 }
 
 /* Another metric of the same benchmark that supports the verdict, or contradicts it. */
@@ -117,11 +122,9 @@ static void put_verdict(pfc_buf *out, const pfc_cmp_row *r)
 
 static void put_numbers(pfc_buf *out, const pfc_cmp_row *r)
 {
-    put_value(out, r->a.median);
+    put_value(out, r->a.median, r->unit);
     pfc_buf_puts(out, " | ");
-    put_value(out, r->b.median);
-    pfc_buf_putc(out, ' ');
-    pfc_markdown_text(out, r->unit);
+    put_value(out, r->b.median, r->unit);
     pfc_buf_puts(out, " | **");
     put_percent(out, r->rel_change);
     pfc_buf_puts(out, "** | ");
