@@ -18,7 +18,7 @@ import time
 import ground
 from ground import support, want
 
-import pool  # noqa: E402 (ground.py adds its folder)
+from pooler import Pooler  # noqa: E402 (ground.py adds its folder)
 
 VICTIMS = ("server", "server", "PgBouncer", "database")
 
@@ -29,7 +29,7 @@ class Service:
         self.cluster = support.Cluster()
         try:
             self.database = self.cluster.database()
-            self.pooler = pool.Pooler(self.database, args.connections)
+            self.pooler = Pooler(self.database, args.connections)
             # The first one makes the schema.
             self.servers.append(self.server())
             with concurrent.futures.ThreadPoolExecutor(4) as starting:

@@ -5,6 +5,7 @@
 #include "core/base/rng.h"
 #include "server/services/access/access.h"
 #include "server/services/history/history.h"
+#include "server/services/ingest/ingest.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
@@ -240,7 +241,7 @@ Test(commits, an_unknown_old_one_of_a_very_long_line_is_refused_with_the_reason)
     fx_measure(old, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
     fx_measure(known, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
     fx_measure(fresh, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
-    cr_assert(eq(int, pfc_ingest_run(db, "test", p, NULL, old, "{}", 2, &out, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, old, NULL, &out, &err), PFC_ECONFLICT));
     cr_assert(eq(str, err.field, "commit"));
     cr_assert(ne(ptr, strstr(err.msg, "is older than the newest of 262144 or more commits"), NULL),
               "%s", err.msg);

@@ -11,8 +11,8 @@ import tempfile
 import time
 import unittest
 
-import pool
 import support
+from pooler import Pooler
 
 SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 
@@ -474,7 +474,7 @@ class Pooled(unittest.TestCase):
         support.sql(url, "CREATE SCHEMA planted; CREATE TABLE planted.runs (id int); CREATE TABLE planted.tokens (id int);"
                          "CREATE TABLE planted.schema_migrations (version int); INSERT INTO planted.schema_migrations VALUES (9999);"
                          "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = planted, public', current_database()); END $$")
-        pooler = pool.Pooler(url)
+        pooler = Pooler(url)
         self.addCleanup(pooler.close)
         server = support.Server(pooler.url, environment={"PERFCI_DATABASE_PREPARE": "0", "PERFCI_DATABASE_DIRECT_URL": url})
         self.addCleanup(server.close)
