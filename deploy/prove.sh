@@ -10,9 +10,13 @@
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
+#   queue-pooled  16 servers over PgBouncer with 20 connections, 20 kills of a server, of PgBouncer or of the database:
+#           what was acknowledged is stored once
 #   queue-crowd  10^5 jobs that fit no runner, 1,000 runners that wait: times and statements of a lease
 #   histories  5,000 commits appended to 10^6 in one request, with merges, and named by runs before: 2 s each; runs of
 #           unknown commits as fast as with 1,000 commits
+#   scale   10^6 series: storing into a month whose indexes are twice the shared buffers, pages with 10^7 and with 3 x 10^7
+#           measurements stored (30 GB of disk, hours); a year of daily partitions beside monthly ones
 #   slurm   60 jobs over three virtual nodes of a real Slurm cluster, one killed and one drained (root, Slurm): each is
 #           stored once; a job's time through Slurm beside a runner that asks for jobs itself
 #   faults  every fault of tests/fault/faults.py, again and again
@@ -49,7 +53,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue queue-pooled queue-crowd histories scale slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -103,7 +107,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,49s/^# \{0,1\}//p' "$0"
+        sed -n '2,53s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -421,6 +425,12 @@ prove_queue() {
     script lost_runners.py --strict --seed "$$" "${most[@]}"
 }
 
+prove_queue-pooled() {
+    built || return 1
+    say "queue-pooled: 16 servers over 20 connections, 20 kills"
+    script pooled_servers.py --seed "$$" "${most[@]}"
+}
+
 prove_queue-crowd() {
     built || return 1
     say "queue-crowd: 10^5 jobs, 1,000 runners"
@@ -433,6 +443,13 @@ prove_histories() {
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/history.py --strict || return 1
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/unknown.py \
         --stored 1000 1000000 --runs 500 --rounds 5 --ratio 0.8
+}
+
+prove_scale() {
+    built || return 1
+    say "scale: 10^6 series, 10^7 and 3 x 10^7 measurements"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/scale/scale.py --months 3 --strict || return 1
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/scale/days.py
 }
 
 prove_crowd() {

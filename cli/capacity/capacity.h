@@ -22,6 +22,7 @@
 #define PFC_CAPACITY_MONTH_DAYS       (365.0 / 12)
 #define PFC_CAPACITY_EARLIER          150  /* points of a series: see earlier_ms */
 #define PFC_CAPACITY_EARLIER_MOST     1500 /* 3,100 cost 6 % more than that */
+#define PFC_CAPACITY_CHANGED          20   /* points: see change_ms */
 #define PFC_CAPACITY_STANDBYS         2 /* so that the loss of a machine leaves one that confirms */
 
 /** The load. Ranges are those of the options of `perfci capacity`; pfc_capacity_check holds
@@ -31,6 +32,8 @@ typedef struct pfc_capacity_load {
     double series;         /* 1..1e8, all that exist */
     double points_a_run;   /* 1..20000 and at most `series`: measurements of a run */
     double samples;        /* 1..100000 of a measurement */
+    double changing;       /* 0..1: share of the measurements that belong to series that have
+                              changed within the last PFC_CAPACITY_CHANGED of their points */
     double raw_months;     /* perfci-server --retain-raw; 0: all measurements stay */
     double day_months;     /* --retain-days; 0: thinned measurements stay */
     double months;         /* 1..1200: for which the need is computed */
@@ -64,6 +67,9 @@ typedef struct pfc_capacity_costs {
     double earlier_ms; /* of judging a measurement, for each earlier point of its series beyond the
                           PFC_CAPACITY_EARLIER behind which point_ms was measured, and up to
                           PFC_CAPACITY_EARLIER_MOST */
+    double change_ms;  /* more for a measurement of a series that has changed within its last
+                          PFC_CAPACITY_CHANGED points: its changes are computed with their
+                          confidence, alerts are made and grouped */
     /* bytes of memory that do not depend on the load */
     double server_bytes; /* of perfci-server: its limit under overload */
     double base_bytes;   /* of the system and of PostgreSQL's processes: an assumption */
@@ -118,7 +124,7 @@ void pfc_capacity_compute(const pfc_capacity_costs *costs, const pfc_capacity_lo
 
 /* ---- constants of this machine ---- */
 
-#define PFC_CAPACITY_CONSTANTS 12 /* that a measurement replaces */
+#define PFC_CAPACITY_CONSTANTS 13 /* that a measurement replaces */
 
 /** The name of constant i, and its value in *costs. */
 const char *pfc_capacity_constant(size_t i, const pfc_capacity_costs *costs, double *value);
@@ -127,14 +133,15 @@ const char *pfc_capacity_constant(size_t i, const pfc_capacity_costs *costs, dou
 typedef struct pfc_capacity_stage {
     double series, samples;          /* of each run, which measures all series */
     double earlier;                  /* points of each series before */
+    double changing;                 /* series that change at the first of the judged runs */
     double ms, log_bytes;            /* of a run: processor time, write-ahead log */
     double table_bytes, index_bytes; /* of a measurement */
 } pfc_capacity_stage;
 
 /** Stages of one measurement: `many` has more series than `few`, `sampled` has the series of `many`
- *  with more samples, `aged` is `many` behind more points. */
+ *  with more samples, `aged` is `many` behind more points, some series of `changed` change. */
 typedef struct pfc_capacity_figures {
-    pfc_capacity_stage few, many, sampled, aged;
+    pfc_capacity_stage few, many, sampled, aged, changed;
     double run_bytes, job_bytes; /* of a run */
 } pfc_capacity_figures;
 

@@ -20,7 +20,7 @@
 #define MOST_BYTES   1e18
 
 typedef struct capacity_opts {
-    double commits, runs, growth, peak;
+    double commits, runs, growth, peak, changing;
     size_t series, points, samples, raw_months, day_months, months, cores;
     const char *memory, *disk; /* NULL: those of this machine */
     const char *width;         /* NULL: auto */
@@ -47,6 +47,10 @@ static const pfc_option capacity_options[] = {
                   "Measurements of a run", .fallback = "the number of series"),
     PFC_OPT_COUNT("samples", "N", capacity_opts, samples, 1, PFC_WIRE_MAX_SAMPLES,
                   "Samples of a measurement", .fallback = "10"),
+    PFC_OPT_NUMBER("changing", "R", capacity_opts, changing, 0, 1,
+                   "Share of the measurements that are of series which changed within their last "
+                   "20 points; 0.1 is a tenth",
+                   .fallback = "0.01"),
     PFC_OPT_NUMBER("growth", "R", capacity_opts, growth, 0, 10,
                    "Growth of the runs a day in a year; 0.5 is by half", .fallback = "0"),
     PFC_OPT_NUMBER("peak", "R", capacity_opts, peak, 1, 100,
@@ -167,6 +171,7 @@ static pfc_capacity_load load_of(const capacity_opts *o)
         .series = (double)o->series,
         .points_a_run = (double)points,
         .samples = (double)o->samples,
+        .changing = o->changing,
         .raw_months = (double)o->raw_months,
         .day_months = (double)o->day_months,
         .months = (double)o->months,
@@ -347,9 +352,10 @@ static void print_measured(const pfc_cli *cli, const measurement *m)
 /* The constants that a check of the answer needs. */
 static json_t *json_costs(const pfc_capacity_costs *c)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "earlier_ms", c->earlier_ms, "chunk_bytes",
-                     c->chunk_bytes, "series_bytes", c->series_bytes, "run_bytes", c->run_bytes,
-                     "core_share", c->core_share, "disk_share", c->disk_share);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "earlier_ms", c->earlier_ms,
+                     "change_ms", c->change_ms, "chunk_bytes", c->chunk_bytes, "series_bytes",
+                     c->series_bytes, "run_bytes", c->run_bytes, "core_share", c->core_share,
+                     "disk_share", c->disk_share);
 }
 
 static json_t *json_of(const pfc_capacity_answer *a, const measurement *m)
@@ -376,7 +382,7 @@ static json_t *json_of(const pfc_capacity_answer *a, const measurement *m)
 
 static int cmd_capacity(pfc_cli *cli, int argc, char **argv)
 {
-    capacity_opts o = { .runs = 1, .samples = 10, .months = 24, .peak = 3 };
+    capacity_opts o = { .runs = 1, .samples = 10, .months = 24, .peak = 3, .changing = 0.01 };
     pfc_capacity_machine machine = { 0 };
     pfc_capacity_load load;
     pfc_capacity_answer answer;

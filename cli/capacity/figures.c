@@ -19,6 +19,7 @@ static const struct {
     COST(point_bytes), COST(sample_bytes),  COST(point_index_bytes), COST(run_bytes),
     COST(job_bytes),   COST(log_run_bytes), COST(log_point_bytes),   COST(log_sample_bytes),
     COST(run_ms),      COST(point_ms),      COST(sample_ms),         COST(earlier_ms),
+    COST(change_ms),
 };
 
 _Static_assert(PFC_ARRAY_LEN(names) == PFC_CAPACITY_CONSTANTS, "one name for each constant");
@@ -74,6 +75,7 @@ void pfc_capacity_solve(const pfc_capacity_figures *f, pfc_capacity_costs *costs
     measured.sample_ms = ms.sample;
     measured.earlier_ms =
         (f->aged.ms - f->many.ms) / (f->many.series * (f->aged.earlier - f->many.earlier));
+    measured.change_ms = (f->changed.ms - f->many.ms) / f->changed.changing;
     for (size_t i = 0; i < PFC_CAPACITY_CONSTANTS; i++) {
         const double value = *constant(&measured, i);
 

@@ -18,7 +18,8 @@
 #include "core/base/rng.h"
 
 #define PROJECT      "capacity"
-#define JUDGED_RUNS  20 /* of a stage, one by one */
+#define JUDGED_RUNS  PFC_CAPACITY_CHANGED /* of a stage, one by one */
+#define CHANGE       1.05                 /* of the level */
 #define COMMITS_POST 1000
 #define POLL_NS      (20 * PFC_NS_PER_MS)
 #define MAX_CHILDREN 4096
@@ -246,19 +247,20 @@ static pfc_code post_commits(measuring *m, size_t count, pfc_err *err)
     return code;
 }
 
-/* All series at a level of their own, with 0.5 % of noise. */
-static json_t *measurements_of(measuring *m, size_t series, size_t samples)
+/* All series at a level of their own, with 0.5 % of noise; that of the first `changed` has changed.
+ */
+static json_t *measurements_of(measuring *m, size_t series, size_t changed, size_t samples)
 {
     json_t *list = json_array();
 
     for (size_t s = 0; s < series; s++) {
+        const double level = (double)(1000 * (s + 1)) * (s < changed ? CHANGE : 1);
         json_t *block = json_array();
         char name[32];
 
         (void)snprintf(name, sizeof(name), "k/%zu", s);
         for (size_t i = 0; i < samples; i++)
-            json_array_append_new(
-                block, json_real((double)(1000 * (s + 1)) * (1 + 0.005 * pfc_rng_normal(&m->rng))));
+            json_array_append_new(block, json_real(level * (1 + 0.005 * pfc_rng_normal(&m->rng))));
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:[o]}", "benchmark", name,
                                               "metric", "time_ns", "backend", "cpu", "unit", "ns",
                                               "direction", "lower", "samples", block));
@@ -266,7 +268,7 @@ static json_t *measurements_of(measuring *m, size_t series, size_t samples)
     return list;
 }
 
-static pfc_code post_run(measuring *m, size_t series, size_t samples, pfc_err *err)
+static pfc_code post_run(measuring *m, size_t series, size_t changed, size_t samples, pfc_err *err)
 {
     char id[48], commit[48], project[32], hash[65];
 
@@ -282,7 +284,7 @@ static pfc_code post_run(measuring *m, size_t series, size_t samples, pfc_err *e
                   "branch", "main", "suite", "capacity", "suite_hash", hash, "started_at",
                   "2026-01-01T00:00:00Z", "finished_at", "2026-01-01T00:01:00Z", "machine", "name",
                   "capacity", "class", "capacity", "fingerprint", "cpu", "any", "measurements",
-                  measurements_of(m, series, samples)),
+                  measurements_of(m, series, changed, samples)),
         err);
 }
 
@@ -312,7 +314,8 @@ static pfc_code post_runs(measuring *m, size_t count, const pfc_capacity_stage *
     for (size_t i = 0; !code && i < count; i++) {
         pfc_cli_progress(m->cli, "stage %d of %d: run %zu of %zu", m->stage, m->stages, i + 1,
                          count);
-        code = post_run(m, (size_t)s->series, (size_t)s->samples, err);
+        code = post_run(m, (size_t)s->series, one_by_one ? (size_t)s->changing : 0,
+                        (size_t)s->samples, err);
         if (!code && one_by_one)
             code = wait_judged(m, err);
     }
@@ -394,6 +397,11 @@ static pfc_code take_all(measuring *m, pfc_capacity_figures *f, pfc_err *err)
         code = take(m, &f->aged, err);
     runs += m->runs;
     if (!code)
+        code = begin(m, err);
+    if (!code)
+        code = take(m, &f->changed, err);
+    runs += m->runs;
+    if (!code)
         code = read_sizes(m, &after, err);
     if (code)
         return code;
@@ -406,7 +414,7 @@ pfc_code pfc_capacity_measure(const pfc_cli *cli, pfc_capacity_figures *out, pfc
 {
     measuring m = { .cli = cli,
                     .until_ns = pfc_clock_ns() + (int64_t)(PFC_CAPACITY_MEASURE_S * PFC_NS_PER_S),
-                    .stages = 3,
+                    .stages = 4,
                     .stack = { .lock_fd = -1 } };
     pfc_code code;
 
@@ -415,6 +423,8 @@ pfc_code pfc_capacity_measure(const pfc_cli *cli, pfc_capacity_figures *out, pfc
         .many = { .series = 100, .samples = 3, .earlier = PFC_CAPACITY_EARLIER },
         .sampled = { .series = 100, .samples = 50, .earlier = PFC_CAPACITY_EARLIER },
         .aged = { .series = 100, .samples = 3, .earlier = 1000 },
+        /* A tenth: more at once is an event of the machine. */
+        .changed = { .series = 100, .samples = 3, .earlier = PFC_CAPACITY_EARLIER, .changing = 10 },
     };
     pfc_rng_seed(&m.rng, 1);
     pfc_cli_catch_signals();

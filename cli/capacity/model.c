@@ -26,6 +26,7 @@ const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
     .point_ms = 0.51,
     .sample_ms = 0.0084,
     .earlier_ms = 0.0004,
+    .change_ms = 5,
     /* read.py: series_chunks of series with 100,000 points */
     .chunk_bytes = 44,
     /* perfci-bench-service --overload: its limit */
@@ -90,8 +91,9 @@ static double run_ms(const pfc_capacity_costs *c, const pfc_capacity_load *l, do
     const double earlier = fmin(stored(l, day) / l->series, PFC_CAPACITY_EARLIER_MOST);
     const double beyond = fmax(earlier - PFC_CAPACITY_EARLIER, 0);
 
-    return c->run_ms +
-           (c->point_ms + c->sample_ms * l->samples + c->earlier_ms * beyond) * l->points_a_run;
+    return c->run_ms + (c->point_ms + c->sample_ms * l->samples + c->earlier_ms * beyond +
+                        c->change_ms * l->changing) *
+                           l->points_a_run;
 }
 
 /* Bytes of a measurement on disk. */

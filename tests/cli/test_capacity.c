@@ -25,6 +25,7 @@ static const pfc_capacity_costs costs = {
     .run_ms = 4,
     .point_ms = 0.4,
     .sample_ms = 0.01,
+    .change_ms = 3,
     .server_bytes = 1e8,
     .base_bytes = 4e8,
     .core_share = 0.5,
@@ -130,6 +131,16 @@ Test(capacity, what_does_not_do_today_lasts_0_days)
     cr_assert(eq(dbl, a.lasts[PFC_CAPACITY_MEMORY], 0));
     cr_assert(eq(int, (int)a.first, PFC_CAPACITY_MEMORY));
     cr_assert(isinf(a.shards));
+}
+
+/* A tenth of 100 measurements cost 3 ms more each. */
+Test(capacity, a_measurement_of_a_series_that_changed_costs_more)
+{
+    pfc_capacity_load load = small_load();
+
+    load.changing = 0.1;
+    near(answer_of(&load).processor_ms_a_point, (4 + 100 * 0.5 + 10 * 3) / 100);
+    near(answer_of(&load).need[PFC_CAPACITY_CORES], 10 * 2 * 84 / 86400e3);
 }
 
 /* ---- retention ---- */
@@ -325,14 +336,16 @@ Test(capacity, a_point_costs_more_behind_more_earlier_points_up_to_what_was_meas
 
 /* The figures that a machine with these costs has. */
 static pfc_capacity_stage stage_of(const pfc_capacity_costs *c, double series, double samples,
-                                   double earlier)
+                                   double earlier, double changing)
 {
     return (pfc_capacity_stage){
         .series = series,
         .samples = samples,
         .earlier = earlier,
         .ms = c->run_ms + series * (c->point_ms + samples * c->sample_ms +
-                                    (earlier - PFC_CAPACITY_EARLIER) * c->earlier_ms),
+                                    (earlier - PFC_CAPACITY_EARLIER) * c->earlier_ms) +
+              changing * c->change_ms,
+        .changing = changing,
         .log_bytes =
             c->log_run_bytes + series * (c->log_point_bytes + samples * c->log_sample_bytes),
         .table_bytes = c->point_bytes - c->point_index_bytes + samples * c->sample_bytes,
@@ -343,10 +356,11 @@ static pfc_capacity_stage stage_of(const pfc_capacity_costs *c, double series, d
 static pfc_capacity_figures figures_of(const pfc_capacity_costs *c)
 {
     return (pfc_capacity_figures){
-        .few = stage_of(c, 10, 3, PFC_CAPACITY_EARLIER),
-        .many = stage_of(c, 100, 3, PFC_CAPACITY_EARLIER),
-        .sampled = stage_of(c, 100, 50, PFC_CAPACITY_EARLIER),
-        .aged = stage_of(c, 100, 3, 1000),
+        .few = stage_of(c, 10, 3, PFC_CAPACITY_EARLIER, 0),
+        .many = stage_of(c, 100, 3, PFC_CAPACITY_EARLIER, 0),
+        .sampled = stage_of(c, 100, 50, PFC_CAPACITY_EARLIER, 0),
+        .aged = stage_of(c, 100, 3, 1000, 0),
+        .changed = stage_of(c, 100, 3, PFC_CAPACITY_EARLIER, 10),
         .run_bytes = c->run_bytes,
         .job_bytes = c->job_bytes,
     };

@@ -46,14 +46,14 @@ class Measure(unittest.TestCase):
             self.assertLess(abs(taken[name] / built_in - 1), 0.3, f"{name}: {taken[name]}, built in {built_in}")
         self.assertIn("run_ms", taken)
         self.assertFalse(set(taken) & set(answer["measured"]["kept"]))
-        self.assertEqual(len(taken) + len(answer["measured"]["kept"]), 12)
+        self.assertEqual(len(taken) + len(answer["measured"]["kept"]), 13)
         self.assertEqual(answer["costs"]["run_bytes"], taken["run_bytes"])
         self.assert_nothing_is_left()
 
     def test_an_interrupted_measurement_removes_the_service(self):
         process = self.start()
         said = ""
-        while "stage 1 of 3" not in said:
+        while "stage 1 of 4" not in said:
             line = process.stderr.readline()
             self.assertTrue(line, f"ended: {said}")
             said += line

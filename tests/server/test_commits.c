@@ -5,6 +5,7 @@
 #include "core/base/rng.h"
 #include "server/services/access/access.h"
 #include "server/services/history/history.h"
+#include "server/services/ingest/ingest.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
@@ -177,6 +178,25 @@ Test(commits, those_that_runs_bring_lie_where_the_graph_has_them)
     }
 }
 
+/* Commits 1 to `len` in one line, a minute each, by SQL. */
+static void long_line(pfc_db *db, const char *url, int64_t p, unsigned len)
+{
+    char *sql;
+
+    fx_commits(db, p, 1, 1);
+    sql = pfc_format(
+        "INSERT INTO commits (project_id, sha, parents, time) SELECT project_id,"
+        " lpad(to_hex(n), 40, '0'), ARRAY[lpad(to_hex(n - 1), 40, '0')], time + (n - 1) *"
+        " interval '1 minute' FROM commits, generate_series(2, %u) n WHERE project_id = %lld;"
+        " INSERT INTO branch_commits (project_id, branch, commit_id, position) SELECT project_id,"
+        " 'main', id, row_number() OVER (ORDER BY time) FROM commits WHERE project_id = %lld"
+        " ON CONFLICT DO NOTHING; SELECT pg_stat_force_next_flush()", /* before the reset */
+        len, (long long)p, (long long)p);
+    pfc_test_sql(url, sql);
+    pfc_test_sql(url, "ANALYZE commits, branch_commits");
+    free(sql);
+}
+
 /* A merge, and a commit that a run has named, at the end of 20,000: their line is not read. */
 Test(commits, new_ones_at_the_end_cost_by_what_is_new)
 {
@@ -187,19 +207,8 @@ Test(commits, new_ones_at_the_end_cost_by_what_is_new)
     pfc_db *db = pfc_test_db_open(1, &url);
     int64_t p = fx_project(db);
     pfc_run *run = fx_run(20003);
-    char *sql;
 
-    fx_commits(db, p, 1, 1);
-    sql = pfc_format(
-        "INSERT INTO commits (project_id, sha, parents, time) SELECT project_id,"
-        " lpad(to_hex(n), 40, '0'), ARRAY[lpad(to_hex(n - 1), 40, '0')], time + (n - 1) *"
-        " interval '1 minute' FROM commits, generate_series(2, 20000) n WHERE project_id = %lld;"
-        " INSERT INTO branch_commits (project_id, branch, commit_id, position) SELECT project_id,"
-        " 'main', id, row_number() OVER (ORDER BY time) FROM commits WHERE project_id = %lld"
-        " ON CONFLICT DO NOTHING; SELECT pg_stat_force_next_flush()", /* before the reset */
-        (long long)p, (long long)p);
-    pfc_test_sql(url, sql);
-    pfc_test_sql(url, "ANALYZE commits, branch_commits");
+    long_line(db, url, p, 20000);
     fx_commit(db, p, 20001, 20000, 0); /* the counters of this session are flushed before */
     pfc_test_sql(url, "SELECT pg_stat_reset()");
     fx_commit(db, p, 20002, 20001, 77777);
@@ -212,7 +221,35 @@ Test(commits, new_ones_at_the_end_cost_by_what_is_new)
     read = pfc_test_sql_value(url, reads);
     cr_assert(lt(i64, strtoll(read, NULL, 10), 16000), "%s rows read", read);
     free(read);
-    free(sql);
+    free(url);
+}
+
+/* Its chain, of unknown parents, would begin the line: the statement would time out. */
+Test(commits, an_unknown_old_one_of_a_very_long_line_is_refused_with_the_reason)
+{
+    const unsigned len = (1 << 18) + 1;
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(1, &url);
+    int64_t p = fx_project(db);
+    pfc_run *old = fx_run(len + 2), *known = fx_run(1000), *fresh = fx_run(len + 1);
+    pfc_ingest_result out;
+    pfc_err err = { 0 };
+
+    long_line(db, url, p, len);
+    old->started_at = known->started_at;
+    old->finished_at = known->finished_at;
+    fx_measure(old, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
+    fx_measure(known, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
+    fx_measure(fresh, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, old, NULL, &out, &err), PFC_ECONFLICT));
+    cr_assert(eq(str, err.field, "commit"));
+    cr_assert(ne(ptr, strstr(err.msg, "is older than the newest of 262144 or more commits"), NULL),
+              "%s", err.msg);
+    fx_ingest(db, p, known);
+    fx_ingest(db, p, fresh);
+    cr_assert(eq(i64, fx_position(db, p, len + 1), len + 1));
+    pfc_run_free(old);
+    pfc_db_close(db);
     free(url);
 }
 

@@ -70,6 +70,28 @@ static const char *const rules[] = {
     "  JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = c.from_number"
     "  JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = c.to_number"
     "  WHERE a.attname = 'project_id' AND (b.attname = 'project_id' OR y.relname = 'projects'))",
+    /* A key is unique within a shard, so it holds the project. */
+    "INSERT INTO test.found SELECT 'unique', c.relname FROM pg_index i"
+    " JOIN test.tables x ON x.oid = i.indrelid JOIN pg_class c ON c.oid = i.indexrelid"
+    " WHERE i.indisunique AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = x.oid"
+    "  AND a.attnum = ANY (i.indkey::int2[]) AND a.attname = 'project_id')",
+    /* Deleting or changing a row never writes the project of another row. */
+    "INSERT INTO test.found SELECT 'action', x.name || '.' || k.conname FROM pg_constraint k"
+    " JOIN test.tables x ON x.oid = k.conrelid WHERE k.contype = 'f' AND k.conparentid = 0"
+    "  AND (k.confdeltype IN ('n', 'd') OR k.confupdtype IN ('c', 'n', 'd'))",
+    /* A table is distributed after those that it refers to: in the order in which the migrations
+     * make the tables, or a line says otherwise. The oid of a table tells when it was made. */
+    "CREATE VIEW test.references AS SELECT DISTINCT x.oid, x.name, y.oid AS to_oid,"
+    "  y.name AS to_name FROM pg_constraint k JOIN test.tables x ON x.oid = k.conrelid"
+    " JOIN test.tables y ON y.oid = k.confrelid"
+    " WHERE k.contype = 'f' AND k.conparentid = 0 AND x.oid <> y.oid",
+    "INSERT INTO test.found SELECT 'order', name || ' ' || to_name FROM test.references"
+    " WHERE to_oid > oid",
+    /* Without a circle there is such an order. */
+    "INSERT INTO test.found WITH RECURSIVE reached AS (SELECT oid, name, to_oid FROM"
+    "  test.references UNION SELECT r.oid, r.name, n.to_oid FROM reached r"
+    "  JOIN test.references n ON n.oid = r.to_oid)"
+    " SELECT DISTINCT 'circle', name FROM reached WHERE oid = to_oid",
     /* No table of the service refers to one of a project. */
     "INSERT INTO test.found SELECT 'reference', x.relname || ' ' || y.name FROM pg_constraint k"
     " JOIN pg_class x ON x.oid = k.conrelid JOIN test.tables y ON y.oid = k.confrelid"

@@ -68,6 +68,10 @@ class Fill:
                 {"id": self.sha(i), "parents": [self.sha(i - 1)] if i else [], "author": "Ada", "time": instant(START + i * HOUR),
                  "subject": f"change number {i}"} for i in range(first, last)]})
 
+    def changed(self, i):
+        """Whether the stepping series are on their other level at commit i."""
+        return i % 400 >= 200
+
     def blocks(self, level):
         return [[round(level * (1 + self.rng.gauss(0, 0.005)), 3)] for _ in range(3)]
 
@@ -75,7 +79,7 @@ class Fill:
         i = self.done
         levels = list(self.bases)
         for s in self.stepping:
-            levels[s] *= 1.05 if i % 400 >= 200 else 1.0
+            levels[s] *= 1.05 if self.changed(i) else 1.0
         started = START + i * HOUR + 600
         self.api("/runs", "POST", {
             "schema": "perfci.run/1", "id": sha(self.project, "run", i)[:32], "project": self.project, "commit": self.sha(i),

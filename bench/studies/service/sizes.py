@@ -7,9 +7,11 @@ STEPS further runs arrive, each judged before the next. Figures: bytes of tables
 them (pg_table_size and pg_indexes_size, partitions included), bytes of write-ahead log (the test cluster writes no
 images of full pages, a real one does), processor time of the server and of every PostgreSQL process, by points.
 
-usage: sizes.py [SERIES:RUNS:SAMPLES ...] [--steps N] [--capacity]
+usage: sizes.py [SERIES:RUNS:SAMPLES ...] [--steps N] [--changing SHARE] [--capacity] [--measure]
 
-With --capacity the disk and processor time that `perfci capacity` computes for the shape are printed beside them.
+With --capacity the disk and processor time that `perfci capacity` computes for the shape are printed beside them, with
+--measure by the constants that it takes on this machine first. `changing` of the series change their level at the first
+of the STEPS runs; before it none does.
 PERFCI_BIN_DIR, PERFCI_SOURCE_DIR and PERFCI_TEST_DIR name the build and the source, as for the tests.
 """
 
@@ -40,6 +42,10 @@ class Fill(judging.Fill):
     """As that of judging.py, with any number of samples, in one block."""
 
     samples = 3
+    first_step = 0
+
+    def changed(self, i):
+        return i >= self.first_step
 
     def blocks(self, level):
         return [[round(level * (1 + self.rng.gauss(0, 0.005)), 3) for _ in range(self.samples)]]
@@ -77,14 +83,16 @@ def sizes(url, points):
     return total
 
 
-def capacity(series, runs, samples):
+def capacity(series, runs, samples, changing, measure):
     """The answer of the calculator for a day with this many runs: bytes a point, and milliseconds."""
     done = subprocess.run([os.path.join(os.environ["PERFCI_BIN_DIR"], "perfci"), "capacity", "--json", f"--commits={runs}",
-                           f"--series={series}", f"--samples={samples}"], check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                           f"--series={series}", f"--samples={samples}", f"--changing={changing}", *(["--measure"] if measure else [])],
+                          check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
-def measure(series, runs, samples, steps, compared):
+def measure(series, runs, samples, args):
+    steps, compared = args.steps, args.capacity or args.measure
     print(f"{series} series, {runs} runs, {samples} samples", flush=True)
     cluster = support.Cluster()
     watched = None
@@ -93,8 +101,8 @@ def measure(series, runs, samples, steps, compared):
         # in its command line, unlike the folder of the data, which it is given relative to this one
         folder = os.path.dirname(support.sql(url, "SHOW data_directory").strip())
         watched = Watched(url, folder, "0")
-        fill = Fill(watched.api, "sizes", series, 0.1)
-        fill.samples = samples
+        fill = Fill(watched.api, "sizes", series, args.changing)
+        fill.samples, fill.first_step = samples, runs
         fill.commits(runs + steps)
         before, log = watched.processor_s(), support.sql(url, "SELECT pg_current_wal_insert_lsn()").strip()
         for k in range(runs):
@@ -123,7 +131,7 @@ def measure(series, runs, samples, steps, compared):
         points_all = (runs + steps) * series
         total = sizes(url, points_all)
         if compared:
-            said = capacity(series, runs + steps, samples)
+            said = capacity(series, runs + steps, samples, args.changing, args.measure)
             # a worker packs series half an hour later
             bytes_said = said["disk_bytes_a_day"] - points_all * said["costs"]["chunk_bytes"] + series * said["costs"]["series_bytes"]
             disk = bytes_said / total - 1
@@ -140,10 +148,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("shapes", nargs="*", metavar="SERIES:RUNS:SAMPLES", help=f"default: {' '.join(SHAPES)}")
     parser.add_argument("--steps", type=int, default=20, help="runs that are judged one by one")
+    parser.add_argument("--changing", type=float, default=0.0, help="share of the series that change at the first of these")
+    parser.add_argument("--measure", action="store_true", help="as --capacity, with constants of this machine")
     parser.add_argument("--capacity", action="store_true", help="print what `perfci capacity` says beside it")
     args = parser.parse_args()
     for shape in args.shapes or SHAPES:
-        measure(*(int(n) for n in shape.split(":")), args.steps, args.capacity)
+        measure(*(int(n) for n in shape.split(":")), args)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 
 #define FIRST_LOOK 64 /* commits from the end; clients send new runs nearly in order */
 #define LOOK_GROWS 16
+#define LAST_LOOK  (1 << 18) /* to move more takes longer than a statement may */
 
 static pfc_code look_up(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
                         int64_t *id, bool *member, pfc_err *err)
@@ -97,6 +98,13 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch, pfc_l
             placed = pfc_line_insert(tail, n, (int64_t)n < limit, added, len);
             if (placed)
                 code = store_places(tx, project_id, branch, &rows, tail, added, len, &old, err);
+            else if (limit >= LAST_LOOK)
+                code = pfc_err_set_field(
+                    err, PFC_ECONFLICT, "commit",
+                    "commit %.12s: it has no known parents and is older than the newest of %lld or "
+                    "more commits of branch %.100s, all of which would move: post it with its "
+                    "parents first",
+                    added[len - 1].sha, (long long)n, branch);
             free(tail);
         }
         pfc_rows_clear(&rows);

@@ -12,6 +12,7 @@ import time
 import unittest
 
 import support
+from pooler import Pooler
 
 SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 
@@ -462,30 +463,6 @@ class Store(unittest.TestCase):
                 break
         # and what one has stored the other reads
         self.assertEqual(second.as_admin("GET", f"/api/v1/runs/{wanted}").status, 200)
-
-
-class Pooler:
-    """A PgBouncer that pools transactions of one database over two connections."""
-
-    def __init__(self, cluster_url):
-        parts = dict(part.split("=", 1) for part in cluster_url.split())
-        owner = os.stat(os.path.join(parts["host"], "data"))  # it does not run as root either
-        self.folder = tempfile.mkdtemp(prefix="pfc-pool-")
-        path = os.path.join(self.folder, "ini")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(f"[databases]\n{parts['dbname']} = host={parts['host']} user={parts['user']}\n[pgbouncer]\n"
-                       f"unix_socket_dir = {self.folder}\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
-                       "default_pool_size = 2\nmax_client_conn = 100\nserver_reset_query_always = 1\n")  # settings of one session do not reach the next
-        shutil.chown(self.folder, owner.st_uid, owner.st_gid)
-        self.url = f"host={self.folder} port=6432 user={parts['user']} dbname={parts['dbname']}"
-        program = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin") or "pgbouncer"
-        self.process = subprocess.Popen([program, path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, user=owner.st_uid, group=owner.st_gid)
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        shutil.rmtree(self.folder)
 
 
 class Pooled(unittest.TestCase):
