@@ -3,7 +3,6 @@ import contextlib
 import itertools
 import os
 import pwd
-import re
 import shutil
 import signal
 import subprocess
@@ -247,66 +246,3 @@ def failover(place, trials, seed):
         standby.close()
         place.cluster.close()
         place.cluster = support.Cluster()
-
-
-@contextlib.contextmanager
-def frozen(standby):
-    """The standby answers nothing: a commit waits for it."""
-    pids = [standby.process.pid] + [int(pid) for pid in os.listdir("/proc") if pid.isdigit()
-                                    and (process(pid) or ("", 0))[1] == standby.process.pid]
-    try:
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        yield
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
-
-
-def interrupted_wait(place, trials, seed):
-    """The wait of a commit for its synchronous standby is cancelled, or its connection ended: neither this document nor the
-    same sent again is acknowledged before the standby has it."""
-    database = place.cluster.database()
-    standby = pair(place)
-    unsynced = lambda: re.search(r"^perfci_database_standbys_unsynced (\d+)", server.call("GET", "/metrics").body.decode(), re.M)[1]
-    waiting = "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-    try:
-        server = place.server(database, "--workers", "0")
-        support.until("the standby is counted", lambda: unsynced() == "1")
-        want("standbys_not_synchronous" in server.log(), "not named in the log")
-        want("may lose acknowledged" in "".join(ground.check(database)["warnings"]), "not named by the check")
-        sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
-        sql(place.cluster.url, "SELECT pg_reload_conf()")
-        support.until("a commit waits for it", lambda: unsynced() == "0")
-        want(not ground.check(database)["warnings"], "named by the check")
-        ledger = Ledger(database, [server], seed)
-        ledger.trial(None, count=4)
-
-        def post(n, key):
-            return server.call("POST", "/api/v1/runs", ledger.document(n), token=ledger.token, headers={"Idempotency-Key": key})
-
-        for trial in trials:
-            n, = ledger.numbers(1)
-            key, end = f"key{n}", ("pg_cancel_backend", "pg_terminate_backend")[trial % 2]
-            with ThreadPoolExecutor(2) as pool, frozen(standby):
-                first = pool.submit(post, n, key)
-
-                def interrupted(first=first, end=end):
-                    for pid in sql(place.cluster.url, waiting).split():
-                        sql(place.cluster.url, f"SELECT {end}({pid})")
-                    return first.done()
-
-                support.until("the first is answered", interrupted)
-                want(first.result().status == 503, f"{end}: {first.result()}")
-                want(sql(database, f"SELECT count(*) FROM runs WHERE run_id = '{n:032x}'") == "1", "it is stored here")
-                second = pool.submit(post, n, key)
-                support.until("the second waits", lambda s=second: s.done() or sql(place.cluster.url, waiting))
-                want(not second.done(), "acknowledged before the standby has it")
-            want(second.result().status == 200 and ledger.note(n, second.result().json), second.result())
-        ledger.counts()
-        place.end_servers()
-        return f"{ledger.last} runs"
-    finally:
-        sql(place.cluster.url, "ALTER SYSTEM RESET synchronous_standby_names")
-        sql(place.cluster.url, "SELECT pg_reload_conf()")
-        standby.close()

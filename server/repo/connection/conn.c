@@ -119,34 +119,6 @@ void pfc_conn_await(PGconn *pg, int64_t limit_ms)
     }
 }
 
-/* arg: NULL, or a bool to set at a warning. */
-static void take_notice(void *arg, const PGresult *res)
-{
-    const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
-
-    if (arg && severity && strcmp(severity, "WARNING") == 0)
-        *(bool *)arg = true;
-}
-
-void pfc_conn_watch(PGconn *pg, bool *warned)
-{
-    PQsetNoticeReceiver(pg, take_notice, warned);
-}
-
-pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err)
-{
-    if (PQresultStatus(res) != PGRES_COMMAND_OK)
-        return pfc_result_fault(pg, res, "commit", err);
-    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
-    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
-        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
-    if (warned)
-        return pfc_err_set(err, PFC_EUNAVAIL,
-                           "database: commit: the wait for a standby was interrupted, so that it "
-                           "may lack the transaction: send the same again");
-    return PFC_OK;
-}
-
 /* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */
 static bool is_astray(const PQconninfoOption *option)
 {

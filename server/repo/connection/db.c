@@ -293,37 +293,6 @@ pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err)
         tx->conn->pg, tx->db->unprepared ? "BEGIN; " PFC_CONN_SEARCH_LOCAL : "BEGIN", "begin", err);
 }
 
-pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
-{
-    bool warned = false;
-    PGresult *res;
-    pfc_code code;
-
-    if (!tx->open)
-        return PFC_OK;
-    tx->open = false;
-    if (!tx->begun)
-        return PFC_OK;
-    pfc_conn_watch(tx->conn->pg, &warned);
-    res = PQexec(tx->conn->pg, "COMMIT");
-    pfc_conn_watch(tx->conn->pg, NULL);
-    code = pfc_conn_committed(tx->conn->pg, res, warned, err);
-    tx->collided = pfc_result_collided(res);
-    PQclear(res);
-    return code;
-}
-
-/* A commit waits for the standby only where its transaction wrote to the log. */
-pfc_code pfc_tx_replicate(pfc_tx *tx, pfc_err *err)
-{
-    pfc_code code = tx->mode == PFC_TX_AUTO ? PFC_OK : pfc_tx_begin_now(tx, err);
-
-    return code ? code
-                : pfc_conn_exec(tx->conn->pg,
-                                "SELECT pg_catalog.pg_logical_emit_message(true, 'perfci', '')",
-                                "replicate", err);
-}
-
 void pfc_tx_free(pfc_tx *tx)
 {
     if (!tx)
@@ -503,10 +472,12 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
     const pfc_statement *statement;
     PGresult *res = NULL;
     ExecStatusType status;
+    bool warned = false;
     pfc_code code = find_ready(tx, name, &statement, err);
 
     if (code)
         goto done;
+    pfc_conn_watch(tx->conn->pg, tx->mode == PFC_TX_AUTO ? &warned : NULL);
     if (!tx->begun || (tx->db->unprepared && tx->mode == PFC_TX_AUTO))
         res = begin_with(tx, statement, with, binary);
     else
@@ -514,12 +485,17 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
                                                 with->values, with->lengths, with->binary, binary)
                                  : PQexecPrepared(tx->conn->pg, name, with->len, with->values,
                                                   with->lengths, with->binary, binary);
+    pfc_conn_watch(tx->conn->pg, NULL);
     status = PQresultStatus(res);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);
         tx->collided = pfc_result_collided(res);
         tx->read_only = pfc_result_read_only(res);
         tx->overdue = code == PFC_ETIMEOUT;
+        goto done;
+    }
+    if (warned) { /* the statement is its own transaction */
+        code = pfc_commit_unreplicated(name, err);
         goto done;
     }
     if (out) {

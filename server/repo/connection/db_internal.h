@@ -63,10 +63,11 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
 /** *warned becomes true when the database sends a warning; NULL: warnings are dropped. Until the
  * next call. */
 void pfc_conn_watch(PGconn *pg, bool *warned);
-/** The code of COMMIT's answer; frees nothing. warned: PostgreSQL answers with success and a
- * warning when its wait for a synchronous standby was cancelled: a fail-over may then take the
- * transaction, so that it is PFC_EUNAVAIL. */
+/** The code of COMMIT's answer; frees nothing. warned: its wait for a synchronous standby was
+ * cancelled. */
 pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err);
+/** PFC_EUNAVAIL: committed here, but a fail-over may take the transaction. */
+pfc_code pfc_commit_unreplicated(const char *what, pfc_err *err);
 /** PFC_EUNAVAIL, and *forgets, when a crash, or a fail-over, may take what it commits. Looked at by
  * each connection: the settings of a role, a database or the machine that was promoted may be
  * others than those of yesterday. */
