@@ -23,8 +23,9 @@ def folder_of(url):
 class Standby:
     """A streaming standby of a test cluster, in a folder of its own; it ends with this process."""
 
-    def __init__(self, cluster):
-        self.dir = tempfile.mkdtemp(prefix="pfc-", dir="/tmp")
+    def __init__(self, cluster, folder="/tmp", environment=None):
+        self.dir = tempfile.mkdtemp(prefix="pfc-", dir=folder)
+        self.environment = {**os.environ, **(environment or {})}
         self.url = self.of(cluster.url)
         self.user = []
         if os.geteuid() == 0:
@@ -48,7 +49,7 @@ class Standby:
         with open(os.path.join(self.dir, "log"), "ab") as log:
             self.process = subprocess.Popen(
                 [*self.user, os.path.join(programs(), "postgres"), "-D", self.dir + "/data", "-k", self.dir, "-c", "listen_addresses=",
-                 "-c", "fsync=off"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
+                 "-c", "fsync=off"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=self.environment)
         ready = [os.path.join(programs(), "pg_isready"), "-q", "-h", self.dir]
         support.until("the standby answers", lambda: subprocess.run(ready, check=False).returncode == 0)
 
@@ -56,15 +57,19 @@ class Standby:
         self.process.terminate() if self.user == [] else os.kill(self.process.pid, 3)
         self.process.wait(timeout=support.DEADLINE_S)
 
+    def promote(self):
+        sql(self.url, "ALTER SYSTEM RESET synchronous_standby_names")  # it would wait for one of its own
+        sql(self.url, "SELECT pg_promote()")
+
     def close(self):
         if self.process.poll() is None:
             self.halt()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def pair(place):
+def pair(place, **more):
     """The place's cluster and a standby that has replayed all records so far."""
-    standby = Standby(place.cluster)
+    standby = Standby(place.cluster, **more)
     support.until("the standby streams", lambda: sql(place.cluster.url, "SELECT count(*) FROM pg_stat_replication"
                                                      " WHERE state = 'streaming'") == "1")
     return standby
@@ -231,8 +236,7 @@ def failover(place, trials, seed):
 
         def lose():
             place.cluster.order("crash")
-            sql(standby.url, "ALTER SYSTEM RESET synchronous_standby_names")  # it would wait for one of its own
-            sql(standby.url, "SELECT pg_promote()")
+            standby.promote()
             begin.append(time.monotonic())
 
         ledger.trial(lose, count=60)

@@ -22,10 +22,12 @@ void pfc_conn_watch(PGconn *pg, bool *warned)
 
 pfc_code pfc_commit_unreplicated(const char *what, pfc_err *err)
 {
-    return pfc_err_set(err, PFC_EUNAVAIL,
-                       "database: %s: the wait for a standby was interrupted, so that it may lack "
-                       "the transaction: send the same again",
-                       what);
+    return pfc_err_set(
+        err, PFC_EUNAVAIL,
+        "database: %s: the wait for a standby was interrupted, so that it may lack "
+        "the transaction: send the same again; if it repeats, see the standby's log and "
+        "disk",
+        what);
 }
 
 pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err)

@@ -28,10 +28,11 @@ struct pfc_db {
     pfc_conn **idle; /* guarded by lock */
     size_t idle_len; /* guarded by lock */
     size_t len;
-    bool unprepared;         /* statements are sent as text each time */
-    bool durable;            /* see pfc_db_opts */
-    atomic_bool forgets;     /* the last connection was refused for it */
-    pfc_replica *replica;    /* NULL: none */
+    bool unprepared;      /* statements are sent as text each time */
+    bool durable;         /* see pfc_db_opts */
+    atomic_bool forgets;  /* the last connection was refused for it */
+    pfc_replica *replica; /* NULL: none */
+    pfc_reach reach;
     uint64_t waits, refused; /* guarded by lock */
     bool aborted;            /* guarded by lock */
 };
@@ -62,6 +63,7 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
         db->conns[i].fd = -1;
         db->idle[db->idle_len++] = &db->conns[i];
     }
+    pfc_reach_init(&db->reach);
     pthread_mutex_init(&db->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -91,6 +93,7 @@ void pfc_db_close(pfc_db *db)
     }
     pthread_cond_destroy(&db->freed);
     pthread_mutex_destroy(&db->lock);
+    pfc_reach_destroy(&db->reach);
     free(db->conns);
     free(db->idle);
     free(db->url);
@@ -211,15 +214,22 @@ bool pfc_db_forgets(const pfc_db *db)
 static pfc_code connect_to(pfc_db *db, pfc_conn *conn, pfc_err *err)
 {
     bool forgets = false;
-    pfc_code code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, err);
+    pfc_err own = { 0 };
+    pfc_code code = pfc_reach_begin(&db->reach, err);
 
+    if (code)
+        return code;
+    code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, &own);
     if (!code && db->durable) { /* what is acknowledged must be on disk */
-        code = pfc_conn_durable(conn->pg, &forgets, err);
+        code = pfc_conn_durable(conn->pg, &forgets, &own);
         atomic_store(&db->forgets, forgets);
     }
+    if (!code)
+        code = pfc_reach_compare(&db->reach, conn->pg, &conn->timeline, &own);
+    pfc_reach_end(&db->reach, code ? &own : NULL);
     if (code) {
         disconnect(db, conn);
-        return code;
+        return pfc_err_set(err, code, "%s", own.msg);
     }
     pthread_mutex_lock(&db->lock);
     conn->fd = PQsocket(conn->pg);
@@ -263,7 +273,7 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
     code = borrow(db, &conn, err);
     if (code)
         return code;
-    if (conn->pg && !still_good(conn->pg))
+    if (conn->pg && (!still_good(conn->pg) || pfc_reach_is_former(&db->reach, conn->timeline)))
         disconnect(db, conn);
     if (!conn->pg)
         code = connect_to(db, conn, err);
