@@ -395,8 +395,12 @@ static pfc_code start(server *s, pfc_err *err)
         code = start_signals(s, err);
     if (!code)
         code = start_http(s, err);
-    if (!code)
+    if (!code) {
+        pfc_db_look_up_hosts(db.url);
+        if (db.read_url)
+            pfc_db_look_up_hosts(db.read_url);
         code = when_there(s, migrate, err);
+    }
     if (!code && !atomic_load(&s->stop))
         code = when_there(s, server_bootstrap_token, err);
     if (!code && !atomic_load(&s->stop))

@@ -22,6 +22,8 @@ import tempfile
 import time
 
 import ground
+import halves
+import interrupted
 import orders
 import points
 import replicas
@@ -392,7 +394,10 @@ FAULTS["kill_at_points"] = (points.kill_at_points, 6)
 FAULTS["errors_at_points"] = (points.errors_at_points, 4)
 FAULTS["lost_answers"] = (points.lost_answers, 7)
 FAULTS["replica"] = (replicas.replica, 1)
-FAULTS["interrupted_wait"] = (replicas.interrupted_wait, 2)
+FAULTS["interrupted_wait"] = (interrupted.interrupted_wait, 6)
+FAULTS["dead_names"] = (halves.dead_names, 1)
+FAULTS["no_leader"] = (halves.no_leader, 1)
+FAULTS["two_leaders"] = (halves.two_leaders, 1)
 FAULTS["failover"] = (replicas.failover, 1)
 
 

@@ -1,10 +1,13 @@
 """Faults of three nodes under Patroni, etcd and HAProxy, from the files of deploy/ha: 0 lost, 0 doubled, all judged once.
 
-high_availability.py [--kills N] [--switchovers N] [--outages N] [--seconds S] [--freezes N] [--minutes N] [--seed N]
+high_availability.py [--kills N] [--switchovers N] [--outages N] [--seconds S] [--controls N] [--freezes N] [--minutes N]
+                     [--seed N] [--dump FILE]
 
 Two servers store runs all the while: one reaches the leader by libpq's list of hosts, the other by HAProxy. The faults:
-kill -9 of the leader with its agent, a switchover, all of etcd stopped for S seconds, the synchronous standby frozen. Each
-fault reports the longest time without an acknowledged write of either server. --minutes is the most that all of it takes.
+kill -9 of the leader with its agent, a switchover, all of etcd stopped for S seconds, the synchronous standby frozen; a
+control is S seconds without a fault, which tell how long this machine alone keeps a write waiting. Each reports the longest
+time without an acknowledged write of either server. --minutes is the most that all of it takes. --dump: where pg_dump
+writes the database when the conditions do not hold.
 """
 import argparse
 import bisect
@@ -179,6 +182,11 @@ class Fleet:
         want(self.nodes.leader() is old, "the leader lost its role without etcd")
         self.nodes.start_etcd()
 
+    def control(self, seconds):
+        self.healthy()
+        begin = time.monotonic()
+        support.until("the control is over", lambda: (self.load.sound(), time.monotonic() > begin + seconds)[1])
+
     def freeze(self):
         leader = self.healthy()
         name = self.superuser("SELECT application_name FROM pg_stat_replication WHERE sync_state = 'sync'", leader)
@@ -199,9 +207,15 @@ class Fleet:
         print(f"  {name} {number} of {of}: " + ", ".join(f"{s:.1f} s by {way}" for s, way in zip(longest, machines.WAYS))
               + " without an acknowledged write", flush=True)
 
-    def finish(self):
+    def finish(self, dump):
         self.load.end()
-        self.load.finish()
+        try:
+            self.load.finish()
+        except AssertionError:
+            if dump:
+                with open(dump, "w", encoding="utf-8") as file:
+                    subprocess.run([ground.programs() + "/pg_dump", "-d", self.load.database], stdout=file, check=False)
+            raise
         self.back_in_time()
         for server in self.servers:
             want(server.close() == 0, "a server did not stop in order")
@@ -263,11 +277,12 @@ def stop(_number, _frame):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, count in (("kills", 2), ("switchovers", 1), ("outages", 1), ("freezes", 1)):
+    for name, count in (("kills", 2), ("switchovers", 1), ("outages", 1), ("controls", 0), ("freezes", 1)):
         parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--seconds", type=float, default=25, help="that etcd is stopped; longer than Patroni's ttl")
     parser.add_argument("--minutes", type=float, default=math.inf, help="no fault begins after them")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dump", help="the database goes there when the conditions do not hold")
     args = parser.parse_args()
     lacking = machines.missing()
     if lacking:
@@ -276,7 +291,8 @@ def main():
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     end = time.monotonic() + 60 * args.minutes
-    rounds = [("kill", args.kills), ("switchover", args.switchovers), ("outage", args.outages, args.seconds), ("freeze", args.freezes)]
+    rounds = [("kill", args.kills), ("switchover", args.switchovers), ("outage", args.outages, args.seconds),
+              ("control", args.controls, args.seconds), ("freeze", args.freezes)]
     fleet, done = Fleet(args.seed), {}
     try:
         fleet.start()
@@ -285,7 +301,7 @@ def main():
                 if number < count and (not done or time.monotonic() < end):
                     fleet.fault(name, number + 1, count, *more)
                     done[name] = number + 1
-        fleet.finish()
+        fleet.finish(args.dump)
     except BaseException:
         print(fleet.nodes.logs(), flush=True)
         raise

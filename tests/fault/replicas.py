@@ -3,7 +3,6 @@ import contextlib
 import itertools
 import os
 import pwd
-import re
 import shutil
 import signal
 import subprocess
@@ -24,8 +23,9 @@ def folder_of(url):
 class Standby:
     """A streaming standby of a test cluster, in a folder of its own; it ends with this process."""
 
-    def __init__(self, cluster):
-        self.dir = tempfile.mkdtemp(prefix="pfc-", dir="/tmp")
+    def __init__(self, cluster, folder="/tmp", environment=None):
+        self.dir = tempfile.mkdtemp(prefix="pfc-", dir=folder)
+        self.environment = {**os.environ, **(environment or {})}
         self.url = self.of(cluster.url)
         self.user = []
         if os.geteuid() == 0:
@@ -49,7 +49,7 @@ class Standby:
         with open(os.path.join(self.dir, "log"), "ab") as log:
             self.process = subprocess.Popen(
                 [*self.user, os.path.join(programs(), "postgres"), "-D", self.dir + "/data", "-k", self.dir, "-c", "listen_addresses=",
-                 "-c", "fsync=off"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
+                 "-c", "fsync=off"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=self.environment)
         ready = [os.path.join(programs(), "pg_isready"), "-q", "-h", self.dir]
         support.until("the standby answers", lambda: subprocess.run(ready, check=False).returncode == 0)
 
@@ -57,15 +57,19 @@ class Standby:
         self.process.terminate() if self.user == [] else os.kill(self.process.pid, 3)
         self.process.wait(timeout=support.DEADLINE_S)
 
+    def promote(self):
+        sql(self.url, "ALTER SYSTEM RESET synchronous_standby_names")  # it would wait for one of its own
+        sql(self.url, "SELECT pg_promote()")
+
     def close(self):
         if self.process.poll() is None:
             self.halt()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def pair(place):
+def pair(place, **more):
     """The place's cluster and a standby that has replayed all records so far."""
-    standby = Standby(place.cluster)
+    standby = Standby(place.cluster, **more)
     support.until("the standby streams", lambda: sql(place.cluster.url, "SELECT count(*) FROM pg_stat_replication"
                                                      " WHERE state = 'streaming'") == "1")
     return standby
@@ -232,8 +236,7 @@ def failover(place, trials, seed):
 
         def lose():
             place.cluster.order("crash")
-            sql(standby.url, "ALTER SYSTEM RESET synchronous_standby_names")  # it would wait for one of its own
-            sql(standby.url, "SELECT pg_promote()")
+            standby.promote()
             begin.append(time.monotonic())
 
         ledger.trial(lose, count=60)
@@ -247,66 +250,3 @@ def failover(place, trials, seed):
         standby.close()
         place.cluster.close()
         place.cluster = support.Cluster()
-
-
-@contextlib.contextmanager
-def frozen(standby):
-    """The standby answers nothing: a commit waits for it."""
-    pids = [standby.process.pid] + [int(pid) for pid in os.listdir("/proc") if pid.isdigit()
-                                    and (process(pid) or ("", 0))[1] == standby.process.pid]
-    try:
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        yield
-    finally:
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
-
-
-def interrupted_wait(place, trials, seed):
-    """The wait of a commit for its synchronous standby is cancelled, or its connection ended: neither this document nor the
-    same sent again is acknowledged before the standby has it."""
-    database = place.cluster.database()
-    standby = pair(place)
-    unsynced = lambda: re.search(r"^perfci_database_standbys_unsynced (\d+)", server.call("GET", "/metrics").body.decode(), re.M)[1]
-    waiting = "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-    try:
-        server = place.server(database, "--workers", "0")
-        support.until("the standby is counted", lambda: unsynced() == "1")
-        want("standbys_not_synchronous" in server.log(), "not named in the log")
-        want("may lose acknowledged" in "".join(ground.check(database)["warnings"]), "not named by the check")
-        sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
-        sql(place.cluster.url, "SELECT pg_reload_conf()")
-        support.until("a commit waits for it", lambda: unsynced() == "0")
-        want(not ground.check(database)["warnings"], "named by the check")
-        ledger = Ledger(database, [server], seed)
-        ledger.trial(None, count=4)
-
-        def post(n, key):
-            return server.call("POST", "/api/v1/runs", ledger.document(n), token=ledger.token, headers={"Idempotency-Key": key})
-
-        for trial in trials:
-            n, = ledger.numbers(1)
-            key, end = f"key{n}", ("pg_cancel_backend", "pg_terminate_backend")[trial % 2]
-            with ThreadPoolExecutor(2) as pool, frozen(standby):
-                first = pool.submit(post, n, key)
-
-                def interrupted(first=first, end=end):
-                    for pid in sql(place.cluster.url, waiting).split():
-                        sql(place.cluster.url, f"SELECT {end}({pid})")
-                    return first.done()
-
-                support.until("the first is answered", interrupted)
-                want(first.result().status == 503, f"{end}: {first.result()}")
-                want(sql(database, f"SELECT count(*) FROM runs WHERE run_id = '{n:032x}'") == "1", "it is stored here")
-                second = pool.submit(post, n, key)
-                support.until("the second waits", lambda s=second: s.done() or sql(place.cluster.url, waiting))
-                want(not second.done(), "acknowledged before the standby has it")
-            want(second.result().status == 200 and ledger.note(n, second.result().json), second.result())
-        ledger.counts()
-        place.end_servers()
-        return f"{ledger.last} runs"
-    finally:
-        sql(place.cluster.url, "ALTER SYSTEM RESET synchronous_standby_names")
-        sql(place.cluster.url, "SELECT pg_reload_conf()")
-        standby.close()

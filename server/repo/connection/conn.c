@@ -23,7 +23,19 @@ static void first_line(const char *text, char *out, size_t cap)
 
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
 {
-    first_line(pg ? PQerrorMessage(pg) : "out of memory", out, cap);
+    const char *text = pg ? PQerrorMessage(pg) : "out of memory";
+    size_t n = 0;
+
+    while (*text && n + 1 < cap) {
+        const size_t len = strcspn(text, "\n");
+
+        /* A line that begins with a blank explains the one before it. */
+        if (len && *text != '\t' && *text != ' ')
+            n += (size_t)snprintf(out + n, cap - n, "%s%.*s", n ? "; " : "", (int)len, text);
+        n = PFC_MIN(n, cap - 1);
+        text += len + (text[len] == '\n');
+    }
+    out[n] = '\0';
 }
 
 static pfc_code code_of_sqlstate(const char *state)
@@ -54,6 +66,10 @@ static bool partition_came(const PGresult *res, const char *state)
            !PQresultErrorField(res, PG_DIAG_CONSTRAINT_NAME);
 }
 
+#define READ_ONLY                                                                                  \
+    ": the address for writing leads to a standby or a former leader: name all nodes with "        \
+    "target_session_attrs=read-write, or the proxy's port of the leader"
+
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err)
 {
     const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
@@ -62,7 +78,8 @@ pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc
 
     if (state && text) /* also when the connection ended: the server's reason is the better one */
         return pfc_err_set(err, partition_came(res, state) ? PFC_EUNAVAIL : code_of_sqlstate(state),
-                           "database: %s: %s", what, text);
+                           "database: %s: %s%s", what, text,
+                           pfc_result_read_only(res) ? READ_ONLY : "");
     /* The result's own: the connection's is that of a later fault, or it is given up already. */
     if (res && *PQresultErrorMessage(res))
         first_line(PQresultErrorMessage(res), message, sizeof(message));
@@ -119,34 +136,6 @@ void pfc_conn_await(PGconn *pg, int64_t limit_ms)
     }
 }
 
-/* arg: NULL, or a bool to set at a warning. */
-static void take_notice(void *arg, const PGresult *res)
-{
-    const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
-
-    if (arg && severity && strcmp(severity, "WARNING") == 0)
-        *(bool *)arg = true;
-}
-
-void pfc_conn_watch(PGconn *pg, bool *warned)
-{
-    PQsetNoticeReceiver(pg, take_notice, warned);
-}
-
-pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err)
-{
-    if (PQresultStatus(res) != PGRES_COMMAND_OK)
-        return pfc_result_fault(pg, res, "commit", err);
-    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
-    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
-        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
-    if (warned)
-        return pfc_err_set(err, PFC_EUNAVAIL,
-                           "database: commit: the wait for a standby was interrupted, so that it "
-                           "may lack the transaction: send the same again");
-    return PFC_OK;
-}
-
 /* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */
 static bool is_astray(const PQconninfoOption *option)
 {
@@ -177,6 +166,9 @@ pfc_code pfc_conn_check(const char *url, pfc_err *err)
     return PFC_OK;
 }
 
+#define NO_LEADER                                                                                  \
+    ": no node that was reached takes writes: has the cluster a leader (\"patronictl list\")?"
+
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
 {
     /* The URL comes after our defaults, so that it may override them. */
@@ -190,7 +182,7 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
     const char *params[] = { limit };
     PGconn *pg;
     PGresult *res = NULL, *more;
-    char message[256];
+    char message[PFC_ERR_MAX - 128];
     pfc_code code = pfc_conn_check(url, err);
 
     if (code)
@@ -199,7 +191,8 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
     if (PQstatus(pg) != CONNECTION_OK) {
         pfc_conn_message(pg, message, sizeof(message));
         PQfinish(pg);
-        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s", message);
+        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s%s", message,
+                           strstr(message, "session is read-only") ? NO_LEADER : "");
     }
     if (PQserverVersion(pg) < OLDEST_VERSION) {
         const char *version = PQparameterStatus(pg, "server_version");

@@ -28,10 +28,11 @@ struct pfc_db {
     pfc_conn **idle; /* guarded by lock */
     size_t idle_len; /* guarded by lock */
     size_t len;
-    bool unprepared;         /* statements are sent as text each time */
-    bool durable;            /* see pfc_db_opts */
-    atomic_bool forgets;     /* the last connection was refused for it */
-    pfc_replica *replica;    /* NULL: none */
+    bool unprepared;      /* statements are sent as text each time */
+    bool durable;         /* see pfc_db_opts */
+    atomic_bool forgets;  /* the last connection was refused for it */
+    pfc_replica *replica; /* NULL: none */
+    pfc_reach reach;
     uint64_t waits, refused; /* guarded by lock */
     bool aborted;            /* guarded by lock */
 };
@@ -62,6 +63,7 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
         db->conns[i].fd = -1;
         db->idle[db->idle_len++] = &db->conns[i];
     }
+    pfc_reach_init(&db->reach);
     pthread_mutex_init(&db->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -91,6 +93,7 @@ void pfc_db_close(pfc_db *db)
     }
     pthread_cond_destroy(&db->freed);
     pthread_mutex_destroy(&db->lock);
+    pfc_reach_destroy(&db->reach);
     free(db->conns);
     free(db->idle);
     free(db->url);
@@ -211,15 +214,22 @@ bool pfc_db_forgets(const pfc_db *db)
 static pfc_code connect_to(pfc_db *db, pfc_conn *conn, pfc_err *err)
 {
     bool forgets = false;
-    pfc_code code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, err);
+    pfc_err own = { 0 };
+    pfc_code code = pfc_reach_begin(&db->reach, err);
 
+    if (code)
+        return code;
+    code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, &own);
     if (!code && db->durable) { /* what is acknowledged must be on disk */
-        code = pfc_conn_durable(conn->pg, &forgets, err);
+        code = pfc_conn_durable(conn->pg, &forgets, &own);
         atomic_store(&db->forgets, forgets);
     }
+    if (!code)
+        code = pfc_reach_compare(&db->reach, conn->pg, &conn->timeline, &own);
+    pfc_reach_end(&db->reach, code ? &own : NULL);
     if (code) {
         disconnect(db, conn);
-        return code;
+        return pfc_err_set(err, code, "%s", own.msg);
     }
     pthread_mutex_lock(&db->lock);
     conn->fd = PQsocket(conn->pg);
@@ -263,7 +273,7 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
     code = borrow(db, &conn, err);
     if (code)
         return code;
-    if (conn->pg && !still_good(conn->pg))
+    if (conn->pg && (!still_good(conn->pg) || pfc_reach_is_former(&db->reach, conn->timeline)))
         disconnect(db, conn);
     if (!conn->pg)
         code = connect_to(db, conn, err);
@@ -291,37 +301,6 @@ pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err)
     tx->begun = true;
     return pfc_conn_exec(
         tx->conn->pg, tx->db->unprepared ? "BEGIN; " PFC_CONN_SEARCH_LOCAL : "BEGIN", "begin", err);
-}
-
-pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
-{
-    bool warned = false;
-    PGresult *res;
-    pfc_code code;
-
-    if (!tx->open)
-        return PFC_OK;
-    tx->open = false;
-    if (!tx->begun)
-        return PFC_OK;
-    pfc_conn_watch(tx->conn->pg, &warned);
-    res = PQexec(tx->conn->pg, "COMMIT");
-    pfc_conn_watch(tx->conn->pg, NULL);
-    code = pfc_conn_committed(tx->conn->pg, res, warned, err);
-    tx->collided = pfc_result_collided(res);
-    PQclear(res);
-    return code;
-}
-
-/* A commit waits for the standby only where its transaction wrote to the log. */
-pfc_code pfc_tx_replicate(pfc_tx *tx, pfc_err *err)
-{
-    pfc_code code = tx->mode == PFC_TX_AUTO ? PFC_OK : pfc_tx_begin_now(tx, err);
-
-    return code ? code
-                : pfc_conn_exec(tx->conn->pg,
-                                "SELECT pg_catalog.pg_logical_emit_message(true, 'perfci', '')",
-                                "replicate", err);
 }
 
 void pfc_tx_free(pfc_tx *tx)
@@ -503,10 +482,12 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
     const pfc_statement *statement;
     PGresult *res = NULL;
     ExecStatusType status;
+    bool warned = false;
     pfc_code code = find_ready(tx, name, &statement, err);
 
     if (code)
         goto done;
+    pfc_conn_watch(tx->conn->pg, tx->mode == PFC_TX_AUTO ? &warned : NULL);
     if (!tx->begun || (tx->db->unprepared && tx->mode == PFC_TX_AUTO))
         res = begin_with(tx, statement, with, binary);
     else
@@ -514,12 +495,17 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
                                                 with->values, with->lengths, with->binary, binary)
                                  : PQexecPrepared(tx->conn->pg, name, with->len, with->values,
                                                   with->lengths, with->binary, binary);
+    pfc_conn_watch(tx->conn->pg, NULL);
     status = PQresultStatus(res);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);
         tx->collided = pfc_result_collided(res);
         tx->read_only = pfc_result_read_only(res);
         tx->overdue = code == PFC_ETIMEOUT;
+        goto done;
+    }
+    if (warned) { /* the statement is its own transaction */
+        code = pfc_commit_unreplicated(name, err);
         goto done;
     }
     if (out) {

@@ -35,6 +35,9 @@ typedef struct pfc_db_opts {
 /** Makes the pool; connects nothing yet, so a database that starts later is no error here.
  *  PFC_EINVAL when the URL cannot be read. */
 pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+/** Logs each host of a list of several that no name service knows: libpq reports it only when all
+ * of them fail. */
+void pfc_db_look_up_hosts(const char *url);
 /** Closes all connections; no transaction may be open. Accepts NULL. */
 void pfc_db_close(pfc_db *db);
 /** For stopping: interrupts running statements; every later call returns PFC_EUNAVAIL at once. Any

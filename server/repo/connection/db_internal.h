@@ -4,6 +4,8 @@
 #ifndef PFC_SERVER_REPO_CONNECTION_DB_INTERNAL_H
 #define PFC_SERVER_REPO_CONNECTION_DB_INTERNAL_H
 
+#include <pthread.h>
+
 #include <libpq-fe.h>
 
 #include "server/repo/connection/db.h"
@@ -16,7 +18,36 @@ typedef struct pfc_conn {
     pfc_memo *memo;   /* NULL: nothing is remembered */
     int fd;           /* pg's, -1: none; guarded by the pool's lock, for pfc_db_abort */
     PGcancel *cancel; /* of pg; guarded by the pool's lock */
+    int64_t timeline; /* of the primary when pg was made; 0: unknown, or a standby */
 } pfc_conn;
+
+/** Which primary it is; 0: unknown. */
+typedef struct pfc_place {
+    int64_t system, timeline;
+} pfc_place;
+
+/** What is known of the database of a pool. */
+typedef struct pfc_reach {
+    pthread_mutex_t lock;
+    int64_t failed_ns; /* when the last attempt to connect failed; 0: it did not. guarded by lock */
+    bool trying;       /* an attempt after a failed one. guarded by lock */
+    pfc_err failed;    /* guarded by lock */
+    pfc_place place;   /* of the newest primary. guarded by lock */
+    bool clock_differs; /* guarded by lock */
+} pfc_reach;
+
+void pfc_reach_init(pfc_reach *reach);
+void pfc_reach_destroy(pfc_reach *reach);
+/** PFC_OK: connect, and call pfc_reach_end; else the error of the last attempt, which is recent, or
+ * another caller repeats it now. */
+pfc_code pfc_reach_begin(pfc_reach *reach, pfc_err *err);
+/** failed: NULL after a success. */
+void pfc_reach_end(pfc_reach *reach, const pfc_err *failed);
+/** Of a new connection: PFC_EUNAVAIL when it leads to another cluster, or to a primary that others
+ * have replaced. Logs when its clock differs from this machine's. */
+pfc_code pfc_reach_compare(pfc_reach *reach, PGconn *pg, int64_t *timeline, pfc_err *err);
+/** A connection made at this timeline leads to a primary that was replaced. */
+bool pfc_reach_is_former(pfc_reach *reach, int64_t timeline);
 
 /** Reads that a replica may answer; NULL: it is away or behind, ask the primary. Thread-safe. */
 typedef struct pfc_replica pfc_replica;
@@ -63,10 +94,11 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
 /** *warned becomes true when the database sends a warning; NULL: warnings are dropped. Until the
  * next call. */
 void pfc_conn_watch(PGconn *pg, bool *warned);
-/** The code of COMMIT's answer; frees nothing. warned: PostgreSQL answers with success and a
- * warning when its wait for a synchronous standby was cancelled: a fail-over may then take the
- * transaction, so that it is PFC_EUNAVAIL. */
+/** The code of COMMIT's answer; frees nothing. warned: its wait for a synchronous standby was
+ * cancelled. */
 pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err);
+/** PFC_EUNAVAIL: committed here, but a fail-over may take the transaction. */
+pfc_code pfc_commit_unreplicated(const char *what, pfc_err *err);
 /** PFC_EUNAVAIL, and *forgets, when a crash, or a fail-over, may take what it commits. Looked at by
  * each connection: the settings of a role, a database or the machine that was promoted may be
  * others than those of yesterday. */
@@ -75,7 +107,7 @@ pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err);
  * and PQgetResult says so. The database's own limits do not help against one that hangs. */
 void pfc_conn_await(PGconn *pg, int64_t limit_ms);
 #define PFC_CONN_SETUP_MS 5000
-/** The first line of libpq's message, without its newline. */
+/** The lines of libpq's message, one for each host, in one line. */
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
 /** The code and the sentence of a failed result; frees nothing. */
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err);

@@ -1,0 +1,77 @@
+/*
+ * The end of a transaction. Success is told only when a synchronous standby has the transaction,
+ * too: PostgreSQL answers with success and a warning when its wait for one was cancelled.
+ */
+#include <string.h>
+
+#include "server/repo/connection/db_internal.h"
+
+/* arg: NULL, or a bool to set at a warning. */
+static void take_notice(void *arg, const PGresult *res)
+{
+    const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    if (arg && severity && strcmp(severity, "WARNING") == 0)
+        *(bool *)arg = true;
+}
+
+void pfc_conn_watch(PGconn *pg, bool *warned)
+{
+    PQsetNoticeReceiver(pg, take_notice, warned);
+}
+
+pfc_code pfc_commit_unreplicated(const char *what, pfc_err *err)
+{
+    return pfc_err_set(
+        err, PFC_EUNAVAIL,
+        "database: %s: the wait for a standby was interrupted, so that it may lack "
+        "the transaction: send the same again; if it repeats, see the standby's log and "
+        "disk",
+        what);
+}
+
+pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err)
+{
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        return pfc_result_fault(pg, res, "commit", err);
+    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
+    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
+        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
+    return warned ? pfc_commit_unreplicated("commit", err) : PFC_OK;
+}
+
+pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
+{
+    bool warned = false;
+    PGresult *res;
+    pfc_code code;
+
+    if (!tx->open)
+        return PFC_OK;
+    tx->open = false;
+    if (!tx->begun)
+        return PFC_OK;
+    pfc_conn_watch(tx->conn->pg, &warned);
+    res = PQexec(tx->conn->pg, "COMMIT");
+    pfc_conn_watch(tx->conn->pg, NULL);
+    code = pfc_conn_committed(tx->conn->pg, res, warned, err);
+    tx->collided = pfc_result_collided(res);
+    PQclear(res);
+    return code;
+}
+
+/* A commit waits for the standby only where its transaction wrote to the log. */
+pfc_code pfc_tx_replicate(pfc_tx *tx, pfc_err *err)
+{
+    bool warned = false;
+    pfc_code code = tx->mode == PFC_TX_AUTO ? PFC_OK : pfc_tx_begin_now(tx, err);
+
+    if (code)
+        return code;
+    pfc_conn_watch(tx->conn->pg, &warned);
+    code =
+        pfc_conn_exec(tx->conn->pg, "SELECT pg_catalog.pg_logical_emit_message(true, 'perfci', '')",
+                      "replicate", err);
+    pfc_conn_watch(tx->conn->pg, NULL);
+    return !code && warned ? pfc_commit_unreplicated("replicate", err) : code;
+}

@@ -1,0 +1,143 @@
+"""Half clusters: names that lead nowhere, no leader or two of them, clocks that differ, standbys without space.
+
+Each must end in a sentence that names the fault and what to do, never in a lost or doubled result.
+"""
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+
+from ground import Ledger, sql, support, want
+from interrupted import synchronous
+from replicas import folder_of, pair
+
+
+def sentence(server, words, token=None, document=None):
+    """The server answers 503 with these words, to a post when there is a document, else at /readyz."""
+    def answer():
+        got = server.call("POST", "/api/v1/runs", document, token=token) if document else server.call("GET", "/readyz")
+        return got.status == 503 and all(word in got.json["error"]["message"] for word in words) and got
+    return support.until(f"503 with {words}", answer)
+
+
+def events(server, name):
+    """The lines of the log with this event."""
+    return [line for line in map(json.loads, filter(lambda text: text.startswith("{"), server.log().splitlines()))
+            if name in (line.get("event"), line.get("msg"))]
+
+
+def drop_connections(url):
+    sql(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'perfci'")
+
+
+@contextlib.contextmanager
+def address(*folders):
+    """A folder of sockets that leads to one of the nodes, as a proxy does: its path, and a function that turns it."""
+    folder = tempfile.mkdtemp(prefix="pfc-to-", dir="/tmp")
+    os.chmod(folder, 0o755)
+    path = os.path.join(folder, "leader")
+
+    def turn(to):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        os.symlink(to, path)
+
+    turn(folders[0])
+    try:
+        yield path, turn
+    finally:
+        shutil.rmtree(folder)
+
+
+def dead_names(place, trials, seed):
+    """A host list with names that no name service knows: the others are used, and the log names the dead one; when all are
+    dead, the answer names each."""
+    database = place.cluster.database(migrated=True)
+    real = folder_of(database)
+    some, none = (database.replace(f"host={real}", f"host={hosts}") for hosts in (f"db8.invalid,{real}", "db8.invalid,db9.invalid"))
+    ledger = Ledger(some, [place.server(some)], seed)
+    for _ in trials:
+        ledger.trial(None)
+    named = events(ledger.servers[0], "database_host_unknown")
+    want([line["host"] for line in named] == ["db8.invalid"], ledger.servers[0].log()[:2000])
+    server = place.server(none, ready=False)
+    support.until("both are named", lambda: all(f'"db{n}.invalid' in server.log().replace("\\", "") for n in (8, 9)))
+    ledger.finish()
+    return f"{ledger.last} runs"
+
+
+def no_leader(place, trials, seed):
+    """All nodes are up and none takes writes, as without a quorum; then the address for writing leads to a standby. Reading
+    goes on, and all is taken when there is a leader again."""
+    database = place.cluster.database()
+    standby = pair(place)
+    try:
+        both = database.replace(f"host={folder_of(database)}", f"host={folder_of(database)},{standby.dir}") + " target_session_attrs=read-write"
+        with address(folder_of(database)) as (path, turn):
+            proxied = database.replace(f"host={folder_of(database)}", f"host={path}")
+            ledger = Ledger(database, [place.server(both), place.server(proxied, "--workers", "0")], seed)
+            ledger.trial(None)
+            for _ in trials:
+                document = ledger.document(ledger.last + 1)
+
+                def lose(document=document):
+                    turn(standby.dir)
+                    for word in ("on", ""):  # the new setting holds for new connections
+                        sql(place.cluster.url, f"ALTER SYSTEM SET default_transaction_read_only = {word}" if word else "SELECT pg_reload_conf()")
+                    drop_connections(place.cluster.url)
+                    sentence(ledger.servers[0], ("no node that was reached takes writes", "patronictl list"), ledger.token, document)
+                    sentence(ledger.servers[1], ("the address for writing leads to a standby",), ledger.token, document)
+                    want(ledger.servers[1].call("GET", "/api/v1/projects").status == 200, "reading goes on")
+
+                def recover():
+                    turn(folder_of(database))
+                    sql(place.cluster.url, "ALTER SYSTEM RESET default_transaction_read_only")
+                    sql(place.cluster.url, "SELECT pg_reload_conf()")
+                    drop_connections(standby.url)
+
+                ledger.trial(lose, count=60, recover=recover)
+            want(ledger.refused > 0, "no run met it")
+            ledger.finish()
+            place.end_servers()
+        return f"{ledger.last} runs, {ledger.refused} times 503"
+    finally:
+        standby.close()
+
+
+def two_leaders(place, trials, seed):
+    """The standby was promoted, and the former leader comes back as a leader: a server that has used the newer one refuses
+    it by its timeline, and to one that has not it acknowledges nothing, because its commits wait for a standby."""
+    database = place.cluster.database()
+    standby = pair(place)
+    try:
+        # read by the former leader when it comes back
+        sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        sql(place.cluster.url, "SELECT pg_reload_conf()")
+        both = database.replace(f"host={folder_of(database)}", f"host={folder_of(database)},{standby.dir}") + " target_session_attrs=read-write"
+        ledger = Ledger(both, [place.server(both)], seed)
+        ledger.trial(None)
+        place.cluster.order("crash")
+        standby.promote()
+        ledger.trial(None)  # on the new timeline
+        document = ledger.document(ledger.last + 1)
+
+        def come_back():
+            place.cluster.order("resume")
+            drop_connections(standby.url)
+            sentence(ledger.servers[0], ("two nodes take writes", "stop the former leader"), ledger.token, document)
+            fresh = place.server(both, "--workers", "0", ready=False)
+            sentence(fresh, ("the wait for a standby was interrupted",), ledger.token, document)
+            fresh.kill()
+            place.servers.remove(fresh)
+
+        ledger.trial(come_back, count=60, recover=lambda: place.cluster.order("crash"))
+        want(ledger.refused > 0, "no run met it")
+        ledger.finish()
+        place.end_servers()
+        trials.one()  # a cluster has one leader to lose
+        return f"{ledger.last} runs, {ledger.refused} times 503"
+    finally:
+        standby.close()
+        place.cluster.close()
+        place.cluster = support.Cluster()
