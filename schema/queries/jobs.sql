@@ -243,12 +243,13 @@ RETURNING id, kind;
 
 -- name: jobs_expire
 -- The job of an expired lease waits for a sixth of the lease, the second time for a third, so that a temporary fault
--- of the runner may pass. A released job is free at once. max_tries: a notice has its own limit.
+-- of the runner may pass. A released job is free at once. max_tries: a notice has its own limit. No lease is longer than
+-- an hour: one that ends later was counted by another clock, that of a leader that failed.
 -- in: max_tries i64
 -- out: id i64, state text, kind text
 WITH late AS MATERIALIZED (
     SELECT project_id, id FROM jobs
-    WHERE state = 'leased' AND lease_until < clock_timestamp()
+    WHERE state = 'leased' AND (lease_until < clock_timestamp() OR lease_until > clock_timestamp() + interval '2 hours')
     ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
 SET state = CASE WHEN j.cancel_requested THEN 'cancelled'
