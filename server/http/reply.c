@@ -305,8 +305,7 @@ static void add_retry(struct MHD_Response *response, double seconds)
 }
 
 /* Answers 304 without a body when the client has this version. Writes the tag of a 200 to `tag`. */
-static void answer_if_changed(const httpd_exchange *x, pfc_reply *reply,
-                              char tag[HTTPD_TAG_LEN])
+static void answer_if_changed(const httpd_exchange *x, pfc_reply *reply, char tag[HTTPD_TAG_LEN])
 {
     const bool safe = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
     const char *cache = reply->cache;

@@ -132,9 +132,11 @@ Test(plot, points_that_came_after_the_chunks_are_found_by_their_runs)
     pfc_plot_clear(&plot);
 
     /* so many documents that their runs are not looked up */
-    pfc_test_sql(url, "INSERT INTO run_parts (project_id, run_id, body_hash, measurements, series,"
-                      " samples) SELECT 1, max(r.id), 'h' || g, 0, 0, 0 FROM runs r, generate_series(1, 2001) g"
-                      " GROUP BY g");
+    pfc_test_sql(
+        url,
+        "INSERT INTO run_parts (project_id, run_id, body_hash, measurements, series,"
+        " samples) SELECT 1, max(r.id), 'h' || g, 0, 0, 0 FROM runs r, generate_series(1, 2001) g"
+        " GROUP BY g");
     read(db, p, (pfc_plot_opts){ .select = "gemm" }, &plot);
     expect_values(&plot, 1, (const double[]){ NONE, 800, 1200, 1600, 2000, 2400, NONE });
     pfc_plot_clear(&plot);
@@ -156,9 +158,8 @@ Test(plot, many_lines_have_fewer_columns)
         pfc_plot plot = { 0 };
 
         read(db, p,
-             (pfc_plot_opts){ .select = "kernel=gemm",
-                              .columns = cases[i].columns,
-                              .cells = cases[i].cells },
+             (pfc_plot_opts){
+                 .select = "kernel=gemm", .columns = cases[i].columns, .cells = cases[i].cells },
              &plot);
         cr_assert(eq(sz, plot.len, 2));
         cr_expect(eq(sz, plot.columns.len, cases[i].want), "case %zu", i);

@@ -100,6 +100,10 @@ static json_t *encode_line(arrays *out, const pfc_plot_line *l, size_t columns)
 {
     const pfc_plot_series *s = l->series;
     const bool one = l->params_json != NULL;
+    /* one after the other: their order is that of the arrays */
+    json_t *median = encode_floats(out, l->median, columns);
+    json_t *low = encode_edge(out, l->low, l->median, columns);
+    json_t *high = encode_edge(out, l->high, l->median, columns);
 
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, "
@@ -111,9 +115,7 @@ static json_t *encode_line(arrays *out, const pfc_plot_line *l, size_t columns)
         pfc_reply_string(s->unit), "direction", pfc_encode_direction(s->higher_is_better),
         "members", (json_int_t)l->members, "points", (json_int_t)l->points, "partial",
         (json_int_t)l->partial, "moved", (json_int_t)l->moved, "base", pfc_reply_number(l->base),
-        "median", encode_floats(out, l->median, columns), "low",
-        encode_edge(out, l->low, l->median, columns), "high",
-        encode_edge(out, l->high, l->median, columns), "samples", encode_samples(l));
+        "median", median, "low", low, "high", high, "samples", encode_samples(l));
 }
 
 static json_t *encode_columns(const pfc_sql_plot_commits_rows *rows)
