@@ -30,6 +30,7 @@ MORE = re.compile(r"^--    +(\S.*)$")
 MEMBER = re.compile(r"^([a-z][a-z0-9_]*) ([a-z0-9]+(?:\[\])?)(\?)?$")
 SCALARS = ("id", "i64", "i32", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void")
 ARRAYS = ("text[]", "i64[]", "u32[]", "f64[]", "bool[]")
+BINARY = ("bytes", "text", "json", "i64", "f64", "bool")  # read where the result is binary
 TYPES_OF = {
     "in": {"id", "i64", "f64", "bool", "text", "json", "timestamp", "date", "bytes", *ARRAYS},
     "out": {"i64", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void", "f64[]", "u32[]", "i64[]",
@@ -123,8 +124,9 @@ def check(statement):
     if len(statement.lists.get("value", [None])) != 1:
         fail(statement.file, statement.line, f"{statement.name}: `value` is one column")
     outs = [member for member in statement.lists.get("out", []) if member.type != "void"]
-    if any(m.type == "bytes" for m in outs) and any(m.type not in ("bytes", "text", "json") for m in outs):
-        fail(statement.file, statement.line, f"{statement.name}: beside bytes only text and json are read")
+    # With bytes the whole result comes in binary form.
+    if any(m.type == "bytes" for m in outs) and any(m.type not in BINARY for m in outs):
+        fail(statement.file, statement.line, f"{statement.name}: beside bytes only {', '.join(BINARY[1:])} are read")
     if statement.also not in (None, "once"):
         fail(statement.file, statement.line, f"{statement.name}: also: expected once, got {statement.also}")
     if statement.arrays and statement.arrays in KEYWORDS | {m.name for m in statement.lists.get("in", [])}:

@@ -60,7 +60,7 @@ get_project_detector GET /api/v1/projects/{project}/detector - - - | The detecto
 get_project_feed GET /api/v1/projects/{project}/feed - - - | The newest notices of the project as an Atom feed, delivered ones, too
 get_project_forge GET /api/v1/projects/{project}/forge - - - | The repository of a forge whose pull requests are measured, and the rules for them
 get_project_owners GET /api/v1/projects/{project}/owners - - - | Owners of benchmarks and files: the project's rules and its repository's CODEOWNERS file
-get_project_plot GET /api/v1/projects/{project}/plot - branch,select,from,to,points,cells,relative,group,samples - | Many series in columns of commits, chosen by an expression, grouped by a parameter
+get_project_plot GET /api/v1/projects/{project}/plot - branch,select,from,to,points,cells,relative,group,samples,format - | Many series in columns of commits, chosen by an expression, grouped by a parameter
 get_project_plot_names GET /api/v1/projects/{project}/plot/names - branch - | Names and values by which an expression can choose series
 get_project_pulls GET /api/v1/projects/{project}/pulls - open,limit,cursor - | Pull requests, with the verdict of their head, newest first
 get_project_quality GET /api/v1/projects/{project}/quality - months - | Quality of the alerts: precision by triage, and the time to triage, culprit and fix

@@ -70,7 +70,7 @@ ORDER BY c.from_at;
 -- out: packed bytes
 SELECT string_agg(packed, '') AS packed FROM series_points
 WHERE project_id = $1::bigint AND series_id = $2::bigint AND branch = $3
-  AND stored_at >= $4::timestamptz;
+  AND stored_at >= $4::timestamptz AND run_id >= (SELECT run FROM first_run_since($1::bigint, $4::timestamptz));
 
 -- name: window_infra
 -- The runs from run_from to run_to whose machine had moved.

@@ -243,12 +243,13 @@ RETURNING id, kind;
 
 -- name: jobs_expire
 -- The job of an expired lease waits for a sixth of the lease, the second time for a third, so that a temporary fault
--- of the runner may pass. A released job is free at once. max_tries: a notice has its own limit.
+-- of the runner may pass. A released job is free at once. max_tries: a notice has its own limit. No lease is longer than
+-- an hour: one that ends later was counted by another clock, that of a leader that failed.
 -- in: max_tries i64
 -- out: id i64, state text, kind text
 WITH late AS MATERIALIZED (
     SELECT project_id, id FROM jobs
-    WHERE state = 'leased' AND lease_until < clock_timestamp()
+    WHERE state = 'leased' AND (lease_until < clock_timestamp() OR lease_until > clock_timestamp() + interval '2 hours')
     ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
 SET state = CASE WHEN j.cancel_requested THEN 'cancelled'
@@ -487,14 +488,3 @@ UPDATE change_points x SET gone_at = now(), went_away = x.went_away + (x.firm AN
 FROM series s
 WHERE x.project_id = $1::bigint AND x.id = ANY ($2::bigint[]) AND x.gone_at IS NULL
   AND s.project_id = x.project_id AND s.id = x.series_id;
-
--- name: series_judged
--- in: project_id i64, series_id i64, points i64, last_commit_id id, last_median f64, spark f64[], noise_rel f64,
---    watching i64, detectable_rel f64, judged bool, settled_points i64, settled_position i64, anchor_points i64,
---    anchor_position i64, anchor_run i64, level_points i64, watching_of i64
-UPDATE series SET points = $3::bigint, last_commit_id = $4::bigint, last_median = $5::float8,
-       spark = $6::float8[], noise_rel = $7::float8, watching = $8::bigint,
-       detectable_rel = $9::float8, judged = $10::boolean, settled_points = $11::bigint,
-       settled_position = $12::bigint, anchor_points = $13::bigint, anchor_position = $14::bigint,
-       anchor_run = $15::bigint, level_points = $16::bigint, watching_of = $17::bigint, judged_at = now(), regathered = false
-WHERE project_id = $1::bigint AND id = $2::bigint;

@@ -1,22 +1,41 @@
 -- Judging series by their new points alone: the state of the detector, stored after each judging.
 
--- name: steady_put
--- state: in hexadecimal.
--- in: project_id i64, series_id i64, position i64, state text, generation i64
-INSERT INTO series_states (project_id, series_id, position, state, generation)
-VALUES ($1::bigint, $2::bigint, $3::bigint, decode($4, 'hex'), $5::bigint)
-ON CONFLICT (project_id, series_id) DO UPDATE
-SET position = excluded.position, state = excluded.state, generation = excluded.generation;
-
--- name: steady_drop
--- in: project_id i64, series_id i64
-DELETE FROM series_states WHERE project_id = $1::bigint AND series_id = $2::bigint;
+-- name: series_judged
+-- Series that were judged with their history: one element of the arrays a series, but for `medians`, in which the newest
+-- ones of a series are the elements first to last. states: in hexadecimal. generation 0: the series has no state, and its
+-- next point needs the history.
+-- in: project_id i64, medians f64[], ids i64[], firsts i64[], lasts i64[], points i64[], commit_ids i64[], noise_rels f64[],
+--    watching i64[], detectables f64[], judged bool[], settled_points i64[], settled_positions i64[], anchor_points i64[],
+--    anchor_positions i64[], anchor_runs i64[], level_points i64[], watching_of i64[], positions i64[], generations i64[],
+--    states text[]
+WITH u AS MATERIALIZED (
+    SELECT * FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::float8[], $9::bigint[],
+                         $10::float8[], $11::boolean[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[],
+                         $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::text[])
+        AS u (id, first, last, points, commit_id, noise_rel, watching, detectable, judged, settled_points, settled_position,
+              anchor_points, anchor_position, anchor_run, level_points, watching_of, position, generation, state)),
+kept AS (
+    INSERT INTO series_states (project_id, series_id, position, state, generation)
+    SELECT $1::bigint, u.id, u.position, decode(u.state, 'hex'), u.generation FROM u WHERE u.generation <> 0
+    ON CONFLICT (project_id, series_id) DO UPDATE
+    SET position = excluded.position, state = excluded.state, generation = excluded.generation),
+dropped AS (
+    DELETE FROM series_states t USING u
+    WHERE t.project_id = $1::bigint AND t.series_id = u.id AND u.generation = 0)
+UPDATE series s
+SET points = u.points, last_commit_id = nullif(u.commit_id, 0), last_median = CASE WHEN u.last >= u.first THEN ($2::float8[])[u.last] END,
+    spark = ($2::float8[])[u.first:u.last], noise_rel = u.noise_rel, watching = u.watching, detectable_rel = u.detectable,
+    judged = u.judged, settled_points = u.settled_points, settled_position = u.settled_position,
+    anchor_points = u.anchor_points, anchor_position = u.anchor_position, anchor_run = u.anchor_run,
+    level_points = u.level_points, watching_of = u.watching_of, judged_at = now(), regathered = false
+FROM u
+WHERE s.project_id = $1::bigint AND s.id = u.id;
 
 -- name: steady_states
--- Of the series that have one, in hexadecimal; the series are locked in the order of ids. Ratios to an anchor need the history.
+-- Of the series that have one; the series are locked in the order of ids. Ratios to an anchor need the history.
 -- in: project_id i64, series_ids i64[]
--- out: id i64, position i64, state text, points i64, noise_rel f64, level_points i64, anchor_run i64
-SELECT s.id, t.position, encode(t.state, 'hex') AS state, s.points, s.noise_rel, s.level_points, s.anchor_run
+-- out: id i64, position i64, state bytes, points i64, noise_rel f64, level_points i64, anchor_run i64
+SELECT s.id, t.position, t.state, s.points, s.noise_rel, s.level_points, s.anchor_run
 FROM series s
 JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id
 WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]) AND NOT s.regathered
@@ -40,10 +59,10 @@ SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = 
 
 -- name: history_measured
 -- The measurements of the series by runs from a number on, also those that are no points, in any order. nth: of the
--- series in series_ids, from 1.
+-- series in series_ids, from 1. samples: the float8[] in binary form.
 -- in: project_id i64, series_ids i64[], runs_from i64[], with_samples bool[]
--- out: nth i64, run_id i64, median f64, samples f64[]
-SELECT u.nth, m.run_id, m.median, m.samples
+-- out: nth i64, run_id i64, median f64, samples bytes
+SELECT u.nth, m.run_id, m.median, array_send(m.samples) AS samples
 FROM unnest($2::bigint[], $3::bigint[], $4::boolean[]) WITH ORDINALITY AS u (id, run_from, with_samples, nth)
 CROSS JOIN LATERAL (
     SELECT p.run_id, p.median, CASE WHEN u.with_samples THEN p.samples END AS samples FROM measurements p
@@ -88,11 +107,12 @@ LEFT JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id 
 WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]);
 
 -- name: steady_points
--- Points of those runs, series by series, in the order of history_runs and without what that leaves out.
+-- Points of those runs, series by series, in the order of history_runs and without what that leaves out. samples: the
+-- float8[] in binary form.
 -- in: project_id i64, run_ids i64[], series_ids i64[]
--- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples f64[], run_id i64
-SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median, m.samples,
-       r.id AS run_id
+-- out: series_id i64, commit_id i64, position i64, time f64, median f64, samples bytes, run_id i64
+SELECT m.series_id, m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median,
+       array_send(m.samples) AS samples, r.id AS run_id
 FROM (SELECT v.id, v.commit_id, v.started_at, v.run_id FROM runs v
       WHERE v.project_id = $1::bigint AND v.id = ANY ($2::bigint[]) AND NOT v.infra
         AND (SELECT j.kind IN ('bisect', 'verify', 'pull_request') OR j.fence > v.job_fence FROM jobs j

@@ -30,22 +30,30 @@ WHERE s.project_id = $1::bigint AND s.branch = $2
 ORDER BY s.id LIMIT $3::int;
 
 -- name: plot_points
--- The points of several series: those in chunks, then those stored after the newest chunk.
+-- The points of several series: those in chunks, then those stored after the newest chunk. Chunks that were made together
+-- share one search for the first run after them.
 -- in: project_id i64, series_ids i64[], branch text
 -- out: series text, packed bytes
+WITH u AS MATERIALIZED (
+    SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
+                         JOIN branches b ON b.project_id = c.project_id AND b.name = $3
+                             AND b.line_version = c.line_version
+                         WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
+    FROM unnest($2::bigint[]) AS id),
+f AS MATERIALIZED (
+    SELECT minute, run FROM (SELECT DISTINCT date_trunc('minute', until) AS minute FROM u) d
+    CROSS JOIN LATERAL first_run_since($1::bigint, minute))
 SELECT c.series_id::text AS series, c.packed
 FROM series_chunks c
 JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
 WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[])
 UNION ALL
 SELECT p.series_id::text, string_agg(p.packed, '')
-FROM (SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
-                           JOIN branches b ON b.project_id = c.project_id AND b.name = $3
-                               AND b.line_version = c.line_version
-                           WHERE c.project_id = $1::bigint AND c.series_id = id), '-infinity') AS until
-      FROM unnest($2::bigint[]) AS id OFFSET 0) u
+FROM u
+JOIN f ON f.minute = date_trunc('minute', u.until)
 -- One join for all series: one a series reads the commits again for each.
 JOIN series_points p ON p.project_id = $1::bigint AND p.series_id = u.id AND p.branch = $3 AND p.stored_at >= u.until
+    AND p.run_id >= f.run
 GROUP BY p.series_id;
 
 -- name: plot_broken

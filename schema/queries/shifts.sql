@@ -17,39 +17,41 @@ SELECT coalesce((SELECT min(q.position) FROM (
                          AND r.commit_id = b.commit_id AND NOT r.infra AND r.quarantine_id IS NULL)
            ORDER BY b.position LIMIT $5::int) q), $4::bigint) AS position_to;
 
+-- name: shift_runs
+-- The runs of the positions, in the order of history. Equal states: one fingerprint. The OFFSET keeps the lookups.
+-- in: project_id i64, branch text, position_from i64, position_to i64
+-- out: id i64, commit_id i64, position i64, time f64, machine_id i64, class text, name text, state i64
+SELECT v.id, b.commit_id, b.position, extract(epoch FROM v.started_at)::float8 AS time, v.machine_id, k.class, k.name,
+       dense_rank() OVER (ORDER BY k.fingerprint_hash) AS state
+FROM branch_commits b
+CROSS JOIN LATERAL (SELECT q.id, q.started_at, q.run_id, q.machine_id FROM runs q
+                    WHERE q.project_id = $1::bigint AND q.commit_id = b.commit_id AND NOT q.infra OFFSET 0) v
+JOIN machines k ON k.id = v.machine_id
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
+ORDER BY b.position, v.started_at, v.run_id;
+
 -- name: shift_points
--- Points of every series in the order of history. code 0: the object code is not known. The OFFSETs make the plan read
--- what each run measured.
--- in: project_id i64, branch text, position_from i64, position_to i64, limit i64
--- out: series_id i64, position i64, time f64, median f64, run_id i64, machine_id i64, class text, name text,
---    state i64, code i64
-SELECT m.series_id, r.position, extract(epoch FROM r.started_at)::float8 AS time, m.median,
-       r.id AS run_id, k.id AS machine_id, k.class, k.name,
-       dense_rank() OVER (ORDER BY k.fingerprint_hash) AS state,
-       CASE WHEN m.object IS NULL THEN 0 ELSE dense_rank() OVER (ORDER BY m.object) END AS code
-FROM (SELECT b.position, b.commit_id, v.id, v.started_at, v.run_id, v.machine_id
-      FROM branch_commits b
-      CROSS JOIN LATERAL (SELECT q.id, q.started_at, q.run_id, q.machine_id FROM runs q
-                          WHERE q.project_id = $1::bigint AND q.commit_id = b.commit_id AND NOT q.infra OFFSET 0) v
-      WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint OFFSET 0) r
+-- What the runs measured, series by series in the order of the runs. nth: of the run, from 1. object: the hash of the
+-- object code, in UTF-8.
+-- in: project_id i64, run_ids i64[], commit_ids i64[], limit i64
+-- out: nth i64, series_id i64, median f64, object bytes
+SELECT u.nth, m.series_id, m.median, convert_to(m.object, 'UTF8') AS object
+FROM unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS u (run_id, commit_id, nth)
 CROSS JOIN LATERAL (SELECT p.series_id, p.median, p.extra ->> 'object' AS object FROM measurements p
-                    WHERE p.project_id = $1::bigint AND p.commit_id = r.commit_id AND p.run_id = r.id
+                    WHERE p.project_id = $1::bigint AND p.commit_id = u.commit_id AND p.run_id = u.run_id
                       AND p.median > 0 OFFSET 0) m
-JOIN series s ON s.project_id = $1::bigint AND s.id = m.series_id AND s.branch = $2
-JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
-JOIN machines k ON k.id = r.machine_id
-ORDER BY m.series_id, r.position, r.started_at, r.run_id LIMIT $5::int;
+ORDER BY m.series_id, u.nth LIMIT $4::int;
 
 -- name: shift_series
--- In the order of ids. Equal numbers stand for the same work, kernel or kind.
--- in: project_id i64, series_ids i64[]
+-- Those of the branch that are no canaries, in the order of ids. Equal numbers: the same work, kernel or kind.
+-- in: project_id i64, branch text, series_ids i64[]
 -- out: id i64, family text, higher_is_better bool, exact bool, work i64, kernel i64, kind i64
 SELECT s.id, split_part(b.name, '/', 1) AS family, s.higher_is_better, s.exact,
        dense_rank() OVER (ORDER BY s.benchmark_id, s.metric, s.backend) AS work,
        dense_rank() OVER (ORDER BY s.benchmark_id, s.backend) AS kernel,
        dense_rank() OVER (ORDER BY split_part(b.name, '/', 1), s.backend) AS kind
 FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])
+WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.id = ANY ($3::bigint[]) AND b.name <> 'canary'
 ORDER BY s.id;
 
 -- name: shift_paths

@@ -74,7 +74,8 @@ const pfc_route pfc_routes[] = {
       "200", "CoverageAnswer" },
     { "GET", API "/projects/{p}/plot", PFC_MAY_READ, pfc_handle_plot,
       "branch:string select:string from:string to:string points:integer(1..5000) "
-      "cells:integer(1..1000000) relative:string group:string samples:boolean",
+      "cells:integer(1..1000000) relative:string group:string samples:boolean "
+      "format:(json|arrays)",
       NULL, "Many series in columns of commits, chosen by an expression, grouped by a parameter",
       "200", "PlotAnswer" },
     { "GET", API "/projects/{p}/plot/names", PFC_MAY_READ, pfc_handle_plot_names, "branch:string",

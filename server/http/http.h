@@ -108,6 +108,7 @@ typedef struct pfc_reply {
     size_t gzip_len;
     const char *br_body; /* static, by brotli; NULL: none */
     size_t br_len;
+    const char *tag;             /* entity tag of the lender's body; NULL: made from the body */
     void *lender;                /* whose bodies these are, see kept.h; NULL: they are static */
     void (*leave)(void *lender); /* called when they are no longer read */
     const char *wait_topic;      /* set by pfc_reply_wait, static */
@@ -291,6 +292,8 @@ const char *pfc_req_header(const pfc_req *req, const char *name);
 pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err) PFC_MUSTCHECK;
 /** Takes `text`. */
 pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text);
+/** Arrays of floats behind a head in JSON: sent as they are, because they hardly compress. */
+#define PFC_ARRAYS_TYPE "application/vnd.perfci.arrays"
 /** Likewise `len` bytes of any kind. */
 pfc_code pfc_reply_bytes(pfc_reply *reply, int status, const char *content_type, char *bytes,
                          size_t len);

@@ -210,11 +210,18 @@ double httpd_limits_take(httpd_limits *limits, double per_s, char kind, const vo
 /* reply.c */
 int httpd_status_of(pfc_code code);
 const char *httpd_error_word(int status);
+#define HTTPD_TAG_LEN 48
+
 /** Replaces the reply by the error; status 0: the status of err->code. */
 void httpd_reply_error(pfc_reply *reply, int status, const pfc_err *err);
 void httpd_reply_clear(pfc_reply *reply);
 /** The bytes compressed; NULL where that is no shorter. Caller frees. */
 char *httpd_gzip(const char *bytes, size_t len, size_t *out_len);
+/** Whether a body of this type gets shorter by compression. */
+bool httpd_compressible(const pfc_reply *reply);
+/** "W/" and 32 digits of the body's hash. Weak, because the plain and the compressed body have the
+ *  same tag. */
+void httpd_tag_of(const pfc_reply *reply, char out[HTTPD_TAG_LEN]);
 /** Passes the reply to libmicrohttpd, which owns its body from then on. */
 enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close);
 

@@ -12,6 +12,7 @@
 typedef struct bodies {
     atomic_size_t users; /* the table and the replies that are being sent */
     char *plain, *gzip;  /* owned; gzip NULL: it would be no shorter */
+    char tag[HTTPD_TAG_LEN];
     size_t plain_len, gzip_len;
     const char *content_type; /* static */
 } bodies;
@@ -108,6 +109,7 @@ static void lend(bodies *b, pfc_reply *reply)
     reply->gzip_body = b->gzip;
     reply->gzip_len = b->gzip_len;
     reply->borrowed = true;
+    reply->tag = b->tag;
     reply->lender = b;
     reply->leave = leave;
 }
@@ -175,7 +177,9 @@ void pfc_kept_put(pfc_kept *kept, const char *key, const char *version, pfc_repl
     b->content_type = reply->content_type;
     b->plain = reply->body;
     b->plain_len = reply->body_len;
-    b->gzip = httpd_gzip(b->plain, b->plain_len, &b->gzip_len);
+    httpd_tag_of(reply, b->tag);
+    if (httpd_compressible(reply))
+        b->gzip = httpd_gzip(b->plain, b->plain_len, &b->gzip_len);
     reply->body = NULL;
     lend(b, reply);
     pthread_mutex_lock(&kept->lock);

@@ -273,20 +273,19 @@ static void compress_body(pfc_reply *reply, bool must)
     reply->encoding = "gzip";
 }
 
-static bool compressible(const pfc_reply *reply)
+bool httpd_compressible(const pfc_reply *reply)
 {
     return !reply->encoding && reply->content_type &&
-           strcmp(reply->content_type, "font/woff2") != 0;
+           strcmp(reply->content_type, "font/woff2") != 0 &&
+           strcmp(reply->content_type, PFC_ARRAYS_TYPE) != 0;
 }
 
-/* "W/" and 32 digits of the body's hash, which is cheap compared with building the body. Weak,
- * because the plain and the compressed body have the same tag. */
-static void tag_of(const pfc_reply *reply, char out[48])
+void httpd_tag_of(const pfc_reply *reply, char out[HTTPD_TAG_LEN])
 {
     char digest[PFC_SHA256_HEX];
 
     pfc_sha256_hex(reply->body, reply->body_len, digest);
-    (void)snprintf(out, 48, "W/\"%.32s\"", digest);
+    (void)snprintf(out, HTTPD_TAG_LEN, "W/\"%.32s\"", digest);
 }
 
 static void add_cookie(const httpd_exchange *x, struct MHD_Response *response, const char *cookie)
@@ -306,14 +305,17 @@ static void add_retry(struct MHD_Response *response, double seconds)
 }
 
 /* Answers 304 without a body when the client has this version. Writes the tag of a 200 to `tag`. */
-static void answer_if_changed(const httpd_exchange *x, pfc_reply *reply, char tag[48])
+static void answer_if_changed(const httpd_exchange *x, pfc_reply *reply, char tag[HTTPD_TAG_LEN])
 {
     const bool safe = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
     const char *cache = reply->cache;
 
     if (!safe || reply->status != 200 || reply->body_len == 0)
         return;
-    tag_of(reply, tag);
+    if (reply->tag)
+        (void)snprintf(tag, HTTPD_TAG_LEN, "%s", reply->tag);
+    else
+        httpd_tag_of(reply, tag);
     if (!httpd_tag_listed(x->match_text, tag))
         return;
     httpd_reply_clear(reply);
@@ -334,7 +336,7 @@ static void choose_coding(const httpd_exchange *x, pfc_reply *reply)
         reply->body_len = reply->gzip_len;
         reply->encoding = "gzip";
     } else if (codings.gzip && reply->body_len > (codings.identity ? GZIP_FROM_BYTES : 0) &&
-               compressible(reply)) {
+               httpd_compressible(reply)) {
         compress_body(reply, !codings.identity);
     }
 }
@@ -401,7 +403,7 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
 {
     struct MHD_Response *response;
     enum MHD_Result sent;
-    char tag[48] = "";
+    char tag[HTTPD_TAG_LEN] = "";
 
     answer_if_changed(x, reply, tag);
     choose_coding(x, reply);

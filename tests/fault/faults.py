@@ -49,7 +49,7 @@ class Trials:
 
     def __init__(self, name, most, end):
         self.name, self.most, self.end = name, most, end
-        self.done, self.begin = 0, time.monotonic()
+        self.done, self.begin, self.skipped = 0, time.monotonic(), Skipped
 
     def seconds(self):
         return time.monotonic() - self.begin
@@ -398,6 +398,8 @@ FAULTS["interrupted_wait"] = (interrupted.interrupted_wait, 6)
 FAULTS["dead_names"] = (halves.dead_names, 1)
 FAULTS["no_leader"] = (halves.no_leader, 1)
 FAULTS["two_leaders"] = (halves.two_leaders, 1)
+FAULTS["clocks_apart"] = (halves.clocks_apart, 2)
+FAULTS["full_standby"] = (halves.full_standby, 1)
 FAULTS["failover"] = (replicas.failover, 1)
 
 

@@ -3,14 +3,19 @@
 Each must end in a sentence that names the fault and what to do, never in a lost or doubled result.
 """
 import contextlib
+import glob
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 
 from ground import Ledger, sql, support, want
-from interrupted import synchronous
 from replicas import folder_of, pair
+
+DAY_S = 86400
+FAKETIME = "/usr/lib/*/faketime/libfaketimeMT.so.1"
+SMALL = 512  # MiB of the standby's disk
 
 
 def sentence(server, words, token=None, document=None):
@@ -105,16 +110,28 @@ def no_leader(place, trials, seed):
         standby.close()
 
 
+@contextlib.contextmanager
+def couple(place, **more):
+    """The place's cluster, whose commits wait for its standby: that one, and a host list of both. The cluster is made again."""
+    database = place.cluster.database()
+    standby = pair(place, **more)
+    try:
+        sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        sql(place.cluster.url, "SELECT pg_reload_conf()")
+        support.until("it is synchronous", lambda: sql(place.cluster.url, "SELECT count(*) FROM pg_stat_replication"
+                                                       " WHERE sync_state = 'sync'") == "1")
+        yield standby, (database.replace(f"host={folder_of(database)}", f"host={folder_of(database)},{standby.dir}")
+                        + " target_session_attrs=read-write")
+    finally:
+        standby.close()
+        place.cluster.close()
+        place.cluster = support.Cluster()
+
+
 def two_leaders(place, trials, seed):
     """The standby was promoted, and the former leader comes back as a leader: a server that has used the newer one refuses
     it by its timeline, and to one that has not it acknowledges nothing, because its commits wait for a standby."""
-    database = place.cluster.database()
-    standby = pair(place)
-    try:
-        # read by the former leader when it comes back
-        sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
-        sql(place.cluster.url, "SELECT pg_reload_conf()")
-        both = database.replace(f"host={folder_of(database)}", f"host={folder_of(database)},{standby.dir}") + " target_session_attrs=read-write"
+    with couple(place) as (standby, both):
         ledger = Ledger(both, [place.server(both)], seed)
         ledger.trial(None)
         place.cluster.order("crash")
@@ -127,7 +144,8 @@ def two_leaders(place, trials, seed):
             drop_connections(standby.url)
             sentence(ledger.servers[0], ("two nodes take writes", "stop the former leader"), ledger.token, document)
             fresh = place.server(both, "--workers", "0", ready=False)
-            sentence(fresh, ("the wait for a standby was interrupted",), ledger.token, document)
+            support.until("the wait is named", lambda: "the wait for a standby was interrupted" in fresh.log())
+            want(fresh.call("POST", "/api/v1/runs", document, token=ledger.token).status == 503, "acknowledged by the former leader")
             fresh.kill()
             place.servers.remove(fresh)
 
@@ -137,7 +155,103 @@ def two_leaders(place, trials, seed):
         place.end_servers()
         trials.one()  # a cluster has one leader to lose
         return f"{ledger.last} runs, {ledger.refused} times 503"
+
+
+def clocks_apart(place, trials, seed):
+    """The standby that is promoted has a clock that is a day ahead, or a day behind: the log names it, what was leased by the
+    other clock becomes free, and nothing is lost, doubled or judged otherwise."""
+    library = glob.glob(FAKETIME)
+    want(library, "libfaketime is not installed: deploy/install.sh test")
+    runs = 0
+    for trial in trials:
+        ahead_s = (DAY_S, -DAY_S)[trial % 2]
+        with couple(place, environment={"LD_PRELOAD": library[0], "FAKETIME": f"{ahead_s:+d}", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}) as (standby, both):
+            server = place.server(both, "--lease", "2")
+            ledger = Ledger(both, [server], seed + trial)
+            ledger.trial(None)
+            made = server.as_admin("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure", "commit": support.commit_id(3)})
+            want(made.status == 201, made)
+            leased = server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "r1", "machine_class": "none"})
+            want(leased.status == 200 and leased.json["id"] == made.json["id"], leased)
+
+            def lose(standby=standby):
+                place.cluster.order("crash")
+                standby.promote()
+
+            ledger.trial(lose, count=60)
+            named = support.until("the clock is named", lambda s=server: events(s, "database_clock_differs"))[-1]
+            want(abs(named["ahead_s"] - ahead_s) < 300, named)
+            job = made.json["id"]
+            support.until("the job is free", lambda b=both, j=job: sql(b, f"SELECT state FROM jobs WHERE id = {j}") == "queued")
+            ledger.finish()
+            runs += ledger.last
+            place.end_servers()
+    return f"{runs} runs"
+
+
+@contextlib.contextmanager
+def small_disk(skipped):
+    """A file system of a few MiB, and a function that fills it or makes room."""
+    folder = tempfile.mkdtemp(prefix="pfc-full-")
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}m,mode=0777", "tmpfs", folder], capture_output=True,
+                           text=True, check=False)
+    if mount.returncode != 0:
+        os.rmdir(folder)
+        raise skipped("no right to mount a small file system: " + mount.stderr.strip())
+    ballast = os.path.join(folder, "ballast")
+
+    def fill(full):
+        if not full:
+            os.unlink(ballast)
+            return
+        with contextlib.suppress(OSError), open(ballast, "wb") as file:  # to the last byte
+            while True:
+                file.write(bytes(1 << 16))
+                file.flush()
+
+    try:
+        yield folder, fill
     finally:
-        standby.close()
-        place.cluster.close()
-        place.cluster = support.Cluster()
+        subprocess.run(["umount", folder], check=True)
+        os.rmdir(folder)
+
+
+def full_standby(place, trials, seed):
+    """The disk of the synchronous standby is full: nothing is acknowledged, the answer names the standby, and all is taken
+    when there is space. Then it is promoted, and its disk is full as the leader's: 503, and all is taken afterwards."""
+    with small_disk(trials.skipped) as (folder, fill), couple(place, folder=folder) as (standby, both):
+        ledger = Ledger(both, [place.server(both)], seed)
+        server = ledger.servers[0]
+        ledger.trial(None)
+
+        def full(url):
+            fill(True)
+            for _ in range(4):  # into segments that are not there yet
+                sql(url, "SET synchronous_commit = local; SELECT pg_logical_emit_message(true, 'x', 'x'); SELECT pg_switch_wal()")
+
+        def lose():
+            full(place.cluster.url)
+            sentence(server, ("the wait for a standby was interrupted", "the standby's log and disk"), ledger.token,
+                     ledger.document(ledger.last + 1))
+
+        ledger.trial(lose, count=40, recover=lambda: fill(False))
+        place.cluster.order("crash")
+        standby.promote()
+        ledger.trial(None)
+
+        def lead():
+            with contextlib.suppress(AssertionError):  # its statement is the one that finds no space
+                full(standby.url)
+            support.until("503", lambda: server.call("POST", "/api/v1/runs", ledger.document(ledger.last + 1), token=ledger.token).status == 503)
+            want(server.call("GET", "/healthz").status == 200, "the process must answer")
+
+        def room():
+            fill(False)
+            if standby.ended():
+                standby.start()
+
+        ledger.trial(lead, count=40, recover=room)
+        ledger.finish()
+        place.end_servers()
+        trials.one()
+        return f"{ledger.last} runs, {ledger.refused} times 503"

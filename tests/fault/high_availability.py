@@ -3,7 +3,8 @@
 high_availability.py [--kills N] [--switchovers N] [--outages N] [--seconds S] [--controls N] [--freezes N] [--minutes N]
                      [--seed N] [--dump FILE]
 
-Two servers store runs all the while: one reaches the leader by libpq's list of hosts, the other by HAProxy. The faults:
+Three servers store runs all the while: one reaches the leader by libpq's list of hosts, one by HAProxy, one by PgBouncer
+(transaction pooling) and HAProxy. The faults:
 kill -9 of the leader with its agent, a switchover, all of etcd stopped for S seconds, the synchronous standby frozen; a
 control is S seconds without a fault, which tell how long this machine alone keeps a write waiting. Each reports the longest
 time without an acknowledged write of either server. --minutes is the most that all of it takes. --dump: where pg_dump
@@ -65,7 +66,7 @@ class Load(Ledger):
             raise self.failure
 
     def acknowledged_since(self, instant):
-        """Both servers acknowledge again."""
+        """All servers acknowledge again."""
         self.sound()
         with self.lock:
             return all(times and times[-1] > instant for times in self.times)
@@ -127,13 +128,13 @@ class Fleet:
         support.until("db1 leads", lambda: self.nodes.leader())
         list(self.page(1))
         self.healthy()
-        list(self.page(1))
+        list(self.page(2))
         self.nodes.start_proxy()
+        self.nodes.start_pooler()
         self.load.servers = self.servers
         self.load.times = [[] for _ in machines.WAYS]
         for way in machines.WAYS:
-            read = {"PERFCI_DATABASE_READ_URL": self.nodes.url(way, standby=True), "PERFCI_DATABASE_UNSAFE": "0"}
-            self.servers.append(support.Server(self.nodes.url(way), "--public-read", environment=read))
+            self.servers.append(support.Server(self.nodes.url(way), "--public-read", environment=self.nodes.environment(way)))
         self.load.begin()
         self.flows()
 
@@ -160,7 +161,7 @@ class Fleet:
 
     def flows(self):
         begin = time.monotonic()
-        support.until("both servers acknowledge", lambda: self.load.acknowledged_since(begin))
+        support.until("all servers acknowledge", lambda: self.load.acknowledged_since(begin))
 
     def kill(self):
         old = self.healthy()

@@ -1,4 +1,4 @@
-"""Three nodes with etcd, Patroni and PostgreSQL, and HAProxy, on this machine, from the files of deploy/ha as they are shipped.
+"""Three nodes with etcd, Patroni and PostgreSQL, HAProxy and PgBouncer, on this machine, from the files of deploy/ha as they are shipped.
 
 The names db1, db2 and db3 become addresses of the loopback network, so that all nodes have the ports of the shipped files;
 folders of the host become folders of one temporary folder. Every process of a node has its working folder below the
@@ -19,15 +19,16 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = {"patroni": "patroni", "patronictl": "patroni", "etcd": "etcd-server", "haproxy": "haproxy", "pgbackrest": "pgbackrest"}
-WAYS = ("host list", "HAProxy")
+PATH = os.environ.get("PATH", "") + ":/usr/sbin"
+PROGRAMS = {"pgbouncer": "pgbouncer", "patroni": "patroni", "patronictl": "patroni", "etcd": "etcd-server", "haproxy": "haproxy", "pgbackrest": "pgbackrest"}
+WAYS = ("host list", "HAProxy", "PgBouncer")
 # The files that the page has written on a node; here they are in its folder etc.
 FILES = ("/etc/default/etcd", "/etc/patroni_env.conf", "/etc/patroni/config.yml", "/etc/pgbackrest.conf")
 
 
 def missing():
     """The sentence that names what this machine lacks; None when nothing is missing."""
-    lacking = sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
+    lacking = sorted({package for program, package in PROGRAMS.items() if not shutil.which(program, path=PATH)})
     return f"not installed: {', '.join(lacking)} (deploy/install.sh test installs them)" if lacking else None
 
 
@@ -199,6 +200,7 @@ class Nodes:
         os.chmod(self.passfile, 0o600)
         shutil.copytree(self.source / "deploy/ha", self.folder + "/source/deploy/ha")  # the user of the nodes may read it there
         self.own(self.folder + "/proxy")
+        self.own(self.folder + "/pooler")
         self.own(self.folder + "/pgbackrest")
         for node in self.nodes:
             node.make()
@@ -209,7 +211,7 @@ class Nodes:
         while True:
             network = f"127.{random.randrange(1, 255)}.{random.randrange(1, 255)}"
             with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-                for number, port in ((1, 5432), (2, 5432), (3, 5432), (1, 2379), (1, 8008), (9, 5000)):
+                for number, port in ((1, 5432), (2, 5432), (3, 5432), (1, 2379), (1, 8008), (9, 5000), (9, 6432)):
                     stack.enter_context(socket.socket()).bind((f"{network}.{number}", port))
                 return network
 
@@ -269,6 +271,19 @@ class Nodes:
         self.write(self.folder + "/proxy/haproxy.cfg", self.fill(self.shipped("haproxy.cfg")))
         self.proxy = self.start(["haproxy", "-db", "-f", self.folder + "/proxy/haproxy.cfg"], self.folder + "/proxy")
 
+    def start_pooler(self):
+        """PgBouncer in front of HAProxy."""
+        folder = self.folder + "/pooler"
+        text = self.shipped("pgbouncer.ini").replace("127.0.0.1", f"{self.network}.9").replace("/etc/pgbouncer", folder)
+        self.write(folder + "/userlist.txt", f'"perfci" "{self.password}"\n')
+        self.write(folder + "/pgbouncer.ini", text)
+        self.pooler = self.start([shutil.which("pgbouncer", path=PATH), folder + "/pgbouncer.ini"], folder)
+
+    def environment(self, way):
+        """Of a server that reaches the leader by one of the WAYS."""
+        pooled = {"PERFCI_DATABASE_PREPARE": "0", "PERFCI_DATABASE_DIRECT_URL": self.url("HAProxy")} if way == "PgBouncer" else {}
+        return {"PERFCI_DATABASE_READ_URL": self.url(way, standby=True), "PERFCI_DATABASE_UNSAFE": "0", **pooled}
+
     def leader(self):
         for node in self.nodes:
             if node.agent and node.agent.poll() not in (None, -signal.SIGKILL) or node.etcd and node.etcd.poll() not in (None, -signal.SIGKILL):
@@ -278,7 +293,9 @@ class Nodes:
     def url(self, way, name="perfci", user="perfci", standby=False):
         """The connection string of the database by one of the WAYS."""
         tail = f" dbname={name} user={user} passfile={self.passfile}"
-        if way == "HAProxy":
+        if way == "PgBouncer" and not standby:
+            return f"host={self.network}.9 port=6432{tail}"
+        if way in ("HAProxy", "PgBouncer"):
             return f"host={self.network}.9 port={5001 if standby else 5000}{tail}"
         if way == "one":
             return f"host={self.nodes[0].address} port=5432{tail}"

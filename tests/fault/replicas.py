@@ -61,6 +61,12 @@ class Standby:
         sql(self.url, "ALTER SYSTEM RESET synchronous_standby_names")  # it would wait for one of its own
         sql(self.url, "SELECT pg_promote()")
 
+    def ended(self):
+        """It gave up, as one without space for its log does; False when it answers again."""
+        ready = [os.path.join(programs(), "pg_isready"), "-q", "-h", self.dir]
+        support.until("it answers, or has ended", lambda: self.process.poll() is not None or subprocess.run(ready, check=False).returncode == 0)
+        return self.process.poll() is not None
+
     def close(self):
         if self.process.poll() is None:
             self.halt()

@@ -96,6 +96,54 @@ Test(plot, a_gap_stays_a_gap_and_a_broken_result_is_a_mark)
     pfc_db_close(db);
 }
 
+/* Packed as servers do once there are many points. Then a further document of an old run, a run at
+ * a new commit, and one that came before the chunks ended. */
+Test(plot, points_that_came_after_the_chunks_are_found_by_their_runs)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = ground(db);
+    pfc_run *run = fx_run(6);
+    char *id = pfc_strdup(run->id);
+    pfc_plot plot = { 0 };
+
+    measure(run, "norm", "bf16", "none", 8);
+    fx_ingest(db, p, run);
+    pfc_test_sql(url, "INSERT INTO series_chunks (project_id, series_id, from_at, until_at,"
+                      " line_version, points, packed) SELECT project_id, series_id, '-infinity',"
+                      " now(), 0, count(*), string_agg(packed, '' ORDER BY position, run_id)"
+                      " FROM series_points WHERE branch = 'main' GROUP BY 1, 2");
+    read(db, p, (pfc_plot_opts){ .select = "gemm" }, &plot);
+    expect_values(&plot, 1, (const double[]){ NONE, 800, 1200, 1600, 2000, NONE });
+    pfc_plot_clear(&plot);
+
+    fx_commits(db, p, 1, 7);
+    run = fx_run(7);
+    measure(run, "gemm/a", "bf16", "512", 700);
+    fx_ingest(db, p, run);
+    run = fx_run(6);
+    free(run->id);
+    run->id = id;
+    measure(run, "gemm/b", "f16", "4096", 2400);
+    fx_ingest(db, p, run);
+    read(db, p, (pfc_plot_opts){ .select = "gemm" }, &plot);
+    expect_values(&plot, 0, (const double[]){ 100, 200, NONE, 400, 500, 600, 700 });
+    expect_values(&plot, 1, (const double[]){ NONE, 800, 1200, 1600, 2000, 2400, NONE });
+    pfc_plot_clear(&plot);
+
+    /* so many documents that their runs are not looked up */
+    pfc_test_sql(
+        url,
+        "INSERT INTO run_parts (project_id, run_id, body_hash, measurements, series,"
+        " samples) SELECT 1, max(r.id), 'h' || g, 0, 0, 0 FROM runs r, generate_series(1, 2001) g"
+        " GROUP BY g");
+    read(db, p, (pfc_plot_opts){ .select = "gemm" }, &plot);
+    expect_values(&plot, 1, (const double[]){ NONE, 800, 1200, 1600, 2000, 2400, NONE });
+    pfc_plot_clear(&plot);
+    free(url);
+    pfc_db_close(db);
+}
+
 /* 2 lines over 6 places: as many columns as both lines together may have, and one at least. */
 Test(plot, many_lines_have_fewer_columns)
 {
@@ -110,9 +158,8 @@ Test(plot, many_lines_have_fewer_columns)
         pfc_plot plot = { 0 };
 
         read(db, p,
-             (pfc_plot_opts){ .select = "kernel=gemm",
-                              .columns = cases[i].columns,
-                              .cells = cases[i].cells },
+             (pfc_plot_opts){
+                 .select = "kernel=gemm", .columns = cases[i].columns, .cells = cases[i].cells },
              &plot);
         cr_assert(eq(sz, plot.len, 2));
         cr_expect(eq(sz, plot.columns.len, cases[i].want), "case %zu", i);

@@ -128,6 +128,7 @@ Test(schema, pages_are_read_through_their_indexes)
         const char *name, *arguments, *index;
     } pages[] = {
         { "window_chunks", "1, 1, 'main'", "series_chunks_pkey" },
+        { "window_rest", "1, 1, 'main', now()", "run_parts_by_time" },
         { "window_runs", "1, '{1,2}'", "runs_" },
         { "compare_side", "1, 1, NULL, NULL, NULL",
           "measurements_default_project_id_commit_id_run_id_idx" },

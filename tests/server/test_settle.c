@@ -49,13 +49,13 @@ static void judge(size_t n, pfc_settled *settled, answer *a)
     const size_t base = (size_t)settled->anchor_points;
     const pfc_history h = { .points = points + base, .meta = meta + base, .len = n - base };
     const pfc_detect_opts opts = { 0 };
-    pfc_steady steady;
+    pfc_steady_replay replay = { 0 };
     size_t judged = 0;
     pfc_detection found = { 0 };
     pfc_err err = { 0 };
 
     cr_assert(
-        eq(int, pfc_history_detect(&h, &opts, settled, &steady, &judged, &found, &err), PFC_OK),
+        eq(int, pfc_history_detect(&h, &opts, settled, &replay, &judged, &found, &err), PFC_OK),
         "%s", err.msg);
     a->len = a->settled;
     for (size_t i = 0; i < found.changes_len; i++) {
@@ -66,6 +66,7 @@ static void judge(size_t n, pfc_settled *settled, answer *a)
         if (at < (size_t)settled->points)
             a->settled = a->len;
     }
+    pfc_steady_replay_clear(&replay);
     pfc_detection_clear(&found);
 }
 

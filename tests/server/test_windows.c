@@ -90,7 +90,11 @@ static void add_points(world *w, int64_t series, size_t count, const char *store
             w->points[w->len++] = p;
     }
     pfc_buf_puts(&sql, ") AS v (id, sha, m, infra) JOIN commits c ON c.sha = v.sha;");
-    pfc_buf_puts(&rest, ") AS v (s, run, n, median, min) JOIN runs r ON r.id = v.run;");
+    pfc_buf_puts(&rest, ") AS v (s, run, n, median, min) JOIN runs r ON r.id = v.run;"
+                        " INSERT INTO run_parts (project_id, run_id, body_hash, measurements,"
+                        " series, samples, received_at) SELECT 1, m.run_id, '', 1, 0, 1,"
+                        " m.stored_at FROM measurements m WHERE NOT EXISTS (SELECT FROM run_parts"
+                        " q WHERE q.run_id = m.run_id);");
     pfc_test_sql(w->url, pfc_buf_text(&sql));
     pfc_test_sql(w->url, pfc_buf_text(&rest));
     pfc_buf_clear(&sql);

@@ -2,11 +2,12 @@
 """Processor time of judging one new point in the service, by the length of the series.
 
 A project with SERIES series is filled with runs, and everything is judged. Then further runs arrive, one commit after the
-other, each judged before the next arrives. The figure is the processor time of the server and of every PostgreSQL process
-together, from before the first of these runs until the last one is judged, by the new points: storing them is part of it,
-and so are the questions by which this program learns that a run is judged.
+other, one every SECONDS. The figure is the processor time of the server and of every PostgreSQL process together, from
+before the first of these runs until the last one is judged, by the new points: storing them is part of it. `batches`:
+how many transactions of judging there were; fewer than runs means that some runs were judged together, because the
+machine was too slow for the rhythm. `history`: share of the series' judgements that needed the history.
 
-usage: judging.py [--series N] [--points N ...] [--runs N] [--steps SHARE]
+usage: judging.py [--series N] [--points N ...] [--runs N] [--steps SHARE] [--every SECONDS]
 
 PERFCI_BIN_DIR and PERFCI_SOURCE_DIR name the build and the source, as for the tests.
 """
@@ -15,8 +16,10 @@ import argparse
 import glob
 import os
 import random
+import re
 import sys
 import time
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests", "e2e"))
 from situations import instant, sha  # noqa: E402
@@ -97,18 +100,32 @@ def judged(api):
              deadline_s=3600)
 
 
-def measure(series, points, runs, steps):
+def counters(stack):
+    """Batches, judged series, and those of them that needed no history, since the server started."""
+    request = urllib.request.Request(stack.url + "/metrics", headers={"Authorization": "Bearer " + stack.token()})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        text = answer.read().decode()
+    return [int(re.search(rf"^perfci_detection_{name}_total (\d+)$", text, re.M)[1])
+            for name in ("batches", "series", "series_passed")]
+
+
+def measure(series, points, runs, steps, every):
     with Stack(runner=False) as stack:
         fill = Fill(stack.api, "judged", series, steps)
         fill.commits(points + runs)
         for _ in range(points):
             fill.run()
         judged(stack.api)
-        before = processor_s(stack.data)
-        for _ in range(runs):
+        old = counters(stack)
+        before, start = processor_s(stack.data), time.monotonic()
+        for k in range(runs):
+            time.sleep(max(0.0, start + k * every - time.monotonic()))
             fill.run()
-            judged(stack.api)
-        return (processor_s(stack.data) - before) / (runs * series) * 1e3
+        time.sleep(every)
+        judged(stack.api)
+        used = processor_s(stack.data) - before
+        batches, series_judged, passed = (new - was for new, was in zip(counters(stack), old))
+        return used / (runs * series) * 1e3, batches, 1 - passed / max(series_judged, 1)
 
 
 def main():
@@ -117,10 +134,12 @@ def main():
     parser.add_argument("--points", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--steps", type=float, default=0.1, help="share of series that change their level every 200 points")
+    parser.add_argument("--every", type=float, default=0.5, help="seconds from one run to the next")
     args = parser.parse_args()
-    print("series  points  runs   ms of processor a new point")
+    print("series  points  runs  batches  history   ms of processor a new point")
     for points in args.points:
-        print(f"{args.series:6} {points:7} {args.runs:5} {measure(args.series, points, args.runs, args.steps):29.3f}", flush=True)
+        ms, batches, history = measure(args.series, points, args.runs, args.steps, args.every)
+        print(f"{args.series:6} {points:7} {args.runs:5} {batches:8} {history:7.1%} {ms:29.3f}", flush=True)
 
 
 if __name__ == "__main__":

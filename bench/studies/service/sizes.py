@@ -19,13 +19,10 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import time
 
 import judging
-
-sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests", "server", "http"))
-import support  # noqa: E402
+from fleet import Watched, support
 
 SHAPES = ["100:150:3", "100:150:12", "100:150:50", "100:150:200", "20:150:12", "500:150:12"]
 EARLIER, EARLIER_MOST = 150, 1500  # PFC_CAPACITY_EARLIER and its limit, in cli/capacity/capacity.h
@@ -49,23 +46,6 @@ class Fill(judging.Fill):
 
     def blocks(self, level):
         return [[round(level * (1 + self.rng.gauss(0, 0.005)), 3) for _ in range(self.samples)]]
-
-
-class Watched:
-    """A server on the cluster, with its processor time and the database's."""
-
-    def __init__(self, url, folder, workers, token=None):
-        self.folder, self.server = folder, support.Server(url, "--workers", workers)
-        self.token = token or self.server.admin
-
-    def api(self, path, method="GET", body=None, status=200):
-        answer = self.server.call(method, "/api/v1" + path, body, token=self.token)
-        if answer.status != status:
-            raise SystemExit(f"{method} {path}: {answer}")
-        return answer.json
-
-    def processor_s(self):
-        return judging.processor_s(self.folder) + judging.processor_s(self.server.dir)
 
 
 def lines(url, statement):

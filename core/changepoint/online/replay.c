@@ -15,17 +15,13 @@ static pfc_code check(const pfc_point *points, size_t n, pfc_err *err)
     return PFC_OK;
 }
 
-/* The changes that a replay has confirmed, with those that its looks no longer reach. */
-typedef struct past_changes {
-    pfc_change *items;
-    size_t len, cap;
-} past_changes;
-
-static void keep(past_changes *past, const pfc_confirmed_changes *settled)
+/* Adds changes that were settled to those that the looks of the replay may no longer reach. */
+static void keep(pfc_steady_replay *replay, const pfc_confirmed_changes *settled)
 {
     for (size_t k = 0; k < settled->len; k++) {
-        past->items = pfc_grow(past->items, past->len, &past->cap, sizeof *past->items);
-        past->items[past->len++] = settled->changes[k];
+        replay->past =
+            pfc_grow(replay->past, replay->past_len, &replay->past_cap, sizeof *replay->past);
+        replay->past[replay->past_len++] = settled->changes[k];
     }
 }
 
@@ -34,7 +30,7 @@ pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_op
 {
     pfc_online online;
     pfc_segment_space space = { 0 };
-    past_changes past = { 0 };
+    pfc_steady_replay past = { 0 };
     pfc_code code = check(points, n, err);
     if (!code)
         code = pfc_online_init(&online, opts, err);
@@ -46,37 +42,66 @@ pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_op
             keep(&past, &settled);
     }
     pfc_online_answer(&online, points, &space, out);
-    pfc_detection_join(out, past.items, past.len);
-    free(past.items);
+    pfc_detection_join(out, past.past, past.past_len);
+    pfc_steady_replay_clear(&past);
     pfc_segment_space_clear(&space);
     return PFC_OK;
 }
 
+void pfc_steady_replay_clear(pfc_steady_replay *replay)
+{
+    free(replay->past);
+    memset(replay, 0, sizeof *replay);
+}
+
+/* Takes the points that it has not taken yet. False: none of them is due. *due: the state at the
+ * newest that is. */
+static bool take_rest(pfc_steady_replay *replay, const pfc_point *points, size_t n,
+                      pfc_segment_space *space, pfc_online *due, size_t *judged)
+{
+    bool any = false;
+    for (size_t i = replay->steady.online.seen; i < n; i++) {
+        pfc_confirmed_changes settled;
+        if (!pfc_steady_append(&replay->steady, points, space, &settled))
+            continue;
+        keep(replay, &settled);
+        *due = replay->steady.online;
+        *judged = i + 1;
+        any = true;
+    }
+    return any;
+}
+
+static bool can_continue(const pfc_steady_replay *replay, size_t n, uint64_t base,
+                         const pfc_detect_opts *opts)
+{
+    return replay->steady.online.seen > 0 && replay->steady.online.seen < n &&
+           replay->steady.base == base && opts && pfc_steady_fits(&replay->steady, opts);
+}
+
 pfc_code pfc_steady_detect(const pfc_point *points, size_t n, uint64_t base,
-                           const pfc_detect_opts *opts, pfc_steady *steady, size_t *judged,
+                           const pfc_detect_opts *opts, pfc_steady_replay *replay, size_t *judged,
                            pfc_detection *out, pfc_err *err)
 {
     pfc_online due = { 0 };
     pfc_segment_space space = { 0 };
-    past_changes past = { 0 };
+    bool known = false;
     pfc_code code = check(points, n, err);
-    if (!code)
-        code = pfc_steady_init(steady, base, opts, err);
     if (code)
         return code;
     *judged = 0;
-    due = steady->online;
-    for (size_t i = 0; i < n; i++) {
-        pfc_confirmed_changes settled;
-        if (!pfc_steady_append(steady, points, &space, &settled))
-            continue;
-        keep(&past, &settled);
-        due = steady->online;
-        *judged = i + 1;
+    if (can_continue(replay, n, base, opts))
+        known = take_rest(replay, points, n, &space, &due, judged);
+    if (!known) {
+        pfc_steady_replay_clear(replay);
+        code = pfc_steady_init(&replay->steady, base, opts, err);
+        if (code)
+            return code;
+        due = replay->steady.online;
+        (void)take_rest(replay, points, n, &space, &due, judged);
     }
     pfc_online_answer(&due, points, &space, out);
-    pfc_detection_join(out, past.items, past.len);
-    free(past.items);
+    pfc_detection_join(out, replay->past, replay->past_len);
     pfc_segment_space_clear(&space);
     return PFC_OK;
 }

@@ -21,6 +21,13 @@ pfc_code pfc_steady_init(pfc_steady *s, uint64_t base, const pfc_detect_opts *op
     return pfc_online_init(&s->online, opts, err);
 }
 
+bool pfc_steady_fits(const pfc_steady *s, const pfc_detect_opts *opts)
+{
+    const pfc_detect_opts *own = &s->online.opts;
+    return own->higher_is_better == opts->higher_is_better && own->exact == opts->exact &&
+           own->min_rel == opts->min_rel && own->alpha == opts->alpha;
+}
+
 /* Sum of the newest `length` distances from the level, in sigma. */
 static double newest_sum(const pfc_online *o, uint32_t length)
 {

@@ -39,6 +39,8 @@ typedef struct pfc_steady {
  *  pfc_online_init. */
 pfc_code pfc_steady_init(pfc_steady *steady, uint64_t base, const pfc_detect_opts *opts,
                          pfc_err *err) PFC_MUSTCHECK;
+/** Was it made ready with these options? */
+bool pfc_steady_fits(const pfc_steady *steady, const pfc_detect_opts *opts);
 /** Takes points[steady->online.seen] as pfc_online_append does, and returns whether it is due. *out
  *  lists the changes that it confirmed, none in most cases. */
 bool pfc_steady_append(pfc_steady *steady, const pfc_point *points, pfc_segment_space *space,
@@ -47,12 +49,25 @@ bool pfc_steady_append(pfc_steady *steady, const pfc_point *points, pfc_segment_
  *  must be judged with its history. */
 bool pfc_steady_pass(pfc_steady *steady, const pfc_point *point) PFC_MUSTCHECK;
 
+/** A replay of a series that can continue: its state after the newest point, and the changes that
+ *  it confirmed. Zero: it has taken no point. */
+typedef struct pfc_steady_replay {
+    pfc_steady steady;
+    pfc_change *past; /* by the point that confirmed them; indices into the points of the replay */
+    size_t past_len, past_cap;
+} pfc_steady_replay;
+
 /** The result of a series as of its newest point that is due, *judged points from the start on, and
- *  the state after the last one. points[0] is number `base` of the series. PFC_EINVAL, PFC_ETOOBIG
- *  as of pfc_stats_detect, whose result this is for the first *judged points. Clear *out. */
+ *  in *replay the state after the last one. points[0] is number `base` of the series. PFC_EINVAL,
+ *  PFC_ETOOBIG as of pfc_stats_detect, whose result this is for the first *judged points.
+ *  *replay, zero at first, may be that of an earlier call with the first of these points: if the
+ *  options and the base are the same, and a newer point is due, only the newer points are taken.
+ *  Else it begins with the first point. Clear *out, and *replay also after an error. */
 pfc_code pfc_steady_detect(const pfc_point *points, size_t n, uint64_t base,
-                           const pfc_detect_opts *opts, pfc_steady *steady, size_t *judged,
+                           const pfc_detect_opts *opts, pfc_steady_replay *replay, size_t *judged,
                            pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
+/** Frees what it has; it is zero then. */
+void pfc_steady_replay_clear(pfc_steady_replay *replay);
 
 /** The state as bytes; returns how many, at most PFC_STEADY_BYTES. */
 size_t pfc_steady_save(const pfc_steady *steady, uint8_t out[PFC_STEADY_BYTES]);

@@ -167,7 +167,7 @@ pfc_code pfc_conn_check(const char *url, pfc_err *err)
 }
 
 #define NO_LEADER                                                                                  \
-    ": no node that was reached takes writes: has the cluster a leader (\"patronictl list\")?"
+    "no node that was reached takes writes: has the cluster a leader (see patronictl list)? "
 
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
 {
@@ -191,8 +191,8 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
     if (PQstatus(pg) != CONNECTION_OK) {
         pfc_conn_message(pg, message, sizeof(message));
         PQfinish(pg);
-        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s%s", message,
-                           strstr(message, "session is read-only") ? NO_LEADER : "");
+        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s%s",
+                           strstr(message, "session is read-only") ? NO_LEADER : "", message);
     }
     if (PQserverVersion(pg) < OLDEST_VERSION) {
         const char *version = PQparameterStatus(pg, "server_version");

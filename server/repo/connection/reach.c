@@ -105,7 +105,7 @@ pfc_code pfc_reach_compare(pfc_reach *reach, PGconn *pg, int64_t *timeline, pfc_
         code = pfc_err_set(
             err, PFC_EUNAVAIL,
             "database: two nodes take writes: this one is on timeline %lld, and timeline %lld was "
-            "in use already: stop the former leader, then copy it again (\"patronictl reinit\")",
+            "in use already: stop the former leader, then copy it again by patronictl reinit",
             (long long)place.timeline, (long long)reach->place.timeline);
     else {
         reach->place.system = place.system ? place.system : reach->place.system;

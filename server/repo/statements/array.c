@@ -1,5 +1,5 @@
 /*
- * Arrays in a row: PostgreSQL's text of them as C arrays.
+ * Arrays in a row: PostgreSQL's text of them, or its binary form, as C arrays.
  */
 #include <math.h>
 
@@ -35,6 +35,47 @@ void pfc_array_f64s(pfc_array_text array, double **out, size_t *len)
     }
     *out = values;
     *len = n;
+}
+
+#define SENT_HEAD 20 /* dimensions, nulls, type; length and lower bound of the first dimension */
+
+static uint64_t sent(const unsigned char *at, size_t len)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < len; i++)
+        value = value << 8 | at[i];
+    return value;
+}
+
+size_t pfc_bytes_f64s(pfc_bytes array, double *out, size_t most)
+{
+    const unsigned char *at = array.data, *end = at + array.len;
+    size_t n, given = 0;
+
+    if (!at || array.len < SENT_HEAD)
+        return 0;
+    n = (size_t)sent(at + 12, 4);
+    for (at += SENT_HEAD; given < PFC_MIN(n, most) && end - at >= 4; given++) {
+        const size_t len = (size_t)sent(at, 4);
+        uint64_t bits;
+
+        at += 4;
+        out[given] = (double)NAN;
+        if (len != sizeof(bits))
+            continue; /* NULL: its length is -1 */
+        if ((size_t)(end - at) < sizeof(bits))
+            break;
+        bits = sent(at, sizeof(bits));
+        memcpy(&out[given], &bits, sizeof(bits));
+        at += sizeof(bits);
+    }
+    return given;
+}
+
+size_t pfc_bytes_f64s_len(pfc_bytes array)
+{
+    return array.data && array.len >= SENT_HEAD ? (size_t)sent(array.data + 12, 4) : 0;
 }
 
 void pfc_array_u32s(pfc_array_text array, uint32_t **out, size_t *len)

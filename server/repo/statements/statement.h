@@ -98,6 +98,11 @@ typedef struct pfc_array_text {
 /** The elements, none for SQL NULL; *out is the caller's (NULL when empty). A NULL element is NAN.
  */
 void pfc_array_f64s(pfc_array_text array, double **out, size_t *len);
+/** How many elements an array of float8 has that came through array_send(), none for SQL NULL; the
+ *  elements, at most `most`, into `out`: returns how many. Neither side
+ *  makes or parses text for these. */
+size_t pfc_bytes_f64s_len(pfc_bytes array);
+size_t pfc_bytes_f64s(pfc_bytes array, double *out, size_t most);
 void pfc_array_u32s(pfc_array_text array, uint32_t **out, size_t *len);
 void pfc_array_i64s(pfc_array_text array, int64_t **out, size_t *len); /* a NULL element is 0 */
 

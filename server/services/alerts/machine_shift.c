@@ -21,6 +21,14 @@
 #define FAMILY_LEAST 3   /* letters of a name: shorter ones match paths by chance */
 #define CAUSE_MOST   400
 
+/* A row of shift_points that is one of the points, and its run. */
+typedef struct measured {
+    const pfc_sql_shift_points_row *row;
+    const pfc_sql_shift_runs_row *run;
+    uint32_t series; /* index into those of the place */
+    uint32_t code;
+} measured;
+
 /* The series and machines that the points refer to by number. */
 typedef struct place {
     pfc_shift_series *series;
@@ -31,6 +39,9 @@ typedef struct place {
     size_t points_len;
     char *machine_class[MACHINES], *machine_name[MACHINES]; /* name NULL: all of the class */
     size_t machines;
+    measured *measured; /* one a point */
+    size_t measured_len;
+    pfc_sql_shift_runs_rows runs;
     pfc_sql_shift_points_rows rows;
 } place;
 
@@ -46,7 +57,9 @@ static void place_clear(place *p)
     free(p->ids);
     free(p->series);
     free(p->points);
+    free(p->measured);
     pfc_rows_clear(&p->rows);
+    pfc_rows_clear(&p->runs);
     memset(p, 0, sizeof(*p));
 }
 
@@ -57,7 +70,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static pfc_code read_points(pfc_tx *tx, const pfc_machine_shift_query *ask, place *p, pfc_err *err)
+static pfc_code read_runs(pfc_tx *tx, const pfc_machine_shift_query *ask, place *p, pfc_err *err)
 {
     pfc_sql_shift_window_rows window = { 0 };
     pfc_code code;
@@ -71,16 +84,86 @@ static pfc_code read_points(pfc_tx *tx, const pfc_machine_shift_query *ask, plac
                                 &window, err);
     if (code)
         return code;
-    code = pfc_sql_shift_points(
+    code = pfc_sql_shift_runs(
         tx,
-        &(pfc_sql_shift_points_args){ .project_id = ask->project_id,
-                                      .branch = ask->branch,
-                                      .position_from = window.items[0].position_from,
-                                      .position_to = window.items[0].position_to,
-                                      .limit = POINTS_MOST },
-        &p->rows, err);
+        &(pfc_sql_shift_runs_args){ .project_id = ask->project_id,
+                                    .branch = ask->branch,
+                                    .position_from = window.items[0].position_from,
+                                    .position_to = window.items[0].position_to },
+        &p->runs, err);
     pfc_rows_clear(&window);
     return code;
+}
+
+static pfc_code read_points(pfc_tx *tx, const pfc_machine_shift_query *ask, place *p, pfc_err *err)
+{
+    const size_t n = p->runs.len;
+    int64_t *runs = pfc_calloc(n + 1, sizeof(*runs)),
+            *commits = pfc_calloc(n + 1, sizeof(*commits));
+    pfc_code code;
+
+    for (size_t i = 0; i < n; i++) {
+        runs[i] = p->runs.items[i].id;
+        commits[i] = p->runs.items[i].commit_id;
+    }
+    code = pfc_sql_shift_points(tx,
+                                &(pfc_sql_shift_points_args){ .project_id = ask->project_id,
+                                                              .run_ids = runs,
+                                                              .run_ids_len = n,
+                                                              .commit_ids = commits,
+                                                              .commit_ids_len = n,
+                                                              .limit = POINTS_MOST },
+                                &p->rows, err);
+    free(commits);
+    free(runs);
+    return code;
+}
+
+static int by_object(const void *a, const void *b)
+{
+    const measured *x = *(measured *const *)a, *y = *(measured *const *)b;
+    const pfc_bytes *m = &x->row->object, *n = &y->row->object;
+    const int order = memcmp(m->data, n->data, PFC_MIN(m->len, n->len));
+
+    return order ? order : (m->len > n->len) - (m->len < n->len);
+}
+
+/* Gives points of the same object code the same number; 0: it is not known. */
+static void number_code(place *p)
+{
+    measured **known = pfc_calloc(p->measured_len + 1, sizeof(measured *));
+    size_t len = 0;
+
+    for (size_t i = 0; i < p->measured_len; i++) {
+        if (p->measured[i].row->object.data)
+            known[len++] = &p->measured[i];
+    }
+    qsort(known, len, sizeof(*known), by_object);
+    for (size_t i = 0; i < len; i++) {
+        known[i]->code = i == 0 ? 1 : known[i - 1]->code;
+        if (i > 0 && by_object(&known[i - 1], &known[i]) != 0)
+            known[i]->code++;
+    }
+    free(known);
+}
+
+/* The rows whose series are among those of the place; both are in the order of ids. */
+static void find_measured(place *p)
+{
+    size_t series = 0;
+
+    p->measured = pfc_calloc(p->rows.len + 1, sizeof(*p->measured));
+    for (size_t i = 0; i < p->rows.len; i++) {
+        const pfc_sql_shift_points_row *row = &p->rows.items[i];
+
+        while (series < p->series_len && p->ids[series] < row->series_id)
+            series++;
+        if (series < p->series_len && p->ids[series] == row->series_id)
+            p->measured[p->measured_len++] = (measured){ .row = row,
+                                                         .run = &p->runs.items[row->nth - 1],
+                                                         .series = (uint32_t)series };
+    }
+    number_code(p);
 }
 
 /* The series of the points, which come in the order of their ids. */
@@ -100,6 +183,7 @@ static pfc_code read_series(pfc_tx *tx, const pfc_machine_shift_query *ask, plac
     }
     code = pfc_sql_shift_series(tx,
                                 &(pfc_sql_shift_series_args){ .project_id = ask->project_id,
+                                                              .branch = ask->branch,
                                                               .series_ids = ids,
                                                               .series_ids_len = len },
                                 &rows, err);
@@ -149,8 +233,7 @@ static size_t machine_of(place *p, const char *machine_class, const char *name, 
 
 static void number_points(place *p, bool whole_class)
 {
-    const size_t n = p->rows.len;
-    size_t series = 0;
+    const size_t n = p->measured_len;
 
     for (size_t i = 0; i < p->machines; i++) {
         free(p->machine_class[i]);
@@ -161,19 +244,17 @@ static void number_points(place *p, bool whole_class)
     free(p->points);
     p->points = pfc_calloc(n + 1, sizeof(*p->points));
     for (size_t i = 0; i < n; i++) {
-        const pfc_sql_shift_points_row *row = &p->rows.items[i];
-        const size_t machine = machine_of(p, row->class, row->name, whole_class);
+        const measured *m = &p->measured[i];
+        const size_t machine = machine_of(p, m->run->class, m->run->name, whole_class);
 
-        while (p->ids[series] != row->series_id)
-            series++;
         p->points[i] = (pfc_shift_point){
-            .series = (uint32_t)series,
+            .series = m->series,
             .machine = (uint32_t)PFC_MIN(machine, (size_t)MACHINES - 1),
-            .state = (uint32_t)row->state,
-            .code = (uint32_t)row->code,
-            .position = row->position,
-            .time = row->time,
-            .value = row->median,
+            .state = (uint32_t)m->run->state,
+            .code = m->code,
+            .position = m->run->position,
+            .time = m->run->time,
+            .value = m->row->median,
         };
     }
 }
@@ -325,8 +406,8 @@ static pfc_code put_event(pfc_tx *tx, const pfc_machine_shift_query *ask, const 
                           const pfc_shift *shift, const char *cause, pfc_shift_event *out,
                           pfc_err *err)
 {
-    const pfc_sql_shift_points_row *first = &p->rows.items[shift->first];
-    const pfc_sql_shift_points_row *last = &p->rows.items[shift->last];
+    const pfc_sql_shift_runs_row *first = p->measured[shift->first].run;
+    const pfc_sql_shift_runs_row *last = p->measured[shift->last].run;
     const bool whole_class = !p->machine_name[shift->machine];
     const char *reasons[8];
     const size_t reasons_len = reasons_of(shift->why, reasons);
@@ -358,8 +439,8 @@ static pfc_code put_event(pfc_tx *tx, const pfc_machine_shift_query *ask, const 
                                  .machine_id = first->machine_id,
                                  .machine_before_id = last->machine_id,
                                  .whole_class = whole_class,
-                                 .first_run_id = first->run_id,
-                                 .last_run_id = last->run_id,
+                                 .first_run_id = first->id,
+                                 .last_run_id = last->id,
                                  .commit_id = ask->commit_id,
                                  .commit_low_id = ask->commit_low_id,
                                  .commit_high_id = ask->commit_high_id,
@@ -405,8 +486,8 @@ static pfc_code judge(pfc_tx *tx, const pfc_machine_shift_query *ask, place *p, 
     pfc_shift_judge(&c, shift);
     if (shift->answer != PFC_SHIFT_MACHINE)
         return PFC_OK;
-    code = find_cause(tx, p->rows.items[shift->last].machine_id,
-                      p->rows.items[shift->first].machine_id, cause, &outside, err);
+    code = find_cause(tx, p->measured[shift->last].run->machine_id,
+                      p->measured[shift->first].run->machine_id, cause, &outside, err);
     /* A new version of perfci or other flags are no evidence that the machine changed. */
     if (!code && !outside)
         shift->why &= ~(unsigned)PFC_SHIFT_STATE;
@@ -422,12 +503,16 @@ pfc_code pfc_machine_shift_find(pfc_tx *tx, const pfc_machine_shift_query *ask,
     pfc_shift shift = { 0 };
     char *cause = NULL;
     place p = { 0 };
-    pfc_code code = read_points(tx, ask, &p, err);
+    pfc_code code = read_runs(tx, ask, &p, err);
 
     memset(out, 0, sizeof(*out));
     out->belongs = pfc_calloc(ask->len + 1, sizeof(*out->belongs));
     if (!code)
+        code = read_points(tx, ask, &p, err);
+    if (!code)
         code = read_series(tx, ask, &p, err);
+    if (!code)
+        find_measured(&p);
     if (!code)
         code = find_scope(tx, ask, &p, &scope, err);
     if (!code)

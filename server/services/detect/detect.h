@@ -127,7 +127,7 @@ double pfc_judged_detectable(const pfc_judged *series, double noise, size_t poin
 
 /** The judged series. Zero before the first call; pfc_judged_some_end follows the end of tx. */
 typedef struct pfc_judged_some {
-    size_t len, reused;                      /* reused: histories that were in memory */
+    size_t len, reused;                        /* reused: histories that were in memory */
     struct pfc_recent *kept[PFC_JUDGE_SERIES]; /* histories for the next points */
     size_t kept_len;
 } pfc_judged_some;
@@ -149,11 +149,8 @@ void pfc_judged_some_end(pfc_judged_some *some, bool committed);
 pfc_code pfc_series_pass(pfc_db *db, int64_t project_id, const char *lease_hash, double seconds,
                          const int64_t *runs, size_t runs_len, const pfc_judged *series,
                          size_t series_len, bool *passed, pfc_err *err) PFC_MUSTCHECK;
-/** Stores the state of a series whose newest point has that position; NULL: it has none, and its
- *  next point needs the history. generation: another number after each judging with the history. */
-pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
-                          const pfc_steady *steady, int64_t generation, int64_t position,
-                          pfc_err *err) PFC_MUSTCHECK;
+/** The state in hexadecimal, the caller's to free. */
+char *pfc_steady_text(const pfc_steady *steady);
 
 /* ---- a series as input of the detector (series_points.c) ---- */
 
@@ -170,7 +167,7 @@ typedef struct pfc_point_meta {
 
 typedef struct pfc_history {
     pfc_point *points; /* by position, then by time; without runs whose canary moved */
-    double **samples;  /* owned; points[i].repeats points to these */
+    double *repeats;   /* those of all points, which point here; NULL: the points do not own them */
     pfc_point_meta *meta;
     size_t len;
     bool anchored; /* some values are ratios to an anchor */
@@ -227,11 +224,11 @@ typedef struct pfc_settled {
  * out->changes: changes at or after the first point that was not final, indices into h; noise and
  * watching are of the newest segment. Clear *out.
  * The result is that of the first *judged points of h, which end with the newest that is due
- * (core/changepoint/online/steady.h); *steady is the state after the last point. With h->anchored
- * every point is due, and *steady is not set.
+ * (core/changepoint/online/steady.h); *replay is as of pfc_steady_detect, of the points from the new
+ * at->anchor on. With h->anchored every point is due, and *replay is left alone.
  */
 pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
-                            pfc_steady *steady, size_t *judged, pfc_detection *out,
+                            pfc_steady_replay *replay, size_t *judged, pfc_detection *out,
                             pfc_err *err) PFC_MUSTCHECK;
 
 /** Opens, keeps or closes the series' alert about slow drift (drift.c), at most one; tx holds the

@@ -351,43 +351,32 @@ static int64_t anchor_run(const pfc_history *h, size_t before, const pfc_settled
     return first;
 }
 
-/* h: all points; due: those up to the newest that is due. */
-static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const pfc_history *h, const pfc_history *due,
-                              const pfc_detection *found, const newest_change *newest,
-                              size_t before, const pfc_settled *settled, pfc_err *err)
+/* h: all points; due: those up to the newest that is due; before: the points before h. */
+static pfc_judged_row summary_of(const pfc_judged *series, const pfc_history *h,
+                                 const pfc_history *due, const pfc_detection *found,
+                                 const newest_change *newest, size_t before,
+                                 const pfc_settled *settled)
 {
-    const size_t from = h->len > PFC_SPARK ? h->len - PFC_SPARK : 0, points = before + h->len;
+    const size_t points = before + h->len;
     /* Too few points: the noise is unknown, not zero. */
     const bool known_noise = points >= PFC_NOISE_POINTS || series->exact;
     const double noise = known_noise ? found->noise_rel : (double)NAN;
     const size_t level = level_points(due, found, newest) + h->len - due->len;
-    double spark[PFC_SPARK];
 
-    for (size_t i = from; i < h->len; i++)
-        spark[i - from] = h->meta[i].median;
-    return pfc_sql_series_judged(
-        tx,
-        &(pfc_sql_series_judged_args){
-            .project_id = project_id,
-            .series_id = series->id,
-            .points = (int64_t)points,
-            .last_commit_id = h->len ? h->meta[h->len - 1].commit_id : 0,
-            .last_median = h->len ? h->meta[h->len - 1].median : (double)NAN,
-            .spark = spark,
-            .spark_len = h->len - from,
-            .noise_rel = noise,
-            .watching = (int64_t)found->watching,
-            .detectable_rel = pfc_judged_detectable(series, noise, points, level),
-            .judged = series->settings.judged,
-            .settled_points = settled->points,
-            .settled_position = settled->position,
-            .anchor_points = settled->anchor_points,
-            .anchor_position = settled->anchor,
-            .anchor_run = anchor_run(h, before, settled),
-            .level_points = (int64_t)level,
-            .watching_of = (int64_t)watching_of(found->watching, newest) },
-        err);
+    return (pfc_judged_row){
+        .series_id = series->id,
+        .points = (int64_t)points,
+        .last_commit_id = h->len ? h->meta[h->len - 1].commit_id : 0,
+        .position = h->len ? h->meta[h->len - 1].position : 0,
+        .noise_rel = noise,
+        .watching = (int64_t)found->watching,
+        .detectable_rel = pfc_judged_detectable(series, noise, points, level),
+        .judged = series->settings.judged,
+        .settled = *settled,
+        .anchor_run = anchor_run(h, before, settled),
+        .level_points = (int64_t)level,
+        .watching_of = (int64_t)watching_of(found->watching, newest),
+    };
 }
 
 pfc_detect_opts pfc_judged_opts(const pfc_judged *series)
@@ -410,13 +399,13 @@ static int64_t new_generation(void)
 }
 
 pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
-                           const pfc_history *h, pfc_judge_state *out, pfc_err *err)
+                           const pfc_history *h, pfc_steady_replay *replay, pfc_judged_rows *rows,
+                           pfc_judge_state *out, pfc_err *err)
 {
     const pfc_judged *series = item->series;
     const pfc_detect_opts opts = pfc_judged_opts(series);
     pfc_settled settled = item->settled;
     pfc_detection found = { .noise_rel = (double)NAN };
-    pfc_steady steady;
     pfc_history due = *h;
     newest_change newest = { 0 };
     int64_t settled_before = 0;
@@ -430,7 +419,7 @@ pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
     }
     due.len = 0;
     if (h->len)
-        code = pfc_history_detect(h, &opts, &settled, &steady, &due.len, &found, err);
+        code = pfc_history_detect(h, &opts, &settled, replay, &due.len, &found, err);
     if (!series->settings.judged)
         found.changes_len = 0;
     if (!code)
@@ -440,16 +429,15 @@ pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
         code = pfc_flaps_note(tx, project_id, series, &due, err);
     if (!code && !series->canary)
         code = pfc_drift_judge(tx, project_id, series, &due, &found, item->changed, err);
-    if (!code)
-        code =
-            store_summary(tx, project_id, series, h, &due, &found, &newest, before, &settled, err);
-    if (!code && h->len && !h->anchored)
-        *out = (pfc_judge_state){ .generation = new_generation(),
-                                  .due = steady.restless > 0,
+    if (!code) {
+        pfc_judged_row row = summary_of(series, h, &due, &found, &newest, before, &settled);
+
+        if (h->len && !h->anchored)
+            row.generation = new_generation();
+        pfc_judged_rows_add(rows, &row, h, &replay->steady);
+        *out = (pfc_judge_state){ .generation = row.generation,
                                   .anchor = (size_t)settled.anchor_points - before };
-    if (!code)
-        code = pfc_steady_store(tx, project_id, series->id, out->generation ? &steady : NULL,
-                                out->generation, h->len ? h->meta[h->len - 1].position : 0, err);
+    }
     pfc_detection_clear(&found);
     return code;
 }

@@ -5,7 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_DETECT_JUDGE_H
 #define PFC_SERVER_SERVICES_DETECT_JUDGE_H
 
-#include "server/services/detect/detect.h"
+#include "server/services/detect/judged_rows.h"
 
 /* A series to be judged, and what is known of it before its history is read. */
 typedef struct pfc_judge_item {
@@ -21,13 +21,14 @@ typedef struct pfc_judge_item {
 /* Left by a judgement for the next one. */
 typedef struct pfc_judge_state {
     int64_t generation; /* 0: the series has no state */
-    bool due;           /* the next point is due for certain */
     size_t anchor;      /* the point of h at which the next history begins */
 } pfc_judge_state;
 
-/** Detects, and stores what is found. h: the points from item->settled.anchor on. tx holds the lock
- *  of the series. */
+/** Detects, and stores what is found, but for the row of the series, which is added to `rows`. h:
+ *  the points from item->settled.anchor on. *replay: as of pfc_history_detect. tx holds the lock of
+ *  the series. */
 pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
-                           const pfc_history *h, pfc_judge_state *out, pfc_err *err) PFC_MUSTCHECK;
+                           const pfc_history *h, pfc_steady_replay *replay, pfc_judged_rows *rows,
+                           pfc_judge_state *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

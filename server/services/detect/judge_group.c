@@ -16,24 +16,37 @@ static bool fits(const pfc_history *h, const pfc_settled *settled)
                                     h->meta[0].position == settled->anchor);
 }
 
-/* Judges with that history, and keeps it if the next point needs it. */
-static pfc_code judge_with(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
-                           const pfc_history *h, pfc_recent *kept, pfc_judged_some *out,
-                           pfc_err *err)
-{
-    pfc_judge_state next;
-    pfc_code code = pfc_judge_history(tx, project_id, item, h, &next, err);
+/* The transaction of a group. */
+typedef struct group {
+    pfc_tx *tx;
+    int64_t project_id;
+    pfc_judged_rows *rows;
+    pfc_judged_some *out;
+} group;
 
-    if (code || !next.due ||
+/* Judges with that history, and keeps it for the next point. Takes kept. */
+static pfc_code judge_with(const group *g, const pfc_judge_item *item, const pfc_history *h,
+                           pfc_recent *kept, pfc_err *err)
+{
+    pfc_steady_replay first = { 0 };
+    pfc_steady_replay *replay = kept ? pfc_recent_replay(kept) : &first;
+    pfc_judge_state next;
+    pfc_code code = pfc_judge_history(g->tx, g->project_id, item, h, replay, g->rows, &next, err);
+
+    if (code || !next.generation ||
         (size_t)item->settled.anchor_points + h->len >= PFC_POINTS_WITH_SAMPLES) {
         pfc_recent_free(kept);
+        pfc_steady_replay_clear(&first);
         return code;
     }
     if (kept)
         pfc_recent_renew(kept, next.generation, next.anchor);
     else
-        kept = pfc_recent_new(project_id, item->series->id, next.generation, h, next.anchor);
-    out->kept[out->kept_len++] = kept;
+        kept = pfc_recent_new(g->project_id, item->series->id, next.generation, h, next.anchor,
+                              item->settled.anchor_points + (int64_t)next.anchor, &first);
+    pfc_steady_replay_clear(&first);
+    if (kept)
+        g->out->kept[g->out->kept_len++] = kept;
     return PFC_OK;
 }
 
@@ -48,44 +61,45 @@ static pfc_history_wanted wanted_of(const pfc_judge_item *item)
 }
 
 /* Reads the history of one series. */
-static pfc_code judge_read(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
-                           pfc_judged_some *out, pfc_err *err)
+static pfc_code judge_read(const group *g, const pfc_judge_item *item, pfc_err *err)
 {
     const pfc_history_wanted wanted = wanted_of(item);
     pfc_judge_item whole = *item;
     pfc_histories all = { 0 };
-    pfc_code code = pfc_histories_load(tx, project_id, &wanted, 1, &all, err);
+    pfc_code code = pfc_histories_load(g->tx, g->project_id, &wanted, 1, &all, err);
 
     if (!code && !fits(&all.items[0], &item->settled)) {
         pfc_histories_clear(&all);
         memset(&whole.settled, 0, sizeof(whole.settled));
-        code = pfc_history_load(tx, project_id, item->series, &all, err);
+        code = pfc_history_load(g->tx, g->project_id, item->series, &all, err);
     }
     if (!code)
-        code = judge_with(tx, project_id, &whole, &all.items[0], NULL, out, err);
+        code = judge_with(g, &whole, &all.items[0], NULL, err);
     pfc_histories_clear(&all);
     return code;
 }
 
-/* h: the points that were read; all, or with `kept` the new ones. Takes kept. */
-static pfc_code judge_one(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
-                          const pfc_history *h, pfc_recent *kept, pfc_judged_some *out,
-                          pfc_err *err)
+/* Judges with the history in memory and the points that were read. Takes kept. */
+static pfc_code judge_kept(const group *g, const pfc_judge_item *item, const pfc_history *points,
+                           pfc_recent *kept, pfc_err *err)
 {
     const pfc_judged *s = item->series;
+    pfc_history h;
+    pfc_code code;
 
-    if (kept && pfc_recent_add(kept, h, s->runs, s->runs_len, (size_t)s->new_points)) {
-        h = pfc_recent_history(kept);
-        out->reused++;
-    } else if (kept || !fits(h, &item->settled)) {
+    if (!pfc_recent_add(kept, points, s->runs, s->runs_len, (size_t)s->new_points,
+                        item->points + s->new_points)) {
         pfc_recent_free(kept);
-        return judge_read(tx, project_id, item, out, err);
+        return judge_read(g, item, err);
     }
-    return judge_with(tx, project_id, item, h, kept, out, err);
+    g->out->reused++;
+    pfc_recent_history(kept, &h);
+    code = judge_with(g, item, &h, kept, err);
+    pfc_history_clear(&h);
+    return code;
 }
 
-static pfc_code judge_some(pfc_tx *tx, int64_t project_id, const pfc_judge_item *items, size_t len,
-                           pfc_judged_some *out, pfc_err *err)
+static pfc_code judge_some(group *g, const pfc_judge_item *items, size_t len, pfc_err *err)
 {
     pfc_history_wanted *wanted = pfc_calloc(len, sizeof(*wanted));
     pfc_recent **kept = pfc_calloc(len, sizeof(*kept));
@@ -97,17 +111,23 @@ static pfc_code judge_some(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
 
         wanted[i] = wanted_of(&items[i]);
         if (items[i].generation && s->runs_len && s->from_position > items[i].position)
-            kept[i] = pfc_recent_take(project_id, s->id, items[i].generation, items[i].position);
+            kept[i] = pfc_recent_take(g->project_id, s->id, items[i].generation, items[i].position);
         if (kept[i])
-            wanted[i].from_run = s->runs[0];
+            wanted[i].from_run = PFC_MIN(pfc_recent_next_run(kept[i]), s->runs[0]);
     }
-    code = pfc_histories_load(tx, project_id, wanted, len, &all, err);
+    code = pfc_histories_load(g->tx, g->project_id, wanted, len, &all, err);
     for (size_t i = 0; i < len; i++) {
-        if (!code)
-            code = judge_one(tx, project_id, &items[i], &all.items[i], kept[i], out, err);
-        else
+        if (code)
             pfc_recent_free(kept[i]);
+        else if (kept[i])
+            code = judge_kept(g, &items[i], &all.items[i], kept[i], err);
+        else if (fits(&all.items[i], &items[i].settled))
+            code = judge_with(g, &items[i], &all.items[i], NULL, err);
+        else
+            code = judge_read(g, &items[i], err);
     }
+    if (!code)
+        code = pfc_judged_rows_store(g->tx, g->project_id, g->rows, err);
     pfc_histories_clear(&all);
     free(kept);
     free(wanted);
@@ -204,8 +224,11 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *cons
     if (!code)
         code = read_notable(tx, project_id, items, ids, len, err);
     if (!code) {
+        group g = { tx, project_id, pfc_judged_rows_new(len), out };
+
         n = fitting(items, len);
-        code = judge_some(tx, project_id, items, n, out, err);
+        code = judge_some(&g, items, n, err);
+        pfc_judged_rows_free(g.rows);
     }
     if (!code)
         out->len = n;

@@ -44,27 +44,7 @@ static void hex_of(const uint8_t *bytes, size_t len, char *out)
     *out = '\0';
 }
 
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* How many bytes the text gave; 0: it has other characters, or too many. */
-static size_t bytes_of(const char *hex, uint8_t out[PFC_STEADY_BYTES])
-{
-    size_t len = 0;
-
-    for (; hex[0] && len < PFC_STEADY_BYTES; hex += 2) {
-        const int high = digit_of(hex[0]), low = high < 0 ? -1 : digit_of(hex[1]);
-
-        if (low < 0)
-            return 0;
-        out[len++] = (uint8_t)(high << 4 | low);
-    }
-    return hex[0] ? 0 : len;
-}
-
-static char *saved(const pfc_steady *steady)
+char *pfc_steady_text(const pfc_steady *steady)
 {
     uint8_t bytes[PFC_STEADY_BYTES];
     const size_t len = pfc_steady_save(steady, bytes);
@@ -74,45 +54,15 @@ static char *saved(const pfc_steady *steady)
     return text;
 }
 
-pfc_code pfc_steady_store(pfc_tx *tx, int64_t project_id, int64_t series_id,
-                          const pfc_steady *steady, int64_t generation, int64_t position,
-                          pfc_err *err)
-{
-    char *state;
-    pfc_code code;
-
-    if (!steady)
-        return pfc_sql_steady_drop(
-            tx, &(pfc_sql_steady_drop_args){ .project_id = project_id, .series_id = series_id },
-            err);
-    state = saved(steady);
-    code = pfc_sql_steady_put(tx,
-                              &(pfc_sql_steady_put_args){ .project_id = project_id,
-                                                          .series_id = series_id,
-                                                          .position = position,
-                                                          .state = state,
-                                                          .generation = generation },
-                              err);
-    free(state);
-    return code;
-}
-
-static bool same_opts(const pfc_detect_opts *a, const pfc_detect_opts *b)
-{
-    return a->higher_is_better == b->higher_is_better && a->exact == b->exact &&
-           a->min_rel == b->min_rel && a->alpha == b->alpha;
-}
-
 /* The state of a series, unless it is one of another version or of other settings. */
 static bool load_state(const pfc_sql_steady_states_row *row, const pfc_judged *series,
                        pfc_steady *out)
 {
     const pfc_detect_opts opts = pfc_judged_opts(series);
-    uint8_t bytes[PFC_STEADY_BYTES];
 
     return series->settings.judged &&
-           pfc_steady_load(out, bytes, bytes_of(row->state, bytes), NULL) == PFC_OK &&
-           same_opts(&opts, &out->online.opts);
+           pfc_steady_load(out, row->state.data, row->state.len, NULL) == PFC_OK &&
+           pfc_steady_fits(out, &opts);
 }
 
 /* Takes the new points rows[0..n) of a series; false: one of them is due, or lies before the newest
@@ -123,10 +73,10 @@ static bool take_points(pfc_steady *steady, const pfc_sql_steady_points_row *row
     bool passes = true;
 
     for (size_t i = 0; passes && i < n; i++) {
-        double *samples = NULL;
-        size_t len = 0;
+        const size_t most = pfc_bytes_f64s_len(rows[i].samples);
+        double *samples = pfc_calloc(most, sizeof(*samples));
+        const size_t len = pfc_bytes_f64s(rows[i].samples, samples, most);
 
-        pfc_array_f64s(rows[i].samples, &samples, &len);
         passes = rows[i].position > state->position && rows[i].run_id >= state->anchor_run &&
                  pfc_steady_pass(steady, &(pfc_point){ .t = rows[i].time,
                                                        .v = rows[i].median,
@@ -153,7 +103,7 @@ static void add(advance *a, const pfc_judged *series, const pfc_sql_steady_state
     a->levels[k] = (int64_t)level;
     a->positions[k] = rows[n - 1].position;
     a->detectables[k] = pfc_judged_detectable(series, state->noise_rel, points, level);
-    a->states[k] = saved(steady);
+    a->states[k] = pfc_steady_text(steady);
 }
 
 static void advance_init(advance *a, size_t series, size_t points)

@@ -5,63 +5,101 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHA     40
+#define BUCKETS 8192
+
+typedef struct kept_point {
+    double t, v;
+    int64_t commit_id, position, run_id;
+    uint64_t machine_state;
+    uint32_t samples_at, samples_len;
+    uint32_t machine; /* index into the names */
+    char sha[SHA + 1];
+} kept_point;
+
 struct pfc_recent {
     int64_t project_id, series_id, generation;
-    pfc_history h; /* its texts are in `texts` */
-    size_t cap;
-    char **texts;
-    size_t texts_len, texts_cap;
-    size_t bytes;
-    pfc_recent *next; /* the next older one */
+    int64_t before; /* points of the series before the first one */
+    int64_t newest_run;
+    kept_point *points;
+    size_t len, cap;
+    double *samples;
+    size_t samples_len, samples_cap;
+    char **machines;
+    size_t machines_len, machines_cap;
+    pfc_steady_replay replay;
+    size_t bytes;              /* when it was put */
+    pfc_recent *chained;       /* the next one in its bucket */
+    pfc_recent *newer, *older; /* by when they were put */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pfc_recent *newest;
+static pfc_recent *buckets[BUCKETS]; /* guarded by lock, like the following */
+static pfc_recent *newest, *oldest;
+static size_t all_bytes;
 
-static const char *keep_text(pfc_recent *k, const char *text)
+/* ---- one history ---- */
+
+/* Most points of a series are of one machine. */
+static uint32_t machine_of(pfc_recent *k, const char *name)
 {
-    k->texts = pfc_grow(k->texts, k->texts_len, &k->texts_cap, sizeof(*k->texts));
-    k->texts[k->texts_len] = pfc_strdup(text);
-    k->bytes += strlen(text) + 1 + sizeof(char *);
-    return k->texts[k->texts_len++];
+    for (size_t i = k->machines_len; i-- > 0;) {
+        if (pfc_streq(k->machines[i], name))
+            return (uint32_t)i;
+    }
+    k->machines = pfc_grow(k->machines, k->machines_len, &k->machines_cap, sizeof(*k->machines));
+    k->machines[k->machines_len] = pfc_strdup(name);
+    return (uint32_t)k->machines_len++;
 }
 
-static void add_point(pfc_recent *k, const pfc_history *from, size_t i)
+/* False: it does not fit the form in which points are kept. */
+static bool add_point(pfc_recent *k, const pfc_history *from, size_t i)
 {
-    pfc_history *h = &k->h;
-    const size_t n = h->len, samples = from->points[i].repeats_len;
-    size_t cap_points = k->cap, cap_samples = k->cap;
+    const pfc_point *point = &from->points[i];
+    const pfc_point_meta *m = &from->meta[i];
+    kept_point *out;
 
-    h->points = pfc_grow(h->points, n, &cap_points, sizeof(*h->points));
-    h->samples = pfc_grow(h->samples, n, &cap_samples, sizeof(*h->samples));
-    h->meta = pfc_grow(h->meta, n, &k->cap, sizeof(*h->meta));
-    h->points[n] = from->points[i];
-    h->meta[n] = from->meta[i];
-    h->samples[n] = NULL;
-    if (from->samples[i] && samples) {
-        h->samples[n] = pfc_calloc(samples, sizeof(double));
-        memcpy(h->samples[n], from->samples[i], samples * sizeof(double));
+    if (strlen(m->sha) != SHA || memcmp(&m->median, &point->v, sizeof(point->v)) != 0)
+        return false;
+    k->points = pfc_grow(k->points, k->len, &k->cap, sizeof(*k->points));
+    out = &k->points[k->len++];
+    *out = (kept_point){ .t = point->t,
+                         .v = point->v,
+                         .commit_id = m->commit_id,
+                         .position = m->position,
+                         .run_id = m->run_id,
+                         .machine_state = point->machine_state,
+                         .samples_at = (uint32_t)k->samples_len,
+                         .samples_len = (uint32_t)point->repeats_len,
+                         .machine = machine_of(k, m->machine) };
+    memcpy(out->sha, m->sha, SHA + 1);
+    for (size_t s = 0; s < point->repeats_len; s++) {
+        k->samples = pfc_grow(k->samples, k->samples_len, &k->samples_cap, sizeof(*k->samples));
+        k->samples[k->samples_len++] = point->repeats[s];
     }
-    h->points[n].repeats = h->samples[n];
-    h->meta[n].sha = keep_text(k, from->meta[i].sha);
-    h->meta[n].machine = n && pfc_streq(h->meta[n - 1].machine, from->meta[i].machine)
-                             ? h->meta[n - 1].machine
-                             : keep_text(k, from->meta[i].machine);
-    k->bytes +=
-        sizeof(*h->points) + sizeof(*h->samples) + sizeof(*h->meta) + samples * sizeof(double);
-    h->len++;
+    k->newest_run = PFC_MAX(k->newest_run, m->run_id);
+    return true;
 }
 
 pfc_recent *pfc_recent_new(int64_t project_id, int64_t series_id, int64_t generation,
-                           const pfc_history *h, size_t from)
+                           const pfc_history *h, size_t from, int64_t before,
+                           pfc_steady_replay *replay)
 {
     pfc_recent *k = pfc_calloc(1, sizeof(*k));
+    bool fits = h->len > from;
 
     k->project_id = project_id;
     k->series_id = series_id;
     k->generation = generation;
-    for (size_t i = from; i < h->len; i++)
-        add_point(k, h, i);
+    k->before = before;
+    for (size_t i = from; fits && i < h->len; i++)
+        fits = add_point(k, h, i);
+    if (!fits) {
+        pfc_recent_free(k);
+        return NULL;
+    }
+    k->replay = *replay;
+    memset(replay, 0, sizeof(*replay));
     return k;
 }
 
@@ -69,61 +107,171 @@ void pfc_recent_free(pfc_recent *kept)
 {
     if (!kept)
         return;
-    for (size_t i = 0; i < kept->texts_len; i++)
-        free(kept->texts[i]);
-    free(kept->texts);
-    pfc_history_clear(&kept->h);
+    for (size_t i = 0; i < kept->machines_len; i++)
+        free(kept->machines[i]);
+    free(kept->machines);
+    free(kept->samples);
+    free(kept->points);
+    pfc_steady_replay_clear(&kept->replay);
     free(kept);
 }
 
-/* Ends the list where it exceeds the limit; what follows is returned. */
-static pfc_recent *cut(void)
+int64_t pfc_recent_next_run(const pfc_recent *kept)
 {
-    size_t bytes = 0;
-
-    for (pfc_recent **at = &newest; *at; at = &(*at)->next) {
-        bytes += (*at)->bytes;
-        if (bytes > PFC_RECENT_BYTES) {
-            pfc_recent *old = *at;
-
-            *at = NULL;
-            return old;
-        }
-    }
-    return NULL;
+    return kept->newest_run + 1;
 }
 
-/* Removes the one of the series from the list. */
-static pfc_recent *take_out(int64_t project_id, int64_t series_id)
+static bool holds(const pfc_recent *k, size_t len, int64_t run_id)
 {
-    for (pfc_recent **at = &newest; *at; at = &(*at)->next) {
-        if ((*at)->series_id == series_id && (*at)->project_id == project_id) {
-            pfc_recent *k = *at;
-
-            *at = k->next;
-            k->next = NULL;
-            return k;
-        }
+    for (size_t i = len; i-- > 0;) {
+        if (k->points[i].run_id == run_id)
+            return true;
     }
-    return NULL;
+    return false;
+}
+
+bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const int64_t *runs,
+                    size_t runs_len, size_t expected, int64_t total)
+{
+    const size_t len = kept->len;
+    const int64_t last = kept->points[len - 1].position;
+    size_t of_runs = 0;
+
+    for (size_t i = 0; i < points->len; i++) {
+        const pfc_point_meta *m = &points->meta[i];
+
+        if (m->position <= last) {
+            if (!holds(kept, len, m->run_id))
+                return false;
+            continue;
+        }
+        if (!add_point(kept, points, i))
+            return false;
+        of_runs += bsearch(&m->run_id, runs, runs_len, sizeof(*runs), pfc_by_number) != NULL;
+    }
+    return of_runs == expected && kept->before + (int64_t)kept->len == total;
+}
+
+void pfc_recent_history(const pfc_recent *kept, pfc_history *out)
+{
+    *out = (pfc_history){ .len = kept->len,
+                          .points = pfc_calloc(kept->len, sizeof(*out->points)),
+                          .meta = pfc_calloc(kept->len, sizeof(*out->meta)) };
+    for (size_t i = 0; i < kept->len; i++) {
+        const kept_point *p = &kept->points[i];
+
+        out->points[i] =
+            (pfc_point){ .t = p->t,
+                         .v = p->v,
+                         .repeats = p->samples_len ? kept->samples + p->samples_at : NULL,
+                         .repeats_len = p->samples_len,
+                         .machine_state = p->machine_state };
+        out->meta[i] = (pfc_point_meta){ .commit_id = p->commit_id,
+                                         .position = p->position,
+                                         .run_id = p->run_id,
+                                         .median = p->v,
+                                         .sha = p->sha,
+                                         .machine = kept->machines[p->machine] };
+    }
+}
+
+pfc_steady_replay *pfc_recent_replay(pfc_recent *kept)
+{
+    return &kept->replay;
+}
+
+void pfc_recent_renew(pfc_recent *kept, int64_t generation, size_t from)
+{
+    const uint32_t samples = from ? kept->points[from].samples_at : 0;
+
+    kept->generation = generation;
+    kept->before += (int64_t)from;
+    if (from == 0)
+        return;
+    kept->len -= from;
+    kept->samples_len -= samples;
+    memmove(kept->points, kept->points + from, kept->len * sizeof(*kept->points));
+    for (size_t i = 0; i < kept->len; i++)
+        kept->points[i].samples_at -= samples;
+    if (kept->samples_len)
+        memmove(kept->samples, kept->samples + samples, kept->samples_len * sizeof(*kept->samples));
+}
+
+/* ---- all of them ---- */
+
+static size_t bytes_of(const pfc_recent *k)
+{
+    return sizeof(*k) + k->cap * sizeof(*k->points) + k->samples_cap * sizeof(*k->samples) +
+           k->replay.past_cap * sizeof(*k->replay.past);
+}
+
+static pfc_recent **bucket_of(int64_t project_id, int64_t series_id)
+{
+    const uint64_t mixed = (uint64_t)(series_id + 31 * project_id) * 0x9e3779b97f4a7c15u;
+
+    return &buckets[mixed >> 51]; /* 13 bits: 8192 buckets */
+}
+
+static void take_out(pfc_recent *k)
+{
+    pfc_recent **at = bucket_of(k->project_id, k->series_id);
+
+    while (*at != k)
+        at = &(*at)->chained;
+    *at = k->chained;
+    *(k->newer ? &k->newer->older : &newest) = k->older;
+    *(k->older ? &k->older->newer : &oldest) = k->newer;
+    k->chained = k->newer = k->older = NULL;
+    all_bytes -= k->bytes;
+}
+
+static pfc_recent *find(int64_t project_id, int64_t series_id)
+{
+    pfc_recent *k = *bucket_of(project_id, series_id);
+
+    while (k && (k->series_id != series_id || k->project_id != project_id))
+        k = k->chained;
+    return k;
+}
+
+static void put_in(pfc_recent *k)
+{
+    pfc_recent **bucket = bucket_of(k->project_id, k->series_id);
+
+    k->chained = *bucket;
+    *bucket = k;
+    k->older = newest;
+    *(newest ? &newest->newer : &oldest) = k;
+    newest = k;
+    k->bytes = bytes_of(k);
+    all_bytes += k->bytes;
 }
 
 void pfc_recent_put(pfc_recent *kept)
 {
-    pfc_recent *old, *same;
+    pfc_recent *gone = NULL, *same;
 
     (void)pthread_mutex_lock(&lock);
-    same = take_out(kept->project_id, kept->series_id);
-    kept->next = newest;
-    newest = kept;
-    old = cut();
-    (void)pthread_mutex_unlock(&lock);
-    pfc_recent_free(same);
-    while (old) {
-        pfc_recent *next = old->next;
+    same = find(kept->project_id, kept->series_id);
+    if (same) {
+        take_out(same);
+        same->chained = gone;
+        gone = same;
+    }
+    put_in(kept);
+    while (all_bytes > PFC_RECENT_BYTES) {
+        pfc_recent *old = oldest;
 
-        pfc_recent_free(old);
-        old = next;
+        take_out(old);
+        old->chained = gone;
+        gone = old;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    while (gone) {
+        pfc_recent *next = gone->chained;
+
+        pfc_recent_free(gone);
+        gone = next;
     }
 }
 
@@ -133,59 +281,12 @@ pfc_recent *pfc_recent_take(int64_t project_id, int64_t series_id, int64_t gener
     pfc_recent *k;
 
     (void)pthread_mutex_lock(&lock);
-    k = take_out(project_id, series_id);
+    k = find(project_id, series_id);
+    if (k)
+        take_out(k);
     (void)pthread_mutex_unlock(&lock);
-    if (k && k->generation == generation && k->h.len &&
-        k->h.meta[k->h.len - 1].position == position)
+    if (k && k->generation == generation && k->points[k->len - 1].position <= position)
         return k;
     pfc_recent_free(k);
     return NULL;
-}
-
-static bool holds(const pfc_history *h, size_t len, int64_t run_id)
-{
-    for (size_t i = len; i-- > 0;) {
-        if (h->meta[i].run_id == run_id)
-            return true;
-    }
-    return false;
-}
-
-bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const int64_t *runs,
-                    size_t runs_len, size_t expected)
-{
-    const size_t len = kept->h.len;
-    const int64_t last = kept->h.meta[len - 1].position;
-    size_t of_runs = 0;
-
-    for (size_t i = 0; i < points->len; i++) {
-        const pfc_point_meta *m = &points->meta[i];
-
-        if (m->position <= last) {
-            if (!holds(&kept->h, len, m->run_id))
-                return false;
-            continue;
-        }
-        add_point(kept, points, i);
-        of_runs += bsearch(&m->run_id, runs, runs_len, sizeof(*runs), pfc_by_number) != NULL;
-    }
-    return of_runs == expected;
-}
-
-const pfc_history *pfc_recent_history(const pfc_recent *kept)
-{
-    return &kept->h;
-}
-
-void pfc_recent_renew(pfc_recent *kept, int64_t generation, size_t from)
-{
-    pfc_history *h = &kept->h;
-
-    kept->generation = generation;
-    for (size_t i = 0; i < from; i++)
-        free(h->samples[i]);
-    h->len -= from;
-    memmove(h->points, h->points + from, h->len * sizeof(*h->points));
-    memmove(h->meta, h->meta + from, h->len * sizeof(*h->meta));
-    memmove(h->samples, h->samples + from, h->len * sizeof(*h->samples));
 }

@@ -44,7 +44,7 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
                                    .alpha = settings->alpha };
     pfc_detection found = { .noise_rel = (double)NAN };
     pfc_settled settled = { 0 };
-    pfc_steady steady;
+    pfc_steady_replay replayed = { 0 };
     const pfc_history *h;
     size_t judged = 0;
     pfc_code code = pfc_history_load(tx, project_id, series, all, err);
@@ -53,7 +53,7 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
         return code;
     h = &all->items[0];
     if (h->len)
-        code = pfc_history_detect(h, &opts, &settled, &steady, &judged, &found, err);
+        code = pfc_history_detect(h, &opts, &settled, &replayed, &judged, &found, err);
     for (size_t i = 0; !code && i < found.changes_len; i++) {
         pfc_place at;
 
@@ -64,6 +64,7 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
         out->changes[out->changes_len++].alertable = pfc_alert_justified(
             &found.changes[i], i + 1 < found.changes_len ? found.changes[i + 1].index : judged);
     }
+    pfc_steady_replay_clear(&replayed);
     out->series++;
     out->points += h->len;
     out->noise_rel = found.noise_rel;

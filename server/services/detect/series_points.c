@@ -14,9 +14,7 @@
 
 void pfc_history_clear(pfc_history *h)
 {
-    for (size_t i = 0; i < h->len; i++)
-        free(h->samples[i]);
-    free(h->samples);
+    free(h->repeats);
     free(h->points);
     free(h->meta);
     memset(h, 0, sizeof(*h));
@@ -132,9 +130,13 @@ static int by_nth(const void *a, const void *b)
 static void make_history(const measured *items, size_t len, const runs *r, bool with_samples,
                          pfc_history *h)
 {
+    size_t repeats = 0, used = 0;
+
+    for (size_t i = 0; with_samples && i < len; i++)
+        repeats += pfc_bytes_f64s_len(items[i].row->samples);
     h->len = len;
     h->points = pfc_calloc(len, sizeof(*h->points));
-    h->samples = pfc_calloc(len, sizeof(*h->samples));
+    h->repeats = pfc_calloc(repeats, sizeof(*h->repeats));
     h->meta = pfc_calloc(len, sizeof(*h->meta));
     for (size_t i = 0; i < len; i++) {
         const pfc_sql_history_runs_row *run = &r->rows.items[items[i].nth];
@@ -148,12 +150,13 @@ static void make_history(const measured *items, size_t len, const runs *r, bool 
                                        .machine = run->machine,
                                        .sha = run->sha };
         if (with_samples)
-            pfc_array_f64s(row->samples, &h->samples[i], &n);
+            n = pfc_bytes_f64s(row->samples, h->repeats + used, repeats - used);
         h->points[i] = (pfc_point){ .t = run->time,
                                     .v = row->median,
-                                    .repeats = h->samples[i],
+                                    .repeats = n ? h->repeats + used : NULL,
                                     .repeats_len = n,
                                     .machine_state = r->states[items[i].nth] };
+        used += n;
     }
 }
 

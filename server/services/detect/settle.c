@@ -56,12 +56,12 @@ static pfc_code detect_part(stretch *s, size_t start, size_t end, size_t from, s
 
 /* Of h's points from `start` on, as of the newest that is due. */
 static pfc_code detect_steady(stretch *s, size_t base, size_t start, size_t from,
-                              pfc_steady *steady, size_t *judged, pfc_err *err)
+                              pfc_steady_replay *replay, size_t *judged, pfc_err *err)
 {
     pfc_detection found = { .noise_rel = (double)NAN };
     size_t last = start;
     pfc_code code = pfc_steady_detect(s->h->points + start, s->h->len - start, base + start,
-                                      s->opts, steady, judged, &found, err);
+                                      s->opts, replay, judged, &found, err);
 
     *judged += start;
     if (!code)
@@ -79,7 +79,8 @@ static size_t first_of_commit(const pfc_history *h, size_t i)
 }
 
 pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
-                            pfc_steady *steady, size_t *judged, pfc_detection *out, pfc_err *err)
+                            pfc_steady_replay *replay, size_t *judged, pfc_detection *out,
+                            pfc_err *err)
 {
     const size_t base = (size_t)at->anchor_points;
     size_t start = 0, settled = (size_t)at->points - base;
@@ -93,6 +94,7 @@ pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, p
         const size_t next = settled + STRIDE;
         size_t last = start;
 
+        pfc_steady_replay_clear(replay); /* it began with another point */
         code = detect_part(&s, start, next + LAG, settled, next, &last, err);
         start = first_of_commit(h, PFC_MAX(last, PFC_MAX(start, next > KEEP ? next - KEEP : 0)));
         *at = (pfc_settled){ .points = (int64_t)(base + next),
@@ -102,7 +104,7 @@ pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, p
         settled = next;
     }
     if (!code && h->len && !h->anchored)
-        code = detect_steady(&s, base, start, settled, steady, judged, err);
+        code = detect_steady(&s, base, start, settled, replay, judged, err);
     else if (!code && h->len)
         code = detect_part(&s, start, h->len, settled, h->len, &start, err);
     if (code)

@@ -159,8 +159,6 @@ static void apply(const pfc_anchored *a, pfc_history *h)
     for (size_t i = 0; i < h->len; i++) {
         const pfc_anchored_run *run = pfc_anchored_find(a, h->meta[i].run_id);
 
-        free(h->samples[i]);
-        h->samples[i] = NULL;
         h->points[i].repeats = NULL;
         h->points[i].repeats_len = 0;
         if (run)

@@ -209,7 +209,8 @@ Test(steady, the_result_is_that_of_the_points_up_to_the_newest_that_is_due)
     for (uint64_t seed = 1; seed <= 8; seed++) {
         static bool due[500];
         series s;
-        pfc_steady steady, walked_through;
+        pfc_steady_replay replay = { 0 };
+        pfc_steady walked_through;
         pfc_detection found = { 0 }, same = { 0 };
         const pfc_detect_opts opts = { 0 };
         size_t judged = 0, newest = 0;
@@ -219,7 +220,7 @@ Test(steady, the_result_is_that_of_the_points_up_to_the_newest_that_is_due)
         for (size_t i = 0; i < s.n; i++)
             newest = due[i] ? i + 1 : newest;
         cr_assert(eq(int,
-                     pfc_steady_detect(s.points, s.n, 0, &opts, &steady, &judged, &found, NULL),
+                     pfc_steady_detect(s.points, s.n, 0, &opts, &replay, &judged, &found, NULL),
                      PFC_OK));
         cr_assert(eq(sz, judged, newest));
         cr_assert(eq(int, pfc_stats_detect(s.points, judged, &opts, &same, NULL), PFC_OK));
@@ -231,9 +232,94 @@ Test(steady, the_result_is_that_of_the_points_up_to_the_newest_that_is_due)
         }
         cr_assert(eq(dbl, found.noise_rel, same.noise_rel));
         cr_assert(eq(sz, found.watching, same.watching));
+        pfc_steady_replay_clear(&replay);
         pfc_detection_clear(&found);
         pfc_detection_clear(&same);
     }
+}
+
+static void expect_same(const pfc_detection *got, const pfc_detection *expected)
+{
+    cr_assert(eq(sz, got->changes_len, expected->changes_len));
+    for (size_t k = 0; k < expected->changes_len; k++) {
+        const pfc_change *a = &got->changes[k], *b = &expected->changes[k];
+
+        cr_assert(a->index == b->index && a->index_low == b->index_low &&
+                  a->index_high == b->index_high && a->confirmed == b->confirmed &&
+                  a->regression == b->regression);
+        cr_assert(eq(int, memcmp(&a->before, &b->before, 6 * sizeof(double)), 0), "change %zu", k);
+    }
+    cr_assert(eq(int, memcmp(&got->noise_rel, &expected->noise_rel, sizeof(double)), 0));
+    cr_assert(eq(sz, got->watching, expected->watching));
+}
+
+/* In portions of random lengths, some of which have no point that is due, against one call. */
+Test(steady, a_replay_that_continues_gives_the_result_of_one_that_begins_again)
+{
+    size_t changes = 0;
+
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        const pfc_detect_opts opts = { 0 };
+        pfc_steady_replay parts = { 0 };
+        pfc_rng rng;
+        series s;
+
+        pfc_rng_seed(&rng, seed);
+        make(&s, seed, 500, HOUR);
+        for (size_t n = 1; n <= s.n; n += 1 + (size_t)pfc_rng_below(&rng, seed % 2 ? 3 : 40)) {
+            uint8_t bytes[PFC_STEADY_BYTES], same_bytes[PFC_STEADY_BYTES];
+            pfc_steady_replay whole = { 0 };
+            pfc_detection found = { 0 }, same = { 0 };
+            size_t judged = 0, same_judged = 0;
+
+            cr_assert(eq(int,
+                         pfc_steady_detect(s.points, n, 0, &opts, &parts, &judged, &found, NULL),
+                         PFC_OK));
+            cr_assert(
+                eq(int, pfc_steady_detect(s.points, n, 0, &opts, &whole, &same_judged, &same, NULL),
+                   PFC_OK));
+            cr_assert(eq(sz, judged, same_judged), "seed %zu, %zu points", (size_t)seed, n);
+            expect_same(&found, &same);
+            const size_t len = pfc_steady_save(&parts.steady, bytes);
+            cr_assert(eq(sz, pfc_steady_save(&whole.steady, same_bytes), len));
+            cr_assert(eq(int, memcmp(bytes, same_bytes, len), 0));
+            changes += found.changes_len;
+            pfc_steady_replay_clear(&whole);
+            pfc_detection_clear(&found);
+            pfc_detection_clear(&same);
+        }
+        pfc_steady_replay_clear(&parts);
+    }
+    cr_assert(gt(sz, changes, 500));
+}
+
+/* With other options, or as number `base` of another start, the points are all taken again. */
+Test(steady, a_replay_of_other_options_is_not_continued)
+{
+    const pfc_detect_opts one = { 0 }, other = { .higher_is_better = true };
+    pfc_steady_replay replay = { 0 }, whole = { 0 };
+    pfc_detection found = { 0 }, same = { 0 };
+    size_t judged = 0;
+    series s;
+
+    make(&s, 3, 400, HOUR);
+    cr_assert(
+        eq(int, pfc_steady_detect(s.points, 399, 0, &one, &replay, &judged, &found, NULL), PFC_OK));
+    pfc_detection_clear(&found);
+    cr_assert(eq(int, pfc_steady_detect(s.points, 400, 0, &other, &replay, &judged, &found, NULL),
+                 PFC_OK));
+    cr_assert(
+        eq(int, pfc_steady_detect(s.points, 400, 0, &other, &whole, &judged, &same, NULL), PFC_OK));
+    expect_same(&found, &same);
+    cr_assert(replay.steady.online.opts.higher_is_better);
+    pfc_detection_clear(&found);
+    cr_assert(eq(int, pfc_steady_detect(s.points, 400, 7, &other, &replay, &judged, &found, NULL),
+                 PFC_OK));
+    cr_assert(eq(u64, replay.steady.base, 7));
+    pfc_detection_clear(&found);
+    pfc_detection_clear(&same);
+    pfc_steady_replay_clear(&replay);
+    pfc_steady_replay_clear(&whole);
 }
 
 Test(steady, bytes_that_are_no_state_are_refused)

@@ -1,6 +1,9 @@
 """Answers that the server keeps: the same as those of a server that keeps none, after whatever changes the data."""
+import base64
 import gzip
+import json
 import re
+import struct
 import unittest
 
 import support
@@ -116,6 +119,39 @@ class Kept(unittest.TestCase):
         unchanged = server.call("GET", PLOT + "?points=60", headers={"If-None-Match": plain.headers["etag"]})
         self.assertEqual((unchanged.status, unchanged.body), (304, b""))
         self.assertEqual(server.call("HEAD", PLOT + "?points=60").status, 200)
+
+    def test_arrays_hold_the_values_of_the_json(self):
+        for query in ("?points=62", "?points=62&select=no-such"):
+            with self.subTest(query=query):
+                plain = self.ask(query)[0].json
+                answer = self.ask(query + "&format=arrays")[0]
+                self.assertEqual(answer.headers["content-type"], "application/vnd.perfci.arrays")
+                (long,) = struct.unpack_from("<I", answer.body)
+                head = json.loads(answer.body[4:4 + long])
+                self.assertEqual(long % 4, 0)
+                each = 4 * len(plain["columns"]["position"])
+                arrays = [answer.body[at:at + each] for at in range(4 + long, len(answer.body), each or 1)]
+                named = [line[part] for line in head["lines"] for part in ("median", "low", "high") if line[part] is not None]
+                self.assertEqual(named, list(range(len(arrays))), "each array has one name")
+                for line in head["lines"]:
+                    line.update({part: base64.b64encode(arrays[line[part]]).decode() for part in ("median", "low", "high") if line[part] is not None})
+                self.assertEqual(head, plain)
+
+    def test_arrays_are_kept_and_never_compressed(self):
+        query = "?points=63&format=arrays"
+        self.assertFalse(self.ask(query)[1])
+        plain, kept = self.ask(query)
+        self.assertTrue(kept)
+        self.assertEqual(plain.body, self.built(query))
+        self.assertFalse(self.ask("?points=63")[1], "the same in another form")
+        packed = server.call("GET", PLOT + query, headers={"Accept-Encoding": "gzip, br"})
+        self.assertNotIn("content-encoding", packed.headers)
+        self.assertEqual(packed.body, plain.body)
+        unchanged = server.call("GET", PLOT + query, headers={"If-None-Match": plain.headers["etag"]})
+        self.assertEqual((unchanged.status, unchanged.body), (304, b""))
+        self.assertNotEqual(plain.headers["etag"], self.ask("?points=63")[0].headers["etag"])
+        refused = server.call("GET", PLOT + "?format=csv")
+        self.assertEqual((refused.status, refused.json["error"]["field"]), (400, "format"), refused)
 
     def test_a_token_of_another_project_gets_nothing_of_it(self):
         self.ask("?points=61")

@@ -4,6 +4,7 @@
  */
 import { signal } from "@preact/signals";
 import { forgetAhead, takeAhead } from "../base/ahead";
+import { ARRAYS_TYPE, readArrays } from "../base/arrays";
 
 const SIGNED_IN_KEY = "perfci.signed_in";
 
@@ -94,9 +95,14 @@ export async function request<T>(method: string, path: string, body?: unknown, s
   if (body !== undefined) init.body = JSON.stringify(body);
   if (signal) init.signal = signal;
   const reply = await send(method, path, init);
+  const inArrays = reply.headers.get("Content-Type") === ARRAYS_TYPE;
   try {
-    return (await reply.json()) as T;
-  } catch {
-    throw new ApiError(reply.status, "malformed", "The server's answer is not JSON.");
+    return (inArrays ? readArrays(await reply.arrayBuffer(), columnsOf) : await reply.json()) as T;
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(reply.status, "malformed", inArrays ? "The server's answer was cut off." : "The server's answer is not JSON.");
   }
 }
+
+/** Columns of GET /projects/{p}/plot, the one answer in arrays. */
+const columnsOf = (head: unknown): number => (head as { columns: { position: number[] } }).columns.position.length;

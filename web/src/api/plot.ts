@@ -12,9 +12,12 @@ const columnsOf = (width: number) => Math.max(200, Math.min(2000, Math.round(wid
 export const namesPath = (project: string) => `${base(project)}/names`;
 /** All commits, for a window of this width; `part`: between two commits, with raw samples where there are few points. */
 export const plotPath = (project: string, asked: URLSearchParams, width: number, part?: { from: string; to: string }) => withQuery(base(project), {
-  select: asked.get("select"), group: asked.get("group"), relative: asked.get("relative"), points: columnsOf(width), cells: MOST_CELLS,
+  select: asked.get("select"), group: asked.get("group"), relative: asked.get("relative"), points: columnsOf(width), cells: MOST_CELLS, format: "arrays",
   ...(part && { ...part, samples: "true" }),
 });
+
+/** The number of one of the reply's arrays; in an answer of JSON alone: base64. */
+export type Floats = number | string;
 
 export interface PlotLine {
   /** Null: a group. */
@@ -33,15 +36,16 @@ export interface PlotLine {
   partial: number;
   moved: number;
   base: number | null;
-  /** Base64 of 32-bit floats, one a column; NaN: no value. low, high null: equal to the median. */
-  median: string;
-  low: string | null;
-  high: string | null;
+  /** 32-bit floats, one a column; NaN: no value. low, high null: equal to the median. */
+  median: Floats;
+  low: Floats | null;
+  high: Floats | null;
   /** [column, value, value, ...] a result. */
   samples: (number | null)[][];
 }
 
 export interface PlotReply {
+  arrays?: Float32Array[];
   branch: string;
   matched: number;
   left_out: number;

@@ -18,6 +18,17 @@ test("base64 floats are read, gaps included", () => {
   assert.deepEqual([...got], [1.5, NaN, -2]);
 });
 
+test("arrays of the reply are read by number, and not changed by the unit of the panel", () => {
+  const arrays = [[1000, NaN, 3000], [500, NaN, 3000], [1000, NaN, 4000]].map((a) => Float32Array.from(a));
+  const all = reply([line({ median: 0, low: 1, high: 2 }), line({ median: 0 })], { arrays });
+  for (let again = 0; again < 2; again++) {
+    const got = linesOf(all, "overlaid", false, false, null).panels[0]?.lines;
+    assert.deepEqual(got?.map((l) => [[...l.median], [...l.low], [...l.high]]),
+      [[[1, NaN, 3], [0.5, NaN, 3], [1, NaN, 4]], [[1, NaN, 3], [1, NaN, 3], [1, NaN, 3]]]);
+  }
+  assert.throws(() => linesOf(reply([line({ median: 3 })], { arrays }), "overlaid", false, false, null), RangeError);
+});
+
 test("overlaid lines share a panel a unit, stacked ones have one each", () => {
   const all = [line(), line({ benchmark: "gemm/b" }), line({ unit: "TFLOP/s", metric: "gemm_tflops" })];
   const over = linesOf(reply(all), "overlaid", false, false, null);

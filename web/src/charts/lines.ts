@@ -1,5 +1,5 @@
 /* From the columns of GET /projects/{p}/plot to panels of lines that share one axis of commits. Pure. */
-import type { PlotLine, PlotReply } from "../api/plot";
+import type { Floats, PlotLine, PlotReply } from "../api/plot";
 import { scaleFor, type Scale } from "../base/format";
 import { firstAt } from "./raster";
 
@@ -47,6 +47,14 @@ export function floats(text: string, factor = 1): Float32Array {
   return scale(new Float32Array(bytes.buffer, 0, count), factor);
 }
 
+/** The values of a column, times a factor; the reply's own are left as they are. */
+function column(reply: PlotReply, from: Floats, factor = 1): Float32Array {
+  if (typeof from === "string") return floats(from, factor);
+  const values = reply.arrays?.[from];
+  if (!values) throw new RangeError(`the reply has no array ${from}`);
+  return scale(values.slice(), factor);
+}
+
 /** In place. */
 function scale(values: Float32Array, factor: number): Float32Array {
   if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] = (values[i] as number) * factor;
@@ -76,7 +84,7 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
   const places = new Map<string, Panel>();
   const broken = new Map<number, { column: number; reason: string }[]>();
   for (const b of reply.broken) broken.set(b.line, [...(broken.get(b.line) ?? []), { column: b.column, reason: b.reason }]);
-  const raw = reply.lines.map((l) => floats(l.median));
+  const raw = reply.lines.map((l) => column(reply, l.median));
   const top = new Map<string, number>();
   reply.lines.forEach((l, i) => {
     let most = top.get(l.unit) ?? 0;
@@ -104,8 +112,8 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
     const shown = scale(median, factor);
     panel.lines.push({
       index, name, median: shown,
-      low: line.low === null ? shown : floats(line.low, factor),
-      high: line.high === null ? shown : floats(line.high, factor),
+      low: line.low === null ? shown : column(reply, line.low, factor),
+      high: line.high === null ? shown : column(reply, line.high, factor),
       samples: line.samples.map(([column, ...values]) => [column ?? 0, ...values.map((v) => (v ?? NaN) * factor)]),
       broken: broken.get(index) ?? [],
     });

@@ -17,6 +17,11 @@ test("a zoomed picture is scaled; where it does not reach is bare", () => {
   assert.deepEqual([farther?.left, farther?.right, farther?.bare], [80, 880, [{ from: 0, to: 80 }, { from: 880, to: 1000 }]]);
 });
 
+test("columns that a scaled picture covers in part are drawn", () => {
+  const move = moveOf({ from: 0, to: 100 }, { from: -10.3, to: 110.1 }, 1000);
+  assert.deepEqual(move?.bare, [{ from: 0, to: 86 }, { from: 916, to: 1000 }], JSON.stringify(move));
+});
+
 test("a far move, or one of another scale, draws all lines", () => {
   assert.equal(moveOf({ from: 0, to: 100 }, { from: 50, to: 150 }, 200), null, "half of it is bare");
   assert.equal(moveOf({ from: 0, to: 100 }, { from: 0, to: 40 }, 200), null, "its pixels would show");
@@ -30,6 +35,7 @@ test("a picture fits while it shows every value, and its height is used", () => 
   assert.ok(!fits([0, 10], [-0.1, 9], [-0.6, 9.5], false));
   assert.ok(!fits([0, 10], [4, 6], [3.8, 6.2], false), "too flat");
   assert.ok(fits([1, 1000], [2, 900], [1.8, 990], true));
+  assert.ok(fits([1, 1000], [2.2, 450], [2, 500], true), "on a logarithmic axis most of it is used");
   assert.ok(!fits([1, 1000], [20, 50], [18, 55], true), "too flat on a logarithmic axis");
   assert.ok(fits([0, 10], null, [0, 1], false), "nothing is in view");
 });

@@ -28,7 +28,7 @@ const MOST_SLACK = 1.5;
 export function moveOf(was: View, now: View, width: number): Move | null {
   const unit = (now.to - now.from) / width;
   const stretch = (was.to - was.from) / (now.to - now.from);
-  if (!(unit > 0) || !(stretch > 1 / MOST_STRETCH && stretch < MOST_STRETCH)) return null;
+  if (!(unit > 0) || !(stretch < MOST_STRETCH)) return null;
   const same = Math.abs(stretch - 1) < 1e-6;
   const exact = (was.from - now.from) / unit;
   const left = same ? Math.round(exact) : exact;
