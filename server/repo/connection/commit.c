@@ -20,6 +20,40 @@ void pfc_conn_watch(PGconn *pg, bool *warned)
     PQsetNoticeReceiver(pg, take_notice, warned);
 }
 
+#define STANDBY_MS 15000 /* Patroni drops a standby that is away within 13 s */
+
+void pfc_commit_await(PGconn *pg, int64_t statement_ms)
+{
+    char why[256];
+    PGcancel *cancel;
+
+    if (pfc_conn_answered(pg, statement_ms + STANDBY_MS))
+        return;
+    cancel = PQgetCancel(pg);
+    if (cancel)
+        (void)PQcancel(cancel, why, sizeof(why));
+    PQfreeCancel(cancel);
+    pfc_conn_await(pg, PFC_CONN_SETUP_MS);
+}
+
+PGresult *pfc_commit_result(PGconn *pg, int sent, int64_t statement_ms)
+{
+    PGresult *res = NULL, *next;
+
+    if (!sent)
+        return NULL;
+    pfc_commit_await(pg, statement_ms);
+    while ((next = PQgetResult(pg)) != NULL) {
+        if (res && PQresultStatus(res) == PGRES_FATAL_ERROR) { /* the first one has the reason */
+            PQclear(next);
+            continue;
+        }
+        PQclear(res);
+        res = next;
+    }
+    return res;
+}
+
 pfc_code pfc_commit_unreplicated(const char *what, pfc_err *err)
 {
     return pfc_err_set(
@@ -52,7 +86,7 @@ pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
     if (!tx->begun)
         return PFC_OK;
     pfc_conn_watch(tx->conn->pg, &warned);
-    res = PQexec(tx->conn->pg, "COMMIT");
+    res = pfc_commit_result(tx->conn->pg, PQsendQuery(tx->conn->pg, "COMMIT"), 0);
     pfc_conn_watch(tx->conn->pg, NULL);
     code = pfc_conn_committed(tx->conn->pg, res, warned, err);
     tx->collided = pfc_result_collided(res);

@@ -114,7 +114,7 @@ pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *e
     return code;
 }
 
-void pfc_conn_await(PGconn *pg, int64_t limit_ms)
+bool pfc_conn_answered(PGconn *pg, int64_t limit_ms)
 {
     const int64_t until_ns = pfc_clock_ns() + limit_ms * PFC_NS_PER_MS;
 
@@ -127,13 +127,18 @@ void pfc_conn_await(PGconn *pg, int64_t limit_ms)
             n = poll(&fd, 1, (int)PFC_MIN(left_ns / PFC_NS_PER_MS + 1, 60000));
         if (n < 0 && errno == EINTR)
             continue;
-        if (left_ns <= 0) {
-            (void)shutdown(PQsocket(pg), SHUT_RDWR); /* PQgetResult says the rest */
-            return;
-        }
+        if (left_ns <= 0)
+            return false;
         if (n > 0 && !PQconsumeInput(pg))
-            return;
+            return true;
     }
+    return true;
+}
+
+void pfc_conn_await(PGconn *pg, int64_t limit_ms)
+{
+    if (!pfc_conn_answered(pg, limit_ms))
+        (void)shutdown(PQsocket(pg), SHUT_RDWR); /* PQgetResult says the rest */
 }
 
 /* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */

@@ -374,7 +374,7 @@ static pfc_code end_copy(pfc_tx *tx, const char *name, bool commit, pfc_err *err
     PGresult *res;
 
     pfc_conn_watch(pg, &warned);
-    while ((res = PQgetResult(pg)) != NULL) {
+    while (pfc_commit_await(pg, tx->db->statement_ms), (res = PQgetResult(pg)) != NULL) {
         if (!code && !copied && PQresultStatus(res) != PGRES_COMMAND_OK)
             code = pfc_result_fault(pg, res, name, err);
         else if (!code && copied && !done) {
@@ -461,6 +461,8 @@ static PGresult *begin_with(pfc_tx *tx, const pfc_statement *statement, const pf
             else
                 PQclear(one);
         }
+        if (tx->mode == PFC_TX_AUTO)
+            pfc_commit_await(pg, tx->db->statement_ms);
         res = PQgetResult(pg);
         PQclear(PQgetResult(pg));
         PQclear(PQgetResult(pg)); /* the sync */
@@ -490,6 +492,9 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
     pfc_conn_watch(tx->conn->pg, tx->mode == PFC_TX_AUTO ? &warned : NULL);
     if (!tx->begun || (tx->db->unprepared && tx->mode == PFC_TX_AUTO))
         res = begin_with(tx, statement, with, binary);
+    else if (tx->mode == PFC_TX_AUTO)
+        res = pfc_commit_result(tx->conn->pg, send_statement(tx, statement, with, binary),
+                                tx->db->statement_ms);
     else
         res = tx->db->unprepared ? PQexecParams(tx->conn->pg, statement->sql, with->len, NULL,
                                                 with->values, with->lengths, with->binary, binary)

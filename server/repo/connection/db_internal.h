@@ -103,6 +103,13 @@ pfc_code pfc_commit_unreplicated(const char *what, pfc_err *err);
  * each connection: the settings of a role, a database or the machine that was promoted may be
  * others than those of yesterday. */
 pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err);
+/** Waits until an answer to what was sent is here, at most so long: false. */
+bool pfc_conn_answered(PGconn *pg, int64_t limit_ms);
+/** The answer to a statement, sent or not, that commits: NULL only when nothing was sent. The wait
+ * for a standby is cancelled when it lasts: statement_timeout ends before that wait begins. */
+PGresult *pfc_commit_result(PGconn *pg, int sent, int64_t statement_ms);
+/** Its wait alone: PQgetResult does not block afterwards. */
+void pfc_commit_await(PGconn *pg, int64_t statement_ms);
 /** Waits until an answer to what was sent is here, at most so long: then the connection is ended,
  * and PQgetResult says so. The database's own limits do not help against one that hangs. */
 void pfc_conn_await(PGconn *pg, int64_t limit_ms);
