@@ -232,7 +232,7 @@ def full_standby(place, trials, seed):
         def lose():
             full(place.cluster.url)
             sentence(server, ("the wait for a standby was interrupted", "the standby's log and disk"), ledger.token,
-                     ledger.document(ledger.last + 1))
+                     ledger.document(ledger.last))
 
         ledger.trial(lose, count=40, recover=lambda: fill(False))
         place.cluster.order("crash")
@@ -242,7 +242,7 @@ def full_standby(place, trials, seed):
         def lead():
             with contextlib.suppress(AssertionError):  # its statement is the one that finds no space
                 full(standby.url)
-            support.until("503", lambda: server.call("POST", "/api/v1/runs", ledger.document(ledger.last + 1), token=ledger.token).status == 503)
+            support.until("503", lambda: server.call("POST", "/api/v1/runs", ledger.document(ledger.last), token=ledger.token).status == 503)
             want(server.call("GET", "/healthz").status == 200, "the process must answer")
 
         def room():

@@ -25,7 +25,7 @@ class Standby:
 
     def __init__(self, cluster, folder="/tmp", environment=None):
         self.dir = tempfile.mkdtemp(prefix="pfc-", dir=folder)
-        self.environment = {**os.environ, **(environment or {})}
+        self.environment = [f"{name}={value}" for name, value in (environment or {}).items()]
         self.url = self.of(cluster.url)
         self.user = []
         if os.geteuid() == 0:
@@ -48,8 +48,8 @@ class Standby:
     def start(self):
         with open(os.path.join(self.dir, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                [*self.user, os.path.join(programs(), "postgres"), "-D", self.dir + "/data", "-k", self.dir, "-c", "listen_addresses=",
-                 "-c", "fsync=off"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=self.environment)
+                [*self.user, "env", *self.environment, os.path.join(programs(), "postgres"), "-D", self.dir + "/data", "-k", self.dir,
+                 "-c", "listen_addresses=", "-c", "fsync=off"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
         ready = [os.path.join(programs(), "pg_isready"), "-q", "-h", self.dir]
         support.until("the standby answers", lambda: subprocess.run(ready, check=False).returncode == 0)
 

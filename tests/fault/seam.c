@@ -193,8 +193,31 @@ PGresult *PQexecPrepared(PGconn *pg, const char *statement, int len, const char 
     STATEMENT(pg, statement, real(pg, statement, len, values, lengths, formats, binary));
 }
 
+/* Waits until the database says that it is ready again, so that all was carried out, and keeps what
+ * it said to itself. */
+static void lose_answer(int fd)
+{
+    static const char ready[] = { 'Z', 0, 0, 0, 5 };
+    char bytes[4096], end[sizeof(ready) + 1] = { 0 };
+
+    while (memcmp(end, ready, sizeof(ready)) != 0) {
+        struct pollfd one = { .fd = fd, .events = POLLIN };
+        ssize_t n = poll(&one, 1, -1) == 1 ? recv(fd, bytes, sizeof(bytes), 0) : 0;
+
+        if (n <= 0)
+            break;
+        for (ssize_t i = 0; i < n; i++) {
+            memmove(end, end + 1, sizeof(end) - 1);
+            end[sizeof(end) - 1] = bytes[i];
+        }
+    }
+    (void)shutdown(fd, SHUT_RDWR);
+}
+
 /* Of a statement in a pipeline: its answer goes with the pipeline's. */
 static _Thread_local bool loses_pipeline;
+/* A statement that was sent alone, until its last result is read; empty: none. */
+static _Thread_local char awaited[NAME_MAX_ + 1];
 
 static int send_state(PGconn *pg)
 {
@@ -225,6 +248,36 @@ int PQsendQueryPrepared(PGconn *pg, const char *statement, int len, const char *
         done = send_state(pg);
     else
         done = real(pg, statement, len, values, lengths, formats, binary);
+    if (PQpipelineStatus(pg) == PQ_PIPELINE_OFF) {
+        name_of(statement, awaited);
+        if (loses_pipeline)
+            lose_answer(PQsocket(pg));
+        loses_pipeline = false;
+    }
+    inside--;
+    return done;
+}
+
+int PQsendQuery(PGconn *pg, const char *text)
+{
+    int (*real)(PGconn *, const char *) = (int (*)(PGconn *, const char *))next("PQsendQuery");
+    char name[NAME_MAX_ + 1];
+    int done;
+
+    name_of(text, name);
+    if (strcmp(name, "LISTEN") == 0)
+        return real(pg, text);
+    pass("before", name);
+    inside++;
+    if (is_now(CUT, name))
+        (void)shutdown(PQsocket(pg), SHUT_RDWR);
+    if (is_now(STATE, name))
+        done = send_state(pg);
+    else
+        done = real(pg, text);
+    if (is_now(LOSE, name))
+        lose_answer(PQsocket(pg));
+    (void)snprintf(awaited, sizeof(awaited), "%s", name);
     inside--;
     return done;
 }
@@ -255,27 +308,6 @@ int PQexitPipelineMode(PGconn *pg)
     return done;
 }
 
-/* Waits until the database says that it is ready again, so that all was carried out, and keeps what
- * it said to itself. */
-static void lose_answer(int fd)
-{
-    static const char ready[] = { 'Z', 0, 0, 0, 5 };
-    char bytes[4096], end[sizeof(ready) + 1] = { 0 };
-
-    while (memcmp(end, ready, sizeof(ready)) != 0) {
-        struct pollfd one = { .fd = fd, .events = POLLIN };
-        ssize_t n = poll(&one, 1, -1) == 1 ? recv(fd, bytes, sizeof(bytes), 0) : 0;
-
-        if (n <= 0)
-            break;
-        for (ssize_t i = 0; i < n; i++) {
-            memmove(end, end + 1, sizeof(end) - 1);
-            end[sizeof(end) - 1] = bytes[i];
-        }
-    }
-    (void)shutdown(fd, SHUT_RDWR);
-}
-
 int PQputCopyEnd(PGconn *pg, const char *why)
 {
     int (*real)(PGconn *, const char *) = (int (*)(PGconn *, const char *))next("PQputCopyEnd");
@@ -301,6 +333,13 @@ PGresult *PQgetResult(PGconn *pg)
     inside++;
     res = real(pg);
     inside--;
+    if (!res && awaited[0]) {
+        char name[sizeof(awaited)];
+
+        memcpy(name, awaited, sizeof(name));
+        awaited[0] = '\0';
+        pass("after", name);
+    }
     return res;
 }
 
