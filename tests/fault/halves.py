@@ -172,7 +172,7 @@ def clocks_apart(place, trials, seed):
             made = server.as_admin("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure", "commit": support.commit_id(3)})
             want(made.status == 201, made)
             leased = server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "r1", "machine_class": "none"})
-            want(leased.status == 200 and leased.json["id"] == made.json["id"], leased)
+            want(leased.status == 200 and leased.json["job"]["id"] == made.json["id"], leased)
 
             def lose(standby=standby):
                 place.cluster.order("crash")
