@@ -1,6 +1,6 @@
 """The faults that the service survives, each with a count of trials: 0 lost, 0 doubled, nothing to repair.
 
-faults.py [--only NAME]... [--trials NAME=N]... [--minutes N] [--repeat] [--seed N]
+faults.py [--only NAME]... [--except NAME]... [--trials NAME=N]... [--minutes N] [--repeat] [--seed N]
 
 All faults that need nothing but a database and a server share one cluster. --minutes is the most that all of them
 take: no trial begins after a fault's share of what is left, --repeat begins again until then. Each fault says how far
@@ -436,6 +436,7 @@ def share(end, left):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", action="append", choices=sorted(FAULTS), default=[])
+    parser.add_argument("--except", action="append", choices=sorted(FAULTS), default=[], dest="left_out")
     parser.add_argument("--trials", action="append", default=[], help="NAME=N or N for all")
     parser.add_argument("--minutes", type=float, default=math.inf, help="the most that all of it takes")
     parser.add_argument("--repeat", action="store_true", help="again and again, until the minutes are over")
@@ -443,7 +444,7 @@ def main():
     args = parser.parse_args()
     if args.repeat and args.minutes == math.inf:
         parser.error("--repeat: expected --minutes")
-    names = args.only or list(FAULTS)
+    names = [name for name in args.only or FAULTS if name not in args.left_out]
     trials = {name: FAULTS[name][1] for name in names}
     for word in args.trials:
         name, _, count = word.rpartition("=")
