@@ -214,6 +214,8 @@ def compare_reading(small_url, large_url, args, points, rng):
         for what in pages(sides[0], args, commits, random.Random(1)):
             rng.setstate(state)
             paths, limited = pages(sides[0], args, commits, rng)[what]
+            if not paths:
+                continue
             for side in sides:  # connects and prepares
                 ask(side, "first", paths[:1])
             block = max(1, len(paths) // args.rounds)
