@@ -243,7 +243,7 @@ def main():
     parser.add_argument("--slow", type=int, default=8, help="of pages that look at all series")
     parser.add_argument("--runs", type=int, default=2000, help="stored in a round")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--buffers", default="512MB", help="PostgreSQL's shared buffers")
+    parser.add_argument("--buffers", default="384MB", help="PostgreSQL's shared buffers")
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--databases", nargs=2, metavar="URL", help="filled already: the smaller and the larger one; storing is left out")
     args = parser.parse_args()
