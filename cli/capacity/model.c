@@ -26,7 +26,7 @@ const pfc_capacity_costs PFC_CAPACITY_MEASURED = {
     .point_ms = 0.51,
     .sample_ms = 0.0084,
     .earlier_ms = 0.0004,
-    .change_ms = 5,
+    .change_ms = 10,
     /* read.py: series_chunks of series with 100,000 points */
     .chunk_bytes = 44,
     /* perfci-bench-service --overload: its limit */

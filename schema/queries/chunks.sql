@@ -68,9 +68,14 @@ ORDER BY c.from_at;
 -- The points that were stored at or after stored_from; NULL: there is none.
 -- in: project_id i64, series_id i64, branch text, stored_from timestamp
 -- out: packed bytes
-SELECT string_agg(packed, '') AS packed FROM series_points
-WHERE project_id = $1::bigint AND series_id = $2::bigint AND branch = $3
-  AND stored_at >= $4::timestamptz AND run_id >= (SELECT run FROM first_run_since($1::bigint, $4::timestamptz));
+-- As series_points. OFFSET 0: the partitions are planned once, not again for each join: of 365 in a tenth of the time.
+SELECT string_agg(point_pack(b.position, m.run_id, extract(epoch FROM c.time)::float8, m.median, m.min, m.n), '') AS packed
+FROM (SELECT commit_id, run_id, median, min, n FROM measurements
+      WHERE project_id = $1::bigint AND series_id = $2::bigint AND stored_at >= $4::timestamptz
+        AND run_id >= (SELECT run FROM first_run_since($1::bigint, $4::timestamptz)) OFFSET 0) m
+JOIN branch_commits b ON b.project_id = $1::bigint AND b.branch = $3 AND b.commit_id = m.commit_id
+    AND b.position IS NOT NULL
+JOIN commits c ON c.project_id = $1::bigint AND c.id = m.commit_id;
 
 -- name: window_infra
 -- The runs from run_from to run_to whose machine had moved.

@@ -51,23 +51,30 @@ WHERE c.project_id = $1::bigint AND c.sha LIKE $2 || '%'
 ORDER BY c.sha LIMIT 2;
 
 -- name: commit_values
+-- The newest result of each series, and that of the first parent. Those of the parent are read at once: one by one each
+-- series would look into all partitions.
 -- also: once
 -- in: project_id i64, commit_id i64
 -- out: series_id i64, benchmark text, metric text, backend text, machine_class text, unit text,
 --    higher_is_better bool, median f64, low f64, high f64, n i64, parent_median f64
-SELECT DISTINCT ON (b.name, s.metric, s.backend, s.machine_class, s.id)
-       s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit,
-       s.higher_is_better, m.median, m.low, m.high, m.n,
-       (SELECT pm.median FROM measurements pm
-        JOIN commits pc ON pc.project_id = pm.project_id AND pc.id = pm.commit_id
-        WHERE pm.project_id = m.project_id AND pm.series_id = m.series_id AND pc.sha = c.parents[1]
-        ORDER BY pm.run_id DESC LIMIT 1) AS parent_median
-FROM measurements m
-JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
-JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+WITH own AS MATERIALIZED (
+    SELECT DISTINCT ON (series_id) series_id, median, low, high, n FROM measurements
+    WHERE project_id = $1::bigint AND commit_id = $2::bigint
+    ORDER BY series_id, run_id DESC),
+parent AS MATERIALIZED (
+    SELECT DISTINCT ON (series_id) series_id, median FROM measurements
+    WHERE project_id = $1::bigint AND commit_id = (
+          SELECT pc.id FROM commits c JOIN commits pc ON pc.project_id = c.project_id AND pc.sha = c.parents[1]
+          WHERE c.project_id = $1::bigint AND c.id = $2::bigint)
+      AND series_id = ANY (ARRAY(SELECT series_id FROM own))
+    ORDER BY series_id, run_id DESC)
+SELECT s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit,
+       s.higher_is_better, m.median, m.low, m.high, m.n, p.median AS parent_median
+FROM own m
+JOIN series s ON s.project_id = $1::bigint AND s.id = m.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-WHERE m.project_id = $1::bigint AND m.commit_id = $2::bigint
-ORDER BY b.name, s.metric, s.backend, s.machine_class, s.id, m.run_id DESC;
+LEFT JOIN parent p ON p.series_id = m.series_id
+ORDER BY b.name, s.metric, s.backend, s.machine_class, s.id;
 
 -- name: commits_upsert
 -- In the order of ids, so that two servers that store the same commits do not deadlock. A commit never changes, but a

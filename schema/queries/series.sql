@@ -87,7 +87,8 @@ WHERE $11::bigint IS NULL OR place > (SELECT place FROM ranked WHERE id = $11)
 ORDER BY place LIMIT $12::int;
 
 -- name: window_points
--- Only the months between stored_from and stored_until are read, and the runs from run_from to run_to.
+-- Only the partitions between stored_from and stored_until are read, and the runs from run_from to run_to. OFFSET 0: as
+-- in window_rest.
 -- in: project_id i64, series_id i64, branch text, position_from id, position_to id, time_from f64, time_to f64,
 --    stored_from timestamp, stored_until timestamp, run_from i64, run_to i64
 -- row: window_point
@@ -96,17 +97,17 @@ ORDER BY place LIMIT $12::int;
 SELECT b.position, c.sha AS commit, c.subject, c.author,
        extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra, r.session_id AS session
-FROM measurements m
-JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
-JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
-JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+FROM (SELECT commit_id, run_id, median, low, high, min, n FROM measurements
+      WHERE project_id = $1::bigint AND series_id = $2::bigint AND stored_at BETWEEN $8::timestamptz AND $9::timestamptz
+        AND run_id BETWEEN $10::bigint AND $11::bigint OFFSET 0) m
+JOIN branch_commits b ON b.project_id = $1::bigint AND b.commit_id = m.commit_id AND b.branch = $3
+JOIN commits c ON c.project_id = $1::bigint AND c.id = m.commit_id
+JOIN runs r ON r.project_id = $1::bigint AND r.id = m.run_id
 JOIN machines k ON k.id = r.machine_id
-WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
+WHERE b.position IS NOT NULL
   AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
   AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
   AND ($7::float8 IS NULL OR c.time <= to_timestamp($7))
-  AND m.stored_at BETWEEN $8::timestamptz AND $9::timestamptz
-  AND m.run_id BETWEEN $10::bigint AND $11::bigint
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: window_confirmed

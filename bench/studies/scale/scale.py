@@ -214,6 +214,8 @@ def compare_reading(small_url, large_url, args, points, rng):
         for what in pages(sides[0], args, commits, random.Random(1)):
             rng.setstate(state)
             paths, limited = pages(sides[0], args, commits, rng)[what]
+            if not paths:
+                continue
             for side in sides:  # connects and prepares
                 ask(side, "first", paths[:1])
             block = max(1, len(paths) // args.rounds)
@@ -241,7 +243,7 @@ def main():
     parser.add_argument("--slow", type=int, default=8, help="of pages that look at all series")
     parser.add_argument("--runs", type=int, default=2000, help="stored in a round")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--buffers", default="512MB", help="PostgreSQL's shared buffers")
+    parser.add_argument("--buffers", default="384MB", help="PostgreSQL's shared buffers")
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--databases", nargs=2, metavar="URL", help="filled already: the smaller and the larger one; storing is left out")
     args = parser.parse_args()

@@ -117,6 +117,8 @@ def measure(series, runs, samples, args):
             disk = bytes_said / total - 1
             # what is judged here is behind `runs` points of each series
             ms_said = said["processor_ms_a_point"] + said["costs"]["earlier_ms"] * max(0, min(runs, EARLIER_MOST) - EARLIER)
+            if args.measure:
+                print("  constants: " + ", ".join(f"{name} {value:.3g}" for name, value in said["measured"]["replaced"].items()))
             print(f"  perfci capacity: disk {100 * disk:+.0f} %, processor {100 * (ms_said / both_ms - 1):+.0f} %")
     finally:
         if watched:
