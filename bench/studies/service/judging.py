@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Processor time of judging one new point in the service, by the length of the series.
 
-A project with SERIES series is filled with runs, everything is judged, and the tables are analysed. Then further runs arrive, one commit after the
-other, one every SECONDS. The figure is the processor time of the server and of every PostgreSQL process together, from
+A project with SERIES series is filled with runs, everything is judged, and the tables are analysed. Then further runs
+arrive, one commit after the other, one every SECONDS. The figure is the processor time of the server and of every PostgreSQL process together, from
 before the first of these runs until the last one is judged, by the new points: storing them is part of it. `batches`:
 how many transactions of judging there were; fewer than runs means that some runs were judged together, because the
 machine was too slow for the rhythm. `history`: share of the series' judgements that needed the history.
@@ -27,7 +27,7 @@ from situations import instant, sha  # noqa: E402
 from stack import Stack, wait_for  # noqa: E402
 
 START, HOUR = 1_760_000_000, 3600
-COPIED_FROM = 2000  # points of a series; more are inserted by SQL
+COPIED_FROM = 500  # points of a series; more are inserted by SQL
 
 
 def processor_s(data):
