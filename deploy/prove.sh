@@ -17,6 +17,9 @@
 #           unknown commits as fast as with 1,000 commits
 #   scale   10^6 series: storing into a month whose indexes are twice the shared buffers, pages with 10^7 and with 3 x 10^7
 #           measurements stored (30 GB of disk, hours); a year of daily partitions beside monthly ones
+#   day     10^5 commits and 2*10^6 points in 10^5 series, fed in an hour: age of the oldest unjudged run 60 s, all judged
+#           within five minutes of the end; --minutes N: the first N minutes, with as many series as fit
+#   judging two servers side by side judge one project 1.7 times as fast as one (a machine without other work)
 #   slurm   60 jobs over three virtual nodes of a real Slurm cluster, one killed and one drained (root, Slurm): each is
 #           stored once; a job's time through Slurm beside a runner that asks for jobs itself
 #   faults  every fault of tests/fault/faults.py, again and again
@@ -53,7 +56,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue queue-pooled queue-crowd histories scale slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue queue-pooled queue-crowd histories scale day judging slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -107,7 +110,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,53s/^# \{0,1\}//p' "$0"
+        sed -n '2,56s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -450,6 +453,18 @@ prove_scale() {
     say "scale: 10^6 series, 10^7 and 3 x 10^7 measurements"
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/scale/scale.py --months 3 --strict || return 1
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/scale/days.py
+}
+
+prove_day() {
+    built || return 1
+    say "day: an hour, or --minutes"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/day.py --strict "${most[@]}"
+}
+
+prove_judging() {
+    built || return 1
+    say "judging: one server and two"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/two_workers.py --ratio 1.7
 }
 
 prove_crowd() {

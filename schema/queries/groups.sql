@@ -82,15 +82,17 @@ SELECT position FROM (
 ORDER BY position;
 
 -- name: group_slices
--- Every series that was measured at one of these commits.
+-- Every series that was measured at one of these commits. The OFFSET has the plan read what the commits measured, not all
+-- points of each series.
 -- in: project_id i64, branch text, commit_ids i64[]
 -- out: id i64, benchmark text, metric text, backend text, machine_class text, params json, headline bool
 SELECT s.id, b.name AS benchmark, s.metric, s.backend, s.machine_class, b.params::text AS params,
        s.headline
 FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.id IN (
-    SELECT m.series_id FROM measurements m
-    WHERE m.project_id = $1::bigint AND m.commit_id = ANY ($3::bigint[]))
+WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.id = ANY (ARRAY(
+    SELECT DISTINCT m.series_id FROM unnest($3::bigint[]) AS u (commit_id)
+    CROSS JOIN LATERAL (SELECT p.series_id FROM measurements p
+                        WHERE p.project_id = $1::bigint AND p.commit_id = u.commit_id OFFSET 0) m))
 ORDER BY s.id;
 
 -- name: group_next

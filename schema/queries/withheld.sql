@@ -105,7 +105,8 @@ WITH reported AS MATERIALIZED (
     JOIN runs r ON r.project_id = $1::bigint AND r.id = u.id
     CROSS JOIN LATERAL (
         SELECT v.series_id FROM measurements v
-        WHERE v.project_id = r.project_id AND v.run_id = r.id AND v.extra ->> 'object' IS NOT NULL OFFSET 0) m),
+        WHERE v.project_id = r.project_id AND v.commit_id = r.commit_id AND v.run_id = r.id
+          AND v.extra ->> 'object' IS NOT NULL OFFSET 0) m),
 placed AS MATERIALIZED (
     SELECT a.id, s.branch, x.commit_low_id, x.commit_high_id, t.commit_id
     FROM reported t

@@ -222,6 +222,21 @@ static void insert_points(const char *url, unsigned first, unsigned last)
     pfc_test_sql(url, sql);
 }
 
+static void insert_run(const char *url, unsigned n)
+{
+    char sql[700];
+
+    (void)snprintf(
+        sql, sizeof(sql),
+        "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite,"
+        "  suite_hash, machine_id, infra, started_at, finished_at)"
+        " SELECT r.project_id, md5(c.sha), 'h', c.id, 'main', r.suite, r.suite_hash,"
+        "  r.machine_id, false, c.time, c.time FROM (SELECT * FROM runs ORDER BY id LIMIT 1) r"
+        " JOIN commits c ON c.project_id = r.project_id AND c.sha = '%s'",
+        fx_sha(n));
+    pfc_test_sql(url, sql);
+}
+
 /* A run with the lowest number that brings its point late, and the first points. */
 static void begin_long(fx_ground *g)
 {
@@ -230,12 +245,7 @@ static void begin_long(fx_ground *g)
     fx_commits(g->db, g->project, 1, LAST);
     fx_measure(run, "long", "time_ns", 100, 0.01, 3, 3, 1);
     fx_ingest(g->db, g->project, run);
-    pfc_test_sql(g->url,
-                 "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite,"
-                 "  suite_hash, machine_id, infra, started_at, finished_at)"
-                 " SELECT r.project_id, md5(c.sha), 'h', c.id, 'main', r.suite, r.suite_hash,"
-                 "  r.machine_id, false, c.time, c.time FROM runs r JOIN commits c"
-                 "  ON c.project_id = r.project_id AND c.sha = lpad(to_hex(1310), 40, '0')");
+    insert_run(g->url, LATE);
     insert_points(g->url, 2, LONG);
 }
 
@@ -289,6 +299,41 @@ Test(steady, a_long_series_is_read_from_its_anchor_on)
     free(got);
     fx_end(&parts);
     fx_end(&whole);
+}
+
+/* Every fifth run has a lower number than those before it, as when its runner stored it last: a
+ * history in memory is not continued without its point. */
+Test(steady, newer_points_of_runs_with_lower_numbers_are_not_missed)
+{
+    fx_ground grounds[] = { fx_begin(3), fx_begin(3) };
+    pfc_detected sum = { 0 };
+    char *expected, *got;
+
+    for (size_t k = 0; k < PFC_ARRAY_LEN(grounds); k++) {
+        fx_ground *g = &grounds[k];
+        pfc_run *run = fx_run(1);
+
+        fx_commits(g->db, g->project, 1, 240);
+        fx_measure(run, "long", "time_ns", 100, 0.01, 3, 3, 1);
+        fx_ingest(g->db, g->project, run);
+        for (unsigned n = 105; n <= 240; n += 5)
+            insert_run(g->url, n);
+        insert_points(g->url, 2, k ? 100 : 240);
+        fx_detect(g->db);
+    }
+    for (unsigned n = 101; n <= 240; n++) {
+        insert_points(grounds[1].url, n, n);
+        judge_waiting(grounds[1].db, &sum);
+    }
+    expected = results_of(grounds[0].url, true);
+    got = results_of(grounds[1].url, true);
+    cr_assert(eq(str, got, expected));
+    cr_assert(gt(sz, sum.passed, 60));
+    cr_assert(gt(sz, sum.reused, 2));
+    free(expected);
+    free(got);
+    fx_end(&grounds[0]);
+    fx_end(&grounds[1]);
 }
 
 /* Another server judges some of the points: what this one has in memory is not used then. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Processor time of judging one new point in the service, by the length of the series.
 
-A project with SERIES series is filled with runs, and everything is judged. Then further runs arrive, one commit after the
-other, one every SECONDS. The figure is the processor time of the server and of every PostgreSQL process together, from
+A project with SERIES series is filled with runs, everything is judged, and the tables are analysed. Then further runs
+arrive, one commit after the other, one every SECONDS. The figure is the processor time of the server and of every PostgreSQL process together, from
 before the first of these runs until the last one is judged, by the new points: storing them is part of it. `batches`:
 how many transactions of judging there were; fewer than runs means that some runs were judged together, because the
 machine was too slow for the rhythm. `history`: share of the series' judgements that needed the history.
@@ -17,6 +17,7 @@ import glob
 import os
 import random
 import re
+import subprocess
 import sys
 import time
 import urllib.request
@@ -26,6 +27,7 @@ from situations import instant, sha  # noqa: E402
 from stack import Stack, wait_for  # noqa: E402
 
 START, HOUR = 1_760_000_000, 3600
+COPIED_FROM = 500  # points of a series; more are inserted by SQL
 
 
 def processor_s(data):
@@ -100,6 +102,32 @@ def judged(api):
              deadline_s=3600)
 
 
+def sql(stack, text):
+    subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", os.path.join(stack.data, "run"), "-U", "perfci", "-d", "perfci", "-c", text],
+                   check=True, stdin=subprocess.DEVNULL, env=stack.env)
+
+
+# Copies of the first run at the commits 1 .. points - 1 of the history, with other values: as if they had been posted.
+COPIED = """
+INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id, infra, started_at, finished_at)
+SELECT r.project_id, md5(c.sha), r.header_hash, c.id, r.branch, r.suite, r.suite_hash, r.machine_id, false,
+       c.time + interval '600 s', c.time + interval '660 s'
+FROM (SELECT * FROM runs ORDER BY id LIMIT 1) r
+JOIN branch_commits b ON b.project_id = r.project_id AND b.branch = r.branch AND b.commit_id <> r.commit_id
+JOIN commits c ON c.project_id = r.project_id AND c.id = b.commit_id
+WHERE b.position <= (SELECT min(position) FROM branch_commits) + {points} - 1 ORDER BY b.position;
+INSERT INTO measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min, samples, blocks)
+SELECT v.project_id, s.id, v.id, v.commit_id, 3, l.x, l.x, l.x, l.x, ARRAY[l.x * 0.998, l.x, l.x * 1.003], '{{1,1,1}}'
+FROM runs v JOIN series s ON s.project_id = v.project_id
+JOIN branch_commits b ON b.project_id = v.project_id AND b.branch = v.branch AND b.commit_id = v.commit_id
+CROSS JOIN LATERAL (SELECT s.last_median * CASE WHEN s.id % 10 < 10 * {steps} AND b.position % 400 >= 200 THEN 1.05 ELSE 1 END
+                           * (1 + 0.005 * random_normal) AS x
+                    FROM (SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) + 0 * s.id AS random_normal) n) l
+WHERE v.id > (SELECT min(id) FROM runs);
+INSERT INTO jobs (project_id, kind, branch) SELECT id, 'detect', 'main' FROM projects;
+ANALYZE"""
+
+
 def counters(stack):
     """Batches, judged series, and those of them that needed no history, since the server started."""
     request = urllib.request.Request(stack.url + "/metrics", headers={"Authorization": "Bearer " + stack.token()})
@@ -113,9 +141,15 @@ def measure(series, points, runs, steps, every):
     with Stack(runner=False) as stack:
         fill = Fill(stack.api, "judged", series, steps)
         fill.commits(points + runs)
-        for _ in range(points):
+        if points > COPIED_FROM:
+            fill.run()
+            judged(stack.api)
+            sql(stack, COPIED.format(points=points, steps=steps))
+            fill.done = points
+        for _ in range(points - fill.done):
             fill.run()
         judged(stack.api)
+        sql(stack, "VACUUM ANALYZE")  # as autovacuum does within minutes; a plan without statistics is another one
         old = counters(stack)
         before, start = processor_s(stack.data), time.monotonic()
         for k in range(runs):

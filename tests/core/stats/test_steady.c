@@ -304,7 +304,7 @@ Test(steady, a_replay_of_other_options_is_not_continued)
 
     make(&s, 3, 400, HOUR);
     cr_assert(
-        eq(int, pfc_steady_detect(s.points, 399, 0, &one, &replay, &judged, &found, NULL), PFC_OK));
+        eq(int, pfc_steady_detect(s.points, 200, 0, &one, &replay, &judged, &found, NULL), PFC_OK));
     pfc_detection_clear(&found);
     cr_assert(eq(int, pfc_steady_detect(s.points, 400, 0, &other, &replay, &judged, &found, NULL),
                  PFC_OK));
