@@ -5,7 +5,7 @@ import type { CompareReply, CompareRow } from "../api/types";
 import { plotQuery } from "../base/compared";
 import { plural } from "../base/format";
 import { withQuery } from "../base/route";
-import { floats } from "../charts/lines";
+import { column } from "../charts/lines";
 import { SideDots } from "../charts/side_dots";
 import { Spark } from "../charts/spark";
 import { useSeen } from "../widgets/in_view";
@@ -20,7 +20,7 @@ export function pictured(reply: PlotReply, row: CompareRow, a: string, b: string
     const column = reply.columns.commit.indexOf(commit);
     return (of?.samples ?? []).filter((s) => s[0] === column).flatMap((s) => s.slice(1)).filter((v): v is number => v !== null);
   };
-  return { values: after ? [...floats(after.median)].map((v) => (Number.isFinite(v) ? v : null)) : [], a: samples(before, a), b: samples(after, b) };
+  return { values: after ? [...column(reply, after.median)].map((v) => (Number.isFinite(v) ? v : null)) : [], a: samples(before, a), b: samples(after, b) };
 }
 
 export function CompareRowChart(props: { row: CompareRow; reply: CompareReply; project: string | null; tone: string }) {
