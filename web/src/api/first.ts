@@ -1,6 +1,6 @@
-/* The requests that a page makes at once, as far as its address tells them. Pure. */
+/* The requests that the first screen of a page waits for, as far as its address tells them. Pure. */
 import type { Route } from "../base/route";
-import { detailPath, headlinesPath, hiddenPath, lastNightPath, movedPath, openGroupsPath, recentJobsPath, recentRunsPath } from "./overview";
+import { detailPath, headlinesPath, hiddenPath, lastNightPath, movedPath, openGroupsPath } from "./overview";
 import { namesPath, plotPath } from "./plot";
 
 /** width: of the window. */
@@ -8,5 +8,6 @@ export function firstPaths(route: Route, query: URLSearchParams, width: number):
   const project = query.get("project");
   if (route.page === "plot") return [plotPath(route.project, query, width), namesPath(route.project)];
   if (route.page !== "overview" || !project) return [];
-  return [detailPath, headlinesPath, openGroupsPath, lastNightPath, movedPath, hiddenPath, recentJobsPath, recentRunsPath].map((path) => path(project));
+  /* Not the jobs and runs at the page's end: their answers would take the server's time while the first screen waits. */
+  return [detailPath, headlinesPath, openGroupsPath, lastNightPath, movedPath, hiddenPath].map((path) => path(project));
 }

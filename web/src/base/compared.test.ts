@@ -15,12 +15,17 @@ test("an expression names the series of both sides, with quotes escaped", () => 
   assert.equal(selectOf(row({ benchmark: "\u00e9".repeat(500) })), null); /* over 1,000 bytes */
 });
 
-test("ends that are not on one line, or far apart, have no plot; backwards ones change places", () => {
+test("ends that are not on one line have no plot; backwards ones change places", () => {
   assert.deepEqual([plotQuery(row(), between, "a", "b")?.["from"], plotQuery(row(), between, "a", "b")?.["to"]], ["a", "b"]);
   assert.equal(plotQuery(row(), { ...between, backwards: true }, "a", "b")?.["from"], "b");
   assert.equal(plotQuery(row(), { ...between, branch: null, commits: null }, "a", "b"), null);
-  assert.equal(plotQuery(row(), { ...between, commits: 2000 }, "a", "b"), null);
   assert.equal(plotQuery(row(), undefined, "a", "b"), null);
+});
+
+test("ends far apart have a plot of few columns without samples", () => {
+  const [near, far] = [900, 901].map((commits) => plotQuery(row(), { ...between, commits }, "a", "b"));
+  assert.deepEqual([near?.["points"], near?.["samples"]], ["1000", "true"]);
+  assert.deepEqual([far?.["points"], far?.["samples"], far?.["from"], far?.["to"]], ["300", undefined, "a", "b"]);
 });
 
 test("repeats are of undecided rows with an estimate, at most five of an end", () => {

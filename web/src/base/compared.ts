@@ -10,7 +10,8 @@ export interface Between { branch: string | null; commits: number | null; backwa
 
 const quoted = (text: string) => `"${text.replace(/[\\"]/g, "\\$&")}"`;
 const SELECT_MAX = 1000; /* bytes of an expression */
-const COMMITS_MAX = 900; /* between both ends; beyond, commits share a column and have no samples */
+const COMMITS_MAX = 900; /* between both ends, each with a column and its samples */
+const FAR_COLUMNS = 300; /* beyond: more than the small chart has pixels; commits share a column, and there are no samples */
 
 /** The expression for the series of both sides; null: it is longer than the service takes. */
 export function selectOf(row: ComparedRow): string | null {
@@ -24,9 +25,10 @@ export function selectOf(row: ComparedRow): string | null {
 /** Members of the query for the plot between both ends; null: they have no plot together. */
 export function plotQuery(row: ComparedRow, between: Between | undefined, a: string, b: string): Record<string, string> | null {
   const select = selectOf(row);
-  if (!select || !between?.branch || between.commits === null || between.commits > COMMITS_MAX) return null;
+  if (!select || !between?.branch || between.commits === null) return null;
   const [from, to] = between.backwards ? [b, a] : [a, b];
-  return { branch: between.branch, select, from, to, points: "1000", samples: "true" };
+  const ends = { branch: between.branch, select, from, to };
+  return between.commits > COMMITS_MAX ? { ...ends, points: String(FAR_COLUMNS) } : { ...ends, points: "1000", samples: "true" };
 }
 
 export const REPEATS_MAX = 5; /* of each end in one order */

@@ -48,7 +48,7 @@ export function floats(text: string, factor = 1): Float32Array {
 }
 
 /** The values of a column, times a factor; the reply's own are left as they are. */
-function column(reply: PlotReply, from: Floats, factor = 1): Float32Array {
+export function column(reply: PlotReply, from: Floats, factor = 1): Float32Array {
   if (typeof from === "string") return floats(from, factor);
   const values = reply.arrays?.[from];
   if (!values) throw new RangeError(`the reply has no array ${from}`);

@@ -43,6 +43,19 @@ test("a spike among more columns than pixels stays visible", () => {
   assert.equal(dark(f, 3, 20), 0);
 });
 
+test("a band within the line's own thickness is left out; one that reaches farther is drawn whole", () => {
+  const [flat, f] = [frame(10, 9, [0, 10], [0, 9]), frame(10, 9, [0, 10], [0, 9])];
+  const thin = (low: number, high: number): RasterLine => ({ ...line([4.5, 4.5, 4.5], [low, low, low], [high, high, high]), alpha: 0.5 });
+  drawn(flat, [0, 5, 10], { ...line([4.5, 4.5, 4.5]), alpha: 0.5 });
+  drawn(f, [0, 5, 10], thin(4.1, 4.9));
+  assert.deepEqual(f.pixels, flat.pixels);
+  drawn(f, [0, 5, 10], thin(4.1, 6.5));
+  assert.ok(dark(f, 5, 3) > 0, "above the line");
+  assert.ok(dark(f, 5, 4) > dark(flat, 5, 4), "under it");
+  drawn(f, [0, 5, 10], thin(2.5, 4.9));
+  assert.ok(dark(f, 5, 6) > 0, "below the line");
+});
+
 test("what lies outside of the frame is not drawn and harms nothing", () => {
   const f = frame(10, 10, [4, 6], [0, 1]);
   const columns = drawn(f, [0, 5, 10], line([0.5, 0.5, 0.5]));

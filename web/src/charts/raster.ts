@@ -198,8 +198,10 @@ export function drawLine(frame: Frame, xs: ArrayLike<number>, line: RasterLine, 
   const share = Math.round(line.alpha * 256);
   const pale = Math.round(line.alpha * 0.28 * 256);
   for (let c = 0; c < width; c++) {
-    const highest = top[c] as number;
-    if (banded && (bandTop[c] as number) < Infinity) span(ink, c, bandTop[c] as number, bandBottom[c] as number, pale);
-    if (highest < Infinity) span(ink, c, highest - thick / 2, (bottom[c] as number) + thick / 2, share);
+    const from = (top[c] as number) - thick / 2;
+    const to = (bottom[c] as number) + thick / 2;
+    /* A band within the line would be seen through it only: of 200 lines most are such, and each span costs as much as the line's. */
+    if (banded && ((bandTop[c] as number) < from || (bandBottom[c] as number) > to)) span(ink, c, bandTop[c] as number, bandBottom[c] as number, pale);
+    if (from < Infinity) span(ink, c, from, to, share);
   }
 }

@@ -24,7 +24,15 @@ function ask(anchor: HTMLAnchorElement): void {
   for (const path of firstPaths(matchRoute(anchor.pathname), new URLSearchParams(anchor.search), window.innerWidth)) askAhead(path, KEEP_MS);
 }
 
+/** The code behind the links of the section's row, once the page that is open has nothing to do. */
+function fetchSection(): void {
+  const connection = (navigator as { connection?: { saveData?: boolean } }).connection;
+  if (connection?.saveData) return;
+  document.querySelectorAll<HTMLAnchorElement>(".nav-here .nav-pages a").forEach((a) => fetchCode(matchRoute(a.pathname).page));
+}
+
 export function startAhead(): void {
+  if ("requestIdleCallback" in window) window.addEventListener("load", () => requestIdleCallback(fetchSection));
   document.addEventListener("pointerover", (e) => {
     window.clearTimeout(resting);
     const anchor = linkOf(e);

@@ -5,12 +5,13 @@ import type { CompareReply, CompareRow } from "../api/types";
 import { plotQuery } from "../base/compared";
 import { plural } from "../base/format";
 import { withQuery } from "../base/route";
-import { floats } from "../charts/lines";
+import { column } from "../charts/lines";
 import { SideDots } from "../charts/side_dots";
 import { Spark } from "../charts/spark";
 import { useSeen } from "../widgets/in_view";
 
-interface Pictured { values: (number | null)[]; a: number[]; b: number[] }
+/** shared: a value is of several commits. results: of the newer side's series between both commits. */
+interface Pictured { values: (number | null)[]; a: number[]; b: number[]; shared: boolean; results: number }
 
 /** The lines of both sides in the reply; a side that is another series has a line of its own. */
 export function pictured(reply: PlotReply, row: CompareRow, a: string, b: string): Pictured {
@@ -20,7 +21,8 @@ export function pictured(reply: PlotReply, row: CompareRow, a: string, b: string
     const column = reply.columns.commit.indexOf(commit);
     return (of?.samples ?? []).filter((s) => s[0] === column).flatMap((s) => s.slice(1)).filter((v): v is number => v !== null);
   };
-  return { values: after ? [...floats(after.median)].map((v) => (Number.isFinite(v) ? v : null)) : [], a: samples(before, a), b: samples(after, b) };
+  return { values: after ? [...column(reply, after.median)].map((v) => (Number.isFinite(v) ? v : null)) : [], a: samples(before, a), b: samples(after, b),
+    shared: reply.places > reply.columns.commit.length, results: after?.points ?? 0 };
 }
 
 export function CompareRowChart(props: { row: CompareRow; reply: CompareReply; project: string | null; tone: string }) {
@@ -32,12 +34,13 @@ export function CompareRowChart(props: { row: CompareRow; reply: CompareReply; p
   const measured = shown ? shown.values.filter((v) => v !== null).length : 0;
   return (
     <span ref={at} class="row-chart">
-      {!asked ? <small class="muted">no chart: {reply.between?.branch ? "too many commits between" : "not on one line"}</small>
+      {!asked ? <small class="muted">no chart: {reply.between?.branch && reply.between.commits !== null ? "its names are too long" : "not on one line"}</small>
         : typeof got === "string" ? <small class="muted">not read: {got}</small>
         : <>
           <Spark values={shown?.values} tone={props.tone} />
           {shown && shown.a.length + shown.b.length > 0 && <SideDots a={shown.a} b={shown.b} tone={props.tone} />}
-          {shown && <span class="sr-only">{plural(measured, "commit")} measured from A to B; {plural(shown.a.length, "sample")} of A, {plural(shown.b.length, "sample")} of B</span>}
+          {shown && <span class="sr-only">{shown.shared ? `${plural(shown.results, "result")} from A to B, several commits a point`
+            : `${plural(measured, "commit")} measured from A to B; ${plural(shown.a.length, "sample")} of A, ${plural(shown.b.length, "sample")} of B`}</span>}
         </>}
     </span>
   );
