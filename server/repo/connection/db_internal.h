@@ -22,17 +22,17 @@ typedef struct pfc_conn {
 } pfc_conn;
 
 /** Which primary it is; 0: unknown. */
-typedef struct pfc_place {
+typedef struct pfc_primary {
     int64_t system, timeline;
-} pfc_place;
+} pfc_primary;
 
-/** What is known of the database of a pool. */
+/** State of the database of a pool, as its connections saw it. */
 typedef struct pfc_reach {
     pthread_mutex_t lock;
     int64_t failed_ns; /* when the last attempt to connect failed; 0: it did not. guarded by lock */
     bool trying;       /* an attempt after a failed one. guarded by lock */
     pfc_err failed;    /* guarded by lock */
-    pfc_place place;   /* of the newest primary. guarded by lock */
+    pfc_primary place; /* of the newest primary. guarded by lock */
     bool clock_differs; /* guarded by lock */
 } pfc_reach;
 

@@ -54,7 +54,7 @@ void pfc_reach_end(pfc_reach *reach, const pfc_err *failed)
 }
 
 /* One round trip; what the role may not read stays 0. */
-static void look(PGconn *pg, pfc_place *out, double *now_s)
+static void look(PGconn *pg, pfc_primary *out, double *now_s)
 {
     PGresult *res =
         PQexec(pg, "SELECT extract(epoch FROM pg_catalog.clock_timestamp()),"
@@ -62,7 +62,7 @@ static void look(PGconn *pg, pfc_place *out, double *now_s)
                    "pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8))::bit(32)::int"
                    " END, system_identifier FROM pg_catalog.pg_control_system()");
 
-    *out = (pfc_place){ 0 };
+    *out = (pfc_primary){ 0 };
     if (PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) == 1) {
         *now_s = strtod(PQgetvalue(res, 0, 0), NULL);
         out->timeline = strtoll(PQgetvalue(res, 0, 1), NULL, 10);
@@ -87,7 +87,7 @@ static void compare_clocks(pfc_reach *reach, double ahead_s)
 
 pfc_code pfc_reach_compare(pfc_reach *reach, PGconn *pg, int64_t *timeline, pfc_err *err)
 {
-    pfc_place place;
+    pfc_primary place;
     double now_s = 0;
     pfc_code code = PFC_OK;
 
