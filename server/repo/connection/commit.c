@@ -1,6 +1,6 @@
 /*
  * The end of a transaction. Success is reported only when a synchronous standby has the
- * transaction, too: PostgreSQL answers with success and a warning when its wait for one was cancelled.
+ * transaction, too: PostgreSQL answers with success and a warning when its wait was cancelled.
  */
 #include <string.h>
 
