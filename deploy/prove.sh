@@ -9,9 +9,8 @@
 #           two servers, their kills, commands and bisections: exactly one right comment at the end of each
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
-#   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
-#   queue-pooled  16 servers over PgBouncer with 20 connections, 20 kills of a server, of PgBouncer or of the database:
-#           what was acknowledged is stored once
+#   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once; then 16 servers over
+#           PgBouncer with 20 connections, 20 kills: what was acknowledged is stored once
 #   queue-crowd  10^5 jobs that fit no runner, 1,000 runners that wait: times and statements of a lease
 #   histories  5,000 commits appended to 10^6 in one request, with merges, and named by runs before: 2 s each; runs of
 #           unknown commits as fast as with 1,000 commits
@@ -56,7 +55,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue queue-pooled queue-crowd histories scale day judging slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories scale day judging slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -110,7 +109,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,56s/^# \{0,1\}//p' "$0"
+        sed -n '2,55s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -425,12 +424,7 @@ prove_night() {
 prove_queue() {
     built || return 1
     say "queue: 10,000 jobs, 500 kills, 500 stops"
-    script lost_runners.py --strict --seed "$$" "${most[@]}"
-}
-
-prove_queue-pooled() {
-    built || return 1
-    say "queue-pooled: 16 servers over 20 connections, 20 kills"
+    script lost_runners.py --strict --seed "$$" "${most[@]}" || return 1
     script pooled_servers.py --seed "$$" "${most[@]}"
 }
 
