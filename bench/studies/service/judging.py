@@ -140,12 +140,18 @@ def counters(stack):
 def measure(series, points, runs, steps, every):
     with Stack(runner=False) as stack:
         fill = Fill(stack.api, "judged", series, steps)
-        fill.commits(points + runs)
         if points > COPIED_FROM:
+            fill.commits(COPIED_FROM)
+            sql(stack, "ANALYZE")
+            fill.done = COPIED_FROM
+            fill.commits(points + runs - COPIED_FROM)
+            fill.done = 0
             fill.run()
             judged(stack.api)
             sql(stack, COPIED.format(points=points, steps=steps))
             fill.done = points
+        else:
+            fill.commits(points + runs)
         for _ in range(points - fill.done):
             fill.run()
         judged(stack.api)
