@@ -23,6 +23,7 @@ class Prove(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         (self.folder / "deploy").mkdir()
         self.script = shutil.copy(ROOT / "deploy/prove.sh", self.folder / "deploy")
+        shutil.copy(ROOT / "deploy/prove_debian.sh", self.folder / "deploy")
         self.path = self.folder / "path"
         self.path.mkdir()
         for name in TOOLS:
