@@ -29,6 +29,7 @@ LIMITS = [
     ("comment", "--pr", 1, 2**31 - 1), ("suite", "--batch", 1, 1024), ("suite", "--sequence", 1, 65536), ("up", "--port", 0, 65535),
     ("capacity", "--commits", "0.001", "1e6", "0.0009", "1.0001e6"), ("capacity", "--runs", "0.01", "1e4", "0.009", "1.0001e4"),
     ("capacity", "--series", 1, 10**8), ("capacity", "--points", 1, 20000), ("capacity", "--samples", 1, 100000),
+    ("capacity", "--changing", "0", "1", "-0.001", "1.001"),
     ("capacity", "--growth", "0", "10", "-0.001", "10.001"), ("capacity", "--peak", "1", "100", "0.999", "100.1"),
     ("capacity", "--retain-raw", 0, 1200), ("capacity", "--retain-days", 0, 1200), ("capacity", "--months", 1, 1200), ("capacity", "--cores", 1, 4096),
     ("trace check", "--limit", 1, 100000), ("mcp", "--page", 1, 100), ("mcp", "--max-answer", 16, 16384),
