@@ -224,8 +224,8 @@ typedef struct pfc_settled {
  * out->changes: changes at or after the first point that was not final, indices into h; noise and
  * watching are of the newest segment. Clear *out.
  * The result is that of the first *judged points of h, which end with the newest that is due
- * (core/changepoint/online/steady.h); *replay is as of pfc_steady_detect, of the points from the new
- * at->anchor on. With h->anchored every point is due, and *replay is left alone.
+ * (core/changepoint/online/steady.h); *replay is as of pfc_steady_detect, of the points from the
+ * new at->anchor on. With h->anchored every point is due, and *replay is left alone.
  */
 pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_settled *at,
                             pfc_steady_replay *replay, size_t *judged, pfc_detection *out,

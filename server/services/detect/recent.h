@@ -9,12 +9,12 @@
 
 #include "server/services/detect/detect.h"
 
-#define PFC_RECENT_BYTES (48u << 20) /* of all; those that were used longest ago go first */
+#define PFC_RECENT_BYTES (48u << 20) /* of all; the least recently judged go first */
 
 typedef struct pfc_recent pfc_recent;
 
-/** Copies a history as of a judgement, and takes *replay, which is zero then: the points from number
- *  `from` of h on. before: points of the series before that one. NULL: it cannot be kept. */
+/** Copies a history as of a judgement, from point number `from` of h on, and takes *replay, which
+ *  is zero then. before: points of the series before that one. NULL: it cannot be kept. */
 pfc_recent *pfc_recent_new(int64_t project_id, int64_t series_id, int64_t generation,
                            const pfc_history *h, size_t from, int64_t before,
                            pfc_steady_replay *replay);
