@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # shellcheck shell=bash disable=SC2154
 # Proofs in systems made for them, and of the packages: a part of prove.sh, which has the variables and functions.
 
