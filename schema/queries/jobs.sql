@@ -352,16 +352,34 @@ RETURNING j.id;
 SELECT pg_notify('perfci', job_news(j, p.name)) FROM jobs j JOIN projects p ON p.id = j.project_id WHERE j.id = $1::bigint;
 
 -- name: detect_take
--- The oldest job that waits and the others of its project: judging a series once serves all of them.
+-- The oldest job that waits, and others of its project: judging a series once serves all of them. Runs of one branch,
+-- suite and class of machines measure the same series, which two workers cannot judge at a time: a worker takes what no
+-- other one has begun, as far as there is any, and one kind of runs after the other. Looked at are the oldest 8 * limit.
 -- in: lease_hash text, seconds f64, limit i64
 -- out: id i64, project_id i64, run_id i64, branch text
-WITH first AS MATERIALIZED (
-    SELECT project_id FROM jobs WHERE state = 'queued' AND kind = 'detect'
-    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED),
+WITH begun AS MATERIALIZED (
+    SELECT DISTINCT j.project_id, coalesce(j.branch, r.branch) AS branch, r.suite, k.class
+    FROM jobs j
+    LEFT JOIN runs r ON r.project_id = j.project_id AND r.id = j.run_id
+    LEFT JOIN machines k ON k.id = r.machine_id
+    WHERE j.state = 'leased' AND j.kind = 'detect' AND j.lease_until > statement_timestamp()),
+waiting AS MATERIALIZED (
+    SELECT w.project_id, w.id, coalesce(w.branch, r.branch) AS branch, r.suite, k.class,
+           EXISTS (SELECT FROM begun b WHERE b.project_id = w.project_id AND b.branch = coalesce(w.branch, r.branch)
+                   AND b.suite IS NOT DISTINCT FROM r.suite AND b.class IS NOT DISTINCT FROM k.class) AS begun
+    FROM (SELECT j.project_id, j.id, j.branch, j.run_id FROM jobs j WHERE j.state = 'queued' AND j.kind = 'detect'
+          ORDER BY j.id LIMIT 8 * $3::int) w
+    LEFT JOIN runs r ON r.project_id = w.project_id AND r.id = w.run_id
+    LEFT JOIN machines k ON k.id = r.machine_id),
+first AS MATERIALIZED (SELECT * FROM waiting ORDER BY begun, id LIMIT 1),
 batch AS MATERIALIZED (
-    SELECT j.project_id, j.id FROM jobs j
-    WHERE j.project_id = (SELECT project_id FROM first) AND j.state = 'queued' AND j.kind = 'detect'
-    ORDER BY j.id LIMIT $3::int FOR UPDATE SKIP LOCKED)
+    SELECT j.project_id, j.id
+    FROM first f
+    JOIN waiting w ON w.project_id = f.project_id AND w.begun = f.begun
+    JOIN jobs j ON j.project_id = w.project_id AND j.id = w.id
+    WHERE j.state = 'queued'
+    ORDER BY (w.branch, w.suite, w.class) IS DISTINCT FROM (f.branch, f.suite, f.class), w.branch, w.suite, w.class, j.id
+    LIMIT $3::int FOR UPDATE OF j SKIP LOCKED)
 UPDATE jobs j
 SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
     lease_until = statement_timestamp() + make_interval(secs => $2::float8),
