@@ -155,8 +155,8 @@ static json_t *encode_plot(arrays *out, const pfc_plot *p, const char *branch)
 }
 
 /* The length of the JSON as a 32-bit little-endian number, the JSON, filled up with blanks to a
- * multiple of 4 bytes, then the arrays: a browser uses them in place, and 200 lines take neither the
- * time of base64 nor that of gzip, which saves a third of base64 and nothing of floats. */
+ * multiple of 4 bytes, then the arrays: a browser uses them in place, and 200 lines take neither
+ * the time of base64 nor that of gzip, which saves a third of base64 and nothing of floats. */
 static pfc_code encode_arrays(const pfc_plot *p, const char *branch, pfc_reply *reply, pfc_err *err)
 {
     arrays out = { 0 };

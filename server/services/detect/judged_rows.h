@@ -1,5 +1,5 @@
 /*
- * What judging leaves in the rows of series and of their states, for several series at once.
+ * Stores the results of judging in the rows of several series, and of their states, at once.
  */
 #ifndef PFC_SERVER_SERVICES_DETECT_JUDGED_ROWS_H
 #define PFC_SERVER_SERVICES_DETECT_JUDGED_ROWS_H
