@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"
+#include "server/repo/sql/jobs.h"
 #include "server/services/alerts/alerts.h"
 #include "server/services/bisect/bisect.h"
 #include "server/services/detect/detect.h"
@@ -464,4 +465,68 @@ Test(detect, a_circle_of_waiting_costs_a_series_another_try_and_no_more)
     free(left);
     pfc_db_close(db);
     free(url);
+}
+
+/* ---- what a worker takes ---- */
+
+static void store_of_suite(pfc_db *db, int64_t p, unsigned n, const char *suite)
+{
+    pfc_run *run = fx_run(n);
+
+    free(run->suite);
+    run->suite = pfc_strdup(suite);
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 3, 3, n);
+    fx_ingest(db, p, run);
+}
+
+/* Takes at most two jobs; their suites, one letter each, sorted. The caller's to free. */
+static char *take_two(fx_ground *g, const char *lease)
+{
+    char text[200];
+    pfc_sql_detect_take_rows jobs = { 0 };
+    pfc_err err = { 0 };
+    pfc_tx *tx = NULL;
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, g->db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    cr_assert(
+        eq(int,
+           pfc_sql_detect_take(
+               tx, &(pfc_sql_detect_take_args){ .lease_hash = lease, .seconds = 60, .limit = 2 },
+               &jobs, &err),
+           PFC_OK),
+        "%s", err.msg);
+    cr_assert(eq(int, pfc_tx_commit(tx, &err), PFC_OK), "%s", err.msg);
+    pfc_tx_free(tx);
+    pfc_rows_clear(&jobs);
+    (void)snprintf(text, sizeof(text),
+                   "SELECT string_agg(r.suite, '' ORDER BY r.suite) FROM jobs j JOIN runs r ON "
+                   "r.id = j.run_id WHERE j.lease_hash = '%s'",
+                   lease);
+    return pfc_test_sql_value(g->url, text);
+}
+
+static void check_taken(fx_ground *g, const char *lease, const char *suites)
+{
+    char *taken = take_two(g, lease);
+
+    cr_assert(eq(str, taken, (char *)suites));
+    free(taken);
+}
+
+Test(detect, a_worker_takes_the_kinds_of_runs_that_no_other_one_has_begun)
+{
+    fx_ground g = fx_begin(3);
+
+    fx_commits(g.db, g.project, 1, 7);
+    for (unsigned n = 1; n <= 4; n++)
+        store_of_suite(g.db, g.project, n, n % 2 ? "a" : "b");
+    check_taken(&g, "first", "aa");
+    check_taken(&g, "second", "bb");
+    store_of_suite(g.db, g.project, 5, "b");
+    store_of_suite(g.db, g.project, 6, "a");
+    store_of_suite(g.db, g.project, 7, "c");
+    check_taken(&g, "third", "c");
+    /* What is left is begun by others: better two at it than none. */
+    check_taken(&g, "fourth", "ab");
+    fx_end(&g);
 }
