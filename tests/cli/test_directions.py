@@ -92,7 +92,7 @@ class Compare(Statuses):
             text = self.comment(doc).stdout
             self.assertTrue(text.splitlines()[1].startswith("### " + head), text)
             sign = "+" if change > 1 else "-"
-            self.assertRegex(text, rf"\| \S+ (regression|improvement) \| `gemm` \| `speed` \| cpu \| 100(\.\d+)? \| {round(100 * change)}(\.\d+)? x \| \*\*\{sign}[\d.]+ %\*\* \| \{sign}[\d.]+ % to "
+            self.assertRegex(text, rf"\| \S+ (regression|improvement) \| `gemm` \| `speed` \| cpu \| 100(\.\d+)? x \| {round(100 * change)}(\.\d+)? x \| \*\*\{sign}[\d.]+ %\*\* \| \{sign}[\d.]+ % to "
                              rf"\{sign}[\d.]+ % \|")
             self.assertNotIn("<details>", text)  # every row is a change, so none is folded
 

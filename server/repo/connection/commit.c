@@ -6,20 +6,6 @@
 
 #include "server/repo/connection/db_internal.h"
 
-/* arg: NULL, or a bool to set at a warning. */
-static void take_notice(void *arg, const PGresult *res)
-{
-    const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
-
-    if (arg && severity && strcmp(severity, "WARNING") == 0)
-        *(bool *)arg = true;
-}
-
-void pfc_conn_watch(PGconn *pg, bool *warned)
-{
-    PQsetNoticeReceiver(pg, take_notice, warned);
-}
-
 #define STANDBY_MS 15000 /* Patroni drops a standby that is away within 13 s */
 
 void pfc_commit_await(PGconn *pg, int64_t statement_ms)
@@ -95,17 +81,14 @@ pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
 }
 
 /* A commit waits for the standby only where its transaction wrote to the log. */
-pfc_code pfc_tx_replicate(pfc_tx *tx, pfc_err *err)
+pfc_code pfc_commit_replicate(PGconn *pg, pfc_err *err)
 {
     bool warned = false;
-    pfc_code code = tx->mode == PFC_TX_AUTO ? PFC_OK : pfc_tx_begin_now(tx, err);
+    pfc_code code;
 
-    if (code)
-        return code;
-    pfc_conn_watch(tx->conn->pg, &warned);
-    code =
-        pfc_conn_exec(tx->conn->pg, "SELECT pg_catalog.pg_logical_emit_message(true, 'perfci', '')",
-                      "replicate", err);
-    pfc_conn_watch(tx->conn->pg, NULL);
+    pfc_conn_watch(pg, &warned);
+    code = pfc_conn_exec(pg, "SELECT pg_catalog.pg_logical_emit_message(true, 'perfci', '')",
+                         "replicate", err);
+    pfc_conn_watch(pg, NULL);
     return !code && warned ? pfc_commit_unreplicated("replicate", err) : code;
 }

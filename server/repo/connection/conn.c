@@ -141,6 +141,20 @@ void pfc_conn_await(PGconn *pg, int64_t limit_ms)
         (void)shutdown(PQsocket(pg), SHUT_RDWR); /* PQgetResult says the rest */
 }
 
+/* arg: NULL, or a bool to set at a warning. */
+static void take_notice(void *arg, const PGresult *res)
+{
+    const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    if (arg && severity && strcmp(severity, "WARNING") == 0)
+        *(bool *)arg = true;
+}
+
+void pfc_conn_watch(PGconn *pg, bool *warned)
+{
+    PQsetNoticeReceiver(pg, take_notice, warned);
+}
+
 /* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */
 static bool is_astray(const PQconninfoOption *option)
 {

@@ -303,6 +303,13 @@ pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err)
         tx->conn->pg, tx->db->unprepared ? "BEGIN; " PFC_CONN_SEARCH_LOCAL : "BEGIN", "begin", err);
 }
 
+pfc_code pfc_tx_replicate(pfc_tx *tx, pfc_err *err)
+{
+    const pfc_code code = tx->mode == PFC_TX_AUTO ? PFC_OK : pfc_tx_begin_now(tx, err);
+
+    return code ? code : pfc_commit_replicate(tx->conn->pg, err);
+}
+
 void pfc_tx_free(pfc_tx *tx)
 {
     if (!tx)

@@ -97,6 +97,8 @@ void pfc_conn_watch(PGconn *pg, bool *warned);
 /** The code of COMMIT's answer; frees nothing. warned: its wait for a synchronous standby was
  * cancelled. */
 pfc_code pfc_conn_committed(PGconn *pg, PGresult *res, bool warned, pfc_err *err);
+/** Makes the commit of the running transaction wait for the standby. */
+pfc_code pfc_commit_replicate(PGconn *pg, pfc_err *err);
 /** PFC_EUNAVAIL: committed here, but a fail-over may take the transaction. */
 pfc_code pfc_commit_unreplicated(const char *what, pfc_err *err);
 /** PFC_EUNAVAIL, and *forgets, when a crash, or a fail-over, may take what it commits. Looked at by

@@ -33,27 +33,6 @@ typedef struct advance {
     char **states;
 } advance;
 
-static void hex_of(const uint8_t *bytes, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < len; i++) {
-        *out++ = digits[bytes[i] >> 4];
-        *out++ = digits[bytes[i] & 15];
-    }
-    *out = '\0';
-}
-
-char *pfc_steady_text(const pfc_steady *steady)
-{
-    uint8_t bytes[PFC_STEADY_BYTES];
-    const size_t len = pfc_steady_save(steady, bytes);
-    char *text = pfc_calloc(2 * len + 1, 1);
-
-    hex_of(bytes, len, text);
-    return text;
-}
-
 /* The state of a series, unless it is one of another version or of other settings. */
 static bool load_state(const pfc_sql_steady_states_row *row, const pfc_judged *series,
                        pfc_steady *out)
