@@ -467,7 +467,7 @@ Test(detect, a_circle_of_waiting_costs_a_series_another_try_and_no_more)
     free(url);
 }
 
-/* ---- what a worker takes ---- */
+/* ---- the runs that a worker takes ---- */
 
 static void store_of_suite(pfc_db *db, int64_t p, unsigned n, const char *suite)
 {
