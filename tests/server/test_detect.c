@@ -526,7 +526,7 @@ Test(detect, a_worker_takes_the_kinds_of_runs_that_no_other_one_has_begun)
     store_of_suite(g.db, g.project, 6, "a");
     store_of_suite(g.db, g.project, 7, "c");
     check_taken(&g, "third", "c");
-    /* What is left is begun by others: better two at it than none. */
+    /* Others have begun the rest: two workers are better than none. */
     check_taken(&g, "fourth", "ab");
     fx_end(&g);
 }
