@@ -48,8 +48,8 @@ static const pfc_option capacity_options[] = {
     PFC_OPT_COUNT("samples", "N", capacity_opts, samples, 1, PFC_WIRE_MAX_SAMPLES,
                   "Samples of a measurement", .fallback = "10"),
     PFC_OPT_NUMBER("changing", "R", capacity_opts, changing, 0, 1,
-                   "Share of the measurements that are of series which changed within their last "
-                   "20 points; 0.1 is a tenth",
+                   "Share of the measurements whose series changed within its last 20 points; "
+                   "0.1 is a tenth",
                    .fallback = "0.01"),
     PFC_OPT_NUMBER("growth", "R", capacity_opts, growth, 0, 10,
                    "Growth of the runs a day in a year; 0.5 is by half", .fallback = "0"),

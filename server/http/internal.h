@@ -217,7 +217,7 @@ void httpd_reply_error(pfc_reply *reply, int status, const pfc_err *err);
 void httpd_reply_clear(pfc_reply *reply);
 /** The bytes compressed; NULL where that is no shorter. Caller frees. */
 char *httpd_gzip(const char *bytes, size_t len, size_t *out_len);
-/** Whether a body of this type gets shorter by compression. */
+/** True for a media type whose bodies compression makes shorter. */
 bool httpd_compressible(const pfc_reply *reply);
 /** "W/" and 32 digits of the body's hash. Weak, because the plain and the compressed body have the
  *  same tag. */

@@ -238,7 +238,7 @@ def full_standby(place, trials, seed):
         ledger.trial(None)
 
         def lead():
-            with contextlib.suppress(AssertionError):  # its statement is the one that finds no space
+            with contextlib.suppress(AssertionError):  # the disk is full: the statement of this call fails
                 full(standby.url)
             support.until("503", lambda: server.call("POST", "/api/v1/runs", ledger.document(ledger.last), token=ledger.token).status == 503)
             want(server.call("GET", "/healthz").status == 200, "the process must answer")

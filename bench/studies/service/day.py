@@ -83,7 +83,7 @@ class Feed:
                 time.sleep(max(0.0, due - time.monotonic()))
                 self.post(taken[1])
                 self.late_s = max(self.late_s, time.monotonic() - due)
-        except BaseException as fault:  # noqa: B036: told by the main thread
+        except BaseException as fault:  # noqa: B036: the main thread reports it
             self.fault = fault
 
     def over(self):

@@ -57,9 +57,9 @@ typedef struct pfc_steady_replay {
     size_t past_len, past_cap;
 } pfc_steady_replay;
 
-/** The result of a series as of its newest point that is due, *judged points from the start on, and
- *  in *replay the state after the last one. points[0] is number `base` of the series. PFC_EINVAL,
- *  PFC_ETOOBIG as of pfc_stats_detect, whose result this is for the first *judged points.
+/** Detects the changes up to the newest point that is due. *judged counts the points up to it; *out
+ *  equals the result of pfc_stats_detect for them. *replay gets the state after the last point.
+ *  points[0] is number `base` of the series. PFC_EINVAL, PFC_ETOOBIG as of pfc_stats_detect.
  *  *replay, zero at first, may be that of an earlier call with the first of these points: if the
  *  options and the base are the same, and a newer point is due, only the newer points are taken.
  *  Else it begins with the first point. Clear *out, and *replay also after an error. */

@@ -31,7 +31,7 @@ static void put_floats(unsigned char *out, const float *values, size_t len)
     }
 }
 
-/* The number of the array that gets the values. */
+/* Appends the values as an array. Returns its number in the answer, from 0. */
 static json_t *append_floats(arrays *out, const float *values, size_t len)
 {
     const size_t bytes = len * sizeof(*values);
@@ -43,8 +43,8 @@ static json_t *append_floats(arrays *out, const float *values, size_t len)
     return json_integer((json_int_t)out->columns++);
 }
 
-/* Base64 of the values as 32-bit little-endian floats: a fifth of the time of decimal numbers, and
- * less than half of the bytes. out not NULL: appended there instead. */
+/* Without `out`: base64 of the values as 32-bit little-endian floats, which takes a fifth of the
+ * time of decimal numbers and less than half of the bytes. With `out`: append_floats. */
 static json_t *encode_floats(arrays *out, const float *values, size_t len)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

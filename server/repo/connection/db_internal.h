@@ -30,7 +30,7 @@ typedef struct pfc_primary {
 typedef struct pfc_reach {
     pthread_mutex_t lock;
     int64_t failed_ns; /* when the last attempt to connect failed; 0: it did not. guarded by lock */
-    bool trying;       /* an attempt after a failed one. guarded by lock */
+    bool trying;       /* a caller connects again after a failure. guarded by lock */
     pfc_err failed;    /* guarded by lock */
     pfc_primary place; /* of the newest primary. guarded by lock */
     bool clock_differs; /* guarded by lock */
@@ -116,7 +116,7 @@ void pfc_commit_await(PGconn *pg, int64_t statement_ms);
  * and PQgetResult says so. The database's own limits do not help against one that hangs. */
 void pfc_conn_await(PGconn *pg, int64_t limit_ms);
 #define PFC_CONN_SETUP_MS 5000
-/** The lines of libpq's message, one for each host, in one line. */
+/** Joins the lines of libpq's message, of which each host has one, into one line. */
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
 /** The code and the sentence of a failed result; frees nothing. */
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err);

@@ -1,5 +1,6 @@
 /*
- * Whether the database can be reached, and whether it is the one that was used so far.
+ * Limits the attempts to connect while the database is away, and refuses a new connection that
+ * leads to another cluster or to a former leader.
  *
  * While it cannot, one caller at a time tries to connect, and the others return the last error:
  * otherwise each request that is refused and sent again would log in on every node of a cluster

@@ -13,7 +13,7 @@ function body(head: object, floats: number[]): ArrayBuffer {
 }
 const two = () => 2;
 
-test("arrays lie behind the head, in their order, gaps included", () => {
+test("the arrays follow the head in the order of their numbers, and a gap is NaN", () => {
   const got = readArrays(body({ name: "a" }, [1, 2, NaN, 4]), two) as { name: string; arrays: Float32Array[] };
   assert.equal(got.name, "a");
   assert.deepEqual(got.arrays.map((a) => [...a]), [[1, 2], [NaN, 4]]);
