@@ -155,6 +155,38 @@ def two_leaders(place, trials, seed):
         return f"{ledger.last} runs, {ledger.refused} times 503"
 
 
+def other_cluster(place, trials, seed):
+    """The address leads to another cluster, as after a wrong entry in a proxy's list: refused with the next step, nothing is
+    stored there, and all is taken when the address is right again. A server that starts there takes it as its own."""
+    database = place.cluster.database()
+    other = support.Cluster()
+    try:
+        other.count = place.cluster.count - 1  # the same name of the database
+        elsewhere = other.database(migrated=True)
+        with address(folder_of(database)) as (path, turn):
+            ledger = Ledger(database, [place.server(database.replace(f"host={folder_of(database)}", f"host={path}"))], seed)
+            server = ledger.servers[0]
+            ledger.trial(None)
+            for _ in trials:
+                document = ledger.document(ledger.last + 1)
+
+                def lose(document=document):
+                    turn(folder_of(elsewhere))
+                    drop_connections(database)
+                    sentence(server, ("it is of another cluster", "correct the host list or the proxy"), ledger.token, document)
+
+                ledger.trial(lose, count=40, recover=lambda: turn(folder_of(database)))
+            want(sql(elsewhere, "SELECT count(*) FROM runs") == "0", "stored in the other cluster")
+            ledger.finish()
+            place.end_servers()
+            turn(folder_of(elsewhere))
+            place.server(elsewhere.replace(f"host={folder_of(elsewhere)}", f"host={path}"))  # returns when it is ready
+            place.end_servers()
+        return f"{ledger.last} runs, {ledger.refused} times 503"
+    finally:
+        other.close()
+
+
 def clocks_apart(place, trials, seed):
     """The standby that is promoted has a clock that is a day ahead, or a day behind: the log names it, what was leased by the
     other clock becomes free, and nothing is lost, doubled or judged otherwise."""
