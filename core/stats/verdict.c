@@ -82,13 +82,10 @@ static void compare_exact(const double *a, size_t na, const double *b, size_t nb
     out->p = differ ? 0.0 : 1.0;
 }
 
-static pfc_verdict judge(const pfc_interval *shift, bool reached, double p, double alpha,
-                         double margin)
+static pfc_verdict judge(const pfc_interval *shift, double p, double alpha, double margin)
 {
     double low = expm1(shift->low);
     double high = expm1(shift->high);
-    if (!reached)
-        return PFC_VERDICT_INCONCLUSIVE;
     if (low >= -margin && high <= margin)
         return PFC_VERDICT_SAME;
     if (p < alpha && (low > 0.0 || high < 0.0))
@@ -129,8 +126,8 @@ static pfc_code compare_noisy(const double *la, size_t na, const double *lb, siz
     out->rel_change = expm1(shift.value);
     out->rel_low = expm1(shift.low);
     out->rel_high = expm1(shift.high);
-    out->verdict =
-        na < 3 || nb < 3 ? PFC_VERDICT_INCONCLUSIVE : judge(&shift, reached, out->p, alpha, margin);
+    out->few = !reached || na < 3 || nb < 3;
+    out->verdict = out->few ? PFC_VERDICT_INCONCLUSIVE : judge(&shift, out->p, alpha, margin);
     return code;
 }
 

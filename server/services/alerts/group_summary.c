@@ -9,7 +9,10 @@
 
 #include "core/base/buf.h"
 
-#define TEXT_MAX (1024 * 1024)
+#define TEXT_MAX    (1024 * 1024)
+/* Names that are listed where no description fits, and their length from the second on. */
+#define NAMES       3
+#define NAMES_BYTES 120
 
 void pfc_slice_clear(pfc_slice *slice)
 {
@@ -102,19 +105,84 @@ static void put_term(pfc_buf *out, const pfc_slice_term *t)
         pfc_buf_putc(out, '}');
 }
 
-static void put_terms(pfc_buf *out, const pfc_slice *s)
+static void put_description(pfc_buf *out, const pfc_slice *s)
 {
-    if (s->terms_len == 0)
-        return;
-    pfc_buf_puts(out, s->exact ? ": " : "; no exact description, closest: ");
     for (size_t i = 0; i < s->terms_len; i++) {
         if (i)
             pfc_buf_puts(out, " and ");
         put_term(out, &s->terms[i]);
     }
-    if (!s->exact)
-        pfc_buf_printf(out, " (%zu of the %zu that moved, and %zu that did not)", s->hit_fits,
-                       s->hit, s->other_fits);
+}
+
+/* An inexact description helps when most of what it holds for moved, and it holds for most that
+ * moved. */
+static bool describes(const pfc_slice *s)
+{
+    return s->terms_len && 3 * s->hit_fits >= 2 * s->hit && 2 * s->other_fits <= s->hit_fits;
+}
+
+/* Series that moved most go first, then those whose change is not known; by name where equal. */
+static bool precedes(const pfc_slice_series *a, const pfc_slice_series *b)
+{
+    const double x = isfinite(a->rel_change) ? fabs(a->rel_change) : -1;
+    const double y = isfinite(b->rel_change) ? fabs(b->rel_change) : -1;
+
+    return x != y ? x > y : strcmp(a->benchmark, b->benchmark) < 0;
+}
+
+/* The series that moved most and has none of these names; NULL: none is left. */
+static const pfc_slice_series *next_named(const pfc_slice_series *series, size_t len,
+                                          const pfc_slice_series *const *named, size_t n)
+{
+    const bool headlines = headlines_count(series, len);
+    const pfc_slice_series *next = NULL;
+
+    for (size_t i = 0; i < len; i++) {
+        bool out = !series[i].hit || (series[i].headline && !headlines);
+
+        for (size_t k = 0; k < n && !out; k++)
+            out = pfc_streq(series[i].benchmark, named[k]->benchmark);
+        if (!out && (!next || precedes(&series[i], next)))
+            next = &series[i];
+    }
+    return next;
+}
+
+/* Names of benchmarks that moved: all, or if they are many or long, the ones that moved most. */
+static void put_names(pfc_buf *out, const pfc_slice_series *series, size_t len)
+{
+    const pfc_slice_series *named[NAMES], *next;
+    pfc_buf names;
+    size_t n = 0;
+
+    pfc_buf_init(&names, TEXT_MAX);
+    while ((next = next_named(series, len, named, n)) != NULL && n < NAMES) {
+        const size_t more = strlen(next->benchmark);
+
+        if (n && names.len + more > NAMES_BYTES)
+            break;
+        pfc_buf_printf(&names, "%s%s", n ? ", " : "", next->benchmark);
+        named[n++] = next;
+    }
+    pfc_buf_printf(out, "%s%s", next ? "; worst: " : ": ", names.data);
+    pfc_buf_clear(&names);
+}
+
+static void put_terms(pfc_buf *out, const pfc_slice_series *series, size_t len, const pfc_slice *s)
+{
+    if (s->exact && s->terms_len == 0)
+        return;
+    if (s->exact) {
+        pfc_buf_puts(out, ": ");
+        put_description(out, s);
+    } else if (s->hit > NAMES && describes(s)) {
+        pfc_buf_puts(out, ", most with ");
+        put_description(out, s);
+        pfc_buf_printf(out, " (%zu of these %zu", s->hit_fits, s->hit);
+        pfc_buf_printf(out, s->other_fits ? "; %zu with it did not move)" : ")", s->other_fits);
+    } else {
+        put_names(out, series, len);
+    }
 }
 
 static void put_sizes(pfc_buf *out, const pfc_slice_series *series, size_t len)
@@ -149,7 +217,7 @@ char *pfc_slice_summary(const pfc_slice_series *series, size_t len)
     if (s.family)
         pfc_buf_printf(&out, "%s ", s.family);
     pfc_buf_puts(&out, "series");
-    put_terms(&out, &s);
+    put_terms(&out, series, len, &s);
     put_sizes(&out, series, len);
     pfc_slice_clear(&s);
     return pfc_buf_take(&out);

@@ -56,9 +56,11 @@ typedef struct pfc_slice {
 void pfc_slice_find(const pfc_slice_series *series, size_t len, pfc_slice *out);
 void pfc_slice_clear(pfc_slice *slice);
 
-/** "6 of 15 gemm series: dtype=bf16 and k <= 64; +6.0 % to +8.1 %"; of an inexact description
- *  "6 of 15 gemm series; no exact description, closest: dtype=bf16 (5 of the 6 that moved, and 1
- *  that did not); +6.0 %". len >= 1. The caller frees it. */
+/** "6 of 15 gemm series: dtype=bf16 and k <= 64; +6.0 % to +8.1 %". Without an exact description:
+ *  "3 of 9 series: gemm/y, conv/x, norm/z; +6.0 %"; of more than three that moved, "6 of 15 gemm
+ *  series, most with dtype=bf16 (5 of these 6; 1 with it did not move); +6.0 %", or, if the
+ *  description does not hold for most, "4 of 9 series; worst: gemm/y, norm/x, conv/x; +6.0 %".
+ *  len >= 1. The caller frees it. */
 char *pfc_slice_summary(const pfc_slice_series *series, size_t len);
 
 /* ---- between the parts (group_summary_terms.c, group_summary_search.c) ---- */

@@ -21,6 +21,7 @@
 #define ROWS         (KERNELS * GROUPS)
 #define RUNS         201
 #define MAX_LAUNCHES 40
+#define NEWEST       64   /* runs of a series that the service keeps for its noise */
 #define QUIET        1980 /* launches of the quiet recording before another program started */
 
 /* ---- arithmetic ---- */
@@ -109,6 +110,35 @@ Test(between, what_the_launches_left_open_stays_open_and_same_needs_the_margin)
     cr_assert(eq(int, (int)same.verdict, PFC_VERDICT_INCONCLUSIVE));
     pfc_stats_compare_between(&wide, &noise, 1, 1, 0, 0.05);
     cr_assert(eq(int, (int)wide.verdict, PFC_VERDICT_SAME));
+}
+
+/* Numerical integration of Student's density with 20 / 3 degrees of freedom: 5.856e-06 beyond
+ * log(1.2) / (0.01 * sqrt(2)), 0.01 beyond 3.559905. Three launches a side reach 0.1 at best,
+ * wherever they lie. */
+Test(between, few_launches_leave_the_verdict_to_the_noise_between_runs)
+{
+    const pfc_between noise = { .sigma = 0.01, .freedom = 20 };
+    const double a[] = { 100, 101, 102 }, b[] = { 120, 121.2, 122.4 }, c[] = { 100, 101, 102 };
+    pfc_compare_result r = { 0 }, small = { 0 }, same = { 0 }, five = { 0 };
+    const double x[] = { 100, 101, 102, 103, 104 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_stats_compare(a, 3, b, 3, NULL, &r, &err), PFC_OK));
+    cr_assert(r.few);
+    cr_assert(eq(int, (int)r.verdict, PFC_VERDICT_INCONCLUSIVE));
+    small = r;
+    small.rel_change = 0.03;
+    pfc_stats_compare_between(&r, &noise, 1, 1, 0, 0);
+    cr_assert(eq(int, (int)r.verdict, PFC_VERDICT_DIFFERENT));
+    cr_assert(epsilon_eq(dbl, r.p, 5.85576e-06, 5.9e-10), "%.5g", r.p);
+    cr_assert(epsilon_eq(dbl, log1p(r.rel_low), log(1.2) - 3.559905 * 0.01 * sqrt(2), 1e-6));
+    pfc_stats_compare_between(&small, &noise, 1, 1, 0, 0);
+    cr_assert(eq(int, (int)small.verdict, PFC_VERDICT_INCONCLUSIVE));
+    cr_assert(eq(int, pfc_stats_compare(a, 3, c, 3, NULL, &same, &err), PFC_OK));
+    pfc_stats_compare_between(&same, &noise, 1, 1, 0, 0.06);
+    cr_assert(eq(int, (int)same.verdict, PFC_VERDICT_SAME));
+    cr_assert(eq(int, pfc_stats_compare(x, 5, x, 5, NULL, &five, &err), PFC_OK));
+    cr_assert(not(five.few));
 }
 
 /* ---- recorded noise ---- */
@@ -234,14 +264,18 @@ static void print_row(const char *name, const recording *r, const design *d)
 static void print_table(const char *name, const recording *r)
 {
     static const double plants[] = { 0.05, 0.10, 0.20 };
-    static const size_t every[] = { 0, ROWS, 10 }, launches[] = { 5, 10, 20 };
+    static const size_t every[] = { 0, ROWS, 10 }, launches[] = { 1, 2, 3, 4, 5, 10, 20 };
 
-    for (size_t l = 0; l < 3; l++) {
+    for (size_t l = 0; l < PFC_ARRAY_LEN(launches); l++) {
         for (int kind = 0; kind < 3; kind++) {
             for (size_t e = 0; e < 3; e++) {
                 for (size_t i = 0; i < (e ? 3 : 1); i++)
                     print_row(name, r,
-                              &(design){ launches[l], kind == 2, kind == 1, plants[i], every[e] });
+                              &(design){ .launches = launches[l],
+                                         .pairs = kind == 2,
+                                         .known = kind == 1,
+                                         .plant = plants[i],
+                                         .every = every[e] });
             }
         }
     }
@@ -272,6 +306,32 @@ Test(between, with_recorded_noise_at_most_one_row_of_equal_code_is_different)
         free(r.times);
     }
     cr_expect(gt(sz, without, 4 * 200)); /* the recordings are a test: launches alone fail it */
+}
+
+/* Of one to four launches ranks decide nothing: the noise between runs decides alone. */
+Test(between, with_few_launches_the_noise_between_runs_decides_alone)
+{
+    static const char *const names[] = { "quiet", "busy" };
+    size_t hits = 0;
+
+    for (size_t k = 0; k < 2; k++) {
+        recording r = read_recording(names[k], k ? SIZE_MAX : QUIET);
+
+        for (size_t launches = 1; launches < PFC_COMPARE_LEAST; launches++) {
+            const rates got = grade(&r, &(design){ .launches = launches, .known = true });
+            const rates planted = grade(
+                &r, &(design){ .launches = launches, .known = true, .plant = 1.0, .every = 10 });
+
+            cr_expect(le(sz, got.different, 200), "%s, %zu launches: %zu rows", names[k], launches,
+                      got.different);
+            (void)fprintf(stderr, "%s, %zu launches: %.2f rows, %zu of %zu doubled times\n",
+                          names[k], launches, (double)got.different / 200, planted.hits,
+                          planted.plants);
+            hits += planted.hits;
+        }
+        free(r.times);
+    }
+    cr_expect(gt(sz, hits, 0));
 }
 
 /* Interleaved on the same recordings, 5 % is found: the state of the machine is on both sides. */
