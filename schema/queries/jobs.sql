@@ -402,18 +402,19 @@ UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = state
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
--- from_position: the first position that has a new point; 0: judge the complete branch, or a point is not on it. points:
--- new ones. Lookups that the OFFSETs keep, as in history_runs: a database without statistics would join by the project.
+-- from_position, to_position: the first and the last position that have a new point; from_position 0: judge the complete
+-- branch, or a point is not on it. points: new ones. Lookups that the OFFSETs keep, as in history_runs: a database without statistics would join by the project.
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: id i64, branch text, higher_is_better bool, exact bool, benchmark text, metric text, backend text,
---    machine_class text, from_position i64, points i64
+--    machine_class text, from_position i64, to_position i64, points i64
 SELECT s.id, s.branch, s.higher_is_better, s.exact, n.name AS benchmark, s.metric, s.backend,
        s.machine_class,
-       CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE g.position END AS from_position, coalesce(g.points, 0) AS points
+       CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE g.position END AS from_position, g.last AS to_position,
+       coalesce(g.points, 0) AS points
 FROM (
-    SELECT f.id, max(f.position) AS position, max(f.points) AS points
+    SELECT f.id, max(f.position) AS position, max(f.last) AS last, max(f.points) AS points
     FROM (
-        SELECT m.series_id AS id, min(coalesce(b.position, 0)) AS position, count(*) AS points
+        SELECT m.series_id AS id, min(coalesce(b.position, 0)) AS position, max(b.position) AS last, count(*) AS points
         FROM (SELECT v.id, v.commit_id FROM runs v
               WHERE v.project_id = $1::bigint AND v.id = ANY ($2::bigint[]) OFFSET 0) r
         CROSS JOIN LATERAL (SELECT p.series_id, p.commit_id FROM measurements p
@@ -425,7 +426,7 @@ FROM (
                            OFFSET 0) b ON true
         GROUP BY m.series_id
         UNION ALL
-        SELECT w.id, NULL, NULL FROM series w
+        SELECT w.id, NULL, NULL, NULL FROM series w
         WHERE w.project_id = $1::bigint AND w.branch = ANY ($3::text[])) f
     GROUP BY f.id) g
 CROSS JOIN LATERAL (SELECT * FROM series q WHERE q.project_id = $1::bigint AND q.id = g.id OFFSET 0) s

@@ -95,7 +95,7 @@ ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: history_notable
 -- Of the series: whether they have ratios to an anchor; whether they have or had change points; their state, 0 for none
--- that may be used.
+-- that may be used: also when their newest commit has another position since.
 -- in: project_id i64, series_ids i64[]
 -- out: id i64, anchored bool, changed bool, generation i64, position i64
 SELECT s.id,
@@ -103,7 +103,9 @@ SELECT s.id,
        EXISTS (SELECT 1 FROM change_points x WHERE x.project_id = $1::bigint AND x.series_id = s.id) AS changed,
        coalesce(t.generation, 0) AS generation, coalesce(t.position, 0) AS position
 FROM series s
-LEFT JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id AND NOT s.regathered
+LEFT JOIN branch_commits b ON b.project_id = s.project_id AND b.branch = s.branch AND b.commit_id = s.last_commit_id
+LEFT JOIN series_states t ON t.project_id = s.project_id AND t.series_id = s.id AND t.position = b.position
+    AND NOT s.regathered
 WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[]);
 
 -- name: steady_points

@@ -377,6 +377,85 @@ Test(steady, a_history_in_memory_is_used_only_while_it_is_the_newest)
     fx_end(&whole);
 }
 
+/* As if another worker had taken the jobs of these runs. */
+static void hold(const char *url, unsigned from, unsigned to)
+{
+    char sql[400];
+
+    (void)snprintf(sql, sizeof(sql),
+                   "UPDATE jobs j SET state = 'leased', lease_hash = 'other',"
+                   " lease_until = now() + interval '1 hour' FROM runs r JOIN commits c"
+                   " ON c.project_id = r.project_id AND c.id = r.commit_id"
+                   " WHERE j.run_id = r.id AND j.state = 'queued'"
+                   " AND split_part(c.subject, ' ', 2)::int BETWEEN %u AND %u",
+                   from, to);
+    pfc_test_sql(url, sql);
+}
+
+static void release(const char *url)
+{
+    pfc_test_sql(url, "UPDATE jobs SET state = 'queued', lease_hash = NULL, lease_until = NULL"
+                      " WHERE lease_hash = 'other' AND state = 'leased'");
+}
+
+static void expect_value(const char *url, const char *sql, const char *expected, unsigned n)
+{
+    char *got = pfc_test_sql_value(url, sql);
+
+    cr_assert(eq(str, got, (char *)expected), "at %u", n);
+    free(got);
+}
+
+/* Runs that arrive while others are judged: newer ones are left to their own batch. An older one is
+ * judged with the others, and its own batch then has nothing to do. */
+Test(steady, runs_that_wait_are_judged_once)
+{
+    static const char points[] = "SELECT string_agg(DISTINCT points::text, ' ') FROM series";
+    fx_ground whole = fx_begin(3), parts = fx_begin(3);
+    char *expected, *got;
+
+    fx_commits(whole.db, whole.project, 1, 60);
+    fx_commits(parts.db, parts.project, 1, 60);
+    for (unsigned n = 1; n <= 60; n++)
+        ingest(whole.db, whole.project, n);
+    fx_detect(whole.db);
+    count_readings(parts.url);
+    ingest(parts.db, parts.project, 1);
+    fx_detect(parts.db);
+    for (unsigned n = 2; n + 3 <= 60; n += 4) {
+        pfc_detected last = { 0 };
+        char text[16];
+
+        for (unsigned k = n; k < n + 4; k++)
+            ingest(parts.db, parts.project, k);
+        hold(parts.url, n + 1, n + 3);
+        fx_detect(parts.db);
+        (void)snprintf(text, sizeof(text), "%u", n);
+        expect_value(parts.url, points, text, n);
+        release(parts.url);
+        hold(parts.url, n + 2, n + 2);
+        fx_detect(parts.db);
+        (void)snprintf(text, sizeof(text), "%u", n + 3);
+        expect_value(parts.url, points, text, n);
+        pfc_test_sql(parts.url, "DELETE FROM readings");
+        release(parts.url);
+        judge_waiting(parts.db, &last);
+        expect_value(parts.url, "SELECT count(*) FROM readings", "0", n);
+        cr_assert(eq(sz, last.reused, 6));
+    }
+    ingest(parts.db, parts.project, 58);
+    ingest(parts.db, parts.project, 59);
+    ingest(parts.db, parts.project, 60);
+    fx_detect(parts.db);
+    expected = results_of(whole.url, true);
+    got = results_of(parts.url, true);
+    cr_assert(eq(str, got, expected));
+    free(expected);
+    free(got);
+    fx_end(&parts);
+    fx_end(&whole);
+}
+
 /* A state of another version, or of other settings, is not used: the series is judged whole. */
 Test(steady, a_state_that_does_not_fit_is_replaced)
 {

@@ -127,6 +127,7 @@ static pfc_judged *series_of(const batch *b, const pfc_sql_detect_series_rows *l
             .canary = pfc_streq(name.benchmark, "canary"),
             .settings = pfc_detector_for(&b->detector, &name),
             .from_position = list->items[i].from_position,
+            .to_position = list->items[i].to_position,
             .new_points = list->items[i].points,
             .runs = b->runs,
             .runs_len = b->runs_len,

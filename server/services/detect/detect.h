@@ -109,6 +109,7 @@ typedef struct pfc_judged {
     bool higher_is_better, exact, canary;
     pfc_detector_settings settings;
     int64_t from_position; /* the first with new points; 0: the whole series */
+    int64_t to_position;   /* the last with new points */
     int64_t new_points;    /* measurements of the batch, with those that are no points */
     const int64_t *runs;   /* of the batch, sorted */
     size_t runs_len;
@@ -182,6 +183,7 @@ typedef struct pfc_histories {
 typedef struct pfc_history_wanted {
     const pfc_judged *series;
     int64_t from;     /* position of the first point; 0: all */
+    int64_t to;       /* position of the last point; 0: all */
     int64_t from_run; /* no point is of a run with a lower number */
     size_t before;    /* points before that one */
     size_t expected;  /* points, about: without effect on the result */

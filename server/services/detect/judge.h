@@ -11,6 +11,7 @@
 typedef struct pfc_judge_item {
     const pfc_judged *series;
     pfc_settled settled;    /* how far, unless new points lie before that */
+    pfc_settled stored;     /* how far as of the last judging */
     int64_t from_run;       /* no point from the anchor on is of a run with a lower number */
     int64_t points;         /* as of the last judging */
     bool anchored, changed; /* ratios to an anchor; has or had changes */

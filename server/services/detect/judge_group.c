@@ -24,6 +24,11 @@ typedef struct group {
     pfc_judged_some *out;
 } group;
 
+static void keep(const group *g, pfc_recent *kept)
+{
+    g->out->kept[g->out->kept_len++] = kept;
+}
+
 /* Judges with that history, and keeps it for the next point. Takes kept. */
 static pfc_code judge_with(const group *g, const pfc_judge_item *item, const pfc_history *h,
                            pfc_recent *kept, pfc_err *err)
@@ -46,14 +51,24 @@ static pfc_code judge_with(const group *g, const pfc_judge_item *item, const pfc
                               item->settled.anchor_points + (int64_t)next.anchor, &first);
     pfc_steady_replay_clear(&first);
     if (kept)
-        g->out->kept[g->out->kept_len++] = kept;
+        keep(g, kept);
     return PFC_OK;
+}
+
+/* Points after the newest ones of a batch are of runs that wait to be judged. They are left to their
+ * own batch: read now, they would be no new ones then, and the history would be read again. */
+static int64_t last_wanted(const pfc_judge_item *item)
+{
+    const pfc_judged *s = item->series;
+
+    return item->generation && s->from_position > item->position ? s->to_position : 0;
 }
 
 static pfc_history_wanted wanted_of(const pfc_judge_item *item)
 {
     return (pfc_history_wanted){ .series = item->series,
                                  .from = item->settled.anchor,
+                                 .to = last_wanted(item),
                                  .from_run = item->from_run,
                                  .before = (size_t)item->settled.anchor_points,
                                  .expected = (size_t)item->points,
@@ -83,37 +98,73 @@ static pfc_code judge_read(const group *g, const pfc_judge_item *item, pfc_err *
 static pfc_code judge_kept(const group *g, const pfc_judge_item *item, const pfc_history *points,
                            pfc_recent *kept, pfc_err *err)
 {
-    const pfc_judged *s = item->series;
+    pfc_judge_item known = *item;
     pfc_history h;
+    bool news = false;
     pfc_code code;
 
-    if (!pfc_recent_add(kept, points, s->runs, s->runs_len, (size_t)s->new_points,
-                        item->points + s->new_points)) {
+    if (!pfc_recent_add(kept, points, item->series, item->points, &news)) {
         pfc_recent_free(kept);
         return judge_read(g, item, err);
     }
     g->out->reused++;
+    if (!news) { /* judged already, with these points */
+        keep(g, kept);
+        return PFC_OK;
+    }
+    known.settled = item->stored; /* no new point lies before that */
     pfc_recent_history(kept, &h);
-    code = judge_with(g, item, &h, kept, err);
+    code = judge_with(g, &known, &h, kept, err);
     pfc_history_clear(&h);
     return code;
 }
 
-static pfc_code judge_some(group *g, const pfc_judge_item *items, size_t len, pfc_err *err)
+/* The history in memory, if it is that of the last judgement. */
+static pfc_recent *take_kept(const group *g, const pfc_judge_item *item)
 {
+    const pfc_judged *s = item->series;
+
+    return item->generation && s->runs_len && s->from_position > 0
+               ? pfc_recent_take(g->project_id, s->id, item->generation, item->position)
+               : NULL;
+}
+
+/* So many of the series as make PFC_JUDGE_POINTS points that must be read. kept: as of take_kept. */
+static size_t take_fitting(const group *g, const pfc_judge_item *items, size_t len,
+                           pfc_recent **kept)
+{
+    int64_t points = 0;
+    size_t n = 0;
+
+    while (n < len && (n == 0 || points < PFC_JUDGE_POINTS)) {
+        const pfc_judge_item *item = &items[n];
+
+        kept[n] = take_kept(g, item);
+        points += item->series->new_points;
+        if (!kept[n])
+            points += item->points - item->settled.anchor_points;
+        n++;
+    }
+    return n;
+}
+
+/* *done: the first so many are judged. */
+static pfc_code judge_some(group *g, const pfc_judge_item *items, size_t most, size_t *done,
+                           pfc_err *err)
+{
+    pfc_recent **kept = pfc_calloc(most, sizeof(*kept));
+    const size_t len = take_fitting(g, items, most, kept);
     pfc_history_wanted *wanted = pfc_calloc(len, sizeof(*wanted));
-    pfc_recent **kept = pfc_calloc(len, sizeof(*kept));
     pfc_histories all = { 0 };
     pfc_code code;
 
+    *done = len;
     for (size_t i = 0; i < len; i++) {
-        const pfc_judged *s = items[i].series;
-
         wanted[i] = wanted_of(&items[i]);
-        if (items[i].generation && s->runs_len && s->from_position > items[i].position)
-            kept[i] = pfc_recent_take(g->project_id, s->id, items[i].generation, items[i].position);
-        if (kept[i])
-            wanted[i].from_run = PFC_MIN(pfc_recent_next_run(kept[i]), s->runs[0]);
+        if (kept[i]) {
+            wanted[i].from = items[i].stored.anchor;
+            wanted[i].from_run = PFC_MIN(pfc_recent_next_run(kept[i]), items[i].series->runs[0]);
+        }
     }
     code = pfc_histories_load(g->tx, g->project_id, wanted, len, &all, err);
     for (size_t i = 0; i < len; i++) {
@@ -157,12 +208,15 @@ static pfc_code lock_series(pfc_tx *tx, int64_t project_id, pfc_judge_item *item
         while (ids[i] != row->id)
             i++;
         items[i].points = row->points;
-        if (row->settled_points == 0 || items[i].series->from_position <= row->settled_position)
+        if (row->settled_points == 0)
             continue;
-        items[i].settled = (pfc_settled){ .points = row->settled_points,
-                                          .position = row->settled_position,
-                                          .anchor_points = row->anchor_points,
-                                          .anchor = row->anchor_position };
+        items[i].stored = (pfc_settled){ .points = row->settled_points,
+                                         .position = row->settled_position,
+                                         .anchor_points = row->anchor_points,
+                                         .anchor = row->anchor_position };
+        if (items[i].series->from_position <= row->settled_position)
+            continue;
+        items[i].settled = items[i].stored;
         /* A new point may be of an earlier run, which was stored late. */
         items[i].from_run = PFC_MIN(row->anchor_run, lowest_run(items[i].series));
     }
@@ -195,19 +249,6 @@ static pfc_code read_notable(pfc_tx *tx, int64_t project_id, pfc_judge_item *ite
     return code;
 }
 
-/* So many of the series as make PFC_JUDGE_POINTS points. */
-static size_t fitting(const pfc_judge_item *items, size_t len)
-{
-    int64_t points = 0;
-    size_t n = 0;
-
-    while (n < len && (n == 0 || points < PFC_JUDGE_POINTS)) {
-        points += items[n].points - items[n].settled.anchor_points + items[n].series->new_points;
-        n++;
-    }
-    return n;
-}
-
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *const *series,
                           size_t len, pfc_judged_some *out, pfc_err *err)
 {
@@ -226,8 +267,7 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *cons
     if (!code) {
         group g = { tx, project_id, pfc_judged_rows_new(len), out };
 
-        n = fitting(items, len);
-        code = judge_some(&g, items, n, err);
+        code = judge_some(&g, items, len, &n, err);
         pfc_judged_rows_free(g.rows);
     }
     if (!code)

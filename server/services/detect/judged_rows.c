@@ -119,6 +119,8 @@ pfc_code pfc_judged_rows_store(pfc_tx *tx, int64_t project_id, const pfc_judged_
 {
     const size_t n = rows->len;
 
+    if (n == 0)
+        return PFC_OK;
     return pfc_sql_series_judged(tx,
                                  &(pfc_sql_series_judged_args){
                                      .project_id = project_id,

@@ -121,6 +121,11 @@ int64_t pfc_recent_next_run(const pfc_recent *kept)
     return kept->newest_run + 1;
 }
 
+static bool is_new(const pfc_judged *series, int64_t run_id)
+{
+    return bsearch(&run_id, series->runs, series->runs_len, sizeof(run_id), pfc_by_number) != NULL;
+}
+
 static bool holds(const pfc_recent *k, size_t len, int64_t run_id)
 {
     for (size_t i = len; i-- > 0;) {
@@ -130,12 +135,23 @@ static bool holds(const pfc_recent *k, size_t len, int64_t run_id)
     return false;
 }
 
-bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const int64_t *runs,
-                    size_t runs_len, size_t expected, int64_t total)
+/* The points of those runs that an earlier judgement took: it read what was stored by then. */
+static int64_t held(const pfc_recent *k, const pfc_judged *series)
+{
+    int64_t n = 0;
+
+    for (size_t i = k->len; i-- > 0 && k->points[i].position >= series->from_position;)
+        n += is_new(series, k->points[i].run_id);
+    return n;
+}
+
+bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judged *series,
+                    int64_t judged, bool *news)
 {
     const size_t len = kept->len;
     const int64_t last = kept->points[len - 1].position;
-    size_t of_runs = 0;
+    const int64_t expected = series->new_points - held(kept, series);
+    int64_t of_runs = 0;
 
     for (size_t i = 0; i < points->len; i++) {
         const pfc_point_meta *m = &points->meta[i];
@@ -147,9 +163,10 @@ bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const int64_t *
         }
         if (!add_point(kept, points, i))
             return false;
-        of_runs += bsearch(&m->run_id, runs, runs_len, sizeof(*runs), pfc_by_number) != NULL;
+        of_runs += is_new(series, m->run_id);
     }
-    return of_runs == expected && kept->before + (int64_t)kept->len == total;
+    *news = expected > 0;
+    return of_runs == expected && kept->before + (int64_t)kept->len == judged + expected;
 }
 
 void pfc_recent_history(const pfc_recent *kept, pfc_history *out)

@@ -30,10 +30,11 @@ pfc_recent *pfc_recent_take(int64_t project_id, int64_t series_id, int64_t gener
 int64_t pfc_recent_next_run(const pfc_recent *kept);
 
 /** Adds points, in order: those of runs that it does not hold yet. False: one of them belongs
- *  before its newest, or not `expected` of the runs (sorted) added one, or the series has not
- *  `total` points now; then it is of no use. */
-bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const int64_t *runs,
-                    size_t runs_len, size_t expected, int64_t total) PFC_MUSTCHECK;
+ *  before its newest, or a measurement of series->runs is neither a point that it holds nor one of
+ *  these, or the series has not `judged` points (as of its last judgement) and the new ones; then
+ *  it is of no use. *news: it did not hold all of those runs. */
+bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judged *series,
+                    int64_t judged, bool *news) PFC_MUSTCHECK;
 /** The history, to be cleared before the next call with `kept`, whose memory it uses. */
 void pfc_recent_history(const pfc_recent *kept, pfc_history *out);
 /** Its replay, to be continued; as of pfc_steady_detect. */

@@ -160,9 +160,9 @@ static void make_history(const measured *items, size_t len, const runs *r, bool 
     }
 }
 
-/* The points of the measurements items[0..n) of one series from a position on. */
+/* The points of the measurements items[0..n) of one series that are wanted. */
 static size_t find_points(const pfc_sql_history_measured_row *const *items, size_t n, const runs *r,
-                          int64_t from, measured *out)
+                          const pfc_history_wanted *wanted, measured *out)
 {
     size_t len = 0;
     bool sorted = true;
@@ -171,7 +171,8 @@ static size_t find_points(const pfc_sql_history_measured_row *const *items, size
         const place key = { .run_id = items[i]->run_id };
         const place *at = bsearch(&key, r->places, r->rows.len, sizeof(*r->places), by_run);
 
-        if (!at || r->rows.items[at->nth].position < from)
+        if (!at || r->rows.items[at->nth].position < wanted->from ||
+            (wanted->to && r->rows.items[at->nth].position > wanted->to))
             continue;
         sorted = sorted && (len == 0 || out[len - 1].nth <= at->nth);
         out[len++] = (measured){ at->nth, items[i] };
@@ -200,7 +201,7 @@ static void make_histories(const pfc_history_wanted *wanted, const bool *with_sa
     out->items = pfc_calloc(len + 1, sizeof(*out->items));
     for (size_t i = 0; i < len; i++) {
         const size_t n =
-            find_points(sorted + ends[i], ends[i + 1] - ends[i], r, wanted[i].from, points);
+            find_points(sorted + ends[i], ends[i + 1] - ends[i], r, &wanted[i], points);
         const bool samples = wanted[i].before + n <= PFC_POINTS_WITH_SAMPLES;
 
         *again = *again || (samples && !with_samples[i]);
