@@ -47,7 +47,8 @@ def main():
     named = named_sql.read(schema / "queries")
     for statement in named:
         copy = "true" if statement.is_copy else "false"
-        parts.append(f'    {{ "{statement.name}",\n{c_string(statement.sql)}, {copy} }},')
+        generic = "true" if statement.plan else "false"
+        parts.append(f'    {{ "{statement.name}",\n{c_string(statement.sql)}, {copy}, {generic} }},')
     parts += ["};", f"const size_t pfc_statements_len = {len(named)};", ""]
     out.write_text("\n".join(parts), encoding="utf-8")
 

@@ -10,7 +10,9 @@
 command. `out: count` counts the rows that a command changed; `value: NAME TYPE` is the one column of at most one row.
 `row: NAME` gives the struct of a row a name that several statements share. `arrays: NAME` says that the arrays of `in`
 have one length, which is the member NAME. `copy` lists the columns of a COPY. `also: once` adds a function that runs
-the statement on a connection of its own.
+the statement on a connection of its own. `plan: generic` is for a statement that is run so often that planning it for
+its values would cost more than it gains: it has one plan for all values, which uses indexes, as have the others of a
+transaction that it begins.
 A list goes on in the next line after four blanks.
 
 Types: id (i64 whose 0 is NULL), i64, i32 (copy only), f64 (NaN is NULL), bool, text, json, timestamp and date (both as
@@ -25,7 +27,7 @@ import re
 import sys
 
 NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$")
-LIST = re.compile(r"^-- (in|out|value|copy|row|arrays|also): (.+)$")
+LIST = re.compile(r"^-- (in|out|value|copy|row|arrays|also|plan): (.+)$")
 MORE = re.compile(r"^--    +(\S.*)$")
 MEMBER = re.compile(r"^([a-z][a-z0-9_]*) ([a-z0-9]+(?:\[\])?)(\?)?$")
 SCALARS = ("id", "i64", "i32", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void")
@@ -62,6 +64,7 @@ class Statement:
     row: str = None
     arrays: str = None
     also: str = None
+    plan: str = None
     count: bool = False
     lines: list = dataclasses.field(default_factory=list)
 
@@ -100,7 +103,7 @@ def read_members(statement, kind, text, line):
 def take_list(statement, kind, text, line):
     if kind in statement.lists or getattr(statement, kind, None):
         fail(statement.file, line, f"{kind} is there twice")
-    if kind in ("row", "arrays", "also"):
+    if kind in ("row", "arrays", "also", "plan"):
         setattr(statement, kind, text)
     elif kind == "out" and text == "count":
         statement.count = True
@@ -129,6 +132,8 @@ def check(statement):
         fail(statement.file, statement.line, f"{statement.name}: beside bytes only {', '.join(BINARY[1:])} are read")
     if statement.also not in (None, "once"):
         fail(statement.file, statement.line, f"{statement.name}: also: expected once, got {statement.also}")
+    if statement.plan not in (None, "generic") or (statement.plan and statement.is_copy):
+        fail(statement.file, statement.line, f"{statement.name}: plan: expected generic, of no COPY, got {statement.plan}")
     if statement.arrays and statement.arrays in KEYWORDS | {m.name for m in statement.lists.get("in", [])}:
         fail(statement.file, statement.line, f"{statement.name}: arrays: {statement.arrays} is taken")
     if statement.arrays and sum(m.type in ARRAYS for m in statement.lists.get("in", [])) < 2:

@@ -18,7 +18,8 @@ typedef struct pfc_migration {
 typedef struct pfc_statement {
     const char *name;
     const char *sql;
-    bool copy; /* a COPY: it is not prepared, and its rows come after it */
+    bool copy;    /* a COPY: it is not prepared, and its rows come after it */
+    bool generic; /* one plan for all values */
 } pfc_statement;
 
 extern const pfc_migration pfc_migrations[];

@@ -21,6 +21,7 @@ WHERE (a.anchor_id, a.log_ratio, a.log_se) IS DISTINCT FROM (excluded.anchor_id,
 -- The stored sessions of these runs.
 -- in: project_id i64, run_ids i64[]
 -- out: session_id text
+-- plan: generic
 SELECT DISTINCT r.session_id FROM runs r
 JOIN sessions s ON s.project_id = r.project_id AND s.id = r.session_id
 WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]);

@@ -148,6 +148,7 @@ VALUES ($1::bigint, $2::bigint, $3::int, $4::int, $5::int,
 -- name: bisection_due
 -- A running bisection that has a step to do.
 -- out: id i64, project_id i64
+-- plan: generic
 SELECT x.id, x.project_id FROM bisections x
 WHERE x.state = 'running' AND (
     NOT EXISTS (SELECT 1 FROM bisection_steps s WHERE s.project_id = x.project_id

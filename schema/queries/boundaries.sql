@@ -4,6 +4,7 @@
 -- For every group and machine class with unchecked alerts, the alert with the shortest range.
 -- in: project_id i64, branch text, limit i64
 -- out: alert_id i64, group_id i64, machine_class text, commit text
+-- plan: generic
 SELECT DISTINCT ON (coalesce(a.group_id, -a.id), s.machine_class)
        a.id AS alert_id, coalesce(a.group_id, 0) AS group_id, s.machine_class,
        (SELECT sha FROM commits c WHERE c.project_id = x.project_id AND c.id = x.commit_id) AS commit

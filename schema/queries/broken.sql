@@ -6,6 +6,7 @@
 -- The branches to judge. whole: their complete history is to be judged.
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: branch text, whole bool
+-- plan: generic
 SELECT branch, bool_or(whole) AS whole FROM (
     SELECT branch, false AS whole FROM runs WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
     UNION ALL SELECT unnest($3::text[]), true) AS t

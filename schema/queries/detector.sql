@@ -2,6 +2,7 @@
 -- The newest version; no row when there is none.
 -- in: project_id i64
 -- out: version i64, document json, actor text, created_at f64
+-- plan: generic
 SELECT version, document::text AS document, actor, extract(epoch FROM created_at)::float8 AS created_at
 FROM detector_configs WHERE project_id = $1::bigint ORDER BY version DESC LIMIT 1;
 

@@ -3,6 +3,7 @@
 -- and do not wait.
 -- in: project_id i64, branch text
 -- out: name text
+-- plan: generic
 SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR NO KEY UPDATE;
 
 -- name: groups_wanted

@@ -8,6 +8,7 @@
 -- in: project_ids i64[], branches text[], shas text[], machine_classes text[], machine_names text[],
 --    fingerprint_hashes text[], keys text[]
 -- out: ordinal i64, project text, branch text, commit_id i64, machine_id i64, key_used bool, moved bool
+-- plan: generic
 SELECT u.ordinal, p.name AS project, coalesce(u.branch, p.branch) AS branch, c.id AS commit_id,
        k.id AS machine_id,
        u.key IS NOT NULL AND EXISTS (

@@ -357,6 +357,7 @@ SELECT pg_notify('perfci', job_news(j, p.name)) FROM jobs j JOIN projects p ON p
 -- other one has begun, as far as there is any, and one kind of runs after the other. Looked at are the oldest 8 * limit.
 -- in: lease_hash text, seconds f64, limit i64
 -- out: id i64, project_id i64, run_id i64, branch text
+-- plan: generic
 WITH begun AS MATERIALIZED (
     SELECT DISTINCT j.project_id, coalesce(j.branch, r.branch) AS branch, r.suite, k.class
     FROM jobs j
@@ -391,6 +392,7 @@ RETURNING j.id, j.project_id, j.run_id, j.branch;
 -- For jobs of the server itself; no row when the lease is lost.
 -- in: lease_hash text, seconds f64
 -- value: id i64
+-- plan: generic
 WITH prolonged AS (
     UPDATE jobs SET lease_until = statement_timestamp() + make_interval(secs => $2::float8)
     WHERE state = 'leased' AND lease_hash = $1 RETURNING id)
@@ -398,6 +400,7 @@ SELECT id FROM prolonged LIMIT 1;
 
 -- name: detect_finish
 -- in: lease_hash text, state text, reason text
+-- plan: generic
 UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = statement_timestamp()
 WHERE state = 'leased' AND lease_hash = $1;
 
@@ -407,6 +410,7 @@ WHERE state = 'leased' AND lease_hash = $1;
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: id i64, branch text, higher_is_better bool, exact bool, benchmark text, metric text, backend text,
 --    machine_class text, from_position i64, to_position i64, points i64
+-- plan: generic
 SELECT s.id, s.branch, s.higher_is_better, s.exact, n.name AS benchmark, s.metric, s.backend,
        s.machine_class,
        CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE g.position END AS from_position, g.last AS to_position,
@@ -427,7 +431,7 @@ FROM (
         GROUP BY m.series_id
         UNION ALL
         SELECT w.id, NULL, NULL, NULL FROM series w
-        WHERE w.project_id = $1::bigint AND w.branch = ANY ($3::text[])) f
+        WHERE cardinality($3::text[]) > 0 AND w.project_id = $1::bigint AND w.branch = ANY ($3::text[])) f
     GROUP BY f.id) g
 CROSS JOIN LATERAL (SELECT * FROM series q WHERE q.project_id = $1::bigint AND q.id = g.id OFFSET 0) s
 CROSS JOIN LATERAL (SELECT k.name FROM benchmarks k

@@ -48,6 +48,7 @@ FOR NO KEY UPDATE OF s;
 -- in: project_id i64, series_ids i64[]
 -- out: id i64, points i64, settled_points i64, settled_position i64, anchor_points i64, anchor_position i64,
 --    anchor_run i64
+-- plan: generic
 SELECT id, points, settled_points, settled_position, anchor_points, anchor_position, anchor_run
 FROM series WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
 ORDER BY id FOR NO KEY UPDATE;

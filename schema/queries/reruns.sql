@@ -107,6 +107,7 @@ ORDER BY c.id, s.branch LIMIT $3::int;
 -- name: rerun_rules_of_project
 -- in: project_id i64
 -- out: rules json
+-- plan: generic
 SELECT rerun_rules::text AS rules FROM projects WHERE id = $1::bigint;
 
 -- name: rerun_rules_set

@@ -62,6 +62,7 @@ ORDER BY x.series_id, b.position, x.id;
 -- The sessions of these runs that are stored completely. Those of pull requests decide nothing about a branch.
 -- in: project_id i64, run_ids i64[]
 -- out: id text
+-- plan: generic
 SELECT DISTINCT s.id FROM runs r
 JOIN sessions s ON s.project_id = r.project_id AND s.id = r.session_id
 WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) AND r.quarantine_id IS NULL

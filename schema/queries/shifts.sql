@@ -134,6 +134,7 @@ FROM machine_shifts e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bi
 -- a run of another machine, or of an old commit, may change the answer. In steps, beginning with the few alerts:
 -- planned as one join, PostgreSQL 17 began with every commit of the branch.
 -- in: project_id i64, run_ids i64[]
+-- plan: generic
 WITH wide AS MATERIALIZED (
     SELECT id, series_id, change_point_id FROM alerts
     WHERE project_id = $1::bigint AND NOT regroup AND group_series >= 4

@@ -16,6 +16,7 @@ RETURNING id;
 -- name: verification_due
 -- A running verification that has a pair to do.
 -- out: id i64, project_id i64
+-- plan: generic
 SELECT v.id, v.project_id FROM verifications v
 WHERE v.state = 'running' AND NOT EXISTS (
     SELECT 1 FROM verification_pairs q

@@ -56,6 +56,7 @@ class NamedSql(unittest.TestCase):
                 ("-- name: place_close", "-- name: place_list", "places.sql:8: statement place_list is there twice"),
                 ("-- in: id i64", "-- in: id i64\n-- in: id i64", "places.sql:10: in is there twice"),
                 ("WHERE id = $1;", "WHERE id = $1; SELECT 1;", "places.sql:8: place_close: expected exactly one"),
+                ("-- in: id i64", "-- in: id i64\n-- plan: custom", "places.sql:8: place_close: plan: expected generic"),
                 ("name text, facts json", "name i64[], facts bytes",
                  "places.sql:1: place_list: beside bytes only text, json, i64, f64, bool are read")):
             self.assertIn(old, GOOD)

@@ -175,6 +175,19 @@ Test(plans, every_index_is_used_and_no_large_table_is_read_whole)
         free(plan);
         free(sql);
     }
+    /* One plan for all values: those of judging, and others that a transaction may have. */
+    sql = pfc_format("%s SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;"
+                     " TRUNCATE test.used; SELECT test.collect()",
+                     all);
+    pfc_test_sql(url, sql);
+    free(sql);
+    expect(
+        url, "a large table is read whole by a plan for all values",
+        "SELECT string_agg(DISTINCT statement || ':' || name, ' ') FROM test.used WHERE kind ="
+        " 'whole' AND name IN ('commits', 'branch_commits', 'runs', 'run_parts', 'jobs', 'alerts',"
+        " 'measurements_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMM'))"
+        " AND statement NOT IN ('store_checks', 'quarantine_preview')",
+        "");
     /* An index for which no statement has a use, however small the other tables, only costs. */
     sql = pfc_format("%s SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;"
                      " SELECT test.collect(); SET plan_cache_mode = force_custom_plan;"

@@ -204,6 +204,7 @@ static void disconnect(pfc_db *db, pfc_conn *conn)
     pfc_memo_free(conn->memo);
     conn->memo = NULL;
     memset(conn->prepared, 0, pfc_statements_len * sizeof(bool));
+    conn->generic = false;
 }
 
 bool pfc_db_forgets(const pfc_db *db)
@@ -494,6 +495,8 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
     bool warned = false;
     pfc_code code = find_ready(tx, name, &statement, err);
 
+    if (!code && !tx->db->unprepared)
+        code = pfc_tx_plan(tx, statement->generic, err);
     if (code)
         goto done;
     pfc_conn_watch(tx->conn->pg, tx->mode == PFC_TX_AUTO ? &warned : NULL);

@@ -15,6 +15,7 @@
 typedef struct pfc_conn {
     PGconn *pg;       /* NULL: not connected */
     bool *prepared;   /* by index into pfc_statements */
+    bool generic;     /* statements have one plan for all values */
     pfc_memo *memo;   /* NULL: nothing is remembered */
     int fd;           /* pg's, -1: none; guarded by the pool's lock, for pfc_db_abort */
     PGcancel *cancel; /* of pg; guarded by the pool's lock */
@@ -79,6 +80,9 @@ struct pfc_tx {
 /** Begins now what would begin with the first statement: for texts that do not come from
  * schema/queries. */
 pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err);
+
+/** Before each statement, prepared: how the transaction that it begins is planned. */
+pfc_code pfc_tx_plan(pfc_tx *tx, bool generic, pfc_err *err);
 
 /** PFC_EINVAL, in a sentence that quotes nothing of it, when libpq cannot read it, or would read a
  * part of the password as host or port. */

@@ -105,7 +105,7 @@ pfc_code pfc_boundaries_judge(pfc_db *db, int64_t project_id, const char *branch
 {
     pfc_sql_boundaries_due_rows due = { 0 };
     pfc_tx *tx = NULL;
-    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
     if (!code)
         code = pfc_sql_boundaries_due(tx,
