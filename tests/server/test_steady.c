@@ -456,6 +456,73 @@ Test(steady, runs_that_wait_are_judged_once)
     fx_end(&whole);
 }
 
+static void ingest_quiet(pfc_db *db, int64_t p, unsigned n, uint64_t seed)
+{
+    pfc_run *run = fx_run(n);
+
+    fx_measure(run, "quiet", "time_ns", 100, 0.01, 3, 3, seed);
+    fx_ingest(db, p, run);
+}
+
+#define SUMMARY                                                                                    \
+    "points, last_commit_id, last_median, spark, noise_rel, watching, watching_of, level_points,"  \
+    " detectable_rel, judged_at"
+
+/* The database is set back under a running server to a time after the newest judgement with a
+ * history, and other points follow: what the server has in memory has none of the lost ones. */
+Test(steady, a_history_in_memory_holds_no_points_of_a_database_that_was_set_back)
+{
+    fx_ground whole = fx_begin(3), parts = fx_begin(3);
+    pfc_detected passed = { 0 }, known = { 0 }, sum = { 0 };
+    char *expected, *got;
+
+    fx_commits(whole.db, whole.project, 1, 100);
+    fx_commits(parts.db, parts.project, 1, 100);
+    for (unsigned n = 1; n <= 62; n++)
+        ingest_quiet(parts.db, parts.project, n, n);
+    hold(parts.url, 62, 62);
+    fx_detect(parts.db);
+    for (unsigned n = 63; n <= 66; n++) {
+        ingest_quiet(parts.db, parts.project, n, n);
+        fx_detect(parts.db);
+    }
+    pfc_test_sql(parts.url, "CREATE TABLE saved AS SELECT s.id, " SUMMARY ", position, state,"
+                            " generation, (SELECT max(id) FROM runs) AS run FROM series s"
+                            " JOIN series_states t ON t.series_id = s.id");
+    for (unsigned n = 67; n <= 68; n++) {
+        ingest_quiet(parts.db, parts.project, n, 1000 + n);
+        judge_waiting(parts.db, &passed);
+    }
+    cr_assert(eq(sz, passed.passed, 2));
+    release(parts.url);
+    judge_waiting(parts.db, &known); /* run 62: judged already */
+    cr_assert(eq(sz, known.reused, 1));
+    pfc_test_sql(parts.url,
+                 "DELETE FROM jobs WHERE run_id > (SELECT run FROM saved);"
+                 "DELETE FROM measurements WHERE run_id > (SELECT run FROM saved);"
+                 "DELETE FROM run_parts WHERE run_id > (SELECT run FROM saved);"
+                 "DELETE FROM runs WHERE id > (SELECT run FROM saved);"
+                 "SELECT setval(pg_get_serial_sequence('runs', 'id'), (SELECT run FROM saved));"
+                 "UPDATE series s SET (" SUMMARY ") = (SELECT " SUMMARY " FROM saved);"
+                 "UPDATE series_states SET (position, state, generation) ="
+                 " (SELECT position, state, generation FROM saved)");
+    for (unsigned n = 67; n <= 100; n++) {
+        ingest_quiet(parts.db, parts.project, n, n);
+        judge_waiting(parts.db, &sum);
+    }
+    for (unsigned n = 1; n <= 100; n++)
+        ingest_quiet(whole.db, whole.project, n, n);
+    fx_detect(whole.db);
+    expected = results_of(whole.url, true);
+    got = results_of(parts.url, true);
+    cr_assert(eq(str, got, expected));
+    cr_assert(gt(sz, sum.reused, 0));
+    free(expected);
+    free(got);
+    fx_end(&parts);
+    fx_end(&whole);
+}
+
 /* A state of another version, or of other settings, is not used: the series is judged whole. */
 Test(steady, a_state_that_does_not_fit_is_replaced)
 {

@@ -262,10 +262,11 @@ pfc_code pfc_tx_plan(pfc_tx *tx, bool generic, pfc_err *err)
 
     if (!begins || tx->conn->generic == generic)
         return PFC_OK;
-    code = pfc_conn_exec(tx->conn->pg,
-                         generic ? "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
-                                 : "SET plan_cache_mode = auto; SET enable_seqscan = on",
-                         "settings", err);
+    code =
+        pfc_conn_exec(tx->conn->pg,
+                      generic ? "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off"
+                              : "SET plan_cache_mode = auto; SET enable_seqscan = on",
+                      "settings", err);
     if (!code)
         tx->conn->generic = generic;
     return code;

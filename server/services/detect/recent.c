@@ -145,11 +145,19 @@ static int64_t held(const pfc_recent *k, const pfc_judged *series)
     return n;
 }
 
+static void shorten(pfc_recent *k, size_t len, int64_t newest_run)
+{
+    if (len < k->len)
+        k->samples_len = k->points[len].samples_at;
+    k->len = len;
+    k->newest_run = newest_run;
+}
+
 bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judged *series,
                     int64_t judged, bool *news)
 {
     const size_t len = kept->len;
-    const int64_t last = kept->points[len - 1].position;
+    const int64_t last = kept->points[len - 1].position, newest_run = kept->newest_run;
     const int64_t expected = series->new_points - held(kept, series);
     int64_t of_runs = 0;
 
@@ -165,8 +173,14 @@ bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judge
             return false;
         of_runs += is_new(series, m->run_id);
     }
+    if (of_runs != expected || kept->before + (int64_t)kept->len != judged + expected)
+        return false;
     *news = expected > 0;
-    return of_runs == expected && kept->before + (int64_t)kept->len == judged + expected;
+    /* It holds no more than what was stored when its generation was: a database that is set back
+     * to a later time has these points. */
+    if (!*news)
+        shorten(kept, len, newest_run);
+    return true;
 }
 
 void pfc_recent_history(const pfc_recent *kept, pfc_history *out)

@@ -2,7 +2,9 @@
  * Histories of series that were judged lately, with the state of their replay: the next judgement
  * of such a series reads its new points only, and takes only them. A history is kept in memory
  * alone, and is used only while the stored state of its series says that nothing but new points
- * came since, by whichever server. Thread-safe.
+ * came since, by whichever server: each judgement stores another random number, its generation. So
+ * a database that is set back to an earlier time has the generation of an earlier judgement, and a
+ * history of a later one is not used. Thread-safe.
  */
 #ifndef PFC_SERVER_SERVICES_DETECT_RECENT_H
 #define PFC_SERVER_SERVICES_DETECT_RECENT_H
@@ -32,7 +34,7 @@ int64_t pfc_recent_next_run(const pfc_recent *kept);
 /** Adds points, in order: those of runs that it does not hold yet. False: one of them belongs
  *  before its newest, or a measurement of series->runs is neither a point that it holds nor one of
  *  these, or the series has not `judged` points (as of its last judgement) and the new ones; then
- *  it is of no use. *news: it did not hold all of those runs. */
+ *  it is of no use. *news: it did not hold all of those runs; else it stays as it was. */
 bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judged *series,
                     int64_t judged, bool *news) PFC_MUSTCHECK;
 /** The history, to be cleared before the next call with `kept`, whose memory it uses. */
