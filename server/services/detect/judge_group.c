@@ -55,8 +55,9 @@ static pfc_code judge_with(const group *g, const pfc_judge_item *item, const pfc
     return PFC_OK;
 }
 
-/* Points after the newest ones of a batch are of runs that wait to be judged. They are left to their
- * own batch: read now, they would be no new ones then, and the history would be read again. */
+/* Points after the newest ones of a batch are of runs that wait to be judged. They are left to
+ * their own batch: read now, they would be no new ones then, and the history would be read again.
+ */
 static int64_t last_wanted(const pfc_judge_item *item)
 {
     const pfc_judged *s = item->series;
@@ -129,7 +130,8 @@ static pfc_recent *take_kept(const group *g, const pfc_judge_item *item)
                : NULL;
 }
 
-/* So many of the series as make PFC_JUDGE_POINTS points that must be read. kept: as of take_kept. */
+/* So many of the series as make PFC_JUDGE_POINTS points that must be read. kept: as of take_kept.
+ */
 static size_t take_fitting(const group *g, const pfc_judge_item *items, size_t len,
                            pfc_recent **kept)
 {
