@@ -116,8 +116,8 @@ Test(slice, keeps_the_bound_that_tells_and_drops_what_is_implied)
     free_params(s, n);
 }
 
-/* Series that no description fits are named: all of three, of more the ones that moved most, of long
- * names as many as fit on a line. Here: the diagonal of a square, with its corner. */
+/* Series that no description fits are named: all of three, of more the ones that moved most, of
+ * long names as many as fit on a line. Here: the diagonal of a square, with its corner. */
 Test(slice, names_series_that_no_description_fits)
 {
     char *const a = pfc_format("conv/%090d", 1), *const b = pfc_format("gemm/%090d", 2);
