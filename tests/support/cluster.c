@@ -25,6 +25,7 @@
 #include "core/base/fs.h"
 #include "core/base/process/pgbin.h"
 
+#include "tests/support/prepared.h"
 #include "tests/support/support.h"
 
 #define START_S  300 /* a busy machine is no reason to fail */
@@ -37,6 +38,7 @@ struct pfc_cluster {
     gid_t gid;
     int command_fd, answer_fd;
     pid_t guard;
+    bool is_prepared; /* has PFC_CLUSTER_TEMPLATE and the database "main" */
 };
 
 static pfc_code find_user(pfc_cluster *c, pfc_err *err)
@@ -212,15 +214,21 @@ static pfc_code wait_ready(const pfc_cluster *c, pfc_err *err)
                  : pfc_err_set(err, PFC_ETIMEOUT, "cluster: not ready within %d s", START_S);
 }
 
-static pfc_code init_data(const pfc_cluster *c, pfc_err *err)
+static pfc_code init_data(pfc_cluster *c, pfc_err *err)
 {
     const char *const argv[] = { "initdb", "-D",   "data",       "-U",
                                  "perfci", "-A",   "trust",      "--no-sync",
                                  "-E",     "UTF8", "--locale=C", "--no-instructions",
                                  NULL };
-    pid_t pid = launch(c, argv, "initdb.log");
+    char *data = pfc_fs_join(c->dir, "data");
+    pid_t pid;
     int status = 0;
 
+    c->is_prepared = pfc_prepared_copy(c->pg.major, data);
+    free(data);
+    if (c->is_prepared)
+        return PFC_OK;
+    pid = launch(c, argv, "initdb.log");
     if (pid < 0)
         return pfc_err_set(err, PFC_EIO, "cluster: fork: %s", strerror(errno));
     while (waitpid(pid, &status, 0) < 0) {
@@ -277,6 +285,22 @@ done:
 char *pfc_cluster_url(const pfc_cluster *cluster, const char *database)
 {
     return pfc_format("host=%s user=perfci dbname=%s connect_timeout=60", cluster->dir, database);
+}
+
+bool pfc_cluster_is_prepared(const pfc_cluster *cluster)
+{
+    return cluster->is_prepared;
+}
+
+pfc_code pfc_cluster_keep(pfc_cluster *cluster, const char *folder, pfc_err *err)
+{
+    char *data = pfc_fs_join(cluster->dir, "data");
+    pfc_code code = pfc_cluster_halt(cluster, true, err);
+
+    if (!code)
+        code = pfc_prepared_keep(data, folder, err);
+    free(data);
+    return code;
 }
 
 pfc_code pfc_cluster_halt(pfc_cluster *cluster, bool fast, pfc_err *err)

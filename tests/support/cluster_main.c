@@ -8,7 +8,7 @@
  * cluster.
  *
  * `pfc-cluster programs` only prints the folder of the PostgreSQL server programs that it would
- * use.
+ * use. `pfc-cluster prepare FOLDER` makes the folder with which others begin (prepared.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +39,18 @@ static pfc_code add_database(const pfc_cluster *cluster, const char *name,
     free(admin);
     free(url);
     return code;
+}
+
+static pfc_code begin(pfc_cluster *cluster, pfc_err *err)
+{
+    char *url;
+
+    if (!pfc_cluster_is_prepared(cluster))
+        return add_database(cluster, "main", NULL, err);
+    url = pfc_cluster_url(cluster, "main");
+    say(url);
+    free(url);
+    return PFC_OK;
 }
 
 /* The template is made when it is first asked for: many scripts never do. */
@@ -98,11 +110,18 @@ int main(int argc, char **argv)
         return print_programs();
     code = pfc_cluster_start(&cluster, &err);
     if (!code)
-        code = add_database(cluster, "main", NULL, &err);
+        code = begin(cluster, &err);
+    if (!code && argc > 2 && strcmp(argv[1], "prepare") == 0) {
+        code = pfc_cluster_make_template(cluster, &err);
+        if (!code)
+            code = pfc_cluster_keep(cluster, argv[2], &err);
+        goto done;
+    }
     while (!code && fgets(line, sizeof(line), stdin)) {
         line[strcspn(line, "\n")] = '\0';
         code = obey(cluster, line, &err);
     }
+done:
     pfc_cluster_free(cluster);
     if (code)
         (void)fprintf(stderr, "pfc-cluster: %s\n", err.msg);
