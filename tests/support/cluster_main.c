@@ -86,6 +86,13 @@ static pfc_code obey(pfc_cluster *cluster, const char *line, pfc_err *err)
     return code;
 }
 
+static pfc_code prepare(pfc_cluster *cluster, const char *folder, pfc_err *err)
+{
+    pfc_code code = pfc_cluster_make_template(cluster, err);
+
+    return code ? code : pfc_cluster_keep(cluster, folder, err);
+}
+
 static int print_programs(void)
 {
     pfc_pg pg;
@@ -101,6 +108,7 @@ static int print_programs(void)
 
 int main(int argc, char **argv)
 {
+    const char *folder = argc > 2 && strcmp(argv[1], "prepare") == 0 ? argv[2] : NULL;
     pfc_cluster *cluster = NULL;
     pfc_err err = { 0 };
     char line[100];
@@ -111,17 +119,12 @@ int main(int argc, char **argv)
     code = pfc_cluster_start(&cluster, &err);
     if (!code)
         code = begin(cluster, &err);
-    if (!code && argc > 2 && strcmp(argv[1], "prepare") == 0) {
-        code = pfc_cluster_make_template(cluster, &err);
-        if (!code)
-            code = pfc_cluster_keep(cluster, argv[2], &err);
-        goto done;
-    }
-    while (!code && fgets(line, sizeof(line), stdin)) {
+    if (!code && folder)
+        code = prepare(cluster, folder, &err);
+    while (!code && !folder && fgets(line, sizeof(line), stdin)) {
         line[strcspn(line, "\n")] = '\0';
         code = obey(cluster, line, &err);
     }
-done:
     pfc_cluster_free(cluster);
     if (code)
         (void)fprintf(stderr, "pfc-cluster: %s\n", err.msg);
