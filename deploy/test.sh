@@ -94,4 +94,3 @@ cmake --preset asan -DPERFCI_WEB=OFF >build/configure.log 2>&1 || { cat build/co
 cmake --build build/asan
 stage "tests: unit, db, fuzz and fault with the sanitizers" 360
 run_ctest asan -j "$jobs" -L 'unit|db|fuzz|fault'
-end_stage
