@@ -1,5 +1,5 @@
 /*
- * The prepared cluster: what initdb and all migrations leave, made once a build and copied from
+ * The prepared cluster: the result of initdb and all migrations, made once a build and copied from
  * then on.
  */
 #include "tests/support/prepared.h"
@@ -22,7 +22,7 @@
 
 #define SCHEMA_BYTES (16 * 1024 * 1024)
 
-/* What the migrations of this program make, in one word. */
+/* The migrations of this program in one word. */
 static char *schema_word(void)
 {
     char word[PFC_SHA256_HEX];

@@ -1,6 +1,6 @@
 /*
  * initdb and all migrations take more processor time than most tests that need a database. So a
- * build keeps what they leave, in build/PRESET/tests/prepared, and each cluster begins as a copy.
+ * build keeps their result, in build/PRESET/tests/prepared, and each cluster begins as a copy.
  *
  * It is made by `pfc-cluster prepare` when a test first asks for it, and again when pfc-cluster was
  * linked since. PERFCI_TEST_CLUSTER=own turns it off: such a cluster has an identifier of its own.
