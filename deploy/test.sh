@@ -21,11 +21,48 @@ for arg in "$@"; do
     esac
 done
 
-say() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
+# A stage is named when it begins. At the end, however it comes, its seconds are beside its share of the 25 minutes that
+# all of it may take on a bare machine with two cores; one that took longer is marked.
+stages=()
+stage_begin=0
+stage() {
+    end_stage
+    stage_name=$1 stage_share=$2 stage_begin=$SECONDS
+    printf '\n== %s (%s s)\n' "$1" "$SECONDS"
+}
+end_stage() {
+    [ -z "${stage_name:-}" ] || stages+=("$stage_name|$((SECONDS - stage_begin))|$stage_share")
+    stage_name=
+}
+
+# longest LOG : the ten tests of a log of ctest that took longest.
+longest() {
+    awk '/ Test +#[0-9]+: / && $NF == "sec" { sub(/^.*#[0-9]+: /, ""); print $(NF - 1), $1 }' "$1" | LC_ALL=C sort -rn |
+        awk 'NR <= 10 { printf "  %8.1f s  %s\n", $1, $2 } { sum += $1 } END { printf "  %8.1f s  all %d tests, one after the other\n", sum, NR }'
+}
+
+summary() {
+    local status=$? last=${stage_name:-} line name seconds share log
+    end_stage
+    printf '\n== where the %s s went\n' "$SECONDS"
+    for line in ${stages[@]+"${stages[@]}"}; do
+        IFS='|' read -r name seconds share <<<"$line"
+        printf '%8s s of %4s  %s%s\n' "$seconds" "$share" "$name" "$([ "$seconds" -le "$share" ] || echo "   OVER ITS SHARE")"
+    done
+    for log in ${logs[@]+"${logs[@]}"}; do
+        printf '%s:\n' "the longest tests, $(basename "$log" .tests.log) build"
+        longest "$log"
+    done
+    [ "$status" -eq 0 ] || printf '== FAILED with status %s in: %s\n' "$status" "${last:-the options}"
+}
+logs=()
+trap summary EXIT
+trap 'exit 143' TERM # as CI ends what takes too long
+trap 'exit 130' INT
 
 cd "$root"
 if [ "$install" -eq 1 ]; then
-    say "packages"
+    stage "packages" 120
     ./deploy/install.sh build runtime test
 fi
 
@@ -33,26 +70,27 @@ fi
 jobs=$(($(nproc) + 2))
 
 run_ctest() {
+    logs+=("build/$1.tests.log")
     # No test may read the caller's terminal or settings.
     env -u PERFCI_URL -u PERFCI_TOKEN -u PERFCI_TOKEN_FILE -u PERFCI_DATA -u PERFCI_DATABASE_URL \
-        ctest --test-dir "build/$1" --output-on-failure --no-tests=error "${@:2}" </dev/null
+        ctest --test-dir "build/$1" --output-on-failure --no-tests=error "${@:2}" </dev/null |
+        tee "build/$1.tests.log"
 }
 
 mkdir -p build
-say "build: release"
+stage "build: release" 300
 cmake --preset release -DPERFCI_TESTS=ON -DPERFCI_WERROR=ON >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 cmake --build build/release
 if [ "$fast" -eq 1 ]; then
-    say "tests: unit"
+    stage "tests: unit" 120
     run_ctest release -L unit -j "$jobs"
     exit 0
 fi
-say "tests: all labels, release build"
+stage "tests: all labels, release build" 480
 run_ctest release -j "$jobs"
 
-say "build: asan (AddressSanitizer, UndefinedBehaviorSanitizer)"
+stage "build: asan (AddressSanitizer, UndefinedBehaviorSanitizer)" 240
 cmake --preset asan -DPERFCI_WEB=OFF >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 cmake --build build/asan
-say "tests: unit, db, fuzz and fault with the sanitizers"
+stage "tests: unit, db, fuzz and fault with the sanitizers" 360
 run_ctest asan -j "$jobs" -L 'unit|db|fuzz|fault'
-say "done"

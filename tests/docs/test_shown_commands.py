@@ -71,12 +71,13 @@ LEFT_OUT = {
 }
 # Status of a line that does not end with 0, 1 or 3: regression and undecided are results.
 RESULTS = (0, 1, 3)
-BENCH = """#!/usr/bin/env python3
+# Isolated: pages run it under valgrind, where the start of an interpreter is what takes the time.
+BENCH = """#!/usr/bin/python3 -IS
 import os
 level = float(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "level.txt")).read())
 print(level * (1 + 0.002 * int.from_bytes(os.urandom(2), "big") / 65536))
 """
-YAML = "project: kernels\nbranch: main\nmeasure: ./bench\nmetric: gemm_tflops\nunit: TFLOP/s\nbetter: higher\ntimeout: 2m\n"
+YAML = "project: kernels\nbranch: main\nmeasure: ./bench\nmetric: gemm_tflops\nunit: TFLOP/s\nbetter: higher\ntimeout: 15m\n"
 LEVELS = [100, 100, 100, 100, 88, 88]
 
 

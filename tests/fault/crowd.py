@@ -208,7 +208,8 @@ def main():
     options = parser.parse_args()
     cluster = support.Cluster()
     try:
-        server = support.Server(cluster.database(), "--connections", str(options.connections), "--log-level", "warn", "--ops-listen", "127.0.0.1:0")
+        server = support.Server(cluster.database(migrated=True), "--connections", str(options.connections), "--log-level", "warn",
+                                "--ops-listen", "127.0.0.1:0")
         try:
             server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
             server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 20))

@@ -93,7 +93,7 @@ def main():
     rng = random.Random(opts.seed)
     until = time.monotonic() + 60 * opts.minutes
     cluster = support.Cluster()
-    server = support.Server(cluster.database())
+    server = support.Server(cluster.database(migrated=True))
     took, runs, failed = [], 0, 0
     try:
         assert server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status == 201

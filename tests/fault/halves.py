@@ -159,7 +159,7 @@ def other_cluster(place, trials, seed):
     """The address leads to another cluster, as after a wrong entry in a proxy's list: refused with the next step, nothing is
     stored there, and all is taken when the address is right again. A server that starts there takes it as its own."""
     database = place.cluster.database()
-    other = support.Cluster()
+    other = support.Cluster(own=True)
     try:
         other.count = place.cluster.count - 1  # the same name of the database
         elsewhere = other.database(migrated=True)

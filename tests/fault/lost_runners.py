@@ -257,7 +257,7 @@ def main():
     args = parser.parse_args()
     begin = time.monotonic()
     cluster = support.Cluster()
-    database = cluster.database()
+    database = cluster.database(migrated=True)
     servers = [support.Server(database, "--lease", str(args.lease)) for _ in range(2)]
     fleet = None
     try:

@@ -193,7 +193,7 @@ def main():
     begin, rng = time.monotonic(), random.Random(args.seed)
     folder, cluster, runners, server = tempfile.mkdtemp(prefix="pfc-runner-kill-"), support.Cluster(), [], None
     os.chmod(folder, 0o755)
-    database = cluster.database()
+    database = cluster.database(migrated=True)
     try:
         server = support.Server(database, "--lease", str(3600 if args.outage else args.lease))
         source = os.path.join(folder, "repository")

@@ -24,7 +24,7 @@ class Soak:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.cluster = support.Cluster()
-        self.server = support.Server(self.cluster.database(), "--public-read")
+        self.server = support.Server(self.cluster.database(migrated=True), "--public-read")
         self.token = self.server.admin
         self.answers = {}  # run number -> what the server said about it first
         self.last = 0

@@ -20,12 +20,13 @@
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
+#include "tests/support/rounds.h"
 
 #define KERNELS     6
 #define GROUPS      35 /* a group is measured before the next */
 #define SERIES      (KERNELS * GROUPS)
 #define LAUNCHES    5
-#define COMPARISONS 200u
+#define COMPARISONS PFC_ROUNDS(200u)
 #define CANARY      1    /* the kernel whose scatter is smallest */
 #define MOVED       1.05 /* of its usual time: the machine moved */
 

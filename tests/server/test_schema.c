@@ -4,10 +4,13 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/base/fs.h"
+#include "core/base/process/pgbin.h"
 #include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
 #include "tests/support/cluster_hooks.h"
+#include "tests/support/prepared.h"
 
 static pfc_db *open_pool(const char *url, unsigned connections)
 {
@@ -40,6 +43,44 @@ Test(schema, migrations_apply_to_an_empty_database_and_again_change_nothing)
     free(want);
     pfc_db_close(db);
     free(url);
+}
+
+Test(schema, a_prepared_cluster_is_taken_for_its_schema_and_its_version_of_postgresql_alone)
+{
+    const char *tests = getenv("PERFCI_TEST_DIR");
+    char *folder = NULL, *copy, *stamp, *log;
+    pfc_pg pg = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(ne(ptr, (void *)tests, NULL), "run this through ctest");
+    cr_assert(eq(int, pfc_pg_find(0, &pg, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_fs_temp_dir("pfc-prepared", &folder, &err), PFC_OK), "%s", err.msg);
+    copy = pfc_fs_join(folder, "data");
+    cr_expect(not(pfc_prepared_copy(pg.major + 1, copy)));
+    cr_expect(not(pfc_fs_exists(copy)));
+    (void)setenv("PERFCI_TEST_CLUSTER", "own", 1);
+    cr_expect(not(pfc_prepared_copy(pg.major, copy)));
+    (void)unsetenv("PERFCI_TEST_CLUSTER");
+    cr_assert(pfc_prepared_copy(pg.major, copy));
+    log = pfc_fs_join(copy, "PG_VERSION");
+    cr_expect(pfc_fs_exists(log));
+    /* A folder that another schema left: newer than any program, so that it is not made again. */
+    (void)setenv("PERFCI_TEST_DIR", folder, 1);
+    stamp = pfc_format("%s/prepared", folder);
+    cr_assert(eq(int, pfc_prepared_keep(copy, stamp, &err), PFC_OK), "%s", err.msg);
+    free(log);
+    log = pfc_fs_join(folder, "again");
+    cr_expect(pfc_prepared_copy(pg.major, log));
+    free(stamp);
+    stamp = pfc_format("%s/prepared/schema", folder);
+    cr_assert(eq(int, pfc_fs_write_atomic(stamp, "another", 7, 0644, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(int, pfc_fs_remove_tree(log, NULL), PFC_OK));
+    cr_expect(not(pfc_prepared_copy(pg.major, log)));
+    cr_expect(eq(int, pfc_fs_remove_tree(folder, NULL), PFC_OK));
+    free(log);
+    free(stamp);
+    free(copy);
+    free(folder);
 }
 
 Test(schema, a_newer_database_is_refused_with_a_sentence)

@@ -8,7 +8,7 @@
  * cluster.
  *
  * `pfc-cluster programs` only prints the folder of the PostgreSQL server programs that it would
- * use.
+ * use. `pfc-cluster prepare FOLDER` makes the folder with which others begin (prepared.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +39,18 @@ static pfc_code add_database(const pfc_cluster *cluster, const char *name,
     free(admin);
     free(url);
     return code;
+}
+
+static pfc_code begin(pfc_cluster *cluster, pfc_err *err)
+{
+    char *url;
+
+    if (!pfc_cluster_is_prepared(cluster))
+        return add_database(cluster, "main", NULL, err);
+    url = pfc_cluster_url(cluster, "main");
+    say(url);
+    free(url);
+    return PFC_OK;
 }
 
 /* The template is made when it is first asked for: many scripts never do. */
@@ -74,6 +86,13 @@ static pfc_code obey(pfc_cluster *cluster, const char *line, pfc_err *err)
     return code;
 }
 
+static pfc_code prepare(pfc_cluster *cluster, const char *folder, pfc_err *err)
+{
+    pfc_code code = pfc_cluster_make_template(cluster, err);
+
+    return code ? code : pfc_cluster_keep(cluster, folder, err);
+}
+
 static int print_programs(void)
 {
     pfc_pg pg;
@@ -89,6 +108,7 @@ static int print_programs(void)
 
 int main(int argc, char **argv)
 {
+    const char *folder = argc > 2 && strcmp(argv[1], "prepare") == 0 ? argv[2] : NULL;
     pfc_cluster *cluster = NULL;
     pfc_err err = { 0 };
     char line[100];
@@ -98,8 +118,10 @@ int main(int argc, char **argv)
         return print_programs();
     code = pfc_cluster_start(&cluster, &err);
     if (!code)
-        code = add_database(cluster, "main", NULL, &err);
-    while (!code && fgets(line, sizeof(line), stdin)) {
+        code = begin(cluster, &err);
+    if (!code && folder)
+        code = prepare(cluster, folder, &err);
+    while (!code && !folder && fgets(line, sizeof(line), stdin)) {
         line[strcspn(line, "\n")] = '\0';
         code = obey(cluster, line, &err);
     }

@@ -62,11 +62,15 @@ pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char 
 
 pfc_code pfc_cluster_make_template(const pfc_cluster *cluster, pfc_err *err)
 {
-    char *admin = pfc_cluster_url(cluster, "postgres");
-    char *url = pfc_cluster_url(cluster, PFC_CLUSTER_TEMPLATE);
+    char *admin, *url;
     pfc_db *db = NULL;
-    pfc_code code = pfc_cluster_create(admin, PFC_CLUSTER_TEMPLATE, NULL, err);
+    pfc_code code;
 
+    if (pfc_cluster_is_prepared(cluster))
+        return PFC_OK;
+    admin = pfc_cluster_url(cluster, "postgres");
+    url = pfc_cluster_url(cluster, PFC_CLUSTER_TEMPLATE);
+    code = pfc_cluster_create(admin, PFC_CLUSTER_TEMPLATE, NULL, err);
     if (!code)
         code = pfc_db_open(&db, &(pfc_db_opts){ .url = url, .connections = 1 }, err);
     if (!code)

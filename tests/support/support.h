@@ -19,10 +19,15 @@ typedef struct pfc_cluster pfc_cluster;
 
 #define PFC_CLUSTER_TEMPLATE "pfc_template"
 
-/** initdb and start; ready for connections when it returns. */
+/** initdb, or a copy of the prepared one (prepared.h), and start; ready for connections when it
+ * returns. */
 pfc_code pfc_cluster_start(pfc_cluster **out, pfc_err *err) PFC_MUSTCHECK;
 /** Connection string of a database in it; caller frees. */
 char *pfc_cluster_url(const pfc_cluster *cluster, const char *database);
+/** It began as a copy, and has PFC_CLUSTER_TEMPLATE and the empty database "main". */
+bool pfc_cluster_is_prepared(const pfc_cluster *cluster);
+/** Stops it and keeps its data in `folder`, for later ones to begin with. */
+pfc_code pfc_cluster_keep(pfc_cluster *cluster, const char *folder, pfc_err *err) PFC_MUSTCHECK;
 /** Stops the server, keeping the data: "fast" as an administrator does, else like a crash. */
 pfc_code pfc_cluster_halt(pfc_cluster *cluster, bool fast, pfc_err *err) PFC_MUSTCHECK;
 /** Starts it again; ready when it returns. */
@@ -33,7 +38,8 @@ void pfc_cluster_free(pfc_cluster *cluster);
 pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char *template_name,
                             pfc_err *err) PFC_MUSTCHECK;
 
-/** Creates PFC_CLUSTER_TEMPLATE, a migrated database to create others from; no connection to it may
+/** Creates PFC_CLUSTER_TEMPLATE, a migrated database to create others from, where a prepared cluster
+ * does not have it already; no connection to it may
  * be open then. */
 pfc_code pfc_cluster_make_template(const pfc_cluster *cluster, pfc_err *err) PFC_MUSTCHECK;
 

@@ -27,7 +27,7 @@ import support  # noqa: E402
 def setUpModule():
     global cluster, server, client
     cluster = support.Cluster()
-    server = support.Server(cluster.database())
+    server = support.Server(cluster.database(migrated=True))
     client = perfci.Client(f"http://127.0.0.1:{server.port}", server.admin)
     client.post_projects({"name": "demo"})
     client.post_project_commits("demo", support.commits(1, 30))

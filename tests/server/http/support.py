@@ -34,11 +34,12 @@ def until(what, condition, seconds=DEADLINE_S):
 
 
 class Cluster:
-    """A PostgreSQL of our own; it ends with this process, however that ends."""
+    """A PostgreSQL of our own; it ends with this process, however that ends. It begins as a copy of the build's prepared one
+    (tests/support/prepared.h), whose identifier all copies have; `own`: one with an identifier of its own."""
 
-    def __init__(self):
-        self.process = subprocess.Popen([TESTS / "pfc-cluster"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+    def __init__(self, own=False):
+        self.process = subprocess.Popen([TESTS / "pfc-cluster"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env={**os.environ, "PERFCI_TEST_CLUSTER": "own"} if own else None)
         self.url = self._line()
         self.count = 0
         self.urls = []

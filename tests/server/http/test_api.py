@@ -19,7 +19,7 @@ import support
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = api_events.server = support.Server(cluster.database(), "--public-read")
+    server = api_events.server = support.Server(cluster.database(migrated=True), "--public-read")
 
 
 def tearDownModule():
@@ -510,7 +510,7 @@ class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         # Its own server: a time this short would end honest requests of a busy machine, too.
-        cls.hasty = support.Server(cluster.database(), "--public-read", "--request-timeout", "2s")
+        cls.hasty = support.Server(cluster.database(migrated=True), "--public-read", "--request-timeout", "2s")
 
     @classmethod
     def tearDownClass(cls):

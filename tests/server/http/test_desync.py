@@ -18,7 +18,7 @@ PATHS = (b"POST /api/v1/runs HTTP/1.1\r\n", b"POST /nowhere HTTP/1.1\r\n", b"GET
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = support.Server(cluster.database(), "--public-read")
+    server = support.Server(cluster.database(migrated=True), "--public-read")
 
 
 def tearDownModule():
@@ -119,7 +119,7 @@ class Desync(unittest.TestCase):
         for host in (b"evil.example", b"evil.example:7420", b"localhost.evil.example", b"127.0.0.1.evil.example", b"xlocalhost", b"", b"localhost:x",
                      b"[::1", b"1.2.3", b"localhost@evil.example", b"a" * 300):
             self.assertEqual(with_host(host), [421], host)
-        named = support.Server(cluster.database(), "--hosts", "perfci.example, other.example")
+        named = support.Server(cluster.database(migrated=True), "--hosts", "perfci.example, other.example")
         try:
             for host, status in ((b"perfci.example", 200), (b"OTHER.example:1", 200), (b"evil.example", 421)):
                 with socket.create_connection(("127.0.0.1", named.port), timeout=support.DEADLINE_S) as s:

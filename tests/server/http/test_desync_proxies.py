@@ -62,7 +62,7 @@ class Proxies(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster = support.Cluster()
-        cls.server = support.Server(cls.cluster.database(), "--public-read")
+        cls.server = support.Server(cls.cluster.database(migrated=True), "--public-read")
 
     @classmethod
     def tearDownClass(cls):

@@ -21,7 +21,7 @@ GOOD, BAD = f"{1:032x}", f"{8:032x}"
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = support.Server(cluster.database())
+    server = support.Server(cluster.database(migrated=True))
 
 
 def tearDownModule():

@@ -22,8 +22,8 @@ RUNS = "/api/v1/runs"
 def setUpModule():
     global cluster, server, hasty
     cluster = support.Cluster()
-    server = support.Server(cluster.database(), "--public-read")
-    hasty = support.Server(cluster.database(), "--public-read", "--request-timeout", "1s")
+    server = support.Server(cluster.database(migrated=True), "--public-read")
+    hasty = support.Server(cluster.database(migrated=True), "--public-read", "--request-timeout", "1s")
     assert server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status == 201
     assert server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 5)).status == 200
     assert server.as_admin("POST", RUNS, support.run_document(1, 1)).status == 201

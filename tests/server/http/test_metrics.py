@@ -23,7 +23,7 @@ class Metrics(unittest.TestCase):
     def setUpClass(cls):
         cls.cluster = support.Cluster()
         cls.addClassCleanup(cls.cluster.close)
-        cls.server = support.Server(cls.cluster.database(), "--public-read")
+        cls.server = support.Server(cls.cluster.database(migrated=True), "--public-read")
         cls.addClassCleanup(cls.server.close)
         cls.admin = cls.server.admin
         assert cls.server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status == 201
@@ -167,7 +167,7 @@ class Metrics(unittest.TestCase):
         support.until("20 connections", lambda: self.value("perfci_http_connections") >= 20)
         self.moves("perfci_http_streams", lambda: self.open("/api/v1/events"), 1)
         # a server of its own: the waiting request must not lease the jobs of another test
-        other = support.Server(self.cluster.database(), "--rate-token", "1")
+        other = support.Server(self.cluster.database(migrated=True), "--rate-token", "1")
         self.addCleanup(other.close)
         token = other.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
         self.open("/api/v1/jobs/lease?wait=30", ('{"runner":"w","machine_class":"nobody"}', token), other)
@@ -190,7 +190,7 @@ class Metrics(unittest.TestCase):
         return s
 
     def test_readiness_says_what_is_amiss_with_the_schema(self):
-        server = support.Server(self.cluster.database())
+        server = support.Server(self.cluster.database(migrated=True))
         self.addCleanup(server.close)
         known = server.call("GET", "/version").json["schema_version"]
         self.assertEqual(server.call("GET", "/version").json["version"], "0.1.0")
@@ -251,7 +251,7 @@ class Metrics(unittest.TestCase):
             locker.communicate(timeout=support.DEADLINE_S)
 
     def test_readiness_ends_before_the_server_does(self):
-        server = support.Server(self.cluster.database())
+        server = support.Server(self.cluster.database(migrated=True))
         self.addCleanup(server.close)
         # a request that is not complete keeps it stopping, and a connection that is open may still ask
         slow, asks = (socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) for _ in range(2))

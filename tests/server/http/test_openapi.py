@@ -32,7 +32,7 @@ SCOPES = ["read", "ingest", "runner", "triage", "admin"]
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = support.Server(cluster.database(), "--public-read", environment=pull_rows.ENVIRONMENT)
+    server = support.Server(cluster.database(migrated=True), "--public-read", environment=pull_rows.ENVIRONMENT)
 
 
 def tearDownModule():

@@ -13,7 +13,7 @@ import support
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = support.Server(cluster.database(), "--public-read")
+    server = support.Server(cluster.database(migrated=True), "--public-read")
 
 
 def tearDownModule():

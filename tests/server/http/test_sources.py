@@ -15,7 +15,7 @@ FOREIGN = ("https://git.example/team/kernels2", "https://git.example/team/kernel
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = support.Server(cluster.database(), "--sources", "https://mirror.example/*, /srv/repos/*")
+    server = support.Server(cluster.database(migrated=True), "--sources", "https://mirror.example/*, /srv/repos/*")
     for name, url in (("named", OWN), ("bare", None)):
         assert server.as_admin("POST", "/api/v1/projects", {"name": name, **({"repo_url": url} if url else {})}).status == 201
 

@@ -88,7 +88,7 @@ class Store(unittest.TestCase):
         self.assertEqual(os.stat(self.file).st_mode & 0o777, 0o600)
         self.assertEqual(os.listdir(self.folder), ["all.dump"])
 
-        other = support.Cluster()
+        other = support.Cluster(own=True)  # of the day of its making
         self.addCleanup(other.close)
         fresh = other.database()
         admin(fresh, "restore", self.file)

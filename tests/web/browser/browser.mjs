@@ -17,7 +17,8 @@ export const WAIT_MS = 240_000; /* a deadline for a busy machine, not an expecta
 const NOW = new Date("2026-02-27T05:40:00Z");
 
 export async function startBrowser() {
-  const executablePath = [process.env.PERFCI_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+  /* The shell first: the same engine without the browser around it, which takes a third of the processor time. */
+  const executablePath = [process.env.PERFCI_CHROMIUM, "/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
     .find((p) => p && existsSync(p));
   if (!executablePath) throw new Error("no Chromium on this machine: deploy/install.sh test, or PERFCI_CHROMIUM=PROGRAM");
   return chromium.launch({ executablePath, timeout: WAIT_MS, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
