@@ -2,8 +2,12 @@
  * Series as the list and the search show them.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/repo/tables/repo.h"
+
+/* For words of up to PFC_WIRE_MAX_NAME bytes: each byte escaped, two signs around each word. */
+#define PATTERN_BYTES 1024
 
 static pfc_sql_series_list_args series_args(int64_t project_id, int64_t series_id,
                                             const pfc_series_filter *f, pfc_page page)
@@ -15,7 +19,6 @@ static pfc_sql_series_list_args series_args(int64_t project_id, int64_t series_i
                                        .backend = f->backend,
                                        .machine_class = f->machine_class,
                                        .branch = f->branch,
-                                       .words = f->words,
                                        .headline_only = f->headline,
                                        .spark_length = PFC_MIN(PFC_MAX(f->spark, 0), 200),
                                        .cursor = page.cursor,
@@ -47,28 +50,95 @@ static void put_in_order(const pfc_sql_series_order_rows *order, pfc_series_rows
     }
 }
 
+/* Appends the word as a pattern of LIKE: it may be anywhere. */
+static void add_pattern(pfc_buf *out, const char *word, size_t len)
+{
+    pfc_buf_puts(out, "%");
+    for (size_t i = 0; i < len; i++) {
+        if (strchr("%_\\", word[i]))
+            pfc_buf_putc(out, '\\');
+        pfc_buf_putc(out, word[i]);
+    }
+    pfc_buf_puts(out, "%");
+}
+
+/* The longest word, which is looked up in an index of trigrams, and the others, divided by spaces. Each has room for
+ * PATTERN_BYTES; empty: there is no such word. */
+static void split_words(const char *words, pfc_buf *longest, pfc_buf *others)
+{
+    const char *best = "";
+    size_t most = 0;
+
+    for (const char *w = words; w && *w; w += strcspn(w, " "), w += strspn(w, " ")) {
+        if (strcspn(w, " ") > most) {
+            best = w;
+            most = strcspn(w, " ");
+        }
+    }
+    if (most > 0)
+        add_pattern(longest, best, most);
+    for (const char *w = words; w && *w; w += strcspn(w, " "), w += strspn(w, " ")) {
+        if (w == best || *w == ' ')
+            continue;
+        if (others->len > 0)
+            pfc_buf_puts(others, " ");
+        add_pattern(others, w, strcspn(w, " "));
+    }
+}
+
+/* The time of the last commit changes with each result, so it is in no index. */
+static pfc_code expect_few(pfc_tx *tx, pfc_sql_series_order_args asked, pfc_err *err)
+{
+    pfc_sql_series_order_rows more = { 0 };
+    bool many;
+    pfc_code code;
+
+    asked.sort = "id";
+    asked.cursor = 0;
+    asked.skip = PFC_SERIES_MAX_FRESH;
+    asked.limit = 1;
+    code = pfc_sql_series_order(tx, &asked, &more, err);
+    many = more.len > 0;
+    pfc_rows_clear(&more);
+    if (!code && many)
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "sort: \"fresh\" sorts at most %d series, and more fit the filter: "
+                           "restrict it, or sort by name, change or noise",
+                           PFC_SERIES_MAX_FRESH);
+    return code;
+}
+
 static pfc_code list_sorted(pfc_db *db, int64_t project_id, const pfc_series_filter *f,
                             pfc_page page, pfc_series_rows *out, pfc_err *err)
 {
-    const pfc_sql_series_order_args asked = { .project_id = project_id,
-                                              .metric = f->metric,
-                                              .benchmark = f->benchmark,
-                                              .backend = f->backend,
-                                              .machine_class = f->machine_class,
-                                              .branch = f->branch,
-                                              .words = f->words,
-                                              .headline_only = f->headline,
-                                              .change = f->change,
-                                              .sort = f->sort ? f->sort : "name",
-                                              .cursor = page.cursor,
-                                              .limit = pfc_page_fetch(page) };
+    pfc_sql_series_order_args asked = { .project_id = project_id,
+                                        .metric = f->metric,
+                                        .benchmark = f->benchmark,
+                                        .backend = f->backend,
+                                        .machine_class = f->machine_class,
+                                        .branch = f->branch,
+                                        .headline_only = f->headline,
+                                        .change = f->change,
+                                        .sort = f->sort     ? f->sort
+                                                : f->change ? "name"
+                                                            : "id",
+                                        .cursor = page.cursor,
+                                        .limit = pfc_page_fetch(page) };
     const pfc_series_filter any = { .spark = f->spark };
     pfc_sql_series_list_args args = series_args(project_id, 0, &any, page);
     pfc_sql_series_order_rows order = { 0 };
     int64_t *ids;
+    pfc_buf longest, others;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
+    pfc_buf_init(&longest, PATTERN_BYTES);
+    pfc_buf_init(&others, PATTERN_BYTES);
+    split_words(f->words, &longest, &others);
+    asked.word = longest.len > 0 ? pfc_buf_text(&longest) : NULL;
+    asked.more_words = others.len > 0 ? pfc_buf_text(&others) : NULL;
+    if (!code && pfc_streq(asked.sort, "fresh"))
+        code = expect_few(tx, asked, err);
     if (!code)
         code = pfc_sql_series_order(tx, &asked, &order, err);
     ids = pfc_calloc(order.len + 1, sizeof(*ids));
@@ -85,6 +155,8 @@ static pfc_code list_sorted(pfc_db *db, int64_t project_id, const pfc_series_fil
     }
     free(ids);
     pfc_rows_clear(&order);
+    pfc_buf_clear(&longest);
+    pfc_buf_clear(&others);
     pfc_tx_free(tx);
     return code;
 }
@@ -103,7 +175,7 @@ static pfc_code list_by_id(pfc_db *db, int64_t project_id, const pfc_series_filt
 pfc_code pfc_series_list(pfc_db *db, int64_t project_id, const pfc_series_filter *filter,
                          pfc_page page, pfc_series_rows *out, pfc_err *err)
 {
-    if (filter->sort || filter->change)
+    if (filter->sort || filter->change || filter->words)
         return list_sorted(db, project_id, filter, page, out, err);
     return list_by_id(db, project_id, filter, page, out, err);
 }
