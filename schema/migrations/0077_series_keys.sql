@@ -1,10 +1,24 @@
 -- What the list of series is searched and sorted by, in narrow rows beside the wide ones of `series`: 10^6 series are
 -- 0.8 GB there. A row is written when its series is new, when its newest change differs, or its noise by a step.
 
--- Numbers are filled up, so that m64 comes before m1024.
-CREATE FUNCTION series_name_key(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT regexp_replace(regexp_replace(name, '([0-9]+)', '000000000000000\1', 'g'), '[0-9]*([0-9]{16})', '\1', 'g')
-$$;
+-- Numbers are filled up, so that m64 comes before m1024. Not by one regular expression: it takes longer than the loop.
+CREATE FUNCTION series_name_key(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    out  text := '';
+    rest text := name;
+    part text;
+BEGIN
+    LOOP
+        part := substring(rest from '^[^0-9]*');
+        out := out || part;
+        rest := substr(rest, length(part) + 1);
+        EXIT WHEN rest = '';
+        part := substring(rest from '^[0-9]*');
+        out := out || lpad(part, greatest(16, length(part)), '0');
+        rest := substr(rest, length(part) + 1);
+    END LOOP;
+    RETURN out;
+END $$;
 
 -- Noisy series first; steps of 2.5 %, so that a series rarely changes its place. The last place without noise.
 CREATE FUNCTION series_noise_key(noise_rel float8) RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$

@@ -131,7 +131,7 @@ SELECT 'series that the list does not find or sorts by another change', count(*)
 LEFT JOIN series_keys k ON k.project_id = s.project_id AND k.series_id = s.id
 WHERE k.series_id IS NULL OR ((k.direction <> 0 OR EXISTS (
           SELECT 1 FROM change_points x WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL))
-      AND (k.change, k.direction) IS DISTINCT FROM (
-          SELECT n.change, n.direction FROM series_newest_change(s.project_id, s.id, s.branch) AS n))
+      AND ROW(k.change, k.direction) IS DISTINCT FROM (
+          SELECT ROW(n.change, n.direction) FROM series_newest_change(s.project_id, s.id, s.branch) AS n))
 UNION ALL
 SELECT 'rows in the default partition', count(*) FROM measurements_default;

@@ -43,36 +43,38 @@ ORDER BY s.id LIMIT $11::int;
 
 -- name: series_order
 -- The ids of a page of series, in the order of sort, headline metrics first, but for "id". A parameter that is NULL does
--- not restrict. word, more_words: patterns of LIKE, the latter divided by spaces. cursor: the last series of the page
+-- not restrict. Words: patterns of LIKE, more_words divided by spaces, which find no index. cursor: the last series of the page
 -- before. skip: series after it that are left out. Planned with the values of the parameters: what a CASE does not take
 -- is gone then, and an index gives the order.
--- in: project_id i64, metric text?, benchmark text?, backend text?, machine_class text?, branch text?, word text?,
---    more_words text?, headline_only bool, change text?, sort text, cursor id, skip i64, limit i64
+-- in: project_id i64, metric text?, benchmark text?, backend text?, machine_class text?, branch text?, word_1 text?,
+--    word_2 text?, word_3 text?, more_words text?, headline_only bool, change text?, sort text, cursor id, skip i64, limit i64
 -- out: id i64
 SELECT k.series_id AS id FROM series_keys k
 WHERE k.project_id = $1::bigint
   AND ($2::text IS NULL OR k.metric = $2)
-  AND ($3::text IS NULL OR k.series_id IN (
+  AND ($3::text IS NULL OR k.series_id = ANY (ARRAY(
       SELECT s.id FROM benchmarks b JOIN series s ON s.project_id = b.project_id AND s.benchmark_id = b.id
-      WHERE b.project_id = $1::bigint AND b.name = $3))
+      WHERE b.project_id = $1::bigint AND b.name = $3)))
   AND ($4::text IS NULL OR k.backend = $4) AND ($5::text IS NULL OR k.machine_class = $5)
   AND ($6::text IS NULL OR k.branch = $6)
-  AND ($7::text IS NULL OR k.words LIKE lower($7)) AND ($8::text IS NULL OR k.words LIKE ALL (string_to_array(lower($8), ' ')))
-  AND (NOT $9::boolean OR NOT k.plain)
-  AND CASE $10 WHEN 'steady' THEN k.direction = 0
+  AND ($7::text IS NULL OR k.words LIKE lower($7)) AND ($8::text IS NULL OR k.words LIKE lower($8))
+  AND ($9::text IS NULL OR k.words LIKE lower($9))
+  AND ($10::text IS NULL OR k.words LIKE ALL (string_to_array(lower($10), ' ')))
+  AND (NOT $11::boolean OR NOT k.plain)
+  AND CASE $12 WHEN 'steady' THEN k.direction = 0
       WHEN 'regression' THEN k.direction <> 0 AND k.direction = 1
       WHEN 'improvement' THEN k.direction <> 0 AND k.direction = -1 ELSE true END
-  AND CASE WHEN $12::bigint IS NULL THEN true
-      WHEN $11 = 'id' THEN k.series_id > $12::bigint
-      WHEN $11 = 'name' THEN (k.plain, k.name, k.metric, k.series_id) > (
+  AND CASE WHEN $14::bigint IS NULL THEN true
+      WHEN $13 = 'id' THEN k.series_id > $14::bigint
+      WHEN $13 = 'name' THEN (k.plain, k.name, k.metric, k.series_id) > (
           SELECT c.plain, c.name, c.metric, c.series_id FROM series_keys c
-          WHERE c.project_id = $1::bigint AND c.series_id = $12::bigint)
-      WHEN $11 = 'change' THEN (k.plain, k.change, k.name, k.metric, k.series_id) > (
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint)
+      WHEN $13 = 'change' THEN (k.plain, k.change, k.name, k.metric, k.series_id) > (
           SELECT c.plain, c.change, c.name, c.metric, c.series_id FROM series_keys c
-          WHERE c.project_id = $1::bigint AND c.series_id = $12::bigint)
-      WHEN $11 = 'noise' THEN (k.plain, k.noise, k.name, k.metric, k.series_id) > (
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint)
+      WHEN $13 = 'noise' THEN (k.plain, k.noise, k.name, k.metric, k.series_id) > (
           SELECT c.plain, c.noise, c.name, c.metric, c.series_id FROM series_keys c
-          WHERE c.project_id = $1::bigint AND c.series_id = $12::bigint)
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint)
       ELSE (k.plain, coalesce((SELECT -extract(epoch FROM t.time)::float8 FROM series s
                                JOIN commits t ON t.project_id = s.project_id AND t.id = s.last_commit_id
                                WHERE s.project_id = k.project_id AND s.id = k.series_id), 'infinity'),
@@ -81,15 +83,15 @@ WHERE k.project_id = $1::bigint
           FROM series_keys c
           JOIN series s ON s.project_id = c.project_id AND s.id = c.series_id
           LEFT JOIN commits t ON t.project_id = s.project_id AND t.id = s.last_commit_id
-          WHERE c.project_id = $1::bigint AND c.series_id = $12::bigint) END
-ORDER BY CASE WHEN $11 <> 'id' THEN k.plain END, CASE WHEN $11 = 'change' THEN k.change END,
-         CASE WHEN $11 = 'noise' THEN k.noise END,
-         CASE WHEN $11 = 'fresh' THEN coalesce((
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint) END
+ORDER BY CASE WHEN $13 <> 'id' THEN k.plain END, CASE WHEN $13 = 'change' THEN k.change END,
+         CASE WHEN $13 = 'noise' THEN k.noise END,
+         CASE WHEN $13 = 'fresh' THEN coalesce((
              SELECT -extract(epoch FROM t.time)::float8 FROM series s
              JOIN commits t ON t.project_id = s.project_id AND t.id = s.last_commit_id
              WHERE s.project_id = k.project_id AND s.id = k.series_id), 'infinity') END,
-         CASE WHEN $11 <> 'id' THEN k.name END, CASE WHEN $11 <> 'id' THEN k.metric END, k.series_id
-OFFSET $13::bigint LIMIT $14::int;
+         CASE WHEN $13 <> 'id' THEN k.name END, CASE WHEN $13 <> 'id' THEN k.metric END, k.series_id
+OFFSET $15::bigint LIMIT $16::int;
 
 -- name: window_points
 -- Only the partitions between stored_from and stored_until are read, and the runs from run_from to run_to. OFFSET 0: as

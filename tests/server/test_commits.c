@@ -401,3 +401,32 @@ Test(commits, words_are_searched_in_all_commits_a_page_at_a_time)
     free(url);
     pfc_db_close(db);
 }
+
+/* Their order is computed and stored by more than one statement each. */
+Test(commits, commits_before_a_long_history_move_all_of_it)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+
+    fx_commit(db, p, 5, 4, 0);
+    pfc_test_sql(url, "INSERT INTO commits (project_id, sha, parents, time)"
+                      " SELECT project_id, repeat('f', 32) || lpad(to_hex(n), 8, '0'),"
+                      "  ARRAY[CASE WHEN n = 1 THEN sha ELSE repeat('f', 32) ||"
+                      "  lpad(to_hex(n - 1), 8, '0') END], time + n * interval '1 second'"
+                      " FROM commits, generate_series(1, 101000) AS n ORDER BY n % 7, n;"
+                      "INSERT INTO branch_commits SELECT c.project_id, b.branch, c.id,"
+                      "  row_number() OVER (ORDER BY c.time) + 1"
+                      " FROM commits c, branch_commits b WHERE c.id <> b.commit_id;"
+                      "ANALYZE commits; ANALYZE branch_commits");
+    fx_commits(db, p, 1, 4);
+    char *wrong = pfc_test_sql_value(
+        url, "SELECT count(*) || ' of ' || max(position) FROM (SELECT b.position, row_number()"
+             " OVER (ORDER BY c.time) AS due FROM branch_commits b JOIN commits c"
+             " ON c.id = b.commit_id) AS x WHERE position IS DISTINCT FROM due"
+             " OR position = 101005");
+    cr_assert(eq(str, wrong, (char *)"1 of 101005"));
+    free(wrong);
+    free(url);
+    pfc_db_close(db);
+}

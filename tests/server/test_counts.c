@@ -219,6 +219,8 @@ Test(counts, series_are_sorted_over_all_pages)
         { "name", "steady", "gemm", { "gemm/m64" } },
         { NULL, NULL, "M1 TIME", { "gemm/m1024", "gemm/m128" } },
         { "name", NULL, "cpu  gemm m1", { "gemm/m128", "gemm/m1024" } },
+        { "name", NULL, "a e g m 1 28", { "gemm/m128" } },
+        { "name", NULL, "time gemm m1 cpu 1024 zz", { NULL } },
         { "change", NULL, "4", { "gemm/m1024", "attention/s64", "gemm/m64" } },
         { "noise", NULL, "gemm%m", { NULL } },
         { "name", NULL, "m_4", { NULL } },

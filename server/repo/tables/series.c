@@ -62,28 +62,33 @@ static void add_pattern(pfc_buf *out, const char *word, size_t len)
     pfc_buf_puts(out, "%");
 }
 
-/* The longest word, which is looked up in an index of trigrams, and the others, divided by spaces. Each has room for
- * PATTERN_BYTES; empty: there is no such word. */
-static void split_words(const char *words, pfc_buf *longest, pfc_buf *others)
-{
-    const char *best = "";
-    size_t most = 0;
+/* Patterns of LIKE: of the first words each its own, which an index of trigrams finds, then of all
+ * others, divided by spaces. */
+typedef struct patterns {
+    pfc_buf words[4];
+} patterns;
 
-    for (const char *w = words; w && *w; w += strcspn(w, " "), w += strspn(w, " ")) {
-        if (strcspn(w, " ") > most) {
-            best = w;
-            most = strcspn(w, " ");
-        }
+static void split_words(const char *words, patterns *out)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(out->words); i++)
+        pfc_buf_init(&out->words[i], PATTERN_BYTES);
+    for (const char *w = words ? words + strspn(words, " ") : ""; *w; w += strspn(w, " ")) {
+        const size_t len = strcspn(w, " ");
+        pfc_buf *buf = &out->words[PFC_MIN(k, PFC_ARRAY_LEN(out->words) - 1)];
+
+        if (buf->len > 0)
+            pfc_buf_putc(buf, ' ');
+        add_pattern(buf, w, len);
+        w += len;
+        k++;
     }
-    if (most > 0)
-        add_pattern(longest, best, most);
-    for (const char *w = words; w && *w; w += strcspn(w, " "), w += strspn(w, " ")) {
-        if (w == best || *w == ' ')
-            continue;
-        if (others->len > 0)
-            pfc_buf_puts(others, " ");
-        add_pattern(others, w, strcspn(w, " "));
-    }
+}
+
+static const char *pattern(const patterns *of, size_t k)
+{
+    return of->words[k].len > 0 ? pfc_buf_text(&of->words[k]) : NULL;
 }
 
 /* The time of the last commit changes with each result, so it is in no index. */
@@ -128,15 +133,15 @@ static pfc_code list_sorted(pfc_db *db, int64_t project_id, const pfc_series_fil
     pfc_sql_series_list_args args = series_args(project_id, 0, &any, page);
     pfc_sql_series_order_rows order = { 0 };
     int64_t *ids;
-    pfc_buf longest, others;
+    patterns words;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
-    pfc_buf_init(&longest, PATTERN_BYTES);
-    pfc_buf_init(&others, PATTERN_BYTES);
-    split_words(f->words, &longest, &others);
-    asked.word = longest.len > 0 ? pfc_buf_text(&longest) : NULL;
-    asked.more_words = others.len > 0 ? pfc_buf_text(&others) : NULL;
+    split_words(f->words, &words);
+    asked.word_1 = pattern(&words, 0);
+    asked.word_2 = pattern(&words, 1);
+    asked.word_3 = pattern(&words, 2);
+    asked.more_words = pattern(&words, 3);
     if (!code && pfc_streq(asked.sort, "fresh"))
         code = expect_few(tx, asked, err);
     if (!code)
@@ -155,8 +160,8 @@ static pfc_code list_sorted(pfc_db *db, int64_t project_id, const pfc_series_fil
     }
     free(ids);
     pfc_rows_clear(&order);
-    pfc_buf_clear(&longest);
-    pfc_buf_clear(&others);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words.words); i++)
+        pfc_buf_clear(&words.words[i]);
     pfc_tx_free(tx);
     return code;
 }
