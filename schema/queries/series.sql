@@ -43,11 +43,12 @@ ORDER BY s.id LIMIT $11::int;
 
 -- name: series_order
 -- The ids of a page of series, in the order of sort, headline metrics first, but for "id". A parameter that is NULL does
--- not restrict. Words: patterns of LIKE, more_words divided by spaces, which find no index. cursor: the last series of the page
--- before. skip: series after it that are left out. Planned with the values of the parameters: what a CASE does not take
--- is gone then, and an index gives the order.
+-- not restrict. Words: patterns of LIKE, more_words divided by spaces, which find no index. cursor: the last series of
+-- the page before. skip: series after it that are left out. Planned with the values of the parameters: what a CASE does
+-- not take is gone then, and an index gives the order.
 -- in: project_id i64, metric text?, benchmark text?, backend text?, machine_class text?, branch text?, word_1 text?,
---    word_2 text?, word_3 text?, more_words text?, headline_only bool, change text?, sort text, cursor id, skip i64, limit i64
+--    word_2 text?, word_3 text?, more_words text?, headline_only bool, change text?, sort text, cursor id,
+--    skip i64, limit i64
 -- out: id i64
 SELECT k.series_id AS id FROM series_keys k
 WHERE k.project_id = $1::bigint

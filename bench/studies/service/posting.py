@@ -10,8 +10,8 @@ import support  # noqa: E402
 
 
 def post(server, documents, clients):
-    """Each client has one connection and takes the next document from one list. Returns when each was stored, in seconds
-    from the start."""
+    """Each client has one connection and takes the next document from one list. Returns when each was stored, in
+    seconds from the start."""
     queue, ends, lock, faults = iter(documents), [], threading.Lock(), []
     head = {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"}
 
