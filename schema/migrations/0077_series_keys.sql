@@ -1,5 +1,5 @@
--- What the list of series is searched and sorted by, in narrow rows beside the wide ones of `series`: 10^6 series are
--- 0.8 GB there. A row is written when its series is new, when its newest change differs, or its noise by a step.
+-- The list of series is searched and sorted by narrow rows beside the wide ones of `series`: 10^6 series are 0.8 GB
+-- there. A row is written when its series is new, when its newest change differs, or its noise by a step.
 
 -- Numbers are filled up, so that m64 comes before m1024. Not by one regular expression: it takes longer than the loop.
 CREATE FUNCTION series_name_key(name text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$

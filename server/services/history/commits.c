@@ -8,8 +8,8 @@
 #include "server/services/queue/queue.h"
 #include "server/services/service.h"
 
-/* Where the whole order of a branch is computed again: commits read or moved by one statement, which
- * takes a second or two, and at most in all, which takes 0.7 GB of memory. */
+/* Where the whole order of a branch is computed again: commits read or moved by one statement,
+ * which takes a second or two, and at most in all, which takes 0.7 GB of memory. */
 #define STEP 50000
 #define MOST 2000000
 
