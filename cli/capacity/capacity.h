@@ -57,7 +57,7 @@ typedef struct pfc_capacity_costs {
     double chunk_bytes;       /* of a measurement, packed beside its table */
     double run_bytes;         /* of a run: runs, run_parts, its commit, its audit row */
     double job_bytes;         /* of the detection jobs of a run, which stay for 30 days */
-    double series_bytes;      /* of a series: its row, its state, its benchmark */
+    double series_bytes;      /* of a series: its row, its state, its benchmark, its keys */
     double log_run_bytes;     /* write-ahead log of a run without its measurements */
     double log_point_bytes, log_sample_bytes; /* of a measurement, and of each of its samples */
     /* processor time of server and database together */

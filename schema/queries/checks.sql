@@ -127,4 +127,11 @@ SELECT 'tallies that are not what they count', count(*) FROM (
         UNION ALL SELECT project_id, 'measurements', 0, -measurements FROM run_parts) AS both_ways
     GROUP BY project_id, what, of HAVING sum(n) <> 0) AS off
 UNION ALL
+SELECT 'series that the list does not find or sorts by another change', count(*) FROM series s
+LEFT JOIN series_keys k ON k.project_id = s.project_id AND k.series_id = s.id
+WHERE k.series_id IS NULL OR ((k.direction <> 0 OR EXISTS (
+          SELECT 1 FROM change_points x WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL))
+      AND ROW(k.change, k.direction) IS DISTINCT FROM (
+          SELECT ROW(n.change, n.direction) FROM series_newest_change(s.project_id, s.id, s.branch) AS n))
+UNION ALL
 SELECT 'rows in the default partition', count(*) FROM measurements_default;

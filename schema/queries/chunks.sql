@@ -64,6 +64,17 @@ JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_versio
 WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
 ORDER BY c.from_at;
 
+-- name: window_since
+-- stored_from, or a later time before which nothing of these positions was stored: partitions before it are not planned.
+-- A day: a transaction that began before another one may take its number after it.
+-- in: project_id i64, branch text, position_from i64, position_to i64, stored_from timestamp
+-- out: from text
+SELECT greatest($5::timestamptz, min(r.received_at) - interval '1 day')::text AS "from"
+FROM branch_commits b
+CROSS JOIN LATERAL (SELECT received_at FROM runs WHERE project_id = $1::bigint AND commit_id = b.commit_id
+                    ORDER BY id LIMIT 1) AS r
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint;
+
 -- name: window_rest
 -- The points that were stored at or after stored_from; NULL: there is none.
 -- in: project_id i64, series_id i64, branch text, stored_from timestamp

@@ -171,15 +171,17 @@ SELECT c.id, c.sha, extract(epoch FROM c.time)::float8 AS time,
 FROM added a JOIN commits c ON c.project_id = $1::bigint AND c.id = a.commit_id;
 
 -- name: branch_members
--- In the byte order of ids.
+-- A page of the branch's commits, by their internal ids. Parents: ids divided by spaces.
 -- row: branch_member
--- in: project_id i64, branch text
+-- in: project_id i64, branch text, cursor i64, limit i64
 -- out: id i64, sha text, parents text, time f64, position i64
+WITH page AS MATERIALIZED (
+    SELECT commit_id, position FROM branch_commits
+    WHERE project_id = $1::bigint AND branch = $2 AND commit_id > $3::bigint ORDER BY commit_id LIMIT $4::bigint)
 SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
-       extract(epoch FROM c.time)::float8 AS time, b.position
-FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
-WHERE b.project_id = $1::bigint AND b.branch = $2
-ORDER BY c.sha COLLATE "C";
+       extract(epoch FROM c.time)::float8 AS time, p.position
+FROM page p CROSS JOIN LATERAL (SELECT * FROM commits WHERE project_id = $1::bigint AND id = p.commit_id OFFSET 0) AS c
+ORDER BY c.id;
 
 -- name: branch_end
 -- The last `limit` commits of the line, and these commits, in the byte order of ids. OFFSET 0: one look-up of the index

@@ -21,7 +21,10 @@ kept AS (
     SET position = excluded.position, state = excluded.state, generation = excluded.generation),
 dropped AS (
     DELETE FROM series_states t USING u
-    WHERE t.project_id = $1::bigint AND t.series_id = u.id AND u.generation = 0)
+    WHERE t.project_id = $1::bigint AND t.series_id = u.id AND u.generation = 0),
+keyed AS (
+    UPDATE series_keys k SET noise = series_noise_key(u.noise_rel) FROM u
+    WHERE k.project_id = $1::bigint AND k.series_id = u.id AND k.noise <> series_noise_key(u.noise_rel))
 UPDATE series s
 SET points = u.points, last_commit_id = nullif(u.commit_id, 0), last_median = CASE WHEN u.last >= u.first THEN ($2::float8[])[u.last] END,
     spark = ($2::float8[])[u.first:u.last], noise_rel = u.noise_rel, watching = u.watching, detectable_rel = u.detectable,

@@ -2,7 +2,7 @@
 -- A parameter that is NULL does not restrict.
 -- also: once
 -- in: project_id id, series_id id, metric text?, benchmark text?, backend text?, machine_class text?, branch text?,
---    words text?, headline_only bool, spark_length i64, cursor id, limit i64, ids i64[]?
+--    headline_only bool, spark_length i64, cursor id, limit i64, ids i64[]?
 -- out: id i64, project_id i64, project text, benchmark text, metric text, backend text, machine_class text,
 --    branch text, unit text, higher_is_better bool, exact bool, headline bool, points i64, last_commit text,
 --    last_time f64, last_median f64, noise_rel f64, watching i64, watching_of i64, detectable_rel f64,
@@ -13,7 +13,7 @@ SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.b
        s.machine_class, s.branch, s.unit, s.higher_is_better, s.exact, s.headline, s.points,
        c.sha AS last_commit, extract(epoch FROM c.time)::float8 AS last_time, s.last_median,
        s.noise_rel, s.watching, s.watching_of, s.detectable_rel, s.level_points, s.judged,
-       to_json(s.spark[greatest(1, cardinality(s.spark) - $10::int + 1):])::text AS spark,
+       to_json(s.spark[greatest(1, cardinality(s.spark) - $9::int + 1):])::text AS spark,
        g.rel_change AS change_rel, g.regression AS change_regression,
        to_json(s.two_speeds)::text AS two_speeds, g.confirmed AS change_confirmed, g.firm AS change_alertable, g.withheld AS change_withheld,
        g.withheld_detail::text AS change_withheld_detail,
@@ -36,55 +36,63 @@ WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id 
   AND ($3::text IS NULL OR s.metric = $3) AND ($4::text IS NULL OR b.name = $4)
   AND ($5::text IS NULL OR s.backend = $5) AND ($6::text IS NULL OR s.machine_class = $6)
   AND ($7::text IS NULL OR s.branch = $7)
-  AND ($8::text IS NULL OR NOT EXISTS (
-      SELECT 1 FROM unnest(string_to_array(lower($8), ' ')) AS w
-      WHERE position(w IN lower(b.name || ' ' || s.metric || ' ' || s.backend)) = 0))
-  AND (NOT $9::boolean OR s.headline)
-  AND ($11::bigint IS NULL OR s.id > $11)
-  AND ($13::bigint[] IS NULL OR s.id = ANY ($13))
-ORDER BY s.id LIMIT $12::int;
+  AND (NOT $8::boolean OR s.headline)
+  AND ($10::bigint IS NULL OR s.id > $10)
+  AND ($12::bigint[] IS NULL OR s.id = ANY ($12))
+ORDER BY s.id LIMIT $11::int;
 
 -- name: series_order
--- The ids of a page of series, in the order of sort, headline metrics first. A parameter that is NULL does not restrict.
--- cursor: the last series of the page before.
--- in: project_id i64, metric text?, benchmark text?, backend text?, machine_class text?, branch text?, words text?,
---    headline_only bool, change text?, sort text, cursor id, limit i64
+-- The ids of a page of series, in the order of sort, headline metrics first, but for "id". A parameter that is NULL does
+-- not restrict. Words: patterns of LIKE, more_words divided by spaces, which find no index. cursor: the last series of
+-- the page before. skip: series after it that are left out. Planned with the values of the parameters: what a CASE does
+-- not take is gone then, and an index gives the order.
+-- in: project_id i64, metric text?, benchmark text?, backend text?, machine_class text?, branch text?, word_1 text?,
+--    word_2 text?, word_3 text?, more_words text?, headline_only bool, change text?, sort text, cursor id,
+--    skip i64, limit i64
 -- out: id i64
-WITH found AS MATERIALIZED (
-    SELECT s.id, s.headline, b.name, s.metric, s.noise_rel, c.time, g.rel_change, g.regression
-    FROM series s
-    JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-    LEFT JOIN commits c ON c.project_id = s.project_id AND c.id = s.last_commit_id
-    LEFT JOIN LATERAL (
-        SELECT x.rel_change, x.regression FROM change_points x
-        JOIN branch_commits xb ON xb.project_id = x.project_id AND xb.commit_id = x.commit_id
-            AND xb.branch = s.branch
-        WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL AND x.kind = 'step'
-        ORDER BY xb.position DESC NULLS LAST LIMIT 1) g ON $10 = 'change' OR $9::text IS NOT NULL
-    WHERE s.project_id = $1::bigint
-      AND ($2::text IS NULL OR s.metric = $2) AND ($3::text IS NULL OR b.name = $3)
-      AND ($4::text IS NULL OR s.backend = $4) AND ($5::text IS NULL OR s.machine_class = $5)
-      AND ($6::text IS NULL OR s.branch = $6)
-      AND ($7::text IS NULL OR NOT EXISTS (
-          SELECT 1 FROM unnest(string_to_array(lower($7), ' ')) AS w
-          WHERE position(w IN lower(b.name || ' ' || s.metric || ' ' || s.backend)) = 0))
-      AND (NOT $8::boolean OR s.headline)),
--- Digits are filled up, so that m64 comes before m1024.
-ranked AS MATERIALIZED (
-    SELECT f.id, row_number() OVER (
-        ORDER BY f.headline DESC,
-                 CASE WHEN $10 = 'change' THEN abs(f.rel_change) END DESC NULLS LAST,
-                 CASE WHEN $10 = 'noise' THEN f.noise_rel END DESC NULLS LAST,
-                 CASE WHEN $10 = 'fresh' THEN f.time END DESC NULLS LAST,
-                 (SELECT string_agg(CASE WHEN m[1] ~ '^[0-9]' THEN lpad(m[1], 20, '0') ELSE m[1] END, '' ORDER BY n)
-                  FROM regexp_matches(f.name, '[0-9]+|[^0-9]+', 'g') WITH ORDINALITY AS r (m, n)) COLLATE "C",
-                 f.metric, f.id) AS place
-    FROM found f
-    WHERE CASE $9 WHEN 'steady' THEN f.regression IS NULL WHEN 'regression' THEN f.regression
-                  WHEN 'improvement' THEN NOT f.regression ELSE true END)
-SELECT id FROM ranked
-WHERE $11::bigint IS NULL OR place > (SELECT place FROM ranked WHERE id = $11)
-ORDER BY place LIMIT $12::int;
+SELECT k.series_id AS id FROM series_keys k
+WHERE k.project_id = $1::bigint
+  AND ($2::text IS NULL OR k.metric = $2)
+  AND ($3::text IS NULL OR k.series_id = ANY (ARRAY(
+      SELECT s.id FROM benchmarks b JOIN series s ON s.project_id = b.project_id AND s.benchmark_id = b.id
+      WHERE b.project_id = $1::bigint AND b.name = $3)))
+  AND ($4::text IS NULL OR k.backend = $4) AND ($5::text IS NULL OR k.machine_class = $5)
+  AND ($6::text IS NULL OR k.branch = $6)
+  AND ($7::text IS NULL OR k.words LIKE lower($7)) AND ($8::text IS NULL OR k.words LIKE lower($8))
+  AND ($9::text IS NULL OR k.words LIKE lower($9))
+  AND ($10::text IS NULL OR k.words LIKE ALL (string_to_array(lower($10), ' ')))
+  AND (NOT $11::boolean OR NOT k.plain)
+  AND CASE $12 WHEN 'steady' THEN k.direction = 0
+      WHEN 'regression' THEN k.direction <> 0 AND k.direction = 1
+      WHEN 'improvement' THEN k.direction <> 0 AND k.direction = -1 ELSE true END
+  AND CASE WHEN $14::bigint IS NULL THEN true
+      WHEN $13 = 'id' THEN k.series_id > $14::bigint
+      WHEN $13 = 'name' THEN (k.plain, k.name, k.metric, k.series_id) > (
+          SELECT c.plain, c.name, c.metric, c.series_id FROM series_keys c
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint)
+      WHEN $13 = 'change' THEN (k.plain, k.change, k.name, k.metric, k.series_id) > (
+          SELECT c.plain, c.change, c.name, c.metric, c.series_id FROM series_keys c
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint)
+      WHEN $13 = 'noise' THEN (k.plain, k.noise, k.name, k.metric, k.series_id) > (
+          SELECT c.plain, c.noise, c.name, c.metric, c.series_id FROM series_keys c
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint)
+      ELSE (k.plain, coalesce((SELECT -extract(epoch FROM t.time)::float8 FROM series s
+                               JOIN commits t ON t.project_id = s.project_id AND t.id = s.last_commit_id
+                               WHERE s.project_id = k.project_id AND s.id = k.series_id), 'infinity'),
+            k.name, k.metric, k.series_id) > (
+          SELECT c.plain, coalesce(-extract(epoch FROM t.time)::float8, 'infinity'), c.name, c.metric, c.series_id
+          FROM series_keys c
+          JOIN series s ON s.project_id = c.project_id AND s.id = c.series_id
+          LEFT JOIN commits t ON t.project_id = s.project_id AND t.id = s.last_commit_id
+          WHERE c.project_id = $1::bigint AND c.series_id = $14::bigint) END
+ORDER BY CASE WHEN $13 <> 'id' THEN k.plain END, CASE WHEN $13 = 'change' THEN k.change END,
+         CASE WHEN $13 = 'noise' THEN k.noise END,
+         CASE WHEN $13 = 'fresh' THEN coalesce((
+             SELECT -extract(epoch FROM t.time)::float8 FROM series s
+             JOIN commits t ON t.project_id = s.project_id AND t.id = s.last_commit_id
+             WHERE s.project_id = k.project_id AND s.id = k.series_id), 'infinity') END,
+         CASE WHEN $13 <> 'id' THEN k.name END, CASE WHEN $13 <> 'id' THEN k.metric END, k.series_id
+OFFSET $15::bigint LIMIT $16::int;
 
 -- name: window_points
 -- Only the partitions between stored_from and stored_until are read, and the runs from run_from to run_to. OFFSET 0: as

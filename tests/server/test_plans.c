@@ -140,14 +140,26 @@ static char *prepare_all(void)
     return pfc_buf_take(&out);
 }
 
+/* A page of the list of series. */
+#define SERIES(word, change, sort, cursor)                                                         \
+    "series_order (1, NULL, NULL, NULL, NULL, NULL, " #word ", NULL, NULL, NULL, false, " #change  \
+    ", " #sort ", " #cursor ", 0, 2)"
+
 Test(plans, every_index_is_used_and_no_large_table_is_read_whole)
 {
     /* With values of their own: 1 is a bad example of an age, and of a place in the log. */
     static const struct {
-        const char *call, *index;
-    } asked[] = { { "jobs_prune (30, 5000)", "jobs_by_age" },
-                  { "audit_list (1, NULL, 100)", "audit_of_project" },
-                  { "queue_look (20000, NULL, NULL, NULL, 0)", "jobs_of_runners" } };
+        const char *call, *index, *settings;
+    } asked[] = { { "jobs_prune (30, 5000)", "jobs_by_age", "" },
+                  { "audit_list (1, NULL, 100)", "audit_of_project", "" },
+                  { "queue_look (20000, NULL, NULL, NULL, 0)", "jobs_of_runners", "" },
+                  { SERIES(NULL, NULL, 'name', 7), "series_keys_by_name", "" },
+                  { SERIES(NULL, NULL, 'change', 7), "series_keys_by_change", "" },
+                  { SERIES(NULL, NULL, 'noise', 7), "series_keys_by_noise", "" },
+                  { SERIES(NULL, 'improvement', 'name', NULL), "series_keys_changed", "" },
+                  { SERIES('%zqx%', NULL, 'name', NULL), "series_keys_words",
+                    "SET enable_seqscan = off; SET enable_indexscan = off;"
+                    " SET enable_indexonlyscan = off;" } };
     char *url = pfc_test_db_url(false), *all = prepare_all(), *sql;
 
     pfc_test_sql(url, rows);
@@ -168,8 +180,8 @@ Test(plans, every_index_is_used_and_no_large_table_is_read_whole)
            "");
     for (size_t i = 0; i < PFC_ARRAY_LEN(asked); i++) {
         sql = pfc_format(
-            "%s SET plan_cache_mode = force_custom_plan; EXPLAIN (FORMAT JSON) EXECUTE %s", all,
-            asked[i].call);
+            "%s SET plan_cache_mode = force_custom_plan; %s EXPLAIN (FORMAT JSON) EXECUTE %s", all,
+            asked[i].settings, asked[i].call);
         char *plan = pfc_test_sql_value(url, sql);
         cr_assert(ne(ptr, strstr(plan, asked[i].index), NULL), "%s: %s", asked[i].call, plan);
         free(plan);
@@ -203,7 +215,8 @@ Test(plans, every_index_is_used_and_no_large_table_is_read_whole)
         " JOIN pg_class c ON c.oid = i.indrelid WHERE c.relnamespace = 'public'::regnamespace"
         " AND NOT i.indisunique AND NOT c.relispartition AND c.relkind = 'r'"
         " AND x.relname NOT IN (SELECT name FROM test.used WHERE kind = 'index'"
-        " UNION ALL SELECT unnest(ARRAY['jobs_by_age', 'audit_of_project']))",
+        " UNION ALL SELECT unnest(ARRAY['jobs_by_age', 'audit_of_project', 'series_keys_by_change',"
+        " 'series_keys_by_noise', 'series_keys_changed', 'series_keys_words']))",
         "");
     free(all);
     free(url);

@@ -22,12 +22,12 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "bench/studies/service"))
 sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
 import judging  # noqa: E402
+import posting  # noqa: E402
 import support  # noqa: E402
 
 FILL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fill.sql")
@@ -93,32 +93,9 @@ def document(side, rng, series, first):
 
 def store(side, documents):
     """Runs a second, and milliseconds of processor time a run."""
-    queue, lock, faults = iter(documents), threading.Lock(), []
-    head = {"Authorization": "Bearer " + side.server.admin, "Content-Type": "application/json"}
-
-    def work():
-        connection = http.client.HTTPConnection("127.0.0.1", side.server.port, timeout=support.DEADLINE_S)
-        while not faults:
-            with lock:
-                body = next(queue, None)
-            if body is None:
-                break
-            connection.request("POST", "/api/v1/runs", body=body, headers=head)
-            answer = connection.getresponse()
-            text = answer.read()
-            if answer.status != 201:
-                faults.append(f"{side.name}: {answer.status} {text[:300]!r}")
-        connection.close()
-
-    threads = [threading.Thread(target=work) for _ in range(CLIENTS)]
-    spent, begin = side.processor_s(), time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if faults:
-        raise SystemExit(faults[0])
-    return len(documents) / (time.perf_counter() - begin), 1e3 * (side.processor_s() - spent) / len(documents)
+    spent = side.processor_s()
+    ends = posting.post(side.server, documents, CLIENTS)
+    return len(ends) / max(ends), 1e3 * (side.processor_s() - spent) / len(ends)
 
 
 def middle(values):

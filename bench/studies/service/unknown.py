@@ -11,17 +11,15 @@ that falls from quarter to quarter grows with the history. Then positions are co
 import argparse
 import datetime
 import hashlib
-import http.client
 import json
 import os
 import statistics
 import subprocess
 import sys
-import threading
-import time
 
 sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
 import support  # noqa: E402
+from posting import post  # noqa: E402
 
 BEGIN = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
 LINE = """
@@ -50,39 +48,6 @@ def document(n, project):
     return json.dumps(run).encode()
 
 
-def crowd(server, documents, clients):
-    """Each client has one connection; returns when every run was stored, in seconds from the start."""
-    queue, ends, lock, faults = iter(documents), [], threading.Lock(), []
-    head = {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"}
-
-    def work():
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
-        while True:
-            with lock:
-                body = next(queue, None)
-            if body is None:
-                break
-            connection.request("POST", "/api/v1/runs", body=body, headers=head)
-            answer = connection.getresponse()
-            text = answer.read()
-            if answer.status != 201:
-                faults.append(f"{answer.status} {text[:300]!r}")
-                break
-            with lock:
-                ends.append(time.perf_counter() - begin)
-        connection.close()
-
-    threads = [threading.Thread(target=work) for _ in range(clients)]
-    begin = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if faults:
-        raise SystemExit(faults[0])
-    return ends
-
-
 def fill(url, project, stored):
     for statement in LINE.format(project, stored).split(";\n"):
         if statement.strip():
@@ -99,13 +64,13 @@ def prepare(server, url, stored):
     if stored:
         fill(url, project, stored)
     # the first run makes the series and the machine known
-    crowd(server, [document(0, project)], 1)
+    post(server, [document(0, project)], 1)
 
 
 def measure(server, url, args, stored, first):
     """Runs from number `first` on; runs a second, and how many positions are wrong."""
     project = f"stored{stored}"
-    ends = crowd(server, [document(n, project) for n in range(first, first + args.runs)], args.clients)
+    ends = post(server, [document(n, project) for n in range(first, first + args.runs)], args.clients)
     quarter = len(ends) // 4
     parts = [quarter / (ends[(k + 1) * quarter - 1] - (ends[k * quarter - 1] if k else 0)) for k in range(4)]
     wrong, members = support.sql(url, MISPLACED.format(project)).strip().split("|")

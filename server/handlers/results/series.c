@@ -6,6 +6,19 @@
 #define MAX_SPARK  200
 #define MAX_POINTS 5000
 
+/* choices: NULL ends them. */
+static pfc_code expect_choice(const char *name, const char *value, const char *const *choices,
+                              const char *listed, pfc_err *err)
+{
+    for (; value && *choices; choices++) {
+        if (pfc_streq(value, *choices))
+            return PFC_OK;
+    }
+    return value
+               ? pfc_err_set(err, PFC_EINVAL, "%s: expected %s, got \"%.40s\"", name, listed, value)
+               : PFC_OK;
+}
+
 static pfc_code decode_filter(const pfc_req *req, pfc_series_filter *f, pfc_err *err)
 {
     const struct {
@@ -17,6 +30,8 @@ static pfc_code decode_filter(const pfc_req *req, pfc_series_filter *f, pfc_err 
         { "branch", &f->branch },   { "q", &f->words },
         { "change", &f->change },   { "sort", &f->sort },
     };
+    static const char *const sorts[] = { "name", "change", "noise", "fresh", NULL };
+    static const char *const changes[] = { "regression", "improvement", "steady", NULL };
     int64_t spark = 0;
     pfc_code code = PFC_OK;
 
@@ -27,6 +42,11 @@ static pfc_code decode_filter(const pfc_req *req, pfc_series_filter *f, pfc_err 
     if (!code)
         code = pfc_req_query_i64(req, "spark", 0, MAX_SPARK, &spark, err);
     f->spark = (int)spark;
+    if (!code)
+        code = expect_choice("sort", f->sort, sorts, "name, change, noise or fresh", err);
+    if (!code)
+        code =
+            expect_choice("change", f->change, changes, "regression, improvement or steady", err);
     return code;
 }
 

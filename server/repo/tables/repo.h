@@ -82,9 +82,12 @@ typedef struct pfc_series_filter {
     int spark;     /* last N medians, at most 200; 0: none */
 } pfc_series_filter;
 
+#define PFC_SERIES_MAX_FRESH 200000
+
 /** Ordered by id, or as `sort` says: by name (numbers by value), by the size of the newest change,
- *  by noise, by the time of the last commit. A cursor is valid with the same filter only. Points,
- *  last, spark and change are as of the last detection. */
+ *  by noise in steps of 2.5 %, by the time of the last commit. A cursor is valid with the same
+ *  filter only. Points, last, spark and change are as of the last detection. PFC_EINVAL: "fresh"
+ *  of more than PFC_SERIES_MAX_FRESH series. */
 pfc_code pfc_series_list(pfc_db *db, int64_t project_id, const pfc_series_filter *filter,
                          pfc_page page, pfc_series_rows *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_series_get(pfc_db *db, int64_t series_id, pfc_series_rows *out,

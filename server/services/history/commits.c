@@ -8,6 +8,11 @@
 #include "server/services/queue/queue.h"
 #include "server/services/service.h"
 
+/* Where the whole order of a branch is computed again: commits read or moved by one statement,
+ * which takes a second or two, and at most in all, which takes 0.7 GB of memory. */
+#define STEP 50000
+#define MOST 2000000
+
 pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
 {
     int64_t id = 0;
@@ -46,22 +51,23 @@ static pfc_code add_members(pfc_tx *tx, int64_t project_id, const char *branch,
 pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, const int64_t *ids,
                            const int64_t *positions, size_t n, bool *old, pfc_err *err)
 {
-    size_t changed = 0;
-    pfc_code code;
+    pfc_code code = PFC_OK;
 
     *old = false;
-    if (n == 0)
-        return PFC_OK;
-    code = pfc_sql_branch_positions_set(
-        tx,
-        &(pfc_sql_branch_positions_set_args){ .project_id = project_id,
-                                              .branch = branch,
-                                              .commit_ids = ids,
-                                              .positions = positions,
-                                              .len = n,
-                                              .seconds = PFC_CHUNKS_QUIET_S / 2 },
-        &changed, err);
-    *old = !code && changed > 0;
+    for (size_t k = 0; !code && k < n; k += STEP) {
+        size_t changed = 0;
+
+        code = pfc_sql_branch_positions_set(
+            tx,
+            &(pfc_sql_branch_positions_set_args){ .project_id = project_id,
+                                                  .branch = branch,
+                                                  .commit_ids = ids + k,
+                                                  .positions = positions + k,
+                                                  .len = PFC_MIN(n - k, (size_t)STEP),
+                                                  .seconds = PFC_CHUNKS_QUIET_S / 2 },
+            &changed, err);
+        *old |= !code && changed > 0;
+    }
     return code;
 }
 
@@ -105,23 +111,67 @@ done:
     return code;
 }
 
+static int by_sha(const void *a, const void *b)
+{
+    return strcmp(((const pfc_sql_branch_member_row *)a)->sha,
+                  ((const pfc_sql_branch_member_row *)b)->sha);
+}
+
+/* All commits of the branch, sorted by id, whose texts are in `pages`: room for MOST / STEP + 1. */
+static pfc_code read_members(pfc_tx *tx, int64_t project_id, const char *branch,
+                             pfc_sql_branch_member_rows *all, pfc_res **pages, size_t *pages_len,
+                             pfc_err *err)
+{
+    size_t got = STEP;
+    int64_t cursor = 0;
+    pfc_code code = PFC_OK;
+
+    while (!code && got == STEP) {
+        pfc_sql_branch_member_rows page = { 0 };
+
+        if (all->len >= MOST)
+            return pfc_err_set(
+                err, PFC_ECONFLICT,
+                "branch %.100s: these commits change the order of more than %d commits that are "
+                "stored: post each commit after its parents, or post the history to a new project",
+                branch, MOST);
+        code = pfc_sql_branch_members(
+            tx,
+            &(pfc_sql_branch_members_args){
+                .project_id = project_id, .branch = branch, .cursor = cursor, .limit = STEP },
+            &page, err);
+        got = code ? 0 : page.len;
+        if (got == 0)
+            break;
+        cursor = page.items[got - 1].id;
+        all->items = pfc_realloc(all->items, all->len + got, sizeof(*all->items));
+        memcpy(all->items + all->len, page.items, got * sizeof(*all->items));
+        all->len += got;
+        pfc_rows_keep_texts(&page, &pages[(*pages_len)++]);
+    }
+    if (!code && all->len)
+        qsort(all->items, all->len, sizeof(*all->items), by_sha);
+    return code;
+}
+
 pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
                               pfc_err *err)
 {
     pfc_sql_branch_member_rows rows = { 0 };
-    pfc_line_commit *line = NULL;
-    pfc_code code;
+    pfc_res *pages[MOST / STEP + 1];
+    size_t pages_len = 0;
+    pfc_code code = read_members(tx, project_id, branch, &rows, pages, &pages_len, err);
 
-    code = pfc_sql_branch_members(
-        tx, &(pfc_sql_branch_members_args){ .project_id = project_id, .branch = branch }, &rows,
-        err);
-    if (code)
-        return code;
-    line = pfc_line_of(&rows);
-    pfc_line_positions(line, rows.len);
-    code = pfc_line_store(tx, project_id, branch, &rows, line, changed, err);
-    free(line);
+    if (!code) {
+        pfc_line_commit *line = pfc_line_of(&rows);
+
+        pfc_line_positions(line, rows.len);
+        code = pfc_line_store(tx, project_id, branch, &rows, line, changed, err);
+        free(line);
+    }
     pfc_rows_clear(&rows);
+    while (pages_len > 0)
+        pfc_res_free(pages[--pages_len]);
     return code;
 }
 

@@ -9,7 +9,8 @@
 #include "server/repo/sql/chunks.h"
 #include "server/services/history/history.h"
 
-#define POINT_BYTES 44
+#define POINT_BYTES  44
+#define SHORT_WINDOW 200 /* commits; the first run of each is looked up */
 
 static int64_t read_i64(const unsigned char *bytes)
 {
@@ -101,11 +102,34 @@ static void span(pfc_packed_points *points, size_t before, const char *from, con
     (void)snprintf(points->stored_until, sizeof(points->stored_until), "%s", until);
 }
 
+/* *from: `until`, or a later time that suffices for a short window; its text is in `rows`. */
+static pfc_code raise_from(pfc_tx *tx, int64_t project_id, const char *branch,
+                           const pfc_window_bounds *b, const char *until,
+                           pfc_sql_window_since_rows *rows, const char **from, pfc_err *err)
+{
+    pfc_code code;
+
+    *from = until;
+    if (!b->position_from || !b->position_to || b->position_to - b->position_from >= SHORT_WINDOW)
+        return PFC_OK;
+    code = pfc_sql_window_since(tx,
+                                &(pfc_sql_window_since_args){ .project_id = project_id,
+                                                              .branch = branch,
+                                                              .position_from = b->position_from,
+                                                              .position_to = b->position_to,
+                                                              .stored_from = until },
+                                rows, err);
+    if (!code && rows->len)
+        *from = rows->items[0].from;
+    return code;
+}
+
 pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, const char *branch,
                          const pfc_window_bounds *bounds, pfc_packed_points *out, pfc_err *err)
 {
-    const char *until = "-infinity";
+    const char *until = "-infinity", *from = NULL;
     pfc_packed_points points = { 0 };
+    pfc_sql_window_since_rows since = { 0 };
     pfc_sql_window_chunks_rows chunks = { 0 };
     pfc_sql_window_rest_rows rest = { 0 };
     size_t before;
@@ -122,16 +146,19 @@ pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, cons
         span(&points, before, chunks.items[i].from, until);
     }
     if (!code)
+        code = raise_from(tx, project_id, branch, bounds, until, &since, &from, err);
+    if (!code)
         code = pfc_sql_window_rest(tx,
                                    &(pfc_sql_window_rest_args){ .project_id = project_id,
                                                                 .series_id = series_id,
                                                                 .branch = branch,
-                                                                .stored_from = until },
+                                                                .stored_from = from },
                                    &rest, err);
     before = points.len;
     if (!code) /* an aggregate: there is one row */
         code = pfc_packed_append(rest.items[0].packed, bounds, &points, err);
-    span(&points, before, until, "infinity");
+    span(&points, before, from, "infinity");
+    pfc_rows_clear(&since);
     pfc_rows_clear(&rest);
     pfc_rows_clear(&chunks);
     if (code) {

@@ -267,6 +267,9 @@ class Store(unittest.TestCase):
                     "runs without a part": 1, "tallies that are not what they count": 1}),
                 ("UPDATE tallies SET n = n + 1 WHERE what = 'series'", {"tallies that are not what they count": 1}),
                 ("DELETE FROM tallies", {"tallies that are not what they count": 4}),
+                ("DELETE FROM series_keys WHERE series_id = 1", {"series that the list does not find or sorts by another change": 1}),
+                ("UPDATE series_keys SET direction = 1, change = -0.5 WHERE series_id = 1", {
+                    "series that the list does not find or sorts by another change": 1}),
                 (f"UPDATE measurements SET series_id = 99 WHERE run_id = {one_run}", {
                     "measurements without their run, commit or series": 1, "chunks that are not what their measurements are": 1}),
                 (f"CREATE TEMP TABLE t AS SELECT * FROM measurements WHERE run_id = {one_run};"
