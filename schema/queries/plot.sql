@@ -1,10 +1,12 @@
 -- Many series on one chart.
 
 -- name: plot_version
--- A text that differs after every change of what a plot of the branch shows. Series, commits, runs and their results,
--- broken ones too, are only added, or taken out by an operator: their numbers and the newest run tell. A completed stub
--- that was measured counts line_version up (branch_times_set); commits of which none was measured before some seconds
--- ago move without (branch_positions_set): the positions tell. Old months are thinned with a row of retention.
+-- A text that differs after every change of what a plot of the branch shows, and costs the same however long the history
+-- is. Series, commits, runs and their results, broken ones too, are only added, or taken out by an operator: their
+-- numbers, the newest run and the time of the newest document tell; the time, because a database that was set back counts
+-- the same numbers again. A completed stub that was measured counts line_version up (branch_times_set); moved_at tells of
+-- positions (migration 0077). Old months are thinned with a row of retention; a quarantine hides results or shows them
+-- again.
 -- in: project_id i64, branch text
 -- out: version text
 SELECT concat_ws(' ',
@@ -12,10 +14,11 @@ SELECT concat_ws(' ',
      FROM (SELECT what, sum(n) AS n FROM tallies WHERE project_id = $1::bigint
            AND what IN ('commits', 'measurements', 'runs', 'series') GROUP BY what) t),
     'run', (SELECT max(id) FROM runs WHERE project_id = $1::bigint),
-    'line', (SELECT line_version FROM branches WHERE project_id = $1::bigint AND name = $2),
-    (SELECT count(*) || ' ' || coalesce(sum(hashint8extended(commit_id, position)), 0)
-     FROM branch_commits WHERE project_id = $1::bigint AND branch = $2),
-    'thinned', (SELECT count(*) || ' ' || coalesce(max(at)::text, '') FROM retention)) AS version;
+    'document', (SELECT extract(epoch FROM max(received_at)) FROM run_parts WHERE project_id = $1::bigint),
+    'line', (SELECT concat_ws(' ', line_version, extract(epoch FROM moved_at))
+             FROM branches WHERE project_id = $1::bigint AND name = $2),
+    'thinned', (SELECT count(*) || ' ' || coalesce(max(at)::text, '') FROM retention),
+    'hidden', (SELECT concat_ws(' ', count(*), sum(runs), extract(epoch FROM max(released_at))) FROM quarantines)) AS version;
 
 -- name: plot_candidates
 -- The series of a branch, from which an expression selects.
@@ -30,10 +33,11 @@ WHERE s.project_id = $1::bigint AND s.branch = $2
 ORDER BY s.id LIMIT $3::int;
 
 -- name: plot_points
--- The points of several series: those in chunks, then those stored after the newest chunk. Chunks that were made together
--- share one search for the first run after them.
+-- The points of several series: the versions of their chunks (migration 0077), whose points plot_packed reads unless they
+-- are in memory, then the points that were stored after the newest chunk. Chunks that were made together share one search
+-- for the first run after them.
 -- in: project_id i64, series_ids i64[], branch text
--- out: series text, packed bytes
+-- out: series text, version text?, packed bytes?
 WITH u AS MATERIALIZED (
     SELECT id, coalesce((SELECT max(c.until_at) FROM series_chunks c
                          JOIN branches b ON b.project_id = c.project_id AND b.name = $3
@@ -43,18 +47,28 @@ WITH u AS MATERIALIZED (
 f AS MATERIALIZED (
     SELECT minute, run FROM (SELECT DISTINCT date_trunc('minute', until) AS minute FROM u) d
     CROSS JOIN LATERAL first_run_since($1::bigint, minute))
-SELECT c.series_id::text AS series, c.packed
-FROM series_chunks c
-JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
-WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[])
+(SELECT c.series_id::text AS series, c.version::text AS version, NULL::bytea AS packed
+ FROM series_chunks c
+ JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
+ WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[])
+ ORDER BY c.series_id, c.from_at)
 UNION ALL
-SELECT p.series_id::text, string_agg(p.packed, '')
+SELECT p.series_id::text, NULL, string_agg(p.packed, '')
 FROM u
 JOIN f ON f.minute = date_trunc('minute', u.until)
 -- One join for all series: one a series reads the commits again for each.
 JOIN series_points p ON p.project_id = $1::bigint AND p.series_id = u.id AND p.branch = $3 AND p.stored_at >= u.until
     AND p.run_id >= f.run
 GROUP BY p.series_id;
+
+-- name: plot_packed
+-- In the order of plot_points.
+-- in: project_id i64, series_ids i64[], versions i64[]
+-- out: series text, version text, packed bytes
+SELECT c.series_id::text AS series, c.version::text AS version, c.packed
+FROM series_chunks c
+WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[]) AND c.version = ANY ($3::bigint[])
+ORDER BY c.series_id, c.from_at;
 
 -- name: plot_broken
 -- Broken results of several series, one row a series and commit, newest first.
