@@ -71,26 +71,32 @@ WHERE c.project_id = $1::bigint AND c.series_id = ANY ($2::bigint[]) AND c.versi
 ORDER BY c.series_id, c.from_at;
 
 -- name: plot_broken
--- Broken results of several series, one row a series and commit, newest first.
+-- Broken results of several series, one row a series and commit, newest first. In parts that are planned one by one: one
+-- plan of nine tables, some in partitions, takes the planner ten times as long as the statement runs.
 -- in: project_id i64, series_ids i64[], limit i64
 -- out: series_id i64, position i64, time f64, reason text, run_id i64
-SELECT DISTINCT ON (p.position, s.id) s.id AS series_id, p.position, extract(epoch FROM c.time)::float8 AS time,
-       u.reason, r.id AS run_id
-FROM series s
-JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
-JOIN unmeasured u ON u.project_id = s.project_id AND u.benchmark = n.name AND u.backend = s.backend AND u.broken
-JOIN runs r ON r.project_id = u.project_id AND r.id = u.run_id AND r.branch = s.branch
-JOIN machines k ON k.id = r.machine_id AND k.class = s.machine_class
-JOIN branch_commits p ON p.project_id = r.project_id AND p.branch = s.branch AND p.commit_id = r.commit_id
-    AND p.position IS NOT NULL
-JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
-WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])
-  -- The OFFSET finds the commit's runs first: they are few, and its measurements are as many as series.
-  AND NOT EXISTS (SELECT 1 FROM (
-                      SELECT v.id FROM runs v WHERE v.project_id = $1::bigint AND v.commit_id = r.commit_id
-                        AND (v.id = r.id OR (v.started_at, v.run_id) > (r.started_at, r.run_id)) OFFSET 0) w
-                  JOIN measurements m ON m.project_id = $1::bigint AND m.series_id = s.id AND m.run_id = w.id)
-ORDER BY p.position DESC, s.id, r.started_at DESC, r.run_id DESC LIMIT $3::int;
+WITH b AS MATERIALIZED (
+    SELECT s.id AS series_id, s.branch, u.reason, r.id AS run_id, r.commit_id, r.started_at, r.run_id AS document
+    FROM series s
+    JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
+    JOIN unmeasured u ON u.project_id = s.project_id AND u.benchmark = n.name AND u.backend = s.backend AND u.broken
+    JOIN runs r ON r.project_id = u.project_id AND r.id = u.run_id AND r.branch = s.branch
+    JOIN machines k ON k.id = r.machine_id AND k.class = s.machine_class
+    WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])),
+f AS MATERIALIZED (
+    -- The OFFSET finds the commit's runs first: they are few, and its measurements are as many as series.
+    SELECT b.* FROM b WHERE NOT EXISTS (
+        SELECT 1 FROM (
+            SELECT v.id FROM runs v WHERE v.project_id = $1::bigint AND v.commit_id = b.commit_id
+            AND (v.id = b.run_id OR (v.started_at, v.run_id) > (b.started_at, b.document)) OFFSET 0) w
+        JOIN measurements m ON m.project_id = $1::bigint AND m.series_id = b.series_id AND m.run_id = w.id))
+SELECT DISTINCT ON (p.position, f.series_id) f.series_id, p.position, extract(epoch FROM c.time)::float8 AS time,
+       f.reason, f.run_id
+FROM f
+CROSS JOIN LATERAL (SELECT position FROM branch_commits WHERE project_id = $1::bigint AND branch = f.branch
+                    AND commit_id = f.commit_id AND position IS NOT NULL OFFSET 0) p
+CROSS JOIN LATERAL (SELECT time FROM commits WHERE project_id = $1::bigint AND id = f.commit_id OFFSET 0) c
+ORDER BY p.position DESC, f.series_id, f.started_at DESC, f.document DESC LIMIT $3::int;
 
 -- name: plot_commits
 -- in: project_id i64, branch text, positions i64[]
