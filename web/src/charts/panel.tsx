@@ -39,7 +39,8 @@ export interface PanelProps {
 export function PanelChart(props: PanelProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<Picture | null>(null);
-  const moved = useRef(0);
+  const moving = useRef(false);
+  const dragged = useRef(false);
   const rest = useRef(0);
   const now = useRef(props);
   now.current = props;
@@ -53,19 +54,19 @@ export function PanelChart(props: PanelProps) {
       frame.current = 0;
       if (!dirty.current || !canvas.current) return;
       dirty.current = false;
-      const drawn = paint(canvas.current, now.current, picture.current, performance.now() < moved.current);
+      const drawn = paint(canvas.current, now.current, picture.current, moving.current);
       picture.current = drawn.picture;
       canvas.current.dataset["exact"] = String(drawn.exact); /* false while a moved picture is shown */
       now.current.onDrawn?.();
       window.clearTimeout(rest.current);
-      if (!drawn.exact) rest.current = window.setTimeout(() => { moved.current = 0; draw(); }, REST_MS);
+      if (!drawn.exact) rest.current = window.setTimeout(() => { moving.current = false; draw(); }, dragged.current ? MOVE_MS : REST_MS);
     });
   };
-  /* The view moves while one change of it follows another; a single one, as by a key, is drawn exactly at once. */
+  /* The view moves while it is dragged, or one change of it follows another; a single one, as by a key, is drawn exactly at once. */
   const last = useRef(0);
   useLayoutEffect(() => {
     const at = performance.now();
-    moved.current = at - last.current < MOVE_MS ? at + MOVE_MS : 0;
+    moving.current = dragged.current || at - last.current < MOVE_MS;
     last.current = at;
   }, [props.view.from, props.view.to]);
   /* In the frame of the event that moved the view: an effect runs after that frame. */
@@ -107,7 +108,10 @@ export function PanelChart(props: PanelProps) {
         leave(); /* as below: the card would be laid out again for every step */
         now.current.onZoom(at, factor);
       },
-      onPan: (by) => now.current.onPan(by),
+      onPan: (by) => {
+        dragged.current = true;
+        now.current.onPan(by);
+      },
       onAll: () => now.current.onAll(),
       onDrag: (span, done) => {
         const left = host.getBoundingClientRect().left;
@@ -126,6 +130,9 @@ export function PanelChart(props: PanelProps) {
     };
     host.addEventListener("pointermove", move);
     host.addEventListener("pointerleave", leave);
+    const release = () => { dragged.current = false; };
+    host.addEventListener("pointerup", release);
+    host.addEventListener("pointercancel", release);
     return () => {
       watch.disconnect();
       cancelAnimationFrame(frame.current);
@@ -134,6 +141,8 @@ export function PanelChart(props: PanelProps) {
       stop();
       host.removeEventListener("pointermove", move);
       host.removeEventListener("pointerleave", leave);
+      host.removeEventListener("pointerup", release);
+      host.removeEventListener("pointercancel", release);
     };
   }, []);
   const { view, width, column, xs } = props;
