@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fits, moveOf, putStrip, shiftRows, stretchRows, widenRows } from "./moved";
+import { fits, moveOf, putStrip, shiftRows, stretchRows } from "./moved";
 import { clear, drawLine, roomFor, type Frame, type RasterLine } from "./raster";
 
 test("a panned picture moves by whole pixels and leaves a strip bare", () => {
@@ -85,13 +85,4 @@ test("rows are stretched between their edges, and nothing beside them is written
   out.fill(-1);
   stretchRows(rows(), out, 4, 1, 3); /* half as wide */
   assert.deepEqual([...out], [-1, 2, 4, -1, -1, 6, 8, -1]);
-});
-
-test("rows of half the width are widened, an odd one, too", () => {
-  const even = new Int32Array(8);
-  widenRows(Int32Array.from([1, 2, 3, 4]), 2, even, 4);
-  assert.deepEqual([...even], [1, 1, 2, 2, 3, 3, 4, 4]);
-  const odd = new Int32Array(6);
-  widenRows(Int32Array.from([1, 2, 3, 4]), 2, odd, 3);
-  assert.deepEqual([...odd], [1, 1, 2, 3, 3, 4]);
 });

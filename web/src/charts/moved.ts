@@ -64,13 +64,6 @@ export function stretchRows(from: Int32Array, to: Int32Array, width: number, lef
   }
 }
 
-/** Rows of `width` pixels as rows of `wide`, at most twice as many. */
-export function widenRows(from: Int32Array, width: number, to: Int32Array, wide: number): void {
-  for (let row = 0, out = 0; row < from.length; row += width) {
-    for (let c = 0; c < wide; c++) to[out++] = from[row + ((c * width / wide) | 0)] as number;
-  }
-}
-
 /** Puts the pixels of a strip in its place. */
 export function putStrip(words: Int32Array, width: number, strip: Int32Array, at: Strip): void {
   const wide = at.to - at.from;

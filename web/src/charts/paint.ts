@@ -1,7 +1,7 @@
 /* Draws a panel: the lines by raster.ts into pixels, text and marks by the canvas. */
 import { formatNumber } from "../base/format";
 import { extent, rangeOf, ticks, type Panel, type View } from "./lines";
-import { fits, moveOf, putStrip, shiftRows, stretchRows, widenRows, type Move, type Strip } from "./moved";
+import { fits, moveOf, putStrip, shiftRows, stretchRows, type Move, type Strip } from "./moved";
 import { clear, columnOf, drawLine, fillRow, roomFor, rowOf, type Axes, type Frame, type Room } from "./raster";
 
 /** All that a picture of a panel depends on. */
@@ -110,22 +110,14 @@ function movable(kept: Picture | null, p: Look): Move | null {
   return fits(kept.y, values, rangeOf(values, p.log), p.log) ? moveOf(was.view, p.view, wide) : null;
 }
 
-/** Values of a picture above which its first frame has half of the columns: the code is cold then, and takes five times as long as later. */
-const COARSE_FROM = 40_000;
-
-const isCoarse = (p: Look) => p.panel.lines.length * p.xs.length > COARSE_FROM;
-
-function drawWhole(p: Look, old: Picture | null, colour: (name: string) => string, coarse: boolean): Picture {
+function drawWhole(p: Look, old: Picture | null, colour: (name: string) => string): Picture {
   const begin = performance.now();
   const { wide, high, ratio } = sizeOf(p);
   const fitting = old?.image.width === wide && old.image.height === high ? old : null;
   const image = fitting?.image ?? new ImageData(wide, high);
-  const width = coarse ? Math.ceil(wide / 2) : wide;
-  const pixels = coarse ? new Uint8ClampedArray(4 * width * high) : image.data;
   const room = fitting?.room ?? roomFor(wide);
   const y = rangeOf(extent(p.panel, p.xs, [p.view.from, p.view.to], p.log), p.log);
-  drawAll({ pixels, width, height: high, x: [p.view.from, p.view.to], y, log: p.log, thick: thickness(p, ratio) }, p, colour, marksOf(y, high, ratio, p.log), room, ratio);
-  if (coarse) widenRows(new Int32Array(pixels.buffer), width, wordsOf(image), wide);
+  drawAll({ pixels: image.data, width: wide, height: high, x: [p.view.from, p.view.to], y, log: p.log, thick: thickness(p, ratio) }, p, colour, marksOf(y, high, ratio, p.log), room, ratio);
   return { image, stretched: fitting?.stretched ?? null, room, of: p, y, ms: performance.now() - begin };
 }
 
@@ -153,8 +145,7 @@ function moveTo(picture: Picture, p: Look, move: Move, colour: (name: string) =>
 
 /**
  * Draws what `p` says. While the view moves (`moving`), the last picture is moved in place of drawing all lines again,
- * where that takes long; the first picture of many lines has half of the columns. Then `exact` is false, and the caller
- * draws once more when the view has come to rest.
+ * where that takes long: then `exact` is false, and the caller draws once more when the view has come to rest.
  */
 export function paint(canvas: HTMLCanvasElement, p: Look, old: Picture | null, moving: boolean): { picture: Picture | null; exact: boolean } {
   const { ratio } = sizeOf(p);
@@ -165,14 +156,13 @@ export function paint(canvas: HTMLCanvasElement, p: Look, old: Picture | null, m
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(`--${name}`).trim();
   const move = moving ? movable(old, p) : null;
-  const coarse = !old && isCoarse(p);
-  const picture = move && old ? old : drawWhole(p, old, colour, coarse);
+  const picture = move && old ? old : drawWhole(p, old, colour);
   const { image, view } = move ? moveTo(picture, p, move, colour) : { image: picture.image, view: p.view };
   ctx.fillStyle = colour("surface");
   ctx.fillRect(0, 0, canvas.width, canvas.height);
   ctx.putImageData(image, Math.round(LEFT * ratio), Math.round(TOP * ratio));
   drawText(ctx, { ...p, view }, picture.y);
-  return { picture, exact: !move && !coarse };
+  return { picture, exact: !move };
 }
 
 /** Numbers of the axes, samples and broken results, over the lines. */
