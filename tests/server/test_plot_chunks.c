@@ -83,7 +83,7 @@ Test(plot_chunks, other_questions_read_no_chunk_again)
     fx_end(&g);
 }
 
-/* Another result of an old commit, and one of a commit that has none yet, which lies before others. */
+/* Another result of an old commit: the line has the median of both. */
 Test(plot_chunks, a_later_result_of_an_old_commit_is_seen)
 {
     fx_ground g = ground();
@@ -96,8 +96,8 @@ Test(plot_chunks, a_later_result_of_an_old_commit_is_seen)
     fx_end(&g);
 }
 
-/* What thinning (chunks_thinned), another server, and a set back database do to the row, whose
- * times and number of points may all be the same as before. */
+/* Thinning (chunks_thinned), another server, and a database that was set back change the row so;
+ * its times and its number of points may all be the same as before. */
 Test(plot_chunks, a_chunk_with_another_content_is_read_again)
 {
     fx_ground g = ground();
@@ -112,7 +112,7 @@ Test(plot_chunks, a_chunk_with_another_content_is_read_again)
     cr_expect(eq(u64, unpacked(), 1)); /* of gemm/a; gemm/b was not asked for */
 
     pfc_test_sql(g.url, "UPDATE measurements SET median = median * 2");
-    pfc_test_sql(g.url, "WITH c AS (DELETE FROM series_chunks RETURNING *) SELECT FROM c");
+    pfc_test_sql(g.url, "DELETE FROM series_chunks");
     expect(&g, "gemm/a", 0, (const double[]){ 400, 800, 1200, 0 });
     pfc_test_sql(g.url, PACK);
     pfc_test_sql(g.url, "UPDATE measurements SET median = 1");
@@ -120,7 +120,7 @@ Test(plot_chunks, a_chunk_with_another_content_is_read_again)
     fx_end(&g);
 }
 
-/* Runs that retention or a quarantine takes out of the measurements, with their part of the chunks. */
+/* Runs that retention or a quarantine takes out of the measurements, and out of the chunks. */
 Test(plot_chunks, deleted_results_go)
 {
     fx_ground g = ground();
@@ -134,7 +134,7 @@ Test(plot_chunks, deleted_results_go)
     fx_end(&g);
 }
 
-/* The line_version of stale chunks is not that of the branch: they are not used, in memory or not. */
+/* Stale chunks have another line_version than the branch: they are not used, in memory or not. */
 Test(plot_chunks, commits_that_moved_make_chunks_stale)
 {
     fx_ground g = ground();
