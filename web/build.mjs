@@ -65,6 +65,49 @@ const result = await esbuild.build({
   define: { "process.env.NODE_ENV": '"production"' },
 });
 
+/* The chunks that main.js imports become one file: a browser has six connections, and 15 files of a kilobyte would queue before
+   the first answers of the API. Other files import from it under names that carry the chunk's number. */
+const outputs = result.metafile.outputs;
+const main = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/main.tsx");
+const merged = new Set();
+const follow = (name) => outputs[name].imports.filter((i) => i.kind === "import-statement").forEach((i) => {
+  if (merged.has(i.path)) return;
+  merged.add(i.path);
+  follow(i.path);
+});
+follow(main);
+const chunks = [...merged].sort();
+const textOf = new Map(result.outputFiles.map((f) => [`assets/${basename(f.path)}`, f]));
+const bundled = await esbuild.build({
+  ...common,
+  format: "esm",
+  stdin: { contents: chunks.map((name, n) => outputs[name].exports.map((e) => `export { ${e} as c${n}_${e} } from "/assets/${basename(name)}";`).join("\n")).join("\n"), resolveDir: here },
+  plugins: [{ name: "outputs", setup(build) {
+    build.onResolve({ filter: /^\/assets\// }, ({ path }) => ({ path: path.slice(1), namespace: "outputs" }));
+    build.onLoad({ filter: /.*/, namespace: "outputs" }, ({ path }) => ({ contents: textOf.get(path).contents, loader: "js" }));
+  } }],
+});
+const shared = Buffer.from(bundled.outputFiles[0].contents);
+const sharedHash = createHash("sha256").update(shared).digest("hex").slice(0, 10);
+const sharedName = `assets/shared-${sharedHash}.js`;
+/* A file that imports from the shared one gets its hash into the name, since its content changes with it. */
+const renamed = new Map();
+for (const file of result.outputFiles) {
+  const name = basename(file.path);
+  if (file.path.startsWith(join(out, "assets") + sep) && name.endsWith(".js")) renamed.set(name, name.replace(/\.js$/, `-${sharedHash.slice(0, 4)}.js`));
+}
+function linked(text) {
+  chunks.forEach((path, n) => {
+    const name = basename(path);
+    text = text.replace(new RegExp(`import\\{([^{}]*)\\}from"/assets/${name}";`, "g"), (_, list) =>
+      `import{${list.split(",").map((one) => { const [from, to] = one.split(" as "); return `c${n}_${from} as ${to ?? from}`; }).join(",")}}from"/${sharedName}";`)
+      .replaceAll(`import"/assets/${name}";`, `import"/${sharedName}";`);
+    if (text.includes(name)) throw new Error(`${name} is imported in a form that build.mjs does not know`);
+  });
+  for (const [from, to] of renamed) text = text.replaceAll(`/assets/${from}`, `/assets/${to}`);
+  return text;
+}
+
 await rm(out, { recursive: true, force: true });
 const files = [];
 const names = new Map();
@@ -74,8 +117,9 @@ const hashed = (name, bytes) => {
 };
 for (const file of [...early.outputFiles, ...result.outputFiles]) {
   const name = basename(file.path);
-  const bytes = Buffer.from(file.contents);
-  const path = file.path.startsWith(join(out, "assets") + sep) ? `assets/${name}` : hashed(name, bytes);
+  if (chunks.some((path) => basename(path) === name)) continue;
+  const bytes = name.endsWith(".js") ? Buffer.from(linked(file.text)) : Buffer.from(file.contents);
+  const path = file.path.startsWith(join(out, "assets") + sep) ? `assets/${renamed.get(name) ?? name}` : hashed(name, bytes);
   names.set(name, path);
   await put(files, path, bytes, true);
 }
@@ -83,17 +127,9 @@ const icon = await readFile(join(here, "src/icon.svg"));
 names.set("icon.svg", hashed("icon.svg", icon));
 await put(files, names.get("icon.svg"), icon, true);
 
-// The imports of main.js are fetched beside it, not after it. An output's name in the metafile is relative to `here`.
-const outputs = result.metafile.outputs;
-const main = Object.keys(outputs).find((name) => outputs[name].entryPoint === "src/main.tsx");
-const first = new Set();
-const follow = (name) => outputs[name].imports.filter((i) => i.kind === "import-statement").forEach((i) => {
-  if (first.has(i.path)) return;
-  first.add(i.path);
-  follow(i.path);
-});
-follow(main);
-names.set("preload", [...first].sort().map((name) => `<link rel="modulepreload" href="/assets/${basename(name)}">\n`).join(""));
+await put(files, sharedName, shared, true);
+// Fetched beside main.js, not after it.
+names.set("preload", `<link rel="modulepreload" href="/${sharedName}">\n`);
 
 const html = (await readFile(join(here, "index.html"), "utf8")).replace(/\{\{([\w.]+)\}\}/g, (_, name) => {
   const path = names.get(name);
@@ -104,7 +140,7 @@ await put(files, "index.html", Buffer.from(html), false);
 files.sort((a, b) => (a.path < b.path ? -1 : 1));
 await writeFile(join(out, "manifest.json"), `${JSON.stringify({ pages: PAGES, files }, null, 1)}\n`);
 const shown = new Set(["main.js", "style.css", "early.js"].map((name) => names.get(name)));
-for (const name of first) shown.add(`assets/${basename(name)}`);
+shown.add(sharedName);
 const size = files.filter((f) => shown.has(f.path)).reduce((sum, f) => sum + f.gzip, 0);
 for (const f of files) console.log(`${f.path} ${f.bytes} bytes${f.gzip ? `, ${f.gzip} gzip` : ""}`);
 console.log(`first page: ${size} bytes gzip in ${shown.size} files`);

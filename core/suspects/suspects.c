@@ -227,7 +227,7 @@ pfc_code pfc_suspects_rank(const pfc_suspect_case *c, pfc_suspects *out, pfc_err
     none = &s.items[s.len - 1];
     none->kind = PFC_SUSPECT_IS_NOTHING;
     none->reasons[none->reasons_len++] =
-        pfc_strdup("the range may be wrong, or the change no code's");
+        pfc_strdup("the range may be wrong, or no commit caused the change");
     normalise(&s, c->len);
     qsort(s.items, s.len, sizeof(s.items[0]), most_probable_first);
     *out = s;

@@ -109,6 +109,9 @@ Test(plot, points_that_came_after_the_chunks_are_found_by_their_runs)
 
     measure(run, "norm", "bf16", "none", 8);
     fx_ingest(db, p, run);
+    /* an hour ago, so that the first run after the chunks is not the first of all */
+    pfc_test_sql(url, "UPDATE measurements SET stored_at = stored_at - interval '1 hour';"
+                      "UPDATE run_parts SET received_at = received_at - interval '1 hour'");
     pfc_test_sql(url, "INSERT INTO series_chunks (project_id, series_id, from_at, until_at,"
                       " line_version, points, packed) SELECT project_id, series_id, '-infinity',"
                       " now(), 0, count(*), string_agg(packed, '' ORDER BY position, run_id)"

@@ -106,6 +106,12 @@ Test(plot_version, moved_commits_thinned_months_and_what_an_operator_takes_out_c
         "WITH m AS (UPDATE branch_commits b SET position = CASE position WHEN 5 THEN 6 ELSE 5 END "
         "WHERE position IN (5, 6) RETURNING 1) SELECT count(*)::text FROM m");
     expect_change(&g, &last, true, "two commits changed places");
+    run_sql(&g, "WITH m AS (UPDATE branch_commits SET position = position + 1 WHERE position > 99 "
+                "RETURNING 1) SELECT count(*)::text FROM m");
+    expect_change(&g, &last, false, "no commit moved");
+    run_sql(&g, "WITH m AS (DELETE FROM branch_commits WHERE position = 6 RETURNING 1) "
+                "SELECT count(*)::text FROM m");
+    expect_change(&g, &last, true, "a commit was taken off the branch");
     run_sql(&g, "WITH m AS (INSERT INTO retention (month, kept, rows_before, rows_after) "
                 "VALUES ('2020-01-01', 'days', 9, 3) RETURNING 1) SELECT count(*)::text FROM m");
     expect_change(&g, &last, true, "a thinned month");
@@ -118,6 +124,50 @@ Test(plot_version, moved_commits_thinned_months_and_what_an_operator_takes_out_c
         "WITH p AS (DELETE FROM run_parts WHERE run_id = (SELECT max(id) FROM runs) RETURNING 1) "
         "SELECT count(*)::text FROM p");
     expect_change(&g, &last, true, "a run was taken out");
+    free(last);
+    fx_end(&g);
+}
+
+/* The quarantine of a runner hides its results, and its release shows them again. */
+Test(plot_version, a_quarantine_changes_it)
+{
+    fx_ground g = ground();
+    char *last = version(&g);
+
+    run_sql(&g, "WITH q AS (INSERT INTO quarantines (runner, since, actor) SELECT min(k.name), "
+                "'-infinity', 'a' FROM machines k RETURNING id) SELECT id::text FROM q");
+    run_sql(&g, "SELECT count(*)::text FROM quarantines q CROSS JOIN quarantine_hide(q.id)");
+    expect_change(&g, &last, true, "results were hidden");
+    run_sql(&g,
+            "SELECT count(*)::text FROM quarantines q CROSS JOIN quarantine_release(q.id, 'a')");
+    expect_change(&g, &last, true, "they are shown again");
+    free(last);
+    fx_end(&g);
+}
+
+/* In a database that was set back to an earlier time, other documents get the same numbers. */
+Test(plot_version, another_document_with_the_same_numbers_changes_it)
+{
+    fx_ground g = ground();
+    char *last = version(&g);
+
+    run_sql(&g, "WITH p AS (UPDATE run_parts SET received_at = received_at + interval '1 second' "
+                "WHERE run_id = (SELECT max(id) FROM runs) RETURNING 1) "
+                "SELECT count(*)::text FROM p");
+    expect_change(&g, &last, true, "the newest document came at another time");
+    free(last);
+    fx_end(&g);
+}
+
+/* Its cost does not grow with the history: no commit of the branch is read. */
+Test(plot_version, it_reads_no_positions)
+{
+    fx_ground g = ground();
+    char *last = version(&g);
+
+    pfc_test_sql(g.url, "ALTER TABLE branch_commits RENAME TO branch_commits_away");
+    expect_change(&g, &last, false, "positions cannot be read");
+    pfc_test_sql(g.url, "ALTER TABLE branch_commits_away RENAME TO branch_commits");
     free(last);
     fx_end(&g);
 }

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHA     40
-#define BUCKETS 8192
+#include "server/services/lru.h"
+
+#define SHA 40
 
 typedef struct kept_point {
     double t, v;
@@ -18,7 +19,8 @@ typedef struct kept_point {
 } kept_point;
 
 struct pfc_recent {
-    int64_t project_id, series_id, generation;
+    pfc_lru_item item; /* first; its key: project and series */
+    int64_t generation;
     int64_t before; /* points of the series before the first one */
     int64_t newest_run;
     kept_point *points;
@@ -28,15 +30,10 @@ struct pfc_recent {
     char **machines;
     size_t machines_len, machines_cap;
     pfc_steady_replay replay;
-    size_t bytes;              /* when it was put */
-    pfc_recent *chained;       /* the next one in its bucket */
-    pfc_recent *newer, *older; /* by when they were put */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pfc_recent *buckets[BUCKETS]; /* guarded by lock, like the following */
-static pfc_recent *newest, *oldest;
-static size_t all_bytes;
+static pfc_lru all = { .most_bytes = PFC_RECENT_BYTES }; /* guarded by lock */
 
 /* ---- one history ---- */
 
@@ -88,8 +85,8 @@ pfc_recent *pfc_recent_new(int64_t project_id, int64_t series_id, int64_t genera
     pfc_recent *k = pfc_calloc(1, sizeof(*k));
     bool fits = h->len > from;
 
-    k->project_id = project_id;
-    k->series_id = series_id;
+    k->item.key[0] = project_id;
+    k->item.key[1] = series_id;
     k->generation = generation;
     k->before = before;
     for (size_t i = from; fits && i < h->len; i++)
@@ -236,72 +233,18 @@ static size_t bytes_of(const pfc_recent *k)
            k->replay.past_cap * sizeof(*k->replay.past);
 }
 
-static pfc_recent **bucket_of(int64_t project_id, int64_t series_id)
-{
-    const uint64_t mixed = (uint64_t)(series_id + 31 * project_id) * 0x9e3779b97f4a7c15u;
-
-    return &buckets[mixed >> 51]; /* 13 bits: 8192 buckets */
-}
-
-static void take_out(pfc_recent *k)
-{
-    pfc_recent **at = bucket_of(k->project_id, k->series_id);
-
-    while (*at != k)
-        at = &(*at)->chained;
-    *at = k->chained;
-    *(k->newer ? &k->newer->older : &newest) = k->older;
-    *(k->older ? &k->older->newer : &oldest) = k->newer;
-    k->chained = k->newer = k->older = NULL;
-    all_bytes -= k->bytes;
-}
-
-static pfc_recent *find(int64_t project_id, int64_t series_id)
-{
-    pfc_recent *k = *bucket_of(project_id, series_id);
-
-    while (k && (k->series_id != series_id || k->project_id != project_id))
-        k = k->chained;
-    return k;
-}
-
-static void put_in(pfc_recent *k)
-{
-    pfc_recent **bucket = bucket_of(k->project_id, k->series_id);
-
-    k->chained = *bucket;
-    *bucket = k;
-    k->older = newest;
-    *(newest ? &newest->newer : &oldest) = k;
-    newest = k;
-    k->bytes = bytes_of(k);
-    all_bytes += k->bytes;
-}
-
 void pfc_recent_put(pfc_recent *kept)
 {
-    pfc_recent *gone = NULL, *same;
+    pfc_lru_item *gone;
 
     (void)pthread_mutex_lock(&lock);
-    same = find(kept->project_id, kept->series_id);
-    if (same) {
-        take_out(same);
-        same->chained = gone;
-        gone = same;
-    }
-    put_in(kept);
-    while (all_bytes > PFC_RECENT_BYTES) {
-        pfc_recent *old = oldest;
-
-        take_out(old);
-        old->chained = gone;
-        gone = old;
-    }
+    kept->item.bytes = bytes_of(kept);
+    gone = pfc_lru_put(&all, &kept->item);
     (void)pthread_mutex_unlock(&lock);
     while (gone) {
-        pfc_recent *next = gone->chained;
+        pfc_lru_item *next = gone->chained;
 
-        pfc_recent_free(gone);
+        pfc_recent_free((pfc_recent *)gone);
         gone = next;
     }
 }
@@ -312,9 +255,9 @@ pfc_recent *pfc_recent_take(int64_t project_id, int64_t series_id, int64_t gener
     pfc_recent *k;
 
     (void)pthread_mutex_lock(&lock);
-    k = find(project_id, series_id);
+    k = (pfc_recent *)pfc_lru_find(&all, project_id, series_id);
     if (k)
-        take_out(k);
+        pfc_lru_take(&all, &k->item);
     (void)pthread_mutex_unlock(&lock);
     if (k && k->generation == generation && k->points[k->len - 1].position <= position)
         return k;

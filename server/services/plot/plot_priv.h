@@ -50,6 +50,30 @@ typedef struct pfc_plot_positions {
 void pfc_plot_geomean(const pfc_packed_points *const *members, size_t len, pfc_packed_points *out,
                       pfc_plot_positions *partial);
 
+/* ---- chunks.c: points of chunks in memory, for all plots ----
+ * A chunk's points never change: another content has another version (migration 0077), also in a
+ * database that was set back. Thread-safe. */
+
+#define PFC_PLOT_CHUNK_BYTES (96u << 20) /* of all: PFC_PLOT_MAX_POINTS at 24 bytes */
+
+typedef struct pfc_plot_chunk pfc_plot_chunk;
+
+/** NULL: it is not in memory. Release it. */
+pfc_plot_chunk *pfc_plot_chunk_find(int64_t series_id, int64_t version);
+/** Unpacks it, and keeps it in memory. Release it. */
+pfc_code pfc_plot_chunk_unpack(int64_t series_id, int64_t version, pfc_bytes packed,
+                               pfc_plot_chunk **out, pfc_err *err) PFC_MUSTCHECK;
+/** Appends its points, without `min` and `n`, which a plot does not show. */
+void pfc_plot_chunk_append(const pfc_plot_chunk *chunk, pfc_packed_points *out);
+/** Accepts NULL. */
+void pfc_plot_chunk_release(pfc_plot_chunk *chunk);
+
+typedef struct pfc_plot_chunk_figures {
+    size_t bytes;
+    uint64_t found, unpacked; /* since the start */
+} pfc_plot_chunk_figures;
+void pfc_plot_chunk_count(pfc_plot_chunk_figures *out);
+
 /* ---- read.c ---- */
 
 /** One chosen series with all of its points. */

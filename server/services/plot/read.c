@@ -86,6 +86,78 @@ pfc_code pfc_plot_check_points(int64_t points, pfc_err *err)
                              (long long)points, PFC_PLOT_MAX_POINTS);
 }
 
+/* One row of plot_points. */
+typedef struct part {
+    bool in_chunk;              /* it is a chunk */
+    int64_t series_id, version; /* version: of a chunk */
+    pfc_plot_chunk *chunk;      /* NULL: points that are in no chunk */
+    pfc_bytes packed;           /* those */
+} part;
+
+static pfc_code parts_of(const pfc_sql_plot_points_rows *rows, part *out, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < rows->len && !code; i++) {
+        const pfc_sql_plot_points_row *row = &rows->items[i];
+
+        code = pfc_parse_i64(row->series, 1, INT64_MAX, "series", &out[i].series_id, err);
+        out[i].packed = row->packed;
+        out[i].in_chunk = row->version != NULL;
+        if (!code && row->version) {
+            code =
+                pfc_parse_i64(row->version, INT64_MIN, INT64_MAX, "version", &out[i].version, err);
+            out[i].chunk = code ? NULL : pfc_plot_chunk_find(out[i].series_id, out[i].version);
+        }
+    }
+    return code;
+}
+
+/* Reads the chunks that are not in memory. The statement sees the same state as plot_points, and
+ * answers in the same order. */
+static pfc_code read_chunks(pfc_tx *tx, int64_t project_id, part *parts, size_t len, pfc_err *err)
+{
+    part **missing = pfc_calloc(len, sizeof(part *));
+    int64_t *ids = pfc_calloc(len, sizeof(*ids)), *versions = pfc_calloc(len, sizeof(*versions));
+    pfc_sql_plot_packed_rows rows = { 0 };
+    size_t n = 0;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < len; i++) {
+        if (!parts[i].in_chunk || parts[i].chunk)
+            continue;
+        ids[n] = parts[i].series_id;
+        versions[n] = parts[i].version;
+        missing[n++] = &parts[i];
+    }
+    if (n)
+        code = pfc_sql_plot_packed(tx,
+                                   &(pfc_sql_plot_packed_args){ .project_id = project_id,
+                                                                .series_ids = ids,
+                                                                .series_ids_len = n,
+                                                                .versions = versions,
+                                                                .versions_len = n },
+                                   &rows, err);
+    if (!code && rows.len != n)
+        code = pfc_err_set(err, PFC_EBUG, "plot: %zu chunks, expected %zu", rows.len, n);
+    for (size_t i = 0; i < n && !code; i++) {
+        int64_t version = 0;
+
+        code = pfc_parse_i64(rows.items[i].version, INT64_MIN, INT64_MAX, "version", &version, err);
+        if (!code && version != versions[i])
+            code = pfc_err_set(err, PFC_EBUG, "plot: chunk %lld, expected %lld", (long long)version,
+                               (long long)versions[i]);
+        if (!code)
+            code = pfc_plot_chunk_unpack(ids[i], version, rows.items[i].packed, &missing[i]->chunk,
+                                         err);
+    }
+    pfc_rows_clear(&rows);
+    free(versions);
+    free(ids);
+    free(missing);
+    return code;
+}
+
 pfc_code pfc_plot_read_points(pfc_tx *tx, int64_t project_id, const char *branch,
                               const pfc_plot_candidates *candidates, pfc_plot_member *members,
                               size_t len, pfc_err *err)
@@ -93,6 +165,7 @@ pfc_code pfc_plot_read_points(pfc_tx *tx, int64_t project_id, const char *branch
     const pfc_window_bounds all = { .time_from = (double)NAN, .time_to = (double)NAN };
     int64_t *ids = pfc_calloc(len, sizeof(*ids));
     pfc_sql_plot_points_rows rows = { 0 };
+    part *parts = NULL;
     pfc_code code;
 
     for (size_t i = 0; i < len; i++)
@@ -103,14 +176,24 @@ pfc_code pfc_plot_read_points(pfc_tx *tx, int64_t project_id, const char *branch
             .project_id = project_id, .series_ids = ids, .series_ids_len = len, .branch = branch },
         &rows, err);
     free(ids);
-    for (size_t i = 0; i < rows.len && !code; i++) {
-        int64_t id = 0;
-
-        code = pfc_parse_i64(rows.items[i].series, 1, INT64_MAX, "series", &id, err);
-        if (!code)
-            code = pfc_packed_append(rows.items[i].packed, &all,
-                                     &member_of(candidates, members, len, id)->points, err);
+    if (!code) {
+        parts = pfc_calloc(rows.len, sizeof(*parts));
+        code = parts_of(&rows, parts, err);
     }
+    if (!code)
+        code = read_chunks(tx, project_id, parts, rows.len, err);
+    for (size_t i = 0; i < rows.len && !code; i++) {
+        pfc_packed_points *points =
+            &member_of(candidates, members, len, parts[i].series_id)->points;
+
+        if (parts[i].chunk)
+            pfc_plot_chunk_append(parts[i].chunk, points);
+        else
+            code = pfc_packed_append(parts[i].packed, &all, points, err);
+    }
+    for (size_t i = 0; parts && i < rows.len; i++)
+        pfc_plot_chunk_release(parts[i].chunk);
+    free(parts);
     pfc_rows_clear(&rows);
     for (size_t i = 0; i < len && !code; i++)
         pfc_packed_sort(&members[i].points);

@@ -97,6 +97,32 @@ async function a_timeline_is_read_by_keys({ browser, mock }) {
     await page.locator(".timeline [role=status]").filter({ hasText: /^gemm on stream 0, begins at 195\.0\sus, takes 1\.405\sms, caused by launch at 100\.0\sus\.$/ }).waitFor({ state: "attached" });
     await page.locator(".timeline-card").filter({ hasText: "gemm" }).waitFor();
     assert.deepEqual(await violations(page), []);
+    /* A choice is kept while the view moves, and Escape takes it back: the card goes, and nothing is announced. */
+    await chart.focus();
+    await page.keyboard.press("-");
+    await page.locator(".timeline-card").filter({ hasText: "gemm" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".timeline-card").waitFor({ state: "detached" });
+    assert.equal(await page.locator(".timeline [role=status]").innerText(), "");
+  });
+}
+
+/* A click chooses the slice under the pointer, which stays chosen after the pointer has left; a click beside all slices chooses none. */
+async function a_slice_is_chosen_by_a_click({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    const box = await open(page, mock);
+    const chosen = page.locator(".timeline [role=status]");
+    assert.equal(await chosen.innerText(), "");
+    await page.mouse.click(box.x + box.width * 0.2, await rowMiddle(page, "stream 0"));
+    await chosen.filter({ hasText: /^gemm on stream 0, begins at 195\.0\sus, takes 1\.405\sms/ }).waitFor({ state: "attached" });
+    await page.mouse.move(5, 5);
+    const card = page.locator(".timeline-card").filter({ hasText: "gemm" });
+    await card.waitFor();
+    assert.match(await card.innerText(), /gemm\s+stream 0\s+1\.405\sms\s+begins at 195\.000\sus\s+host call launch at 100\.000\sus, id 1/);
+    await page.mouse.click(box.x + box.width * 0.99, box.y + 4);
+    await until(page, () => document.querySelector(".timeline [role=status]").textContent === "");
+    await page.mouse.move(5, 5);
+    await page.locator(".timeline-card").waitFor({ state: "detached" });
   });
 }
 
@@ -104,6 +130,11 @@ async function a_timeline_is_read_by_keys({ browser, mock }) {
 async function slices_are_found_by_name({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     await open(page, mock);
+    const names = () => page.getByRole("table", { name: "Slices in view" }).getByRole("button").allInnerTexts();
+    assert.ok((await names()).some((n) => n === "gemm"), "all slices are listed");
+    await page.getByRole("searchbox", { name: "Find slice" }).fill("GEM");
+    await page.getByText(/slices? with "gem"/).waitFor();
+    assert.ok((await names()).length > 0 && (await names()).every((n) => n.includes("gem")), `only those that fit: ${await names()}`);
     await page.getByRole("searchbox", { name: "Find slice" }).fill("TILE");
     await page.getByText('6,000 slices have a name with "TILE"; steps go through the first 200').waitFor();
     assert.equal(await param(page, "find"), "TILE");
@@ -112,6 +143,8 @@ async function slices_are_found_by_name({ browser, mock }) {
     await paramFits(page, "from", /^\d+$/);
     await page.getByRole("searchbox", { name: "Find slice" }).fill("absent");
     await page.getByText('0 slices have a name with "absent"').waitFor();
+    await page.getByText('0 slices with "absent"').waitFor(); /* in the table below */
+    assert.equal(await page.getByRole("table", { name: "Slices in view" }).count(), 0);
     assert.equal(await page.getByRole("button", { name: "Next" }).count(), 0);
     await page.getByRole("searchbox", { name: "Find slice" }).fill("");
     await until(page, () => !new URLSearchParams(location.search).has("find"));
@@ -140,4 +173,4 @@ async function what_a_trace_lacks_is_named({ browser, mock, state }) {
   });
 }
 
-export const traceWalks = { a_run_leads_to_its_timeline, a_timeline_is_zoomed_and_moved_by_pointer, a_timeline_is_read_by_keys, slices_are_found_by_name, what_a_trace_lacks_is_named };
+export const traceWalks = { a_run_leads_to_its_timeline, a_timeline_is_zoomed_and_moved_by_pointer, a_timeline_is_read_by_keys, a_slice_is_chosen_by_a_click, slices_are_found_by_name, what_a_trace_lacks_is_named };

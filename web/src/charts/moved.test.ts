@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fits, moveOf } from "./moved";
+import { fits, moveOf, putStrip, shiftRows, stretchRows } from "./moved";
 import { clear, drawLine, roomFor, type Frame, type RasterLine } from "./raster";
 
 test("a panned picture moves by whole pixels and leaves a strip bare", () => {
@@ -62,4 +62,27 @@ test("a strip has the pixels that the whole picture has there", () => {
       assert.ok(Math.abs(a - w) <= 1, `column ${x}, row ${y}, byte ${b}: ${a}, not ${w}`);
     }
   }
+});
+
+/** Two rows of four pixels. */
+const rows = () => Int32Array.from([1, 2, 3, 4, 5, 6, 7, 8]);
+
+test("rows move by whole pixels; what is bare is filled by a strip", () => {
+  const right = rows();
+  shiftRows(right, 1);
+  putStrip(right, 4, Int32Array.from([90, 91]), { from: 0, to: 1 });
+  assert.deepEqual([...right], [90, 1, 2, 3, 91, 5, 6, 7]);
+  const left = rows();
+  shiftRows(left, -2);
+  putStrip(left, 4, Int32Array.from([90, 91, 92, 93]), { from: 2, to: 4 });
+  assert.deepEqual([...left], [3, 4, 90, 91, 7, 8, 92, 93]);
+});
+
+test("rows are stretched between their edges, and nothing beside them is written", () => {
+  const out = new Int32Array(8).fill(-1);
+  stretchRows(rows(), out, 4, -2, 6); /* twice as wide: the middle two pixels */
+  assert.deepEqual([...out], [2, 2, 3, 3, 6, 6, 7, 7]);
+  out.fill(-1);
+  stretchRows(rows(), out, 4, 1, 3); /* half as wide */
+  assert.deepEqual([...out], [-1, 2, 4, -1, -1, 6, 8, -1]);
 });

@@ -45,3 +45,27 @@ export function fits(was: readonly [number, number], values: readonly [number, n
   const height = (y: readonly [number, number]) => (log ? Math.log(y[1] / y[0]) : y[1] - y[0]);
   return values === null || (was[0] <= values[0] && was[1] >= values[1] && height(was) <= MOST_SLACK * height(range));
 }
+
+/** Moves all rows by whole pixels, to the right above 0. The columns that this leaves bare hold pixels of other rows. */
+export function shiftRows(words: Int32Array, by: number): void {
+  if (by > 0) words.copyWithin(by, 0, words.length - by);
+  else words.copyWithin(0, -by);
+}
+
+/** Stretches rows of `width` pixels so that their edges come to lie at `left` and `right`; columns outside keep what they have. */
+export function stretchRows(from: Int32Array, to: Int32Array, width: number, left: number, right: number): void {
+  const begin = Math.max(0, Math.ceil(left));
+  const end = Math.min(width, Math.floor(right));
+  const places = new Int32Array(Math.max(0, end - begin));
+  for (let c = 0; c < places.length; c++) places[c] = Math.min(width - 1, Math.max(0, Math.floor(((begin + c + 0.5 - left) * width) / (right - left))));
+  for (let row = 0; row < from.length; row += width) {
+    const at = row + begin;
+    for (let c = 0; c < places.length; c++) to[at + c] = from[row + (places[c] as number)] as number;
+  }
+}
+
+/** Puts the pixels of a strip in its place. */
+export function putStrip(words: Int32Array, width: number, strip: Int32Array, at: Strip): void {
+  const wide = at.to - at.from;
+  for (let row = 0; row * wide < strip.length; row++) words.set(strip.subarray(row * wide, (row + 1) * wide), row * width + at.from);
+}

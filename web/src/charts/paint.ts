@@ -1,7 +1,7 @@
 /* Draws a panel: the lines by raster.ts into pixels, text and marks by the canvas. */
 import { formatNumber } from "../base/format";
 import { extent, rangeOf, ticks, type Panel, type View } from "./lines";
-import { fits, moveOf, type Move, type Strip } from "./moved";
+import { fits, moveOf, putStrip, shiftRows, stretchRows, type Move, type Strip } from "./moved";
 import { clear, columnOf, drawLine, fillRow, roomFor, rowOf, type Axes, type Frame, type Room } from "./raster";
 
 /** All that a picture of a panel depends on. */
@@ -41,19 +41,20 @@ const rgbOf = (text: string): [number, number, number] => {
 
 const plain = (v: number) => (v === 0 ? "0" : formatNumber(v, 6).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""));
 
-/** The lines as they were drawn last, on a canvas of their own, and room for drawing them: kept from frame to frame. */
+/** The pixels of the lines as they were drawn last, and room for drawing them: kept from frame to frame. */
 export interface Picture {
   image: ImageData;
+  /** The same, stretched: what is on view while it is zoomed. */
+  stretched: ImageData | null;
   room: Room;
-  plate: HTMLCanvasElement;
-  plain: CanvasRenderingContext2D;
-  /** The look of the plate: its range is the requested one, shifted by at most half a pixel. */
+  /** The look of `image`: its range is the requested one, shifted by at most half a pixel. */
   of: Look;
   y: [number, number];
   /** The time that drawing all of it took. */
   ms: number;
 }
 
+const wordsOf = (image: ImageData) => new Int32Array(image.data.buffer);
 const ratioNow = () => Math.min(2, window.devicePixelRatio || 1);
 
 function sizeOf(p: Look): { wide: number; high: number; ratio: number } {
@@ -87,15 +88,16 @@ function drawAll(frame: Frame, p: Look, colour: (name: string) => string, marks:
 
 const thickness = (p: Look, ratio: number) => (p.panel.lines.length > 24 ? 1.1 : 1.8) * ratio;
 
-/** Columns of the picture of `view` that have to be drawn, into pixels of their own. */
-function stripOf(ctx: CanvasRenderingContext2D, p: Look, view: View, y: [number, number], strip: Strip, colour: (name: string) => string): ImageData {
+/** Draws these columns of the picture of `view` into its pixels. */
+function fillStrip(image: ImageData, p: Look, view: View, y: [number, number], strip: Strip, colour: (name: string) => string): void {
   const { wide, high, ratio } = sizeOf(p);
   const width = strip.to - strip.from;
+  if (width <= 0) return;
   const unit = (view.to - view.from) / wide;
-  const image = ctx.createImageData(width, high);
-  drawAll({ pixels: image.data, width, height: high, x: [view.from + strip.from * unit, view.from + strip.to * unit], y, log: p.log, thick: thickness(p, ratio) },
+  const pixels = new Uint8ClampedArray(4 * width * high);
+  drawAll({ pixels, width, height: high, x: [view.from + strip.from * unit, view.from + strip.to * unit], y, log: p.log, thick: thickness(p, ratio) },
     p, colour, marksOf(y, high, ratio, p.log), roomFor(width), ratio);
-  return image;
+  putStrip(wordsOf(image), wide, new Int32Array(pixels.buffer), strip);
 }
 
 /** The picture of the last frame, where it shows the same lines and all values that come into view. */
@@ -108,21 +110,37 @@ function movable(kept: Picture | null, p: Look): Move | null {
   return fits(kept.y, values, rangeOf(values, p.log), p.log) ? moveOf(was.view, p.view, wide) : null;
 }
 
-function drawWhole(p: Look, old: Picture | null, colour: (name: string) => string): Picture | null {
+function drawWhole(p: Look, old: Picture | null, colour: (name: string) => string): Picture {
   const begin = performance.now();
   const { wide, high, ratio } = sizeOf(p);
-  const plate = old?.plate ?? document.createElement("canvas");
-  const plain = old?.plain ?? plate.getContext("2d", { alpha: false });
-  if (!plain) return null;
   const fitting = old?.image.width === wide && old.image.height === high ? old : null;
-  if (plate.width !== wide) plate.width = wide;
-  if (plate.height !== high) plate.height = high;
-  const image = fitting?.image ?? plain.createImageData(wide, high);
+  const image = fitting?.image ?? new ImageData(wide, high);
   const room = fitting?.room ?? roomFor(wide);
   const y = rangeOf(extent(p.panel, p.xs, [p.view.from, p.view.to], p.log), p.log);
   drawAll({ pixels: image.data, width: wide, height: high, x: [p.view.from, p.view.to], y, log: p.log, thick: thickness(p, ratio) }, p, colour, marksOf(y, high, ratio, p.log), room, ratio);
-  plain.putImageData(image, 0, 0);
-  return { image, room, plate, plain, of: p, y, ms: performance.now() - begin };
+  return { image, stretched: fitting?.stretched ?? null, room, of: p, y, ms: performance.now() - begin };
+}
+
+/**
+ * Moves the picture in its own pixels, or stretches it into others. Not by drawing a canvas on a canvas: without a
+ * graphics processor each such call copies the whole picture, and the next putImageData waits for it.
+ */
+function moveTo(picture: Picture, p: Look, move: Move, colour: (name: string) => string): { image: ImageData; view: View } {
+  const { wide } = sizeOf(p);
+  if (move.shift === null) {
+    const image = picture.stretched ?? new ImageData(wide, picture.image.height);
+    picture.stretched = image;
+    stretchRows(wordsOf(picture.image), wordsOf(image), wide, move.left, move.right);
+    for (const strip of move.bare) fillStrip(image, p, p.view, picture.y, strip, colour);
+    return { image, view: p.view };
+  }
+  const unit = (p.view.to - p.view.from) / wide;
+  const from = picture.of.view.from - move.shift * unit;
+  const view = { from, to: from + wide * unit };
+  shiftRows(wordsOf(picture.image), move.shift);
+  for (const strip of move.bare) fillStrip(picture.image, p, view, picture.y, strip, colour);
+  picture.of = { ...p, view };
+  return { image: picture.image, view };
 }
 
 /**
@@ -130,7 +148,7 @@ function drawWhole(p: Look, old: Picture | null, colour: (name: string) => strin
  * where that takes long: then `exact` is false, and the caller draws once more when the view has come to rest.
  */
 export function paint(canvas: HTMLCanvasElement, p: Look, old: Picture | null, moving: boolean): { picture: Picture | null; exact: boolean } {
-  const { wide, high, ratio } = sizeOf(p);
+  const { ratio } = sizeOf(p);
   if (canvas.width !== Math.round(p.width * ratio)) canvas.width = Math.round(p.width * ratio);
   if (canvas.height !== Math.round(p.height * ratio)) canvas.height = Math.round(p.height * ratio);
   const ctx = canvas.getContext("2d", { alpha: false });
@@ -138,31 +156,11 @@ export function paint(canvas: HTMLCanvasElement, p: Look, old: Picture | null, m
   const css = getComputedStyle(document.documentElement);
   const colour = (name: string) => css.getPropertyValue(`--${name}`).trim();
   const move = moving ? movable(old, p) : null;
-  const [left, top] = [Math.round(LEFT * ratio), Math.round(TOP * ratio)];
-  const picture = move ? old : drawWhole(p, old, colour);
-  if (!picture) return { picture: null, exact: true };
-  let view = p.view;
+  const picture = move && old ? old : drawWhole(p, old, colour);
+  const { image, view } = move ? moveTo(picture, p, move, colour) : { image: picture.image, view: p.view };
   ctx.fillStyle = colour("surface");
   ctx.fillRect(0, 0, canvas.width, canvas.height);
-  if (move && move.shift !== null) {
-    const unit = (p.view.to - p.view.from) / wide;
-    const from = picture.of.view.from - move.shift * unit;
-    view = { from, to: from + wide * unit };
-    if (move.shift !== 0) picture.plain.drawImage(picture.plate, move.shift, 0);
-    for (const strip of move.bare) picture.plain.putImageData(stripOf(ctx, p, view, picture.y, strip, colour), strip.from, 0);
-    picture.of = { ...p, view };
-  }
-  if (move && move.shift === null) {
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(left, top, wide, high);
-    ctx.clip();
-    ctx.drawImage(picture.plate, left + move.left, top, move.right - move.left, high);
-    ctx.restore();
-    for (const strip of move.bare) ctx.putImageData(stripOf(ctx, p, view, picture.y, strip, colour), left + strip.from, top);
-  } else {
-    ctx.drawImage(picture.plate, left, top);
-  }
+  ctx.putImageData(image, Math.round(LEFT * ratio), Math.round(TOP * ratio));
   drawText(ctx, { ...p, view }, picture.y);
   return { picture, exact: !move };
 }

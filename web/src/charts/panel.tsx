@@ -6,7 +6,9 @@ import { nearestColumn, yRange, type Panel, type View } from "./lines";
 import { AXIS, LEFT, paint, RIGHT, TOP, type Picture } from "./paint";
 
 /** A view that has not changed for this long has come to rest. */
-const REST_MS = 120;
+const REST_MS = 160;
+/** Changes that follow each other this closely move the view: on a slow or busy processor frames are that far apart. */
+const MOVE_MS = 400;
 
 export type DragMode = "zoom" | "pan";
 
@@ -37,7 +39,8 @@ export interface PanelProps {
 export function PanelChart(props: PanelProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const picture = useRef<Picture | null>(null);
-  const moved = useRef(0);
+  const moving = useRef(false);
+  const dragged = useRef(false);
   const rest = useRef(0);
   const now = useRef(props);
   now.current = props;
@@ -51,19 +54,19 @@ export function PanelChart(props: PanelProps) {
       frame.current = 0;
       if (!dirty.current || !canvas.current) return;
       dirty.current = false;
-      const drawn = paint(canvas.current, now.current, picture.current, performance.now() < moved.current);
+      const drawn = paint(canvas.current, now.current, picture.current, moving.current);
       picture.current = drawn.picture;
       canvas.current.dataset["exact"] = String(drawn.exact); /* false while a moved picture is shown */
       now.current.onDrawn?.();
       window.clearTimeout(rest.current);
-      if (!drawn.exact) rest.current = window.setTimeout(draw, REST_MS);
+      if (!drawn.exact) rest.current = window.setTimeout(() => { moving.current = false; draw(); }, dragged.current ? MOVE_MS : REST_MS);
     });
   };
-  /* The view moves while one change of it follows another; a single one, as by a key, is drawn exactly at once. */
+  /* The view moves while it is dragged, or one change of it follows another; a single one, as by a key, is drawn exactly at once. */
   const last = useRef(0);
   useLayoutEffect(() => {
     const at = performance.now();
-    moved.current = at - last.current < REST_MS ? at + REST_MS : 0;
+    moving.current = dragged.current || at - last.current < MOVE_MS;
     last.current = at;
   }, [props.view.from, props.view.to]);
   /* In the frame of the event that moved the view: an effect runs after that frame. */
@@ -98,10 +101,17 @@ export function PanelChart(props: PanelProps) {
       band.style.left = `${Math.min(from, to)}px`;
       band.style.width = `${Math.abs(to - from)}px`;
     };
+    const leave = () => now.current.onHover(null, 0, null);
     const stop = attachGestures(host, {
       x, pans: () => now.current.drag === "pan",
-      onZoom: (at, factor) => now.current.onZoom(at, factor),
-      onPan: (by) => now.current.onPan(by),
+      onZoom: (at, factor) => {
+        leave(); /* as below: the card would be laid out again for every step */
+        now.current.onZoom(at, factor);
+      },
+      onPan: (by) => {
+        dragged.current = true;
+        now.current.onPan(by);
+      },
       onAll: () => now.current.onAll(),
       onDrag: (span, done) => {
         const left = host.getBoundingClientRect().left;
@@ -112,7 +122,6 @@ export function PanelChart(props: PanelProps) {
       leaves: true,
       onPress: (e) => now.current.onPick(nearestColumn(now.current.xs, x(e.clientX)), y(e.clientY)),
     });
-    const leave = () => now.current.onHover(null, 0, null);
     const move = (e: PointerEvent) => {
       if (e.buttons & 1 && (now.current.drag === "pan" || e.shiftKey)) return leave(); /* the picture moves, not the pointer over it */
       const box = host.getBoundingClientRect();
@@ -121,6 +130,9 @@ export function PanelChart(props: PanelProps) {
     };
     host.addEventListener("pointermove", move);
     host.addEventListener("pointerleave", leave);
+    const release = () => { dragged.current = false; };
+    host.addEventListener("pointerup", release);
+    host.addEventListener("pointercancel", release);
     return () => {
       watch.disconnect();
       cancelAnimationFrame(frame.current);
@@ -129,6 +141,8 @@ export function PanelChart(props: PanelProps) {
       stop();
       host.removeEventListener("pointermove", move);
       host.removeEventListener("pointerleave", leave);
+      host.removeEventListener("pointerup", release);
+      host.removeEventListener("pointercancel", release);
     };
   }, []);
   const { view, width, column, xs } = props;
