@@ -51,7 +51,7 @@ void pfc_plot_geomean(const pfc_packed_points *const *members, size_t len, pfc_p
                       pfc_plot_positions *partial);
 
 /* ---- chunks.c: points of chunks in memory, for all plots ----
- * A chunk's points never change: another content has another version (migration 0077), also in a
+ * A chunk's points never change: another content has another version (migration 0078), also in a
  * database that was set back. Thread-safe. */
 
 #define PFC_PLOT_CHUNK_BYTES (96u << 20) /* of all: PFC_PLOT_MAX_POINTS at 24 bytes */
