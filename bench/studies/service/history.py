@@ -5,8 +5,9 @@ history.py [--stored N ...] [--append N] [--rounds N] [--strict]
 For each length: a project with so many commits in one line, stored by SQL, in a private cluster with fsync. Then, by the
 API, blocks of `append` commits: a chain that follows the last one; the same with a merged side branch of three commits
 in every hundred; commits that a run has named before, which are stubs until then; and a chain on another branch that
-starts from the middle of the first. Printed: seconds of each, the median and the maximum of the rounds. With --strict it
-ends with 1 when one of them takes more than 2 s.
+starts from the middle of the first; and once, 1,000 commits that come before all, which move all of them. Printed: seconds
+of each, the median and the maximum of the rounds. With --strict it ends with 1 when an appended block takes more than
+2 s.
 """
 import argparse
 import datetime
@@ -22,20 +23,22 @@ import support  # noqa: E402
 from unknown import document, fill  # noqa: E402
 
 BEGIN = datetime.datetime(2027, 6, 1, tzinfo=datetime.timezone.utc)
+BEFORE_ALL = datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)
+BEFORE = 1000
 LIMIT_S = 2.0
 
 
 class Line:
     """Makes commits, each with an id and a time of its own."""
 
-    def __init__(self, project, last):
-        self.project, self.last, self.made = project, last, 0
+    def __init__(self, project, last, begin=BEGIN):
+        self.project, self.last, self.begin, self.made = project, last, begin, 0
 
     def commit(self, parents, at=None):
         self.made += 1
         at = self.made if at is None else at
         return {"id": hashlib.sha1(f"{self.project} {self.made}".encode()).hexdigest(), "parents": parents, "author": "Ada",
-                "time": (BEGIN + datetime.timedelta(seconds=at)).strftime("%Y-%m-%dT%H:%M:%SZ"), "subject": f"change {self.made}"}
+                "time": (self.begin + datetime.timedelta(seconds=at)).strftime("%Y-%m-%dT%H:%M:%SZ"), "subject": f"change {self.made}"}
 
     def chain(self, count, merge_every=0):
         commits = []
@@ -111,6 +114,9 @@ def measure(api, url, args, stored):
         if args.explain:
             print(support.sql(url, "SELECT calls, round(total_exec_time + total_plan_time), left(regexp_replace(query, E'\\s+', ' ', 'g'), 130) "
                                    "FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 2; SELECT pg_stat_statements_reset()"))
+    first = Line(f"{project} before", f"{10 ** 9:040x}", BEFORE_ALL)
+    seconds = block(first.chain(BEFORE))
+    print(f"{stored:>9} {f'{BEFORE} commits before all':32} {seconds:8.2f} {seconds:8.2f}", flush=True)
     return faults
 
 
