@@ -155,8 +155,8 @@ bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judge
 {
     const size_t len = kept->len;
     const int64_t last = kept->points[len - 1].position, newest_run = kept->newest_run;
-    const int64_t expected = series->new_points - held(kept, series);
-    int64_t of_runs = 0;
+    const int64_t before = held(kept, series), expected = series->new_points - before;
+    int64_t of_runs = 0, still = 0;
 
     for (size_t i = 0; i < points->len; i++) {
         const pfc_point_meta *m = &points->meta[i];
@@ -164,13 +164,16 @@ bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judge
         if (m->position <= last) {
             if (!holds(kept, len, m->run_id))
                 return false;
+            still += m->position >= series->from_position && is_new(series, m->run_id);
             continue;
         }
         if (!add_point(kept, points, i))
             return false;
         of_runs += is_new(series, m->run_id);
     }
-    if (of_runs != expected || kept->before + (int64_t)kept->len != judged + expected)
+    /* A result that is held may no longer be a point: its lease was overtaken, or it is hidden. */
+    if (still != before || of_runs != expected ||
+        kept->before + (int64_t)kept->len != judged + expected)
         return false;
     *news = expected > 0;
     /* It holds no more than what was stored when its generation was: a database that is set back
