@@ -74,7 +74,7 @@ run_ctest() {
     # No test may read the caller's terminal or settings.
     env -u PERFCI_URL -u PERFCI_TOKEN -u PERFCI_TOKEN_FILE -u PERFCI_DATA -u PERFCI_DATABASE_URL \
         ctest --test-dir "build/$1" --output-on-failure --no-tests=error "${@:2}" </dev/null |
-        tee "build/$1.tests.log"
+        (trap '' TERM INT && exec tee "build/$1.tests.log") # to the end of what it is given
 }
 
 mkdir -p build

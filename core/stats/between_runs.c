@@ -56,29 +56,20 @@ void pfc_stats_compare_between(pfc_compare_result *r, const pfc_between *between
     const double level = alpha > 0.0 ? alpha : ALPHA_DEFAULT;
     const double same = margin > 0.0 ? margin : PFC_COMPARE_MARGIN;
     const double change = log1p(r->rel_change);
-    const double freedom = between->freedom / (r->few ? FEW_FREEDOM : 1.0);
-    double half, low, high, p;
+    double half, p;
 
     if (!(sigma > 0.0) || !isfinite(change))
         return;
-    half = sigma * pfc_stats_student_cut(level, freedom);
-    p = PFC_MAX(pfc_stats_student_tail2(change / sigma, freedom), PFC_P_MIN);
-    low = expm1(change - half);
-    high = expm1(change + half);
-    if (r->few) { /* the test over launches cannot decide, whatever the launches are */
-        r->verdict = low >= -same && high <= same             ? PFC_VERDICT_SAME
-                     : p < level && (low > 0.0 || high < 0.0) ? PFC_VERDICT_DIFFERENT
-                                                              : PFC_VERDICT_INCONCLUSIVE;
-        r->rel_low = low;
-        r->rel_high = high;
-        r->p = p;
-        return;
-    }
-    r->rel_low = PFC_MIN(r->rel_low, low);
-    r->rel_high = PFC_MAX(r->rel_high, high);
+    half = sigma * pfc_stats_student_cut(level, between->freedom);
+    p = pfc_stats_student_tail2(change / sigma, between->freedom / (r->few ? FEW_FREEDOM : 1.0));
+    r->rel_low = PFC_MIN(r->rel_low, expm1(change - half));
+    r->rel_high = PFC_MAX(r->rel_high, expm1(change + half));
+    if (r->few) /* the test over launches cannot decide, whatever the launches are */
+        r->verdict =
+            r->rel_low >= -same && r->rel_high <= same ? PFC_VERDICT_SAME : PFC_VERDICT_DIFFERENT;
     /* Five launches a side reach 0.008 at best: over many rows that never decides, so the noise
      * between runs, which includes that of the launches, gives the p of what they have decided. */
-    r->p = r->verdict == PFC_VERDICT_DIFFERENT ? p : PFC_MAX(r->p, p);
+    r->p = PFC_MAX(r->few || r->verdict == PFC_VERDICT_DIFFERENT ? p : PFC_MAX(r->p, p), PFC_P_MIN);
     if (r->verdict == PFC_VERDICT_DIFFERENT &&
         (p >= level || (r->rel_low <= 0.0 && r->rel_high >= 0.0)))
         r->verdict = PFC_VERDICT_INCONCLUSIVE;

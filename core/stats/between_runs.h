@@ -42,9 +42,10 @@ pfc_between pfc_stats_between(const double *medians, size_t n);
  * only where the widened interval says so, too; nothing becomes more certain.
  *
  * If r->few, the launches cannot decide, however far they are apart, and the noise between runs
- * decides alone: p, interval and verdict are those of Student's t with a third of the degrees of
- * freedom. A third: recordings of equal code then give less than one different row of 210 with one
- * to four launches, too (bench/results/comparisons.md); with a half 1.08, with all 1.4.
+ * decides: p is that of Student's t with a third of the degrees of freedom, SAME needs the widened
+ * interval within the margin, DIFFERENT p below alpha and that interval beyond zero. A third:
+ * recordings of equal code then give less than one different row of 210 with one to four launches,
+ * too (bench/results/comparisons.md); with a half 1.08, with all 1.4.
  *
  * runs_a, runs_b  runs behind each side, >= 1: the noise of their median falls with the square root
  * alpha, margin   as in pfc_compare_opts; 0: 0.01

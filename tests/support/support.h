@@ -38,9 +38,8 @@ void pfc_cluster_free(pfc_cluster *cluster);
 pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char *template_name,
                             pfc_err *err) PFC_MUSTCHECK;
 
-/** Creates PFC_CLUSTER_TEMPLATE, a migrated database to create others from, where a prepared cluster
- * does not have it already; no connection to it may
- * be open then. */
+/** Creates PFC_CLUSTER_TEMPLATE, a migrated database to create others from, unless the cluster is a
+ * prepared one and has it already. No connection to it may be open then. */
 pfc_code pfc_cluster_make_template(const pfc_cluster *cluster, pfc_err *err) PFC_MUSTCHECK;
 
 /** For cluster_hooks.h: starts and stops the program's cluster, with a migrated template in it. */
