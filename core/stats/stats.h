@@ -68,7 +68,7 @@ typedef struct pfc_compare_result {
     double p;
     double noise_rel;      /* larger of the two sides' relative MAD */
     double detectable_rel; /* smallest change this n can show at alpha with power 0.8 */
-    bool few;              /* so few values a side that ranks cannot reach alpha */
+    bool few;              /* a side has too few values for a rank test to reach alpha */
 } pfc_compare_result;
 
 /** Further values a side (of a paired comparison: pairs) that are likely to decide one that is
@@ -84,7 +84,7 @@ double pfc_stats_more_values(double rel_change, double rel_low, double rel_high,
 
 /** Three-way verdict for b against a. Values > 0. Blocks (process launches) may be NULL: with them,
  *  the block medians are what is compared. Fewer than 3 values a side (and not exact):
- *  inconclusive, and few (see the result). Paired: Wilcoxon signed rank on log ratios. */
+ *  inconclusive, with result.few set. Paired: Wilcoxon signed rank on log ratios. */
 pfc_code pfc_stats_compare(const double *a, size_t na, const double *b, size_t nb,
                            const pfc_compare_opts *opts, pfc_compare_result *out,
                            pfc_err *err) PFC_MUSTCHECK;

@@ -27,13 +27,13 @@ typedef struct pfc_lru {
 
 /** NULL: there is none. */
 pfc_lru_item *pfc_lru_find(const pfc_lru *lru, int64_t first, int64_t second);
-/** Puts an item with its key and bytes in. Returns the items that must go, in the order of
- *  `chained`: one with the same key, then the oldest ones while all are over the limit, which may
- *  include this one. The caller frees them. */
+/** Puts an item with its key and bytes in. Returns the evicted items, linked by
+ *  `chained`: an older item of the same key, then the least recently used ones until the rest fits;
+ *  this may include the new item. The caller frees them. */
 pfc_lru_item *pfc_lru_put(pfc_lru *lru, pfc_lru_item *item);
 /** Takes an item out. */
 void pfc_lru_take(pfc_lru *lru, pfc_lru_item *item);
-/** The item was used: it goes last. */
+/** Marks the item as used now. */
 void pfc_lru_use(pfc_lru *lru, pfc_lru_item *item);
 
 #endif

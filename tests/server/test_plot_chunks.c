@@ -116,7 +116,7 @@ Test(plot_chunks, a_chunk_with_another_content_is_read_again)
     expect(&g, "gemm/a", 0, (const double[]){ 400, 800, 1200, 0 });
     pfc_test_sql(g.url, PACK);
     pfc_test_sql(g.url, "UPDATE measurements SET median = 1");
-    expect(&g, "gemm/a", 0, (const double[]){ 400, 800, 1200, 0 }); /* it is in the new chunk */
+    expect(&g, "gemm/a", 0, (const double[]){ 400, 800, 1200, 0 }); /* 1200: of the new chunk */
     fx_end(&g);
 }
 

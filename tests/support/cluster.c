@@ -35,7 +35,7 @@
 #define MEMORY_BYTES (UINT64_C(6) << 30)
 
 struct pfc_cluster {
-    char dir[32]; /* place()/pfc-XXXXXX: socket paths may have 107 bytes */
+    char dir[32]; /* short: the path of a socket has at most 107 bytes */
     pfc_pg pg;
     uid_t uid; /* whom the server runs as; 0: as we are */
     gid_t gid;

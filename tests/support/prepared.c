@@ -99,7 +99,7 @@ bool pfc_prepared_copy(int major, const char *to)
     if (fd >= 0)
         (void)close(fd);
     if (!copied && pfc_fs_remove_tree(to, NULL))
-        (void)fprintf(stderr, "%s: the rest of a copy is there\n", to); /* initdb will refuse it */
+        (void)fprintf(stderr, "%s: cannot remove an incomplete copy\n", to); /* initdb fails then */
     free(maker);
     free(folder);
     free(data);

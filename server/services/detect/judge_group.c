@@ -55,9 +55,8 @@ static pfc_code judge_with(const group *g, const pfc_judge_item *item, const pfc
     return PFC_OK;
 }
 
-/* Points after the newest ones of a batch are of runs that wait to be judged. They are left to
- * their own batch: read now, they would be no new ones then, and the history would be read again.
- */
+/* Points after the newest point of a batch belong to runs that wait to be judged. They are not read
+ * here: their own batch would then find no new point, and would read the complete history. */
 static int64_t last_wanted(const pfc_judge_item *item)
 {
     const pfc_judged *s = item->series;

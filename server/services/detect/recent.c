@@ -132,7 +132,7 @@ static bool holds(const pfc_recent *k, size_t len, int64_t run_id)
     return false;
 }
 
-/* The points of those runs that an earlier judgement took: it read what was stored by then. */
+/* Counts the points of the batch's runs that an earlier judgement has read already. */
 static int64_t held(const pfc_recent *k, const pfc_judged *series)
 {
     int64_t n = 0;
@@ -176,8 +176,8 @@ bool pfc_recent_add(pfc_recent *kept, const pfc_history *points, const pfc_judge
         kept->before + (int64_t)kept->len != judged + expected)
         return false;
     *news = expected > 0;
-    /* It holds no more than what was stored when its generation was: a database that is set back
-     * to a later time has these points. */
+    /* Drop the points that were read now: they may be newer than the stored generation, and a
+     * database that is set back to the time of that generation would not have them. */
     if (!*news)
         shorten(kept, len, newest_run);
     return true;

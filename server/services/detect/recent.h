@@ -1,10 +1,9 @@
 /*
  * Histories of series that were judged lately, with the state of their replay: the next judgement
- * of such a series reads its new points only, and takes only them. A history is kept in memory
- * alone, and is used only while the stored state of its series says that nothing but new points
- * came since, by whichever server: each judgement stores another random number, its generation. So
- * a database that is set back to an earlier time has the generation of an earlier judgement, and a
- * history of a later one is not used. Thread-safe.
+ * of such a series reads only its new points. A history is kept in memory only. Each judgement, by
+ * any server, stores a new random number in the state of the series: its generation. A history is
+ * used only if its generation equals the stored one. If the database is set back to an earlier
+ * time, the stored generation is an older one, and the history is not used. Thread-safe.
  */
 #ifndef PFC_SERVER_SERVICES_DETECT_RECENT_H
 #define PFC_SERVER_SERVICES_DETECT_RECENT_H
