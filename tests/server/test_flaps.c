@@ -90,6 +90,31 @@ Test(flaps, a_change_that_went_away_twice_is_not_alerted_again_and_names_the_mac
 }
 
 /* Once the series is measured in sessions, their blocks alone open it again. */
+/* The change returns first with three points, which do not suffice for an alert. */
+Test(flaps, an_alert_opens_again_once_the_change_that_returned_is_certain)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 80);
+    ingest(db, p, 1, STEP_AT - 1, 100);
+    ingest(db, p, STEP_AT, 50, 115);
+    hide(url, true);
+    ingest(db, p, 51, 51, 100);
+    expect_state(db, p, "noise");
+    pfc_test_sql(url, "UPDATE runs SET infra = commit_id NOT IN (SELECT commit_id FROM"
+                      " branch_commits WHERE position < 27);" FORGET);
+    ingest(db, p, 52, 52, 115);
+    expect_state(db, p, "noise");
+    pfc_test_sql(url, "DO $$ BEGIN ASSERT (SELECT count(*) FROM change_points"
+                      " WHERE gone_at IS NULL) = 1; END $$");
+    ingest(db, p, 53, 62, 115);
+    expect_state(db, p, "untriaged");
+    pfc_db_close(db);
+    free(url);
+}
+
 Test(flaps, an_alert_of_a_series_in_sessions_stays_away_without_blocks)
 {
     char *url = NULL;

@@ -212,6 +212,7 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     free(back);
     if (!code && old->alert_id &&
         (old->gone || old->low != at.low || old->high != at.high ||
+         (alertable && old->may_return && pfc_known_own(old, "noise")) ||
          (!undone && pfc_known_own(old, "verified_fixed"))))
         code = pfc_alert_regroup(tx, project_id, old->alert_id, err);
     return code;

@@ -99,7 +99,8 @@ pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, 
         change = (pfc_alert_change){ .state = "untriaged", .reason = "the level did not stay" };
         own = true;
     }
-    if (!undone && old->gone && confirmed && old->may_return && pfc_known_own(old, "noise")) {
+    /* The change may have returned earlier, without enough points for an alert. */
+    if (!undone && confirmed && old->may_return && pfc_known_own(old, "noise")) {
         change = (pfc_alert_change){ .state = "untriaged", .reason = "the change is there again" };
         own = true;
     }
