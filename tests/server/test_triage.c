@@ -296,7 +296,7 @@ Test(triage, a_change_that_is_there_again_opens_the_detectors_noise_alone)
         bool own, gone, confirmed, may_return, again;
     } rows[] = {
         { true, true, true, true, true },   { false, true, true, true, false },
-        { true, false, true, true, false }, { true, true, false, true, false },
+        { true, false, true, true, true },  { true, true, false, true, false },
         { true, true, true, false, false },
     };
     char *url = NULL;
