@@ -80,7 +80,8 @@ SELECT id, 'opened' AS what FROM opened UNION ALL SELECT id, 'ended' FROM ended;
 -- name: faults_stalled
 -- Series that were measured on each of `nights` days on which their suite was measured on their class of machines, and
 -- on none of the `nights` such days since, while others of the suite were. They count until each is measured again.
--- Looked at are the newest 5,000 runs of a project, of 90 days.
+-- Looked at are the newest 5,000 runs of a project, of 90 days. Their measurements are read only where a series may have
+-- stalled: one whose newest commit was measured on one of the earlier days, or that was never judged.
 -- in: nights i64
 -- row: fault_change
 -- out: id i64, what text
@@ -93,14 +94,30 @@ WITH days AS (
     JOIN machines k ON k.id = r.machine_id
     WHERE r.received_at > now() - interval '90 days' AND r.quarantine_id IS NULL),
 window_days AS MATERIALIZED (SELECT * FROM days WHERE n <= 2 * $1::int),
-measured AS MATERIALIZED (
-    SELECT w.project_id, w.branch, w.suite, w.class, m.series_id,
-           count(DISTINCT w.n) FILTER (WHERE w.n <= $1::int) AS late,
-           count(DISTINCT w.n) FILTER (WHERE w.n > $1::int) AS early
-    FROM window_days w CROSS JOIN LATERAL ( -- the OFFSET keeps it a look-up for each run
+suspected AS MATERIALIZED (
+    SELECT DISTINCT s.project_id, s.branch, s.machine_class AS class
+    FROM series s
+    JOIN (SELECT DISTINCT project_id, branch, class FROM window_days WHERE n > $1::int) p
+      ON p.project_id = s.project_id AND p.branch = s.branch AND p.class = s.machine_class
+    WHERE s.last_commit_id IS NULL
+       OR (s.project_id, s.branch, s.machine_class, s.last_commit_id) IN (
+           SELECT project_id, branch, class, commit_id FROM window_days WHERE n > $1::int)),
+numbered AS MATERIALIZED ( -- two numbers in place of four texts: a row for each measurement is sorted by them
+    SELECT *, dense_rank() OVER (ORDER BY project_id, branch, suite, class) AS place
+    FROM window_days w
+    WHERE (w.project_id, w.branch, w.class) IN (SELECT project_id, branch, class FROM suspected)),
+on_days AS (
+    SELECT w.place, w.n, m.series_id
+    FROM numbered w CROSS JOIN LATERAL ( -- the OFFSET keeps it a look-up for each run
         SELECT q.series_id FROM measurements q
         WHERE q.project_id = w.project_id AND q.commit_id = w.commit_id AND q.run_id = w.run_id OFFSET 0) m
-    GROUP BY 1, 2, 3, 4, 5),
+    GROUP BY 1, 2, 3),
+measured AS MATERIALIZED (
+    SELECT p.project_id, p.branch, p.suite, p.class, d.series_id, d.late, d.early
+    FROM (SELECT place, series_id, count(*) FILTER (WHERE n <= $1::int) AS late,
+                 count(*) FILTER (WHERE n > $1::int) AS early
+          FROM on_days GROUP BY 1, 2) d
+    JOIN (SELECT DISTINCT place, project_id, branch, suite, class FROM numbered) p USING (place)),
 stalled AS (
     SELECT x.project_id, x.branch, x.suite, x.class, x.series_id FROM measured x
     WHERE x.early = $1::int AND x.late = 0

@@ -307,6 +307,32 @@ Test(faults, a_suite_that_stopped_and_a_series_that_came_and_went_are_not_stalle
     expect_series(0, 0);
 }
 
+/* As judging stores it. */
+static void set_newest_commits(void)
+{
+    pfc_test_sql(g.url,
+                 "UPDATE series s SET last_commit_id = (SELECT m.commit_id FROM measurements m"
+                 " WHERE m.project_id = s.project_id AND m.series_id = s.id"
+                 " ORDER BY m.run_id DESC LIMIT 1)");
+}
+
+Test(faults, measurements_are_read_where_the_newest_commit_of_a_series_is_of_earlier_days)
+{
+    fx_commits(g.db, g.project, 1, 9);
+    measure(9, "abc");
+    measure(8, "abc");
+    measure(7, "a");
+    measure(6, "a");
+    /* All series claim the newest commit. */
+    pfc_test_sql(g.url, "UPDATE series SET last_commit_id = (SELECT commit_id FROM runs"
+                        " ORDER BY id DESC LIMIT 1)");
+    expect_series(0, 0);
+    set_newest_commits();
+    expect_series(1, 0);
+    expect_event("stalled_series", "2 series of suite ", true);
+    expect_series(0, 0);
+}
+
 /* ---- a person's word ---- */
 
 Test(faults, a_dismissed_fault_is_hidden_until_its_cause_has_ended)
