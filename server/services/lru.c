@@ -70,3 +70,13 @@ pfc_lru_item *pfc_lru_put(pfc_lru *lru, pfc_lru_item *item)
     }
     return gone;
 }
+
+void pfc_lru_free(pfc_lru_item *evicted, void (*free_item)(pfc_lru_item *item))
+{
+    while (evicted) {
+        pfc_lru_item *next = evicted->chained;
+
+        free_item(evicted);
+        evicted = next;
+    }
+}

@@ -31,6 +31,8 @@ pfc_lru_item *pfc_lru_find(const pfc_lru *lru, int64_t first, int64_t second);
  *  `chained`: an older item of the same key, then the least recently used ones until the rest fits;
  *  this may include the new item. The caller frees them. */
 pfc_lru_item *pfc_lru_put(pfc_lru *lru, pfc_lru_item *item);
+/** Frees the items that pfc_lru_put returned. Needs no lock. */
+void pfc_lru_free(pfc_lru_item *evicted, void (*free_item)(pfc_lru_item *item));
 /** Takes an item out. */
 void pfc_lru_take(pfc_lru *lru, pfc_lru_item *item);
 /** Marks the item as used now. */

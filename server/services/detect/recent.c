@@ -236,6 +236,11 @@ static size_t bytes_of(const pfc_recent *k)
            k->replay.past_cap * sizeof(*k->replay.past);
 }
 
+static void free_item(pfc_lru_item *item)
+{
+    pfc_recent_free((pfc_recent *)item);
+}
+
 void pfc_recent_put(pfc_recent *kept)
 {
     pfc_lru_item *gone;
@@ -244,12 +249,7 @@ void pfc_recent_put(pfc_recent *kept)
     kept->item.bytes = bytes_of(kept);
     gone = pfc_lru_put(&all, &kept->item);
     (void)pthread_mutex_unlock(&lock);
-    while (gone) {
-        pfc_lru_item *next = gone->chained;
-
-        pfc_recent_free((pfc_recent *)gone);
-        gone = next;
-    }
+    pfc_lru_free(gone, free_item);
 }
 
 pfc_recent *pfc_recent_take(int64_t project_id, int64_t series_id, int64_t generation,

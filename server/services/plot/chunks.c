@@ -49,6 +49,11 @@ pfc_plot_chunk *pfc_plot_chunk_find(int64_t series_id, int64_t version)
     return chunk;
 }
 
+static void release_item(pfc_lru_item *item)
+{
+    pfc_plot_chunk_release((pfc_plot_chunk *)item);
+}
+
 static void keep(pfc_plot_chunk *chunk)
 {
     pfc_lru_item *gone;
@@ -58,12 +63,7 @@ static void keep(pfc_plot_chunk *chunk)
     (void)pthread_mutex_lock(&lock);
     gone = pfc_lru_put(&all, &chunk->item);
     (void)pthread_mutex_unlock(&lock);
-    while (gone) {
-        pfc_lru_item *next = gone->chained;
-
-        pfc_plot_chunk_release((pfc_plot_chunk *)gone);
-        gone = next;
-    }
+    pfc_lru_free(gone, release_item);
 }
 
 /* False: a number is out of the range of `point`. */
