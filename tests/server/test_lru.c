@@ -50,22 +50,28 @@ Test(lru, an_item_replaces_one_with_its_key, .init = clear)
     cr_expect(eq(sz, lru.bytes, 0));
 }
 
-/* Many more than there are buckets: some share one. */
-Test(lru, items_that_share_a_bucket_are_told_apart, .init = clear)
+/* Many more than there are buckets: some share one. The first or the second part of the key
+ * differs. */
+static void expect_told_apart(int64_t first, int64_t second)
 {
     static pfc_lru_item many[3 * PFC_LRU_BUCKETS];
     const size_t n = sizeof(many) / sizeof(many[0]);
 
     lru.most_bytes = n;
     for (size_t i = 0; i < n; i++) {
-        many[i] = (pfc_lru_item){ .key = { (int64_t)i / 2, (int64_t)i % 2 }, .bytes = 1 };
+        many[i] = (pfc_lru_item){ .key = { first * (int64_t)i, second * (int64_t)i }, .bytes = 1 };
         cr_assert(eq(ptr, pfc_lru_put(&lru, &many[i]), NULL));
     }
-    for (size_t i = 0; i < n; i++) {
-        if ((i / 2) % 2 == 0)
-            pfc_lru_take(&lru, &many[i]);
-    }
+    for (size_t i = 0; i < n; i += 2)
+        pfc_lru_take(&lru, &many[i]);
     for (size_t i = 0; i < n; i++)
-        cr_assert(eq(ptr, pfc_lru_find(&lru, (int64_t)i / 2, (int64_t)i % 2),
-                     (i / 2) % 2 ? &many[i] : NULL));
+        cr_assert(eq(ptr, pfc_lru_find(&lru, first * (int64_t)i, second * (int64_t)i),
+                     i % 2 ? &many[i] : NULL));
+}
+
+Test(lru, items_that_share_a_bucket_are_told_apart, .init = clear)
+{
+    expect_told_apart(0, 1);
+    clear();
+    expect_told_apart(1, 0);
 }
