@@ -128,7 +128,9 @@ CROSS JOIN LATERAL (SELECT q.time FROM commits q WHERE q.project_id = $1::bigint
 CROSS JOIN LATERAL (
     SELECT p.series_id, p.commit_id, p.median, p.samples FROM measurements p
     WHERE p.project_id = $1::bigint AND p.commit_id = r.commit_id AND p.run_id = r.id OFFSET 0) m
-JOIN series s ON s.project_id = $1::bigint AND s.id = m.series_id
+-- Here the OFFSET keeps a look-up by the id: the branch alone would find all of its series for each point.
+CROSS JOIN LATERAL (
+    SELECT q.branch FROM series q WHERE q.project_id = $1::bigint AND q.id = m.series_id OFFSET 0) s
 JOIN branch_commits b ON b.project_id = $1::bigint AND b.commit_id = m.commit_id AND b.branch = s.branch
 WHERE m.series_id = ANY ($3::bigint[]) AND b.position IS NOT NULL
 ORDER BY m.series_id, b.position, r.started_at, r.run_id;
