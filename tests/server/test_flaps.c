@@ -137,3 +137,32 @@ Test(flaps, an_alert_of_a_series_in_sessions_stays_away_without_blocks)
     free(url);
     pfc_db_close(db);
 }
+
+/* 1,200 points of 40 commits: the first 256 are settled and end among the points of commit 9, the
+ * first one of its level. */
+Test(flaps, a_settled_change_stays_where_the_settled_points_end_within_its_commit)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 41);
+    for (unsigned k = 0; k < 30; k++) {
+        for (unsigned n = 1; n <= 40; n++) {
+            pfc_run *run = fx_run(n);
+
+            fx_measure(run, "gemm/a", "time_ns", n < 9 ? 100 : 120, 0.005, 3, 1, n * 17 + k);
+            fx_ingest(db, p, run);
+        }
+    }
+    fx_detect(db);
+    expect_state(db, p, "untriaged");
+    pfc_test_sql(url, "DO $$ BEGIN ASSERT (SELECT settled_points FROM series) = 256; END $$");
+    pfc_test_sql(url, "DELETE FROM series_states"); /* else the new point needs no history */
+    ingest(db, p, 41, 41, 120);
+    expect_state(db, p, "untriaged");
+    pfc_test_sql(url, "DO $$ BEGIN ASSERT (SELECT count(*) FROM change_points"
+                      " WHERE gone_at IS NULL) = 1; END $$");
+    pfc_db_close(db);
+    free(url);
+}

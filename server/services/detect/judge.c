@@ -399,6 +399,15 @@ static int64_t new_generation(void)
     return (int64_t)bits;
 }
 
+/* The lowest position of which no point is settled. The settled points may end within a commit: its
+ * change is final if it is at one of them, which its position does not tell. */
+static int64_t first_unsettled(const pfc_history *h, size_t settled)
+{
+    const int64_t position = h->meta[settled].position;
+
+    return settled && h->meta[settled - 1].position == position ? position + 1 : position;
+}
+
 pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item *item,
                            const pfc_history *h, pfc_steady_replay *replay, pfc_judged_rows *rows,
                            pfc_judge_state *out, pfc_err *err)
@@ -416,7 +425,7 @@ pfc_code pfc_judge_history(pfc_tx *tx, int64_t project_id, const pfc_judge_item 
     *out = (pfc_judge_state){ 0 };
     if (settled.points) {
         before = (size_t)settled.anchor_points;
-        settled_before = h->meta[settled.points - settled.anchor_points].position;
+        settled_before = first_unsettled(h, (size_t)settled.points - before);
     }
     due.len = 0;
     if (h->len)
