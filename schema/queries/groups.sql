@@ -102,13 +102,16 @@ SELECT nextval('alert_group_ids') AS id;
 
 -- name: group_set
 -- series: number of its series. measured: number of series that were measured there. An alert that joins a group gets
--- its assignee.
+-- its assignee. A group that is as it was is not written, so that its alerts' owners and boundaries are not found again.
 -- in: project_id i64, alert_ids i64[], group_id i64, series i64, measured i64, summary text
 UPDATE alerts a SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
        group_summary = $6, regroup = false, boundary_due = true, owner_due = true,
        assignee = CASE WHEN a.assignee <> '' THEN a.assignee ELSE coalesce((
            SELECT max(m.assignee) FROM alerts m WHERE m.project_id = $1::bigint AND m.group_id = $3::bigint), '') END
-WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
+WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
+  AND EXISTS (SELECT FROM alerts n WHERE n.project_id = $1::bigint AND n.id = ANY ($2::bigint[])
+              AND (n.regroup OR (n.group_id, n.group_series, n.group_measured, n.group_summary)
+                   IS DISTINCT FROM ($3::bigint, $4::int, $5::int, $6::text)));
 
 -- name: alert_regroup
 -- Has the alert and those of its group grouped again.
