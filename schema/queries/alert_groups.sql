@@ -185,7 +185,10 @@ WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]);
 -- name: alert_group_regroup
 -- Has the alerts of the groups grouped again.
 -- in: project_id i64, ids i64[]
-UPDATE alerts SET regroup = true WHERE project_id = $1::bigint AND group_id = ANY ($2::bigint[]);
+UPDATE alerts a SET regroup = true, boundary_due = x.gone_at IS NULL AND x.kind = 'step'
+FROM change_points x
+WHERE a.project_id = $1::bigint AND a.group_id = ANY ($2::bigint[])
+  AND x.project_id = $1::bigint AND x.id = a.change_point_id;
 
 -- name: alert_group_single
 -- Gives every alert that is in no group one of its own, which has no summary.

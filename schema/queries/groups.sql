@@ -102,18 +102,27 @@ SELECT nextval('alert_group_ids') AS id;
 
 -- name: group_set
 -- series: number of its series. measured: number of series that were measured there. An alert that joins a group gets
--- its assignee.
+-- its assignee. A group that is as it was is not written. The owners and the boundaries of its alerts are found again
+-- where the group has other members, or one of them has moved (boundary_due); not where only its figures differ.
 -- in: project_id i64, alert_ids i64[], group_id i64, series i64, measured i64, summary text
+WITH before AS MATERIALIZED (
+    SELECT n.boundary_due OR n.group_summary = '' OR (n.group_id, n.group_series, n.group_measured)
+               IS DISTINCT FROM ($3::bigint, $4::int, $5::int) AS moved, n.regroup, n.group_summary
+    FROM alerts n WHERE n.project_id = $1::bigint AND n.id = ANY ($2::bigint[])),
+news AS MATERIALIZED (
+    SELECT bool_or(moved) AS moved, bool_or(moved OR regroup OR group_summary <> $6) AS other FROM before)
 UPDATE alerts a SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
-       group_summary = $6, regroup = false, boundary_due = true, owner_due = true,
+       group_summary = $6, regroup = false, boundary_due = news.moved, owner_due = a.owner_due OR news.moved,
        assignee = CASE WHEN a.assignee <> '' THEN a.assignee ELSE coalesce((
            SELECT max(m.assignee) FROM alerts m WHERE m.project_id = $1::bigint AND m.group_id = $3::bigint), '') END
-WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
+FROM news
+WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND news.other;
 
 -- name: alert_regroup
--- Has the alert and those of its group grouped again.
--- in: project_id i64, alert_id i64
-UPDATE alerts SET regroup = true
+-- Has the alert and those of its group grouped again. moved: its change has another place, or has returned, so that its
+-- owner and its boundary are found again, too.
+-- in: project_id i64, alert_id i64, moved bool
+UPDATE alerts SET regroup = true, boundary_due = boundary_due OR ($3::boolean AND id = $2::bigint)
 WHERE project_id = $1::bigint AND (id = $2::bigint OR group_id = (
     SELECT group_id FROM alerts WHERE project_id = $1::bigint AND id = $2::bigint));
 

@@ -131,7 +131,8 @@ FROM machine_shifts e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bi
 
 -- name: shift_reconsider
 -- Marks alerts near these judged runs for grouping again where the group is so large that a machine may be the cause:
--- a run of another machine, or of an old commit, may change the answer. In steps, beginning with the few alerts:
+-- a run of another machine, or of an old commit, may change the answer. Their boundaries are found again for runs within
+-- 20 commits of their range: the ranking of suspects reads those. In steps, beginning with the few alerts:
 -- planned as one join, PostgreSQL 17 began with every commit of the branch.
 -- in: project_id i64, run_ids i64[]
 -- plan: generic
@@ -140,7 +141,7 @@ WITH wide AS MATERIALIZED (
     WHERE project_id = $1::bigint AND NOT regroup AND group_series >= 4
       AND state IN ('untriaged', 'infrastructure')),
 placed AS MATERIALIZED (
-    SELECT w.id, s.branch, x.commit_id
+    SELECT w.id, s.branch, x.commit_id, x.commit_low_id, x.commit_high_id
     FROM wide w
     JOIN change_points x ON x.project_id = $1::bigint AND x.id = w.change_point_id AND x.kind = 'step'
         AND x.gone_at IS NULL
@@ -150,7 +151,11 @@ judged AS MATERIALIZED (
     FROM (SELECT DISTINCT branch FROM placed) n
     JOIN runs r ON r.project_id = $1::bigint AND r.id = ANY ($2::bigint[])
     JOIN branch_commits rb ON rb.project_id = $1::bigint AND rb.branch = n.branch AND rb.commit_id = r.commit_id)
-UPDATE alerts a SET regroup = true
+UPDATE alerts a SET regroup = true, boundary_due = a.boundary_due OR EXISTS (
+    SELECT 1 FROM branch_commits bl, branch_commits bh, judged j
+    WHERE bl.project_id = $1::bigint AND bl.branch = p.branch AND bl.commit_id = p.commit_low_id
+      AND bh.project_id = $1::bigint AND bh.branch = p.branch AND bh.commit_id = p.commit_high_id
+      AND j.branch = p.branch AND j.position BETWEEN bl.position - 20 AND bh.position + 20)
 FROM placed p
 JOIN branch_commits b ON b.project_id = $1::bigint AND b.branch = p.branch AND b.commit_id = p.commit_id
 WHERE a.project_id = $1::bigint AND a.id = p.id AND NOT a.regroup
@@ -182,7 +187,7 @@ WHERE id = $1::bigint;
 -- name: shift_ask_again
 -- Marks the alerts in the event's range for grouping again.
 -- in: id i64
-UPDATE alerts a SET regroup = true
+UPDATE alerts a SET regroup = true, boundary_due = true
 FROM machine_shifts e, change_points x, series s, machines k, branch_commits bl, branch_commits bh,
      branch_commits xb
 WHERE e.id = $1::bigint AND a.project_id = e.project_id AND k.id = e.machine_id

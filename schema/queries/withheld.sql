@@ -89,7 +89,8 @@ WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.position BETWEEN $3::big
 -- The alert no longer accuses a commit: it leaves its group for one of its own, which has no summary. A group that a
 -- person has put it into keeps it.
 -- in: project_id i64, alert_id i64
-UPDATE alerts SET regroup = false, group_summary = CASE WHEN group_placed THEN group_summary ELSE '' END,
+UPDATE alerts SET regroup = false, boundary_due = false,
+       group_summary = CASE WHEN group_placed THEN group_summary ELSE '' END,
        group_series = CASE WHEN group_placed THEN group_series ELSE 1 END,
        group_measured = CASE WHEN group_placed THEN group_measured ELSE 1 END,
        group_id = CASE WHEN group_placed OR group_summary = '' THEN group_id ELSE nextval('alert_group_ids') END
@@ -117,7 +118,7 @@ placed AS MATERIALIZED (
     JOIN series s ON s.project_id = $1::bigint AND s.id = a.series_id
     JOIN change_points x ON x.project_id = $1::bigint AND x.id = a.change_point_id AND x.kind = 'step'
         AND x.gone_at IS NULL)
-UPDATE alerts SET regroup = true
+UPDATE alerts SET regroup = true, boundary_due = true
 WHERE project_id = $1::bigint AND id IN (
     SELECT p.id FROM placed p
     JOIN branch_commits q ON q.project_id = $1::bigint AND q.branch = p.branch AND q.commit_id = p.commit_id

@@ -1,6 +1,6 @@
 """Storing and reading with 10^6 series: how the rate and the times go with what is stored.
 
-scale.py [--series N] [--months N ...] [--requests N] [--runs N] [--rounds N] [--buffers SIZE] [--strict]
+scale.py [--series N] [--months N ...] [--requests N] [--runs N] [--rounds N] [--buffers SIZE] [--storing] [--strict]
 
 A private PostgreSQL with fsync. fill.sql fills a database with `series` series and 10 measurements of each a month: first
 one month, then, in a copy, the others of `months` (3 by default: 3 x 10^7 measurements with 10^6 series; 10 makes 10^8
@@ -12,8 +12,9 @@ and takes 40 GB). Then:
 - reading, in turns from the two filled databases: the window of a series' newest month, the whole series, an alert, the
   newest alerts, pages of the list of series. Times of single requests; processor time of server and database together.
 
-Each figure is followed by its ratio. With --strict it ends with 1 when storing has less than half of the rate, or a p95
-of a window, an alert or the list is above 1.5 times that of the smaller database.
+Each figure is followed by its ratio. With --storing the reading is left out, and one month is filled. With --strict it
+ends with 1 when storing has less than half of the rate, or a p95 of a window, an alert or the list is above 1.5 times
+that of the smaller database.
 """
 import argparse
 import http.client
@@ -212,6 +213,20 @@ def compare_reading(small_url, large_url, args, points, rng):
     return worst
 
 
+def compare_databases(small, args, rng):
+    """Reads from the filled database and from a copy with further months; False: a ratio is above its limit."""
+    fine, most = True, max(args.months)
+    large, filled = other_database(small, "large"), 1
+    psql(other_database(small, "postgres"), "-c", f"CREATE DATABASE large TEMPLATE {dict(p.split('=') for p in small.split())['dbname']}"
+                                                  " STRATEGY file_copy")
+    for months in sorted(args.months):
+        add_months(large, most - months, most - filled)
+        filled = months
+        psql(large, "-c", "CHECKPOINT")
+        fine &= compare_reading(small, large, args, [args.series * COMMITS, args.series * COMMITS * months], rng) <= MOST_TIME
+    return fine
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--series", type=int, default=1000000, help="a multiple of 1,000")
@@ -221,6 +236,7 @@ def main():
     parser.add_argument("--runs", type=int, default=2000, help="stored in a round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--buffers", default="384MB", help="PostgreSQL's shared buffers")
+    parser.add_argument("--storing", action="store_true", help="alone, without the larger database")
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--databases", nargs=2, metavar="URL", help="filled already: the smaller and the larger one; storing is left out")
     args = parser.parse_args()
@@ -233,18 +249,12 @@ def main():
     os.environ.update(PERFCI_TEST_BUFFERS=args.buffers, PERFCI_TEST_FSYNC="1")
     try:
         cluster = support.Cluster()
-        small, most = cluster.database(), max(args.months)
+        small, most = cluster.database(), 1 if args.storing else max(args.months)
         support.sql(small, "ALTER SYSTEM SET max_wal_size = '4GB'")
         support.sql(small, "SELECT pg_reload_conf()")
         fill(small, args, most)
-        large, filled = other_database(small, "large"), 1
-        psql(other_database(small, "postgres"), "-c", f"CREATE DATABASE large TEMPLATE {dict(p.split('=') for p in small.split())['dbname']}"
-                                                      " STRATEGY file_copy")
-        for months in sorted(args.months):
-            add_months(large, most - months, most - filled)
-            filled = months
-            psql(large, "-c", "CHECKPOINT")
-            fine &= compare_reading(small, large, args, [args.series * COMMITS, args.series * COMMITS * months], rng) <= MOST_TIME
+        if not args.storing:
+            fine &= compare_databases(small, args, rng)
         fine &= compare_storing(small, args, rng) >= LEAST_RATE
     finally:
         if cluster:

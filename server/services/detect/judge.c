@@ -214,7 +214,7 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
         (old->gone || old->low != at.low || old->high != at.high ||
          (alertable && old->may_return && pfc_known_own(old, "noise")) ||
          (!undone && pfc_known_own(old, "verified_fixed"))))
-        code = pfc_alert_regroup(tx, project_id, old->alert_id, err);
+        code = pfc_alert_regroup(tx, project_id, old->alert_id, true, err);
     return code;
 }
 
@@ -237,7 +237,7 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const pfc_known *ite
                                                                 "came since, there is no change" },
                                  err);
         if (!code && items[i].alert_id)
-            code = pfc_alert_regroup(tx, project_id, items[i].alert_id, err);
+            code = pfc_alert_regroup(tx, project_id, items[i].alert_id, false, err);
     }
     if (!code && n)
         code = pfc_sql_change_points_gone(tx,

@@ -109,8 +109,12 @@ pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, 
     return pfc_alert_follow(tx, project_id, old->alert_id, old->alert_state, own, &change, err);
 }
 
-pfc_code pfc_alert_regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_err *err)
+pfc_code pfc_alert_regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, bool moved,
+                           pfc_err *err)
 {
-    return pfc_sql_alert_regroup(
-        tx, &(pfc_sql_alert_regroup_args){ .project_id = project_id, .alert_id = alert_id }, err);
+    return pfc_sql_alert_regroup(tx,
+                                 &(pfc_sql_alert_regroup_args){ .project_id = project_id,
+                                                                .alert_id = alert_id,
+                                                                .moved = moved },
+                                 err);
 }

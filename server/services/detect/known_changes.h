@@ -41,8 +41,9 @@ bool pfc_known_own(const pfc_known *k, const char *state);
  *  A state last set by a person is kept, except "acknowledged", "investigating" and "fixed". */
 pfc_code pfc_known_follow(pfc_tx *tx, int64_t project_id, const pfc_known *old, bool confirmed,
                           const char *undone, pfc_err *err) PFC_MUSTCHECK;
-/** Groups the alert, and those grouped with it, again. */
-pfc_code pfc_alert_regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id,
+/** Groups the alert, and those grouped with it, again. moved: its change has another place, or has
+ *  returned, so that its owner and its boundary are found again, too. */
+pfc_code pfc_alert_regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, bool moved,
                            pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -113,7 +113,7 @@ static pfc_code follow_different(const applying *a, const pfc_known *old, pfc_er
 
     if (a->received_at > old->last_event_at && pfc_known_own(old, "noise"))
         code = pfc_alert_follow(a->tx, a->j->project_id, old->alert_id, "noise", true, &again, err);
-    return code ? code : pfc_alert_regroup(a->tx, a->j->project_id, old->alert_id, err);
+    return code ? code : pfc_alert_regroup(a->tx, a->j->project_id, old->alert_id, true, err);
 }
 
 static pfc_code apply_different(const applying *a, const pfc_session_boundary *b, pfc_err *err)
@@ -148,7 +148,7 @@ static pfc_code put_gone(const applying *a, const pfc_known *k, const char *evid
         code = pfc_alert_follow(a->tx, a->j->project_id, k->alert_id, k->alert_state, true, &noise,
                                 err);
     if (!code && k->alert_id)
-        code = pfc_alert_regroup(a->tx, a->j->project_id, k->alert_id, err);
+        code = pfc_alert_regroup(a->tx, a->j->project_id, k->alert_id, false, err);
     if (code)
         return code;
     return pfc_sql_change_point_refute(
