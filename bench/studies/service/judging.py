@@ -125,7 +125,8 @@ JOIN branch_commits b ON b.project_id = v.project_id AND b.branch = v.branch AND
 CROSS JOIN LATERAL (SELECT s.last_median * CASE WHEN s.id % 10 < 10 * {steps} AND b.position % 400 >= 200 THEN 1.05 ELSE 1 END
                            * (1 + 0.005 * random_normal) AS x
                     FROM (SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) + 0 * s.id AS random_normal) n) l
-WHERE v.id > (SELECT min(id) FROM runs);
+WHERE v.id > (SELECT min(id) FROM runs)
+ORDER BY v.id, s.id;
 INSERT INTO jobs (project_id, kind, branch) SELECT id, 'detect', 'main' FROM projects;
 ANALYZE"""
 
