@@ -18,6 +18,8 @@
 #           measurements stored (30 GB of disk, hours); a year of daily partitions beside monthly ones
 #   day     10^5 commits and 2*10^6 points in 10^5 series, fed in an hour: age of the oldest unjudged run 60 s, all judged
 #           within five minutes of the end; --minutes N: the first N minutes, with as many series as fit
+#   capacity  `perfci capacity` beside loads that set none of its constants: 10^6 measurements stored by the API and judged,
+#           10^7 inserted by SQL: disk within 20 %, processor within 30 % (6 GB of disk)
 #   judging two servers side by side judge one project 1.7 times as fast as one (a machine without other work)
 #   slurm   60 jobs over three virtual nodes of a real Slurm cluster, one killed and one drained (root, Slurm): each is
 #           stored once; a job's time through Slurm beside a runner that asks for jobs itself
@@ -55,7 +57,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories scale day judging slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
+all=(fuzz documents kill forge bisect-kill night queue queue-crowd histories scale day capacity judging slurm faults points ha crowd drain units units-boot distributions tutorial packages reproducible aarch64 digests soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -109,7 +111,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,55s/^# \{0,1\}//p' "$0"
+        sed -n '2,57s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -363,6 +365,13 @@ prove_day() {
     built || return 1
     say "day: an hour, or --minutes"
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/day.py --strict "${most[@]}"
+}
+
+prove_capacity() {
+    built || return 1
+    say "capacity: 10^6 and 10^7 measurements"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/sizes.py 200:5000:3 --strict || return 1
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u bench/studies/service/sizes.py 1000:10000:3 --copied --steps 0 --strict
 }
 
 prove_judging() {

@@ -28,6 +28,7 @@ from fleet import Watched, support
 
 SHAPES = ["100:150:3", "100:150:12", "100:150:50", "100:150:200", "20:150:12", "500:150:12"]
 EARLIER, EARLIER_MOST = 150, 1500  # PFC_CAPACITY_EARLIER and its limit, in cli/capacity/capacity.h
+ANALYZED_AT = 500  # commits
 VACUUM_RUNS = 50  # the test cluster has no autovacuum: done by us after so many runs
 SIZES = """SELECT p.relname, sum(pg_table_size(x.oid)), sum(pg_indexes_size(x.oid))
 FROM pg_class p CROSS JOIN LATERAL (
@@ -99,6 +100,12 @@ class Errors:
                            if abs(share) > (MOST_DISK if name == "disk" else MOST_PROCESSOR)]
 
 
+def disk_said(series, runs, samples, args):
+    """Bytes that the calculator says without those of series_chunks, which a worker packs half an hour later; its answer."""
+    said = capacity(series, runs, samples, args.changing, args.measure)
+    return said["disk_bytes_a_day"] - runs * series * said["costs"]["chunk_bytes"] + series * said["costs"]["series_bytes"], said
+
+
 def measure(series, runs, samples, args, errors):
     steps, compared = args.steps, args.capacity or args.measure or args.strict
     print(f"{series} series, {runs} runs, {samples} samples", flush=True)
@@ -111,7 +118,11 @@ def measure(series, runs, samples, args, errors):
         watched = Watched(url, folder, "1" if args.copied else "0")
         fill = Fill(watched.api, "sizes", series, args.changing)
         fill.samples, fill.first_step = samples, runs
-        fill.commits(runs + steps)
+        fill.commits(min(runs, ANALYZED_AT))
+        support.sql(url, "ANALYZE")  # as autovacuum does: without statistics branch_append reads all of the branch
+        fill.done = min(runs, ANALYZED_AT)
+        fill.commits(runs + steps - fill.done)
+        fill.done = 0
         before, log = watched.processor_s(), support.sql(url, "SELECT pg_current_wal_insert_lsn()").strip()
         for k in range(1 if args.copied else runs):
             fill.run()
@@ -126,6 +137,10 @@ def measure(series, runs, samples, args, errors):
         watched.server.close()
 
         subprocess.run(["psql", "-XAtq", "-d", url, "-c", "VACUUM ANALYZE"], check=True, stdin=subprocess.DEVNULL)
+        if steps == 0:
+            bytes_said = disk_said(series, runs, samples, args)[0]
+            errors.show(f"{series}:{runs}:{samples}", disk=(bytes_said, sizes(url, points)))
+            return
         watched = Watched(url, folder, "1", watched.token)
         fill.api = watched.api
         before, begin = watched.processor_s(), time.monotonic()
@@ -142,9 +157,7 @@ def measure(series, runs, samples, args, errors):
         points_all = (runs + steps) * series
         total = sizes(url, points_all)
         if compared:
-            said = capacity(series, runs + steps, samples, args.changing, args.measure)
-            # a worker packs series half an hour later
-            bytes_said = said["disk_bytes_a_day"] - points_all * said["costs"]["chunk_bytes"] + series * said["costs"]["series_bytes"]
+            bytes_said, said = disk_said(series, runs + steps, samples, args)
             # what is judged here is behind `runs` points of each series
             ms_said = said["processor_ms_a_point"] + said["costs"]["earlier_ms"] * max(0, min(runs, EARLIER_MOST) - EARLIER)
             if args.measure:
@@ -160,7 +173,7 @@ def measure(series, runs, samples, args, errors):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("shapes", nargs="*", metavar="SERIES:RUNS:SAMPLES", help=f"default: {' '.join(SHAPES)}")
-    parser.add_argument("--steps", type=int, default=20, help="runs that are judged one by one")
+    parser.add_argument("--steps", type=int, default=20, help="runs that are judged one by one; 0: nothing is judged, disk alone")
     parser.add_argument("--changing", type=float, default=0.0, help="share of the series that change at the first of these")
     parser.add_argument("--measure", action="store_true", help="as --capacity, with constants of this machine")
     parser.add_argument("--capacity", action="store_true", help="print what `perfci capacity` says beside it")
