@@ -7,7 +7,7 @@
  *     bench/studies/service/sizes.py
  *     bench/studies/service/sizes.py 5:3000:3      (bytes of a run and of its jobs)
  * on an Intel Xeon with 2 vCPUs beside other work (load average 10); bench/results/service.md has
- * what they printed, how the constants follow, and the errors for loads that set none.
+ * what they printed, bench/results/scale.md the constants and the errors for loads that set none.
  *
  * The service begins empty at day 0. A month has 365/12 days, a year 365.
  */

@@ -88,7 +88,7 @@ def copy(url, fill, runs):
 
 
 class Errors:
-    """What `perfci capacity` says beside what was measured."""
+    """Figures of `perfci capacity` beside the measured ones."""
 
     def __init__(self):
         self.too_large = []
