@@ -135,13 +135,14 @@ def measure(series, runs, samples, args, errors):
         written = log_since(url, log)
         print(f"  storing: {waited_ms:.4f} ms a point, {written / points:.0f} bytes of log a point", flush=True)
         watched.server.close()
+        token, watched = watched.token, None
 
         subprocess.run(["psql", "-XAtq", "-d", url, "-c", "VACUUM ANALYZE"], check=True, stdin=subprocess.DEVNULL)
         if steps == 0:
             bytes_said = disk_said(series, runs, samples, args)[0]
             errors.show(f"{series}:{runs}:{samples}", disk=(bytes_said, sizes(url, points)))
             return
-        watched = Watched(url, folder, "1", watched.token)
+        watched = Watched(url, folder, "1", token)
         fill.api = watched.api
         before, begin = watched.processor_s(), time.monotonic()
         judging.judged(watched.api)
