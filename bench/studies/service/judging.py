@@ -7,13 +7,15 @@ before the first of these runs until the last one is judged, by the new points: 
 how many transactions of judging there were; fewer than runs means that some runs were judged together, because the
 machine was too slow for the rhythm. `history`: share of the series' judgements that needed the history.
 
-usage: judging.py [--series N] [--points N ...] [--runs N] [--steps SHARE] [--every SECONDS]
+usage: judging.py [--series N] [--points N ...] [--runs N] [--steps SHARE] [--every SECONDS] [--most MS]
 
+With --most it ends with 1 when a point costs more.
 PERFCI_BIN_DIR and PERFCI_SOURCE_DIR name the build and the source, as for the tests.
 """
 
 import argparse
 import glob
+import math
 import os
 import random
 import re
@@ -179,12 +181,19 @@ def main():
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--steps", type=float, default=0.1, help="share of series that change their level every 200 points")
     parser.add_argument("--every", type=float, default=0.5, help="seconds from one run to the next")
+    parser.add_argument("--most", type=float, default=math.inf, metavar="MS", help="end with 1 when a new point costs more")
     args = parser.parse_args()
     print("series  points  runs  batches  history   ms of processor a new point")
+    most = 0.0
     for points in args.points:
         ms, batches, history = measure(args.series, points, args.runs, args.steps, args.every)
         print(f"{args.series:6} {points:7} {args.runs:5} {batches:8} {history:7.1%} {ms:29.3f}", flush=True)
+        most = max(most, ms)
+    if most > args.most:
+        print(f"judging.py: expected at most {args.most:g} ms a new point, got {most:.3f} ms")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
