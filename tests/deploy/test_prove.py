@@ -108,7 +108,7 @@ class Prove(unittest.TestCase):
         self.prove("--only", "ingest", "--only", "judging", "--only", "ha")
         called = self.called()
         self.assertEqual([line.split()[-1] for line in called[:5]], ["--strict"] * 5)
-        self.assertIn("judging.py --points 100 1000 10000 --most 0.5", called[5])
+        self.assertIn("judging.py --steps 0 --points 100 1000 10000 --most 0.5", called[5])
         self.assertIn("two_workers.py --ratio 1.7", called[6])
         self.assertRegex(called[7], r"high_availability.py .* --strict")
         bench.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
