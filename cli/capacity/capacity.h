@@ -7,7 +7,7 @@
  *     bench/studies/service/sizes.py
  *     bench/studies/service/sizes.py 5:3000:3      (bytes of a run and of its jobs)
  * on an Intel Xeon with 2 vCPUs beside other work (load average 10); bench/results/service.md has
- * what they printed, how the constants follow, and the errors for loads that set none.
+ * what they printed, bench/results/scale.md the constants and the errors for loads that set none.
  *
  * The service begins empty at day 0. A month has 365/12 days, a year 365.
  */
@@ -60,7 +60,8 @@ typedef struct pfc_capacity_costs {
     double series_bytes;      /* of a series: its row, its state, its benchmark, its keys */
     double log_run_bytes;     /* write-ahead log of a run without its measurements */
     double log_point_bytes, log_sample_bytes; /* of a measurement, and of each of its samples */
-    /* processor time of server and database together */
+    /* processor time of server and database together, each run judged before the next one comes:
+     * the dearest arrival, since a batch of one run costs as much as one of many */
     double run_ms;     /* of storing and judging a run, without its measurements */
     double point_ms;   /* of storing and judging a measurement */
     double sample_ms;  /* of each of its samples: judging reads those of the series' points */
@@ -70,6 +71,8 @@ typedef struct pfc_capacity_costs {
     double change_ms;  /* more for a measurement of a series that has changed within its last
                           PFC_CAPACITY_CHANGED points: its changes are computed with their
                           confidence, alerts are made and grouped */
+    /* the same where runs wait and are judged together: an import, a server that was away */
+    double waiting_run_ms, waiting_point_ms, waiting_sample_ms;
     /* bytes of memory that do not depend on the load */
     double server_bytes; /* of perfci-server: its limit under overload */
     double base_bytes;   /* of the system and of PostgreSQL's processes: an assumption */
@@ -102,6 +105,7 @@ typedef struct pfc_capacity_answer {
     double log_bytes_a_day;
     /* Behind no earlier points, and behind those that a series has after `months`. */
     double processor_ms_a_point, processor_ms_a_point_then, points_a_series_then;
+    double processor_ms_a_point_waiting; /* where many runs wait and are judged together */
     /* By resource, in bytes, bytes and cores of the busiest hour: needed after `months`, usable of
      * the machine. */
     double need[PFC_CAPACITY_RESOURCES], may[PFC_CAPACITY_RESOURCES];

@@ -284,6 +284,9 @@ static void print_answer(const pfc_cli *cli, const pfc_capacity_load *l,
     show_count(a->points_a_series_then, then);
     pfc_out("processor: %.3g ms a measurement at first, %.3g behind %s points of each series\n",
             a->processor_ms_a_point, a->processor_ms_a_point_then, then);
+    pfc_out("           each run judged before the next one comes; %.3g ms where runs wait and are "
+            "judged together\n",
+            a->processor_ms_a_point_waiting);
     pfc_out("memory: for the indexes of one %s\n", width_name(a->partition_days));
     pfc_out("high availability: %d standbys with the same disk and memory, one of which confirms "
             "each commit\n",
@@ -369,15 +372,16 @@ static json_t *json_of(const pfc_capacity_answer *a, const measurement *m)
                                                    "needed", a->need[i], "usable", a->may[i],
                                                    "lasts_days", whole(a->lasts[i])));
     return json_pack(
-        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:o, s:s?, s:i, s:o, s:o, s:o*}",
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:o, s:s?, s:i, s:o, s:o, s:o*}",
         "points_a_day", a->points_a_day, "points_a_day_then", a->points_a_day_then, "points_stored",
         a->points_stored, "disk_bytes_a_day", a->disk_bytes_a_day, "log_bytes_a_day",
         a->log_bytes_a_day, "processor_ms_a_point", a->processor_ms_a_point,
-        "processor_ms_a_point_then", a->processor_ms_a_point_then, "points_a_series_then",
-        a->points_a_series_then, "partition_width", width_name(a->partition_days), "resources",
-        resources, "first", isfinite(a->lasts[a->first]) ? pfc_capacity_name(a->first) : NULL,
-        "standbys", PFC_CAPACITY_STANDBYS, "shards", whole(a->shards), "costs",
-        json_costs(&m->costs), "measured", m->taken ? json_measured(m) : NULL);
+        "processor_ms_a_point_then", a->processor_ms_a_point_then, "processor_ms_a_point_waiting",
+        a->processor_ms_a_point_waiting, "points_a_series_then", a->points_a_series_then,
+        "partition_width", width_name(a->partition_days), "resources", resources, "first",
+        isfinite(a->lasts[a->first]) ? pfc_capacity_name(a->first) : NULL, "standbys",
+        PFC_CAPACITY_STANDBYS, "shards", whole(a->shards), "costs", json_costs(&m->costs),
+        "measured", m->taken ? json_measured(m) : NULL);
 }
 
 static int cmd_capacity(pfc_cli *cli, int argc, char **argv)

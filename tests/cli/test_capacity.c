@@ -26,6 +26,9 @@ static const pfc_capacity_costs costs = {
     .point_ms = 0.4,
     .sample_ms = 0.01,
     .change_ms = 3,
+    .waiting_run_ms = 2,
+    .waiting_point_ms = 0.1,
+    .waiting_sample_ms = 0.005,
     .server_bytes = 1e8,
     .base_bytes = 4e8,
     .core_share = 0.5,
@@ -72,6 +75,7 @@ Test(capacity, a_load_without_growth_is_a_product)
     near(a.disk_bytes_a_day, 1000 * 240.0 + 10 * 1200);
     near(a.log_bytes_a_day, 10 * 5000 + 1000 * (300 + 80));
     near(a.processor_ms_a_point, (4 + 100 * 0.5) / 100);
+    near(a.processor_ms_a_point_waiting, (2 + 100 * 0.15) / 100);
     near(a.need[PFC_CAPACITY_DISK], 365e3 * 240 + 3650 * 1000 + 300 * 200 + 100 * 2000);
     near(a.need[PFC_CAPACITY_MEMORY], 5e8 + MONTH * 1000 * 50 + 100 * 2000);
     near(a.need[PFC_CAPACITY_CORES], 10 * 2 * 54 / 86400e3);
@@ -342,8 +346,9 @@ static pfc_capacity_stage stage_of(const pfc_capacity_costs *c, double series, d
         .series = series,
         .samples = samples,
         .earlier = earlier,
-        .ms = c->run_ms + series * (c->point_ms + samples * c->sample_ms +
-                                    (earlier - PFC_CAPACITY_EARLIER) * c->earlier_ms) +
+        .ms = c->run_ms +
+              series * (c->point_ms + samples * c->sample_ms +
+                        (earlier - PFC_CAPACITY_EARLIER) * c->earlier_ms) +
               changing * c->change_ms,
         .changing = changing,
         .log_bytes =

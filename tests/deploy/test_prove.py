@@ -100,6 +100,21 @@ class Prove(unittest.TestCase):
             self.assertRegex(out, rf"(?m)^proof tutorial: {said} ")
             self.assertEqual(self.called(), ["bookworm: lines of tests/deploy/tutorial.py"])
 
+    def test_goals_are_held_where_they_are_proved(self):
+        bench = self.folder / "build/release/bin/perfci-bench-service"
+        bench.parent.mkdir(parents=True)
+        bench.write_text(f'#!/bin/sh\necho "$*" >>{self.folder}/called\n', encoding="ascii")
+        bench.chmod(0o755)
+        self.prove("--only", "ingest", "--only", "judging", "--only", "ha")
+        called = self.called()
+        self.assertEqual([line.split()[-1] for line in called[:5]], ["--strict"] * 5)
+        self.assertIn("judging.py --steps 0 --points 100 1000 10000 --most 0.5", called[5])
+        self.assertIn("two_workers.py --ratio 1.7", called[6])
+        self.assertRegex(called[7], r"high_availability.py .* --strict")
+        bench.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+        out, _ = self.prove("--only", "ingest", status=1)
+        self.assertRegex(out, r"^proof ingest: FAILED")
+
     def test_one_that_fails_does_not_hide_the_next(self):
         self.program("python3", 'case "$*" in *drain.py*) echo "trial 3: lost"; exit 1;; esac')
         out, _ = self.prove("--only", "drain", "--only", "memory", status=1)

@@ -7,13 +7,15 @@ before the first of these runs until the last one is judged, by the new points: 
 how many transactions of judging there were; fewer than runs means that some runs were judged together, because the
 machine was too slow for the rhythm. `history`: share of the series' judgements that needed the history.
 
-usage: judging.py [--series N] [--points N ...] [--runs N] [--steps SHARE] [--every SECONDS]
+usage: judging.py [--series N] [--points N ...] [--runs N] [--steps SHARE] [--every SECONDS] [--most MS]
 
+With --most it ends with 1 when a point costs more.
 PERFCI_BIN_DIR and PERFCI_SOURCE_DIR name the build and the source, as for the tests.
 """
 
 import argparse
 import glob
+import math
 import os
 import random
 import re
@@ -125,7 +127,8 @@ JOIN branch_commits b ON b.project_id = v.project_id AND b.branch = v.branch AND
 CROSS JOIN LATERAL (SELECT s.last_median * CASE WHEN s.id % 10 < 10 * {steps} AND b.position % 400 >= 200 THEN 1.05 ELSE 1 END
                            * (1 + 0.005 * random_normal) AS x
                     FROM (SELECT sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) + 0 * s.id AS random_normal) n) l
-WHERE v.id > (SELECT min(id) FROM runs);
+WHERE v.id > (SELECT min(id) FROM runs)
+ORDER BY v.id, s.id;
 INSERT INTO jobs (project_id, kind, branch) SELECT id, 'detect', 'main' FROM projects;
 ANALYZE"""
 
@@ -178,12 +181,19 @@ def main():
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--steps", type=float, default=0.1, help="share of series that change their level every 200 points")
     parser.add_argument("--every", type=float, default=0.5, help="seconds from one run to the next")
+    parser.add_argument("--most", type=float, default=math.inf, metavar="MS", help="end with 1 when a new point costs more")
     args = parser.parse_args()
     print("series  points  runs  batches  history   ms of processor a new point")
+    most = 0.0
     for points in args.points:
         ms, batches, history = measure(args.series, points, args.runs, args.steps, args.every)
         print(f"{args.series:6} {points:7} {args.runs:5} {batches:8} {history:7.1%} {ms:29.3f}", flush=True)
+        most = max(most, ms)
+    if most > args.most:
+        print(f"judging.py: expected at most {args.most:g} ms a new point, got {most:.3f} ms")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

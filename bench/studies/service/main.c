@@ -1,5 +1,6 @@
 /*
  * perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--minutes N] [--overload] [--json]
+ *                      [--strict]
  *
  * How many runs a second the service takes, beside what PostgreSQL itself takes: in each round
  * pgbench with 32 clients stores the same rows (a run, its part, 8 measurements of 12 samples, its
@@ -10,6 +11,7 @@
  * no other.
  */
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,9 @@
 #define QUIET_S    8
 
 static const unsigned crowds[] = { 64, 256, 6000 };
+/* Goals of --strict, by crowd: median ratio at least, /healthz at p99 at most. */
+static const double least_ratio[] = { 1.6, 1.9, 0 };
+static const double most_health_ms[] = { 5, 5, HUGE_VAL };
 
 /* ---- what is stored ---- */
 
@@ -162,7 +167,7 @@ typedef struct settings {
     int64_t rounds, seconds;
     int64_t runs;    /* no further round once so many were acknowledged; 0: all rounds */
     int64_t minutes; /* nor after so many; 0: whatever it takes */
-    bool json, overload;
+    bool json, overload, strict;
 } settings;
 
 static size_t crowds_of(const settings *s)
@@ -172,7 +177,8 @@ static size_t crowds_of(const settings *s)
 
 typedef struct totals {
     double ratio[PFC_ARRAY_LEN(crowds)][ROUNDS_MAX];
-    double after; /* of the last crowd */
+    double after;                            /* of the last crowd */
+    double health_ms[PFC_ARRAY_LEN(crowds)]; /* /healthz at p99, the longest of the rounds */
     uint64_t accepted;
     size_t rounds; /* made */
     bool lost;
@@ -274,6 +280,7 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
     t->after = (double)r.accepted / r.seconds / at->raw;
     if (at->round <= ROUNDS_MAX)
         t->ratio[at->which][at->round - 1] = t->after;
+    t->health_ms[at->which] = PFC_MAX(t->health_ms[at->which], r.health_p99_ms);
     t->accepted += r.accepted;
     (void)snprintf(what, sizeof(what), "HTTP, %u clients", crowds[at->which]);
     print_row(s, &(table_row){ .round = at->round,
@@ -377,10 +384,15 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
 static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pfc_err *err)
 {
     static const struct option options[] = {
-        { "rounds", required_argument, NULL, 'r' },  { "runs", required_argument, NULL, 'n' },
-        { "seconds", required_argument, NULL, 's' }, { "minutes", required_argument, NULL, 'm' },
-        { "overload", no_argument, NULL, 'o' },      { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+        { "rounds", required_argument, NULL, 'r' },
+        { "runs", required_argument, NULL, 'n' },
+        { "seconds", required_argument, NULL, 's' },
+        { "minutes", required_argument, NULL, 'm' },
+        { "overload", no_argument, NULL, 'o' },
+        { "json", no_argument, NULL, 'j' },
+        { "strict", no_argument, NULL, 'g' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     pfc_code code = PFC_OK;
     int option;
@@ -399,12 +411,36 @@ static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pf
             s->overload = true;
         else if (option == 'j')
             s->json = true;
+        else if (option == 'g')
+            s->strict = true;
         else if (option == 'h')
             *help = true;
         else
             code = pfc_err_set(err, PFC_EINVAL, "usage: see --help");
     }
     return code;
+}
+
+/* Names each goal that the rounds missed; their ratios are sorted. */
+static bool missed_goals(const settings *s, const totals *t)
+{
+    bool missed = false;
+
+    for (size_t i = 0; i < crowds_of(s); i++) {
+        const double ratio = t->ratio[i][t->rounds / 2];
+
+        if (ratio < least_ratio[i]) {
+            fprintf(stderr, "%u clients: expected a median ratio of at least %g, got %.2f\n",
+                    crowds[i], least_ratio[i], ratio);
+            missed = true;
+        }
+        if (t->health_ms[i] > most_health_ms[i]) {
+            fprintf(stderr, "%u clients: expected /healthz within %g ms at p99, got %.1f ms\n",
+                    crowds[i], most_health_ms[i], t->health_ms[i]);
+            missed = true;
+        }
+    }
+    return missed;
 }
 
 int main(int argc, char **argv)
@@ -417,14 +453,18 @@ int main(int argc, char **argv)
     pfc_code code = read_settings(argc, argv, &s, &help, &err);
 
     if (help) {
-        puts("usage: perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--minutes N] "
-             "[--overload] [--json]\n"
-             "Starts a private PostgreSQL (fsync on) and a server, and compares what the service\n"
-             "takes in with what pgbench stores of the same rows. N: 3 rounds of 10 seconds; no\n"
-             "further round once --runs were acknowledged or --minutes are over; with --runs\n"
-             "pgbench has its turn in the first round alone.\n"
-             "--overload adds 6,000 clients: what is too much must be refused by 503 or 429.\n"
-             "Exit status: 0 done, 1 a run was lost or doubled, 2 usage, 5 something is missing.");
+        puts(
+            "usage: perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--minutes N] "
+            "[--overload] [--json] [--strict]\n"
+            "Starts a private PostgreSQL (fsync on) and a server, and compares what the service\n"
+            "takes in with what pgbench stores of the same rows. N: 3 rounds of 10 seconds; no\n"
+            "further round once --runs were acknowledged or --minutes are over; with --runs\n"
+            "pgbench has its turn in the first round alone.\n"
+            "--overload adds 6,000 clients: what is too much must be refused by 503 or 429.\n"
+            "--strict: the median ratio must be 1.6 with 64 clients and 1.9 with 256, /healthz at\n"
+            "most 5 ms at p99.\n"
+            "Exit status: 0 done, 1 a run was lost or doubled, or --strict and a goal is missed,\n"
+            "2 usage, 5 something is missing.");
         return 0;
     }
     if (code) {
@@ -439,12 +479,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "perfci-bench-service: %s\n", err.msg);
         return 5;
     }
-    for (size_t i = 0; i < crowds_of(&s) && !s.json; i++) {
+    for (size_t i = 0; i < crowds_of(&s); i++) {
         qsort(t.ratio[i], t.rounds, sizeof(double), compare_doubles);
-        printf("median ratio, %u clients: %.2f\n", crowds[i], t.ratio[i][t.rounds / 2]);
+        if (!s.json)
+            printf("median ratio, %u clients: %.2f\n", crowds[i], t.ratio[i][t.rounds / 2]);
     }
     if (!s.json)
         printf("%llu runs acknowledged, %s\n", (unsigned long long)t.accepted,
                t.lost ? "not all of them stored once" : "each stored once");
-    return t.lost ? 1 : 0;
+    return t.lost || (missed_goals(&s, &t) && s.strict) ? 1 : 0;
 }

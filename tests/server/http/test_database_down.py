@@ -101,6 +101,28 @@ class DatabaseDown(unittest.TestCase):
         listener.close()
         thread.join()
 
+    def test_an_old_server_beside_a_newer_schema_stores_once_and_does_not_start_again(self):
+        url = self.cluster.database(migrated=True)
+        old = support.Server(url, "--public-read")
+        self.addCleanup(old.close)
+        self.assertEqual(old.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+        self.assertEqual(old.as_admin("POST", "/api/v1/runs", support.run_document(1, 1)).status, 201)
+        support.sql(url, "INSERT INTO schema_migrations SELECT max(version) + 1, 'of a newer server' FROM schema_migrations")
+        # It works on, because migrations only add: what is sent again is known, what is new is stored and judged.
+        self.assertEqual(self.statuses(old, 1, 2, 2), [200, 201, 200])
+        support.until("judged", lambda: support.sql(url, "SELECT sum(points) FROM series") == "2\n")
+        self.assertEqual(old.call("GET", "/readyz").status, 200)
+        support.sql(url, "INSERT INTO schema_migrations VALUES (9999, 'of a server two releases ahead')")
+        answer = support.until("not ready", lambda: next((a for a in [old.call("GET", "/readyz")] if a.status == 503), None))
+        self.assertRegex(answer.json["error"]["message"], r"schema is version 9999 and this server knows \d+ and the next: update the server$")
+        self.assertEqual(old.stop(), 0)
+        with self.assertRaisesRegex(AssertionError, "its schema is version 9999, this program knows [0-9]+: update it"):
+            old.start()
+        self.assertEqual(support.sql(url, "SELECT count(*) FROM runs"), "2\n")
+
+    def statuses(self, server, *numbers):
+        return [server.as_admin("POST", "/api/v1/runs", support.run_document(n, n)).status for n in numbers]
+
     def test_a_write_that_has_to_wait_is_given_up(self):
         server = self.server()
         locker = subprocess.Popen(["psql", "-XAtq", "-d", self.cluster.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
