@@ -47,6 +47,8 @@ BANNED = [
     ("gone meanwhile", r"\bgone meanwhile\b|\bmeanwhile gone\b", "disconnected while", "code"),
     ("as it were", r"\bas it were\b|\bso to speak\b|\bon its own account\b", "leave it out", "all"),
     ("good end", r"\b(good|bad) ends?\b", "baseline, candidate; good commit, bad commit", "code"),
+    ("opaque label", r"(?i)speaks of speed|weighed without|shows a change of|mistakes accepted|where it may be|\bworse too\b",
+     "name the quantity: probability, false alarm rate, credible set", "code"),
 ]
 # A reference to a document that is not in the tree.
 ELSEWHERE = re.compile(r"\b(DESIGN|LAYOUT|CONTRACTS|FEATURES|TRAPS|GUIDE)\.md\b|\bshared/|(?<!perfci alerts )\bissue [0-9]+\b")
@@ -56,6 +58,7 @@ TS_TOKEN = re.compile(r'/\*.*?\*/|(?<!:)//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^
 PY_TOKEN = re.compile(r'"""(?:.*?)"""|(?<!\S)#[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 SH_TOKEN = re.compile(r'(?<!\S)#[^\n]*|"(?:\\.|[^"\\])*"|\'[^\']*\'', re.S)
 SQL_TOKEN = re.compile(r"--[^\n]*")
+JSX_TEXT = re.compile(r"(?<=>)[^<>{}=;]*[A-Za-z][^<>{}=;]*(?=[<{])")  # between the tags of an element
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.S | re.M)
 LEXERS = {".c": C_TOKEN, ".h": C_TOKEN, ".def": C_TOKEN, ".ts": TS_TOKEN, ".tsx": TS_TOKEN, ".mjs": TS_TOKEN,
           ".py": PY_TOKEN, ".sh": SH_TOKEN, ".sql": SQL_TOKEN}
@@ -69,6 +72,9 @@ def passages(path, text):
         for match in re.finditer(r"(?:[^\n]+\n?)+", text):
             yield match.start(), match[0], "text"
         return
+    if path.suffix == ".tsx":
+        for match in JSX_TEXT.finditer(text):
+            yield match.start(), match[0], "string"
     lines = []  # comments that follow each other line by line are one text
     for match in LEXERS[path.suffix].finditer(text):
         token = match[0]

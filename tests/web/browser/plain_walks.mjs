@@ -11,7 +11,8 @@ const TEXTS = ["benchmark", "metric", "backend", "machine_class", "machine", "su
 async function long_names_leave_rows_of_four_lines({ browser, mock, state }) {
   state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? (text + "_" + LONG.repeat(6)).slice(0, 200) : text);
   const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts?project=kernels&view=alerts&state=all", "/groups/12", "/alerts/31",
-    `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/runs/1072", "/bisections?project=kernels", "/p/kernels/nights", "/series/101"];
+    `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/runs/1072", "/bisections?project=kernels", "/p/kernels/nights", "/series/101",
+    "/p/kernels/suppressions?rule=3", "/p/kernels/quality", "/p/kernels/owners", "/settings/tokens"];
   const all = [];
   for (const width of [1280, 1024]) {
     await withPage(browser, { width, theme: "light" }, async (page) => {
@@ -119,6 +120,25 @@ async function evidence_agrees_with_its_rows({ browser, mock, state }) {
     const text = await page.locator("main").innerText();
     assert.match(text, /1 other series of this benchmark became better\. No change was found in 1 other series/);
     assert.doesNotMatch(text, /did not move/);
+  });
+}
+
+/* A commit's values have the comparison's verdicts. 12 of them are inconclusive though the parent's median is outside of
+ * the interval, which must not be called worse. */
+async function a_commit_shows_the_services_verdicts({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/commit/${"0".repeat(40)}`);
+    await settled(page);
+    const rows = page.getByRole("table", { name: "Values against the parent commit, worst first" }).locator("tbody tr");
+    const outside = rows.filter({ hasText: "gemm/f32/m128n128k128" }).filter({ hasText: "cpu-avx2" });
+    assert.match(await outside.innerText(), /\+17\.9\s%\s+inconclusive/);
+    const words = (await rows.allInnerTexts()).map((text) => /regression|improvement|inconclusive|same|parent not measured|worse|better/.exec(text)?.[0]);
+    const count = (word) => words.filter((w) => w === word).length;
+    assert.deepEqual(["regression", "inconclusive", "same", "parent not measured"].map(count), [3, 14, 7, 1]);
+    await page.getByRole("button", { name: "Moved 3" }).click();
+    await until(page, () => document.querySelectorAll("main table tbody tr .badge").length > 0);
+    await until(page, ([name, n]) => [...document.querySelectorAll("table")].find((t) => t.caption?.textContent === name).tBodies[0].rows.length === n,
+      ["Values against the parent commit, worst first", 3]);
   });
 }
 
@@ -240,6 +260,7 @@ export const plainWalks = {
   an_unknown_address_has_a_page,
   machines_are_the_projects_own,
   evidence_agrees_with_its_rows,
+  a_commit_shows_the_services_verdicts,
   searches_and_orders_ask_the_server,
   a_zoom_of_a_long_series_is_moved_and_widened,
   a_change_meanwhile_is_shown_and_not_reverted,
