@@ -12,7 +12,8 @@ async function long_names_leave_rows_of_four_lines({ browser, mock, state }) {
   state.rename = (text, key) => (TEXTS.includes(key) && text !== "headline" && text !== "kernels" ? (text + "_" + LONG.repeat(6)).slice(0, 200) : text);
   const paths = ["/?project=kernels", "/p/kernels/series", "/p/kernels/commits", `/p/kernels/commit/${"0".repeat(40)}`, "/alerts?project=kernels&state=all", "/alerts?project=kernels&view=alerts&state=all", "/groups/12", "/alerts/31",
     `/compare?project=kernels&a=${"0".repeat(12)}&b=${"1".repeat(12)}`, "/jobs?project=kernels", "/runs/1072", "/bisections?project=kernels", "/p/kernels/nights", "/series/101",
-    "/p/kernels/suppressions?rule=3", "/p/kernels/quality", "/p/kernels/owners", "/settings/tokens"];
+    "/p/kernels/suppressions?rule=3", "/p/kernels/quality", "/p/kernels/owners", "/settings/tokens",
+    "/machines", "/p/kernels/coverage?row=100"];
   const all = [];
   for (const width of [1280, 1024]) {
     await withPage(browser, { width, theme: "light" }, async (page) => {

@@ -76,7 +76,7 @@ export function MachineEvents(props: { project: string }) {
               <Table caption="Events of machines, newest first" rows={events} keyOf={(e) => e.id} columns={[
                 { name: "Machine", head: true, cell: (e) => <span class="bench"><span>{e.machine ?? "every machine of the class"}</span><small>{e.machine_class}</small></span> },
                 { name: "Shown by", cell: (e) => (e.kind === "canary" ? "canary" : "its series") },
-                { name: "Event", cell: (e) => <span class="breakable">{sayEvent(e)}</span> },
+                { name: "Event", cell: (e) => <span class="clamped four" title={sayEvent(e)}>{sayEvent(e)}</span> },
                 { name: "First commit", wide: true, cell: (e) => <CommitLink project={props.project} id={e.first_commit} /> },
                 { name: "State", cell: (e) => <Badge judged={e.closed_at ? { tone: "quiet", icon: "check", word: e.dismissed_by ? "dismissed" : "ended" } : { tone: "warn", icon: "alert", word: "moved" }} /> },
                 { name: "Since", cell: (e) => <When time={e.opened_at} /> },
