@@ -145,7 +145,10 @@ class Server:
         return pathlib.Path(path).read_text() if os.path.exists(path) else self._alive() and None
 
     def _is_ready(self):
-        return self._alive() and self.call("GET", "/readyz").status == 200
+        try:
+            return self._alive() and self.call("GET", "/readyz").status == 200
+        except ConnectionError:  # it may have ended since: then the next call says why
+            return False
 
     @property
     def token_path(self):
