@@ -112,7 +112,7 @@ static bool named_before(const pfc_blocks_session *s, size_t i)
 char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend)
 {
     size_t wanted = 0, idle = 0;
-    bool several = false;
+    bool several = false, whole = false; /* a headline metric needs all benchmarks of its group */
     pfc_buf buf;
 
     *backend = NULL;
@@ -130,6 +130,7 @@ char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend)
         wanted++;
         several = several || (*backend && !pfc_streq(*backend, one->backend));
         *backend = one->backend;
+        whole = whole || pfc_streq(one->benchmark, "headline");
         if (named_before(s, i))
             continue;
         if (wanted > 1)
@@ -139,9 +140,10 @@ char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend)
     pfc_buf_puts(&buf, ")$");
     if (several || (*backend && !**backend))
         *backend = NULL;
-    if (wanted && idle && !buf.overflow)
+    if (wanted && idle && !buf.overflow && !whole)
         return pfc_buf_take(&buf);
-    *backend = NULL;
+    if (!wanted || !idle || !whole)
+        *backend = NULL;
     pfc_buf_clear(&buf);
     return NULL;
 }

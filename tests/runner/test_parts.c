@@ -13,6 +13,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/blocks/blocks.h"
+#include "runner/blocks/blocks_priv.h"
 #include "runner/blocks/session_json.h"
 #include "runner/workspace/workspace_priv.h"
 
@@ -480,4 +481,54 @@ Test(parts, a_session_names_its_new_commits_and_what_became_of_each)
         cr_assert(eq(int, json_object_get(commit, "needs_s") != NULL, want[i].needs), "row %zu", i);
     }
     json_decref(doc);
+}
+
+/* ---- blocks of a part of the suite ---- */
+
+/* The filter of the first block for which one of two series, the other one exact, is measured alone. */
+static char *narrowed(const char *open, const char **backend)
+{
+    pfc_block_series series[] = {
+        { .benchmark = (char *)(uintptr_t)open, .backend = (char *)(uintptr_t) "cpu", .number = 0 },
+        { .benchmark = (char *)(uintptr_t) "gemm/exact",
+          .backend = (char *)(uintptr_t) "accel",
+          .number = 1 },
+    };
+    const pfc_design_opts opts = { .builds = 2, .margin = 0.001, .first = 1, .all = true };
+    pfc_blocks_session s = { .series = series, .series_len = PFC_ARRAY_LEN(series) };
+    pfc_design_block block;
+    char *filter;
+
+    cr_assert(eq(int, pfc_design_new(&opts, &s.design, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, pfc_design_series(s.design, false), 0));
+    cr_assert(eq(sz, pfc_design_series(s.design, true), 1));
+    do {
+        cr_assert(pfc_design_next(s.design, &block));
+        for (size_t i = 0; i < block.len && pfc_design_wants(s.design, 1); i++) {
+            pfc_visit visit = { .build = block.builds[i],
+                                .block = block.number,
+                                .value = 100 + (double)block.number };
+
+            cr_assert(eq(int, pfc_design_add(s.design, 0, &visit, &err), PFC_OK), "%s", err.msg);
+            cr_assert(eq(int, pfc_design_add(s.design, 1, &visit, &err), PFC_OK), "%s", err.msg);
+        }
+    } while (pfc_design_wants(s.design, 1));
+    filter = pfc_blocks_narrow(&s, backend);
+    pfc_design_free(s.design);
+    return filter;
+}
+
+Test(parts, a_block_for_a_headline_metric_measures_all_benchmarks_of_its_backend)
+{
+    const char *backend = NULL;
+    char *filter = narrowed("gemm/a", &backend);
+
+    cr_assert(eq(str, filter, (char *)(uintptr_t) "^(gemm/a)$"));
+    cr_expect(eq(str, (char *)(uintptr_t)backend, (char *)(uintptr_t) "cpu"));
+    free(filter);
+    filter = narrowed("headline", &backend);
+    cr_expect(eq(ptr, filter, NULL));
+    cr_assert(ne(ptr, (void *)(uintptr_t)backend, NULL));
+    cr_expect(eq(str, (char *)(uintptr_t)backend, (char *)(uintptr_t) "cpu"));
+    free(filter);
 }
