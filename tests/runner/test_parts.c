@@ -485,7 +485,7 @@ Test(parts, a_session_names_its_new_commits_and_what_became_of_each)
 
 /* ---- blocks of a part of the suite ---- */
 
-/* The filter of the first block for which one of two series, the other one exact, is measured alone. */
+/* The filter of the first block that one series needs alone; the other one is exact. */
 static char *narrowed(const char *open, const char **backend)
 {
     pfc_block_series series[] = {
