@@ -307,7 +307,7 @@ Test(faults, a_suite_that_stopped_and_a_series_that_came_and_went_are_not_stalle
     expect_series(0, 0);
 }
 
-/* As judging stores it. */
+/* Sets the newest commit of each series, as judging does. */
 static void set_newest_commits(void)
 {
     pfc_test_sql(g.url,

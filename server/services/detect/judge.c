@@ -399,8 +399,8 @@ static int64_t new_generation(void)
     return (int64_t)bits;
 }
 
-/* The lowest position of which no point is settled. The settled points may end within a commit: its
- * change is final if it is at one of them, which its position does not tell. */
+/* The lowest position without a settled point. The settled points may end between the points of one
+ * commit. A change at that commit counts as settled then: its first point is a settled one. */
 static int64_t first_unsettled(const pfc_history *h, size_t settled)
 {
     const int64_t position = h->meta[settled].position;
