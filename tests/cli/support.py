@@ -7,8 +7,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import waiting  # noqa: E402
 
 ROOT = os.environ.get("PERFCI_SOURCE_DIR") or os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 BIN = os.environ.get("PERFCI_BIN_DIR") or os.path.join(ROOT, "build/dev/bin")
@@ -66,14 +68,7 @@ class Case(unittest.TestCase):
 
 def wait_for(condition, what, deadline_s=DEADLINE_S):
     """Asks until the condition holds; fails loudly when it never does."""
-    end = time.monotonic() + deadline_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {deadline_s} s: {what}")
-        time.sleep(0.02)
+    return waiting.until(what, condition, deadline_s)
 
 
 def free_port():

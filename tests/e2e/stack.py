@@ -4,10 +4,14 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+import waiting  # noqa: E402
 
 BIN = os.environ["PERFCI_BIN_DIR"]
 ROOT = os.environ["PERFCI_SOURCE_DIR"]
@@ -27,14 +31,7 @@ def clean_environment(**extra):
 
 def wait_for(what, question, deadline_s=DEADLINE_S):
     """Asks until the answer is true; the deadline only bounds a test that has failed already."""
-    end = time.monotonic() + deadline_s
-    while True:
-        answer = question()
-        if answer:
-            return answer
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {deadline_s} s: {what}")
-        time.sleep(0.05)
+    return waiting.until(what, question, deadline_s)
 
 
 class Stack:

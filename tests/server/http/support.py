@@ -11,8 +11,11 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import waiting  # noqa: E402
 
 BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
 SOURCE = pathlib.Path(os.environ.get("PERFCI_SOURCE_DIR", pathlib.Path(__file__).parents[3]))
@@ -23,14 +26,7 @@ SECRETS = set()  # tokens that were issued, without their prefix
 
 def until(what, condition, seconds=DEADLINE_S):
     """Polls until condition() is true and returns its value."""
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise AssertionError(f"never came true within {seconds} s: {what}")
-        time.sleep(0.02)
+    return waiting.until(what, condition, seconds)
 
 
 class Cluster:
