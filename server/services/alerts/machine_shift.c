@@ -386,7 +386,8 @@ static size_t reasons_of(unsigned why, const char **out)
         unsigned bit;
         const char *text;
     } words[] = {
-        { PFC_SHIFT_ELSEWHERE, "the same work at the same commits stood still on other machines" },
+        { PFC_SHIFT_ELSEWHERE,
+          "the same work at the same commits did not change on other machines" },
         { PFC_SHIFT_AGAIN, "older commits measured again afterwards are at the new level, too" },
         { PFC_SHIFT_CODE, "object code, or counts without noise, are the same before and after" },
         { PFC_SHIFT_STATE, "the machine itself changed there" },

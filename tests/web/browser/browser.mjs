@@ -56,6 +56,34 @@ export async function overflow(page) {
   });
 }
 
+/** Words of two elements without a space between them: "gemmWhat limits it?". */
+export async function glued(page) {
+  return page.evaluate(() => {
+    const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    const at = (node, place) => {
+      const range = document.createRange();
+      range.setStart(node, place);
+      range.setEnd(node, place + 1);
+      return range.getBoundingClientRect();
+    };
+    const ends = [], begins = [];
+    while (texts.nextNode()) {
+      const node = texts.currentNode;
+      if (!node.parentElement.checkVisibility()) continue; /* in a closed <details> */
+      if (/[\p{L}\p{N}]$/u.test(node.data)) ends.push({ node, box: at(node, node.data.length - 1) });
+      if (/^[\p{L}\p{N}]/u.test(node.data)) begins.push({ node, box: at(node, 0) });
+    }
+    const found = [];
+    const byRight = Map.groupBy(ends.filter((e) => e.box.width > 0), (e) => Math.round(e.box.right));
+    for (const { node, box } of begins.filter((e) => e.box.width > 0))
+      for (const x of [-1, 0, 1])
+        for (const e of byRight.get(Math.round(box.left) + x) ?? [])
+          if (e.node.parentElement !== node.parentElement && Math.abs(box.left - e.box.right) < 1 && Math.abs(box.bottom - e.box.bottom) < box.height / 2)
+            found.push(`${e.node.data.slice(-20)}|${node.data.slice(0, 20)}`);
+    return found.slice(0, 5);
+  });
+}
+
 const EVERYTHING = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 /** The rules whose outcome depends on colours. */
 export const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };

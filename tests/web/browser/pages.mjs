@@ -1,7 +1,7 @@
 // Every page in light and dark, wide and narrow: no console error, no sideways scrolling, no accessibility violation;
 // then the ways through them that people take.
 import assert from "node:assert/strict";
-import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
+import { COLOURS, glued, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
 import { actionWalks } from "./action_walks.mjs";
 import { compareWalks } from "./compare_walks.mjs";
 import { coverageWalks } from "./coverage_walks.mjs";
@@ -71,6 +71,7 @@ async function load(view, path) {
 async function look(view, name, rules) {
   await shoot(view.page, name);
   assert.deepEqual(await overflow(view.page), [], "scrolls sideways");
+  assert.deepEqual(await glued(view.page), [], "words without a space between them");
   assert.deepEqual(await violations(view.page, rules), []);
   assert.deepEqual(view.faults, []);
 }

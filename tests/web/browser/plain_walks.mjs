@@ -174,7 +174,7 @@ async function a_zoom_of_a_long_series_is_moved_and_widened({ browser, mock, sta
   const id = (i) => i.toString(16).padStart(12, "0");
   state.unmeasured = {};
   const part = async (page) => {
-    await until(page, () => new URLSearchParams(location.search).has("zoom") && !document.body.innerText.includes("each point stands for several"));
+    await until(page, () => new URLSearchParams(location.search).has("zoom") && !document.body.innerText.includes("each point summarises several"));
     const name = await page.locator(".chart").getAttribute("aria-label");
     return Number(/: ([0-9,]+) points/.exec(name)[1].replace(",", ""));
   };

@@ -6,7 +6,7 @@ export interface Setting { name: string; meaning: string; unit: string; range: s
 export const SETTINGS: readonly Setting[] = [
   { name: "fdr", meaning: "False discovery rate: the share of alerts that may be mistaken, among the series of one commit and over the commits of a branch", unit: "share, in %", range: "0.0001 to 50", standard: "5 %" },
   { name: "min_change", meaning: "Smallest change that counts: smaller relative changes are never shown", unit: "relative change, in %", range: "0.0001 to 1000", standard: "0.5 %, or the noise of a point where that is less; none for exact metrics" },
-  { name: "alpha", meaning: "Changes believed by mistake in a series without any", unit: "changes a series", range: "0.000000001 to 0.5", standard: "0.01" },
+  { name: "alpha", meaning: "Expected false changes of a series in which nothing changes", unit: "changes a series", range: "0.000000001 to 0.5", standard: "0.01" },
   { name: "judged", meaning: "Whether the series has alerts at all", unit: "yes or no", range: "yes, no", standard: "yes" },
 ];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  formatAgo, formatCertainty, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare, formatShares,
+  effectRange, formatAgo, formatCertainty, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare, formatShares,
   formatValue, formatWatchOdds, parseTime, plural, scaleFor, shortId,
 } from "./format";
 
@@ -99,4 +99,11 @@ test("shares in a sentence stay on one line", () => {
   assert.equal(formatShares("8 of 40 series: s >= 2048; -4.9 % to +5.0 %"), "8 of 40 series: s >= 2048; \u22124.9\u00a0% to +5.0\u00a0%");
   assert.equal(formatShares("-14.8 %"), "\u221214.8\u00a0%");
   assert.equal(formatShares("since v1-2: 100 percent % of k-4"), "since v1-2: 100 percent % of k-4");
+});
+
+test("a range of effects begins at its lower end, as in the service's summaries", () => {
+  assert.equal(plain(effectRange(0.06, 0.078)), "+6.0 % to +7.8 %");
+  assert.equal(plain(effectRange(-0.04, -0.09)), "\u22129.0 % to \u22124.0 %");
+  assert.equal(plain(effectRange(0.0301, 0.0302)), "+3.0 %");
+  assert.equal(effectRange(null, 0.1), "");
 });

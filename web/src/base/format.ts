@@ -92,6 +92,13 @@ export function formatChange(rel: number | null | undefined): string {
   return `${rel < 0 ? MINUS : "+"}${text}${NBSP}%`;
 }
 
+/** "+6.0 % to +8.1 %", the lower end first, as in the service's summaries; one figure where both are equal. */
+export function effectRange(least: number | null, most: number | null): string {
+  if (least === null || most === null) return "";
+  const [low, high] = [formatChange(Math.min(least, most)), formatChange(Math.max(least, most))];
+  return low === high ? low : `${low} to ${high}`;
+}
+
 /** A share without a sign: 0.0123 -> "1.2 %". */
 export function formatShare(share: number | null | undefined): string {
   return formatChange(share).replace(/^\+/, "");

@@ -7,7 +7,7 @@ import { mayTriage } from "../api/scopes";
 import type { AlertDetail, GroupMember } from "../api/types";
 import { useApi } from "../api/use";
 import { Spark } from "../charts/spark";
-import { formatChange, formatNumber, formatShares, plural, shortId } from "../base/format";
+import { effectRange, formatChange, formatNumber, formatShares, plural, shortId } from "../base/format";
 import { navigate } from "../base/location";
 import { href } from "../base/route";
 import { judgeChange, judgeState } from "../base/verdict";
@@ -21,7 +21,7 @@ import { AcceptLevel } from "./accept_level";
 import { MeasureAlert } from "./measure";
 import { Explained } from "./moved";
 import { GroupHeat } from "./group_heat";
-import { GroupChange, NamedCulprit, SuspectRole, effectRange, type Chosen } from "./group_parts";
+import { GroupChange, NamedCulprit, SuspectRole, type Chosen } from "./group_parts";
 import { Suspects } from "./suspects";
 
 /** How much, of how many series, and the worst of them. */

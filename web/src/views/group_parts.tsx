@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ApiError, request } from "../api/client";
 import type { Group, GroupsChange } from "../api/groups";
 import type { Alert } from "../api/types";
-import { formatChange, plural, shortId } from "../base/format";
+import { effectRange, plural, shortId } from "../base/format";
 import { href } from "../base/route";
 import { ALERT_STATES, judgeState } from "../base/verdict";
 import { mayTriage } from "../api/scopes";
@@ -13,13 +13,6 @@ import { ActionButton } from "../widgets/action";
 import { Icon } from "../widgets/icons";
 import { Clamped, CommitLink } from "../widgets/parts";
 import { DriftRange } from "./drift";
-
-/** "+6.0 % to +8.1 %", from the smallest effect to the largest; one figure where they are equal. */
-export function effectRange(least: number | null, most: number | null): string {
-  if (least === null || most === null) return "";
-  const [a, b] = [formatChange(least), formatChange(most)];
-  return a === b ? a : `${a} to ${b}`;
-}
 
 /** The largest effect, and how many series have one. */
 export function GroupSize(props: { group: Group }) {

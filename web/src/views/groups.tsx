@@ -8,7 +8,7 @@ import { currentProject } from "../api/projects";
 import { useApi, usePages } from "../api/use";
 import { Spark } from "../charts/spark";
 import type { Value } from "../base/completion";
-import { formatChange, formatShares, plural } from "../base/format";
+import { effectRange, formatChange, formatShares, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { ALERT_STATES, judgeChange, judgeState } from "../base/verdict";
@@ -22,7 +22,7 @@ import { Table } from "../widgets/table";
 import { Candidates } from "./candidates";
 import { HiddenAlerts } from "./hidden_alerts";
 import { Moved } from "./moved";
-import { GroupCause, GroupChange, GroupSize, effectRange, type Chosen } from "./group_parts";
+import { GroupCause, GroupChange, GroupSize, type Chosen } from "./group_parts";
 
 type Direction = "regression" | "improvement" | "recovery";
 const DIRECTIONS: [Direction, string][] = [["regression", "Regressions"], ["improvement", "Improvements"], ["recovery", "Recoveries"]];

@@ -50,7 +50,7 @@ export function Jobs() {
               { name: "State", cell: (j) => <><StateBadge state={j.state} />{j.reproducibility && <small> {j.reproducibility}</small>}{j.unsandboxed && <small class="n">not isolated</small>}{j.state === "queued" && j.position !== null && <small class="n">place {j.position}</small>}</> },
               { name: "Expected start", cell: begins },
               { name: "Commit", cell: (j) => <CommitLink project={j.project} id={j.commit} /> },
-              { name: "Runner", cell: (j) => j.runner ?? <span class="muted">none yet</span> },
+              { name: "Runner", cell: (j) => j.runner ?? <span class="muted">{j.state === "queued" ? "none yet" : "none"}</span> },
               { name: "Tries", numeric: true, wide: true, cell: (j) => j.tries },
               { name: "Priority", numeric: true, wide: true, cell: (j) => j.priority },
               { name: "Duration", numeric: true, cell: took },

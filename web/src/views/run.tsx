@@ -39,8 +39,8 @@ function Measurements(props: { list: Measurement[]; run: string }) {
       <p class="count" role="status">{plural(rows.length, "measurement")}{rows.length > shown.length ? `, the first ${shown.length} shown` : ""}</p>
       {rows.length === 0 ? <Empty title="Nothing fits" /> : (
         <Table caption="Measurements" rows={shown} keyOf={(r) => `${r.m.benchmark} ${r.m.metric} ${r.m.backend}`} columns={[
-          { name: "Benchmark", head: true, cell: ({ m }) => <><BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend} />
-            {m.status === "ok" && (m.metric === "cycles" || m.metric === "time_ns") && <small><a href={href.explain({ after: props.run, benchmark: m.benchmark, backend: m.backend, metric: m.metric })}>What limits it?</a></small>}</> },
+          { name: "Benchmark", head: true, cell: ({ m }) => <BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend}>
+            {m.status === "ok" && (m.metric === "cycles" || m.metric === "time_ns") && <a href={href.explain({ after: props.run, benchmark: m.benchmark, backend: m.backend, metric: m.metric })}>What limits it?</a>}</BenchName> },
           { name: "State", cell: ({ m }) => <><StateBadge state={m.status} />{m.reason && <small class="n" title={m.reason}>{m.reason}</small>}</> },
           { name: "Median", numeric: true, cell: ({ m, sorted }) => formatValue(quantile(sorted, 0.5), m.unit) },
           { name: "Middle half", numeric: true, wide: true, cell: ({ sorted }) => {

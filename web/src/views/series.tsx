@@ -203,7 +203,7 @@ function Chart(props: { reply: SeriesReply; whole: SeriesReply; name: string }) 
       <Legend reply={reply} shown={shown} />
       <p id="chart-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> point · <kbd>Home</kbd> <kbd>End</kbd> · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Shift</kbd>+<kbd>→</kbd> range · <kbd>Enter</kbd> opens the commit · <kbd>Esc</kbd> clears · <kbd>Ctrl</kbd>+wheel or pinch zooms · <kbd>Shift</kbd>+drag pans · double click: all</p>
       <p class="sr-only" aria-live="polite">{selected === null ? "" : describePoint(reply, selected)}</p>
-      {reply.bucketed && <p class="muted">This series is longer than the picture: each point stands for several commits.</p>}
+      {reply.bucketed && <p class="muted">This series is longer than the picture: each point summarises several commits.</p>}
       {(reply.hidden ?? 0) > 0 && <p class="muted">{plural(reply.hidden ?? 0, "result")} in quarantine {reply.hidden === 1 ? "is" : "are"} hidden.</p>}
       {range && <RangeBar reply={reply} range={range} onZoom={() => setZoom(range)} onClear={() => setRange(null)} />}
     </section>

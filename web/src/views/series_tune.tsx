@@ -62,7 +62,7 @@ export function Tuning(props: { trial: Trial }) {
         <Slider knob={MIN_CHANGE} label="Smallest change that counts" show={formatShare}
           help="Policy: smaller changes are never shown." />
         <Slider knob={ALPHA} label="False alarms accepted" show={(v) => `${v} per quiet series`}
-          help="Changes believed by mistake in a series without any." />
+          help="Expected false changes of a series in which nothing changes." />
         <button type="button" class="button" disabled={!trial.on} onClick={() => setQuery({ min_change: null, alpha: null }, true)}>As stored</button>
       </div>
       <p role="status" class="muted">{trial.failure ?? (!trial.on ? "The changes above are the stored ones."

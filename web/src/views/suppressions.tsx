@@ -91,7 +91,7 @@ function Add(props: { project: string; done: () => void }) {
 
   return (
     <form class="card suppress" onSubmit={(e) => { e.preventDefault(); if (!why) void store(); }}>
-      <fieldset><legend>Alerts to hide: all of these fit, * stands for any text</legend>
+      <fieldset><legend>Alerts to hide: those that fit every filled field; * matches any text</legend>
         <div class="row">
           {field("benchmark", "Benchmark", "gemm/*")}{field("params", "Parameters", "dtype=bf16 k=4096")}{field("backend", "Backend", "cpu-*")}
           {field("machine_class", "Machine", "epyc-*")}{field("metric", "Metric", "time_ns")}

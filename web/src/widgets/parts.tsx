@@ -30,8 +30,8 @@ export function Clamped(props: { text: string }) {
   return <span class="clamped" title={props.text}>{props.text}</span>;
 }
 
-/** Name of what was measured: benchmark first, then where. */
-export function BenchName(props: { benchmark: string; metric: string; backend?: string | null; to?: string }) {
+/** Name of what was measured: benchmark first, then where; children in a line of their own. */
+export function BenchName(props: { benchmark: string; metric: string; backend?: string | null; to?: string; children?: ComponentChildren }) {
   const headline = props.benchmark === "headline" || props.benchmark === "";
   const name = headline ? props.metric : props.benchmark;
   const rest = [headline ? "headline" : props.metric, props.backend].filter((s) => s).join(" \u00b7 ");
@@ -39,6 +39,7 @@ export function BenchName(props: { benchmark: string; metric: string; backend?: 
     <span class="bench" title={`${name} ${rest}`}>
       {props.to ? <a href={props.to}>{name}</a> : <span>{name}</span>}
       <small>{rest}</small>
+      {props.children && <small>{props.children}</small>}
     </span>
   );
 }
