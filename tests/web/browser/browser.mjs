@@ -69,7 +69,8 @@ export async function glued(page) {
     const ends = [], begins = [];
     while (texts.nextNode()) {
       const node = texts.currentNode;
-      if (!node.parentElement.checkVisibility()) continue; /* in a closed <details> */
+      const element = node.parentElement;
+      if (!element.checkVisibility() || element.clientWidth === 1) continue; /* in a closed <details>; for screen readers alone */
       if (/[\p{L}\p{N}]$/u.test(node.data)) ends.push({ node, box: at(node, node.data.length - 1) });
       if (/^[\p{L}\p{N}]/u.test(node.data)) begins.push({ node, box: at(node, 0) });
     }
