@@ -34,13 +34,15 @@ static const pfc_option jobs_options[] = {
 static const char jobs_doc[] =
     "Lists the jobs of the service's queue, newest first: position, expected start, runner and "
     "result. Or shows one job, or cancels it: a queued job at once, a leased job with the next "
-    "heartbeat of its runner."
+    "heartbeat of its runner. Or queues a failed or cancelled job again with all that it was "
+    "ordered with."
     "\v"
     "Examples:\n"
     "  perfci jobs --state queued\n"
     "  perfci jobs --kind nightly --limit 10 --json\n"
     "  perfci jobs 42\n"
-    "  perfci jobs cancel 42\n";
+    "  perfci jobs cancel 42\n"
+    "  perfci jobs retry 42\n";
 
 static error_t parse_jobs(int key, char *arg, struct argp_state *state)
 {
@@ -188,22 +190,27 @@ static void print_jobs(const pfc_cli *cli, const json_t *list)
 
 static pfc_code one_job(const jobs_opts *o, pfc_http *http, json_t **answer, pfc_err *err)
 {
-    static const char *const known[] = { "cancel", NULL };
+    static const char *const known[] = { "cancel", "retry", NULL };
     const bool cancel = strcmp(o->words[0], known[0]) == 0;
-    const char *number = cancel ? o->words[1] : o->words[0];
+    const bool again = strcmp(o->words[0], known[1]) == 0;
+    const char *number = o->words[cancel || again ? 1 : 0];
     int64_t id = 0;
     char *path;
     pfc_code code;
 
-    if (!cancel && o->words_len > 1)
+    if (!cancel && !again && o->words_len > 1)
         return pfc_browse_unknown("", o->words[0], known, err);
     if (!number)
         return pfc_err_set(err, PFC_EINVAL, "expected the job's number");
     code = pfc_parse_i64(number, 1, INT64_MAX, "the job's number", &id, err);
     if (code)
         return code;
-    path = pfc_format("/api/v1/jobs/%lld", (long long)id);
-    code = pfc_http_json(http, cancel ? "DELETE" : "GET", path, NULL, NULL, answer, err);
+    path = pfc_format("/api/v1/jobs/%lld%s", (long long)id, again ? "/retry" : "");
+    code = pfc_http_json(http,
+                         again    ? "POST"
+                         : cancel ? "DELETE"
+                                  : "GET",
+                         path, NULL, NULL, answer, err);
     free(path);
     return code;
 }
@@ -247,10 +254,10 @@ static int cmd_jobs(pfc_cli *cli, int argc, char **argv)
 
 const pfc_subcommand pfc_cmd_jobs = {
     .name = "jobs",
-    .summary = "list the queue, show a job, cancel it",
+    .summary = "list the queue, show a job, cancel it, retry it",
     .run = cmd_jobs,
     .options = jobs_options,
     .parse = parse_jobs,
-    .args_doc = "[ID | cancel ID]",
+    .args_doc = "[ID | cancel ID | retry ID]",
     .doc = jobs_doc,
 };

@@ -103,6 +103,7 @@ post_job_earlier POST /api/v1/jobs/{id}/earlier body - - | An earlier result of 
 post_job_heartbeat POST /api/v1/jobs/{id}/heartbeat body - - | Renews a lease; 409 when it has expired
 post_job_release POST /api/v1/jobs/{id}/release body - - | Returns a job to the queue; 409 when its lease has expired
 post_job_restart POST /api/v1/jobs/{id}/restart body - - | Begins a leased job on the machine that a batch system gave it; 409 when its lease has expired
+post_job_retry POST /api/v1/jobs/{id}/retry - - - | Queues a failed or cancelled job again with all that it was ordered with; an open one of the same properties answers 200; 409 when it did not fail
 post_jobs POST /api/v1/jobs body - - | Queues a job; an open job of the same kind and commit answers 200
 post_jobs_lease POST /api/v1/jobs/lease body wait - | Leases the runner's next job; 204 when there is none; 409 when a newer request of the runner was answered
 post_notice_send POST /api/v1/notices/{id}/send - - - | Retries the deliveries of a notice that were given up

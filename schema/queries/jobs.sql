@@ -198,6 +198,34 @@ UPDATE jobs SET cancel_requested = true,
 WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect', 'notify')
 RETURNING project_id, state;
 
+-- name: job_retry_load
+-- in: project_id i64, job_id i64
+-- out: kind text, state text, blocks bool, config bool
+SELECT kind, state, task ? 'blocks' AS blocks, task ? 'config' AS config
+FROM jobs WHERE project_id = $1::bigint AND id = $2::bigint;
+
+-- name: job_retry
+-- A job like one that has ended, behind those of its parents that have not. No row when an open job has the same
+-- dedupe.
+-- in: project_id i64, job_id i64
+-- value: id i64
+INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, dedupe, task, rerun_rules, parents)
+SELECT j.project_id, j.kind, j.priority, j.sha, j.branch, j.suite, j.source, j.labels, j.dedupe, j.task,
+       CASE WHEN j.task ? 'config' THEN j.rerun_rules END,
+       ARRAY(SELECT o.id FROM jobs o WHERE o.project_id = $1::bigint AND o.id = ANY (j.parents)
+             AND o.state IN ('queued', 'leased') ORDER BY o.id)
+FROM jobs j WHERE j.project_id = $1::bigint AND j.id = $2::bigint
+ON CONFLICT (project_id, dedupe) WHERE state IN ('queued', 'leased') DO NOTHING
+RETURNING id;
+
+-- name: job_retry_open
+-- The open job with the same dedupe.
+-- in: project_id i64, job_id i64
+-- value: id i64
+SELECT o.id FROM jobs j JOIN jobs o ON o.project_id = $1::bigint AND o.dedupe = j.dedupe
+    AND o.state IN ('queued', 'leased')
+WHERE j.project_id = $1::bigint AND j.id = $2::bigint;
+
 -- name: lease_question
 -- late: a later request was received, or this one was answered. Written only when the number is new: a runner that
 -- waits for a job repeats its request often. question: the request's number.

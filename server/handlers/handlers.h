@@ -287,6 +287,7 @@ PFC_HANDLER(jobs_post); /* queue/jobs.c */
 PFC_HANDLER(jobs_list);
 PFC_HANDLER(jobs_get);
 PFC_HANDLER(jobs_delete);
+PFC_HANDLER(jobs_retry);
 /** The path's job, when it exists and the token may touch its project; clear *out. */
 pfc_code pfc_req_leased_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_jobs *out,
                             pfc_err *err) PFC_MUSTCHECK;

@@ -249,6 +249,11 @@ const pfc_route pfc_routes[] = {
       "One job; while queued with its position and expected wait", "200", "JobAnswer" },
     { "DELETE", API "/jobs/{id}", PFC_MAY_INGEST, pfc_handle_jobs_delete, NULL, NULL,
       "Cancels a job", "200", "JobAnswer" },
+    { "POST", API "/jobs/{id}/retry", PFC_MAY_INGEST, pfc_handle_jobs_retry, NULL, NULL,
+      "Queues a failed or cancelled job again with all that it was ordered with; an open one of "
+      "the "
+      "same properties answers 200; 409 when it did not fail",
+      "201 200 409", "JobAnswer" },
     { "POST", API "/jobs/{id}/heartbeat", PFC_MAY_WORK, pfc_handle_jobs_heartbeat, NULL,
       "Heartbeat", "Renews a lease; 409 when it has expired", "200 409", "HeartbeatAnswer" },
     { "POST", API "/jobs/{id}/earlier", PFC_MAY_WORK, pfc_handle_jobs_earlier, NULL, "Earlier",

@@ -195,6 +195,147 @@ Test(orders, only_what_waits_or_runs_for_a_runner_is_cancelled)
     pfc_db_close(db);
 }
 
+/* ---- retries ---- */
+
+static pfc_code again(pfc_db *db, int64_t p, int64_t id, bool admin, int64_t *made, bool *created,
+                      pfc_err *err)
+{
+    pfc_jobs jobs = { 0 };
+    pfc_code code;
+
+    *err = (pfc_err){ 0 };
+    code = pfc_job_retry(db, "ann", p, id, admin, created, &jobs, err);
+    *made = code ? 0 : jobs.items[0].id;
+    pfc_rows_clear(&jobs);
+    return code;
+}
+
+static void end_as(const char *url, int64_t id, const char *state)
+{
+    plant_sql(url, "UPDATE jobs SET state = '%s', finished_at = now() WHERE id = %lld", state,
+              (long long)id);
+}
+
+/* Number of properties that differ. */
+static int64_t differences(const char *url, int64_t a, int64_t b)
+{
+    return plant_number(
+        url,
+        "SELECT count(*) FROM jobs a, jobs b,"
+        " unnest(ARRAY[a.kind, a.sha, a.branch, a.suite, a.source, a.priority::text,"
+        " a.labels::text, a.task::text, a.dedupe], ARRAY[b.kind, b.sha, b.branch,"
+        " b.suite, b.source, b.priority::text, b.labels::text, b.task::text,"
+        " b.dedupe]) AS v (x, y)"
+        " WHERE a.id = %lld AND b.id = %lld AND v.x IS DISTINCT FROM v.y",
+        (long long)a, (long long)b);
+}
+
+Test(orders, that_failed_are_retried_with_all_that_they_were_ordered_with)
+{
+    static const char *const backends[] = { "cpu-avx2" };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 3);
+    pfc_labels labels = labels_of(2, 4, 4);
+    int64_t ids[2], id, made, twice;
+    bool created = false;
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < 2; i++) { /* the parent that is open, and the parent that is done */
+        const pfc_job_spec parent = { .kind = "measure", .commit = fx_sha((unsigned)i + 1) };
+
+        cr_assert(eq(int, order(db, p, &parent, &ids[i], &created, &err), PFC_OK));
+    }
+    cr_assert(eq(int,
+                 order(db, p,
+                       &(pfc_job_spec){ .kind = "backfill",
+                                        .commit = fx_sha(3),
+                                        .branch = "main",
+                                        .suite = "night",
+                                        .source = "/src/fork",
+                                        .labels = &labels,
+                                        .priority = 33,
+                                        .parents = ids,
+                                        .parents_len = 2,
+                                        .config = "project: p\n",
+                                        .filter = "gemm/.*",
+                                        .backends = backends,
+                                        .backends_len = 1 },
+                       &id, &created, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    end_as(url, ids[1], "done");
+    end_as(url, id, "failed");
+    cr_assert(eq(int, again(db, p, id, true, &made, &created, &err), PFC_OK), "%s", err.msg);
+    cr_expect(created);
+    cr_expect(ne(i64, made, id));
+    cr_expect(eq(i64, differences(url, id, made), 0));
+    cr_expect(eq(i64,
+                 plant_number(url,
+                              "SELECT count(*) FROM jobs WHERE id = %lld AND state = 'queued'"
+                              " AND parents = ARRAY[%lld::bigint] AND tries = 0",
+                              (long long)made, (long long)ids[0]),
+                 1));
+    /* A second retry finds the first one; a failed retry is retried again. */
+    cr_assert(eq(int, again(db, p, id, true, &twice, &created, &err), PFC_OK), "%s", err.msg);
+    cr_expect(not(created));
+    cr_expect(eq(i64, twice, made));
+    end_as(url, made, "cancelled");
+    cr_assert(eq(int, again(db, p, made, true, &twice, &created, &err), PFC_OK), "%s", err.msg);
+    cr_expect(created);
+    cr_expect(eq(i64, differences(url, id, twice), 0));
+    cr_expect(eq(i64,
+                 plant_number(url,
+                              "SELECT count(*) FROM audit WHERE action = 'retry' AND actor = 'ann'"
+                              " AND detail = 'of job %lld'",
+                              (long long)id),
+                 1));
+    pfc_labels_clear(&labels);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(orders, that_did_not_fail_or_are_repeated_by_others_are_not_retried)
+{
+    static const struct {
+        const char *kind, *state, *set;
+        bool admin;
+        pfc_code code;
+    } rows[] = {
+        { "measure", "queued", "tries = 0", true, PFC_ECONFLICT },
+        { "measure", "done", "tries = 0", true, PFC_ECONFLICT },
+        { "bisect", "failed", "tries = 0", true, PFC_ECONFLICT },
+        { "verify", "cancelled", "tries = 0", true, PFC_ECONFLICT },
+        { "nightly", "failed", "task = '{\"blocks\": {}}'", true, PFC_ECONFLICT },
+        { "measure", "failed", "task = '{\"config\": \"x\"}'", false, PFC_EDENIED },
+        { "measure", "failed", "task = '{\"config\": \"x\"}'", true, PFC_OK },
+        { "measure", "cancelled", "task = '{\"filter\": \"x\"}'", false, PFC_OK },
+    };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 3), q = plant_other(db, "q", 3);
+    const int64_t own = plant_number(url, "SELECT min(id) FROM jobs WHERE kind = 'detect'");
+    int64_t id, made;
+    bool created = false;
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_job_spec spec = { .kind = rows[i].kind, .commit = fx_sha(2), .priority = (int)i };
+
+        plant_sql(url, "UPDATE jobs SET state = 'done' WHERE state = 'queued'");
+        cr_assert(eq(int, order(db, p, &spec, &id, &created, &err), PFC_OK), "%s", err.msg);
+        plant_sql(url, "UPDATE jobs SET %s WHERE id = %lld", rows[i].set, (long long)id);
+        end_as(url, id, rows[i].state);
+        cr_expect(eq(int, again(db, p, id, rows[i].admin, &made, &created, &err), rows[i].code),
+                  "row %zu: %s", i, err.msg);
+        cr_expect(eq(int, again(db, q, id, true, &made, &created, &err), PFC_ENOTFOUND));
+    }
+    cr_expect(eq(int, again(db, p, own, true, &made, &created, &err), PFC_ECONFLICT));
+    cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM audit WHERE action = 'retry'"), 2));
+    free(url);
+    pfc_db_close(db);
+}
+
 /* ---- leases ---- */
 
 static pfc_code ask(pfc_db *db, const pfc_lease_request *request, int64_t *id,

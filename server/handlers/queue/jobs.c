@@ -163,6 +163,24 @@ PFC_HANDLER(jobs_delete)
     return code;
 }
 
+/* POST /api/v1/jobs/{id}/retry */
+PFC_HANDLER(jobs_retry)
+{
+    pfc_jobs before = { 0 }, after = { 0 };
+    int64_t id = 0;
+    bool created = false;
+    pfc_code code = load(app, req, &id, &before, err);
+
+    if (!code)
+        code = pfc_job_retry(app->db, req->auth.actor, before.items[0].project_id, id,
+                             (req->auth.scopes & PFC_SCOPE_ADMIN) != 0, &created, &after, err);
+    if (!code)
+        code = pfc_reply_json(reply, created ? 201 : 200, pfc_encode_job(&after.items[0]), err);
+    pfc_rows_clear(&after);
+    pfc_rows_clear(&before);
+    return code;
+}
+
 /* The body of POST /jobs; strings are owned. */
 typedef struct job_body {
     char *project, *kind, *commit, *branch, *suite, *source;

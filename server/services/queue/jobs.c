@@ -1,5 +1,6 @@
 /*
- * The user's side of the queue: enqueueing and cancelling jobs. leases.c has the runners' side.
+ * The user's side of the queue: enqueueing, cancelling and retrying jobs. leases.c has the runners'
+ * side.
  */
 #include "server/repo/sql/jobs.h"
 
@@ -337,4 +338,86 @@ pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs 
     }
     *out = jobs;
     return PFC_OK;
+}
+
+/* PFC_OK: nothing else repeats the job, and the caller may. */
+static pfc_code may_retry(const pfc_sql_job_retry_load_rows *rows, int64_t job_id, bool admin,
+                          pfc_err *err)
+{
+    const pfc_sql_job_retry_load_row *job = rows->items;
+    const long long id = (long long)job_id;
+
+    if (rows->len == 0)
+        return pfc_err_set(err, PFC_ENOTFOUND, "no such job");
+    if (pfc_streq(job->kind, "detect") || pfc_streq(job->kind, "notify"))
+        return pfc_err_set(err, PFC_ECONFLICT, "job %lld is the service's own", id);
+    if (!pfc_streq(job->state, "failed") && !pfc_streq(job->state, "cancelled"))
+        return pfc_err_set(err, PFC_ECONFLICT,
+                           "job %lld is %s: only failed and cancelled jobs are retried", id,
+                           job->state);
+    if (pfc_streq(job->kind, "bisect") || pfc_streq(job->kind, "verify"))
+        return pfc_err_set(err, PFC_ECONFLICT, "job %lld is of a bisection, which retries it", id);
+    if (job->blocks)
+        return pfc_err_set(err, PFC_ECONFLICT,
+                           "job %lld measures several builds: its schedule or its pull request "
+                           "orders it again",
+                           id);
+    if (job->config && !admin)
+        return pfc_err_set(err, PFC_EDENIED,
+                           "job %lld brings its own perfci.yaml, which takes a token of scope "
+                           "admin",
+                           id);
+    return PFC_OK;
+}
+
+static pfc_code retry(pfc_tx *tx, const char *actor, int64_t project_id, int64_t job_id,
+                      bool *created, int64_t *made, pfc_err *err)
+{
+    char *what, *detail;
+    pfc_code code = pfc_sql_job_retry(
+        tx, &(pfc_sql_job_retry_args){ .project_id = project_id, .job_id = job_id }, made, err);
+
+    *created = !code && *made;
+    if (!code && !*made)
+        return pfc_sql_job_retry_open(
+            tx, &(pfc_sql_job_retry_open_args){ .project_id = project_id, .job_id = job_id }, made,
+            err);
+    if (code)
+        return code;
+    what = pfc_format("job %lld", (long long)*made);
+    detail = pfc_format("of job %lld", (long long)job_id);
+    code = pfc_audit_add(tx, actor, "retry", project_id, what, detail, err);
+    free(detail);
+    free(what);
+    return code ? code : pfc_job_announce(tx, *made, err);
+}
+
+pfc_code pfc_job_retry(pfc_db *db, const char *actor, int64_t project_id, int64_t job_id,
+                       bool admin, bool *created, pfc_jobs *out, pfc_err *err)
+{
+    pfc_sql_job_retry_load_rows rows = { 0 };
+    pfc_tx *tx = NULL;
+    int64_t made = 0;
+    bool fresh = false;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = pfc_sql_job_retry_load(
+            tx, &(pfc_sql_job_retry_load_args){ .project_id = project_id, .job_id = job_id }, &rows,
+            err);
+    if (!code)
+        code = may_retry(&rows, job_id, admin, err);
+    if (!code)
+        code = retry(tx, actor, project_id, job_id, &fresh, &made, err);
+    if (!code && !made)
+        code = pfc_err_set(err, PFC_EUNAVAIL, "job: the open one keeps changing: try again");
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_rows_clear(&rows);
+    pfc_tx_free(tx);
+    if (!code)
+        code = pfc_jobs_get(db, made, out, err);
+    if (!code)
+        *created = fresh;
+    return code;
 }

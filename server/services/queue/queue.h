@@ -115,6 +115,12 @@ pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *lease, pfc_err 
 /** Cancels a queued job at once, a leased one at its runner's next heartbeat. */
 pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs *out,
                         pfc_err *err) PFC_MUSTCHECK;
+/** Queues a failed or cancelled job again with all that it was ordered with, behind those of its
+ *  parents that have not ended; returns the open one with the same properties where there is one
+ *  (*created false). PFC_ECONFLICT: it has not failed, or its search or schedule repeats it;
+ *  PFC_EDENIED: it brings its own perfci.yaml, and `admin` is false. */
+pfc_code pfc_job_retry(pfc_db *db, const char *actor, int64_t project_id, int64_t job_id,
+                       bool admin, bool *created, pfc_jobs *out, pfc_err *err) PFC_MUSTCHECK;
 /** Returns jobs with an expired lease to the queue, with a back-off of a sixth of the lease, then a
  *  third; after PFC_JOB_MAX_TRIES tries they fail. Sends events for jobs whose back-off is over,
  *  and cancels the jobs that depend on jobs which failed. *expired: how many leases expired. */

@@ -117,7 +117,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 **group_rows.paths(server, alert),
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/earlier": job, "/api/v1/jobs/{id}/complete": job,
-                "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job,
+                "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job, "/api/v1/jobs/{id}/retry": job,
                 "/api/v1/bisections/{id}": bisection, "/api/v1/bisections/{id}/replay": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,
                 "/api/v1/browser-sessions/{id}": signed_in}
 
@@ -182,7 +182,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32}, "/api/v1/jobs/{id}/earlier": {"lease": "0" * 32, "key": "0" * 64},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/restart": {"lease": "0" * 32 + "-1", "runner": "node"},
-               "/api/v1/runners/release": {"runner": "r1"},
+               "/api/v1/runners/release": {"runner": "r1"}, "/api/v1/jobs/{id}/retry": None,  # it is queued
                "/api/v1/jobs/{id}/complete": {"lease": "0" * 32, "status": "done"}}
 
     def path(self, pattern):
@@ -315,11 +315,11 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]],
                                  "rerun": [{"on": "infra", "times": 1, "after_s": 3600.0, "machine": "any"}]}, "release": {}}[end]
             ask("post", "/api/v1/jobs/{id}/" + end, {"lease": held["lease"], **body}, path=f"/api/v1/jobs/{held['id']}/{end}")
+            _ = end == "complete" and [ask("post", "/api/v1/jobs/{id}/retry", path=f"/api/v1/jobs/{held['id']}/retry") for _ in range(2)]
         # what the rule made of the failed job
         support.until("a rerun", lambda: any(j["rerun"] for j in server.call("GET", "/api/v1/jobs?limit=1000").json["jobs"]))
         again = next(j for j in ask("get", "/api/v1/jobs").json["jobs"] if j["rerun"])
-        ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['id']}")
-        ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{again['rerun']['of']}")
+        _ = [ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{job_id}") for job_id in (again["id"], again["rerun"]["of"])]
         _ = ask("get", "/api/v1/projects"), ask("get", "/api/v1/projects/{p}")
         _ = fleet_rows.ask_about_runners(server, ask), group_rows.ask_about_groups(server, ask, self.values["/api/v1/alerts/{id}"])
         # what is refused for what it would overwrite

@@ -183,6 +183,7 @@ class Writes:
         yield "post", f"/api/v1/jobs/{held[1]['id']}/restart", {"lease": held[1]["lease"], "runner": "node"}, 0
         yield "post", f"/api/v1/jobs/{held[1]['id']}/release", {"lease": held[1]["lease"].split("-")[0]}, 0
         yield "delete", f"/api/v1/jobs/{held[1]['id']}", None, 1
+        yield "post", f"/api/v1/jobs/{held[1]['id']}/retry", None, 1
         for verb, rows in (("drain", 1), ("drain", 0), ("undrain", 1), ("undrain", 0)):
             yield "post", "/api/v1/runners/" + verb, {"runner": "auditor"}, rows
         since = {"runner": "auditor", "quarantine_since": "2100-01-01T00:00:00Z"}
