@@ -2,11 +2,13 @@
 -- A page of groups. A group is listed when one of its alerts satisfies every filter; its figures are of all of its
 -- alerts. A parameter that is NULL does not restrict. state: a state, or 'open' for every state that is not closed.
 -- An alert that a suppression rule hides is not among the open ones.
--- kernel: name of a benchmark, or its first parts. words: all of them occur in the names of a series or in the summary.
+-- kernel: name of a benchmark, or its first parts. words: all of them occur in the names of a series, the summary, and
+-- the commits that are the culprit, at the place of the change, or found by a search.
 -- owner: one of the names of an alert, or 'none'. back: whether the level of every alert is back. cursor: the last group of the page before.
 -- state of a group: the least advanced one of its alerts. lead: the alert with the highest worth, which is the
 -- group's; hidden alerts count for neither while another one is visible. suppressed: number of hidden alerts.
--- worst: the alert with the largest effect. issue_state NULL: no issue was asked for.
+-- worst: the alert with the largest effect. issue_state NULL: no issue was asked for. owners: the names of all its
+-- alerts, separated by one space.
 -- also: once
 -- in: project_id id, ids i64[]?, state text?, assignee text?, kernel text?, backend text?, machine_class text?,
 --    words text?, back bool?, by_worth bool, cursor id, limit i64, owner text?
@@ -15,7 +17,8 @@
 --    opened_first f64, opened_last f64, updated_at f64, lead_id i64, worst_id i64, worst_series_id i64,
 --    benchmark text, metric text, backend text, machine_class text, branch text, unit text,
 --    higher_is_better bool, rel_change f64, rel_low f64, rel_high f64, spark json, issue_forge text, issue_repo text,
---    issue_number i64, issue_url text, issue_state text, issue_trouble text, issue_asked_by text, issue_asked_at f64
+--    issue_number i64, issue_url text, issue_state text, issue_trouble text, issue_asked_by text, issue_asked_at f64,
+--    owners text, before f64, after f64
 WITH chosen AS MATERIALIZED (
     SELECT DISTINCT a.project_id, a.group_id FROM alerts a
     JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
@@ -30,9 +33,17 @@ WITH chosen AS MATERIALIZED (
       AND ($5::text IS NULL OR b.name = $5 OR starts_with(b.name, $5 || '/'))
       AND ($6::text IS NULL OR s.backend = $6) AND ($7::text IS NULL OR s.machine_class = $7)
       AND ($8::text IS NULL OR NOT EXISTS (
-          SELECT 1 FROM unnest(string_to_array(lower($8), ' ')) AS w
-          WHERE position(w IN lower(concat_ws(' ', b.name, s.metric, s.backend, s.machine_class, a.group_summary)))
-                = 0))),
+          SELECT 1 FROM (SELECT lower(concat_ws(' ', b.name, s.metric, s.backend, s.machine_class, a.group_summary, (
+              SELECT string_agg(concat_ws(' ', c.sha, c.subject, c.author), ' ') FROM commits c
+              WHERE c.project_id = a.project_id AND c.sha IN (
+                  SELECT a.culprit
+                  UNION ALL SELECT h.sha FROM change_points x
+                  JOIN commits h ON h.project_id = x.project_id AND h.id = x.commit_id
+                  WHERE x.project_id = a.project_id AND x.id = a.change_point_id
+                  UNION ALL SELECT f.culprits -> 0 -> 'commits' ->> 0 FROM bisections f
+                  WHERE f.project_id = a.project_id AND f.alert_id = a.id AND f.state = 'done')))) AS text OFFSET 0) t,
+              unnest(string_to_array(lower($8), ' ')) AS w
+          WHERE position(w IN t.text) = 0))),
 sized AS MATERIALIZED (
     SELECT a.project_id, a.group_id, count(*) AS alerts, count(DISTINCT a.series_id) AS series,
            max(a.group_measured) AS measured, max(a.group_summary) AS summary,
@@ -80,7 +91,10 @@ SELECT z.group_id AS id, z.project_id, p.name AS project, z.alerts, z.suppressed
        to_json(s.spark[greatest(1, cardinality(s.spark) - 59):])::text AS spark, i.forge AS issue_forge,
        i.repo AS issue_repo, coalesce(i.number, 0) AS issue_number, i.url AS issue_url, i.state AS issue_state,
        i.trouble AS issue_trouble, i.asked_by AS issue_asked_by,
-       extract(epoch FROM i.asked_at)::float8 AS issue_asked_at
+       extract(epoch FROM i.asked_at)::float8 AS issue_asked_at,
+       (SELECT string_agg(DISTINCT n, ' ' ORDER BY n) FROM alerts m
+        CROSS JOIN LATERAL unnest(string_to_array(m.owner, ' ')) AS n
+        WHERE m.project_id = z.project_id AND m.group_id = z.group_id) AS owners, x.before, x.after
 FROM page z
 JOIN projects p ON p.id = z.project_id
 LEFT JOIN group_issues i ON i.project_id = z.project_id AND i.group_id = z.group_id
@@ -100,7 +114,7 @@ ORDER BY CASE WHEN $10::boolean THEN z.worth END DESC NULLS LAST, CASE WHEN $10:
 -- out: id i64, project_id i64, project text, branch text, commit_id i64, commit text, subject text, author text,
 --    series i64, rel_least f64, rel_most f64, opened_first f64, opened_last f64, worst_series_id i64, benchmark text,
 --    metric text, backend text, machine_class text, unit text, higher_is_better bool, rel_change f64, rel_low f64,
---    rel_high f64, spark json, series_ids i64[], rel_changes f64[]
+--    rel_high f64, spark json, series_ids i64[], rel_changes f64[], before f64, after f64
 WITH better AS MATERIALIZED (
     SELECT x.project_id, s.branch, x.commit_id, x.id, x.series_id, x.rel_change, x.rel_low, x.rel_high, x.created_at,
            abs(ln(greatest(1e-9, 1 + x.rel_change))) AS size
@@ -114,7 +128,9 @@ WITH better AS MATERIALIZED (
       AND ($3::text IS NULL OR s.backend = $3) AND ($4::text IS NULL OR s.machine_class = $4)
       AND ($5::text IS NULL OR NOT EXISTS (
           SELECT 1 FROM unnest(string_to_array(lower($5), ' ')) AS w
-          WHERE position(w IN lower(concat_ws(' ', b.name, s.metric, s.backend, s.machine_class))) = 0))
+          WHERE position(w IN lower(concat_ws(' ', b.name, s.metric, s.backend, s.machine_class, (
+              SELECT concat_ws(' ', c.sha, c.subject, c.author) FROM commits c
+              WHERE c.project_id = x.project_id AND c.id = x.commit_id)))) = 0))
       AND NOT EXISTS (
           SELECT 1 FROM change_points u JOIN alerts a ON a.project_id = u.project_id AND a.change_point_id = u.id
           WHERE u.project_id = x.project_id AND u.series_id = x.series_id AND u.undone_commit_id = x.commit_id)),
@@ -133,7 +149,8 @@ SELECT z.id, z.project_id, p.name AS project, z.branch, z.commit_id, c.sha AS co
        z.rel_least, x.rel_change AS rel_most, extract(epoch FROM z.opened_first)::float8 AS opened_first,
        extract(epoch FROM z.opened_last)::float8 AS opened_last, s.id AS worst_series_id, b.name AS benchmark, s.metric,
        s.backend, s.machine_class, s.unit, s.higher_is_better, x.rel_change, x.rel_low, x.rel_high,
-       to_json(s.spark[greatest(1, cardinality(s.spark) - 59):])::text AS spark, z.series_ids, z.rel_changes
+       to_json(s.spark[greatest(1, cardinality(s.spark) - 59):])::text AS spark, z.series_ids, z.rel_changes,
+       x.before, x.after
 FROM page z
 JOIN projects p ON p.id = z.project_id
 JOIN commits c ON c.project_id = z.project_id AND c.id = z.commit_id

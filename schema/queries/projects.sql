@@ -1,19 +1,23 @@
 -- name: projects_list
+-- groups_open: groups of the open alerts.
 -- also: once
 -- in: project_id id, name text?, cursor id, limit i64
--- out: id i64, name text, branch text, repo_url text, commits i64, runs i64, alerts_open i64, last_run_at f64,
---    created_at f64, rerun json
+-- out: id i64, name text, branch text, repo_url text, commits i64, runs i64, alerts_open i64, groups_open i64,
+--    last_run_at f64, created_at f64, rerun json
 SELECT p.id, p.name, p.branch, p.repo_url,
        (SELECT coalesce(sum(t.n), 0)::bigint FROM tallies t
         WHERE t.project_id = p.id AND t.what = 'commits') AS commits,
        (SELECT coalesce(sum(t.n), 0)::bigint FROM tallies t
         WHERE t.project_id = p.id AND t.what = 'runs') AS runs,
-       (SELECT count(*) FROM alerts a WHERE a.project_id = p.id
-        AND a.state IN ('untriaged', 'acknowledged', 'investigating') AND a.suppressed_by IS NULL) AS alerts_open,
+       o.alerts_open, o.groups_open,
        (SELECT extract(epoch FROM r.received_at)::float8 FROM runs r WHERE r.project_id = p.id
         ORDER BY r.id DESC LIMIT 1) AS last_run_at,
        extract(epoch FROM p.created_at)::float8 AS created_at, coalesce(p.rerun_rules, '[]')::text AS rerun
 FROM projects p
+CROSS JOIN LATERAL (
+    SELECT count(*) AS alerts_open, count(DISTINCT coalesce(a.group_id, -a.id)) AS groups_open FROM alerts a
+    WHERE a.project_id = p.id AND a.state IN ('untriaged', 'acknowledged', 'investigating')
+      AND a.suppressed_by IS NULL) o
 WHERE ($1::bigint IS NULL OR p.id = $1) AND ($2::text IS NULL OR p.name = $2)
   AND ($3::bigint IS NULL OR p.id > $3)
 ORDER BY p.id LIMIT $4::int;

@@ -158,6 +158,11 @@ Test(counts, open_alerts_and_the_newest_change_are_those_that_they_are_called)
     cr_expect(eq(i64, figures.alerts_open, 3));
     cr_assert(eq(int, pfc_projects_list(db, p, (pfc_page){ .limit = 1 }, &projects, &err), PFC_OK));
     cr_expect(eq(i64, projects.items[0].alerts_open, 3));
+    cr_expect(eq(i64, projects.items[0].groups_open, 3)); /* each one alone */
+    pfc_rows_clear(&projects);
+    pfc_test_sql(url, "UPDATE alerts SET group_id = 7 WHERE state <> 'investigating'");
+    cr_assert(eq(int, pfc_projects_list(db, p, (pfc_page){ .limit = 1 }, &projects, &err), PFC_OK));
+    cr_expect(eq(i64, projects.items[0].groups_open, 2));
     cr_assert(eq(int,
                  pfc_series_list(db, p, &(pfc_series_filter){ 0 }, (pfc_page){ 0 }, &series, &err),
                  PFC_OK));

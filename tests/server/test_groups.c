@@ -168,6 +168,23 @@ Test(groups, are_listed_by_worth_or_the_newest_first_in_pages_by_every_filter)
     EXPECT_LIST(F(.project_id = p, .words = "TIME gemm/B"), F(0), "73", 0);
     EXPECT_LIST(F(.project_id = p, .words = "series gemm/b"), F(0), "73", 0);
     EXPECT_LIST(F(.project_id = p, .words = "gemm/b gemm/a"), F(0), "", 0);
+    /* The suspect: at the place of the change, found by a search, or named as the culprit. */
+    plant_sql(url,
+              "UPDATE commits SET subject = 'tiles of ' || sha, author = 'Ines' WHERE project_id ="
+              " %lld AND sha IN ('%s', '%s')",
+              (long long)p, fx_sha(3), fx_sha(4));
+    EXPECT_LIST(F(.project_id = p, .words = "ines tiles"), F(0), "", 0);
+    plant_sql(url, "UPDATE alerts SET culprit = '%s' WHERE id = %lld", fx_sha(3),
+              (long long)ids[1]);
+    plant_sql(
+        url,
+        "INSERT INTO bisections (project_id, metric, good, bad, verdict, culprits, alert_id,"
+        " state, runs, builds, commits_measured, seconds, actor) VALUES (%lld, 'time_ns', 'x',"
+        " 'y', 'found', '[{\"commits\": [\"%s\"]}]', %lld, 'done', 1, 1, 1, 1, 'ann')",
+        (long long)p, fx_sha(4), (long long)ids[3]);
+    EXPECT_LIST(F(.project_id = p, .words = "ines TILES"), F(0), "73 71", 0);
+    EXPECT_LIST(F(.project_id = p, .words = fx_sha(4)), F(0), "73", 0);
+    EXPECT_LIST(F(.project_id = p, .words = fx_sha(2)), F(0), "73 72 71 70", 0);
     plant_sql(url, "UPDATE alerts SET assignee = 'ann' WHERE id = %lld", (long long)ids[1]);
     EXPECT_LIST(F(.project_id = p, .assignee = "ann"), F(0), "71", 0);
     EXPECT_LIST(F(.project_id = p, .assignee = ""), F(0), "73 72 70", 0);
@@ -184,6 +201,36 @@ Test(groups, are_listed_by_worth_or_the_newest_first_in_pages_by_every_filter)
     EXPECT_LIST(F(.project_id = p, .back = { true, false }), F(0), "73 72 71", 0);
     put_group(url, ids[0], 71);
     EXPECT_LIST(F(.project_id = p, .back = { true, true }), F(0), "", 0);
+    free(url);
+    pfc_db_close(db);
+}
+
+/* The owners of a group are those of all its alerts, each once. */
+Test(groups, have_the_owners_of_all_of_their_alerts)
+{
+    static const char *const owners[] = { "'@b @a'", "'@c @b'", "NULL" };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = plant_project(db, 9);
+    pfc_groups rows = { 0 };
+    pfc_alerts leads = { 0 };
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(owners); i++) {
+        const int64_t id = plant_alert(url, p, &(planted){ .low = 2, .high = 2 });
+
+        put_group(url, id, 70);
+        plant_sql(url, "UPDATE alerts SET owner = %s WHERE id = %lld", owners[i], (long long)id);
+    }
+    put_group(url, plant_alert(url, p, &(planted){ .low = 3, .high = 3 }), 71);
+    cr_assert(eq(int, pfc_groups_get(db, 70, &rows, &leads, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(str, (char *)(uintptr_t)rows.items[0].owners, (char *)"@a @b @c"));
+    pfc_rows_clear(&leads);
+    pfc_rows_clear(&rows);
+    cr_assert(eq(int, pfc_groups_get(db, 71, &rows, &leads, &err), PFC_OK), "%s", err.msg);
+    cr_expect(rows.items[0].owners == NULL);
+    pfc_rows_clear(&leads);
+    pfc_rows_clear(&rows);
     free(url);
     pfc_db_close(db);
 }

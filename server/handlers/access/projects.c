@@ -20,6 +20,7 @@ static const pfc_field project_fields[] = {
     PFC_FIELD(pfc_project, commits),
     PFC_FIELD(pfc_project, runs),
     PFC_FIELD(pfc_project, alerts_open),
+    PFC_FIELD(pfc_project, groups_open),
     PFC_FIELD_AS(pfc_project, "last_run_at", last_run_at, TIME),
     PFC_FIELD_AS(pfc_project, "created_at", created_at, TIME),
 };

@@ -38,6 +38,8 @@ static const pfc_field worst_fields[] = {
     PFC_FIELDS_SERIES(pfc_group),
     PFC_FIELD(pfc_group, unit),
     PFC_FIELD_AS(pfc_group, "better", higher_is_better, DIRECTION),
+    PFC_FIELD(pfc_group, before),
+    PFC_FIELD(pfc_group, after),
     PFC_FIELDS_REL_CHANGE(pfc_group),
 };
 
@@ -111,6 +113,7 @@ static json_t *encode_group(const void *row, const void *context)
     json_object_set_new(json, "direction", json_string(g->back ? "recovery" : "regression"));
     json_object_set_new(json, "summary", encode_summary(g, lead));
     json_object_set_new(json, "assignee", encode_assignee(c->req, g->assignee));
+    json_object_set_new(json, "owner", pfc_encode_owner(c->req, g->owners));
     json_object_set_new(json, "issue", encode_issue(c->req, g));
     json_object_set_new(json, "worst", pfc_encode_fields(PFC_FIELDS(worst_fields), g));
     json_object_set_new(json, "lead", lead ? pfc_encode_alert(c->req, lead) : json_null());
@@ -133,6 +136,8 @@ static const pfc_field best_fields[] = {
     PFC_FIELDS_SERIES(pfc_improvement),
     PFC_FIELD(pfc_improvement, unit),
     PFC_FIELD_AS(pfc_improvement, "better", higher_is_better, DIRECTION),
+    PFC_FIELD(pfc_improvement, before),
+    PFC_FIELD(pfc_improvement, after),
     PFC_FIELDS_REL_CHANGE(pfc_improvement),
 };
 

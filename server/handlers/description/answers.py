@@ -75,7 +75,7 @@ EFFECT = {"before": NUMBER, "after": NUMBER, "rel_change": NUMBER, "rel_low": NU
 REPRODUCIBILITY = one_of("exact", "confirmed", "single")
 RERUN_ON = one_of("inconclusive", "canary", "infra", "broken", "suspected")
 rerun_rule = members(on=RERUN_ON, times=NUMERAL, after_s=NUMBER, machine=one_of("any", "other"))
-project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), rerun=each(rerun_rule), commits=COUNT, runs=COUNT, alerts_open=COUNT,
+project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), rerun=each(rerun_rule), commits=COUNT, runs=COUNT, alerts_open=COUNT, groups_open=COUNT,
                   last_run_at=null(TIME), created_at=TIME)
 headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, direction=BETTER, series_id=NUMERAL)
 run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
@@ -200,13 +200,13 @@ suppression = {"id": NUMERAL, "owner": TEXT, "reason": TEXT, "benchmark": null(T
                "hidden": COUNT, "hidden_total": COUNT, "notices": COUNT}
 suppressed_alert = members(id=NUMERAL, series_id=NUMERAL, **NAMED, kind=ALERT_KIND, state=ref("AlertState"), **INTERVAL,
                            hidden_at=null(TIME), released_at=null(TIME), notices=COUNT)
-worst = members(alert_id=NUMERAL, series_id=NUMERAL, **NAMED, unit=TEXT, better=BETTER, **INTERVAL)
+worst = members(alert_id=NUMERAL, series_id=NUMERAL, **NAMED, unit=TEXT, better=BETTER, before=null(NUMBER), after=null(NUMBER), **INTERVAL)
 group_issue = members(forge=one_of("github", "gitlab", "gitea"), repo=TEXT, number=null(NUMERAL), url=TEXT, state=one_of("waiting", "open", "closed", "gone"),
                       trouble=null(TEXT), asked_at=TIME, asked_by=null(TEXT))
 alert_group = members(id=NUMERAL, project=TEXT, branch=TEXT, direction=one_of("regression", "recovery"), alerts=NUMERAL, suppressed=COUNT,
                       series=NUMERAL, measured=NUMERAL, summary=TEXT, state=ref("AlertState"), states={"type": "object", "additionalProperties": NUMERAL},
                       worth=null(NUMBER), rel_least=null(NUMBER), rel_most=null(NUMBER), placed=TRUTH, assignee=null(TEXT), opened_first=TIME,
-                      opened_last=TIME, updated_at=TIME, spark=each(null(NUMBER)), issue=null(group_issue), worst=worst,
+                      opened_last=TIME, updated_at=TIME, spark=each(null(NUMBER)), issue=null(group_issue), worst=worst, owner=null(TEXT),
                       lead=ref("AlertAnswer"))
 improvement = members(project=TEXT, branch=TEXT, direction=one_of("improvement"), commit=COMMIT, subject=TEXT, author=TEXT, series=NUMERAL,
                       summary=TEXT, rel_least=NUMBER, rel_most=NUMBER, opened_first=TIME, opened_last=TIME, spark=each(null(NUMBER)),
