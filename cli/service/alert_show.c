@@ -71,6 +71,13 @@ static void show_search(const json_t *one, char *out, size_t cap)
                        (long long)id);
 }
 
+void pfc_alert_show_suspect(const json_t *alert, char *out, size_t cap)
+{
+    show_suspect(alert, out, cap);
+    if (*out)
+        show_search(alert, out, cap);
+}
+
 static void set_effect(pfc_table *table, size_t col, const json_t *one)
 {
     char text[64];
@@ -236,6 +243,21 @@ static void show_drift(const json_t *drift)
     }
 }
 
+/* "rule 3 of kernels until 2026-03-08 00:00 UTC: the new allocator". */
+static void show_suppression(const json_t *a)
+{
+    const json_t *rule = json_object_get(a, "suppression");
+    char until[40], text[FACT_BYTES];
+
+    if (!json_is_object(rule))
+        return;
+    pfc_browse_show_when(json_object_get(rule, "expires_at"), until);
+    (void)snprintf(text, sizeof(text), "rule %lld of %s until %s UTC: %s",
+                   (long long)json_integer_value(json_object_get(rule, "id")),
+                   pfc_browse_string(rule, "owner"), until, pfc_browse_string(rule, "reason"));
+    fact("hidden by", text);
+}
+
 static void show_facts(const json_t *a)
 {
     const json_t *event = json_object_get(a, "event_id");
@@ -267,8 +289,7 @@ static void show_facts(const json_t *a)
         (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %zu commit%s", commits,
                        commits == 1 ? "" : "s");
     fact("range", text);
-    show_suspect(a, text, sizeof(text));
-    show_search(a, text, sizeof(text));
+    pfc_alert_show_suspect(a, text, sizeof(text));
     fact(*pfc_browse_string(a, "culprit") ? "culprit" : "suspect", text);
     show_state(a);
     if (!is_broken(a))
@@ -277,6 +298,7 @@ static void show_facts(const json_t *a)
     pfc_browse_hidden("results of its series", json_object_get(a, "hidden"));
     show_group(a);
     fact("owner", pfc_browse_string(a, "owner"));
+    show_suppression(a);
     if (json_is_integer(event)) {
         (void)snprintf(text, sizeof(text), "event %lld (perfci events)",
                        (long long)json_integer_value(event));
@@ -286,7 +308,7 @@ static void show_facts(const json_t *a)
     fact("note", pfc_browse_string(a, "note"));
 }
 
-static void show_members(const pfc_cli *cli, const json_t *list)
+void pfc_alert_show_members(const pfc_cli *cli, const json_t *list)
 {
     static const pfc_browse_col cols[] = {
         { "ALERT", "id", PFC_BROWSE_ID },
@@ -324,7 +346,7 @@ static void show_commits(const pfc_cli *cli, const json_t *list)
     pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), false, list);
 }
 
-static void show_history(const pfc_cli *cli, const json_t *list)
+void pfc_alert_show_history(const pfc_cli *cli, const json_t *list)
 {
     static const pfc_browse_col cols[] = {
         { "TIME (UTC)", "at", PFC_BROWSE_WHEN }, { "ACTOR", "actor", PFC_BROWSE_TEXT },
@@ -393,10 +415,10 @@ void pfc_alert_show(const pfc_cli *cli, const json_t *a)
         const char *key, *title;
         void (*show)(const pfc_cli *cli, const json_t *list);
     } lists[] = {
-        { "members", "Series in it", show_members },
+        { "members", "Series in it", pfc_alert_show_members },
         { "witnesses", "Other series of this benchmark", show_witnesses },
         { "range", "Commits of the range", show_commits },
-        { "history", "History", show_history },
+        { "history", "History", pfc_alert_show_history },
     };
     const json_t *one;
 

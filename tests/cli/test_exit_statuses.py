@@ -66,6 +66,9 @@ BASE = {("GET", "/api/v1/projects/p"): {"name": "p", "repo_url": None, "standing
         ("GET", "/api/v1/alerts"): {"alerts": [], "next_cursor": None}, ("PATCH", "/api/v1/alerts/7"): {"id": 7},
         ("GET", "/api/v1/alerts/7"): {"id": 7, "group_id": 3, "culprit": None, "commit_low": "slow", "commit_high": "slow", "benchmark": "headline"},
         ("GET", "/api/v1/alerts/7/suspects"): {"suspects": [], "reason": "a drift"}, ("GET", "/api/v1/jobs"): {"jobs": []},
+        ("GET", "/api/v1/groups"): {"groups": [], "improvements": [], "next_cursor": None}, ("GET", "/api/v1/groups/3"): {"id": 3},
+        ("PATCH", "/api/v1/groups"): {"alerts": 1, "groups": [{"id": 3}]}, ("POST", "/api/v1/groups/3/merge"): {"id": 3},
+        ("POST", "/api/v1/groups/3/split"): (201, {"id": 4}), ("POST", "/api/v1/jobs/7/retry"): (201, {"id": 8}),
         ("POST", "/api/v1/groups/3/issue"): (202, {"id": 3, "issue": {"state": "waiting"}}),
         ("GET", "/api/v1/environment"): {"events": [], "next_cursor": None}, ("GET", "/api/v1/audit"): {"audit": [], "next_cursor": None},
         ("GET", "/api/v1/projects/p/coverage"): {"branch": "main", "commits": [], "rows": [], "fills": [], "never": []},
@@ -481,7 +484,8 @@ ROWS = [
     # what the service knows
     *[(command, 0, "an answer", lambda t, args=args: t.plain(*args)) for command, args in (
         ("series", ["series", "--project", "p"]), ("alerts", ["alerts"]), ("alerts", ["alerts", "7"]), ("alerts", ["alerts", "issue", "7"]), ("jobs", ["jobs"]),
-        ("jobs", ["jobs", "cancel", "7"]), ("notices", ["notices"]), ("notices", ["notices", "send", "7"]),
+        ("jobs", ["jobs", "cancel", "7"]), ("jobs", ["jobs", "retry", "7"]), ("notices", ["notices"]),
+        *[("groups", ["groups", *args]) for args in ([], ["--direction", "improvement"], ["3"], ["set", "3", "--state", "noise"], ["split", "3", "7"], ["merge", "3", "4"])], ("notices", ["notices", "send", "7"]),
         ("notices", ["notices", "close", "7"]), ("events", ["events"]), ("audit", ["audit"]), ("coverage", ["coverage", "--project", "p"]),
         ("why", ["why", "7"]), ("accept", ["accept", "7"]), ("replay", ["replay", "--show", "--project", "p"]), ("token", ["token", "list"]),
         ("token", ["token", "create", "--scope", "read"]), ("token", ["token", "rotate", "3"]), ("token", ["token", "revoke", "3"]),
@@ -493,7 +497,9 @@ ROWS = [
             ["list"], ["show", "3"], ["end", "3"], ["preview", "--metric", "m"],
             ["add", "--owner", "o", "--reason", "r", "--days", "3", "--metric", "m"])])],
     *[(args[0], 2, "not found or refused", lambda t, args=args: t.plain(*args)) for args in (
-        ["series", "99"], ["alerts", "99"], ["jobs", "99"], ["notices", "send", "99"], ["notices", "close", "99"],
+        ["series", "99"], ["alerts", "99"], ["jobs", "99"], ["jobs", "retry", "99"], ["jobs", "retry"], ["groups", "99"], ["groups", "x"],
+        ["groups", "3", "4"], ["groups", "set", "3"], ["groups", "set", "--accept"], ["groups", "split", "3"], ["groups", "merge", "3"],
+        ["groups", "--all", "--state", "noise"], ["groups", "--direction", "improvement", "--owner", "o"], ["notices", "send", "99"], ["notices", "close", "99"],
         ["notices", "send"], ["notices", "7"], ["notices", "send", "7", "8"], ["events", "99"], ["audit", "stray"], ["coverage", "--project", "q"], ["why", "99"],
         ["accept", "99"], ["accept"], ["accept", "1", "2"], ["replay", "--show", "--project", "q"], ["token", "revoke", "99"],
         ["token", "create"], ["project", "delete", "q", "--yes"], ["project", "delete", "p"], ["project", "create", "No Name"],
@@ -504,7 +510,7 @@ ROWS = [
             ["add", "--owner", "o", "--reason", "r", "--days", "3"], ["list", "--metric", "m"], ["preview", "--metric", "m", "--days", "3"],
             ["preview", "--param", "dtype"])])],
     *[(args[0], 5, "no service", lambda t, args=args: t.away(*args)) for args in (
-        ["series", "--project", "p"], ["alerts"], ["jobs"], ["notices"], ["notices", "send", "7"], ["events"], ["audit"], ["coverage", "--project", "p"],
+        ["series", "--project", "p"], ["alerts"], ["groups"], ["jobs"], ["notices"], ["notices", "send", "7"], ["events"], ["audit"], ["coverage", "--project", "p"],
         ["why", "7"], ["accept", "7"], ["explain", "--alert", "7"], ["explain", "--run", "7"], ["report", "7", "8"],
         ["replay", "--show", "--project", "p"], ["token", "list"], ["project", "list"], ["repro", "7"], ["runner", "list"], ["schedule", "list", "--project", "p"],
         ["suppress", "list", "--project", "p"])],

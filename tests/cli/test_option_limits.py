@@ -15,7 +15,7 @@ LIMITS = [
     ("accel run", "--launches", 1, 10000), *[(command, "--jobs", 1, 64) for command in ("accel grade-limiter", "accel grade-delta")],
     *[(command, "--cases", 1, 100000) for command in ("accel grade-limiter", "accel grade-delta", "accel grade-guidance")],
     *[(command, "--repeats", *LIMIT) for command in ("run", "nightly")],
-    *[(command, "--limit", *LIMIT) for command in ("alerts", "events", "audit", "jobs", "notices", "series", "coverage", "schedule", "suppress")],
+    *[(command, "--limit", *LIMIT) for command in ("alerts", "groups", "events", "audit", "jobs", "notices", "series", "coverage", "schedule", "suppress")],
     ("suppress", "--days", 1, 90), ("suppress", "--below", "1e-6", "10", "0.9e-6", "10.001"),
     *[(command, option, *DURATION) for command, option in (
         ("run", "--timeout"), ("run", "--wait-quiet"), ("compare", "--timeout"), ("compare", "--wait-quiet"), ("compare", "--max-time"),

@@ -66,6 +66,7 @@ LEFT_OUT = {
     "perfci-bench --suite quick --exact": "takes minutes and needs valgrind; tests/bench runs single benchmarks",
     "perfci-bench --suite quick": "takes minutes; tests/bench runs single benchmarks",
     'perfci events dismiss 3 --reason "the flags changed, not the machine"': "needs a machine that changed; tests/server makes one",
+    "perfci groups split 12 203 204": "needs a group of several alerts; tests/server and tests/cli have some",
     "perfci init": "needs a repository without perfci.yaml; test_journeys.py has three",
     "perfci bisect --good v1.0 --bad main": "uses the perfci.yaml of perfci init; test_journeys.py runs it",
 }
@@ -137,6 +138,10 @@ class ShownCommands(unittest.TestCase):
             self.alert_id = alerts[0]["id"]
         return self.alert_id
 
+    def group(self):
+        """The group of that alert, which the pages call 12."""
+        return self.stack.api(f"/alerts/{self.alert()}")["group_id"]
+
     def test_every_shown_command_runs_or_says_why_not(self):
         used, faults, runs = set(), [], 0
         for page in PAGES:
@@ -145,6 +150,7 @@ class ShownCommands(unittest.TestCase):
                     used.add(line)
                     continue
                 command = re.sub(r"(alert:| --alert |why |set |accept |issue )7\b", lambda m: f"{m[1]}{self.alert()}", line)
+                command = re.sub(r"(groups |groups set )12\b", lambda m: f"{m[1]}{self.group()}", command)
                 done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.repo, env=self.env, capture_output=True, text=True,
                                       stdin=subprocess.DEVNULL, timeout=DEADLINE_S, check=False)
                 runs += 1
