@@ -33,19 +33,26 @@ async function a_search_shows_its_cost_before_it_is_started({ browser, mock, sta
 
 async function a_dragged_range_is_searched({ browser, mock, state }) {
   state.orders = [];
+  const suspect = "fb68f1971d2f73a0665c7cb82fe5aca5f6772bfa";
+  state.alert = { culprit: null, suspect: { commit: suspect, subject: "gemm: x", author: "M", named: false } };
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/machines`);
     await settled(page);
     await signIn(page); /* before the chart: a sign-in reads the series again, which replaces its chart */
-    await page.goto(`${mock.url}/series/101?drag=range`);
-    await settled(page);
-    const box = await page.locator(".u-over").boundingBox();
-    await page.mouse.move(box.x + box.width * 0.3, box.y + box.height / 2);
-    await page.mouse.down();
-    await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2, { steps: 4 });
-    await page.mouse.up();
+    const drag = async (from, to) => {
+      await page.goto(`${mock.url}/series/101?drag=range`);
+      await settled(page);
+      const box = await page.locator(".u-over").boundingBox();
+      await page.mouse.move(box.x + box.width * from, box.y + box.height / 2);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * to, box.y + box.height / 2, { steps: 4 });
+      await page.mouse.up();
+    };
     const bar = page.locator(".range-bar");
-    await bar.getByText("About 12 runs").waitFor();
+    const verify = bar.locator(".measure-order").filter({ has: page.getByRole("button", { name: "Verify the suspect" }) });
+    await drag(0.3, 0.6); /* an improvement lies in it */
+    await verify.getByText("no regression was found between these commits").waitFor();
+    await bar.getByText("About 12 runs").first().waitFor();
     await bar.getByRole("button", { name: "Run bisection" }).click();
     await until(page, () => location.pathname === "/bisections/4");
     const [, order] = state.orders[0];
@@ -53,6 +60,16 @@ async function a_dragged_range_is_searched({ browser, mock, state }) {
     assert.match(order.good, /^[0-9a-f]{40}$/);
     assert.match(order.bad, /^[0-9a-f]{40}$/);
     assert.notEqual(order.good, order.bad);
+    await drag(0.6, 0.99); /* with the regression of alert 31 */
+    await verify.getByText("About 12 runs").waitFor();
+    assert.match(plain(await verify.innerText()), /^Verify: compare fb68f1971d, the suspect of the regression of \u2212\d+\.\d %, with the commit before it, in new runs\./);
+    await shoot(page, "walk-range-verify");
+    assert.deepEqual(await violations(page), []);
+    await verify.getByRole("button").click();
+    await until(page, () => location.pathname === "/bisections/4");
+    const [, second] = state.orders[1];
+    assert.deepEqual([second.alert_id, second.bad, second.metric], [31, suspect, "gemm_tflops"]);
+    assert.match(second.good, /^[0-9a-f]{40}$/);
   });
 }
 
@@ -72,6 +89,26 @@ async function a_search_that_cannot_run_says_why({ browser, mock, state }) {
   });
 }
 
+/* A running search is cancelled by an account that may start one. */
+async function a_search_is_cancelled_unless_the_button_says_why_not({ browser, mock, state }) {
+  state.bisection = { state: "running", mode: "remote" };
+  state.orders = [];
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/bisections/4`);
+    await settled(page);
+    const button = page.getByRole("button", { name: "Cancel the search" });
+    assert.equal(await button.evaluate((b) => document.getElementById(b.getAttribute("aria-describedby") ?? "")?.textContent), "sign in with a token that has the scope ingest");
+    await button.press("Enter");
+    await signIn(page);
+    await until(page, () => [...document.querySelectorAll("button")].some((b) => b.textContent === "Cancel the search" && !b.hasAttribute("aria-disabled")));
+    assert.deepEqual(state.orders, []);
+    const answered = page.waitForResponse((r) => r.request().method() === "DELETE");
+    await button.press("Enter");
+    await answered;
+    assert.deepEqual(state.orders, [["DELETE", "/bisections/4"]]);
+  });
+}
+
 async function accepting_a_level_says_what_it_resets_and_keeps({ browser, mock, state }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/groups/12`);
@@ -84,6 +121,16 @@ async function accepting_a_level_says_what_it_resets_and_keeps({ browser, mock, 
     await page.keyboard.press("Enter");
     await until(page, () => document.querySelector(".accept input")?.value === "");
     assert.deepEqual(state.patches, [{ path: "/groups", change: { groups: [{ id: 12, seen: "untriaged" }], accept: true, reason: "agreed cost" } }]);
+    /* Where there is no new level, the button says so. */
+    for (const [group, alerts, why] of [[{}, { kind: "broken" }, "a broken benchmark has no level"], [{ direction: "recovery" }, {}, "the old level is back"]]) {
+      Object.assign(state, { group, alerts });
+      await page.goto(`${mock.url}/groups/12`);
+      await settled(page);
+      await form.getByLabel("Why the new level is right").fill("agreed cost");
+      await page.keyboard.press("Enter");
+      assert.equal(await form.locator(".action-why").innerText(), why[0].toUpperCase() + why.slice(1));
+      assert.equal(state.patches.length, 1);
+    }
   });
 }
 
@@ -99,13 +146,21 @@ async function jobs_are_cancelled_retried_and_backfilled({ browser, mock, state 
     await cancel.press("Enter");
     await page.getByRole("button", { name: "Retry job 510" }).waitFor();
     const failed = page.getByRole("row").filter({ hasText: "backfill" });
-    await failed.getByRole("button", { name: /^Retry job/ }).click();
+    const retried = failed.getByRole("button", { name: /^Retry job/ });
+    const number = (await retried.getAttribute("aria-label")).split(" ").pop();
+    await retried.click();
     await page.getByLabel("Commit", { exact: true }).fill("a".repeat(40));
     await page.getByRole("button", { name: "Backfill" }).click();
     await page.getByText("Job 600 measures aaaaaaaaaa.").waitFor();
+    const short = (await page.locator("tbody a.mono").first().innerText()).trim();
+    assert.equal(short.length, 10);
+    await page.getByLabel("Commit", { exact: true }).fill(short); /* as the pages show it */
+    await page.getByRole("button", { name: "Backfill" }).click();
+    await until(page, () => document.querySelector(".backfill input")?.value === "");
     assert.deepEqual(state.orders[0], ["DELETE", "/jobs/510"]);
-    assert.equal(state.orders[1][1].kind, "backfill");
+    assert.deepEqual(state.orders[1], ["POST", `/jobs/${number}/retry`]); /* the service knows all that it was ordered with */
     assert.deepEqual(state.orders[2], ["/jobs", { project: "kernels", kind: "backfill", commit: "a".repeat(40) }]);
+    assert.match(state.orders[3][1].commit, /^[0-9a-f]{40}$/);
     await shoot(page, "walk-jobs");
   });
 }
@@ -128,6 +183,7 @@ async function a_schedule_is_run_now_unless_its_night_runs({ browser, mock, stat
 }
 
 export const actionWalks = {
-  a_search_shows_its_cost_before_it_is_started, a_dragged_range_is_searched, a_search_that_cannot_run_says_why, accepting_a_level_says_what_it_resets_and_keeps,
+  a_search_shows_its_cost_before_it_is_started, a_dragged_range_is_searched, a_search_that_cannot_run_says_why, a_search_is_cancelled_unless_the_button_says_why_not,
+  accepting_a_level_says_what_it_resets_and_keeps,
   jobs_are_cancelled_retried_and_backfilled, a_schedule_is_run_now_unless_its_night_runs,
 };

@@ -84,6 +84,60 @@ async function a_change_of_another_person_is_shown_beside_ones_own({ browser, mo
   });
 }
 
+/* A group that another person has closed leaves the list of open ones, and the selection with it: the rest can be changed. */
+async function a_group_that_left_the_list_is_not_changed({ browser, mock, state }) {
+  await withPage(browser, { ...wide, allow: refused }, async (page) => {
+    await page.goto(`${mock.url}/alerts?project=kernels`);
+    await settled(page);
+    await signIn(page);
+    const bar = page.locator(".action-bar");
+    await page.getByRole("checkbox", { name: "Select group 12" }).check();
+    await page.getByRole("checkbox", { name: "Select group 13" }).check();
+    await bar.getByText("2 groups selected").waitFor();
+    for (const m of state.groups.find((g) => g.id === 13).members) m.state = "noise";
+    await bar.getByRole("button", { name: "Set 2 groups" }).click();
+    await page.getByText("seen: group 13 is now noise, expected untriaged; read it again").waitFor();
+    await bar.getByText("1 group selected").waitFor();
+    await bar.getByRole("button", { name: "Set state" }).click();
+    await page.getByText("Set to acknowledged: 10 alerts of 1 group.").waitFor();
+    assert.deepEqual(state.patches.at(-1).change.groups, [{ id: 12, seen: "untriaged" }]);
+    assert.equal(state.groups.find((g) => g.id === 13).members[0].state, "noise");
+  });
+}
+
+/* Owners and hidden alerts are on the row and on the page of a group. */
+async function owners_and_hidden_alerts_are_on_view({ browser, mock, state }) {
+  state.group = { owner: "@gemm-team ann", suppressed: 2, spark: Array.from({ length: 40 }, (_, i) => 1.07 + Math.sin(i) * 0.004) };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts?project=kernels`);
+    await settled(page);
+    const row = page.getByRole("row").filter({ hasText: "10 of 40 gemm series" });
+    assert.match(await row.innerText(), /owner @gemm-team ann\s+2 hidden/);
+    /* The level before the change is a line, so that a change older than the sparkline is seen. */
+    const base = await row.locator(".spark-base").evaluate((e) => e.getBoundingClientRect().y);
+    const now = await row.locator(".spark-end").evaluate((e) => e.getBoundingClientRect().y);
+    const end = await row.locator(".spark").evaluate((e) => e.getBoundingClientRect().bottom);
+    assert.ok(base > now + 10 && base < end, `${base}: expected between ${now} and ${end}`);
+    await page.getByRole("navigation").getByText("2 open groups").waitFor();
+    await shoot(page, "walk-groups-owner");
+    await row.getByRole("link", { name: "10 of 40 gemm series" }).click();
+    const form = page.locator(".triage-group");
+    await form.waitFor();
+    assert.match(await form.innerText(), /No assignee, owner @gemm-team ann\s+2 alerts of it are hidden by suppression rules\./);
+    await form.getByRole("link", { name: "2 alerts of it are hidden" }).click();
+    await until(page, () => location.pathname === "/p/kernels/suppressions");
+    state.alert = { owner: "@gemm-team", suppression: { id: 3, owner: "kernels team", reason: "the new allocator", expires_at: "2026-03-06T08:00:00Z" } };
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const note = page.getByRole("note").filter({ hasText: "Hidden until" });
+    assert.equal(await note.innerText(), "Hidden until 2026-03-06 08:00 by rule 3 of kernels team: the new allocator");
+    const box = await note.boundingBox();
+    assert.ok(box.y < 300, `${JSON.stringify(box)}: the note is not at the top`);
+    await shoot(page, "walk-alert-hidden");
+    assert.deepEqual(await violations(page), []);
+  });
+}
+
 /* A button that cannot work says why to eyes, keys and screen readers, and sends nothing. */
 async function buttons_that_cannot_work_say_why({ browser, mock, state }) {
   state.scopes = ["read"];
@@ -208,9 +262,10 @@ async function a_group_is_split_and_merged_again({ browser, mock, state }) {
     await page.getByRole("navigation").getByRole("link", { name: "Alerts", exact: true }).first().click();
     await page.getByRole("checkbox", { name: "Select group 12" }).check();
     await page.getByRole("checkbox", { name: "Select group 23" }).check();
+    await page.locator(".action-bar").getByLabel("Reason").fill("one cause after all");
     await page.getByRole("button", { name: "Merge into group 12" }).click();
     await until(page, () => !document.querySelector('[aria-label="Select group 23"]'));
-    assert.deepEqual(state.patches.map((p) => [p.path, p.change]), [["/groups/12/split", { alerts: [203, 204] }], ["/groups/12/merge", { groups: [23] }]]);
+    assert.deepEqual(state.patches.map((p) => [p.path, p.change]), [["/groups/12/split", { alerts: [203, 204] }], ["/groups/12/merge", { groups: [23], reason: "one cause after all" }]]);
   });
 }
 
@@ -234,7 +289,8 @@ async function an_issue_is_filed_or_the_refusal_says_why({ browser, mock, state 
 }
 
 export const groupWalks = {
-  ten_alerts_of_one_cause_take_four_actions, groups_are_triaged_by_keys_alone, a_change_of_another_person_is_shown_beside_ones_own, buttons_that_cannot_work_say_why,
+  ten_alerts_of_one_cause_take_four_actions, groups_are_triaged_by_keys_alone, a_change_of_another_person_is_shown_beside_ones_own,
+  a_group_that_left_the_list_is_not_changed, owners_and_hidden_alerts_are_on_view, buttons_that_cannot_work_say_why,
   improvements_and_recoveries_stand_beside_regressions, cause_size_and_suspect_are_on_the_first_screen, the_state_of_a_group_is_chosen_by_a_key,
   a_second_change_does_not_wait_for_the_list, a_group_is_split_and_merged_again,
   an_issue_is_filed_or_the_refusal_says_why,

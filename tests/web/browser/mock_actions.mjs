@@ -22,10 +22,18 @@ export function act(method, path, body, state, jobs) {
     state.orders.push([path, body]);
     return [201, { id: 4, expected: COST }];
   }
+  if (method === "DELETE" && /^\/bisections\/\d+$/.test(path)) {
+    state.orders.push([method, path]);
+    return [200, { id: 4, state: "cancelled" }];
+  }
   if (method === "DELETE" && /^\/jobs\/\d+$/.test(path)) {
     state.orders.push([method, path]);
     state.jobs = { ...state.jobs, [path.split("/")[2]]: "cancelled" };
     return [200, {}];
+  }
+  if (method === "POST" && /^\/jobs\/\d+\/retry$/.test(path)) {
+    state.orders.push([method, path]);
+    return [201, { ...jobs[0], id: 601, state: "queued" }];
   }
   if (method === "POST" && path === "/jobs") {
     state.orders.push([path, body]);

@@ -33,14 +33,14 @@ function shown(g, state) {
   const states = {};
   for (const m of g.members) states[m.state] = (states[m.state] ?? 0) + 1;
   return { id: g.id, project: "kernels", branch: "main", direction: "regression", alerts: g.members.length, series: g.members.length, measured: 40, summary: g.summary,
-    state: stateOf(g), states, worth: 0.21 - g.id / 100, rel_least: g.members[0].rel_change, rel_most: worst.rel_change, placed: false, assignee: g.assignee,
+    state: stateOf(g), states, worth: 0.21 - g.id / 100, rel_least: g.members[0].rel_change, rel_most: worst.rel_change, placed: false, assignee: g.assignee, suppressed: 0, owner: null,
     opened_first: "2026-02-22T01:50:00Z", opened_last: "2026-02-23T02:50:00Z", updated_at: g.updated ?? "2026-02-23T03:56:40Z",
-    spark: Array.from({ length: 40 }, (_, i) => (i < 30 ? 1 : 1.07) + Math.sin(i) * 0.004), issue: g.issue ?? null, worst: { ...worst, id: undefined, alert_id: worst.id, unit: "ns", better: "lower" }, lead };
+    spark: Array.from({ length: 40 }, (_, i) => (i < 30 ? 1 : 1.07) + Math.sin(i) * 0.004), issue: g.issue ?? null, worst: { ...worst, id: undefined, alert_id: worst.id, unit: "ns", better: "lower", before: 0.95, after: 1.07 }, lead, ...state.group };
 }
 
 const improvement = () => ({ project: "kernels", branch: "main", direction: "improvement", commit: alerts()[0].commit, subject: "gemm: fuse the epilogue",
   author: "Mara Lindqvist", series: 3, summary: "3 of 40 gemm series: dtype=f32; -9.0 % to -4.0 %", rel_least: -0.04, rel_most: -0.09, opened_first: "2026-02-22T01:50:00Z",
-  opened_last: "2026-02-22T01:50:00Z", spark: [3, 3, 2.8, 2.8], best: { ...member(1, 0, ""), id: undefined, state: undefined, unit: "ns", better: "lower", rel_change: -0.09 } });
+  opened_last: "2026-02-22T01:50:00Z", spark: [3, 3, 2.8, 2.8], best: { ...member(1, 0, ""), id: undefined, state: undefined, unit: "ns", better: "lower", before: 3.1, after: 2.8, rel_change: -0.09 } });
 
 /** GET of the list: the filters that the walks use. */
 export function listGroups(url, state) {

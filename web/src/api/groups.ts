@@ -3,7 +3,7 @@ import type { Alert, GroupMember } from "./types";
 
 export interface WorstSeries {
   alert_id: number; series_id: number; benchmark: string; metric: string; backend: string; machine_class: string; unit: string;
-  better: string; rel_change: number | null; rel_low: number | null; rel_high: number | null;
+  better: string; before: number | null; after: number | null; /* its levels */ rel_change: number | null; rel_low: number | null; rel_high: number | null;
 }
 /** The issue at the forge, which a person asks for. */
 export interface GroupIssue {
@@ -13,7 +13,10 @@ export interface GroupIssue {
 export interface Group {
   id: number; project: string; branch: string; direction: string; alerts: number; series: number; measured: number; summary: string;
   state: string; states: Record<string, number>; worth: number | null; rel_least: number | null; rel_most: number | null; placed: boolean;
-  assignee: string | null; opened_first: string; opened_last: string; updated_at: string; spark: (number | null)[];
+  /** Alerts that a suppression rule hides. */
+  suppressed: number;
+  /** The names of all its alerts, separated by one space. */
+  owner: string | null; assignee: string | null; opened_first: string; opened_last: string; updated_at: string; spark: (number | null)[];
   issue: GroupIssue | null; worst: WorstSeries; lead: Alert;
 }
 /** Series that one commit has made better. It needs no triage and has no state. */

@@ -2,7 +2,7 @@
 import type { ComparedCode } from "./compared_code";
 
 export interface Project {
-  name: string; branch: string; repo_url: string | null; commits: number; runs: number; alerts_open: number;
+  name: string; branch: string; repo_url: string | null; commits: number; runs: number; alerts_open: number; groups_open: number; /* groups of those alerts */
   last_run_at: string | null;
 }
 export interface ProjectDetail extends Project {

@@ -43,3 +43,14 @@ export function verifyOrder(a: { id: number; project: string; suspect?: { commit
   const before = parents?.[0];
   return a.suspect && before ? { project: a.project, mode: "remote", alert_id: a.id, good: before, bad: a.suspect.commit } : null;
 }
+
+/** The search between two commits of a series. */
+export function orderOfRange(s: { project?: string; metric: string; benchmark: string; backend: string; machine_class: string; branch: string }, good: string, bad: string): SearchOrder {
+  return { project: s.project ?? "", mode: "remote", metric: s.metric, benchmark: s.benchmark, backend: s.backend, machine_class: s.machine_class, branch: s.branch, good, bad };
+}
+
+/** The largest regression whose new level begins behind row `a` and not behind row `b`. */
+export function regressionIn<C extends { index: number; direction: string; rel_change: number }>(changes: readonly C[], a: number, b: number): C | null {
+  const size = (c: C) => Math.abs(Math.log(Math.max(1e-9, 1 + c.rel_change)));
+  return changes.filter((c) => c.direction === "regression" && c.index > a && c.index <= b).sort((x, y) => size(y) - size(x))[0] ?? null;
+}

@@ -5,12 +5,14 @@ const WIDTH = 120;
 const HEIGHT = 32;
 const PAD = 4;
 
-/** Strokes keep their width when the picture is stretched; a zero-length round stroke is the dot at the end. */
-export function Spark(props: { values: readonly (number | null)[] | undefined; tone?: string; area?: boolean }) {
+/** `base`: the level before the change, a dashed line; the change is visible though it is older than the values.
+ *  Strokes keep their width when the picture is stretched; a zero-length round stroke is the dot at the end. */
+export function Spark(props: { values: readonly (number | null)[] | undefined; tone?: string; area?: boolean; base?: number | null }) {
   const values = props.values ?? [];
   const measured = values.filter((v) => v !== null).length;
+  const base = props.base ?? null;
   if (measured < 2) return <span class="spark spark-none" aria-hidden="true" />;
-  const [low, high] = atLeast(...extent(values), 0.04);
+  const [low, high] = atLeast(...extent(base === null ? values : [...values, base]), 0.04);
   const x = linear(0, values.length - 1, PAD, WIDTH - PAD);
   const y = linear(low, high, HEIGHT - PAD, PAD);
   const xs = values.map((_, i) => x(i));
@@ -22,6 +24,7 @@ export function Spark(props: { values: readonly (number | null)[] | undefined; t
     <svg class={`spark tone-${props.tone ?? "quiet"}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none"
       aria-hidden="true" focusable="false">
       {props.area && <path class="spark-area" d={`${line}L${(xs[end] ?? 0).toFixed(1)} ${HEIGHT}L${PAD} ${HEIGHT}Z`} />}
+      {base !== null && <path class="spark-base" d={`M${PAD} ${y(base).toFixed(1)}H${WIDTH - PAD}`} />}
       <path class="spark-line" d={line} />
       <path class="spark-end" d={`M${at}h0.01`} />
     </svg>

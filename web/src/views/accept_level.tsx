@@ -5,12 +5,17 @@ import { mayTriage } from "../api/scopes";
 import { ActionButton } from "../widgets/action";
 import { Icon } from "../widgets/icons";
 
-/** `path` and `body` of the change; `accepted`: it was done before. */
-export function AcceptLevel(props: { path: string; body: object; accepted: boolean; drift: boolean; done: () => void }) {
+/** Why there is no new level to accept; null: there is one. `back`: the old level is. */
+export function whyNoLevel(kind: string | undefined, back: boolean): string | null {
+  return kind === "broken" ? "a broken benchmark has no level" : back ? "the old level is back" : null;
+}
+
+/** `path` and `body` of the change; `accepted`: it was done before; `no`: why it cannot be done. */
+export function AcceptLevel(props: { path: string; body: object; accepted: boolean; drift: boolean; no: string | null; done: () => void }) {
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState("");
-  const why = mayTriage() ?? (props.accepted ? "the level is accepted already" : busy ? "it is being saved" : reason.trim() === "" ? "give a reason; it stays in the history" : null);
+  const why = props.no ?? mayTriage() ?? (props.accepted ? "the level is accepted already" : busy ? "it is being saved" : reason.trim() === "" ? "give a reason; it stays in the history" : null);
   const send = async () => {
     setBusy(true);
     try {

@@ -6,7 +6,7 @@ import type { Alert, AlertDetail, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
 import { rowsAround } from "../charts/columns";
 import { SeriesChart } from "../charts/series_chart";
-import { formatChange, formatP, formatValue, plural, shortId } from "../base/format";
+import { formatChange, formatP, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";
 import { navigate } from "../base/location";
 import { href } from "../base/route";
 import { judgeChange } from "../base/verdict";
@@ -15,7 +15,7 @@ import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/pa
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { BlockEvidence } from "./alert_blocks";
-import { AcceptLevel } from "./accept_level";
+import { AcceptLevel, whyNoLevel } from "./accept_level";
 import { DriftCard } from "./drift";
 import { AlertExplanation } from "./explanation";
 import { MeasureAlert } from "./measure";
@@ -158,6 +158,7 @@ export function AlertView(props: { id: string }) {
           <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
             lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · {a.group_id != null && <><a href={href.group(a.group_id)}>Group {a.group_id}</a> · </>}opened <When time={a.created_at} /></>}>
             {(a.two_speeds ?? []).length > 0 && <p class="two-speeds"><TwoSpeeds machines={a.two_speeds} /></p>}
+            {a.suppression && <p role="note">Hidden until {formatWhen(parseTime(a.suppression.expires_at))} by <a href={href.suppressions(a.project, { rule: a.suppression.id })}>rule {a.suppression.id}</a> of {a.suppression.owner}: {a.suppression.reason}</p>}
             <div class="split narrow-first">
               <Section title={a.kind === "broken" ? "Broken benchmark" : a.kind === "drift" ? "Slow drift" : "Change"}>{a.kind === "broken" ? <Broken alert={a} /> : <Levels alert={a} />}</Section>
               <Section title="The series around it" side={<a href={href.series(a.series_id, { at: place(a) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
@@ -170,7 +171,7 @@ export function AlertView(props: { id: string }) {
             </Section>}
             <div class="split">
               <Section title="Find the commit"><MeasureAlert alert={a} alerts={[a.id]} /></Section>
-              <Section title="Accept the new level"><AcceptLevel path={`/alerts/${a.id}`} body={{ seen: a.state }} accepted={a.accepted ?? false} drift={a.drift != null} done={load.state === "data" ? load.reload : () => undefined} /></Section>
+              <Section title="Accept the new level"><AcceptLevel path={`/alerts/${a.id}`} body={{ seen: a.state }} accepted={a.accepted ?? false} drift={a.drift != null} no={whyNoLevel(a.kind, !!a.undone_by)} done={load.state === "data" ? load.reload : () => undefined} /></Section>
             </div>
             {(a.kind ?? "step") === "step" && <Section title="What changed inside, and why"><AlertExplanation id={a.id} /></Section>}
             <Members alert={a} />
@@ -190,7 +191,7 @@ export function AlertView(props: { id: string }) {
                 ...(a.hidden ? [["Hidden", `${plural(a.hidden, "result")} of its series in quarantine`] as [string, ComponentChildren]] : []),
                 ...(a.commit ? [[a.boundary ? "New level since" : "First measured at the new level", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
                 ["Compare", <a href={href.compareRange(a.project, a.commit_low, a.commit_high)}>before and after</a>], ["Note", a.note || "none"],
-                ...(a.suppression ? [["Hidden by", <a href={href.suppressions(a.project, { rule: a.suppression.id })}>rule {a.suppression.id} of {a.suppression.owner}: {a.suppression.reason}</a>] as [string, ComponentChildren]] : []),
+                ...(a.owner ? [["Owner", a.owner] as [string, ComponentChildren]] : []),
               ]} />
             </Section>
           </Page>

@@ -17,7 +17,7 @@ import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/pa
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { DriftCard } from "./drift";
-import { AcceptLevel } from "./accept_level";
+import { AcceptLevel, whyNoLevel } from "./accept_level";
 import { MeasureAlert } from "./measure";
 import { Explained } from "./moved";
 import { GroupHeat } from "./group_heat";
@@ -35,7 +35,7 @@ function Size(props: { group: GroupDetail }) {
       <p class="levels-change">{g.rel_most === null ? <AlertBadge alert={g.lead} /> : <><b>{formatChange(g.rel_most)}</b> <Badge judged={judgeChange(g.lead.direction, g.rel_most)} /></>}</p>
       <p class="muted">{plural(g.series, "series", "series")} of {g.measured} measured there{range.includes(" to ") ? `, ${range}` : ""}</p>
       {w.rel_low !== null && w.rel_high !== null && <p class="muted">interval of the worst series: {formatChange(w.rel_low)} to {formatChange(w.rel_high)}</p>}
-      <Spark values={g.spark} tone={tone} area />
+      <Spark values={g.spark} base={w.before} tone={tone} area />
       <p><BenchName benchmark={w.benchmark} metric={w.metric} backend={w.backend} to={href.series(w.series_id, { at: (g.lead.commit ?? g.lead.commit_high).slice(0, 12) })} /></p>
     </div>
   );
@@ -147,7 +147,8 @@ function Triaged(props: { group: GroupDetail; reload: () => void }) {
   return (
     <div class="levels triage-group" onInput={() => setSeen(seen ?? g.state)}>
       <p><StateBadge state={g.state} /> {Object.keys(g.states).length > 1 && <span class="muted">{Object.entries(g.states).map(([s, n]) => `${n} ${judgeState(s).word}`).join(", ")}</span>}</p>
-      <p class="muted">{g.assignee ? <>Assigned to <b>{g.assignee}</b></> : "No assignee"}</p>
+      <p class="muted">{g.assignee ? <>Assigned to <b>{g.assignee}</b></> : "No assignee"}{g.owner && <>, owner <b>{g.owner}</b></>}</p>
+      {g.suppressed > 0 && <p><a href={href.suppressions(g.project)}>{g.suppressed === g.alerts ? "All its alerts are" : `${plural(g.suppressed, "alert")} of it ${g.suppressed === 1 ? "is" : "are"}`} hidden</a> by suppression rules.</p>}
       <GroupChange groups={[g]} chosen={chosen} onSaved={() => { setSeen(null); props.reload(); }} onRefused={props.reload} onSeen={() => setSeen(null)} />
     </div>
   );
@@ -170,7 +171,7 @@ export function GroupView(props: { id: string }) {
           {g.lead.event_id ? <Explained id={g.lead.event_id} /> : null}
           <div class="split">
             <Section title="Find the commit"><MeasureAlert alert={g.lead} alerts={g.members.map((m) => m.id)} /></Section>
-            <Section title="Accept the new level"><AcceptLevel path="/groups" body={{ groups: [{ id: g.id, seen: g.state }] }} accepted={g.lead.accepted ?? false} drift={g.lead.drift != null}
+            <Section title="Accept the new level"><AcceptLevel path="/groups" body={{ groups: [{ id: g.id, seen: g.state }] }} accepted={g.lead.accepted ?? false} drift={g.lead.drift != null} no={whyNoLevel(g.lead.kind, g.direction === "recovery")}
               done={load.state === "data" ? load.reload : () => undefined} /></Section>
           </div>
           <Members group={g} />

@@ -57,6 +57,9 @@ export function GroupCause(props: { group: Group }) {
   );
 }
 
+/** Groups that one change may name. */
+export const GROUPS_MAX = 100;
+
 /** A group as the person has seen it: its state then is sent along with every change. */
 export type Chosen = ReadonlyMap<number, string>;
 
@@ -77,7 +80,9 @@ function Conflicts(props: { groups: readonly Group[]; chosen: Chosen; state: str
 /** Changes all chosen groups at once. `groups`: those on view, with their present states. A refused change keeps the
  *  selection with the states that were seen. */
 export function GroupChange(props: {
-  groups: readonly Group[]; chosen: Chosen; onSaved: (groups: Group[]) => void; onRefused: () => void; onSeen: (states: Map<number, string>) => void; children?: ComponentChildren;
+  groups: readonly Group[]; chosen: Chosen; onSaved: (groups: Group[]) => void; onRefused: () => void; onSeen: (states: Map<number, string>) => void;
+  /** A further action, which gets the reason that was typed. */
+  more?: (reason: string) => ComponentChildren;
 }) {
   const [state, setState] = useState("acknowledged");
   const [reason, setReason] = useState("");
@@ -103,7 +108,7 @@ export function GroupChange(props: {
       setBusy(false);
     }
   };
-  const why = mayTriage() ?? (n === 0 ? "select at least one group" : busy ? "the last change is being saved" : null);
+  const why = mayTriage() ?? (n === 0 ? "select at least one group" : n > GROUPS_MAX ? `select at most ${GROUPS_MAX} groups` : busy ? "the last change is being saved" : null);
   const change = (seen: Chosen) => void send({ state, reason: reason.trim() }, seen, `Set to ${judgeState(state).word}`);
   const now = new Map(props.groups.filter((g) => props.chosen.has(g.id)).map((g) => [g.id, g.state]));
   return (
@@ -119,7 +124,7 @@ export function GroupChange(props: {
         <label class="field"><span>Assignee</span>
           <input type="text" class="assignee" maxLength={100} placeholder="name" value={assignee ?? ""} onInput={(e) => setAssignee(e.currentTarget.value)} /></label>
         <ActionButton why={why} quiet onClick={() => void send({ assignee: (assignee ?? "").trim() }, props.chosen, assignee ? `Assigned to ${assignee.trim()}` : "Assignee removed")}>Assign</ActionButton>
-        {props.children}
+        {props.more?.(reason.trim())}
       </form>
       {conflict && <Conflicts groups={props.groups} chosen={props.chosen} state={state}
         keep={() => { setConflict(false); setSaid(null); props.onSeen(now); }} replace={() => { props.onSeen(now); change(now); }} />}

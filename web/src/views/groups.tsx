@@ -22,7 +22,7 @@ import { Table } from "../widgets/table";
 import { Candidates } from "./candidates";
 import { HiddenAlerts } from "./hidden_alerts";
 import { Moved } from "./moved";
-import { GroupCause, GroupChange, GroupSize, type Chosen } from "./group_parts";
+import { GROUPS_MAX, GroupCause, GroupChange, GroupSize, type Chosen } from "./group_parts";
 
 type Direction = "regression" | "improvement" | "recovery";
 const DIRECTIONS: [Direction, string][] = [["regression", "Regressions"], ["improvement", "Improvements"], ["recovery", "Recoveries"]];
@@ -59,13 +59,13 @@ function Filters(props: { direction: Direction; project: string | null; assignee
 }
 
 /** Moves the chosen groups into the one with the highest worth, which is the first of them. */
-function Merge(props: { rows: readonly Group[]; chosen: Chosen; done: () => void }) {
+function Merge(props: { rows: readonly Group[]; chosen: Chosen; reason: string; done: () => void }) {
   const [fault, setFault] = useState("");
   const ids = props.rows.filter((g) => props.chosen.has(g.id)).map((g) => g.id);
   const [into, ...rest] = ids;
   const why = mayTriage() ?? (rest.length === 0 ? "select two groups or more to merge them" : null);
   const merge = () => {
-    request("POST", `/groups/${into ?? 0}/merge`, { groups: rest }).then(() => { setFault(""); props.done(); },
+    request("POST", `/groups/${into ?? 0}/merge`, { groups: rest, ...(props.reason ? { reason: props.reason } : {}) }).then(() => { setFault(""); props.done(); },
       (error: unknown) => setFault(error instanceof Error ? error.message : String(error)));
   };
   return <><ActionButton why={why} quiet onClick={merge}>{rest.length ? `Merge into group ${into ?? 0}` : "Merge"}</ActionButton>{fault && <p role="alert" class="said bad">{fault}</p>}</>;
@@ -74,20 +74,23 @@ function Merge(props: { rows: readonly Group[]; chosen: Chosen; done: () => void
 function Rows(props: { rows: readonly Group[]; reload: () => void }) {
   const [saved, setSaved] = useState<ReadonlyMap<number, Group>>(new Map()); /* answers to changes, shown until the list is read again */
   const rows = props.rows.map((g) => { const s = saved.get(g.id); return s && s.updated_at > g.updated_at ? s : g; });
-  const [chosen, setChosen] = useState<Chosen>(new Map());
+  const [ticked, setChosen] = useState<Chosen>(new Map());
+  /* A group that left the list, by a filter or by another person's change, must not be changed unseen. */
+  const chosen: Chosen = new Map([...ticked].filter(([id]) => rows.some((g) => g.id === id)));
   const choose = (g: Group, on: boolean) => {
     const next = new Map(chosen);
     if (on) next.set(g.id, g.state);
     else next.delete(g.id);
     setChosen(next);
   };
-  const all = rows.length > 0 && rows.every((g) => chosen.has(g.id));
+  const first = rows.slice(0, GROUPS_MAX);
+  const all = first.length > 0 && first.every((g) => chosen.has(g.id));
   const done = () => { setChosen(new Map()); props.reload(); };
   return (
     <>
       <div class="action-bar" role="group" aria-label="Change the selected groups">
-        <label class="check"><input type="checkbox" checked={all} onChange={(e) => setChosen(e.currentTarget.checked ? new Map(rows.slice(0, 100).map((g) => [g.id, g.state])) : new Map())} /> {chosen.size ? `${plural(chosen.size, "group")} selected` : "Select all"}</label>
-        <GroupChange groups={rows} chosen={chosen} onSaved={(groups) => { setSaved(new Map(groups.map((g) => [g.id, g]))); done(); }} onRefused={props.reload} onSeen={setChosen}><Merge rows={rows} chosen={chosen} done={done} /></GroupChange>
+        <label class="check"><input type="checkbox" checked={all} onChange={(e) => setChosen(e.currentTarget.checked ? new Map(first.map((g) => [g.id, g.state])) : new Map())} /> {chosen.size ? `${plural(chosen.size, "group")} selected` : rows.length > GROUPS_MAX ? `Select the first ${GROUPS_MAX}` : "Select all"}</label>
+        <GroupChange groups={rows} chosen={chosen} onSaved={(groups) => { setSaved(new Map(groups.map((g) => [g.id, g]))); done(); }} onRefused={props.reload} onSeen={setChosen} more={(reason) => <Merge rows={rows} chosen={chosen} reason={reason} done={done} />} />
       </div>
       <Table caption="Groups of alerts" keys className="groups" rows={rows} keyOf={(g) => g.id} rowClass={(g) => (chosen.has(g.id) ? "current" : "")} columns={[
         { name: "Select", cell: (g) => <input type="checkbox" aria-label={`Select group ${g.id}`} checked={chosen.has(g.id)} onChange={(e) => choose(g, e.currentTarget.checked)} /> },
@@ -95,8 +98,9 @@ function Rows(props: { rows: readonly Group[]; reload: () => void }) {
           <small class="clamped">worst: {g.worst.benchmark || g.worst.metric} {g.worst.backend}</small></span> },
         { name: "Change", cell: (g) => <GroupSize group={g} /> },
         { name: "Cause", cell: (g) => <GroupCause group={g} /> },
-        { name: "Worst series", wide: true, cell: (g) => <Spark values={g.spark} tone={judgeChange(g.lead.direction, g.rel_most ?? 1).tone} /> },
-        { name: "State", cell: (g) => <span class="stacked"><StateBadge state={g.state} />{g.assignee && <small class="clamped" title={g.assignee}>{g.assignee}</small>}</span> },
+        { name: "Worst series", wide: true, cell: (g) => <Spark values={g.spark} base={g.worst.before} tone={judgeChange(g.lead.direction, g.rel_most ?? 1).tone} /> },
+        { name: "State", cell: (g) => <span class="stacked"><StateBadge state={g.state} />{g.assignee && <small class="clamped" title={g.assignee}>{g.assignee}</small>}
+          {g.owner && <small class="clamped" title={`owner ${g.owner}`}>owner {g.owner}</small>}{g.suppressed > 0 && <small class="muted">{g.suppressed} hidden</small>}</span> },
         { name: "Opened", cell: (g) => <When time={g.opened_first} /> },
       ]} />
     </>
@@ -109,7 +113,7 @@ function Improvements(props: { rows: readonly Improvement[] }) {
       { name: "Improvement", head: true, cell: (i) => <span class="bench"><a href={href.commit(i.project, i.commit)} class="clamped" title={i.summary}>{formatShares(i.summary)}</a><small class="clamped">best: {i.best.benchmark} {i.best.backend}</small></span> },
       { name: "Change", cell: (i) => <span class="stacked"><span><Badge judged={judgeChange("improvement", i.rel_most)} text={formatChange(i.rel_most)} /></span>{i.series > 1 && <small class="muted">{effectRange(i.rel_least, i.rel_most)}</small>}<small class="muted">{i.series} series</small></span> },
       { name: "Cause", cell: (i) => <span class="stacked"><CommitLink project={i.project} id={i.commit} /><Clamped text={`${i.subject} (${i.author})`} /></span> },
-      { name: "Best series", wide: true, cell: (i) => <Spark values={i.spark} tone="good" /> },
+      { name: "Best series", wide: true, cell: (i) => <Spark values={i.spark} base={i.best.before} tone="good" /> },
       { name: "Found", cell: (i) => <When time={i.opened_first} /> },
     ]} />
   );

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../api/client";
 import { mayMeasure } from "../api/scopes";
-import type { Job, Runner } from "../api/types";
+import type { CommitDetail, Job, Runner } from "../api/types";
 import { useApi } from "../api/use";
 import { shortId } from "../base/format";
 import { withQuery } from "../base/route";
@@ -17,12 +17,6 @@ export function whyNotRetried(job: Job): string | null {
   if (job.kind === "bisect" || job.kind === "verify") return "its bisection retries it";
   if (job.blocks) return "a night of several builds is started by its schedule";
   return null;
-}
-
-/** The order for the same measurement again. */
-export function retryOrder(job: Job): object {
-  return { project: job.project, kind: job.kind, commit: job.commit, ...(job.branch ? { branch: job.branch } : {}), ...(job.suite ? { suite: job.suite } : {}),
-    ...(job.labels ? { labels: job.labels } : {}), priority: job.priority };
 }
 
 export function JobActions(props: { job: Job; done: () => void }) {
@@ -47,7 +41,7 @@ export function JobActions(props: { job: Job; done: () => void }) {
   return (
     <span class="job-actions">
       {open ? <ActionButton why={why} label={`Cancel job ${job.id}`} onClick={() => void act("DELETE", `/jobs/${job.id}`)}>Cancel</ActionButton>
-        : job.state === "done" ? null : <ActionButton why={why} label={`Retry job ${job.id}`} onClick={() => void act("POST", "/jobs", retryOrder(job))}>Retry</ActionButton>}
+        : job.state === "done" ? null : <ActionButton why={why} label={`Retry job ${job.id}`} onClick={() => void act("POST", `/jobs/${job.id}/retry`)}>Retry</ActionButton>}
       {fault && <small role="alert" class="said bad">{fault}</small>}
     </span>
   );
@@ -60,11 +54,13 @@ export function Backfill(props: { project: string | null; done: () => void }) {
   const fleet = useApi<{ runners: Runner[] }>(withQuery("/runners", { project: props.project }), ["job"]);
   const able = fleet.state === "data" ? fleet.data.runners.filter((r) => r.state === "idle" || r.state === "busy").length : null;
   const id = commit.trim();
-  const why = mayMeasure() ?? (!props.project ? "choose a project" : able === 0 ? "no runner is connected" : !/^[0-9a-f]{40}$/.test(id) ? "give a commit of 40 hexadecimal digits" : null);
+  const why = mayMeasure() ?? (!props.project ? "choose a project" : able === 0 ? "no runner is connected" : !/^[0-9a-f]{7,40}$/.test(id) ? "give 7 to 40 hexadecimal digits of a commit" : null);
   const send = async () => {
     try {
-      const job = await request<Job>("POST", "/jobs", { project: props.project, kind: "backfill", commit: id });
-      setSaid({ ok: true, text: `Job ${job.id} measures ${shortId(id)}.` });
+      /* Pages show ten digits, a job needs all of them. */
+      const full = id.length === 40 ? id : (await request<CommitDetail>("GET", `/projects/${encodeURIComponent(props.project ?? "")}/commits/${id}`)).id;
+      const job = await request<Job>("POST", "/jobs", { project: props.project, kind: "backfill", commit: full });
+      setSaid({ ok: true, text: `Job ${job.id} measures ${shortId(full)}.` });
       setCommit("");
       props.done();
     } catch (error) {

@@ -55,8 +55,8 @@ function Order(props: { name: string; what: string; order: SearchOrder; why: str
   );
 }
 
-/** Bisect and verify. `alerts`: a running search of one of them is shown instead of a second one. */
-export function Measure(props: { project: string; bisect: SearchOrder | null; verify?: SearchOrder | null; alerts?: readonly number[]; noBisect?: string; noVerify?: string }) {
+/** Bisect and verify. `alerts`: a running search of one of them is shown instead of a second one. `what`: the verification. */
+export function Measure(props: { project: string; bisect: SearchOrder | null; verify?: SearchOrder | null; alerts?: readonly number[]; noBisect?: string; noVerify?: string; what?: string }) {
   const list = useApi<{ bisections: Bisection[] }>(withQuery("/bisections", { project: props.project, limit: 100 }), ["bisection"]);
   const fleet = useApi<{ runners: Runner[] }>(withQuery("/runners", { project: props.project }), ["job"]);
   const running = list.state === "data" ? list.data.bisections.find((b) => b.state === "running" && b.alert_id !== null && (props.alerts ?? []).includes(b.alert_id)) : undefined;
@@ -68,7 +68,7 @@ export function Measure(props: { project: string; bisect: SearchOrder | null; ve
       {running && <p>Running: <a href={href.bisection(running.id)}>bisection {running.id}</a>{running.expected_runs ? `, about ${plural(Math.ceil(running.expected_runs), "run")} to go` : ""}{running.expected?.seconds ? `, ${formatDuration(running.expected.seconds)}` : ""}</p>}
       {props.bisect ? <Order name="Run bisection" primary what="Bisect: find the commit in the range with as few runs as the noise allows." order={props.bisect} why={common} />
         : <div class="measure-order"><ActionButton quiet={same} why={props.noBisect ?? "there is no range"}>Run bisection</ActionButton></div>}
-      {props.verify ? <Order name="Verify the suspect" what="Verify: compare the suspect with the commit before it, in new runs." order={props.verify} why={common} />
+      {props.verify ? <Order name="Verify the suspect" what={props.what ?? "Verify: compare the suspect with the commit before it, in new runs."} order={props.verify} why={common} />
         : props.noVerify ? <div class="measure-order"><ActionButton why={props.noVerify}>Verify the suspect</ActionButton></div> : null}
       {account.value === null && <p class="muted">The cost is estimated for an account that may start it.</p>}
     </div>

@@ -2,10 +2,12 @@
 import { useState } from "preact/hooks";
 import { ApiError, request, session } from "../api/client";
 import { movedPath } from "../api/overview";
+import { mayTriage } from "../api/scopes";
 import type { MachineEvent } from "../api/types";
 import { useApi } from "../api/use";
 import { formatShare, plural } from "../base/format";
 import { href } from "../base/route";
+import { ActionButton } from "../widgets/action";
 import { Badge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { CommitLink, Section, When } from "../widgets/parts";
@@ -16,21 +18,26 @@ import { View } from "../widgets/state";
 function Dismiss(props: { event: MachineEvent; done: () => void; summary: string; action: string }) {
   const [reason, setReason] = useState("");
   const [said, setSaid] = useState("");
+  const [busy, setBusy] = useState(false);
+  const why = mayTriage() ?? (busy ? "it is being saved" : null);
   const send = async () => {
+    setBusy(true);
     try {
       await request("PATCH", `/environment/${props.event.id}`, { dismissed: true, reason: reason.trim() });
       props.done();
     } catch (error) {
       setSaid(error instanceof ApiError ? error.message : String(error));
+    } finally {
+      setBusy(false);
     }
   };
   return (
     <details><summary>{props.summary}</summary>
       <div class="triage">
-        <form onSubmit={(e) => { e.preventDefault(); void send(); }}>
+        <form onSubmit={(e) => { e.preventDefault(); if (!why) void send(); }}>
           <label class="field grow"><span>Reason</span>
             <textarea rows={2} required maxLength={2000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
-          <button type="submit" class="button">{props.action}</button>
+          <ActionButton submit why={why}>{props.action}</ActionButton>
         </form>
         <p role="status" class={said ? "said bad" : "said"}>{said && <><Icon name="alert" /> {said}</>}</p>
         <details><summary>{session.value ? "Signed in" : "Saving needs a token with the scope triage"}</summary><SignIn /></details>

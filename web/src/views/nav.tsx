@@ -58,14 +58,14 @@ export const hasSecondRow = () => (sections(currentProject.value).find((s) => is
 export function Nav(props: { open: boolean; children: ComponentChildren }) {
   const project = currentProject.value;
   const alerts = projects.value.state === "data"
-    ? (projects.value.data.projects.find((p) => p.name === project)?.alerts_open ?? 0) : 0;
+    ? (projects.value.data.projects.find((p) => p.name === project)?.groups_open ?? 0) : 0;
   return (
     <nav id="nav" class={props.open ? "nav open" : "nav"} aria-label="Pages">
       <ul class="nav-sections">
         {sections(project).map(({ name, entries, entries: [first] }) => first && (
           <li key={name} class={isHere(entries) ? "nav-here" : ""}>
             <a class="nav-section" href={first.to} {...(isHere(entries) ? { "aria-current": "true" as const } : {})}>
-              {name}{name === "Alerts" && alerts > 0 && <span class="pill">{alerts}<span class="sr-only"> open</span></span>}
+              {name}{name === "Alerts" && alerts > 0 && <span class="pill">{alerts}<span class="sr-only"> open groups</span></span>}
             </a>
             {entries.length > 1 && (
               <ul class="nav-pages" aria-label={name}>

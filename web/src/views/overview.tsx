@@ -149,7 +149,7 @@ function ProjectList(props: { all: Project[]; current: string }) {
         { name: "Commits", numeric: true, cell: (p) => formatCount(p.commits) },
         { name: "Runs", numeric: true, cell: (p) => formatCount(p.runs) },
         { name: "Open alerts", numeric: true, cell: (p) => p.alerts_open > 0
-          ? <a href={href.alerts(p.name)}>{formatCount(p.alerts_open)}</a> : "0" },
+          ? <a href={href.alerts(p.name)}>{formatCount(p.alerts_open)} in {plural(p.groups_open, "group")}</a> : "0" },
         { name: "Last run", cell: (p) => <When time={p.last_run_at} /> },
       ]} />
     </Section>

@@ -1,8 +1,10 @@
 /* A bisection on runners that is under way: runs done and expected, and how to cancel it; then why it ended. */
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../api/client";
+import { mayMeasure } from "../api/scopes";
 import type { Bisection } from "../api/types";
 import { formatDuration } from "../base/format";
+import { ActionButton } from "../widgets/action";
 import { Facts, Section } from "../widgets/parts";
 import { countsText, differenceText } from "./bisection_text";
 
@@ -11,7 +13,7 @@ function Cancel(props: { id: number; done: () => void }) {
   const cancel = () => {
     request("DELETE", `/bisections/${props.id}`).then(props.done, (error: unknown) => say(error instanceof ApiError ? error.message : String(error)));
   };
-  return <p><button type="button" class="button" onClick={cancel}>Cancel the search</button> <span class="said bad" role="status">{said}</span></p>;
+  return <p><ActionButton why={mayMeasure()} onClick={cancel}>Cancel the search</ActionButton> <span class="said bad" role="status">{said}</span></p>;
 }
 
 export function Search(props: { b: Bisection; reload: () => void }) {

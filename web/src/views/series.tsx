@@ -15,7 +15,7 @@ import { Choice } from "../widgets/field";
 import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { BrokenTable, ChangesTable, PointsTable } from "./series_tables";
-import { Measure } from "./measure";
+import { MeasureRange } from "./measure_range";
 import { Tuning, useTrial } from "./series_tune";
 import { Moved } from "./moved";
 import { PointVerdict } from "./point_verdict";
@@ -247,7 +247,7 @@ function RangeBar(props: { reply: SeriesReply; range: [number, number]; onZoom: 
         <button type="button" class="button" onClick={props.onClear}>Clear</button>
       </div>
       <Command text={`perfci bisect --metric ${s.metric}${bench}${s.backend ? ` --backend ${s.backend}` : ""} --good ${shortId(from)} --bad ${shortId(to)}`} what="Command: bisect this range" />
-      <Measure project={s.project ?? ""} bisect={{ project: s.project ?? "", mode: "remote", metric: s.metric, benchmark: s.benchmark, backend: s.backend, machine_class: s.machine_class, branch: s.branch, good: from, bad: to }} />
+      <MeasureRange reply={reply} range={props.range} />
     </div>
   );
 }

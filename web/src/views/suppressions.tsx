@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { ApiError, request, session } from "../api/client";
 import type { Preview, SuppressedAlert, Suppression, SuppressionDetail } from "../api/suppressions";
 import { mayTriage } from "../api/scopes";
-import { useApi, usePages } from "../api/use";
+import { usePages } from "../api/use";
 import { formatChange, formatWhen, parseTime, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { matcherText, readMatcher, type MatcherFields } from "../base/matcher";
@@ -39,11 +39,16 @@ function Alerts(props: { rows: SuppressedAlert[]; caption: string; hidden?: bool
 
 /** The alerts that a rule has hidden, under the table. */
 function Hidden(props: { project: string; id: number }) {
-  const load = useApi<SuppressionDetail>(withQuery(`/projects/${encodeURIComponent(props.project)}/suppressions/${props.id}`, { limit: 200 }), ["alert"]);
+  const { load, more, loadingMore } = usePages<SuppressionDetail, SuppressedAlert>(
+    withQuery(`/projects/${encodeURIComponent(props.project)}/suppressions/${props.id}`, { limit: 200 }), (rule) => rule.alerts, ["alert"]);
   return (
     <Section title={`Alerts that rule ${props.id} has hidden`} side={<button type="button" class="button" onClick={() => setQuery({ rule: null }, true)}>Close</button>}>
       <View load={load} what="the alerts">
-        {(rule) => rule.alerts.length === 0 ? <Empty title="The rule has hidden no alert" /> : <Alerts rows={rule.alerts} caption={`Alerts that rule ${rule.id} has hidden`} hidden />}
+        {(rows) => rows.length === 0 ? <Empty title="The rule has hidden no alert" /> : (
+          <>
+            <Alerts rows={rows} caption={`Alerts that rule ${props.id} has hidden`} hidden />
+            {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
+          </>)}
       </View>
     </Section>
   );
@@ -114,6 +119,7 @@ function Add(props: { project: string; done: () => void }) {
         <div class="preview" role="region" aria-label="Preview">
           <p>Such a rule fits {plural(seen.series, "series", "series")}. It would hide <b>{plural(seen.open, "open alert")}</b>, {seen.visible} of them not hidden yet, and concerns {plural(seen.past, "alert")} of the last 90 days.</p>
           {seen.alerts.length > 0 && <Alerts rows={seen.alerts} caption="Alerts that the rule would hide" />}
+          {seen.open > seen.alerts.length && seen.alerts.length > 0 && <p class="muted">The newest {seen.alerts.length} of them are listed.</p>}
         </div>
       )}
       {!session.value && <details><summary>Sign in</summary><SignIn /></details>}

@@ -2,8 +2,10 @@
  * has shown: the server refuses it when the alert was changed meanwhile, and the form then shows both. */
 import { useState } from "preact/hooks";
 import { ApiError, request, session } from "../api/client";
+import { mayTriage } from "../api/scopes";
 import type { AlertDetail } from "../api/types";
 import { ALERT_STATES, judgeState } from "../base/verdict";
+import { ActionButton } from "../widgets/action";
 import { StateBadge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { When } from "../widgets/parts";
@@ -24,6 +26,9 @@ function Conflict(props: { alert: AlertDetail; own: string; keep: () => void; re
   );
 }
 
+/** States after which a measured recovery can be called verified. */
+const FIXED = ["fixed", "backed_out", "verified_fixed"];
+
 export function Triage(props: { alert: AlertDetail; done: () => void }) {
   const now = props.alert.state;
   const [chosen, setState] = useState<string | null>(null); /* null: nothing is entered, the form follows the alert */
@@ -40,6 +45,8 @@ export function Triage(props: { alert: AlertDetail; done: () => void }) {
     set();
   };
   const follow = () => { setState(null); setReason(""); };
+  const why = mayTriage() ?? (busy ? "the last change is being saved" : null)
+    ?? (state === "verified_fixed" && !FIXED.includes(seen) ? `verified fixed comes after fixed or backed out, and the alert is ${judgeState(seen).word}` : null);
 
   const send = async (from: string) => {
     setBusy(true);
@@ -58,7 +65,7 @@ export function Triage(props: { alert: AlertDetail; done: () => void }) {
 
   return (
     <div class="triage">
-      <form onSubmit={(e) => { e.preventDefault(); void send(seen); }}>
+      <form onSubmit={(e) => { e.preventDefault(); if (!why) void send(seen); }}>
         <label class="field"><span>State</span>
           <select value={state} onChange={(e) => { const v = e.currentTarget.value; enter(() => setState(v)); }}>
             {ALERT_STATES.map((s) => <option key={s} value={s} selected={s === state}>{judgeState(s).word}</option>)}
@@ -66,7 +73,7 @@ export function Triage(props: { alert: AlertDetail; done: () => void }) {
         </label>
         <label class="field grow"><span>Reason</span>
           <textarea rows={3} required maxLength={2000} value={reason} onInput={(e) => { const v = e.currentTarget.value; enter(() => setReason(v)); }} /></label>
-        <button type="submit" class="button primary" disabled={busy}>{busy ? "Saving\u2026" : "Save"}</button>
+        <ActionButton submit primary why={why}>Save</ActionButton>
       </form>
       {seen !== now && <Conflict alert={props.alert} own={state} keep={follow} replace={() => void send(now)} />}
       <p role="status" class={said ? (said.ok ? "said good" : "said bad") : "said"}>{said && <><Icon name={said.ok ? "check" : "alert"} /> {said.text}</>}</p>
