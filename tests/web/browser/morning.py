@@ -30,7 +30,7 @@ LONG_NAME = "sort/" + "a-name-of-two-hundred-bytes-" * 6 + "n" + "1" * 26
 SUBJECTS = {
     SLOW: "gemm: reload the scale inside the inner loop",
     SLOW_LONG: "attention: one pass more over long rows",
-    SLOW_ROWS: "rmsnorm: convert each bf16 row twice",
+    SLOW_ROWS: "rmsnorm: convert each row twice",
     FASTER: "rmsnorm: two rows at once",
     WORSE: "layernorm: read the weights for each row",
     REPAIRED: "layernorm: keep the weights in registers",
@@ -70,7 +70,7 @@ class Series:
         return self.kernel == "attention" and self.params["dtype"] == "f32" and self.params["s"] >= 2048
 
     def slow_rows(self):
-        return self.kernel == "rmsnorm" and self.params["dtype"] == "bf16"
+        return self.kernel == "rmsnorm"
 
     def broken(self, i):
         return i >= BROKEN and self.kernel == "softmax" and self.params == {"dtype": "bf16", "r": 512, "c": 4096}

@@ -1,7 +1,8 @@
 """A morning with the real service and a real browser: 200 series over 1,000 commits are posted, and their groups are triaged.
 
 The pages are walked with a pointer, with keys alone, and on a phone; the API then says what the walk has stored. One of the
-slowdowns is searched by a runner, which measures the repository of the history: service_walk.mjs.
+slowdowns is searched by a runner, which measures the repository of the history: service_walk.mjs, once for each way of input,
+theme and width.
 """
 
 import json
@@ -17,7 +18,7 @@ from stack import BIN, DEADLINE_S, Stack, wait_for  # noqa: E402
 
 SLICES = {"gemm": (morning.SLOW, 20), "attention": (morning.SLOW_LONG, 8)}
 # Each has a group, and so a search, an acceptance and a baseline of its own.
-WALKS = [{"hand": "pointer", "theme": "light", "width": 1280}, {"hand": "keys", "theme": "dark", "width": 1024}, {"hand": "keys", "theme": "light", "width": 390}]
+WALKS = [{"hand": hand, "theme": theme, "width": width} for width in (1280, 1024, 390) for theme in ("light", "dark") for hand in ("pointer", "keys")]
 
 
 class Morning(unittest.TestCase):
@@ -40,7 +41,7 @@ class Morning(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(facts, file)
         done = subprocess.run([os.environ["PERFCI_NODE"], os.path.join(HERE, script), self.stack.url, path],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=4 * DEADLINE_S, check=False)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=10 * DEADLINE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr + self.stack.logs())
 
     def start_runner(self):
@@ -73,12 +74,13 @@ class Morning(unittest.TestCase):
         api = self.stack.api
         group, = (g for g in self.open_groups() if g["worst"]["benchmark"].startswith("rmsnorm/"))
         members = api(f"/groups/{group['id']}")["members"]
-        self.assertEqual(len(members), 10)
+        self.assertEqual(len(members), 20)
         low, high = (self.ids.index(group["lead"][end]) for end in ("commit_low", "commit_high"))
         self.assertTrue(low < morning.SLOW_ROWS < high, (low, high))
         walks = [dict(walk) for walk in WALKS]
         for place, walk in enumerate(walks):
             part = members[place::len(walks)]
+            walk["series"] = [m["series_id"] for m in part]
             walk["shapes"] = len({m["benchmark"] for m in part})
             walk["group"] = group["id"] if place == 0 else api(f"/groups/{group['id']}/split", "POST", {"alerts": [m["id"] for m in part]}, status=201)["id"]
         self.start_runner()
