@@ -102,13 +102,17 @@ function documentOfNight(number) {
     ...run.measurements[0], benchmark, metric, backend, unit, visits })) };
 }
 
-/** Text members of outside get other values: rename(value, key) of every string in a document. */
+/* Objects whose members have names from outside. */
+const MAPS = new Set(["params", "labels", "fingerprint"]);
+
+/** Text members of outside get other values: rename(value, key) of every string in a document. Maps get one member more. */
 function renamed(document, rename) {
+  const more = rename("label", "name");
   const walk = (value, key) => {
     if (typeof value === "string") return rename(value, key);
     if (Array.isArray(value)) return value.map((v) => walk(v, key));
     if (value === null || typeof value !== "object") return value;
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, walk(v, k)]));
+    return { ...Object.fromEntries(Object.entries(value).map(([k, v]) => [k, walk(v, k)])), ...(MAPS.has(key) && more !== "label" ? { [more]: more } : {}) };
   };
   return walk(document, "");
 }
@@ -199,6 +203,8 @@ export function startMock(dist, state) {
     [/^\/bisections\/\d+\/replay$/, () => replayOf({ ...fixture("bisection"), ...state.bisection })],
   ];
 
+  const give = (res, document) => json(res, 200, state.rename ? renamed(document, state.rename) : document);
+
   function api(req, res, url) {
     const path = url.pathname.slice("/api/v1".length);
     const session = /(?:^|; )pfc_session=([^;]*)/.exec(req.headers.cookie ?? "")?.[1];
@@ -221,7 +227,7 @@ export function startMock(dist, state) {
       return res.end();
     }
     if (path === "/browser-sessions" && req.method === "GET") {
-      return json(res, 200, { next_cursor: null, browser_sessions: [...sessions.keys()].map((id, n) => ({ id: n + 1, token_id: 3, token_name: "mara",
+      return give(res, { next_cursor: null, browser_sessions: [...sessions.keys()].map((id, n) => ({ id: n + 1, token_id: 3, token_name: "mara",
         address: "192.0.2.7", created_at: "2026-02-24T00:00:00.000Z", expires_at: "2026-03-03T00:00:00.000Z", last_used_at: null, current: id === session })) });
     }
     if (state.token && known !== `Bearer ${state.token}`) {
@@ -312,7 +318,7 @@ export function startMock(dist, state) {
     state.asked?.push(path + url.search);
     if (state.hold && url.searchParams.get("q") === state.hold) return undefined; /* never answered */
     if (hit?.[2]?.(url)) return refuse(res, ...hit[2](url));
-    return hit ? json(res, 200, state.rename ? renamed(hit[1](url), state.rename) : hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
+    return hit ? give(res, hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
   }
 
   const server = createServer((req, res) => {

@@ -1,6 +1,7 @@
 // Ctrl+K: the search of pages and of everything that a project has, by keys.
 import assert from "node:assert/strict";
 import { COLOURS, overflow, settled, shoot, violations } from "./browser.mjs";
+import { hostile, unsafe } from "./text_walks.mjs";
 import { until, wide, withPage } from "./walks.mjs";
 
 const dialog = (page) => page.getByRole("dialog", { name: "Search" });
@@ -125,16 +126,18 @@ async function a_list_that_cannot_be_searched_is_named({ browser, mock }) {
 }
 
 async function hostile_names_are_text_in_the_results({ browser, mock, state }) {
-  state.rename = (text, key) => (["benchmark", "subject", "author", "summary"].includes(key) ? `<img src=x onerror=alert(1)>\u202egnp.exe ${"w".repeat(120)} ${text}` : text);
+  state.rename = hostile;
   await withPage(browser, { width: 390, theme: "light" }, async (page) => {
     await open(page, `${mock.url}/?project=kernels`);
     await page.keyboard.type("gemm");
     await ready(page);
-    assert.equal(await page.locator("dialog img").count(), 0);
-    assert.ok(!(await dialog(page).innerText()).includes("\u202e"));
+    assert.ok((await dialog(page).innerText()).includes("[U+202E]gnp.exe"));
+    assert.deepEqual(await page.evaluate(unsafe), []);
     assert.deepEqual(await page.evaluate(() => { const d = document.querySelector("dialog"); return d.scrollWidth - d.clientWidth; }), 0);
     await shoot(page, "walk-palette-hostile");
     assert.deepEqual(await violations(page), []);
+    await page.emulateMedia({ colorScheme: "dark" });
+    assert.deepEqual(await violations(page, COLOURS), []);
   });
 }
 

@@ -35,6 +35,12 @@ test("unknown units pass through, missing values are a dash", () => {
   assert.equal(formatValue(NaN, "ns"), "\u2013");
 });
 
+test("of a long unit the start is shown, with its control characters", () => {
+  const long = "tokens for each second and device";
+  for (const shown of [formatValue(3.14159, long), formatValue(3, long), formatInterval(1, 2, long)]) assert.match(shown, /\u00a0tokens for each\u2026$/);
+  assert.equal(plain(formatValue(2, "a\u202eb")), "2 a[U+202E]b");
+});
+
 test("numbers keep significant digits on both sides of one", () => {
   assert.equal(formatNumber(0.001234), "0.001234");
   assert.equal(formatNumber(-12.5), "\u221212.50");

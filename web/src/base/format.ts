@@ -1,4 +1,5 @@
 /* Numbers, units and times as people read them. Pure; owns every unit the pages show. */
+import { visible } from "./visible";
 
 export interface Scale {
   /** Stored values are multiplied by this to be shown. */
@@ -11,6 +12,16 @@ const SI: readonly (readonly [number, string])[] = [
 ];
 const MINUS = "\u2212";
 const NBSP = "\u00a0";
+const UNIT_LENGTH = 16;
+
+/** The start of a text, as it fits into so many characters. */
+export function brief(text: string, length: number): string {
+  const all = [...visible(text)];
+  return all.length > length ? `${all.slice(0, length - 1).join("")}\u2026` : all.join("");
+}
+
+/** A unit of a project's own as it fits beside a number; a run document allows 200 bytes. */
+export const briefUnit = (unit: string): string => brief(unit, UNIT_LENGTH);
 
 /** The unit in which a value of this size reads best: 1250 ns is 1.25 us, 0.054 TFLOP/s is 54 GFLOP/s. */
 export function scaleFor(unit: string, size: number): Scale {
@@ -31,7 +42,7 @@ export function scaleFor(unit: string, size: number): Scale {
     const s = si(abs, 1, "");
     return { factor: s.factor, unit: s.unit ? `${s.unit} ${unit}` : unit };
   }
-  return { factor: 1, unit };
+  return { factor: 1, unit: briefUnit(unit) };
 }
 
 function si(abs: number, base: number, name: string): Scale {
@@ -64,7 +75,7 @@ export function formatValue(value: number | null | undefined, unit: string, digi
   /* Counts are exact: a change of one cycle is real, so it has to show. */
   const counted = unit === "cycles" || unit === "instructions" || unit === "";
   if (Number.isInteger(value) && (scale.factor === 1 || (counted && Math.abs(value) < 1e9))) {
-    return unit ? `${formatCount(value)}${NBSP}${unit}` : formatCount(value);
+    return unit ? `${formatCount(value)}${NBSP}${briefUnit(unit)}` : formatCount(value);
   }
   const text = formatNumber(value * scale.factor, digits);
   return scale.unit ? `${text}${NBSP}${scale.unit}` : text;

@@ -4,7 +4,7 @@ import { runsRightToLeft, visible } from "./visible";
 
 /* Elements that hold no other elements. */
 const PLAIN = new Set(["option", "textarea", "title", "text", "tspan"]);
-const LABELS = ["title", "aria-label", "placeholder", "label"] as const;
+const LABELS = ["title", "aria-label", "placeholder", "label", "data-name"] as const; /* the last one is shown by table.css */
 
 function shown(child: ComponentChild, plain: boolean): ComponentChild {
   if (Array.isArray(child)) return (child as ComponentChild[]).map((c) => shown(c, plain)) as unknown as ComponentChild;

@@ -39,6 +39,11 @@ test("overlaid lines share a panel a unit, stacked ones have one each", () => {
   assert.equal(linesOf(reply(all), "overlaid", true, false, null).panels.length, 1, "relative values have one unit");
 });
 
+test("long units that begin alike have a panel each", () => {
+  const all = ["tokens for each second", "tokens for each minute"].map((unit) => line({ unit }));
+  assert.equal(linesOf(reply(all), "overlaid", false, false, null).panels.length, 2);
+});
+
 test("relative values: to the first value, or to the named commit's; without one the line is left out", () => {
   const [a] = linesOf(reply([line()]), "overlaid", true, false, null).panels;
   assert.deepEqual([...(a?.lines[0]?.median ?? [])], [100, NaN, 300]);

@@ -1,6 +1,6 @@
 /* From the columns of GET /projects/{p}/plot to panels of lines that share one axis of commits. Pure. */
 import type { Floats, PlotLine, PlotReply } from "../api/plot";
-import { scaleFor, type Scale } from "../base/format";
+import { briefUnit, scaleFor, type Scale } from "../base/format";
 import { firstAt } from "./raster";
 
 export interface Drawn {
@@ -97,7 +97,7 @@ export function linesOf(reply: PlotReply, layout: Layout, relative: boolean, nam
     const units: Scale = scaleFor(line.unit, top.get(line.unit) ?? 0);
     const base = relative ? baseOf(line, median, named) : 1;
     const unit = relative ? "%" : units.unit;
-    const key = layout === "stacked" ? String(index) : unit;
+    const key = layout === "stacked" ? String(index) : unit === briefUnit(line.unit) ? line.unit : unit; /* of long units only the start is shown */
     let panel = places.get(key);
     if (!panel) {
       panel = { key, title: layout === "stacked" ? name : "", unit, lines: [], baseless: 0 };

@@ -78,9 +78,10 @@ function Card(props: { lines: Lines; column: number; panel: string; y: number; w
   const shown = nearestLines(panel, column, props.y, MOST);
   const more = panel.lines.filter((l) => Number.isFinite(l.median[column] as number)).length - shown.length;
   const broken = panel.lines.flatMap((l) => l.broken.filter((b) => b.column === column).map((b) => ({ name: l.name, reason: b.reason, index: l.index })));
-  const right = props.left > props.width / 2;
+  const side = props.left > props.width / 2 ? "right" : "left";
+  const at = side === "right" ? props.width - props.left + 14 : Math.max(LEFT, props.left + 14);
   return (
-    <div class="point-card panel-card" style={right ? { right: `${props.width - props.left + 14}px` } : { left: `${Math.max(LEFT, props.left + 14)}px` }}>
+    <div class="point-card panel-card" style={{ [side]: `${at}px`, maxWidth: `min(420px, ${props.width - at}px)` }}>
       <p class="point-subject">{c.subject[column]}</p>
       <p class="point-meta"><code>{shortId(c.commit[column])}</code> · {formatWhen(parseTime(c.time[column]))}</p>
       <ul class="panel-values">

@@ -1,6 +1,6 @@
 /* The phases of a run and what they wait for: loads at the left, work in the middle, stores at the right. */
 import type { Explanation, PhaseEdge } from "../api/explanation";
-import { formatValue } from "../base/format";
+import { brief, formatValue } from "../base/format";
 
 const WIDTH = 900, BOX = 200, HEIGHT = 40, STEP = 64, COLUMNS = 3;
 
@@ -72,8 +72,8 @@ export function Phases(props: { explanation: Explanation }) {
         <g key={p.name}>
           <rect class="phase-box" x={left(p)} y={top(p)} width={BOX} height={HEIGHT} rx={4} />
           <rect class={`resource-${p.resource}`} x={left(p)} y={top(p)} width={5} height={HEIGHT} rx={2} />
-          <text x={left(p) + BOX / 2} y={top(p) + 16} text-anchor="middle">{p.name}</text>
-          <text class="amount" x={left(p) + BOX / 2} y={top(p) + 32} text-anchor="middle">{p.ticks > 0 ? `${formatValue(p.ticks, "ticks")}, ${p.resource}` : "off the critical path"}</text>
+          <text x={left(p) + BOX / 2} y={top(p) + 16} text-anchor="middle"><title>{p.name}</title>{brief(p.name, 28)}</text>
+          <text class="amount" x={left(p) + BOX / 2} y={top(p) + 32} text-anchor="middle">{p.ticks > 0 ? `${formatValue(p.ticks, "ticks")}, ${brief(p.resource, 16)}` : "off the critical path"}</text>
         </g>
       ))}
     </svg>

@@ -1,6 +1,6 @@
 /* The difference between two totals as steps, one for each phase and resource. */
 import type { Explanation } from "../api/explanation";
-import { formatValue } from "../base/format";
+import { brief, formatValue } from "../base/format";
 
 const WIDTH = 900, LABEL = 200, VALUE = 110, ROW = 24;
 const SHOWN = 14; /* steps; the rest is one step */
@@ -41,7 +41,7 @@ export function Waterfall(props: { explanation: Explanation }) {
         const from = x(Math.min(s.from, s.to)), to = x(Math.max(s.from, s.to));
         return (
           <g key={i} transform={`translate(0 ${i * ROW})`}>
-            <text x={LABEL - 8} y={16} text-anchor="end">{s.name}</text>
+            <text x={LABEL - 8} y={16} text-anchor="end"><title>{s.name}</title>{brief(s.name, 30)}</text>
             <rect class={`resource-${s.resource}`} x={from} y={4} width={Math.max(1, to - from)} height={ROW - 8} rx={2} />
             <text class="amount" x={WIDTH - VALUE + 8} y={16}>{s.total || s.value <= 0 ? "" : "+"}{formatValue(s.value, "ticks")}</text>
           </g>

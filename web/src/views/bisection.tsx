@@ -23,7 +23,7 @@ function StepTable(props: { caption: string; b: Bisection; unit: string; steps: 
       { name: "Commit", cell: (s) => <CommitLink project={b.project} id={s.commit} /> },
       { name: b.metric, numeric: true, cell: (s) => s.value === null ? (s.state === "asked" ? "under way" : "could not be measured") : formatValue(s.value, props.unit) },
       { name: "Build", numeric: true, cell: (s) => s.build },
-      ...(props.steps.some((s) => s.repro) ? [{ name: "Again", wide: true, cell: (s: BisectStep) => <code>{s.repro}</code> }] : []),
+      ...(props.steps.some((s) => s.repro) ? [{ name: "Again", wide: true, cell: (s: BisectStep) => <code class="clip" title={s.repro ?? ""}>{s.repro}</code> }] : []),
       { name: "Note", cell: (s) => [guilty.has(s.commit) ? "culprit" : "", s.stored ? "stored before" : "", s.runner ?? "", s.reason ?? ""].filter((t) => t).join(", ") },
     ]} />
   );

@@ -4,7 +4,7 @@ import type { WebhookDelivery } from "../api/settings";
 import { usePages } from "../api/use";
 import { withQuery } from "../base/route";
 import { Badge } from "../widgets/badge";
-import { Page, When } from "../widgets/parts";
+import { Clamped, Page, When } from "../widgets/parts";
 import { OwnToken, Scoped } from "../widgets/scoped";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
@@ -26,7 +26,7 @@ function List() {
           <Table caption="Webhook deliveries, newest first" rows={rows} keyOf={(d) => d.id} columns={[
             { name: "Event", head: true, cell: (d) => <span class="bench"><span>{d.forge} {d.event}</span><small>{d.delivery}</small></span> },
             { name: "Order", cell: (d) => d.kind?.replace(/_/g, " ") || <span class="muted">none</span> },
-            { name: "Repository", cell: (d) => <span class="breakable">{d.repo || "not named"}{d.pull !== null && <small class="n">pull request {d.pull}</small>}</span> },
+            { name: "Repository", cell: (d) => <span class="stacked"><Clamped text={d.repo || "not named"} />{d.pull !== null && <small class="n">pull request {d.pull}</small>}</span> },
             { name: "Sender", wide: true, cell: (d) => d.sender || <span class="muted">not named</span> },
             { name: "State", cell: (d) => <State of={d} /> },
             { name: "Received", cell: (d) => <When time={d.received_at} /> },

@@ -8,7 +8,7 @@ import { href, withQuery } from "../base/route";
 import { judgeNight, type Tone } from "../base/verdict";
 import { Badge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
-import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
+import { BenchName, Clamped, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { Boundaries } from "./night_boundaries";
@@ -44,7 +44,7 @@ function Worst(props: { commit: NightCommit }) {
 /** Why the commit has no verdict from its own measurement: the reason, or the commit that was measured for it. */
 function Note(props: { project: string; commit: NightCommit }) {
   const c = props.commit;
-  return <>{c.same_as ? <>same program as <CommitLink project={props.project} id={c.same_as} /></> : c.reason}</>;
+  return <>{c.same_as ? <>same program as <CommitLink project={props.project} id={c.same_as} /></> : c.reason ? <Clamped text={c.reason} /> : ""}</>;
 }
 
 const differs = (verdict: string) => verdict === "regression" || verdict === "improvement";

@@ -23,8 +23,8 @@ const STATES: Readonly<Record<string, Judgement>> = {
 function Delivery({ to }: { to: NoticeDelivery }) {
   return (
     <li>
-      <Badge judged={STATES[to.state] ?? { tone: "quiet", icon: "question", word: to.state }} /> <span class="breakable">{to.receiver}</span>
-      <small class="muted">{to.tries > 0 ? `, ${plural(to.tries, "try", "tries")}` : ""}{to.reason ? `: ${to.reason}` : ""}{to.state === "waiting" && to.next_at ? `; next ${formatWhen(parseTime(to.next_at))}` : ""}</small>
+      <Badge judged={STATES[to.state] ?? { tone: "quiet", icon: "question", word: to.state }} /> <span title={to.receiver}>{to.receiver}</span>
+      <small class="muted" title={to.reason ?? ""}>{to.tries > 0 ? `, ${plural(to.tries, "try", "tries")}` : ""}{to.reason ? `: ${to.reason}` : ""}{to.state === "waiting" && to.next_at ? `; next ${formatWhen(parseTime(to.next_at))}` : ""}</small>
     </li>
   );
 }
@@ -55,11 +55,11 @@ export function Notices() {
           <>
             <Table caption="Notices that wait" rows={notices} keyOf={(n) => n.id} columns={[
               { name: "Notice", head: true, cell: (n) => <span class="bench"><span>{n.text}</span><small>notice {n.id}, {n.kind.replace(/_/g, " ")}, <When time={n.created_at} /></small></span> },
-              { name: "About", cell: (n) => <span class="stacked about">{n.alert_id !== null ? <a href={href.alert(n.alert_id)}>alert #{n.alert_id}</a> : n.event_id !== null ? <span>fault {n.event_id}</span> : <span class="muted">nothing</span>}
-                {n.commit && <CommitLink project={n.project} id={n.commit} />}{n.subject && <Clamped text={n.subject} />}{n.owner && <small class="muted breakable">owner {n.owner}</small>}</span> },
+              { name: "About", cell: (n) => <span class="stacked about"><span>{n.alert_id !== null ? <a href={href.alert(n.alert_id)}>alert #{n.alert_id}</a> : n.event_id !== null ? <span>fault {n.event_id}</span> : <span class="muted">nothing</span>}
+                {n.commit && <>, <CommitLink project={n.project} id={n.commit} /></>}</span>{n.subject && <Clamped text={n.subject} />}{n.owner && <small class="n" title={n.owner}>owner {n.owner}</small>}</span> },
               { name: "Deliveries", cell: (n) => n.deliveries.length > 0 ? <ul class="deliveries">{n.deliveries.map((d) => <Delivery key={d.receiver} to={d} />)}</ul>
                 : <span class="muted">{session.value ? "no receiver" : "receivers are shown to a token only"}</span> },
-              { name: "Action", cell: (n) => <span class="job-actions">
+              { name: "Action", cell: (n) => <span class="job-actions beside">
                 <ActionButton why={whyNotSent(n)} quiet={mayTriage() !== null} label={`Send again: notice ${n.id}`} onClick={() => void send(n)}>Send again</ActionButton>
                 <ConfirmButton name="Discard" label={`Discard notice ${n.id}`} question="No receiver gets it any more." why={may} onConfirm={() => void discard(n)} /></span> },
             ]} />

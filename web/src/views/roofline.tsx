@@ -11,7 +11,7 @@ import { RooflineChart, rateUnit, sayLimit } from "../charts/roofline_chart";
 import { Expression } from "../widgets/expression";
 import { EndField } from "../widgets/end_field";
 import { Select } from "../widgets/field";
-import { CommitLink, Page, Section, When } from "../widgets/parts";
+import { Clamped, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading } from "../widgets/state";
 import { Table } from "../widgets/table";
 
@@ -118,7 +118,7 @@ function Benchmarks(props: { project: string; reply: RooflineReply; onBright: (i
         ...(reply.a ? [{ name: "Rate before", numeric: true, cell: ({ r }: Row) => rate(r.a) }] : []),
         { name: "Rate", numeric: true, cell: ({ r }) => rate(r.b) },
         ...(reply.a ? [{ name: "Reached before", numeric: true, cell: ({ r }: Row) => (r.a ? formatShare(r.a.fraction) : "\u2013") }] : []),
-        { name: "Limit", cell: ({ r }) => <span>{sayLimit(reply, r.b)}</span> },
+        { name: "Limit", cell: ({ r }) => <Clamped text={sayLimit(reply, r.b)} /> },
         { name: "Commit", wide: true, cell: ({ r }) => <CommitLink project={props.project} id={r.b.commit} /> },
       ]} />
     </div>

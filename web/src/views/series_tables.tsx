@@ -21,7 +21,7 @@ export function ChangesTable(props: { reply: SeriesReply }) {
     setQuery({ zoom: spanText(reply, Math.max(0, low - pad), Math.min(n - 1, high + pad)), at: null });
   };
   return (
-    <Table caption="Change points, newest first" rows={[...reply.changes].reverse()} keyOf={(c) => c.index} columns={[
+    <Table caption="Change points, newest first" className="dense" rows={[...reply.changes].reverse()} keyOf={(c) => c.index} columns={[
       { name: "Change", head: true, cell: (c) => <Badge judged={judgeChange(c.direction, c.rel_change, readStatus(c))} text={`${formatChange(c.rel_change)} ${judgeChange(c.direction, c.rel_change, readStatus(c)).word}`} /> },
       { name: "Interval", numeric: true, cell: (c) => `${formatChange(c.rel_low)} to ${formatChange(c.rel_high)}` },
       { name: "Before", numeric: true, wide: true, cell: (c) => formatValue(c.before, unit) },
@@ -66,7 +66,7 @@ export function PointsTable(props: { reply: SeriesReply }) {
   return (
     <details class="section points">
       <summary><h2>All {plural(rows.length, "point")} as a table</h2></summary>
-      <Table caption="Points, newest first" rows={rows.slice(0, shown)} keyOf={(i) => i} columns={[
+      <Table caption="Points, newest first" className="dense" rows={rows.slice(0, shown)} keyOf={(i) => i} columns={[
         { name: "Commit", head: true, cell: (i) => <CommitLink project={reply.series.project} id={c.commit[i]} /> },
         { name: "Subject", cell: (i) => <span class="clip" title={c.subject[i] ?? ""}>{c.subject[i] ?? "\u2013"}</span> },
         { name: "Time", wide: true, cell: (i) => formatWhen(parseTime(c.time[i])) },

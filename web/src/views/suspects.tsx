@@ -30,7 +30,7 @@ function Who(props: { alert: AlertDetail; suspect: Suspect }) {
 
 function What(props: { suspect: Suspect }) {
   const s = props.suspect;
-  if (!s.commit) return s.field ? <><code>{s.field}</code> {s.before ?? "unknown"} {"\u2192"} {s.now ?? "unknown"}</> : <span class="muted">the confidence set of the location may be wrong</span>;
+  if (!s.commit) return s.field ? <Clamped text={`${s.field}: ${s.before ?? "unknown"} \u2192 ${s.now ?? "unknown"}`} /> : <span class="muted">the confidence set of the location may be wrong</span>;
   return <>{s.subject ? <Clamped text={s.subject} /> : <span class="muted">no subject</span>}<small class="n" title={s.author ?? ""}>{s.author ?? "unknown"} · {s.measured ? "measured" : "not measured"}</small></>;
 }
 

@@ -6,7 +6,8 @@ import { Icon } from "./icons";
 
 export function Badge(props: { judged: Judgement; text?: string }) {
   const { judged } = props;
-  return <span class={`badge tone-${judged.tone}`}><Icon name={judged.icon} />{props.text ?? judged.word}</span>;
+  const text = props.text ?? judged.word;
+  return <span class={`badge tone-${judged.tone}`} {...(text.length > 32 ? { title: text } : {})}><Icon name={judged.icon} /><span>{text}</span></span>;
 }
 
 /** "−11.2 % regression"; "steady" where nothing changed. */

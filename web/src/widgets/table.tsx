@@ -12,8 +12,8 @@ export interface Column<T> {
   wide?: boolean;
 }
 
-/** Text takes at most two lines, all of it for pointers; elements have rules of their own. */
-const shown = (content: ComponentChildren): ComponentChildren => (typeof content === "string" && content.length > 40 ? <span class="clamped" title={content}>{content}</span> : content);
+/** Text takes at most two lines, all of it for pointers, as does a number with a long unit; elements have rules of their own. */
+const shown = (content: ComponentChildren): ComponentChildren => (typeof content === "string" && (content.length > 40 || content.endsWith("\u2026")) ? <span class="clamped" title={content}>{content}</span> : content);
 
 export function Table<T>(props: {
   caption: string; columns: readonly Column<T>[]; rows: readonly T[]; keyOf: (row: T) => Key;
