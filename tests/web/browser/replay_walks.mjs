@@ -121,6 +121,34 @@ async function dots_are_legible({ browser, mock }) {
   }
 }
 
+/* 40 commits, of which the last two were measured six times each. */
+async function a_long_search_keeps_its_numbers_apart({ browser, mock, state }) {
+  const id = (i) => (i + 1).toString(16).padStart(40, "0");
+  const measured = [...Array(40).keys(), ...Array(10).fill(0).map((_, i) => 38 + (i % 2))];
+  state.bisection = { line: [...Array(40).keys()].map((i) => ({ commit: id(i) })), culprits: [],
+    steps: measured.map((place) => ({ commit: id(place), value: place < 39 ? 90 : 80, build: 0, state: "measured", confirm: false })) };
+  for (const width of [1280, 390]) {
+    await withPage(browser, { width, theme: "light" }, async (page) => {
+      await open(page, mock);
+      await page.locator(".scrubber output").getByText("step 50 of 50", { exact: true }).waitFor();
+      const shown = await page.evaluate(() => [...document.querySelectorAll(".step-dot")].map((g) => {
+        const box = g.querySelector("circle").getBoundingClientRect();
+        const text = g.querySelector("text");
+        return { x: box.x + box.width / 2, y: box.y + box.height / 2, wide: box.width, said: text?.textContent ?? "",
+          size: text ? parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a : 0 };
+      }));
+      assert.deepEqual(shown.map((d) => d.said), measured.map((_, i) => String(i + 1)));
+      for (const d of shown) assert.ok(d.size >= 10, `step ${d.said}: a number of ${d.size} px at ${width} px`);
+      const close = shown.flatMap((a, i) => shown.slice(i + 1).filter((b) => Math.hypot(a.x - b.x, a.y - b.y) < a.wide).map((b) => `${a.said} on ${b.said}`));
+      assert.deepEqual(close, []);
+      const ticks = await page.evaluate(() => [...document.querySelectorAll(".steps .tick.mono")].map((t) => t.getBoundingClientRect()).map((b) => [b.left, b.right]));
+      ticks.slice(1).forEach(([left], i) => assert.ok(left > ticks[i][1], "names of commits touch each other"));
+      await shoot(page, `walk-replay-long-${width}`);
+      assert.deepEqual(await overflow(page), []);
+    });
+  }
+}
+
 async function a_report_has_its_steps_and_says_why_no_posterior({ browser, mock, state }) {
   state.bisection = { mode: "report", line: undefined, verifications: undefined, alert_id: null };
   await withPage(browser, wide, async (page) => {
@@ -145,5 +173,5 @@ async function an_effect_that_differs_from_the_alerts_is_explained({ browser, mo
 
 export const replayWalks = {
   the_final_evidence_is_above_the_folded_table, the_slider_and_keys_replay_the_posterior, play_runs_to_the_end_and_not_against_reduced_motion,
-  dots_are_legible, a_report_has_its_steps_and_says_why_no_posterior, an_effect_that_differs_from_the_alerts_is_explained,
+  dots_are_legible, a_long_search_keeps_its_numbers_apart, a_report_has_its_steps_and_says_why_no_posterior, an_effect_that_differs_from_the_alerts_is_explained,
 };
