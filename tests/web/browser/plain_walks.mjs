@@ -198,7 +198,21 @@ async function a_change_meanwhile_is_shown_and_not_reverted({ browser, mock, sta
   });
 }
 
-export const plainWalks = {
+/* Markdown for the pictures of a series: brackets of a name do not end the image's text. */
+async function a_series_says_how_other_pages_show_it({ browser, mock, state }) {
+  state.rename = (text, key) => (key === "metric" ? `gemm[fast]` : text);
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/series/101`);
+    await settled(page);
+    await page.getByText("Show it on other pages").click();
+    const said = (name) => page.getByRole("region", { name }).innerText();
+    assert.equal(await said("Markdown: the chart of this series"), `![gemm fast ](${mock.url}/api/v1/series/101/picture?points=200)`);
+    assert.equal(await said("Markdown: its sparkline"), `![gemm fast ](${mock.url}/api/v1/series/101/picture?style=spark)`);
+    assert.equal(await said("Markdown: the badge of the project"), `![kernels](${mock.url}/api/v1/projects/kernels/badge)`);
+  });
+}
+
+export const plainWalks = { a_series_says_how_other_pages_show_it,
   names_are_isolated_and_digits_are_drawn_as_they_are,
   an_unknown_address_has_a_page,
   machines_are_the_projects_own,

@@ -16,6 +16,7 @@ import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { BrokenTable, ChangesTable, PointsTable } from "./series_tables";
 import { MeasureRange } from "./measure_range";
+import { Embed } from "./embed";
 import { Tuning, useTrial } from "./series_tune";
 import { Moved } from "./moved";
 import { PointVerdict } from "./point_verdict";
@@ -75,6 +76,7 @@ function Loaded(props: { reply: SeriesReply; whole: SeriesReply; failure: string
         ]} />
       </Section>
       {reply.columns.commit.length > 0 && <PointsTable reply={reply} />}
+      {reply.columns.commit.length > 0 && <Embed series={s} name={name} />}
     </Page>
   );
 }
