@@ -1,9 +1,11 @@
 /* The command line of perfci-bench. */
 #include <argp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/program.h"
 #include "core/base/parse.h"
+#include "core/trace/run_files.h"
 
 static const char doc[] =
     "Measures the kernels of a suite on this machine and writes the run document.\v"
@@ -45,6 +47,7 @@ enum {
     KEY_MARGIN,
     KEY_SEED,
     KEY_NO_PIN,
+    KEY_TRACES,
 };
 
 static const struct argp_option options[] = {
@@ -67,6 +70,10 @@ static const struct argp_option options[] = {
     { "exact", KEY_EXACT, NULL, 0,
       "count the instructions of a call under valgrind instead of timing it: scalar and AVX2, the "
       "same in every run",
+      0 },
+    { "traces", KEY_TRACES, "DIR", 0,
+      "write traces of the first 16 benchmarks of accelerators there, each of a run of its own "
+      "(default: $PERFCI_TRACES)",
       0 },
     { "seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 0 },
     { "no-pin", KEY_NO_PIN, NULL, 0, "let the system move the measuring process between CPUs", 0 },
@@ -140,6 +147,7 @@ static bool take_text(int key, const char *arg, pfc_bench_args *args)
                   { 'f', &args->filter },
                   { 'o', &args->out },
                   { KEY_SVG, &args->svg },
+                  { KEY_TRACES, &args->traces },
                   { KEY_BEFORE, &args->before },
                   { KEY_SIDE_A, &args->sides[0] },
                   { KEY_SIDE_B, &args->sides[1] } };
@@ -252,4 +260,8 @@ void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out)
     argp_program_version = "perfci-bench " PFC_VERSION;
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, out);
+    if (!out->traces)
+        out->traces = getenv(PFC_RUN_TRACES_VARIABLE);
+    if (out->traces && !out->traces[0])
+        out->traces = NULL;
 }

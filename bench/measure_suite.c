@@ -55,6 +55,7 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
                               .block = pfc_bracket_block,
                               .cpu = args->pin ? pfc_machine_pin_cpu() : -1,
                               .counters = args->counters,
+                              .traces = args->traces,
                               .cancelled = pfc_bench_is_interrupted };
     pfc_bracket bracket;
     pfc_ceilings ceilings;

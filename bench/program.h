@@ -36,6 +36,7 @@ typedef struct pfc_bench_args {
     const char *filter; /* NULL: all */
     const char *backends[PFC_BENCH_MAX_BACKENDS];
     size_t backends_len;
+    const char *traces;   /* folder for traces of accelerators; NULL: none */
     const char *svg;      /* file for the roofline; NULL: none */
     const char *out;      /* file for the run document; "-" is stdout; NULL: none */
     const char *counters; /* events to count; NULL: the usual ones */

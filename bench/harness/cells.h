@@ -19,6 +19,7 @@ typedef struct pfc_cell {
     pfc_status status;
     char *reason;
     bool done;
+    bool traced; /* its file in opts->traces is written */
 } pfc_cell;
 
 typedef struct pfc_cells {

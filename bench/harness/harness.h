@@ -17,6 +17,7 @@
 
 #include "bench/counters/counters.h"
 #include "bench/harness/backends/backend.h"
+#include "core/base/fs.h"
 #include "core/wire/wire.h"
 
 /* ---- clocks ---- */
@@ -55,6 +56,7 @@ typedef struct pfc_block_spec {
                               data out of the caches; 0: 1, at most PFC_MAX_COPIES */
     int cpu;               /* pin to this CPU; -1: leave as it is */
     char counters[PFC_COUNTER_LIST_MAX]; /* what to count, as pfc_counter_parse; "": the usual */
+    char trace[PFC_PATH_MAX]; /* file for a trace of one more run; exact backends only; "": none */
 } pfc_block_spec;
 
 /** Result of one block. */
@@ -129,6 +131,8 @@ typedef struct pfc_measure_opts {
     void *block_arg;
     int cpu;              /* to pin to; -1: none */
     const char *counters; /* names for pfc_counter_parse; NULL: the usual ones */
+    const char *traces;   /* folder for traces, named as core/trace/run_files.h says, of at most
+                             PFC_RUN_TRACES_MAX benchmarks on exact backends; NULL: none */
     void (*progress)(void *arg, const pfc_progress *at); /* may be NULL */
     void *progress_arg;
     bool (*cancelled)(void *arg); /* asked between blocks; may be NULL */

@@ -8,7 +8,9 @@
 
 #include "bench/harness/cells.h"
 #include "core/base/clock.h"
+#include "core/base/fs.h"
 #include "core/stats/sequential.h"
+#include "core/trace/run_files.h"
 
 #define LAUNCH_ESTIMATE_S 0.05 /* start, input and check of a small benchmark */
 #define MAX_BLOCKS        512  /* of one benchmark on one backend */
@@ -49,6 +51,35 @@ static bool enough(const pfc_cell *c)
     return c->samples_len >= (size_t)s->min_samples && interval_width(c) <= s->interval_rel;
 }
 
+/* The first ones that can be traced. */
+static void choose_traced(pfc_cells *all, const pfc_measure_opts *opts)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; opts->traces && i < all->len && n < PFC_RUN_TRACES_MAX; i++) {
+        pfc_cell *c = &all->items[i];
+
+        c->traced = !c->done && c->backend->exact && c->backend->ops->trace;
+        n += c->traced;
+    }
+}
+
+/* The file of the cell's trace, in a folder that exists. A name that is no path has none. */
+static pfc_code name_trace(const pfc_cell *c, const char *dir, pfc_block_spec *spec, pfc_err *err)
+{
+    char *file = pfc_run_trace_file(c->c->name, c->backend_name);
+    char *path = file ? pfc_fs_join(dir, file) : NULL;
+    char *folder = path ? pfc_strndup(path, (size_t)(strrchr(path, '/') - path)) : NULL;
+    pfc_code code = folder ? pfc_fs_mkdirs(folder, 0755, err) : PFC_OK;
+
+    if (!code && path && strlen(path) < sizeof(spec->trace))
+        memcpy(spec->trace, path, strlen(path) + 1);
+    free(folder);
+    free(path);
+    free(file);
+    return code;
+}
+
 static pfc_code one_block(pfc_cell *c, const pfc_measure_opts *opts, pfc_err *err)
 {
     const pfc_case_settings *s = &c->c->settings;
@@ -65,11 +96,14 @@ static pfc_code one_block(pfc_cell *c, const pfc_measure_opts *opts, pfc_err *er
         .cpu = opts->cpu,
     };
     pfc_block block = { 0 };
-    pfc_code code;
+    pfc_code code = PFC_OK;
 
     if (opts->counters)
         snprintf(spec.counters, sizeof(spec.counters), "%s", opts->counters);
-    code = opts->block(opts->block_arg, &spec, &block, err);
+    if (c->traced)
+        code = name_trace(c, opts->traces, &spec, err);
+    if (!code)
+        code = opts->block(opts->block_arg, &spec, &block, err);
     if (code)
         return code;
     if (block.status != PFC_STATUS_OK) {
@@ -187,8 +221,10 @@ pfc_code pfc_suite_measure(const pfc_suite *suite, const pfc_backends *backends,
     pfc_code code = pfc_cells_select(suite, backends, opts, &all, err);
 
     run->started_at = pfc_clock_unix_s();
-    if (!code)
+    if (!code) {
+        choose_traced(&all, opts);
         code = run_rounds(&all, suite->max_total_seconds, opts, err);
+    }
     run->finished_at = pfc_clock_unix_s();
     if (!code) {
         pfc_run_take_suite(run, suite);

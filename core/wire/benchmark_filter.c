@@ -8,6 +8,21 @@
 
 enum { LIST_BYTES = 280, MAX_NAMES = 64 };
 
+char *pfc_benchmark_only(const char *benchmark)
+{
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, 4 * PFC_WIRE_MAX_NAME);
+    pfc_buf_putc(&buf, '^');
+    for (const char *c = benchmark; *c; c++) {
+        if (strchr(".[]{}()*+?^$|\\", *c))
+            pfc_buf_putc(&buf, '\\');
+        pfc_buf_putc(&buf, *c);
+    }
+    pfc_buf_putc(&buf, '$');
+    return pfc_buf_take(&buf);
+}
+
 pfc_code pfc_benchmark_matcher_init(pfc_benchmark_matcher *s, const pfc_benchmark_filter *what,
                                     pfc_err *err)
 {

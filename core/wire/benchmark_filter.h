@@ -16,6 +16,9 @@ typedef struct pfc_benchmark_filter {
     size_t backends_len;         /* 0: any backend */
 } pfc_benchmark_filter;
 
+/** An expression that exactly this name matches; caller frees. */
+char *pfc_benchmark_only(const char *benchmark);
+
 /** A compiled pfc_benchmark_filter. Does not own `what`, which must outlive it. */
 typedef struct pfc_benchmark_matcher {
     const pfc_benchmark_filter *what;

@@ -30,6 +30,7 @@ delete_token DELETE /api/v1/tokens/{id} - - - | Revokes a token
 get_alert GET /api/v1/alerts/{id} - - - | One alert, its history and its range of commits
 get_alert_explanation GET /api/v1/alerts/{id}/explanation - format - | The explanation of an alert's change, from the stored runs on both sides of it
 get_alert_suspects GET /api/v1/alerts/{id}/suspects - - - | Suspects: every commit of the range with its probability and the reasons
+get_alert_traces GET /api/v1/alerts/{id}/traces - - - | The stored traces of both sides of an alert's change, and the newest jobs that store some
 get_alerts GET /api/v1/alerts - project,state,series,event,group,owner,q,grouped,suppressed,sort,limit,cursor - | Alerts, newest first, or by worth with sort=worth; grouped: only the alert of every group that has the highest worth; suppressed: only those that a rule hides, or none of them, as state=open does without it
 get_audit GET /api/v1/audit - project,limit,cursor - | Every change, newest first
 get_bisection GET /api/v1/bisections/{id} - - - | One bisection; with steps and probabilities while it runs
@@ -94,6 +95,7 @@ patch_environment PATCH /api/v1/environment/{id} body - - | Dismisses a step of 
 patch_groups PATCH /api/v1/groups body - - | Triage of several groups at once: all of them change, or none; 409 when one is no longer in the state that was seen
 patch_project PATCH /api/v1/projects/{project} body - - | Registers another repository, or none
 patch_project_schedule PATCH /api/v1/projects/{project}/schedules/{id} body - - | Changes a schedule; it is due next by the new settings
+post_alert_traces POST /api/v1/alerts/{id}/traces - - - | Queues a measurement with traces of each side that has neither traces nor such a job
 post_bisections POST /api/v1/bisections body - - | Stores the report of a bisection; with mode remote starts one, or estimates its cost
 post_group_issue POST /api/v1/groups/{id}/issue - - - | Asks for an issue about the group in the project's repository at its forge; 409 when the project is linked to none
 post_group_merge POST /api/v1/groups/{id}/merge body - - | Moves the alerts of other groups into this group

@@ -64,8 +64,8 @@ void pfc_agent_verdict(pfc_job_verdict *v, const char *status, const char *reaso
 /** Writes the leased job to disk. A failure is logged only: it means that the job is measured again
  * after a kill. */
 void pfc_agent_keep(pfc_agent *a, const pfc_leased_job *job, const pfc_job_verdict *v);
-/** Spools a run and uploads it. `whole`: this run completes the job. */
-void pfc_agent_store(pfc_agent *a, pfc_lease *lease, const pfc_run *run, bool whole,
+/** Spools a run with its traces and uploads it. `whole`: this run completes the job. */
+void pfc_agent_store(pfc_agent *a, pfc_lease *lease, const pfc_outcome *measured, bool whole,
                      pfc_job_verdict *v);
 /** As above for a session, which ends the job with `status`. */
 void pfc_agent_store_session(pfc_agent *a, pfc_lease *lease, const pfc_session_set *set,

@@ -192,6 +192,29 @@ static pfc_code make_ready(pfc_agent *a, pfc_workspace *ws, const pfc_commit_id 
     return PFC_OK;
 }
 
+/* One more launch, whose values are dropped: tracing slows the command. Without its traces the run
+ * is complete. */
+static void trace_command(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
+                          const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
+                          const pfc_leased_job *job, pfc_outcome *out)
+{
+    pfc_commit_measure_opts traced = *opts;
+    pfc_outcome extra = { 0 };
+    pfc_err err = { 0 };
+
+    traced.traces = true;
+    if (pfc_workspace_measure_some(ws, &traced, wanted, id, (unsigned)job->task.layout, &extra,
+                                   &err))
+        pfc_log(PFC_WARN, "traces_missing", "job", job->id, "reason", err.msg);
+    else if (extra.kind != PFC_OUTCOME_MEASURED)
+        pfc_log(PFC_WARN, "traces_missing", "job", job->id, "reason", extra.reason);
+    out->traces = extra.traces;
+    out->traces_len = extra.traces_len;
+    extra.traces = NULL;
+    extra.traces_len = 0;
+    pfc_outcome_clear(&extra);
+}
+
 /* A suite launches its own processes. A command is started several times, because the variance
  * between launches differs from the variance within one. If a launch fails, the earlier ones are
  * dropped: a run is complete or absent. */
@@ -201,7 +224,7 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     const pfc_task *task = &lease->job->task;
     char *filter = pfc_measure_filter(task->benchmark);
     const char *backend = task->backend && task->backend[0] ? task->backend : NULL;
-    const pfc_commit_measure_opts opts = pfc_agent_measure_opts(a, conf, lease);
+    pfc_commit_measure_opts opts = pfc_agent_measure_opts(a, conf, lease);
     pfc_benchmark_filter wanted = { .filter = task->filter,
                                     .backends = (const char *const *)task->backends,
                                     .backends_len = task->backends_len };
@@ -217,6 +240,8 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
         wanted.backends = &backend;
         wanted.backends_len = 1;
     }
+    /* perfci-bench traces in runs of their own, so its numbers stay valid. */
+    opts.traces = task->traces && !conf->measure;
     lease->progress = "building and measuring";
     if (conf->measure)
         code = make_ready(a, ws, id, lease, &canary, out, err);
@@ -238,6 +263,8 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     if (!code && out->kind == PFC_OUTCOME_MEASURED && pfc_canary_end(&canary, &out->run, 1, NULL))
         pfc_log(PFC_WARN, "canary_moved", "job", lease->job->id);
     pfc_canary_clear(&canary);
+    if (!code && out->kind == PFC_OUTCOME_MEASURED && task->traces && conf->measure)
+        trace_command(ws, &opts, &wanted, id, lease->job, out);
     if (!code && out->kind == PFC_OUTCOME_MEASURED)
         look_at_build(a, ws, conf, &opts, id, lease->job, out->run);
     free(filter);
@@ -251,7 +278,7 @@ static void judge(pfc_agent *a, pfc_lease *lease, pfc_outcome *out, bool whole, 
 
     if (measured || (out->kind == PFC_OUTCOME_BROKEN && out->run)) {
         pfc_agent_label(a, lease->job, out->run);
-        pfc_agent_store(a, lease, out->run, whole && measured, v);
+        pfc_agent_store(a, lease, out, whole && measured, v);
     }
     if (out->kind == PFC_OUTCOME_BROKEN && (!out->run || v->status))
         pfc_agent_verdict(v, "broken", out->reason);

@@ -77,12 +77,14 @@ pfc_code pfc_agent_drain(pfc_agent *a, pfc_lease *lease, const char *id, unsigne
 typedef struct parcel {
     const char *id;
     const pfc_run *run; /* NULL: the session */
+    const pfc_run_trace *traces;
+    size_t traces_len;
     const pfc_session_set *set;
 } parcel;
 
 static pfc_code put_into_spool(pfc_agent *a, const parcel *p, pfc_err *err)
 {
-    return p->run ? pfc_spool_add(a->spool, p->run, err)
+    return p->run ? pfc_spool_add_traced(a->spool, p->run, p->traces, p->traces_len, err)
                   : pfc_spool_add_session(a->spool, p->set, err);
 }
 
@@ -151,12 +153,15 @@ static void store(pfc_agent *a, pfc_lease *lease, const parcel *p, bool whole, p
     }
 }
 
-void pfc_agent_store(pfc_agent *a, pfc_lease *lease, const pfc_run *run, bool whole,
+void pfc_agent_store(pfc_agent *a, pfc_lease *lease, const pfc_outcome *measured, bool whole,
                      pfc_job_verdict *v)
 {
-    const parcel p = { .id = run->id, .run = run };
+    const parcel p = { .id = measured->run->id,
+                       .run = measured->run,
+                       .traces = measured->traces,
+                       .traces_len = measured->traces_len };
 
-    pfc_job_verdict_add_run(v, run->id);
+    pfc_job_verdict_add_run(v, p.id);
     pfc_agent_verdict(v, "done", "");
     store(a, lease, &p, whole, v);
 }

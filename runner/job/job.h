@@ -44,6 +44,7 @@ typedef struct pfc_task {
     char
         *pair; /* a second commit, measured in the same lease with a build of its own; NULL: none */
     bool pair_first;
+    bool traces;             /* store the traces that the measurement leaves with the run */
     pfc_task_blocks *blocks; /* NULL: the commit alone */
 } pfc_task;
 

@@ -138,6 +138,8 @@ pfc_code pfc_task_from_json(const json_t *obj, const pfc_json_at *up, pfc_task *
     if (!code)
         code = pfc_json_bool(doc, &at, "pair_first", false, &task->pair_first, err);
     if (!code)
+        code = pfc_json_bool(doc, &at, "traces", false, &task->traces, err);
+    if (!code)
         code = pfc_json_i64(doc, &at, "layout", false, 0, MAX_LAYOUT, &task->layout, err);
     if (!code)
         code = pfc_json_i64(doc, &at, "launches", false, 0, MAX_LAUNCHES, &task->launches, err);

@@ -23,19 +23,9 @@
 
 char *pfc_measure_filter(const char *benchmark)
 {
-    pfc_buf buf;
-
     if (!benchmark || !benchmark[0] || strcmp(benchmark, "headline") == 0)
         return NULL;
-    pfc_buf_init(&buf, 4 * PFC_WIRE_MAX_NAME);
-    pfc_buf_putc(&buf, '^');
-    for (const char *c = benchmark; *c; c++) {
-        if (strchr(".[]{}()*+?^$|\\", *c))
-            pfc_buf_putc(&buf, '\\');
-        pfc_buf_putc(&buf, *c);
-    }
-    pfc_buf_putc(&buf, '$');
-    return pfc_buf_take(&buf);
+    return pfc_benchmark_only(benchmark);
 }
 
 void pfc_outcome_clear(pfc_outcome *outcome)
@@ -43,6 +33,7 @@ void pfc_outcome_clear(pfc_outcome *outcome)
     if (!outcome)
         return;
     pfc_run_free(outcome->run);
+    pfc_run_traces_free(outcome->traces, outcome->traces_len);
     free(outcome->log_path);
     *outcome = (pfc_outcome){ 0 };
 }
@@ -260,8 +251,8 @@ static void no_result(const pfc_commit_measure_opts *opts, const pfc_proc_result
                    "command's wall time, CPU time and peak memory instead");
 }
 
-static pfc_code by_command(const pfc_commit_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
-                           pfc_err *err)
+static pfc_code run_command(const pfc_commit_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
+                            pfc_err *err)
 {
     pfc_proc_result res;
     pfc_err fault = { 0 };
@@ -286,6 +277,46 @@ static pfc_code by_command(const pfc_commit_measure_opts *opts, pfc_command *cmd
     }
     pfc_proc_result_clear(&res);
     return PFC_OK;
+}
+
+/* A folder for the command's results, and for its traces when they are wanted. */
+typedef struct scratch {
+    char *dir, *traces;
+} scratch;
+
+static pfc_code scratch_open(const pfc_commit_measure_opts *opts, pfc_command *cmd, scratch *out,
+                             pfc_err *err)
+{
+    pfc_code code = pfc_fs_temp_dir("perfci-run", &out->dir, err);
+
+    if (code)
+        return code;
+    cmd->scratch = out->dir;
+    return opts->traces ? pfc_traces_begin(cmd, &out->traces, err) : PFC_OK;
+}
+
+static void scratch_close(scratch *s)
+{
+    pfc_err leftover = { 0 };
+
+    if (s->dir && pfc_fs_remove_tree(s->dir, &leftover) != PFC_OK)
+        pfc_log(PFC_WARN, "temporary_folder_left", "reason", leftover.msg);
+    free(s->dir);
+    free(s->traces);
+}
+
+static pfc_code by_command(const pfc_commit_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
+                           pfc_err *err)
+{
+    scratch temp = { 0 };
+    pfc_code code = opts->traces ? scratch_open(opts, cmd, &temp, err) : PFC_OK;
+
+    if (code == PFC_OK)
+        code = run_command(opts, cmd, out, err);
+    if (code == PFC_OK)
+        pfc_traces_collect(cmd, out);
+    scratch_close(&temp);
+    return code;
 }
 
 pfc_code pfc_measure_find_bench(const pfc_commit_measure_opts *opts, const char *dir, char **out,
@@ -404,24 +435,22 @@ static pfc_code by_suite(const pfc_commit_measure_opts *opts, pfc_command *cmd, 
                          pfc_err *err)
 {
     char *bench = NULL;
-    char *temp = NULL;
     char *result = NULL;
-    pfc_err leftover = { 0 };
+    scratch temp = { 0 };
     pfc_code code = pfc_measure_find_bench(opts, cmd->dir, &bench, err);
 
     if (code == PFC_OK)
-        code = pfc_fs_temp_dir("perfci-run", &temp, err);
+        code = scratch_open(opts, cmd, &temp, err);
     if (code == PFC_OK) {
-        result = pfc_fs_join(temp, RESULT_NAME);
-        cmd->read_only = true; /* perfci-bench writes its result alone */
-        cmd->scratch = temp;
+        result = pfc_fs_join(temp.dir, RESULT_NAME);
+        cmd->read_only = true; /* perfci-bench writes its results alone */
         cmd->program = bench;
         code = run_bench(opts, cmd, bench, result, out, err);
-        if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
-            pfc_log(PFC_WARN, "temporary_folder_left", "reason", leftover.msg);
     }
+    if (code == PFC_OK)
+        pfc_traces_collect(cmd, out);
+    scratch_close(&temp);
     free(bench);
-    free(temp);
     free(result);
     return code;
 }

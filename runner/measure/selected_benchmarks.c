@@ -2,8 +2,34 @@
  * Measures only the selected benchmarks and backends.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "runner/workspace/workspace.h"
+
+/* Those of the backends so far come first. */
+static void add_traces(pfc_outcome *out, pfc_outcome *next)
+{
+    pfc_run_trace *both;
+    size_t len = out->traces_len;
+
+    if (!len)
+        return;
+    both = pfc_calloc(PFC_RUN_TRACES_MAX, sizeof(*both));
+    memcpy(both, out->traces, len * sizeof(*both));
+    for (size_t i = 0; i < next->traces_len; i++) {
+        if (len == PFC_RUN_TRACES_MAX)
+            break;
+        both[len++] = next->traces[i];
+        next->traces[i] = (pfc_run_trace){ 0 };
+    }
+    pfc_run_traces_free(next->traces, next->traces_len);
+    free(out->traces);
+    out->traces = NULL;
+    out->traces_len = 0;
+    next->traces = both;
+    next->traces_len = len;
+}
 
 /* Merges the next backend's outcome into `out`. An outcome without measurements replaces it. */
 static void add(pfc_outcome *out, pfc_outcome *next)
@@ -12,6 +38,8 @@ static void add(pfc_outcome *out, pfc_outcome *next)
         pfc_run_merge(next->run, out->run);
         out->run = NULL;
     }
+    if (next->kind == PFC_OUTCOME_MEASURED)
+        add_traces(out, next);
     next->built = next->built || out->built;
     next->build_s += out->build_s;
     next->measure_s += out->measure_s;

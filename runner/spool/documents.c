@@ -5,6 +5,7 @@
  * earlier versions have no digest. "PART+" means that another part follows. Parts are written and
  * uploaded in order, so a run is complete as long as its last part is in the spool. The runs of a
  * session are parts under the session's id; the session's own document follows them as "PARTs".
+ * Traces of a run follow it as "PARTt": a line of JSON, then the trace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -110,6 +111,32 @@ bool pfc_spool_is_session(const char *name)
     const char *part = strrchr(name, '-');
 
     return part && part[1 + strspn(part + 1, "0123456789")] == PFC_SPOOL_SESSION[0];
+}
+
+bool pfc_spool_is_trace(const char *name)
+{
+    const char *part = strrchr(name, '-');
+
+    if (!part)
+        return false;
+    part += 1 + strspn(part + 1, "0123456789");
+    return part[part[0] == '+'] == PFC_SPOOL_TRACE[0];
+}
+
+char *pfc_spool_trace_text(const char *run_id, const pfc_run_trace *trace, size_t *len)
+{
+    json_t *head = json_pack("{s:s, s:s}", "run", run_id, "benchmark", trace->benchmark);
+    char *line = json_dumps(head, JSON_COMPACT);
+    const size_t line_len = strlen(line);
+    char *text = pfc_alloc(line_len + 1 + trace->len);
+
+    memcpy(text, line, line_len);
+    text[line_len] = '\n';
+    memcpy(text + line_len + 1, trace->bytes, trace->len);
+    *len = line_len + 1 + trace->len;
+    free(line);
+    json_decref(head);
+    return text;
 }
 
 void pfc_spool_texts_free(char **texts, size_t len)

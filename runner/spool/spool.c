@@ -192,9 +192,15 @@ pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err)
     return code;
 }
 
-/* `last`: suffix of the last part's number. */
-static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *last, char **texts,
-                          size_t len, pfc_err *err)
+/* One file of a run or a session. */
+typedef struct part {
+    const char *bytes;
+    size_t len;
+    const char *kind; /* suffix of its number: "", PFC_SPOOL_SESSION, PFC_SPOOL_TRACE */
+} part;
+
+static pfc_code add_parts(const pfc_spool *spool, const char *id, const part *parts, size_t len,
+                          pfc_err *err)
 {
     char **paths = pfc_calloc(len, sizeof(*paths));
     struct timespec now;
@@ -203,13 +209,14 @@ static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *la
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     for (; done < len && code == PFC_OK; done++) {
+        const part *p = &parts[done];
         char digest[PFC_SPOOL_DIGEST_LEN + 1];
 
-        pfc_spool_digest(texts[done], strlen(texts[done]), digest);
-        paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu%s.%s" SPOOL_SUFFIX, spool->dir,
+        pfc_spool_digest(p->bytes, p->len, digest);
+        paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu%s%s.%s" SPOOL_SUFFIX, spool->dir,
                                  (long long)now.tv_sec, now.tv_nsec, id, done,
-                                 done + 1 < len ? "+" : last, digest);
-        code = pfc_fs_write_atomic(paths[done], texts[done], strlen(texts[done]), 0600, err);
+                                 done + 1 < len ? "+" : "", p->kind, digest);
+        code = pfc_fs_write_atomic(paths[done], p->bytes, p->len, 0600, err);
     }
     /* All parts or none: the server would store some of the parts as a complete run. */
     for (size_t i = 0; i < done; i++) {
@@ -221,30 +228,52 @@ static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *la
     return code;
 }
 
+/* `last`: kind of the last text. */
 static pfc_code add_texts(pfc_spool *spool, const char *id, const char *last, char **texts,
-                          size_t len, pfc_err *err)
+                          size_t len, const part *more, size_t more_len, pfc_err *err)
 {
+    part *parts = pfc_calloc(len + more_len, sizeof(*parts));
     pfc_code code;
 
+    for (size_t i = 0; i < len; i++)
+        parts[i] = (part){ texts[i], strlen(texts[i]), i + 1 < len ? "" : last };
+    for (size_t i = 0; i < more_len; i++)
+        parts[len + i] = more[i];
     do
-        code = add_parts(spool, id, last, texts, len, err);
+        code = add_parts(spool, id, parts, len + more_len, err);
     while (code && pfc_spool_make_room(spool));
+    free(parts);
     return code ? say_full(spool, err) : PFC_OK;
 }
 
-pfc_code pfc_spool_add(pfc_spool *spool, const pfc_run *run, pfc_err *err)
+pfc_code pfc_spool_add_traced(pfc_spool *spool, const pfc_run *run, const pfc_run_trace *traces,
+                              size_t traces_len, pfc_err *err)
 {
+    part more[PFC_RUN_TRACES_MAX];
+    char *files[PFC_RUN_TRACES_MAX];
     char **texts = NULL;
-    size_t len = 0;
+    size_t len = 0, n = 0;
     pfc_code code = check_limits(spool, err);
 
     if (code == PFC_OK)
         code = pfc_run_split(run, PFC_WIRE_MAX_BODY_BYTES, &texts, &len, err);
     if (code)
         return code;
-    code = add_texts(spool, run->id, "", texts, len, err);
+    for (; n < traces_len && n < PFC_RUN_TRACES_MAX; n++) {
+        files[n] = pfc_spool_trace_text(run->id, &traces[n], &more[n].len);
+        more[n].bytes = files[n];
+        more[n].kind = PFC_SPOOL_TRACE;
+    }
+    code = add_texts(spool, run->id, "", texts, len, more, n, err);
+    for (size_t i = 0; i < n; i++)
+        free(files[i]);
     pfc_spool_texts_free(texts, len);
     return code;
+}
+
+pfc_code pfc_spool_add(pfc_spool *spool, const pfc_run *run, pfc_err *err)
+{
+    return pfc_spool_add_traced(spool, run, NULL, 0, err);
 }
 
 pfc_code pfc_spool_add_session(pfc_spool *spool, const pfc_session_set *set, pfc_err *err)
@@ -257,7 +286,7 @@ pfc_code pfc_spool_add_session(pfc_spool *spool, const pfc_session_set *set, pfc
         code = pfc_spool_session_texts(set, &texts, &len, err);
     if (code)
         return code;
-    code = add_texts(spool, set->id, PFC_SPOOL_SESSION, texts, len, err);
+    code = add_texts(spool, set->id, PFC_SPOOL_SESSION, texts, len, NULL, 0, err);
     pfc_spool_texts_free(texts, len);
     return code;
 }

@@ -15,6 +15,7 @@
 #define PFC_RUNNER_SPOOL_SPOOL_H
 
 #include "core/http/client.h"
+#include "core/trace/run_files.h"
 #include "core/wire/wire.h"
 
 #define PFC_SPOOL_MAX_DOCUMENTS 10000
@@ -49,6 +50,11 @@ pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err) PFC_MUSTCHECK;
 /** Adds a run, split into parts when it is over the API's limit of 16 MiB. On failure no part of it
  * is in the spool and the waiting documents are unchanged; codes as above. */
 pfc_code pfc_spool_add(pfc_spool *spool, const pfc_run *run, pfc_err *err) PFC_MUSTCHECK;
+
+/** As above with traces of the run, which are uploaded after it. A trace that the server refuses is
+ * dropped and logged: the run is stored without it. */
+pfc_code pfc_spool_add_traced(pfc_spool *spool, const pfc_run *run, const pfc_run_trace *traces,
+                              size_t traces_len, pfc_err *err) PFC_MUSTCHECK;
 
 /** The builds that one session measured in blocks. */
 typedef struct pfc_session_set {

@@ -11,6 +11,10 @@
 #define SENT_FOLDER       "sent"
 #define TOKENS_FOLDER     "tokens"
 #define PFC_SPOOL_SESSION "s" /* behind the number of a part: a session's own document */
+#define PFC_SPOOL_TRACE   "t" /* likewise, and behind its "+": a trace */
+
+/* Of a trace's file: the line before its bytes. */
+#define PFC_SPOOL_TRACE_HEAD_MAX (6u * PFC_WIRE_MAX_NAME + 256)
 
 typedef struct pfc_spool_names {
     char **items;
@@ -56,6 +60,9 @@ char *pfc_spool_rename_for(const char *name, const char *text, size_t len);
 
 /** True for a session's own document, false for a run's. */
 bool pfc_spool_is_session(const char *name);
+bool pfc_spool_is_trace(const char *name);
+/** The file of a trace: {"run": R, "benchmark": B} in a line, then its bytes. Caller frees. */
+char *pfc_spool_trace_text(const char *run_id, const pfc_run_trace *trace, size_t *len);
 /** The texts of all parts of the session, its own document last; caller frees each and the array.
  */
 pfc_code pfc_spool_session_texts(const pfc_session_set *set, char ***texts, size_t *len,
@@ -63,7 +70,8 @@ pfc_code pfc_spool_session_texts(const pfc_session_set *set, char ***texts, size
 /** A document on its way. `token`: of the lease, NULL: the client's own. */
 typedef struct pfc_spool_parcel {
     const char *token;
-    bool session; /* a session's own document, else a run */
+    bool session; /* a session's own document */
+    bool trace;   /* a trace; neither: a run */
     const char *text;
     size_t len;
 } pfc_spool_parcel;

@@ -37,6 +37,20 @@ static pfc_code reject(const pfc_spool *spool, const char *name, const char *rea
     return code;
 }
 
+/* A run is stored without a trace that cannot be. */
+static pfc_code drop_trace(const pfc_spool *spool, const char *name, const char *reason,
+                           pfc_err *err)
+{
+    char *path = pfc_fs_join(spool->dir, name);
+    pfc_code code = PFC_OK;
+
+    pfc_log(PFC_WARN, "trace_refused", "document", name, "reason", reason);
+    if (unlink(path) != 0 && errno != ENOENT)
+        code = pfc_err_set(err, PFC_EIO, "remove %s: %s", path, strerror(errno));
+    free(path);
+    return code;
+}
+
 static pfc_code reject_damaged(const pfc_spool *spool, const char *name, pfc_spool_report *report,
                                pfc_err *err)
 {
@@ -44,6 +58,8 @@ static pfc_code reject_damaged(const pfc_spool *spool, const char *name, pfc_spo
 
     (void)snprintf(report->rejection, sizeof(report->rejection),
                    "%.200s does not match its digest: the disk lost or changed some of it", name);
+    if (pfc_spool_is_trace(name))
+        return drop_trace(spool, name, report->rejection, err);
     code = reject(spool, name, report->rejection, err);
     if (code == PFC_OK)
         report->rejected++;
@@ -102,7 +118,11 @@ static pfc_code send_text(courier *c, const char *name, const char *text, size_t
     pfc_http_answer answer = { 0 };
     char *token = pfc_spool_token_read(c->spool, name), *other = NULL;
     const pfc_spool_parcel parcel = {
-        .token = token, .session = pfc_spool_is_session(name), .text = text, .len = len
+        .token = token,
+        .session = pfc_spool_is_session(name),
+        .trace = pfc_spool_is_trace(name),
+        .text = text,
+        .len = len
     };
     pfc_code code = pfc_spool_post(c->http, &parcel, &answer, err);
 
@@ -111,7 +131,10 @@ static pfc_code send_text(courier *c, const char *name, const char *text, size_t
     if (code == PFC_OK) {
         code = pfc_spool_keep(c->spool, name, err);
         report->uploaded += code == PFC_OK;
-    } else if ((other = pfc_spool_without_refused(&answer, err, text, len)) != NULL) {
+    } else if (parcel.trace && is_final(answer.status, err)) {
+        code = drop_trace(c->spool, name, err->msg, err);
+    } else if (!parcel.trace &&
+               (other = pfc_spool_without_refused(&answer, err, text, len)) != NULL) {
         code = send_instead(c, name, other, err);
     } else if (is_final(answer.status, err)) {
         (void)snprintf(report->rejection, sizeof(report->rejection), "%s", err->msg);
@@ -129,7 +152,8 @@ static pfc_code upload_one(courier *c, const char *name, pfc_err *err)
     char *path = pfc_fs_join(c->spool->dir, name);
     char *text = NULL;
     size_t len = 0;
-    pfc_code code = pfc_fs_read(path, PFC_WIRE_MAX_BODY_BYTES, &text, &len, err);
+    pfc_code code =
+        pfc_fs_read(path, PFC_WIRE_MAX_BODY_BYTES + PFC_SPOOL_TRACE_HEAD_MAX, &text, &len, err);
 
     c->error = false;
     if (code == PFC_ENOTFOUND) /* removed by the operator */
@@ -272,7 +296,8 @@ pfc_code pfc_spool_upload(pfc_spool *spool, pfc_http *http, pfc_spool_report *re
 
 /* ---- state of a run ---- */
 
-/* The name of the run's first document in the folder, NULL when there is none; caller frees. */
+/* The name of the run's first document in the folder, NULL when there is none; caller frees. The
+ * run is stored while its traces still wait. */
 static char *find_run(const char *dir, const char *run_id)
 {
     char *part = pfc_format("-%s-", run_id), *found = NULL;
@@ -280,7 +305,9 @@ static char *find_run(const char *dir, const char *run_id)
 
     if (pfc_spool_list(dir, &docs, NULL, NULL) == PFC_OK) {
         for (size_t i = 0; i < docs.len && !found; i++)
-            found = strstr(docs.items[i], part) ? pfc_strdup(docs.items[i]) : NULL;
+            found = strstr(docs.items[i], part) && !pfc_spool_is_trace(docs.items[i])
+                        ? pfc_strdup(docs.items[i])
+                        : NULL;
     }
     pfc_spool_names_clear(&docs);
     free(part);

@@ -67,6 +67,8 @@ static void make_env(const pfc_command *cmd, env_list *env)
     if (cmd->commit)
         env_add(env, pfc_format("PERFCI_COMMIT=%s", cmd->commit));
     env_add(env, pfc_format("PERFCI_BUILD=%u", cmd->build));
+    if (cmd->traces)
+        env_add(env, pfc_format(PFC_RUN_TRACES_VARIABLE "=%s", cmd->traces));
     env_add(env, pfc_strdup("GIT_TERMINAL_PROMPT=0")); /* no terminal to answer a prompt */
     if (cmd->ceiling)
         env_add(env, pfc_format("GIT_CEILING_DIRECTORIES=%s", cmd->ceiling));

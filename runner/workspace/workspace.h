@@ -16,6 +16,7 @@
 #include "core/analysis/functions/functions.h"
 #include "core/base/direction.h"
 #include "core/git/repo.h"
+#include "core/trace/run_files.h"
 #include "core/wire/benchmark_filter.h"
 #include "core/wire/wire.h"
 
@@ -41,6 +42,8 @@ typedef struct pfc_outcome {
     char note[PFC_WORKSPACE_REASON_BYTES];   /* which part of the output was used or ignored, or
                                                 empty */
     pfc_run *run;     /* when measured: id, commit, times and machine are set, project is not */
+    pfc_run_trace *traces; /* with opts->traces: those that the measurement left; owned */
+    size_t traces_len;
     char *log_path;   /* of the build, NULL when there was none */
     bool unavailable; /* perfci-bench cannot measure on this machine: not the commit's fault */
     bool refused;     /* perfci-bench rejected the suite, filter or backend; or a
@@ -79,6 +82,8 @@ typedef struct pfc_commit_measure_opts {
     const char *machine_name;  /* NULL: the host's name */
     const char *wait_quiet;    /* of suites: how long perfci-bench waits for a quiet machine ("5m"),
                                      then fails with the reason; NULL: it measures at once */
+    bool traces;               /* collect the traces that the measurement leaves
+                                  (core/trace/run_files.h) */
     double timeout_s;          /* of one measurement; 0: PFC_WORKSPACE_TIMEOUT_S */
     const struct pfc_sandbox *sandbox; /* for commands and suites; NULL: none */
     struct pfc_cgroups *cgroups;       /* likewise: each in a control group; NULL: none */

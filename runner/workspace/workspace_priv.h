@@ -30,6 +30,7 @@ typedef struct pfc_command {
     const char *trees[PFC_COMMAND_TREES]; /* further checkouts that it reads; NULL: none */
     bool read_only;                       /* `dir` cannot be written in the sandbox */
     const char *scratch;                  /* a folder for its results; NULL: none */
+    const char *traces;                   /* PERFCI_TRACES, in `scratch`; NULL: not set */
     const char *program;                  /* a program outside of the checkout; NULL: none */
     size_t max_output_bytes;
     double timeout_s;
@@ -60,6 +61,13 @@ void pfc_command_error_line(const char *output, char *out, size_t cap);
 pfc_code pfc_measure_run_bench(const pfc_commit_measure_opts *opts, pfc_command *cmd,
                                const char **argv, size_t argc, pfc_outcome *out,
                                pfc_err *err) PFC_MUSTCHECK;
+/** Makes the folder for traces in cmd->scratch, whose path *out gets (caller frees) and the command
+ * is given. */
+pfc_code pfc_traces_begin(pfc_command *cmd, char **out, pfc_err *err) PFC_MUSTCHECK;
+/** Reads the traces of the benchmarks of out->run from there into `out`, at most
+ * PFC_RUN_TRACES_MAX. One that cannot be read is logged and left out. */
+void pfc_traces_collect(const pfc_command *cmd, pfc_outcome *out);
+
 /** The perfci-bench for a checkout: opts->bench, else the one built there, else the one beside this
  * program. Caller frees. */
 pfc_code pfc_measure_find_bench(const pfc_commit_measure_opts *opts, const char *dir, char **out,

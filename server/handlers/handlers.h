@@ -277,6 +277,8 @@ PFC_HANDLER(groups_issue);
 PFC_HANDLER(environment_list); /* alerts/environment.c */
 PFC_HANDLER(environment_get);
 PFC_HANDLER(environment_patch);
+PFC_HANDLER(alert_traces_get); /* alerts/alert_traces.c */
+PFC_HANDLER(alert_traces_post);
 PFC_HANDLER(alerts_suspects); /* alerts/suspects.c */
 PFC_HANDLER(sources_post);
 PFC_HANDLER(quality);    /* alerts/quality.c */

@@ -50,6 +50,9 @@ typedef struct pfc_backend_ops {
     void (*run)(void *inst, uint64_t calls);
     /* One run with its counters; exact backends only. */
     pfc_code (*exact)(void *inst, pfc_exact *out, pfc_err *err);
+    /* Writes a trace of one run, under that name, to the file; exact backends only; NULL: the
+     * family has none. */
+    pfc_code (*trace)(void *inst, const char *name, const char *path, pfc_err *err);
     void (*close)(void *inst);
 } pfc_backend_ops;
 

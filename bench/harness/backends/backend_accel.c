@@ -9,6 +9,8 @@
 #include "kernels/accel/ops/ops.h"
 #include "kernels/accel/text/text.h"
 
+#define TRACE_EVERY 1000 /* cycles between two samples of the units' states, as perfci accel run */
+
 static pfc_code problem_of(const pfc_backend *self, const pfc_case *c, pfc_accel_problem *out,
                            pfc_err *err)
 {
@@ -263,6 +265,17 @@ static pfc_code accel_exact(void *inst, pfc_exact *out, pfc_err *err)
     return PFC_OK;
 }
 
+/* A run of its own: the one that is counted goes to the analysis. */
+static pfc_code accel_trace(void *inst, const char *name, const char *path, pfc_err *err)
+{
+    const pfc_accel_trace_opts trace = {
+        .path = path, .kernel = name, .every = TRACE_EVERY, .correlation = 1
+    };
+    pfc_accel_result result;
+
+    return pfc_accel_case_run_detail(inst, &result, NULL, &trace, err);
+}
+
 static void accel_close(void *inst)
 {
     pfc_accel_case_free(inst);
@@ -272,6 +285,7 @@ static const pfc_backend_ops accel_ops = { .can = accel_can,
                                            .open = accel_open,
                                            .check = accel_check,
                                            .exact = accel_exact,
+                                           .trace = accel_trace,
                                            .close = accel_close };
 
 /* A chip whose file changed is another machine, as a CPU with new microcode is. */

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -209,6 +210,16 @@ static pfc_code same_counts(const pfc_exact *a, const pfc_exact *b, pfc_err *err
     return PFC_OK;
 }
 
+/* A trace that cannot be written spoils no measurement: its file is absent. */
+static void trace(const pfc_backend *backend, void *inst, const pfc_block_spec *spec)
+{
+    pfc_err why = { 0 };
+
+    if (spec->trace[0] && backend->ops->trace &&
+        backend->ops->trace(inst, spec->c->name, spec->trace, &why))
+        fprintf(stderr, "no trace: %s\n", why.msg);
+}
+
 /* The call is made twice, because an exact backend with two different answers is wrong. */
 static pfc_code exact(const pfc_backend *backend, void *inst, pfc_block *out, pfc_err *err)
 {
@@ -258,6 +269,8 @@ pfc_code pfc_block_run(const pfc_backend *backend, const pfc_block_spec *spec,
     else if (!code)
         code = timed(backend, inst, spec, wall, cpu, out, &inner);
     out->seconds = (wall->now_ns(wall->arg) - ready) * 1e-9;
+    if (!code && backend->exact)
+        trace(backend, inst, spec);
     if (inst)
         backend->ops->close(inst);
     if (code == PFC_EBROKEN || code == PFC_EUNAVAIL) {

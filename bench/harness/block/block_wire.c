@@ -45,6 +45,7 @@ char *pfc_block_spec_to_text(const pfc_block_spec *spec)
     if (doc) {
         add_file(doc, "program", spec->c->program);
         add_file(doc, "schedule", spec->c->schedule);
+        add_file(doc, "trace", spec->trace[0] ? spec->trace : NULL);
     }
     return dump(doc);
 }
@@ -89,6 +90,7 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
 {
     json_t *doc = NULL;
     char *counters = NULL;
+    char *trace = NULL;
     int64_t seed = 0;
     int64_t samples = 0;
     int64_t cpu = -1;
@@ -120,9 +122,12 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
     if (!code)
         code = pfc_json_string(doc, NULL, "counters", false, sizeof(out->counters) - 1, &counters,
                                err);
-    if (counters)
-        snprintf(out->counters, sizeof(out->counters), "%s", counters);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "trace", false, sizeof(out->trace) - 1, &trace, err);
+    snprintf(out->counters, sizeof(out->counters), "%s", counters ? counters : "");
+    snprintf(out->trace, sizeof(out->trace), "%s", trace ? trace : "");
     free(counters);
+    free(trace);
     json_decref(doc);
     if (code) {
         pfc_case_clear(c);

@@ -308,6 +308,8 @@ audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT)
 WHOLE = {"type": "integer"}
 trace = members(id=NUMERAL, project=TEXT, run_id=NUMERAL, run=TEXT, commit=TEXT, benchmark=null(TEXT), title=TEXT, digest=HASH,
                 size=NUMERAL, records=COUNT, span_ns=COUNT, units=NUMERAL, actor=TEXT, stored_at=TIME)
+trace_side = members(run_id=NUMERAL, commit=COMMIT, job=null(members(
+    id=NUMERAL, state=one_of("queued", "leased", "done", "failed", "cancelled"))), traces=each(trace))
 slice_columns = members(begin=each(COUNT), end=each(COUNT), name=each(COUNT), correlation=each(COUNT), unfinished=each(COUNT))
 roofline_point = members(
     commit=COMMIT, position=NUMERAL, run_id=NUMERAL, value=NUMBER, operations=null(NUMBER), bytes=null(NUMBER),
@@ -398,6 +400,7 @@ SCHEMAS = {
     "TraceFile": {"type": "string", "format": "binary", "description": "a trace in the binary format, at most 16 MiB"},
     "TraceStoredAnswer": members(id=NUMERAL, run=TEXT, run_id=NUMERAL),
     "TracesAnswer": page("traces", trace),
+    "AlertTracesAnswer": members(before=trace_side, after=trace_side),
     "TraceAnswer": more(
         trace, begin_ns=WHOLE, details=COUNT,
         clocks=each(members(name=TEXT, nominal_hz=NUMERAL, width_bits=NUMERAL, reference=TRUTH,

@@ -187,6 +187,7 @@ typedef struct job_body {
     pfc_labels labels;
     char *config, *filter;
     pfc_texts backends;
+    bool traces;
     int64_t priority;
     int64_t parents[PFC_JOB_MAX_PARENTS];
     size_t parents_len;
@@ -257,6 +258,8 @@ static pfc_code decode_job(const pfc_req *req, const json_t *json, job_body *b, 
     if (!code)
         code = pfc_decode_texts(json, "backends", false, &backend_limits, &b->backends, err);
     if (!code)
+        code = pfc_json_bool(json, NULL, "traces", false, &b->traces, err);
+    if (!code)
         code = pfc_decode_config(req, json, &b->config, err);
     if (code)
         return code;
@@ -281,7 +284,8 @@ PFC_HANDLER(jobs_post)
 {
     static const char *const known[] = { "project", "kind",     "commit", "branch",  "suite",
                                          "labels",  "priority", "source", "parents", "config",
-                                         "filter",  "backends", "blocks", NULL };
+                                         "filter",  "backends", "traces",  "blocks",
+                                         NULL };
     job_body b = { .priority = PFC_JOB_BY_KIND };
     pfc_blocks_body blocks = { 0 };
     int64_t project = 0;
@@ -314,6 +318,7 @@ PFC_HANDLER(jobs_post)
             .filter = b.filter,
             .backends = (const char *const *)b.backends.items,
             .backends_len = b.backends.len,
+            .traces = b.traces,
             .blocks = blocks.given ? &blocks.blocks : NULL,
         };
 

@@ -21,7 +21,7 @@ static const pfc_field trace_items[] = {
     PFC_FIELD_AS(pfc_sql_trace_row, "stored_at", stored_at, TIME),
 };
 
-static json_t *encode_trace(const void *row, const void *context)
+json_t *pfc_encode_trace(const void *row, const void *context)
 {
     const pfc_sql_trace_row *trace = row;
     json_t *json = pfc_encode_fields(PFC_FIELDS(trace_items), trace);
@@ -93,7 +93,7 @@ PFC_HANDLER(traces_list)
     if (!code)
         code = pfc_traces_list(app->db, run.items[0].project_id, run.items[0].run_id, &rows, err);
     if (!code)
-        code = pfc_reply_rows(reply, "traces", PFC_ROW_VIEW(&rows), encode_trace, req, 0, err);
+        code = pfc_reply_rows(reply, "traces", PFC_ROW_VIEW(&rows), pfc_encode_trace, req, 0, err);
     pfc_rows_clear(&rows);
     pfc_rows_clear(&run);
     return code;
@@ -189,7 +189,7 @@ PFC_HANDLER(traces_get)
     if (!code)
         code = pfc_trace_hold(app->db, app->traces, row.items[0].id, &held, err);
     if (!code) {
-        json_t *json = encode_trace(&row.items[0], req);
+        json_t *json = pfc_encode_trace(&row.items[0], req);
 
         json_object_set_new(json, "begin_ns", json_integer(held.view->begin_ns));
         json_object_set_new(json, "details", json_integer((json_int_t)held.view->details));

@@ -40,11 +40,12 @@ char *pfc_job_options_text(const pfc_job_options *o)
 {
     json_t *backends = o->backends_len ? texts_of(o->backends, o->backends_len) : NULL;
 
-    if (!o->config && !o->settings_branch && !o->filter && !backends && !o->blocks)
+    if (!o->config && !o->settings_branch && !o->filter && !backends && !o->traces && !o->blocks)
         return NULL;
-    return text_of(json_pack("{s:s*, s:s*, s:s*, s:o*, s:o*}", "config", o->config,
+    return text_of(json_pack("{s:s*, s:s*, s:s*, s:o*, s:o*, s:o*}", "config", o->config,
                              "settings_branch", o->settings_branch, "filter", o->filter, "backends",
-                             backends, "blocks", o->blocks ? blocks_of(o->blocks) : NULL));
+                             backends, "traces", o->traces ? json_true() : NULL, "blocks",
+                             o->blocks ? blocks_of(o->blocks) : NULL));
 }
 
 char *pfc_job_search_text(const pfc_job_search *s)
@@ -58,5 +59,7 @@ char *pfc_job_search_text(const pfc_job_search *s)
         json_object_set_new(doc, "pair", json_string(s->pair));
         json_object_set_new(doc, "pair_first", json_boolean(s->pair_first));
     }
+    if (s->traces)
+        json_object_set_new(doc, "traces", json_true());
     return text_of(doc);
 }

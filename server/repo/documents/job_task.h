@@ -37,6 +37,7 @@ typedef struct pfc_job_options {
     const char *filter;          /* benchmarks to measure; NULL: all */
     const char *const *backends; /* empty: all */
     size_t backends_len;
+    bool traces;                  /* the runner stores the traces that the measurement leaves */
     const pfc_job_blocks *blocks; /* NULL: the commit alone is measured */
 } pfc_job_options;
 
@@ -47,6 +48,7 @@ typedef struct pfc_job_search {
     const char *config, *settings_branch;     /* as of pfc_job_options */
     const char *pair; /* commit that is measured in the same lease as well; NULL: none */
     bool pair_first;  /* `pair` is measured before the job's commit */
+    bool traces;      /* as of pfc_job_options */
 } pfc_job_search;
 
 /** The text of the column; the caller frees it. NULL: no option is set. Equal options have equal

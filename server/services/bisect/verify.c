@@ -190,6 +190,7 @@ static pfc_code replay(const trial *t, pfc_confirm **out, size_t *failures, pfc_
     return code;
 }
 
+/* Of an exact metric a trace changes no number: those of the first pair are the evidence. */
 static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pfc_err *err)
 {
     const remote *r = &t->search;
@@ -203,7 +204,8 @@ static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pf
                                                .config = r->options.config,
                                                .settings_branch = r->options.settings_branch,
                                                .pair = t->before,
-                                               .pair_first = !step->after });
+                                               .pair_first = !step->after,
+                                               .traces = n == 1 && r->exact });
     pfc_labels labels = { 0 };
     const pfc_job_row row = { .kind = remote_job_kind(r, "verify"),
                               .commit = t->after,

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "server/repo/sql/explain.h"
 #include "server/services/ingest/ingest.h"
 
 static pfc_code load(pfc_db *db, const pfc_explain_stored_ask *ask, pfc_run **before,
@@ -48,8 +47,8 @@ pfc_code pfc_explain_stored(pfc_db *db, const pfc_explain_rules *rules,
     return explain(db, rules, ask, NULL, out, err);
 }
 
-static pfc_code read_sides(pfc_db *db, int64_t alert_id, pfc_sql_explain_alert_runs_rows *rows,
-                           pfc_err *err)
+pfc_code pfc_explain_alert_sides(pfc_db *db, int64_t alert_id,
+                                 pfc_sql_explain_alert_runs_rows *rows, pfc_err *err)
 {
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
@@ -73,7 +72,7 @@ pfc_code pfc_explain_alert(pfc_db *db, const pfc_explain_rules *rules, int64_t a
                            pfc_explanation *out, pfc_err *err)
 {
     pfc_sql_explain_alert_runs_rows rows = { 0 };
-    pfc_code code = read_sides(db, alert_id, &rows, err);
+    pfc_code code = pfc_explain_alert_sides(db, alert_id, &rows, err);
 
     memset(out, 0, sizeof(*out));
     if (!code) {

@@ -7,6 +7,7 @@
 
 #include "core/analysis/explain/explain.h"
 #include "server/repo/connection/db.h"
+#include "server/repo/sql/explain.h"
 
 /** Which stored runs of one project, by our numbers; before 0: `after` alone. */
 typedef struct pfc_explain_stored_ask {
@@ -25,5 +26,9 @@ pfc_code pfc_explain_stored(pfc_db *db, const pfc_explain_rules *rules,
  *  two sides (broken benchmarks, drifts), with the reason. */
 pfc_code pfc_explain_alert(pfc_db *db, const pfc_explain_rules *rules, int64_t alert_id,
                            pfc_explanation *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** The runs of these two sides: *out has two rows. Errors as above; clear *out in every case. */
+pfc_code pfc_explain_alert_sides(pfc_db *db, int64_t alert_id, pfc_sql_explain_alert_runs_rows *out,
+                                 pfc_err *err) PFC_MUSTCHECK;
 
 #endif

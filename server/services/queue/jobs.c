@@ -124,6 +124,9 @@ static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
     if (spec->parents_len > PFC_JOB_MAX_PARENTS)
         return pfc_err_set_field(err, PFC_EINVAL, "parents", "parents: expected at most %d jobs",
                                  PFC_JOB_MAX_PARENTS);
+    if (spec->traces && spec->blocks)
+        return pfc_err_set_field(err, PFC_EINVAL, "traces",
+                                 "traces: a session of builds in blocks stores none");
     return pfc_job_blocks_check(spec, err);
 }
 
@@ -209,6 +212,7 @@ static char *task_of(const pfc_job_spec *spec)
                                                     .filter = spec->filter,
                                                     .backends = spec->backends,
                                                     .backends_len = spec->backends_len,
+                                                    .traces = spec->traces,
                                                     .blocks = spec->blocks });
 }
 

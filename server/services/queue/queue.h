@@ -44,6 +44,7 @@ typedef struct pfc_job_spec {
     const char *filter;           /* benchmarks to measure, as --filter; NULL: all */
     const char *const *backends;  /* as --backend; empty: all */
     size_t backends_len;          /* at most PFC_JOB_MAX_BACKENDS */
+    bool traces;                  /* the measurement's traces are stored with its run */
     const pfc_job_blocks *blocks; /* nightly, pull_request; NULL: the commit alone is measured */
 } pfc_job_spec;
 

@@ -5,12 +5,13 @@
 #ifndef PFC_SERVER_SERVICES_TRACES_TRACES_H
 #define PFC_SERVER_SERVICES_TRACES_TRACES_H
 
+#include "core/trace/run_files.h"
 #include "core/trace/view/view.h"
 #include "server/repo/sql/traces.h"
 #include "server/services/service.h"
 
-#define PFC_TRACES_MAX_BYTES (16u * 1024 * 1024) /* of a trace, as the table has it */
-#define PFC_TRACES_MAX_RUN   16                  /* of a run */
+#define PFC_TRACES_MAX_BYTES PFC_RUN_TRACE_MAX_BYTES /* of a trace, as the table has it */
+#define PFC_TRACES_MAX_RUN   PFC_RUN_TRACES_MAX
 
 typedef struct pfc_trace_upload {
     const char *actor;
@@ -43,6 +44,32 @@ pfc_code pfc_trace_find(pfc_db *db, int64_t id, pfc_trace_rows *out, pfc_err *er
 /** The file; caller frees *bytes. */
 pfc_code pfc_trace_file(pfc_db *db, int64_t id, char **bytes, size_t *len,
                         pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- of_alert.c ---- */
+
+#define PFC_ALERT_TRACES_MAX 16 /* of a side */
+
+/** One side of an alert's change: the run that the explanation compares, and what is stored of its
+ *  commit. */
+typedef struct pfc_alert_trace_side {
+    pfc_sql_trace_side_rows at; /* one */
+    pfc_trace_rows traces;      /* of the alert's benchmark, newest first */
+} pfc_alert_trace_side;
+
+typedef struct pfc_alert_traces {
+    int64_t project_id;
+    pfc_alert_trace_side sides[2]; /* before, after */
+} pfc_alert_traces;
+
+/** The stored traces of the alert's benchmark on both sides of its change. PFC_ENOTFOUND: the alert
+ *  has no run on one of them, or is no step. Clear *out in every case. */
+pfc_code pfc_alert_traces_load(pfc_db *db, int64_t alert_id, pfc_alert_traces *out,
+                               pfc_err *err) PFC_MUSTCHECK;
+/** Queues a measurement with traces of each side whose commit has none and no job for one. *out as
+ *  above, afterwards. */
+pfc_code pfc_alert_traces_ask(pfc_db *db, const char *actor, int64_t alert_id,
+                              pfc_alert_traces *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_alert_traces_clear(pfc_alert_traces *traces);
 
 /* ---- views.c ---- */
 

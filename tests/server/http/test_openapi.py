@@ -115,7 +115,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
                 "/api/v1/series/{id}/replay": series, "/api/v1/series/{id}/picture": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 **group_rows.paths(server, alert),
-                "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/jobs/{id}": job,
+                "/api/v1/alerts/{id}/suspects": alert, "/api/v1/alerts/{id}/explanation": alert, "/api/v1/alerts/{id}/traces": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/earlier": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/jobs/{id}/release": job, "/api/v1/jobs/{id}/restart": job, "/api/v1/jobs/{id}/retry": job,
                 "/api/v1/bisections/{id}": bisection, "/api/v1/bisections/{id}/replay": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token,

@@ -1,7 +1,7 @@
 // Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
 import { plotFault, plotNames, plotOf } from "./mock_plot.mjs";
 import { rooflineOf } from "./mock_roofline.mjs";
-import { timelineOf, traceOf, tracesOf } from "./mock_trace.mjs";
+import { alertTracesOf, timelineOf, traceOf, tracesOf } from "./mock_trace.mjs";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -194,6 +194,7 @@ export function startMock(dist, state) {
     [/^\/runners$/, () => withStates(list("runners"), state)],
     [/^\/projects\/[^/]+\/schedules$/, () => schedulesOf(state)],
     [/^\/runs\/\w+$/, (url) => documentOfNight(Number(url.pathname.split("/").pop())) ?? fixture("run")],
+    [/^\/alerts\/\d+\/traces$/, () => alertTracesOf(state)],
     [/^\/runs\/\w+\/traces$/, () => tracesOf(state)],
     [/^\/traces\/\d+$/, (url) => traceOf(Number(url.pathname.split("/").pop()), state)],
     [/^\/traces\/\d+\/timeline$/, (url) => timelineOf(url, state)],
@@ -257,7 +258,7 @@ export function startMock(dist, state) {
       });
       return undefined;
     }
-    if (["POST", "DELETE"].includes(req.method) && /^\/(jobs|bisections)(\/|$)|\/schedules\//.test(path)) {
+    if (["POST", "DELETE"].includes(req.method) && /^\/(jobs|bisections)(\/|$)|\/schedules\/|^\/alerts\/\d+\/traces$/.test(path)) {
       let body = "";
       req.on("data", (chunk) => { body += chunk; });
       req.on("end", () => {

@@ -1,4 +1,6 @@
 // Jobs, searches and schedules for the mock: what is started, cancelled and retried. state.orders collects the requests.
+import { alertTracesOf } from "./mock_trace.mjs";
+
 const COST = { commits: 9, stored_runs: 3, runs: 11.2, builds: 4, run_seconds: 60, wait_seconds: 180, seconds: 1500, runners: 2, jobs_waiting: 1 };
 
 const schedule = (name, more) => ({ name, cron: "30 2 * * *", zone: "Europe/Berlin", branch: null, suite: null, backends: [], labels: {}, max_commits: 200, budget_s: 3600,
@@ -34,6 +36,11 @@ export function act(method, path, body, state, jobs) {
   if (method === "POST" && /^\/jobs\/\d+\/retry$/.test(path)) {
     state.orders.push([method, path]);
     return [201, { ...jobs[0], id: 601, state: "queued" }];
+  }
+  if (method === "POST" && path.endsWith("/traces")) {
+    state.orders.push([path, body]);
+    for (const [side, id] of [["before", 601], ["after", 602]]) if (state.sides[side].traces === undefined) state.sides[side] = { job: { id, state: "queued" } };
+    return [200, alertTracesOf(state)];
   }
   if (method === "POST" && path === "/jobs") {
     state.orders.push([path, body]);

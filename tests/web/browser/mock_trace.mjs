@@ -19,6 +19,12 @@ export function tracesOf(state) {
   return { traces: [traceRow(), traceRow(4, { benchmark: null, title: HOSTILE, records: 0, span_ns: 0 })], next_cursor: null };
 }
 
+/** Both sides of an alert's change; state.sides replaces members of each. */
+export function alertTracesOf(state) {
+  const side = (digit, over) => ({ run_id: 1070 + Number(digit), commit: digit.repeat(40), job: null, traces: [], ...over });
+  return { before: side("1", state.sides?.before ?? { traces: [traceRow(5)] }), after: side("2", state.sides?.after ?? { traces: [traceRow()] }) };
+}
+
 export function traceOf(id, state) {
   const empty = id === 4;
   const aligned = { method: "clock_pairs", offset_ns: 999_998, knots: 5, bound_ns: 512, pairs_left_out: 1 };

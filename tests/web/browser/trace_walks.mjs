@@ -1,6 +1,7 @@
 // Ways through a trace: from the run's page, zoom and pan by pointer and keys, the card of a slice, search, and what is missing.
 import assert from "node:assert/strict";
-import { settled, violations } from "./browser.mjs";
+import { settled, shoot, violations } from "./browser.mjs";
+import { signIn } from "./group_walks.mjs";
 import { param, paramFits, until, wide, withPage } from "./walks.mjs";
 
 const RUN = "/runs/1072";
@@ -173,4 +174,47 @@ async function what_a_trace_lacks_is_named({ browser, mock, state }) {
   });
 }
 
-export const traceWalks = { a_run_leads_to_its_timeline, a_timeline_is_zoomed_and_moved_by_pointer, a_timeline_is_read_by_keys, a_slice_is_chosen_by_a_click, slices_are_found_by_name, what_a_trace_lacks_is_named };
+/* On an alert: the stored traces, else a job for each side that has none. */
+async function an_alert_has_traces_of_both_sides({ browser, mock, state }) {
+  const box = (page) => page.getByRole("table", { name: "Traces of both sides" });
+  const button = (page) => page.getByRole("button", { name: "Store traces of both sides" });
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await box(page).waitFor();
+    assert.equal(await button(page).getAttribute("aria-disabled"), "true");
+    await page.getByText("both sides have traces").waitFor();
+    await box(page).getByRole("link", { name: "gemm on pfc-edge" }).last().click();
+    await until(page, () => location.pathname === "/runs/1072/traces/3");
+    state.orders = [];
+    state.sides = { before: {}, after: { job: { id: 590, state: "done" } } };
+    await page.goto(`${mock.url}/alerts/31`);
+    await box(page).waitFor();
+    assert.match(await box(page).innerText(), /Before[\s\S]*none[\s\S]*After[\s\S]*none: job 590 left no trace/);
+    await page.getByText("sign in with a token that has the scope ingest").last().waitFor();
+    await signIn(page);
+    await button(page).press("Enter");
+    await box(page).getByText("none yet: job 601 is queued").waitFor();
+    assert.deepEqual(state.orders, [["/alerts/31/traces", {}]]);
+    await page.getByText("queued already: job 601, job 602").waitFor();
+    await shoot(page, "walk-alert-traces");
+    assert.deepEqual(await violations(page), []);
+  });
+}
+
+/* A run without traces: the order measures its commit again, on the accelerators of the run. */
+async function a_run_is_measured_again_with_traces({ browser, mock, state }) {
+  state.traces = "none";
+  state.orders = [];
+  await withPage(browser, wide, async (page) => {
+    await page.goto(mock.url + RUN);
+    await signIn(page);
+    await page.getByRole("button", { name: "Measure again with traces" }).press("Enter");
+    await page.getByText("Job 600 measures the commit again. Its run has the traces.").waitFor();
+    const [path, order] = state.orders.at(-1);
+    assert.equal(path, "/jobs");
+    assert.deepEqual([order.traces, order.kind, order.backends, /^[0-9a-f]{40}$/.test(order.commit)], [true, "measure", ["accel:pfc-edge"], true]);
+    await shoot(page, "walk-run-traces");
+  });
+}
+
+export const traceWalks = { an_alert_has_traces_of_both_sides, a_run_is_measured_again_with_traces, a_run_leads_to_its_timeline, a_timeline_is_zoomed_and_moved_by_pointer, a_timeline_is_read_by_keys, a_slice_is_chosen_by_a_click, slices_are_found_by_name, what_a_trace_lacks_is_named };

@@ -17,6 +17,10 @@ export interface Trace {
   stored_at: string;
 }
 
+/** GET /alerts/{id}/traces: a side of the change. `job`: the newest one that stores traces of the commit. */
+export interface TraceSide { run_id: number; commit: string; job: { id: number; state: string } | null; traces: Trace[] }
+export interface AlertTraces { before: TraceSide; after: TraceSide }
+
 export interface TraceClock {
   name: string;
   nominal_hz: number;

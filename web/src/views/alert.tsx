@@ -16,6 +16,7 @@ import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { BlockEvidence } from "./alert_blocks";
 import { AcceptLevel, whyNoLevel } from "./accept_level";
+import { AlertTraces } from "./alert_traces";
 import { DriftCard } from "./drift";
 import { AlertExplanation } from "./explanation";
 import { MeasureAlert } from "./measure";
@@ -174,6 +175,7 @@ export function AlertView(props: { id: string }) {
               <Section title="Accept the new level"><AcceptLevel path={`/alerts/${a.id}`} body={{ seen: a.state }} accepted={a.accepted ?? false} drift={a.drift != null} no={whyNoLevel(a.kind, !!a.undone_by)} done={load.state === "data" ? load.reload : () => undefined} /></Section>
             </div>
             {(a.kind ?? "step") === "step" && <Section title="What changed inside, and why"><AlertExplanation id={a.id} /></Section>}
+            {(a.kind ?? "step") === "step" && <Section title="Traces"><AlertTraces alert={a.id} project={a.project} /></Section>}
             <Members alert={a} />
             <div class="split">
               <Section title="Triage"><Triage alert={a} done={load.state === "data" ? load.reload : () => undefined} /></Section>

@@ -66,7 +66,7 @@ export function RunView(props: { id: string }) {
           {run.infra && <p class="stale"><Icon name="alert" /> The reference kernel moved during this run, so the machine was not itself: these values stay out of detection.</p>}
           {run.unsandboxed && <p class="stale"><Icon name="alert" /> Measured without isolation: the commit's code ran with the rights of the runner's user.</p>}
           <Section title="Measurements"><Measurements list={run.measurements} run={run.id} /></Section>
-          <Section title="Traces"><RunTraces run={run.run_id} /></Section>
+          <Section title="Traces"><RunTraces run={run} /></Section>
           <Section title="Machine">
             <Facts facts={[
               ["Name", run.machine.name], ["Class", run.machine.machine_class ?? run.machine.class ?? "\u2013"],
